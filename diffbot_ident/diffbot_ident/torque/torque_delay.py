@@ -52,8 +52,9 @@ FINEST = 8
 EARLIEST = -0.25
 # Time constants after which nothing is left of a torque.
 LAG_MEMORY = 8.0
-# Parts of equal weight into which the exponential response of a lag is divided.
-LAG_PARTS = 100
+# Parts of equal weight into which the exponential response of a lag is divided; more lags than
+# after which the last of them acts, and the shortest lag that is not taken for none, periods.
+LAG_PARTS, MOST_LAGS, SHORTEST_LAG = 100, 40.0, 1e-12
 
 
 def delay_columns(fine: int) -> int:
@@ -105,40 +106,59 @@ def acting_weights(delays: Array, lags: Array, fine: int) -> Array:
     Returns:
         Shape (n, delay_columns(fine)).
     """
+    begin, width, polynomials = _cells_of(fine)
     if not lags.any():
-        return _weights_at(delays, fine)
-    parts = -np.log1p(-(np.arange(LAG_PARTS) + 0.5) / LAG_PARTS)
-    late = delays[:, None] + lags[:, None] * parts
-    found: Array = _weights_at(late.ravel(), fine).reshape(*late.shape, -1).mean(axis=1)
+        cell = np.maximum(np.searchsorted(begin, delays + 1e-9, "right") - 1, 0)
+        part = np.maximum(delays - begin[cell], np.minimum(delays, 0.0)) / width[cell]
+        constant, linear, square = polynomials[:, cell]
+        part = part[:, None]
+        return constant + part * (linear + part * square)
+    # A lag's response has LAG_PARTS parts, which act `lag part` after the delay. How many of them
+    # act before the end of each cell follows from the distribution.
+    ahead = (begin[1:] - delays[:, None]) / np.maximum(lags, SHORTEST_LAG)[:, None]
+    share = 1.0 - np.exp(-np.minimum(np.maximum(ahead, 0.0), MOST_LAGS))
+    ends = np.zeros((len(delays), len(begin) + 1), dtype=np.intp)
+    ends[:, 1:-1] = np.ceil(LAG_PARTS * share - 0.5)
+    ends[:, -1] = LAG_PARTS
+    sums = _LAG_SUMS[:, ends]
+    number, first, second = sums[:, :, 1:] - sums[:, :, :-1]
+    # Sums over the parts of each cell of their places within it, and of the squares.
+    away, lag = delays[:, None] - begin, lags[:, None]
+    places = (number * away + lag * first) / width
+    squares = (number * away**2 + lag * (2.0 * away * first + lag * second)) / width**2
+    found: Array = number @ polynomials[0] + places @ polynomials[1] + squares @ polynomials[2]
     return found
 
 
-def _weights_at(delays: Array, fine: int) -> Array:
-    """Return the weights for n delays without a lag, shape (n, delay_columns(fine))."""
+# Sums of 1, of the parts, and of their squares, over the first k of them, divided by their number.
+_PARTS = -np.log1p(-(np.arange(LAG_PARTS) + 0.5) / LAG_PARTS)
+_LAG_SUMS = np.zeros((3, LAG_PARTS + 1))
+_LAG_SUMS[:, 1:] = np.cumsum([_PARTS**0, _PARTS, _PARTS**2], axis=1) / LAG_PARTS
+
+
+@lru_cache(maxsize=16)
+def _cells_of(fine: int) -> tuple[Array, Array, Array]:
+    """Return the cells of delays within which the weights are polynomials.
+
+    Returns:
+        Their beginnings and widths, control periods, shape (m,); and the coefficients of powers 0,
+        1 and 2 of the place within each cell, 0 to 1, shape (3, m, delay_columns(fine)).
+    """
     column = _column_of(fine)
-    weights = np.zeros((len(delays), delay_columns(fine)))
-    index = np.arange(len(delays))
     last = len(column) - 1
-
-    def add(periods: NDArray[np.intp], share: Array) -> None:
-        np.add.at(weights, (index, column[np.minimum(periods, last)]), share)
-
-    if fine == 1:
-        whole = (np.maximum(delays, 0.0) + 1e-9).astype(int)
-        part = np.maximum(delays - whole, np.minimum(delays, 0.0))
-        add(whole, 0.5 * (1.0 - part) ** 2)
-        add(whole + 1, 0.5 + part - part**2)
-        add(whole + 2, 0.5 * part**2)
-        return weights
-    near = delays <= FINE_DELAYS - 1.0 + 1e-9
-    steps = np.where(near, delays * fine, delays)
-    whole = (np.maximum(steps, 0.0) + 1e-9).astype(int)
-    part = np.maximum(steps - whole, np.minimum(steps, 0.0))
-    np.add.at(weights, (index[near], whole[near]), (1.0 - part)[near])
-    np.add.at(weights, (index[near], whole[near] + 1), part[near])
-    add(np.where(near, 0, whole), np.where(near, 0.0, 1.0 - part))
-    add(np.where(near, 0, whole + 1), np.where(near, 0.0, part))
-    return weights
+    begin, whole = np.arange(last + 1.0), np.arange(last + 1)
+    columns = [column[np.minimum(whole + later, last)] for later in range(3)]
+    if fine > 1:
+        near = FINE_DELAYS - 1
+        parts = np.arange(near * fine)
+        begin = np.concatenate((parts / fine, begin[near:]))
+        columns = [np.concatenate((parts + k, own[near:])) for k, own in enumerate(columns)]
+    first, second, third = np.eye(delay_columns(fine))[np.array(columns)]
+    width = np.append(np.diff(begin), 1.0)
+    if fine > 1:
+        return begin, width, np.array((first, second - first, 0.0 * first))
+    square = 0.5 * (first + third) - second
+    return begin, width, np.array((0.5 * (first + second), second - first, square))
 
 
 @lru_cache(maxsize=4096)
@@ -344,6 +364,14 @@ def best_delay(residuals: Residuals, windows: float, fine: int, lags: bool = Fal
     return search.with_lag(found) if lags else found
 
 
+@lru_cache(maxsize=16)
+def _whole_samples(fine: int) -> tuple[Array, Array]:
+    """Return the delays of whole samples, control periods, shape (n,), and their weights."""
+    whole = np.arange((FINE_DELAYS - 1) * fine + 1) / fine
+    whole = np.concatenate((whole, np.arange(FINE_DELAYS, DELAYS)))
+    return whole, acting_weights(whole, np.zeros(len(whole)), fine)
+
+
 class _DelaySearch:
     def __init__(self, residuals: Residuals, windows: float, fine: int) -> None:
         self._residuals, self._windows, self._fine = residuals, windows, fine
@@ -351,9 +379,8 @@ class _DelaySearch:
 
     def best(self) -> TorqueDelay:
         fine, earliest = self._fine, EARLIEST / self._fine
-        whole = np.arange((FINE_DELAYS - 1) * fine + 1) / fine
-        whole = np.concatenate((whole, np.arange(FINE_DELAYS, DELAYS)))
-        cost = self._cost(whole)
+        whole, weights = _whole_samples(fine)
+        cost = self._cost_of(weights)
         best = int(np.argmin(cost))
         found, lowest = told, least = float(whole[best]), float(cost[best])
         # A fractional delay must be clearly better: most robots have whole ones.
@@ -376,8 +403,8 @@ class _DelaySearch:
         means = mean + MEAN_STEP * np.arange(-MEAN_STEPS, MEAN_STEPS + 1)
         lags, step, wide = np.array(LAGS), MEAN_STEP, LAG_STEP
         for _ in range(LAG_ROUNDS):
-            every, own = (each.ravel() for each in np.meshgrid(means, lags))
-            delays = np.clip(every - own, EARLIEST / self._fine, DELAYS - 1.0)
+            every, own = np.tile(means, len(lags)), np.repeat(lags, len(means))
+            delays = np.minimum(np.maximum(every - own, EARLIEST / self._fine), DELAYS - 1.0)
             cost = self._cost_of(acting_weights(delays, own, self._fine))
             best = int(np.argmin(cost))
             moved = abs(delays[best] + own[best] - mean) > 1.5 * step
