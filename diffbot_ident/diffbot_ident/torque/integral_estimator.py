@@ -98,8 +98,8 @@ from diffbot_ident.torque.torque_delay import (
     REACH,
     TOO_LATE,
     Decimation,
+    DelaySearch,
     TorqueDelay,
-    best_delay,
 )
 from diffbot_ident.torque.wheel_speeds import Heading, TorqueResponse, nearest
 
@@ -456,9 +456,14 @@ class _Regression:
         self._watch: ChangeWatch | None = None  # None until the opening is over, too
         self._drift: ForceDrift | None = None  # None: none is likely
         self._residuals_drift = NO_DRIFT  # shares of the drift that the residuals belong to
-        self._steady: RowSums | None = None  # sums without the drift; None: not computed yet
+        self._renew()
         self.tail = np.empty((0, 6))
         self._past = self.tail  # samples before the tail whose torques may still act
+
+    def _renew(self) -> None:
+        """Discard what was computed from the rows so far."""
+        self._steady: RowSums | None = None  # sums without the drift
+        self._searches: dict[ExtraColumns, DelaySearch] = {}  # by the columns beside the torque
 
     @property
     def _fitted(self) -> RowSums:
@@ -556,7 +561,7 @@ class _Regression:
             self._begin()
             return
         self._drift = self._watch.drift(self.sums, self._delay, extra, self._lag)
-        self._steady = None
+        self._renew()
         shares = NO_DRIFT if self._drift is None else self._drift.shares
         known = self._residuals_drift
         if math.dist(shares, known) > OTHER_DRIFT * max(math.hypot(*shares), math.hypot(*known)):
@@ -582,7 +587,7 @@ class _Regression:
         if self._forgetting < 1.0:
             self._forget(rows)
         self.sums.add(rows, turning, whole)
-        self._steady = None
+        self._renew()
         self._seen += len(rows)
         self._coverage.add(rows[:: self._rows.window], self._rows.window * self._period)
         extra = self._extra(self._patterns)
@@ -783,14 +788,20 @@ class _Regression:
         self._delay, self._lag = found.value, found.lag
         return found
 
-    def _best_delay(self, patterns: Sequence[ResidualPattern], lags: bool) -> TorqueDelay:
+    def _best_delay(
+        self, patterns: Sequence[ResidualPattern], lags: bool, gain: bool = True
+    ) -> TorqueDelay:
         # Frictions outside the model resemble a lag.
         beside = [
             each for each in patterns if each in LIKE_A_DELAY or (lags and each not in TORQUES_TOO)
         ]
         extra = joined(self._known, *(each.columns for each in beside))
-        residuals = DelayedResiduals(self._fitted, extra)
-        return best_delay(residuals, self.sums.rows / self._length, self.sums.fine, lags)
+        search = self._searches.get(extra)
+        if search is None:
+            residuals = DelayedResiduals(self._fitted, extra)
+            search = DelaySearch(residuals, self.sums.rows / self._length, self.sums.fine)
+            self._searches[extra] = search
+        return search.with_lag(gain) if lags else search.alone
 
     def _axes(self, delay: TorqueDelay) -> tuple[AxisFit, AxisFit]:
         """Return both fits, including the uncertainty of the delay and of the patterns."""
@@ -798,7 +809,7 @@ class _Regression:
         if self._doubtful_lag <= 0.0:
             return alone
         # A lag that is likely but not sure: see doubtful_pattern.
-        others = self._axes_with(self._best_delay(self._patterns, lags=True))
+        others = self._axes_with(self._best_delay(self._patterns, lags=True, gain=False))
         linear, angular = (
             averaged(one, other, self._doubtful_lag)
             for one, other in zip(alone, others, strict=True)

@@ -11,7 +11,7 @@ Treated as a delay, a lag of one control period makes K7 and K8 0.5 % too small,
 2 %. Delay and lag together are searched by their sum, the mean delay, on which the lag hardly
 depends. A result at the end of what is searched is none (`TorqueDelay.at_the_end`).
 
-`best_delay` estimates how late the reported torques act, from the residuals for each delay, and
+`DelaySearch` finds how late the reported torques act, from the residuals for each delay, and
 how certain that is. It minimises minus twice the log likelihood of a delay d. With R the squared
 residuals of each axis for the best parameters with torques d periods late, and n the number of
 disjoint windows:
@@ -115,18 +115,22 @@ def acting_weights(delays: Array, lags: Array, fine: int) -> Array:
         return constant + part * (linear + part * square)
     # A lag's response has LAG_PARTS parts, which act `lag part` after the delay. How many of them
     # act before the end of each cell follows from the distribution.
-    ahead = (begin[1:] - delays[:, None]) / np.maximum(lags, SHORTEST_LAG)[:, None]
-    share = 1.0 - np.exp(-np.minimum(np.maximum(ahead, 0.0), MOST_LAGS))
-    ends = np.zeros((len(delays), len(begin) + 1), dtype=np.intp)
+    first = max(int(begin.searchsorted(delays.min(), "right")) - 1, 0)
+    last = int(begin.searchsorted((delays + _PARTS[-1] * lags).max(), "right"))
+    begin, width, polynomials = begin[first:last], width[first:last], polynomials[:, first:last]
+    away, lag = delays[:, None] - begin, lags[:, None]
+    ahead = away[:, 1:] / np.maximum(lag, SHORTEST_LAG)
+    share = 1.0 - np.exp(np.maximum(np.minimum(ahead, 0.0), -MOST_LAGS))
+    ends = np.zeros((len(delays), last - first + 1), dtype=np.intp)
     ends[:, 1:-1] = np.ceil(LAG_PARTS * share - 0.5)
     ends[:, -1] = LAG_PARTS
-    sums = _LAG_SUMS[:, ends]
-    number, first, second = sums[:, :, 1:] - sums[:, :, :-1]
-    # Sums over the parts of each cell of their places within it, and of the squares.
-    away, lag = delays[:, None] - begin, lags[:, None]
-    places = (number * away + lag * first) / width
-    squares = (number * away**2 + lag * (2.0 * away * first + lag * second)) / width**2
-    found: Array = number @ polynomials[0] + places @ polynomials[1] + squares @ polynomials[2]
+    sums = _LAG_SUMS.take(ends, axis=1)
+    number, parts, squares = sums[:, :, 1:] - sums[:, :, :-1]
+    # Sums over the parts of each cell of their places within it, and of the squares of these.
+    late = lag * parts
+    squares = number * away**2 + 2.0 * away * late + lag * lag * squares
+    powers = np.concatenate((number, (number * away + late) / width, squares / width**2), axis=1)
+    found: Array = powers @ polynomials.reshape(-1, polynomials.shape[-1])
     return found
 
 
@@ -348,20 +352,14 @@ MEAN_STEP, MEAN_STEPS = 0.05, 12
 # Rounds in which mean delay and lag are refined, with relative steps of the lag at the beginning;
 # steps are halved unless the best lies at the edge. Then the lowest point of a paraboloid is taken.
 LAG_ROUNDS, LAG_STEP, POLISHES = 12, 0.12, 4
+# Rounds after which that point is tried where the gain is not needed.
+EARLY_ROUNDS = (3, 6)
+# Distance of two such points from which on the second is as good as any further one, periods.
+POLISHED = 1e-10
 
 
-def best_delay(residuals: Residuals, windows: float, fine: int, lags: bool = False) -> TorqueDelay:
-    """Return the delay with the smallest residuals.
-
-    Args:
-        residuals: Residuals of both axes.
-        windows: Number of disjoint windows.
-        fine: Samples per period.
-        lags: Whether to search a first-order lag behind the delay as well.
-    """
-    search = _DelaySearch(residuals, windows, fine)
-    found = search.best()
-    return search.with_lag(found) if lags else found
+# Places of a point and its eight neighbours.
+_AROUND = np.array([(i, j) for i in (-1.0, 0.0, 1.0) for j in (-1.0, 0.0, 1.0)])
 
 
 @lru_cache(maxsize=16)
@@ -372,12 +370,24 @@ def _whole_samples(fine: int) -> tuple[Array, Array]:
     return whole, acting_weights(whole, np.zeros(len(whole)), fine)
 
 
-class _DelaySearch:
+class DelaySearch:
+    """Searches the delay with the smallest residuals, alone or with a lag behind it.
+
+    Args:
+        residuals: Residuals of both axes.
+        windows: Number of disjoint windows.
+        fine: Samples per period.
+
+    Attributes:
+        alone: The best delay without a lag.
+    """
+
     def __init__(self, residuals: Residuals, windows: float, fine: int) -> None:
         self._residuals, self._windows, self._fine = residuals, windows, fine
         self._least = (1e-12 * residuals.power + 1e-300)[:, None]
+        self.alone = self._best()
 
-    def best(self) -> TorqueDelay:
+    def _best(self) -> TorqueDelay:
         fine, earliest = self._fine, EARLIEST / self._fine
         whole, weights = _whole_samples(fine)
         cost = self._cost_of(weights)
@@ -397,12 +407,18 @@ class _DelaySearch:
         told = max(found, 0.0) if least - lowest > SURE_GAIN_PART else told
         return TorqueDelay(found, told, sure, self._std(found))
 
-    def with_lag(self, alone: TorqueDelay) -> TorqueDelay:
-        """Return the best delay and lag, beside the best delay alone."""
-        mean, lag = alone.value, 0.0
+    def with_lag(self, gain: bool = True) -> TorqueDelay:
+        """Return the best delay and lag.
+
+        Args:
+            gain: Whether the gain is needed; without it the search ends as soon as the lowest
+                point is known, which is the same one.
+        """
+        alone = self.alone
+        mean, lag, least = alone.value, 0.0, math.inf
         means = mean + MEAN_STEP * np.arange(-MEAN_STEPS, MEAN_STEPS + 1)
         lags, step, wide = np.array(LAGS), MEAN_STEP, LAG_STEP
-        for _ in range(LAG_ROUNDS):
+        for rounds in range(LAG_ROUNDS):
             every, own = np.tile(means, len(lags)), np.repeat(lags, len(means))
             delays = np.minimum(np.maximum(every - own, EARLIEST / self._fine), DELAYS - 1.0)
             cost = self._cost_of(acting_weights(delays, own, self._fine))
@@ -411,39 +427,67 @@ class _DelaySearch:
             mean, lag, least = float(delays[best] + own[best]), float(own[best]), float(cost[best])
             if not moved:
                 step, wide = 0.5 * step, 0.7 * wide
+                if not gain and rounds in EARLY_ROUNDS:
+                    *lowest, settled = self._lowest(mean, lag, step, wide)
+                    near = abs(lowest[0] - mean) < step and abs(lowest[1] - lag) < wide * lag
+                    if settled and near:
+                        mean, lag = lowest
+                        break
             means = mean + step * np.arange(-2.0, 2.5)
             lags = np.minimum(lag * (1.0 + wide * np.arange(-2.0, 2.5)), LAGS[-1])
-        for _ in range(POLISHES):
-            mean, lag = self._polished(mean, lag, step, wide)
+        else:
+            mean, lag, _ = self._lowest(mean, lag, step, wide)
         delay = mean - lag
-        gain = float(self._cost(np.array([alone.value]))[0]) - least
         covariance = self._covariance(delay, lag)
         std, lag_std = np.sqrt(np.diag(covariance)).tolist()
         return TorqueDelay(
-            delay, max(delay, 0.0), alone.sure, std, lag, lag_std, float(covariance[0, 1]), gain
+            delay,
+            max(delay, 0.0),
+            alone.sure,
+            std,
+            lag,
+            lag_std,
+            float(covariance[0, 1]),
+            float(self._cost(np.array([alone.value]))[0]) - least if gain else math.nan,
         )
 
-    def _polished(self, mean: float, lag: float, step: float, wide: float) -> tuple[float, float]:
+    def _lowest(
+        self, mean: float, lag: float, step: float, wide: float
+    ) -> tuple[float, float, bool]:
+        """Return the lowest point near a mean delay and a lag, and whether it has settled there."""
+        for _ in range(POLISHES):
+            polished = self._polished(mean, lag, step, wide)
+            if polished is None:
+                return mean, lag, False
+            moved = math.dist(polished, (mean, lag))
+            mean, lag = polished
+            if moved < POLISHED:
+                return mean, lag, True
+        return mean, lag, False
+
+    def _polished(
+        self, mean: float, lag: float, step: float, wide: float
+    ) -> tuple[float, float] | None:
         """Return the lowest point of the paraboloid through costs around mean delay and lag.
 
         Of grid points with nearly equal costs, rounding errors would select one; this point moves
-        with them by as little as they are. It is at most two steps of the grid away.
+        with them by as little as they are. It is at most two steps of the grid away. None if there
+        is no such point, or it is at the edge of what is searched.
         """
         beside, apart = 0.2 * STEP / self._fine, 0.1 * lag
         delay = mean - lag
         inside = EARLIEST / self._fine + beside + apart < delay < DELAYS - 1.0 - beside - apart
         if not inside or lag + apart > LAGS[-1]:
-            return mean, lag
-        places = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])
-        lags = lag + apart * places[:, 1]
-        cost = self._cost_of(acting_weights(mean + beside * places[:, 0] - lags, lags, self._fine))
+            return None
+        lags = lag + apart * _AROUND[:, 1]
+        cost = self._cost_of(acting_weights(mean + beside * _AROUND[:, 0] - lags, lags, self._fine))
         a, b, c, d, e, f, g, h, i = cost.tolist()
         slope = (0.5 * (h - b), 0.5 * (f - d))
         mixed = 0.25 * (i - g - c + a)
         first, last = b - 2.0 * e + h, d - 2.0 * e + f
         determinant = first * last - mixed**2
         if not (first > 0.0 and determinant > 0.0):
-            return mean, lag
+            return None
         x = (mixed * slope[1] - last * slope[0]) / determinant * beside
         y = (mixed * slope[0] - first * slope[1]) / determinant * apart
         x = min(max(x, -2.0 * step), 2.0 * step)
@@ -453,11 +497,10 @@ class _DelaySearch:
     def _covariance(self, delay: float, lag: float) -> Array:
         """Return the covariance of mean delay and lag by the curvature of R, shape (2, 2)."""
         step, wide = STEP / self._fine, min(0.5 * lag, STEP)
-        places = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])
-        lags = lag + wide * places[:, 1]
+        lags = lag + wide * _AROUND[:, 1]
         # No torque acts before it is reported: the parabola is that of a possible place.
         mean = max(delay + lag, EARLIEST / self._fine + step + lag + wide)
-        found = self._squared(acting_weights(mean + step * places[:, 0] - lags, lags, self._fine))
+        found = self._squared(acting_weights(mean + step * _AROUND[:, 0] - lags, lags, self._fine))
         value = (found / found[:, 4:5]).sum(axis=0)
         a, b, c, d, e, f, g, h, i = value.tolist()
         mixed = (i - g - c + a) / (4.0 * step * wide)
