@@ -116,7 +116,7 @@ def acting_weights(delays: Array, lags: Array, fine: int) -> Array:
     # A lag's response has LAG_PARTS parts, which act `lag part` after the delay. How many of them
     # act before the end of each cell follows from the distribution.
     first = max(int(begin.searchsorted(delays.min(), "right")) - 1, 0)
-    last = int(begin.searchsorted((delays + _PARTS[-1] * lags).max(), "right"))
+    last = max(int(begin.searchsorted((delays + _PARTS[-1] * lags).max(), "right")), first + 1)
     begin, width, polynomials = begin[first:last], width[first:last], polynomials[:, first:last]
     away, lag = delays[:, None] - begin, lags[:, None]
     ahead = away[:, 1:] / np.maximum(lag, SHORTEST_LAG)
