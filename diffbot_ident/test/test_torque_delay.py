@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_regression import GEOMETRY, K7, K8, samples_of_linear_plant
 
-from diffbot_ident.torque.integral_rows import DIFFERENCE, DOMEGA, DV, SUM, IntegralRows
+from diffbot_ident.torque.columns import DOMEGA, DV
+from diffbot_ident.torque.effects import DIFFERENCE, SUM
+from diffbot_ident.torque.rows import IntegralRows
 from diffbot_ident.torque.torque_delay import (
     BLOCKS,
     DELAYS,
@@ -86,11 +88,15 @@ class Bowl:
 
 @given(st.floats(0.5, 3.0), st.floats(0.2, 3.0))
 @settings(max_examples=25, deadline=None)
-def test_a_search_without_the_gain_ends_early_at_the_same_point(delay, lag):
-    search = DelaySearch(Bowl(delay, lag), 200.0, 1)
+def test_a_search_without_the_gain_ends_early_as_low(delay, lag):
+    bowl = Bowl(delay, lag)
+    search = DelaySearch(bowl, 200.0, 1)
     whole, early = search.with_lag(), search.with_lag(gain=False)
     assert whole.gain > 0.0 and math.isnan(early.gain)
-    assert (early.value, early.lag) == pytest.approx((whole.value, whole.lag), abs=1e-8)
+    # The bowl has kinks, at which the whole search ends some 1e-4 of a period beside its floor.
+    assert (early.value, early.lag) == pytest.approx((whole.value, whole.lag), abs=1e-3)
+    low, high = (bowl.at(delay_weights(own.value, 1, own.lag)[None]) for own in (early, whole))
+    assert (low <= high + 1e-12).all()
 
 
 @pytest.mark.parametrize("delay", [0.0, 1.3, 3.5])

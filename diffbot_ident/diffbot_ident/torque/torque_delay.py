@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Torques with a fractional delay, estimation of that delay, and decimation for fast robots.
 
-A row of the integrated model (integral_rows) contains the torques at several delays;
+A row of the integrated model (rows) contains the torques at several delays;
 `delay_weights` interpolates the torque at any delay. `Decimation` groups the samples of a fast
 robot.
 
@@ -112,7 +112,8 @@ def acting_weights(delays: Array, lags: Array, fine: int) -> Array:
         part = np.maximum(delays - begin[cell], np.minimum(delays, 0.0)) / width[cell]
         constant, linear, square = polynomials[:, cell]
         part = part[:, None]
-        return constant + part * (linear + part * square)
+        at: Array = constant + part * (linear + part * square)
+        return at
     # A lag's response has LAG_PARTS parts, which act `lag part` after the delay. How many of them
     # act before the end of each cell follows from the distribution.
     first = max(int(begin.searchsorted(delays.min(), "right")) - 1, 0)
