@@ -26,12 +26,12 @@ from diffbot_ident.excitation.signals import LEVELS
 from diffbot_ident.identification import Identification, Phase, RunawayLimits
 from diffbot_ident.parameter_file import export_results
 from diffbot_ident.parameters_message import diagnostics, fill, verification_message
+from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.dimensions import DimensionedEstimator, wants_dimensions
 from diffbot_ident.torque.effort_units import EffortCheck, EffortUnit
 from diffbot_ident.torque.estimate import Precision
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.fleet_prior import NONE, PriorEstimator, read_prior
-from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_ident.torque.yaw_gyro import LIVE_MEMORY, YawGyro
 from diffbot_ident.verification import Model, VerificationState
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification

@@ -29,9 +29,10 @@ from diffbot_ident.excitation.safety_filter import Arena, extent, outline
 from diffbot_ident.recording.counter_wraps import continuous
 from diffbot_ident.recording.samples import body_velocity
 from diffbot_ident.recording.torque_analysis import TORQUE_SEGMENTS, analyse_arrays
+from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.torque.integral_rows import LONG_STEP, MotionScale
+from diffbot_ident.torque.rows import LONG_STEP
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot, periods_in
 

@@ -223,9 +223,9 @@ class Estimate:
         gyro: Gyro from which the yaw rate was taken; None if from wheels, radius and track alone.
         torque_difference: How much more a reported torque of the right wheel moves the robot than
             one of the left wheel, as a share of their sum, with its standard deviation
-            (residual_patterns.torque_difference); NaN where it is not estimated.
+            (EffectSearch.torque_difference); NaN where it is not estimated.
         slope: Slope of the floor and the heading that points downhill, rad, relative to the first
-            heading (residual_patterns.floor_slope); None where the floor counts as level.
+            heading (floor_slope); None where the floor counts as level.
         since: Stamp from which on the robot is as estimated, s; NaN: it did not change.
     """
 
