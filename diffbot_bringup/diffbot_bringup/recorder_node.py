@@ -18,9 +18,8 @@ from typing import Any, Literal
 from ament_index_python.packages import get_package_share_directory
 from rclpy.qos import QoSProfile
 
-from diffbot_bringup.topic_echo import message_class
-from diffbot_bringup.usage import UsageError
 from diffbot_node import declare, parameter, results_folder
+from diffbot_node.message_types import message_class
 from diffbot_node.own_run import TRUTH, OwnRun
 from diffbot_node.parameters import writable_folder
 from diffbot_node.robot_messages import Presence, beyond_discovery, create_wall_timer
@@ -99,7 +98,7 @@ class Recorder(PolledNode):
             raise ValueError("parameter 'topics' is empty: give the topics to record")
         try:
             types = [message_class(kind) for _, kind in named]
-        except UsageError as error:
+        except ValueError as error:
             raise ValueError(f"parameter 'topics': {error}") from None
         self._writer = Writer(folder, version=VERSION, storage_plugin=STORAGES[self.values.storage])
         self._writer.open()
