@@ -27,8 +27,9 @@ from diffbot_msgs.msg import (
 )
 from diffbot_node import KEPT_LATCHED, parameter
 from diffbot_report.controller_topics import CONTROLLERS, JUDGEMENT, TRUTH
+from diffbot_report.drive_findings import drive_findings
 from diffbot_report.drive_recording import DriveRecording
-from diffbot_report.drive_results import drive_findings, live_table
+from diffbot_report.drive_results import live_table
 from diffbot_report.messages import MessageReader, controller_state, gains_of, true_parameters
 from diffbot_report.run_end import RunPhase
 from diffbot_report.summary import RunFindings
