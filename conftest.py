@@ -48,6 +48,8 @@ else:
 try:
     from diffbot_bringup import domains
 except ImportError:  # single package; the module has no dependencies
+    # The package's folder, which is beside this file, looks like a package without __init__.py.
+    sys.modules.pop("diffbot_bringup", None)
     sys.path.append(str(Path(__file__).resolve().parent / "diffbot_bringup"))
     from diffbot_bringup import domains
 

@@ -20,9 +20,8 @@ from typing import Any, Literal
 from ament_index_python.packages import get_package_share_directory
 from rclpy.qos import QoSProfile
 
-from diffbot_bringup.topic_echo import message_class
-from diffbot_bringup.usage import UsageError
 from diffbot_node import Node, declare, parameter, results_folder
+from diffbot_node.message_types import message_class
 from diffbot_node.parameters import writable_folder
 from diffbot_node.presence import Presence, beyond_discovery
 from diffbot_node.robot_messages import create_wall_timer
@@ -121,7 +120,7 @@ class Recorder(Node):
             raise ValueError("parameter 'topics' is empty: give the topics to record")
         try:
             types = [message_class(kind) for _, kind in named]
-        except UsageError as error:
+        except ValueError as error:
             raise ValueError(f"parameter 'topics': {error}") from None
         self._writer = Writer(folder, version=VERSION, storage_plugin=STORAGES[self.values.storage])
         self._writer.open()

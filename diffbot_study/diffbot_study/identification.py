@@ -21,8 +21,8 @@ from arc_odometry import DiffOdometry, WheelGeometry
 from arc_odometry.joints import LONGEST_STEP, SHORTEST_STEP
 from arc_odometry.odometry import MAX_WHEEL_SPEED, Array
 from diffbot_description import Robot, load_robot
-from diffbot_description.loading import check_field
 from diffbot_description.robot import Wheels
+from diffbot_description.robot_parsing import check_field
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.excitations import Excitation, make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena, extent, outline

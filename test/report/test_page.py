@@ -26,11 +26,11 @@ from diffbot_ident.torque.estimate import EstimateState, FrictionEstimate
 from diffbot_ident.verification import VerificationState
 from diffbot_report.controller_topics import CONTROLLERS, VELOCITY
 from diffbot_report.drawing import Drawing
+from diffbot_report.drive_findings import drive_findings
 from diffbot_report.drive_recording import DriveRecording
-from diffbot_report.drive_results import drive_findings
+from diffbot_report.ident_findings import identification_findings
 from diffbot_report.ident_page import predicted_motion
 from diffbot_report.ident_recording import IdentRecording
-from diffbot_report.ident_results import identification_findings
 from diffbot_report.packed_numbers import peaks_kept, points_of_each
 from diffbot_report.page import Page, Section, Table, Tone, page_text
 from diffbot_report.run_end import ControllerState, Ending, IdentState, Outcome, RunPhase

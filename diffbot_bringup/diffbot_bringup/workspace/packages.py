@@ -306,10 +306,11 @@ def _package_names(root: Path) -> list[str]:
 
 def _share_of(root: Path, any_package: bool) -> Share:
     """Find packages in the checkout, whose folders contain what is installed as their share."""
+    folders = {package.name: package.path for package in find_packages(root)}
 
     def share(package: str) -> str:
-        if (root / package / "package.xml").is_file():
-            return str(root / package)
+        if package in folders:
+            return str(folders[package])
         if any_package:
             return installed_share(package)
         raise ValueError(f"package {package!r} is not in this checkout")
