@@ -69,7 +69,10 @@ class RecorderParameters:
         f"type ({', '.join(KNOWN)})",
     )
     storage: str = parameter("mcap", "storage format: mcap or sqlite3", choices=tuple(STORAGES))
-    output: str = parameter("", "new folder; must not exist yet; empty: results/<date>-recording")
+    output: str = parameter("", "new folder; must not exist yet; empty: recording in `results`")
+    results: str = parameter(
+        "", "folder of the run; empty: results/<date>-recording is recorded to"
+    )
     ends_with: str = parameter(
         "",
         "topics of `topics`, separated by spaces; the recording ends when all their publishers are "
@@ -109,7 +112,9 @@ class Recorder(Node):
         super().__init__("recorder")
         self.exit_code: int | None = None
         self.values = declare(self, RecorderParameters)
-        default = f"results/{time.strftime('%Y%m%d-%H%M%S')}-recording"
+        default = Path(f"results/{time.strftime('%Y%m%d-%H%M%S')}-recording")
+        if self.values.results:
+            default = Path(self.values.results, "recording")
         folder = Path(self.values.output or default).expanduser()
         # In a launch the recording lies in the folder of the run's results.
         (results_folder if launch_name() else writable_folder)(str(folder.parent))

@@ -57,7 +57,7 @@ class IdentParameters(EffortParameters):
     until: str = parameter(
         "",
         "precision at which the excitation ends early: half widths of the 95 % intervals, such "
-        "as 'K5 5% K6 5% K7 1% K8 1%'; empty: never",
+        "as 'K5 5% K6 5% K7 1% K8 1%'; empty or none: never",
     )
     verification: float = parameter(
         10.0,

@@ -251,7 +251,6 @@ class _Process:
             get_logger("diffbot").fatal(why)
             tell_why(why)
             self._fail(why)
-            traceback.print_exc()
 
     def _turn(self, executor: Executor) -> None:
         """Deliver messages of this process, and let the executor handle what comes from outside."""

@@ -351,11 +351,13 @@ class Precision:
 
     @classmethod
     def parse(cls, text: str) -> Precision | None:
-        """Read names and percentages, such as `EXAMPLE`; None where the text is empty.
+        """Read names and percentages, such as `EXAMPLE`; None where it is empty or "none".
 
         Raises:
             ValueError: The text does not consist of parameters, each with a percentage > 0 and %.
         """
+        if text.strip() == "none":
+            return None
         words = text.replace("=", " ").replace(",", " ").replace("%", " % ").split()
         limits: dict[str, float] = {}
         while words:
