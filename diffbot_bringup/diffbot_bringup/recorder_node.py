@@ -70,9 +70,7 @@ class RecorderParameters:
     )
     storage: str = parameter("mcap", "storage format: mcap or sqlite3", choices=tuple(STORAGES))
     output: str = parameter("", "new folder; must not exist yet; empty: recording in `results`")
-    results: str = parameter(
-        "", "folder of the run; empty: results/<date>-recording is recorded to"
-    )
+    results: str = parameter("", "folder of the run; empty: output is results/<date>-recording")
     ends_with: str = parameter(
         "",
         "topics of `topics`, separated by spaces; the recording ends when all their publishers are "

@@ -284,12 +284,18 @@ class IdentNode(EffortNode[IdentParameters]):
         torque = self.run.update(sample.beyond(self.robot.drive.dead_band))
         if self.run.phase is Phase.VERIFYING and before is Phase.EXCITING:
             self.get_logger().info(
-                f"identified after {self.run.excited:.1f} s; verifying with another motion for "
+                f"identified after {self.run.excited:.1f} s{self._why_so_soon()}; verifying with "
+                "another motion for "
                 f"{self.values.verification:g} s"
             )
         if self.run.ended:
             self._end(exit_code=1 if self.run.problem else 0)
         return torque
+
+    def _why_so_soon(self) -> str:
+        if self.run.excited >= self.values.duration - 0.5 * self.values.period:
+            return ""
+        return ", as the precision asked for (until) is reached"
 
     def on_commanded(self, sample: JointSample, torque: tuple[float, float]) -> None:
         """Update the estimate if that is due, and publish what is new."""
