@@ -26,7 +26,6 @@ import rclpy
 from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 
 from faults.bus_time import BusClock, BusTime, Member, nanoseconds
