@@ -48,9 +48,7 @@ GUARDED = {WHEELS: CONTROLLERS}
 REFERENCE = {"reference": "backstep_controller/reference"}
 CONTROLLER = "diffbot_controllers.executables"
 NODES = {
-    "simulator": NodeSpec(
-        "diffbot_sim.executables", "simulator", ("lock_step:=false", "speed:=1.0")
-    ),
+    "simulator": NodeSpec("diffbot_sim.executables", "simulator"),
     "effort_watchdog": NodeSpec("diffbot_node.executables", "effort_watchdog"),
     "backstep_controller": NodeSpec(CONTROLLER, "backstep_controller", SIMULATED, GUARDED),
     # An endless circle that needs torque on both wheels at all times.
