@@ -32,12 +32,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from diffbot_bringup import domains
-from diffbot_node.node_process import run_node
+from diffbot_node import Node, run_node
 
 PERIOD = 0.01  # s of robot time for each turn
 TURNS, SKIPPED = 3000, 200
