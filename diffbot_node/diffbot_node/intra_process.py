@@ -27,7 +27,8 @@ from rclpy.qos import DurabilityPolicy, QoSCompatibility, QoSProfile, qos_check_
 from rclpy.serialization import deserialize_message, serialize_message
 from rclpy.subscription import Subscription
 
-# Sent messages of a topic that are remembered to recognise their copies.
+# Sent messages of a topic that are remembered to recognise their copies, more than a subscription
+# queues.
 REMEMBERED = 256
 # Period at which publishers count their subscribers in other processes, s of wall time.
 COUNT_PERIOD = 0.02
@@ -197,7 +198,7 @@ class LocalSubscription:
     """A subscription that publishers of its own process reach directly.
 
     Args:
-        callback: Called with a message; a function of two parameters also with rclpy's metadata.
+        callback: Called with a message; a function that needs two also with rclpy's metadata.
         message_type: Type of the messages.
         qos: Quality of service.
         raw: Whether the callback wants serialized messages.
@@ -218,7 +219,7 @@ class LocalSubscription:
         topic: Any,
     ) -> None:
         self._callback, self._type, self._raw, self._topic = callback, message_type, raw, topic
-        self._informed = len(signature(callback).parameters) == 2
+        self._informed = not _can_be_called(callback, 1)
         self._ended = False
         self.qos = qos
         self.latched = qos.durability == DurabilityPolicy.TRANSIENT_LOCAL
@@ -245,6 +246,15 @@ class LocalSubscription:
         """Receive nothing any more, also of what waits in the queue."""
         self._ended = True
         self._topic.remove(self)
+
+
+def _can_be_called(callback: Callable[..., None], arguments: int) -> bool:
+    """Whether a function can be called with so many arguments; rclpy asks the same."""
+    try:
+        signature(callback).bind(*range(arguments))
+    except TypeError:
+        return False
+    return True
 
 
 def _fit(offered: QoSProfile, wanted: QoSProfile) -> bool:
