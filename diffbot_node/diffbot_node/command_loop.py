@@ -508,7 +508,8 @@ class CommandOutput:
         zero = self.guard.stop(why)
         if self.guard.began:
             self.send(zero)
-        if first:
+        ends = self._node.composed and self.met  # with this sentence, see CommandLoop
+        if first and not ends:
             self._node.get_logger().error(
                 f"stopped: {why}. Zero {self._what} until "
                 f"{self._node.get_fully_qualified_name()}/enable is called with data: true"

@@ -90,6 +90,15 @@ class IntraProcess:
         """Let a subscription receive a message after all that were published before."""
         self._queue.append((subscription, message, information))
 
+    def origins(self, topic: str) -> frozenset[bytes]:
+        """Return the origins (senders.py) of what this process publishes on a topic."""
+        return frozenset(
+            publisher.origin
+            for (name, _), found in self._topics.items()
+            if name == topic
+            for publisher in found.publishers
+        )
+
     def topic(self, name: str, message_type: type) -> _Topic:
         """Return what this process has of a topic, by its full name and type."""
         return self._topics.setdefault((name, message_type), _Topic())
@@ -134,6 +143,9 @@ class LocalPublisher:
     Args:
         publisher: The publisher in the middleware.
         room: The process's queue.
+
+    Attributes:
+        origin: Identifies it to the subscriptions of this process (senders.py).
     """
 
     def __init__(self, publisher: Publisher[Any], room: IntraProcess) -> None:
@@ -146,8 +158,8 @@ class LocalPublisher:
         self._sends = latched
         self._sent: dict[bytes, None] = {}
         # What rclpy tells with a message; here it identifies the publisher.
-        key = f"{publisher.topic_name} {id(self)}".encode()
-        self._information: dict[str, Any] = {"publisher_gid": {"data": key}}
+        self.origin = f"{publisher.topic_name} {id(self)}".encode()
+        self._information: dict[str, Any] = {"publisher_gid": {"data": self.origin}}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._publisher, name)
