@@ -251,7 +251,6 @@ class _Process:
             get_logger("diffbot").fatal(why)
             tell_why(why)
             self._fail(why)
-            traceback.print_exc()
 
     def _turn(self, executor: Executor) -> None:
         """Deliver messages of this process, and let the executor handle what comes from outside."""
@@ -284,18 +283,17 @@ class _Process:
 
     def _leave(self) -> None:
         """Close the nodes that are left: first those that command a robot, the last zero first."""
-        error: Exception | None = None
         for node in sorted(self._nodes, key=lambda node: not node.leaves_first):
             try:
                 self._close(node)
-            except Exception as problem:  # the others must be closed all the same
-                error = error or problem
+            except Exception as error:  # the others must be closed all the same
+                why = f"{type(error).__name__}: {error}"
+                node.get_logger().error(f"while it was closed: {why}")
+                self._fail(f"{node.get_name()}: {why}")
         with exit_after(LEAVING_TIME, self._status or 0):
             if self._executor is not None:
                 self._executor.shutdown()
         gc.unfreeze()
-        if error is not None:
-            raise error
 
 
 def _runnable(node: Node) -> RunnableNode:

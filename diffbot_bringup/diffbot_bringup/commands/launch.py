@@ -26,6 +26,7 @@ from diffbot_bringup.xml_launch.processes import ProcessDescription, Supervisor,
 from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_bringup.xml_launch.substitutions import installed_share
 from diffbot_node.run_folder import SUMMARY, FolderTaken, claim, launch_name
+from diffbot_node.same_names import same_names
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -49,6 +50,7 @@ def _list() -> int:
 
 def _launch(request: Request) -> int:
     check(request.root)
+    _check_names()
     if request.show_args:
         print(describe(request.arguments.declared))
         return 0
@@ -70,6 +72,15 @@ def _launch(request: Request) -> int:
         if status and results is not None:
             _tell_of_missing_summary(results, name, status)
         return status
+
+
+def _check_names() -> None:
+    """Tell of packages of other projects that have the suite's names; refuse if they are used."""
+    found = same_names(os.environ.get("AMENT_PREFIX_PATH", ""))
+    for other in found:
+        if other.used:
+            raise UsageError(str(other))
+        say("WARN", str(other))
 
 
 def _claimed(resolver: Resolver, name: str) -> Path | None:
