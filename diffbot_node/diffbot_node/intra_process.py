@@ -27,8 +27,9 @@ from rclpy.qos import DurabilityPolicy, QoSCompatibility, QoSProfile, qos_check_
 from rclpy.serialization import deserialize_message, serialize_message
 from rclpy.subscription import Subscription
 
-# Sent messages of a topic that are remembered to recognise their copies.
-REMEMBERED = 256
+# Sent messages of a topic that are remembered to recognise their copies: those of half a second in
+# the fastest run, as the middleware's threads may have to wait on a busy machine.
+REMEMBERED = 5000
 # Period at which publishers count their subscribers in other processes, s of wall time.
 COUNT_PERIOD = 0.02
 
@@ -257,6 +258,29 @@ class LocalSubscription:
         """Receive nothing any more, also of what waits in the queue."""
         self._ended = True
         self._topic.remove(self)
+
+
+class Foreigners:
+    """Recognises messages of other processes on a topic that this process publishes itself.
+
+    Args:
+        node: The node that subscribes.
+        topic: Full name of the topic.
+    """
+
+    def __init__(self, node: Node, topic: str) -> None:
+        self._room, self._topic = node.room, topic
+        self._own: frozenset[bytes] = frozenset()
+
+    def include(self, origin: object) -> bool:
+        """Whether a message of this origin (senders.py) comes from another process.
+
+        Never, if the node is alone in its process, or no node of the process has published there.
+        """
+        if self._room is None or origin in self._own:
+            return False
+        self._own |= self._room.origins(self._topic)
+        return bool(self._own) and origin not in self._own
 
 
 def _fit(offered: QoSProfile, wanted: QoSProfile) -> bool:

@@ -24,6 +24,7 @@ from rclpy.publisher import Publisher
 from std_srvs.srv import SetBool
 
 from diffbot_node import Node, declare, parameter
+from diffbot_node.intra_process import Foreigners
 from diffbot_node.launch_supervision import say_last_words
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
@@ -194,7 +195,6 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         self._command = (0.0, 0.0)
         self._answered = False  # whether a command has arrived since the newest state
         self._obeyed = False  # whether any command was obeyed so far
-        self._own: frozenset[bytes] = frozenset()  # origins of the commands of this process
         self._conflict = False
         self._published = time.monotonic()
         self._pacer = Pacer(self.values.speed or (0.0 if self.composed else 1.0))
@@ -209,7 +209,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         """
         self._states = states
         self._commanders = CommandPublishers(self, commands, self.values.patience, quantity)
-        self._find_own()
+        self._foreigners = Foreigners(self, self._commanders.topic)
         self.create_service(SetBool, "~/set_paused", self._on_set_paused)
         if self.values.paused:
             self.paused = True
@@ -248,7 +248,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         """Process a received command, and its origin."""
         self._commanders.heard(came_from)
         self._commanders.presence.met = True
-        if self._own and came_from not in self._own:
+        if self._foreigners.include(came_from):
             return
         self._command = (0.0, 0.0) if self._conflict else command
         self._answered = True
@@ -286,7 +286,6 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
             say_last_words(self, why)
             self.exit_code = 1
             return
-        self._find_own()
         if self.values.leave_when_alone:
             self.exit_code = self._commanders.exit_code()
         self._check_for_conflict()
@@ -295,11 +294,6 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
             # With the same stamp: a commander that was not ready answers this one, and a paused
             # robot must not be taken for a dead one.
             self._send_state()
-
-    def _find_own(self) -> None:
-        """Find the commanding node of this process; once found, it stays the only one obeyed."""
-        if self.room is not None:
-            self._own |= self.room.origins(self._commanders.topic)
 
     def _check_for_conflict(self) -> None:
         """Obey no command while two nodes command, neither of which knows the other's commands."""
