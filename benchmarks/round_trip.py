@@ -42,7 +42,6 @@ import rclpy
 from geometry_msgs.msg import TwistStamped
 from nav_msgs.msg import Odometry
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
@@ -50,7 +49,7 @@ from diffbot_bringup import domains
 from diffbot_description import load_robot
 from diffbot_description.dynamics import Sigma
 from diffbot_msgs.msg import PoseReference
-from diffbot_node import to_stamp
+from diffbot_node import Node, to_stamp
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.velocity_robot import VelocityRobot
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot

@@ -24,7 +24,6 @@ from diffbot_msgs.msg import (
 )
 from diffbot_node import to_stamp
 from diffbot_node.node_process import make_executor
-from diffbot_node.robot_messages import answers, named_by
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
 
@@ -102,15 +101,10 @@ class Graph:
     def step(self, **fields):
         """Publish the robot's state, wait for the answer, and drive by it; returns the torque."""
         self.until(lambda: not self.node.waits_for(), "the graph to match")
-        count, stamp = len(self.commands), fields.get("stamp", self.robot.sample.stamp)
+        count = len(self.commands)
         self.publish_state(**fields)
-
-        def given():
-            new = self.commands[count:]
-            return [command for command in new if answers(named_by(command), stamp)]
-
-        self.until(given, "an answer")
-        torque = tuple(given()[0].data)
+        self.until(lambda: len(self.commands) > count, "an answer")
+        torque = tuple(self.commands[count].data)
         assert all(math.isfinite(t) and abs(t) <= self.limit for t in torque)
         self.robot.advance(torque)
         return torque

@@ -557,7 +557,7 @@ class CommandOutput:
     @property
     def through_watchdog(self) -> bool:
         """Whether commands go to the watchdog, which forwards them to the wheels."""
-        return self.topic.endswith(f"/{WATCHDOG}/commands")
+        return bool(self.topic.endswith(f"/{WATCHDOG}/commands"))
 
     def _is_cut_off(self) -> bool:
         """Whether the watchdog, which forwards commands to the wheels, is dead.

@@ -210,7 +210,7 @@ class LocalSubscription:
     """A subscription that publishers of its own process reach directly.
 
     Args:
-        callback: Called with a message; a function of two parameters also with rclpy's metadata.
+        callback: Called with a message; a function that needs two also with rclpy's metadata.
         message_type: Type of the messages.
         qos: Quality of service.
         raw: Whether the callback wants serialized messages.
@@ -231,7 +231,7 @@ class LocalSubscription:
         topic: Any,
     ) -> None:
         self._callback, self._type, self._raw, self._topic = callback, message_type, raw, topic
-        self._informed = len(signature(callback).parameters) == 2
+        self._informed = not _can_be_called(callback, 1)
         self._ended = False
         self.qos = qos
         self.latched = qos.durability == DurabilityPolicy.TRANSIENT_LOCAL
@@ -281,6 +281,15 @@ class Foreigners:
             return False
         self._own |= self._room.origins(self._topic)
         return bool(self._own) and origin not in self._own
+
+
+def _can_be_called(callback: Callable[..., None], arguments: int) -> bool:
+    """Whether a function can be called with so many arguments; rclpy asks the same."""
+    try:
+        signature(callback).bind(*range(arguments))
+    except TypeError:
+        return False
+    return True
 
 
 def _fit(offered: QoSProfile, wanted: QoSProfile) -> bool:

@@ -160,6 +160,7 @@ class _Process:
         self._nodes: list[Node] = []
         self._executor: Executor | None = None
         self._status: int | None = None
+        self._failed = False
 
     def run(self, create: Sequence[Callable[[], Node]], args: list[str] | None) -> int:
         """Run the nodes; return the exit status."""
@@ -216,11 +217,13 @@ class _Process:
                 self._fail(f"(exit code 1): {why}")
                 if not known:
                     traceback.print_exc()
-        if self._signals:
+        if self._signals and not self._failed:
             self._status = self._after_signal()
 
     def _fail(self, what: str, status: int = 1) -> None:
-        self._status = self._status or status
+        """Note a failure; the first one gives the exit status, also after a signal."""
+        if not self._failed:
+            self._failed, self._status = True, status
         FAILED_HERE.append(what)
 
     def _after_signal(self) -> int:

@@ -17,11 +17,10 @@ from rclpy.publisher import Publisher
 PARTING = 1.0
 # Time after which a node logs what it waits for, and period of repetition, s.
 WAITING_PERIOD = 3.0
-# Names of nodes that only observe, and the prefix of the names of the ros2 command's nodes.
-ONLOOKERS = frozenset(
-    {"recorder", "rosbag2_recorder", "live_view", "foxglove_bridge", "plotjuggler"}
-)
-COMMAND_LINE = "_ros2cli"
+# Names of nodes that only observe; those of hidden nodes, such as the ros2 command's and the live
+# view, begin with HIDDEN.
+ONLOOKERS = frozenset({"recorder", "rosbag2_recorder", "foxglove_bridge", "plotjuggler"})
+HIDDEN = "_"
 # DDS announces a subscription before its node's name, which follows within 0.4 s. A subscription
 # still without a name after NAMING_TIME, s of wall time, belongs to no named node.
 NAMELESS, NAMING_TIME = "_NODE_NAME_UNKNOWN_", 1.0
@@ -119,7 +118,7 @@ class Presence:
 
 
 class Takers:
-    """Detects the nodes that take what is published; observers, such as a recorder, do not count.
+    """Counts who takes what is published; observers, such as a recorder, do not count.
 
     Args:
         node: The node that publishes.
@@ -128,24 +127,27 @@ class Takers:
 
     def __init__(self, node: Node, publisher: Publisher[Any]) -> None:
         self._node, self._publisher = node, publisher
-        self._known = 0  # subscriptions at the last check that found a taker; 0 if it found none
-        self._nameless: float | None = None  # since when only nameless nodes subscribe, s
+        self._subscriptions = self._takers = 0  # at the last look
+        self._nameless: float | None = None  # since when nameless nodes subscribe, s
 
     def are_there(self) -> bool:
         """Whether any node takes the messages."""
-        count = self._publisher.get_subscription_count()
-        if count == 0 or count != self._known:
-            self._known = count if count and self._look() else 0
-        return self._known > 0
+        return self.count() > 0
 
-    def _look(self) -> bool:
+    def count(self) -> int:
+        """Return the number of subscriptions of nodes that take the messages."""
+        now = self._publisher.get_subscription_count()
+        if now != self._subscriptions or not self._takers or self._nameless is not None:
+            self._subscriptions, self._takers = now, self._look() if now else 0
+        return self._takers
+
+    def _look(self) -> int:
         found = self._node.get_subscriptions_info_by_topic(self._publisher.topic_name)
-        names = {info.node_name for info in found} - ONLOOKERS
-        if any(name != NAMELESS and not name.startswith(COMMAND_LINE) for name in names):
-            return True
+        names = [info.node_name for info in found if info.node_name not in ONLOOKERS]
+        takers = sum(not name.startswith(HIDDEN) for name in names)
         if NAMELESS not in names:
             self._nameless = None
-            return False
+            return takers
         now = time.monotonic()
         self._nameless = self._nameless or now
-        return now - self._nameless > NAMING_TIME
+        return takers + names.count(NAMELESS) * (now - self._nameless > NAMING_TIME)

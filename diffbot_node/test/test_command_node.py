@@ -20,7 +20,7 @@ from diffbot_node import (  # noqa: E402
     PairLimiter,
     RobotInterface,
     command_guard,
-    robot_messages,
+    presence,
 )
 from diffbot_node.stop_inputs import LATCHED  # noqa: E402
 
@@ -126,7 +126,7 @@ def test_a_stop_does_not_wait_for_what_is_missing(graph):
 
 
 def test_it_says_what_it_waits_for(make_graph, monkeypatch):
-    monkeypatch.setattr(robot_messages, "WAITING_PERIOD", 0.1)
+    monkeypatch.setattr(presence, "WAITING_PERIOD", 0.1)
     graph = make_graph()
     log = Listener(graph.node, monkeypatch)
     graph.spin_until(lambda: log.heard("waiting: no new message on /joint_states"), "the reminder")
@@ -138,7 +138,7 @@ def test_it_says_what_it_waits_for(make_graph, monkeypatch):
 
 def test_joint_states_of_other_joints_are_named(make_graph, monkeypatch):
     """50 a second may arrive, and "no new message" would be said of them."""
-    monkeypatch.setattr(robot_messages, "WAITING_PERIOD", 0.1)
+    monkeypatch.setattr(presence, "WAITING_PERIOD", 0.1)
     graph = make_graph()
     log = Listener(graph.node, monkeypatch)
     names = ["wheel_l", "wheel_r\x1b[31m"]
@@ -171,7 +171,7 @@ def test_joint_states_of_other_joints_are_named(make_graph, monkeypatch):
     ],
 )
 def test_a_driver_on_another_computer_is_looked_for_where_discovery_is_closed(variables, closed):
-    said = robot_messages.beyond_discovery(variables)
+    said = presence.beyond_discovery(variables)
     assert said.endswith("ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET opens it)") == closed
     assert bool(said) == closed
 
@@ -311,7 +311,7 @@ def test_an_answer_that_comes_too_late_is_zero(graph):
 
 def test_time_that_stands_still_in_a_simulator_is_said_and_no_silence(make_graph, monkeypatch):
     # Only when it is due, however slow this machine is.
-    monkeypatch.setattr(robot_messages, "WAITING_PERIOD", 1000.0)
+    monkeypatch.setattr(presence, "WAITING_PERIOD", 1000.0)
     graph = make_simulated(make_graph)
     drive(graph)
     log = Listener(graph.node, monkeypatch)
@@ -366,7 +366,7 @@ class PlainRobot(RobotInterface):
     def read(self, stamp, message):
         return stamp
 
-    def message_of(self, command, answered):
+    def message_of(self, command):
         return Float64MultiArray(data=command)
 
 

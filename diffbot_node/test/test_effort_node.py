@@ -12,7 +12,7 @@ from effort_graph import QUIET, TORQUE, Graph, drive, undisturbed  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from diffbot_description import closed_form  # noqa: E402
-from diffbot_node import running  # noqa: E402
+from diffbot_node import launch_supervision  # noqa: E402
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_repeated_stamps_get_the_same_answer_and_are_reported(graph):
 def test_a_node_whose_starter_is_stopped_stops_until_it_is_enabled(graph, monkeypatch):
     """After Ctrl-Z or SIGSTOP nobody could end it any more."""
     drive(graph)
-    monkeypatch.setattr(running.Starter, "is_stopped", lambda starter: True)
+    monkeypatch.setattr(launch_supervision.Starter, "is_stopped", lambda starter: True)
     graph.spin_until(lambda: bool(graph.node.stopped_by), "the node to stop")
     assert "the process that started this node is stopped" in graph.node.stopped_by
     graph.spin_until(lambda: graph.commands[-1] == (0.0, 0.0), "zero")

@@ -25,7 +25,7 @@ def work():
     exec(sys.argv[1])
     return 0
 executables.import_module = lambda module: sys.modules["__main__"]
-sys.exit(executables.executable("any", "work")())
+sys.exit(executables.Executable("any", "work")())
 """
 
 
@@ -65,7 +65,8 @@ def failures(watcher):
 
 
 def test_one_that_cannot_begin_is_known_with_its_reason(launch, watcher):
-    why = "from diffbot_node.running import tell_why; tell_why('duration = -5.0: must be > 0')"
+    why = "from diffbot_node.launch_supervision import tell_why; "
+    why += "tell_why('duration = -5.0: must be > 0')"
     assert launch("ident", f"{why}; sys.exit(1)").wait(timeout=60) == 1
     assert failures(watcher) == ["ident (exit code 1): duration = -5.0: must be > 0"]
 

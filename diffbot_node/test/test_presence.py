@@ -3,8 +3,8 @@
 
 import pytest
 
-from diffbot_node import robot_messages
-from diffbot_node.robot_messages import WAITING_PERIOD, Presence
+from diffbot_node import presence
+from diffbot_node.presence import WAITING_PERIOD, Presence
 
 
 class Wall:
@@ -20,7 +20,7 @@ class Wall:
 @pytest.fixture
 def wall(monkeypatch):
     found = Wall()
-    monkeypatch.setattr(robot_messages, "time", found)
+    monkeypatch.setattr(presence, "time", found)
     return found
 
 

@@ -16,7 +16,8 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Bool, Float64MultiArray  # noqa: E402
 
 import diffbot_sim.faults.injector as injector_module  # noqa: E402
-from diffbot_node import to_stamp  # noqa: E402
+from diffbot_node import Node, to_stamp  # noqa: E402
+from diffbot_node.intra_process import IntraProcess  # noqa: E402
 from diffbot_sim.faults import Fault, FaultInjector  # noqa: E402
 from diffbot_sim.faults.fault_injector_node import FaultInjectorNode  # noqa: E402
 from diffbot_sim.simulator_node import SimulatorNode  # noqa: E402
@@ -129,7 +130,7 @@ def test_without_faults_each_bit_passes(make):
     assert repr(heard) == repr(sent)
 
 
-def test_a_lock_step_simulation_is_the_same_to_the_last_digit(make):
+def test_a_composed_simulation_is_the_same_to_the_last_digit(make, monkeypatch):
     """A controller whose torque depends on each digit of the state, with the node and without."""
     script = STATES + (
         "  - topic: commands\n    type: std_msgs/msg/Float64MultiArray\n"
@@ -137,30 +138,29 @@ def test_a_lock_step_simulation_is_the_same_to_the_last_digit(make):
     )
     runs = []
     for prefix, output in (("", "effort_controller/commands"), ("faulty/", "faulty/commands")):
+        room = IntraProcess()
+        monkeypatch.setattr(Node, "room", room)
         # Only one node may publish what the simulator takes.
         peer = make(script if prefix else STATES, engine="ideal")
         peer.peer.destroy_publisher(peer.ticks)  # the clock is the simulator's
-        simulator = SimulatorNode()
-        peer.executor.add_node(simulator)
-        commands = peer.peer.create_publisher(Float64MultiArray, output, 10)
-        peer.until(commands.get_subscription_count)
-        if prefix:
-            peer.until(lambda p=peer: p.node_output("/effort_controller/commands"))
-        states = []
+        controller, simulator = Node("controller"), SimulatorNode()
+        for node in (controller, simulator):
+            peer.executor.add_node(node)
+        commands, states = controller.create_publisher(Float64MultiArray, output, 10), []
 
         def answer(message, states=states, commands=commands):
-            # The first state is said again until it is answered.
+            # The first state is published again until it is answered.
             if states and message.header.stamp == states[-1].header.stamp:
                 return
             states.append(message)
             pull = [0.3 - 0.1 * speed for speed in message.velocity]
             commands.publish(Float64MultiArray(data=[pull[0], 0.5 * pull[1]]))
 
-        peer.peer.create_subscription(JointState, f"{prefix}joint_states", answer, 10)
-        peer.until(lambda states=states: len(states) >= 30)
+        controller.create_subscription(JointState, f"{prefix}joint_states", answer, 10)
+        peer.until(lambda room=room, states=states: room.deliver(0.01) and len(states) >= 30)
         runs.append(repr(states[:30]))
-        simulator.close()
-        simulator.destroy_node()
+        for node in (simulator, controller):
+            node.destroy_node()
         peer.close()
     assert runs[0] == runs[1]
     assert len(set(runs[0].split("position="))) == 31  # the robot moves

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
+
+from diffbot_node import Node
 
 
 class PolledNode(Node):

@@ -20,7 +20,7 @@ from websockets.protocol import State  # noqa: E402
 from websockets.sync.client import connect  # noqa: E402
 
 from diffbot_msgs.msg import IdentStatus  # noqa: E402
-from diffbot_node import EffortNode, EffortParameters, KeptTopic, Receipts  # noqa: E402
+from diffbot_node import CountedTopic, EffortNode, EffortParameters  # noqa: E402
 from diffbot_node.stop_inputs import LATCHED  # noqa: E402
 from diffbot_view.live_view_node import LiveView  # noqa: E402
 
@@ -125,14 +125,16 @@ def graph(domain):
 
 
 def test_the_view_is_no_driver_and_no_report(graph):
-    kept = KeptTopic(graph.robot, IdentStatus, "ident/status")
-    graph.spin(lambda: kept.subscribers, "the view to listen")
-    assert kept.missing(1) and kept.left_by(1) and not kept.missing(0) + kept.left_by(0)
-    receipts = Receipts(graph.steady, "ident/status")
-    graph.spin(lambda: not kept.missing(1), "a report")
-    assert not kept.left_by(1)
-    receipts.leave()
-    graph.spin(lambda: kept.left_by(1), "its end")
+    counted = CountedTopic(graph.robot, IdentStatus, "ident/status")
+    matched = counted._publisher.get_subscription_count
+    graph.spin(matched, "the view to listen")
+    assert counted.missing(1) and counted.left_by(1) and not counted.missing(0) + counted.left_by(0)
+    report = graph.steady.create_subscription(IdentStatus, "ident/status", lambda _: None, 10)
+    graph.spin(lambda: not counted.missing(1), "a report")
+    assert not counted.left_by(1)
+    graph.steady.destroy_subscription(report)
+    graph.spin(lambda: counted.left_by(1), "its end")
+    assert matched() == 1  # the view
     assert "no node subscribes" in graph.steady.waits_for()
     assert not graph.commands
 

@@ -7,10 +7,8 @@ import time
 
 import pytest
 from geometry_msgs.msg import Pose2D
-from nav_msgs.msg import Odometry
 from paced_graph import DOMAIN, PATIENCE, Graph, start
 
-from diffbot_node.own_run import COMMANDER, ROBOT, VARIABLE, OwnRun
 from pose2d_trajectories.pose_nodes import main
 
 REMAPPED = ("--ros-args", "-r", "command:=robot/command")
@@ -39,26 +37,6 @@ def test_it_sends_one_set_point_and_ends(words, pose):
         graph.close()
     assert process.returncode == 0
     assert commands == [Pose2D(x=pose[0], y=pose[1], theta=pose[2])]
-
-
-@pytest.mark.parametrize("name, sent", [("mine", True), ("another", False)])
-def test_in_a_run_with_a_name_it_sends_to_the_controller_of_that_run_only(name, sent, monkeypatch):
-    graph = Graph()
-    try:
-        monkeypatch.setenv(VARIABLE, name)
-        for role in (ROBOT, COMMANDER):
-            OwnRun(graph.other, role)
-        graph.other.create_publisher(Odometry, "ground_truth", 1)
-        commands, _ = graph.hear(Pose2D, "robot/command")
-        monkeypatch.setenv(VARIABLE, "mine")
-        process = start("pose_step", "1", "0", "0", *REMAPPED, stderr=-1)
-        graph.spin_until(lambda: process.poll() is not None)
-        graph.spin_for(0.2)
-    finally:
-        graph.close()
-    said = process.stderr.read()
-    assert (len(commands), process.returncode) == ((1, 0) if sent else (0, 1)), said
-    assert ("not sent: another run is in this graph" in said) is not sent
 
 
 def test_it_says_when_nobody_listens():
