@@ -68,9 +68,10 @@ def _launch(request: Request) -> int:
         for text in _about_domain(run):
             say("INFO", text)
         results = _claimed(resolver, name)
-        status = Supervisor(resolver.processes, name).run()
+        supervisor = Supervisor(resolver.processes, name)
+        status = supervisor.run()
         if status and results is not None:
-            _tell_of_missing_summary(results, name, status)
+            _tell_of_missing_summary(results, name, status, supervisor.failed())
         return status
 
 
@@ -111,7 +112,7 @@ def _claimed(resolver: Resolver, name: str) -> Path | None:
     return folder
 
 
-def _tell_of_missing_summary(folder: Path, name: str, status: int) -> None:
+def _tell_of_missing_summary(folder: Path, name: str, status: int, failed: list[str]) -> None:
     """Write a summary if the run left none, as its report was killed or found no space."""
     path = folder / SUMMARY
     if path.exists():
@@ -120,11 +121,15 @@ def _tell_of_missing_summary(folder: Path, name: str, status: int) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     from diffbot_description.files import write_json  # imported late: NumPy loads slowly
 
-    how = f"was stopped by {signal.Signals(status - 128).name}" if status > 128 else "failed"
+    how = "the launch failed"
+    if status > 128:
+        how = f"the launch was stopped by {signal.Signals(status - 128).name}"
+    elif failed:
+        how = f"failed: {', '.join(failed)}"
     content = {
         "name": name,
         "outcome": "stopped" if status > 128 else "failed",
-        "reason": f"the launch {how}, and no node wrote a summary",
+        "reason": f"{how}; no node wrote a summary",
         "complete": False,
         "missing": ["all results: their report was killed, did not begin, or found no space"],
     }
