@@ -153,6 +153,7 @@ class GzWorld:
 class GzParameters(SensorParameters, ExternalParameters):
     """Parameters of gz_simulator."""
 
+    engine: str = parameter("gz", "simulator to start", choices=("gz",))
     period: float = parameter(0.01, "control period, s; whole ms", minimum=0.001, maximum=0.1)
     speed: float = parameter(
         0.0,

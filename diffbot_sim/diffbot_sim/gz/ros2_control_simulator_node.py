@@ -25,7 +25,7 @@ from diffbot_sim.gz.launches import HARDWARE, launch_ros2_control
 class Ros2ControlParameters(ExternalParameters):
     """Parameters of ros2_control_simulator."""
 
-    sim: str = parameter("gz_ros2_control", "simulator to start", choices=tuple(HARDWARE))
+    engine: str = parameter("gz_ros2_control", "simulator to start", choices=tuple(HARDWARE))
     speed: float = parameter(
         0.0, "simulated time per wall time; 0: real time", minimum=0.0, maximum=10.0
     )
@@ -45,16 +45,16 @@ class Ros2ControlSimulatorNode(ExternalSimulator[Ros2ControlParameters]):
         if self.robot.drive.torque_constant is not None:
             raise ValueError(
                 f"drive.effort_unit = {self.robot.drive.effort_unit} of {self.robot.name}: the "
-                f"controllers of sim:={values.sim} take N m; use sim:=mujoco, ideal, gazebo or gz"
+                f"controllers of sim:={values.engine} take N m; use sim:=mujoco, ideal, gazebo or gz"
             )
-        self._prepare(values.sim, values.start_simulator, "gazebo/odometry")
+        self._prepare(values.engine, values.start_simulator, "gazebo/odometry")
         self._logged_ready = False
         self._time = float("-inf")
         self._clock_topic = self.create_publisher(ClockMessage, "clock", 10)
         self.create_subscription(ClockMessage, "gazebo/clock", self._on_clock, 10)
         if values.start_simulator:
             self._launch = launch_ros2_control(
-                values.sim,
+                values.engine,
                 self.robot,
                 self._start,
                 values.speed or 1.0,
