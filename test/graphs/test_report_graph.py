@@ -96,7 +96,8 @@ def test_a_report_that_is_stalled_at_the_start_and_in_the_middle_misses_nothing(
 def test_what_was_killed_is_named_and_who_commands_leaves_zero_torque(
     domain, tmp_path, launch, node
 ):
-    process = start(launch, tmp_path, "sim:=ideal", "duration:=600.0", "speed:=1.0")
+    words = ("sim:=ideal", "duration:=600.0", "composed:=false")
+    process = start(launch, tmp_path, *words)
     recorder = CommandRecorder()
     try:
         assert recorder.spin(lambda: any(map(any, recorder.commands[100:])))
@@ -116,4 +117,21 @@ def test_what_was_killed_is_named_and_who_commands_leaves_zero_torque(
     if (launch, node) == ("ident", "simulator"):  # the estimate so far is kept
         with open(tmp_path / "dynamic_parameters.yaml", encoding="utf-8") as file:
             assert yaml.safe_load(file)["/**"]["ros__parameters"]["samples"] > 50
+    assert processes_of(domain) == []
+
+
+def test_a_run_in_one_process_that_was_killed_has_a_summary(domain, tmp_path):
+    process = start("backstepping", tmp_path, "sim:=ideal", "laps:=0", "speed:=1.0")
+    recorder = CommandRecorder()
+    try:
+        assert recorder.spin(lambda: any(map(any, recorder.commands[100:])))
+        [number] = [n for n, words in processes_by_number(domain) if "/composed " in words]
+        os.kill(number, signal.SIGKILL)
+        status, output = ended(process)
+    finally:
+        recorder.close()
+    assert status == 1, output
+    said = summary(tmp_path)
+    assert said["outcome"] == "failed" and said["complete"] is False
+    assert "composed" in said["reason"] and "exit code -9" in said["reason"]
     assert processes_of(domain) == []
