@@ -62,13 +62,13 @@ def test_a_run_beside_another_is_not_met_and_echo_joins_the_one_that_lives(unset
     assert domains.runs() == []
 
 
-@pytest.mark.parametrize("composed", [True, False])
-def test_two_runs_in_one_domain_find_out_alone(domain, tmp_path, monkeypatch, composed):
+@pytest.mark.parametrize(("name", "composed"), [("pose", "true"), ("linearizing", "false")])
+def test_two_runs_in_one_domain_find_out_alone(domain, tmp_path, monkeypatch, name, composed):
     """As with `ros2 launch`: nobody refuses a second run, nobody ends the rest of one."""
     # So that neither is over before the other begins.
-    more = ["speed:=1", f"composed:={str(composed).lower()}"]
-    monkeypatch.setitem(LAUNCHES, "pose", [*LAUNCHES["pose"], *more])
-    launches = [Launch("pose", tmp_path / name, name, domain, nodes=True) for name in "ab"]
+    more = ["speed:=1", f"composed:={composed}"]
+    monkeypatch.setitem(LAUNCHES, name, [*LAUNCHES[name], *more])
+    launches = [Launch(name, tmp_path / each, each, domain, nodes=True) for each in "ab"]
     deadline = time.monotonic() + 60.0
     while not all([launch.poll() for launch in launches]) and time.monotonic() < deadline:
         time.sleep(0.05)
