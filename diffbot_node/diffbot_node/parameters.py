@@ -100,6 +100,8 @@ class Parameter:
     def _checked(self, name: str, kind: type[Any], value: Any) -> Any:
         if kind is float and type(value) is int:
             value = float(value)
+        if kind is bool and type(value) is int and value in (0, 1):
+            value = bool(value)  # launch arguments may be 0 and 1
         if type(value) is not kind:
             raise ValueError(self._complaint(name, value, f"must be of type {kind.__name__}"))
         if self.choices and value not in self.choices:

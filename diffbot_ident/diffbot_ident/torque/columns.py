@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 
-class Column(IntEnum):
+class RowColumn(IntEnum):
     """Columns of the model, integrated over a window.
 
     Attributes:
@@ -36,17 +36,17 @@ class Column(IntEnum):
     ACTING_DIFFERENCE = -1
 
 
-OMEGA_SQUARED, V_OMEGA = int(Column.OMEGA_SQUARED), int(Column.V_OMEGA)
-V, OMEGA = int(Column.V), int(Column.OMEGA)
-SIGN_LEFT, SIGN_RIGHT = int(Column.SIGN_LEFT), int(Column.SIGN_RIGHT)
-DV, DOMEGA, ONE = int(Column.DV), int(Column.DOMEGA), int(Column.ONE)
-ACTING_SUM, ACTING_DIFFERENCE = int(Column.ACTING_SUM), int(Column.ACTING_DIFFERENCE)
+OMEGA_SQUARED, V_OMEGA = int(RowColumn.OMEGA_SQUARED), int(RowColumn.V_OMEGA)
+V, OMEGA = int(RowColumn.V), int(RowColumn.OMEGA)
+SIGN_LEFT, SIGN_RIGHT = int(RowColumn.SIGN_LEFT), int(RowColumn.SIGN_RIGHT)
+DV, DOMEGA, ONE = int(RowColumn.DV), int(RowColumn.DOMEGA), int(RowColumn.ONE)
+ACTING_SUM, ACTING_DIFFERENCE = int(RowColumn.ACTING_SUM), int(RowColumn.ACTING_DIFFERENCE)
 
 ExtraColumns = tuple[tuple[int, ...], tuple[int, ...]]
 """Columns of additional regressors of the linear and of the angular axis."""
 NO_COLUMNS: ExtraColumns = ((), ())
 
-_names = [column.name.lower() for column in Column if column >= 0]
+_names = [column.name.lower() for column in RowColumn if column >= 0]
 
 
 def new_columns(*names: str) -> tuple[int, ...]:

@@ -75,7 +75,7 @@ class RegressionSettings:
         return MOST_HELD * 2.0 * self.scale.torque * levers
 
 
-class Regression:
+class AxesRegression:
     """The regression of both axes.
 
     Args:

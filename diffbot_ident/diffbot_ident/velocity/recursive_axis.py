@@ -59,7 +59,7 @@ class AxisBlock:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _FilteredRows:
     """Rows of a block, shape (n, 2) and (n,), its duration in s, and the rate of their filter."""
 
     phi: Array
@@ -109,7 +109,7 @@ class RecursiveAxis:
         self._squares, self._products, self._samples = noise**2 * PRIOR_SAMPLES, 0.0, PRIOR_SAMPLES
         self._period = 0.0
         self._causal = CausalRows()
-        self._aside: _Rows | None = None
+        self._aside: _FilteredRows | None = None
         self.surprises = 0
 
     @property
@@ -176,7 +176,7 @@ class RecursiveAxis:
         self._period = block.seconds / (len(block.time) - 1)
         rate = max(float(self.theta[1]), SLOWEST)
         filtered = self._causal.take(block.time, block.columns, rate)
-        rows = _Rows(filtered[:2].T, filtered[2], block.seconds, rate)
+        rows = _FilteredRows(filtered[:2].T, filtered[2], block.seconds, rate)
         aside, self._aside = self._aside, None
         if self._explains(rows):
             self._take(rows)
@@ -190,7 +190,7 @@ class RecursiveAxis:
             self._take(aside)
             self._take(rows)
 
-    def _explains(self, rows: _Rows) -> bool:
+    def _explains(self, rows: _FilteredRows) -> bool:
         """Whether the current estimate explains a block."""
         with np.errstate(over="ignore", invalid="ignore"):
             gram = rows.phi.T @ rows.phi
@@ -201,7 +201,7 @@ class RecursiveAxis:
             raise ValueError("a block of velocities or commands: must be finite and of usual size")
         return squares < SURPRISE * expected
 
-    def _take(self, taken: _Rows) -> None:
+    def _take(self, taken: _FilteredRows) -> None:
         phi, y = taken.phi, taken.y
         n = len(y)
         powers, directions = np.linalg.eigh(phi.T @ phi)
