@@ -42,6 +42,7 @@ from typing import Any
 from meetings import MARK, differences, marked, summary
 
 from diffbot_bringup import domains
+from faults.process_nodes import ONE_PROCESS
 from faults.process_probe import Probe
 
 REAL = {
@@ -125,6 +126,8 @@ class Run:
                 found[RUNNER] = number
             elif "__node:=" in words:
                 found[words.partition("__node:=")[2].split()[0]] = number
+            elif "/composed " in words:
+                found[ONE_PROCESS] = number
             elif "diffbot_bringup.cli" in words:
                 found[GUARD] = number
         return found

@@ -13,6 +13,7 @@ Controllers do not begin before a node subscribes to their commands. So the watc
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -91,7 +92,7 @@ class EffortWatchdogNode(Node):
             limit *= 1.0 + ROUNDING
         self.watchdog = EffortWatchdog(limit, limits.torque_rate, values.timeout, values.jitter)
         self._pressed = ""
-        self._crowded_since: float | None = None  # wall time, s
+        self._crowded_since: float | None = None  # wall time, s; -inf: long enough
         self._reported = 0.0
         self._judged_by, self._controllers = NodeClock(self), Presence(values.patience)
         self._said, self._trips = "", 0
@@ -156,7 +157,9 @@ class EffortWatchdogNode(Node):
             if (count := self.count_publishers(topic)) > 1:
                 now = time.monotonic()
                 self._crowded_since = self._crowded_since or now
-                if any(self.watchdog.passed) or now - self._crowded_since >= CROWD_PATIENCE:
+                if any(self.watchdog.passed):  # from then on nothing passes while it lasts
+                    self._crowded_since = -math.inf
+                if now - self._crowded_since >= CROWD_PATIENCE:
                     return f"{count} nodes publish {topic}, limit 1: stop all but one"
                 return ""
         self._crowded_since = None

@@ -243,6 +243,10 @@ def test_who_goes_past_it_to_the_wheels_is_noticed(graph):
     graph.other.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
     graph.spin_until(lambda: graph.commands[-1] == ZERO, "zero")
     assert "2 nodes publish /effort_controller/commands" in graph.node.watchdog.reason
+    # Nor does a torque near zero pass while that lasts.
+    for _ in range(20):
+        assert graph.say(0.01, 0.01) == ZERO
+        graph.spin(0.01)
 
 
 def test_it_leaves_with_zero_when_those_who_command_have_left(make_graph):

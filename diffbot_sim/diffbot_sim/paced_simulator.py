@@ -154,7 +154,7 @@ class CommandPublishers:
         if count < 2:
             return None
         return (
-            f"{count} nodes publish commands on {self._topic}, limit 1: zero {self._quantity} "
+            f"{count} nodes publish commands on {self.topic}, limit 1: zero {self._quantity} "
             "until only one does; stop the others, or give each run its own ROS_DOMAIN_ID"
         )
 

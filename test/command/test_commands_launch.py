@@ -306,7 +306,7 @@ def test_a_run_whose_report_left_no_summary_gets_one_that_says_so(
         return
     found = json.loads(summary.read_text())
     assert (found["name"], found["outcome"], found["complete"]) == ("own", "failed", False)
-    assert "no node wrote a summary" in found["reason"] and found["missing"]
+    assert f"(exit code {code}); no node wrote a summary" in found["reason"] and found["missing"]
 
 
 def test_several_launches_in_one_have_their_own_folders(suite: Any, tmp_path: Path) -> None:

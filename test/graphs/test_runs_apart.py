@@ -62,24 +62,28 @@ def test_a_run_beside_another_is_not_met_and_echo_joins_the_one_that_lives(unset
     assert domains.runs() == []
 
 
-@pytest.mark.parametrize("composed", [True, False])
-def test_two_runs_in_one_domain_find_out_alone(domain, tmp_path, monkeypatch, composed):
+@pytest.mark.parametrize(("name", "composed"), [("pose", "true"), ("linearizing", "false")])
+def test_two_runs_in_one_domain_find_out_alone(domain, tmp_path, monkeypatch, name, composed):
     """As with `ros2 launch`: nobody refuses a second run, nobody ends the rest of one."""
     # So that neither is over before the other begins.
-    more = ["speed:=1", f"composed:={str(composed).lower()}"]
-    monkeypatch.setitem(LAUNCHES, "pose", [*LAUNCHES["pose"], *more])
-    launches = [Launch("pose", tmp_path / name, name, domain, nodes=True) for name in "ab"]
-    deadline = time.monotonic() + 60.0
+    more = ["speed:=1", f"composed:={composed}"]
+    monkeypatch.setitem(LAUNCHES, name, [*LAUNCHES[name], *more])
+    launches = [Launch(name, tmp_path / each, each, domain, nodes=True) for each in "ab"]
+    # Separate nodes that are left alone wait for their partners as those of a real robot do.
+    deadline = time.monotonic() + (60.0 if composed == "true" else 15.0)
     while not all([launch.poll() for launch in launches]) and time.monotonic() < deadline:
         time.sleep(0.05)
     for launch in launches:
         launch.stop()
     endings = [launch.ending() for launch in launches]
     said = "\n".join(ending.said for ending in endings)
-    assert None not in [ending.status for ending in endings], f"hung:\n{said}"
+    if composed == "true":
+        assert None not in [ending.status for ending in endings], f"hung:\n{said}"
     assert any(ending.status for ending in endings), said
     for launch, ending in zip(launches, endings, strict=True):
-        completed = summary(launch.results).get("outcome") == "completed"
-        assert completed is not bool(ending.status), said
+        found = summary(launch.results)
+        # A run in several processes may complete, and miss what was sent while both were there.
+        whole = found.get("outcome") == "completed" and found["complete"]
+        assert whole is (ending.status == 0), said
     assert "give each run its own ROS_DOMAIN_ID" in said or "stop all" in said
     assert processes_of(domain) == []
