@@ -219,6 +219,8 @@ class _Process:
                     traceback.print_exc()
         if self._signals and not self._failed:
             self._status = self._after_signal()
+        if self._room is not None:
+            self._room.keep_only(self._nodes)  # one that was half created can receive nothing
 
     def _fail(self, what: str, status: int = 1) -> None:
         """Note a failure; the first one gives the exit status, also after a signal."""
@@ -250,11 +252,15 @@ class _Process:
                 elif self._nodes and (self._signals or STARTER.launch_has_gone()):
                     self._status = self._after_signal() if self._signals else self._interrupted
         except Exception as error:
-            why = f"{type(error).__name__}: {error}"
-            get_logger("diffbot").fatal(why)
-            tell_why(why)
-            self._fail(why)
-            traceback.print_exc()
+            self._crash(error)
+
+    def _crash(self, error: Exception) -> None:
+        """Report an error in a callback, or in a node's end."""
+        why = f"{type(error).__name__}: {error}"
+        get_logger("diffbot").fatal(why)
+        tell_why(why)
+        self._fail(why)
+        traceback.print_exception(error)
 
     def _turn(self, executor: Executor) -> None:
         """Deliver messages of this process, and let the executor handle what comes from outside."""
@@ -287,18 +293,15 @@ class _Process:
 
     def _leave(self) -> None:
         """Close the nodes that are left: first those that command a robot, the last zero first."""
-        error: Exception | None = None
         for node in sorted(self._nodes, key=lambda node: not node.leaves_first):
             try:
                 self._close(node)
-            except Exception as problem:  # the others must be closed all the same
-                error = error or problem
+            except Exception as error:  # the others must be closed all the same
+                self._crash(error)
         with exit_after(LEAVING_TIME, self._status or 0):
             if self._executor is not None:
                 self._executor.shutdown()
         gc.unfreeze()
-        if error is not None:
-            raise error
 
 
 def _runnable(node: Node) -> RunnableNode:

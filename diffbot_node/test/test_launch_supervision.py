@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("rclpy")
 
-from diffbot_node import launch_supervision  # noqa: E402
-from diffbot_node.launch_supervision import VARIABLE, last_words, tell_why, told_failures  # noqa: E402
+from diffbot_node import launch_supervision
+from diffbot_node.launch_supervision import VARIABLE, last_words, tell_why, told_failures
 
 
 @pytest.fixture(autouse=True)

@@ -54,7 +54,12 @@ class Ros2ControlSimulatorNode(ExternalSimulator[Ros2ControlParameters]):
         self.create_subscription(ClockMessage, "gazebo/clock", self._on_clock, 10)
         if values.start_simulator:
             self._launch = launch_ros2_control(
-                values.sim, self.robot, self._start, values.speed or 1.0, values.gui, values.patience
+                values.sim,
+                self.robot,
+                self._start,
+                values.speed or 1.0,
+                values.gui,
+                values.patience,
             )
 
     def _on_clock(self, message: ClockMessage) -> None:
