@@ -48,6 +48,8 @@ else:
 try:
     from diffbot_bringup import domains
 except ImportError:  # single package; the module has no dependencies
+    # The package's folder, which is beside this file, looks like a package without __init__.py.
+    sys.modules.pop("diffbot_bringup", None)
     sys.path.append(str(Path(__file__).resolve().parent / "diffbot_bringup"))
     from diffbot_bringup import domains
 
@@ -137,6 +139,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if _runs_a_graph(item):
             item.add_marker(pytest.mark.xdist_group("graph"))
+            item.add_marker(pytest.mark.graph)
         elif _computes(item):
             item.add_marker(pytest.mark.numeric)
         if item.get_closest_marker("wall_time"):

@@ -151,7 +151,7 @@ class Run:
 def driver(domain: int, folder: Path) -> Iterator[Probe]:
     """Start the driver of a robot that is real for the run, and a probe of its commands."""
     variables = {**os.environ, domains.VARIABLE: str(domain)}
-    words = ("--ros-args", "-p", "engine:=ideal", "-p", "lock_step:=false", "-p", "speed:=1.0")
+    words = ("--ros-args", "-p", "engine:=ideal")
     with (folder / "driver.log").open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-c", DRIVER, *words],

@@ -28,6 +28,8 @@ from pathlib import Path
 
 from fuzz_targets import ROOT, TARGETS, Target
 
+from diffbot_bringup.workspace.packages import find_packages
+
 FOLDER = ROOT / ".diffbot" / "fuzz"
 TIMEOUT, MEMORY = 5, 1024  # limits for one input, s and MB
 LONGEST = 4096  # bytes of an input, unless a seed is longer
@@ -141,8 +143,8 @@ def _where(error: Exception) -> str:
 
 def _packages() -> set[str]:
     """Return the packages whose coverage guides the fuzzing: the suite and its Python parsers."""
-    folders = (ROOT / "diffbot_bringup").parent.glob("*/package.xml")
-    return {folder.parent.name for folder in folders} | {"yaml", "rosbags", "fuzz_targets"}
+    suite = {package.name for package in find_packages(ROOT)}
+    return suite | {"yaml", "rosbags", "fuzz_targets"}
 
 
 def _import(target: Target) -> None:

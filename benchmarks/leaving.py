@@ -27,11 +27,12 @@ from pathlib import Path
 
 import rclpy
 from rclpy.clock import Clock, ClockType
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import Header
 
 from diffbot_bringup import domains
-from diffbot_node.kept_topic import KEPT, KEPT_LATCHED
+from diffbot_node.counted_topic import COUNTED
 from diffbot_node.node_process import make_executor
 
 VARIABLE = "FASTDDS_DEFAULT_PROFILES_FILE"
@@ -39,18 +40,17 @@ PROFILE = Path(__file__).resolve().parents[1] / "config" / "fastdds_local.xml"
 NODES, LIFE = 4, 1.0  # nodes of a graph; how long each lives, s
 PERIODS = (0.002, 0.01, 0.02, 0.05)  # of the timers that publish, s
 PATIENCE = 30.0  # s
+LATCHED = QoSProfile(depth=COUNTED.depth, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+TOPICS = (("counted", COUNTED), ("states", 30), ("latched", LATCHED))
 
 
 def live(number: int, end: float) -> None:
     """Run one node until `end` (time.time()), and leave."""
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = rclpy.create_node(f"node_{number}")
-    publishers = [
-        node.create_publisher(Header, f"{name}_{number}", qos)
-        for name, qos in (("kept", KEPT), ("states", 30), ("latched", KEPT_LATCHED))
-    ]
+    publishers = [node.create_publisher(Header, f"{name}_{number}", qos) for name, qos in TOPICS]
     for other in set(range(NODES)) - {number}:
-        for name, qos in (("kept", KEPT), ("states", 30), ("latched", KEPT_LATCHED)):
+        for name, qos in TOPICS:
             node.create_subscription(Header, f"{name}_{other}", lambda _: None, qos)
 
     def publish() -> None:

@@ -11,9 +11,9 @@ from long_run_wheels import WheeledRobot
 from made_recordings.excited_runs import RunSetting, driver
 
 from arc_odometry import JointSample
+from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import NAMES, EstimateState
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_sim.virtual_robot import Encoders
 
 

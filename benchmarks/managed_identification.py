@@ -29,9 +29,9 @@ from diffbot_description import Robot, closed_form, load_robot
 from diffbot_description.dynamics import accelerations
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_ident.identification import Identification, RunawayLimits
+from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_ident.verification import HeldOutMotion, Model
 
 Pair = tuple[float, float]

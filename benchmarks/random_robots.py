@@ -22,6 +22,7 @@ from made_recordings.random_runs import (
 )
 
 from diffbot_description.robot import Turning
+from diffbot_ident.torque.effects import EFFECTS
 from diffbot_ident.torque.estimate import (
     FRICTION_NAMES,
     NORMAL_95,
@@ -30,7 +31,6 @@ from diffbot_ident.torque.estimate import (
     EstimateState,
 )
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.torque.residual_patterns import PATTERNS
 from diffbot_study.random_robots import RandomRobot, draw
 from diffbot_study.task_cluster import Cluster
 
@@ -164,7 +164,7 @@ def table(
             yield _line(name, known, i)
     yield from _worst(runs)
     if estimator == "integral":
-        for named in PATTERNS:
+        for named in EFFECTS:
             # Some warnings end with figures.
             said = [any(w.startswith(named.warning) for w in run.estimate.warnings) for run in runs]
             yield f"named in {sum(said):3} runs: {named.warning.split(':')[0]}"

@@ -38,6 +38,7 @@ from rclpy.executors import SingleThreadedExecutor
 from std_msgs.msg import Float64MultiArray
 
 from diffbot_bringup import domains
+from diffbot_bringup.workspace.packages import find_packages
 
 LAUNCH = "ident"
 ARGUMENTS = ("sim:=ideal", "duration:=5.0")
@@ -105,7 +106,7 @@ def command_of(checkout: Path, sources: bool) -> tuple[list[str], dict[str, str]
         for name in ("PYTHONPATH", "AMENT_PREFIX_PATH", "DIFFBOT_ROOT", "ROS_LOG_DIR"):
             variables.pop(name, None)
         return [str(checkout / "diffbot"), "launch"], variables
-    packages = [str(path.parent) for path in sorted(checkout.glob("*/setup.py"))]
+    packages = [str(package.path) for package in find_packages(checkout) if package.is_python]
     variables["PYTHONPATH"] = os.pathsep.join([*packages, variables.get("PYTHONPATH", "")])
     variables["DIFFBOT_ROOT"] = str(checkout)
     return [sys.executable, "-m", "diffbot_bringup.cli", "launch"], variables

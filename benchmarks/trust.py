@@ -47,7 +47,7 @@ from random_robots import table
 from diffbot_ident.excitation.signals import LEVELS
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
-from diffbot_ident.torque.judgement import Wiring
+from diffbot_ident.torque.wiring import Wiring
 from diffbot_sim.engines import ENGINES
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster

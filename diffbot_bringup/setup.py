@@ -25,6 +25,7 @@ setup(
     extras_require={
         "recordings": ["rosbags"],
         "test": [
+            "catkin-pkg",
             "hypothesis",
             "lz4",
             "matplotlib",

@@ -20,9 +20,8 @@ from typing import Any, Literal
 from ament_index_python.packages import get_package_share_directory
 from rclpy.qos import QoSProfile
 
-from diffbot_bringup.topic_echo import message_class
-from diffbot_bringup.usage import UsageError
 from diffbot_node import Node, declare, parameter, results_folder
+from diffbot_node.message_types import message_class
 from diffbot_node.parameters import writable_folder
 from diffbot_node.presence import Presence, beyond_discovery
 from diffbot_node.robot_messages import create_wall_timer
@@ -70,7 +69,8 @@ class RecorderParameters:
         f"type ({', '.join(KNOWN)})",
     )
     storage: str = parameter("mcap", "storage format: mcap or sqlite3", choices=tuple(STORAGES))
-    output: str = parameter("", "new folder; must not exist yet; empty: results/<date>-recording")
+    output: str = parameter("", "new folder; must not exist yet; empty: recording in `results`")
+    results: str = parameter("", "folder of the run; empty: output is results/<date>-recording")
     ends_with: str = parameter(
         "",
         "topics of `topics`, separated by spaces; the recording ends when all their publishers are "
@@ -110,7 +110,9 @@ class Recorder(Node):
         super().__init__("recorder")
         self.exit_code: int | None = None
         self.values = declare(self, RecorderParameters)
-        default = f"results/{time.strftime('%Y%m%d-%H%M%S')}-recording"
+        default = Path(f"results/{time.strftime('%Y%m%d-%H%M%S')}-recording")
+        if self.values.results:
+            default = Path(self.values.results, "recording")
         folder = Path(self.values.output or default).expanduser()
         # In a launch the recording lies in the folder of the run's results.
         (results_folder if launch_name() else writable_folder)(str(folder.parent))
@@ -121,7 +123,7 @@ class Recorder(Node):
             raise ValueError("parameter 'topics' is empty: give the topics to record")
         try:
             types = [message_class(kind) for _, kind in named]
-        except UsageError as error:
+        except ValueError as error:
             raise ValueError(f"parameter 'topics': {error}") from None
         self._writer = Writer(folder, version=VERSION, storage_plugin=STORAGES[self.values.storage])
         self._writer.open()

@@ -8,7 +8,6 @@ values.
 from __future__ import annotations
 
 import array
-import importlib
 import itertools
 import os
 import sys
@@ -27,6 +26,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 
 from diffbot_bringup.usage import UsageError
+from diffbot_node.message_types import message_class
 
 DEPTH = 5  # messages kept while one is printed; as `ros2 topic echo`
 
@@ -41,7 +41,7 @@ class Topic:
         from the graph. Raises UsageError when the given type is not installed.
         """
         self.name = "/" + name.strip("/")
-        self._class = None if type_name is None else message_class(type_name)
+        self._class = None if type_name is None else _message_class(type_name)
         self._received: deque[Any] = deque()
 
     def __enter__(self) -> Topic:
@@ -77,7 +77,7 @@ class Topic:
                 return False
             self._executor.spin_once(timeout_sec=0.02)
         if self._class is None:
-            self._class = message_class(self._type([info.topic_type for info in publishers]))
+            self._class = _message_class(self._type([info.topic_type for info in publishers]))
         profile = matching_profile([info.qos_profile for info in publishers])
 
         def keep(message: Any) -> None:  # rclpy inspects the signature; append has none
@@ -116,21 +116,12 @@ def matching_profile(offered: list[QoSProfile]) -> QoSProfile:
     )
 
 
-def message_class(name: str) -> type:
-    """Return the class of ``package/msg/Name`` or ``package/Name``. Raises UsageError."""
-    parts = name.split("/")
-    if len(parts) == 2:
-        parts.insert(1, "msg")
-    if len(parts) != 3 or not all(parts):
-        raise UsageError(f"{name!r} is not a message type; expected PACKAGE/msg/NAME")
-    package, folder, kind = parts
+def _message_class(name: str) -> type:
+    """Return the class of a message type. Raises UsageError."""
     try:
-        found: type = getattr(importlib.import_module(f"{package}.{folder}"), kind)
-        return found
-    except (ImportError, AttributeError):
-        raise UsageError(
-            f"message type {name!r} not found; is its package built and sourced?"
-        ) from None
+        return message_class(name)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 LENGTH = 128  # longer arrays, texts and byte strings are cut here and end in "..."

@@ -21,8 +21,8 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from diffbot_description.describe import Description, describe
 from diffbot_description.files import read_text, write_atomically
-from diffbot_description.loading import present, robot_from
 from diffbot_description.robot import FieldSpec, Robot
+from diffbot_description.robot_parsing import present, robot_from
 from diffbot_description.terminal_text import printable
 from diffbot_description.urdf_files import Packages, read_urdf, with_absolute_meshes
 

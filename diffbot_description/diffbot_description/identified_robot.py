@@ -19,9 +19,10 @@ from typing import Any
 
 from diffbot_description.dynamics import closed_form, rolling_torques
 from diffbot_description.files import write_atomically
-from diffbot_description.loading import robot_data, robot_from, robot_text
+from diffbot_description.loading import robot_data, robot_text
 from diffbot_description.robot import Robot
 from diffbot_description.robot_model import RobotModel
+from diffbot_description.robot_parsing import robot_from
 
 TEMPLATE = """\
 <?xml version="1.0" encoding="utf-8"?>

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from diffbot_description.loading import ROUNDING
 from diffbot_description.plausible_inertia import raw_body
 from diffbot_description.robot import BodyInertia, Robot
+from diffbot_description.robot_parsing import ROUNDING
 from diffbot_description.urdf_appearance import shapes_file
 from diffbot_description.urdf_files import read_urdf
 from diffbot_description.urdf_tree import Array, PlacedLink, RigidBody, UrdfTree, inertial

@@ -36,7 +36,7 @@ from hypothesis import strategies as st
 from diffbot_description import RobotModel, load_robot, urdf
 from diffbot_description.describe import Description, describe
 from diffbot_description.ground_loads import GRAVITY
-from diffbot_description.loading import robot_from
+from diffbot_description.robot_parsing import robot_from
 from diffbot_description.urdf_files import Packages
 
 LEFT, RIGHT = wheel("left", HALF_TRACK), wheel("right", -HALF_TRACK)

@@ -25,7 +25,7 @@ from foreign_urdfs import (
 
 from diffbot_description import closed_form
 from diffbot_description.describe import describe
-from diffbot_description.loading import robot_from
+from diffbot_description.robot_parsing import robot_from
 from diffbot_description.urdf_files import Packages
 
 HERE = Path(__file__)

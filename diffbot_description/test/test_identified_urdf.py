@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from diffbot_description import RobotModel, closed_form
 from diffbot_description.describe import describe
 from diffbot_description.identified_urdf import own_urdf, with_inertias
-from diffbot_description.loading import robot_from
+from diffbot_description.robot_parsing import robot_from
 from diffbot_description.urdf_files import Packages
 
 HERE = Path(__file__)

@@ -207,6 +207,7 @@ def test_a_file_that_the_files_own_package_gets_only_at_its_installation(tmp_pat
 
 def test_each_package_of_the_suite_is_known_as_its_own():
     root = Path(__file__).resolve().parents[2]
-    found = [p for p in root.glob("*/package.xml") if (p.parent / "setup.py").exists()]
+    manifests = [*root.glob("*/package.xml"), *root.glob("tools/*/package.xml")]
+    found = [p for p in manifests if (p.parent / "setup.py").exists()]
     assert len(found) > 10
     assert all(_is_suites(manifest.parent) for manifest in found)

@@ -26,12 +26,12 @@ from diffbot_ident.excitation.signals import LEVELS
 from diffbot_ident.identification import Identification, Phase, RunawayLimits
 from diffbot_ident.parameter_file import export_results
 from diffbot_ident.parameters_message import diagnostics, fill, verification_message
+from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.dimensions import DimensionedEstimator, wants_dimensions
 from diffbot_ident.torque.effort_units import EffortCheck, EffortUnit
 from diffbot_ident.torque.estimate import Precision
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.fleet_prior import NONE, PriorEstimator, read_prior
-from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_ident.torque.yaw_gyro import LIVE_MEMORY, YawGyro
 from diffbot_ident.verification import Model, VerificationState
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
@@ -57,7 +57,7 @@ class IdentParameters(EffortParameters):
     until: str = parameter(
         "",
         "precision at which the excitation ends early: half widths of the 95 % intervals, such "
-        "as 'K5 5% K6 5% K7 1% K8 1%'; empty: never",
+        "as 'K5 5% K6 5% K7 1% K8 1%'; empty or none: never",
     )
     verification: float = parameter(
         10.0,
@@ -284,12 +284,18 @@ class IdentNode(EffortNode[IdentParameters]):
         torque = self.run.update(sample.beyond(self.robot.drive.dead_band))
         if self.run.phase is Phase.VERIFYING and before is Phase.EXCITING:
             self.get_logger().info(
-                f"identified after {self.run.excited:.1f} s; verifying with another motion for "
+                f"identified after {self.run.excited:.1f} s{self._why_so_soon()}; verifying with "
+                "another motion for "
                 f"{self.values.verification:g} s"
             )
         if self.run.ended:
             self._end(exit_code=1 if self.run.problem else 0)
         return torque
+
+    def _why_so_soon(self) -> str:
+        if self.run.excited >= self.values.duration - 0.5 * self.values.period:
+            return ""
+        return ", as the precision asked for (until) is reached"
 
     def on_commanded(self, sample: JointSample, torque: tuple[float, float]) -> None:
         """Update the estimate if that is due, and publish what is new."""

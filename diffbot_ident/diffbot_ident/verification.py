@@ -323,9 +323,8 @@ class _Segment:
         if model is not None:
             late = delayed(self._torque, model.delay)
             # Mean velocities refer to the middles of periods: half of the torque of both periods.
-            acting = np.array(
-                [0.5 * (late[:, starts + i] + late[:, starts + i + 1]) for i in range(steps)]
-            )
+            late = 0.5 * (late[:, :-1] + late[:, 1:])
+            acting = late.T[starts + np.arange(steps)[:, None]].swapaxes(1, 2)
             heading = self._heading[starts]
             begin = model.predict(begin, acting, period, self._geometry, lengths, heading)
         errors: Array = end - begin
@@ -521,9 +520,12 @@ class HeldOutMotion:
             )
             if still := self._still(far_errors["none"]):
                 return self._undecided(still)
-            overlap = max(1.0, far.steps / far.spacing)
-            within = _within_doubts(errors_far, identified, far_errors["nominal"], overlap)
-        reason = _reason(near_errors, far_errors, within)
+            reason = _reason(near_errors, far_errors, far_errors["model"])
+            if reason is not None:
+                # A model within the doubts of the identified one may predict better.
+                overlap = max(1.0, far.steps / far.spacing)
+                within = _within_doubts(errors_far, identified, far_errors["nominal"], overlap)
+                reason = _reason(near_errors, far_errors, within)
         return Verification(
             state=VerificationState.VERIFIED if reason is None else VerificationState.REFUTED,
             reason=reason or "",

@@ -8,22 +8,14 @@ from diffbot_ident.torque.axis_fit import (
     ANGULAR,
     AXES,
     LINEAR,
-    NO_COLUMNS,
-    AxisFit,
     AxisPrior,
     DelayedResiduals,
-    averaged,
     fit_axes,
 )
-from diffbot_ident.torque.integral_rows import (
-    DIFFERENCE,
-    DOMEGA,
-    DV,
-    SUM,
-    TORQUES,
-    RowSums,
-    kernels,
-)
+from diffbot_ident.torque.columns import DOMEGA, DV, NO_COLUMNS
+from diffbot_ident.torque.effects import DIFFERENCE, SUM, TORQUES
+from diffbot_ident.torque.fitted_axis import AxisFit, averaged
+from diffbot_ident.torque.sums import RowSums, kernels
 from diffbot_ident.torque.torque_delay import (
     DELAYS,
     acting_weights,

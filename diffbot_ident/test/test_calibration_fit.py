@@ -14,9 +14,9 @@ from made_recordings.made_readings import (
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.calibration.calibrate import CalibrationOutcome, calibrate
-from diffbot_ident.calibration.first_guess import CalibrationError
 from diffbot_ident.calibration.held_out import sureness
 from diffbot_ident.calibration.readings import GyroReadings, PoseReadings, WheelTurns
+from diffbot_ident.calibration.sensor_turns import CalibrationError
 from diffbot_ident.calibration.wheel_geometry import WheelGeometryFit
 from diffbot_ident.calibration.wheel_path import WheelPath
 

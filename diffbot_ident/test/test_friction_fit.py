@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.torque.axis_fit import AxisFit, friction_terms, fuse_friction
+from diffbot_ident.torque.fitted_axis import AxisFit
+from diffbot_ident.torque.friction_fit import friction_terms, fuse_friction
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
 K5, K6, K7, K8 = 0.084, -3.77, 2.65, -16.1

@@ -19,9 +19,9 @@ from test_safety_filter import PERIOD, TWIL
 from diffbot_ident.excitation.excitations import make_excitation
 from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.identification import MAX_BRAKING, Identification, Phase, RunawayLimits
+from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_ident.verification import Model
 
 LENGTH, AFTER = 150, 5  # messages of a segment, and after the end

@@ -5,8 +5,10 @@ import math
 
 import numpy as np
 
-from diffbot_ident.torque.integral_rows import DIFFERENCE, DOMEGA, DV, SUM, TORQUES, RowSums
-from diffbot_ident.torque.judgement import ResidualCorrelation
+from diffbot_ident.torque.columns import DOMEGA, DV
+from diffbot_ident.torque.effects import DIFFERENCE, SUM, TORQUES
+from diffbot_ident.torque.residual_correlation import ResidualCorrelation
+from diffbot_ident.torque.sums import RowSums
 from diffbot_ident.torque.torque_delay import delay_columns, delay_weights
 
 WINDOW, SMOOTHING = 10, 5

@@ -6,14 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_ident.torque.integral_rows import (
-    AVERAGED_PARTS,
-    GAP_WEIGHT,
-    TORQUES,
-    TURNING_WEIGHT,
-    RowSums,
-    kernels,
-)
+from diffbot_ident.torque.effects import TORQUES
+from diffbot_ident.torque.sums import AVERAGED_PARTS, GAP_WEIGHT, TURNING_WEIGHT, RowSums, kernels
 from diffbot_ident.torque.torque_delay import delay_columns
 
 COLUMNS = TORQUES + 2 * delay_columns(1)

@@ -9,15 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_regression import GEOMETRY, K7, K8, samples_of_linear_plant
 
-from diffbot_ident.torque.integral_rows import DIFFERENCE, DOMEGA, DV, SUM, IntegralRows
+from diffbot_ident.torque.columns import DOMEGA, DV
+from diffbot_ident.torque.effects import DIFFERENCE, SUM
+from diffbot_ident.torque.rows import IntegralRows
 from diffbot_ident.torque.torque_delay import (
     BLOCKS,
     DELAYS,
     EARLIEST,
     FINE_DELAYS,
     FINEST,
+    LAG_PARTS,
     REACH,
     Decimation,
+    DelaySearch,
+    acting_weights,
     delay_columns,
     delay_weights,
     delayed,
@@ -57,6 +62,41 @@ def test_a_lag_is_a_delay_on_average(delay, lag, fine):
     weights = delay_weights(delay, fine, lag)
     assert weights.sum() == pytest.approx(1.0) and weights.min() >= 0.0
     assert weights @ lateness(fine) == pytest.approx(delay + lag, abs=0.02 * lag)
+
+
+@given(delays, st.floats(1e-4, 4.5), st.integers(1, FINEST))
+def test_weights_of_a_lag_are_means_of_those_of_later_delays(delay, lag, fine):
+    """Against the parts of equal weight of the exponential, one by one; also before time 0."""
+    delay = delay / fine if delay < 0.0 else delay
+    parts = -np.log1p(-(np.arange(LAG_PARTS) + 0.5) / LAG_PARTS)
+    each = [acting_weights(np.array([delay + lag * part]), np.zeros(1), fine)[0] for part in parts]
+    np.testing.assert_allclose(delay_weights(delay, fine, lag), np.mean(each, axis=0), atol=1e-12)
+
+
+class Bowl:
+    """Residuals that are least at a certain delay and lag, with one sample per period."""
+
+    power = np.ones(2)
+
+    def __init__(self, delay, lag):
+        self._best = delay_weights(delay, 1, lag)
+
+    def at(self, weights):
+        apart = np.square(weights - self._best).sum(axis=1)
+        return np.array([0.01 + apart, 0.02 + apart])
+
+
+@given(st.floats(0.5, 3.0), st.floats(0.2, 3.0))
+@settings(max_examples=25, deadline=None)
+def test_a_search_without_the_gain_ends_early_as_low(delay, lag):
+    bowl = Bowl(delay, lag)
+    search = DelaySearch(bowl, 200.0, 1)
+    whole, early = search.with_lag(), search.with_lag(gain=False)
+    assert whole.gain > 0.0 and math.isnan(early.gain)
+    # The bowl has kinks, at which the whole search ends some 1e-4 of a period beside its floor.
+    assert (early.value, early.lag) == pytest.approx((whole.value, whole.lag), abs=1e-3)
+    low, high = (bowl.at(delay_weights(own.value, 1, own.lag)[None]) for own in (early, whole))
+    assert (low <= high + 1e-12).all()
 
 
 @pytest.mark.parametrize("delay", [0.0, 1.3, 3.5])

@@ -28,7 +28,7 @@ from rclpy.publisher import Publisher
 from diffbot_node.command_diagnostics import CommandDiagnostics
 from diffbot_node.command_guard import CommandGuard, GuardState, Pair, PairLimiter, StateClock
 from diffbot_node.command_interfaces import CommandLaw, RobotInterface
-from diffbot_node.intra_process import Node
+from diffbot_node.intra_process import Foreigners, Node
 from diffbot_node.launch_supervision import STARTER, told_failures
 from diffbot_node.parameters import CommandParameters
 from diffbot_node.presence import PARTING, Presence, Takers, beyond_discovery
@@ -181,7 +181,7 @@ class CommandLoop:
         """Stop when the states of this robot come from two sources."""
         outline = None if isinstance(sample, ValueError) else self.robot.outline(sample)
         finding = self.states.take(stamp, outline, self._age.heard, came_from)
-        if finding is None or not self.guard.may_command:
+        if finding is None or not (self.guard.may_command or self._node.composed):
             return
         if finding.sure:
             self.output.stop_for_another(self.states.two_sources(finding))
@@ -368,6 +368,7 @@ class StateSubscription:
         self._node, self._name = node, name
         self._watch = SourceWatch(self.publishers, counts)
         self.topic = subscribe_to_states(node, *states, WithOrigin(callback)).topic_name
+        self._foreigners = Foreigners(node, self.topic)
 
     def publishers(self) -> int:
         """Return the number of publishers of the topic."""
@@ -381,7 +382,12 @@ class StateSubscription:
     def take(
         self, stamp: float, outline: tuple[float, ...] | None, now: float, came_from: Origin
     ) -> Finding | None:
-        """Process a message; see SourceWatch.update."""
+        """Process a message; see SourceWatch.update.
+
+        In one process with a simulator, any message from another process is a second source.
+        """
+        if self._foreigners.include(came_from):
+            return Finding("another process sends them, too", True)
         return self._watch.update(stamp, outline, now, came_from)
 
     def doubt(self, now: float) -> str:
@@ -508,7 +514,8 @@ class CommandOutput:
         zero = self.guard.stop(why)
         if self.guard.began:
             self.send(zero)
-        if first:
+        ends = self._node.composed and self.met  # with this sentence, see CommandLoop
+        if first and not ends:
             self._node.get_logger().error(
                 f"stopped: {why}. Zero {self._what} until "
                 f"{self._node.get_fully_qualified_name()}/enable is called with data: true"
@@ -550,7 +557,7 @@ class CommandOutput:
     @property
     def through_watchdog(self) -> bool:
         """Whether commands go to the watchdog, which forwards them to the wheels."""
-        return self.topic.endswith(f"/{WATCHDOG}/commands")
+        return bool(self.topic.endswith(f"/{WATCHDOG}/commands"))
 
     def _is_cut_off(self) -> bool:
         """Whether the watchdog, which forwards commands to the wheels, is dead.

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from diffbot_node.peers import PEERS, join_launch
+from diffbot_node.same_names import same_names
 
 # The lowest real-time priority: above all ordinary processes, below all other real-time ones.
 REAL_TIME_PRIORITY = 1
@@ -76,6 +77,12 @@ def _run(start: Callable[[], int]) -> int:
     status = 1
     try:
         status = start()
+        return status
+    except ImportError:
+        hiding = [o for o in same_names(os.environ.get("AMENT_PREFIX_PATH", "")) if o.used]
+        if not hiding:
+            raise
+        print(*hiding, sep="\n", file=sys.stderr)
         return status
     finally:
         PEERS.leave(status)

@@ -27,9 +27,9 @@ from rclpy.qos import DurabilityPolicy, QoSCompatibility, QoSProfile, qos_check_
 from rclpy.serialization import deserialize_message, serialize_message
 from rclpy.subscription import Subscription
 
-# Sent messages of a topic that are remembered to recognise their copies, more than a subscription
-# queues.
-REMEMBERED = 256
+# Sent messages of a topic that are remembered to recognise their copies: those of half a second in
+# the fastest run, as the middleware's threads may have to wait on a busy machine.
+REMEMBERED = 5000
 # Period at which publishers count their subscribers in other processes, s of wall time.
 COUNT_PERIOD = 0.02
 
@@ -98,6 +98,15 @@ class IntraProcess:
                 if not any(subscription.node is node for node in nodes):
                     subscription.end()
 
+    def origins(self, topic: str) -> frozenset[bytes]:
+        """Return the origins (senders.py) of what this process publishes on a topic."""
+        return frozenset(
+            publisher.origin
+            for (name, _), found in self._topics.items()
+            if name == topic
+            for publisher in found.publishers
+        )
+
     def topic(self, name: str, message_type: type) -> _Topic:
         """Return what this process has of a topic, by its full name and type."""
         return self._topics.setdefault((name, message_type), _Topic())
@@ -142,6 +151,9 @@ class LocalPublisher:
     Args:
         publisher: The publisher in the middleware.
         room: The process's queue.
+
+    Attributes:
+        origin: Identifies it to the subscriptions of this process (senders.py).
     """
 
     def __init__(self, publisher: Publisher[Any], room: IntraProcess) -> None:
@@ -154,8 +166,8 @@ class LocalPublisher:
         self._sends = latched
         self._sent: dict[bytes, None] = {}
         # What rclpy tells with a message; here it identifies the publisher.
-        key = f"{publisher.topic_name} {id(self)}".encode()
-        self._information: dict[str, Any] = {"publisher_gid": {"data": key}}
+        self.origin = f"{publisher.topic_name} {id(self)}".encode()
+        self._information: dict[str, Any] = {"publisher_gid": {"data": self.origin}}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._publisher, name)
@@ -255,6 +267,29 @@ class LocalSubscription:
         """Receive nothing any more, also of what waits in the queue."""
         self._ended = True
         self._topic.remove(self)
+
+
+class Foreigners:
+    """Recognises messages of other processes on a topic that this process publishes itself.
+
+    Args:
+        node: The node that subscribes.
+        topic: Full name of the topic.
+    """
+
+    def __init__(self, node: Node, topic: str) -> None:
+        self._room, self._topic = node.room, topic
+        self._own: frozenset[bytes] = frozenset()
+
+    def include(self, origin: object) -> bool:
+        """Whether a message of this origin (senders.py) comes from another process.
+
+        Never, if the node is alone in its process, or no node of the process has published there.
+        """
+        if self._room is None or origin in self._own:
+            return False
+        self._own |= self._room.origins(self._topic)
+        return bool(self._own) and origin not in self._own
 
 
 def _can_be_called(callback: Callable[..., None], arguments: int) -> bool:

@@ -252,15 +252,10 @@ class _Process:
                 elif self._nodes and (self._signals or STARTER.launch_has_gone()):
                     self._status = self._after_signal() if self._signals else self._interrupted
         except Exception as error:
-            self._crash(error)
-
-    def _crash(self, error: Exception) -> None:
-        """Report an error in a callback, or in a node's end."""
-        why = f"{type(error).__name__}: {error}"
-        get_logger("diffbot").fatal(why)
-        tell_why(why)
-        self._fail(why)
-        traceback.print_exception(error)
+            why = f"{type(error).__name__}: {error}"
+            get_logger("diffbot").fatal(why)
+            tell_why(why)
+            self._fail(why)
 
     def _turn(self, executor: Executor) -> None:
         """Deliver messages of this process, and let the executor handle what comes from outside."""
@@ -297,7 +292,10 @@ class _Process:
             try:
                 self._close(node)
             except Exception as error:  # the others must be closed all the same
-                self._crash(error)
+                why = f"{type(error).__name__}: {error}"
+                node.get_logger().error(f"while it was closed: {why}")
+                tell_why(why)
+                self._fail(f"{node.get_name()}: {why}")
         with exit_after(LEAVING_TIME, self._status or 0):
             if self._executor is not None:
                 self._executor.shutdown()

@@ -21,10 +21,8 @@ from typing import Any, TypeVar
 
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
-from rclpy.parameter import Parameter as Given
-from rclpy.parameter import parameter_dict_from_yaml_file
 
-from diffbot_description.files import closest
+from diffbot_description.files import closest, read_yaml
 from diffbot_node.run_folder import FolderTaken, claim, launch_name
 
 Value = bool | int | float | str | tuple[float, ...]
@@ -102,6 +100,8 @@ class Parameter:
     def _checked(self, name: str, kind: type[Any], value: Any) -> Any:
         if kind is float and type(value) is int:
             value = float(value)
+        if kind is bool and type(value) is int and value in (0, 1):
+            value = bool(value)  # launch arguments may be 0 and 1
         if type(value) is not kind:
             raise ValueError(self._complaint(name, value, f"must be of type {kind.__name__}"))
         if self.choices and value not in self.choices:
@@ -235,15 +235,21 @@ def read_file(node: Node, name: str, path: str) -> dict[str, Any]:
         ValueError: It cannot be read, or is no parameter file.
     """
     try:
-        found = parameter_dict_from_yaml_file(
-            path, use_wildcard=True, target_nodes=[node.get_fully_qualified_name()]
+        content = read_yaml(Path(path).expanduser())
+    except ValueError as error:
+        raise ValueError(f"parameter '{name}' = {error}") from None
+    own, found = node.get_name(), {}
+    names = ("/**", f"/**/{own}", own, node.get_fully_qualified_name())
+    sections = content if isinstance(content, dict) else {}
+    for section in (sections.get(each) for each in names):
+        values = section.get("ros__parameters") if isinstance(section, dict) else None
+        found.update(values if isinstance(values, dict) else {})
+    if not found:
+        raise ValueError(
+            f"parameter '{name}' = '{path}': no parameters below '/**: ros__parameters:' or "
+            f"'{own}: ros__parameters:'; is it another kind of file?"
         )
-    except OSError as error:
-        raise ValueError(f"parameter '{name}' = '{path}': {error.strerror}") from None
-    except Exception as error:  # rclpy lets errors of several kinds pass
-        why = " ".join(str(error).split())
-        raise ValueError(f"parameter '{name}' = '{path}': no ROS parameter file: {why}") from None
-    return {key: Given.from_parameter_msg(message).value for key, message in found.items()}
+    return found
 
 
 def check_all_names(parameters: Sequence[tuple[Node, Sequence[str]]]) -> None:

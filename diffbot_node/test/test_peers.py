@@ -65,8 +65,8 @@ def failures(watcher):
 
 
 def test_one_that_cannot_begin_is_known_with_its_reason(launch, watcher):
-    told = "tell_why('duration = -5.0: must be > 0')"
-    why = f"from diffbot_node.launch_supervision import tell_why; {told}"
+    why = "from diffbot_node.launch_supervision import tell_why; "
+    why += "tell_why('duration = -5.0: must be > 0')"
     assert launch("ident", f"{why}; sys.exit(1)").wait(timeout=60) == 1
     assert failures(watcher) == ["ident (exit code 1): duration = -5.0: must be > 0"]
 

@@ -17,6 +17,7 @@ from diffbot_ident.charts import Intervals
 from diffbot_report.page import REPORT, Page, Section, Table, Tone, write_page
 from diffbot_report.quantity import MISSING, significant
 from diffbot_report.summary import yaml_texts
+from diffbot_report.summary_entries import half_width, interval_of, quantities
 
 # Units of quantities without a unit in summary.json, by name.
 UNITS = {"left_radius": "m", "right_radius": "m", "track": "m"}
@@ -107,18 +108,6 @@ def calibration_page(
     )
 
 
-def quantities(group: Any, prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield names, joined by dots, and entries of all quantities; skip everything else."""
-    if not isinstance(group, Mapping):
-        return
-    for name, entry in group.items():
-        full = f"{prefix}.{name}" if prefix else str(name)
-        if isinstance(entry, Mapping) and "value" in entry:
-            yield full, entry
-        else:
-            yield from quantities(entry, full)
-
-
 def _verdict(
     summary: Mapping[str, Any], about: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Tone, str, str]:
@@ -173,22 +162,6 @@ def _words(name: str) -> str:
 def _unit(name: str, entry: Mapping[str, Any]) -> str:
     unit = str(entry.get("unit") or UNITS.get(name, ""))
     return "" if unit == "1" else unit.replace("^2", "²")
-
-
-def half_width(entry: Mapping[str, Any]) -> float | None:
-    """Return half the width of the 95 % interval, from `lower` and `upper` or `interval95`."""
-    low, high = interval_of(entry)
-    if isinstance(low, int | float) and isinstance(high, int | float):
-        return 0.5 * (high - low)
-    return None
-
-
-def interval_of(entry: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return both ends of the 95 % interval, as in summary.json."""
-    if isinstance(entry.get("interval95"), Sequence) and len(entry["interval95"]) == 2:
-        low, high = entry["interval95"]
-        return low, high
-    return entry.get("lower"), entry.get("upper")
 
 
 def _answer(found: Mapping[str, Mapping[str, Any]], given: Mapping[str, float]) -> Table:

@@ -24,10 +24,10 @@ from diffbot_description.files import SUMMARY, parse_json, read_regular, strict
 from diffbot_description.limits import JSON
 from diffbot_ident.charts import FOUR, Chart, Curve, Intervals, Role
 from diffbot_ident.torque.estimate import NORMAL_95
-from diffbot_report.calibration_page import half_width, interval_of, quantities
 from diffbot_report.packed_numbers import unpacked
 from diffbot_report.page import REPORT, Page, Part, Scene, Section, Table, Tone, read_data
 from diffbot_report.quantity import MISSING, significant, with_uncertainty
+from diffbot_report.summary_entries import half_width, interval_of, quantities
 
 # Keys of summary.json with quantities that have intervals; `verdicts` are those of recordings.
 WITH_INTERVALS = ("parameters", "friction", "physical", "calibration", "smallest_torque")

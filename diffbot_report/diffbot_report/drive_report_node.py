@@ -27,8 +27,9 @@ from diffbot_msgs.msg import (
 )
 from diffbot_node import parameter
 from diffbot_report.controller_topics import CONTROLLERS, JUDGEMENT, TRUTH
+from diffbot_report.drive_findings import drive_findings
 from diffbot_report.drive_recording import DriveRecording
-from diffbot_report.drive_results import drive_findings, live_table
+from diffbot_report.drive_results import live_table
 from diffbot_report.inbox import Inbox
 from diffbot_report.messages import MessageReader, controller_state, gains_of, true_parameters
 from diffbot_report.run_end import RunPhase

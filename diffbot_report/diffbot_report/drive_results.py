@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,9 @@ from rich.text import Text
 
 from diffbot_controllers.adaptation import AdaptationState
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
-from diffbot_description import Robot
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.controller_topics import TORQUE, VELOCITY
 from diffbot_report.display import new_table
-from diffbot_report.drawing import Picture
 from diffbot_report.drive_metrics import (
     Change,
     DriveMetrics,
@@ -33,9 +30,7 @@ from diffbot_report.drive_metrics import (
     velocity_steps,
 )
 from diffbot_report.drive_recording import STATUS_ENDS, AdaptationRun, DriveRecording, DriveRun
-from diffbot_report.page import Page
 from diffbot_report.quantity import MISSING, significant
-from diffbot_report.summary import RunDescription, RunFindings
 
 UNITS = {"v": "m/s", "omega": "rad/s"}
 SYMBOLS = {"v": "v", "omega": "ω"}
@@ -95,56 +90,6 @@ def drive_results(recording: DriveRecording) -> DriveResults:
         steps=[] if run.has_pose_reference else velocity_steps(run),
         changes=changes_of(run, adaptation, metrics.window),
         peak_command=(first, second) if run.is_whole() else None,
-    )
-
-
-def drive_findings(
-    recording: DriveRecording,
-    about: RunDescription,
-    node: str,
-    gains: Mapping[str, Any],
-    robot: Robot,
-    animation: bool = True,
-) -> RunFindings:
-    """Return the findings of a run at its end.
-
-    Args:
-        recording: Recording of the run.
-        about: What was run.
-        node: Name of the controller's node.
-        gains: Gains of the control law.
-        robot: The robot, for its shape and colours.
-        animation: Whether drive.gif is made.
-    """
-    results, state = drive_results(recording), recording.state
-    # A simulator continues until its subscribers are gone: count only poses that match a sample.
-    stamps, truth = recording.status.stamps, recording.truth
-    law = f", {results.law}" if results.law else ""
-
-    def pictures() -> Sequence[Picture]:
-        from diffbot_report.drive_figures import drive_pictures  # loaded in the background
-
-        title = f"{about.name}{law} ({about.setting})"
-        return drive_pictures(results, robot, title, animation)
-
-    def page(description: RunDescription, folder: Path, summary: Mapping[str, Any]) -> Page:
-        from diffbot_report.drive_page import drive_page
-
-        return drive_page(results, robot, description, folder, summary)
-
-    return RunFindings(
-        duration=recording.elapsed,
-        table=lambda title: results_table(results, title) if len(results.run) else Text(title),
-        results=drive_keys(results, controller_keys(node, results, gains)),
-        more={
-            "samples": recording.status.taken,
-            "samples_true": int(np.isin(truth.stamps, stamps).sum()) * truth.every,
-            "kept_one_in": recording.status.every,
-            "refused": state.refused if state else 0,
-        },
-        missing=recording.missing(),
-        pictures=pictures if len(results.run) > 1 else None,
-        page=page,
     )
 
 

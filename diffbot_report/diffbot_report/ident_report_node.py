@@ -15,8 +15,9 @@ from rich.console import RenderableType
 
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
 from diffbot_node import parameter
+from diffbot_report.ident_findings import identification_findings
 from diffbot_report.ident_recording import IdentRecording
-from diffbot_report.ident_results import identification_findings, identification_table
+from diffbot_report.ident_results import identification_table
 from diffbot_report.inbox import Inbox
 from diffbot_report.messages import (
     estimate_of,

@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from diffbot_description import Robot, RobotModel
+from diffbot_description import RobotModel
 from diffbot_ident.parameter_file import floor_section
 from diffbot_ident.torque.effort_units import compared
 from diffbot_ident.torque.estimate import Estimate, EstimateState
 from diffbot_ident.verification import Verification, VerificationState
 from diffbot_report.display import new_table
-from diffbot_report.drawing import Picture
 from diffbot_report.friction_effect import FrictionEffect
 from diffbot_report.ident_recording import IdentRecording
-from diffbot_report.page import Page
 from diffbot_report.quantity import (
     MISSING,
     NOT_IDENTIFIABLE,
@@ -37,7 +34,6 @@ from diffbot_report.quantity import (
     with_uncertainty,
 )
 from diffbot_report.run_end import Pair
-from diffbot_report.summary import RunDescription, RunFindings
 
 # Columns of text that the table needs to include the meanings, with errors and without.
 WIDE, NARROW = 106, 78
@@ -78,64 +74,6 @@ def identification_table(
         ],
         width,
         tuple(friction_quantities(estimate).values()),
-    )
-
-
-def identification_findings(
-    recording: IdentRecording, robot: Robot, width: int, setting: str
-) -> RunFindings:
-    """Return the findings of a run at its end.
-
-    Args:
-        recording: Recording of the run, which is complete.
-        robot: The robot's description, for masses, inertias and its shape.
-        width: Columns of the table.
-        setting: What was run, for the pictures' titles.
-    """
-    recording.finish()
-    model = robot.model
-    missing = recording.missing()
-    if not recording.has_last:
-        recording.estimate = None  # no result may be based on an estimate that is not the last
-    estimate, truth = recording.estimate, recording.true_parameters.last
-    parameters = parameter_quantities(estimate, truth)
-    more: dict[str, Any] = {} if estimate is None else confidence_keys(estimate)
-    if effect := FrictionEffect.of(recording, model):
-        more |= effect.keys()
-    if state := recording.state:
-        achieved, predicted = state.information
-        more["information"] = {"achieved": achieved, "predicted": predicted}
-        more |= {"arena": state.arena, "guarded": state.guarded, "refused": state.refused}
-
-    def pictures() -> Sequence[Picture]:
-        from diffbot_report.ident_figures import ident_pictures  # loaded in the background
-
-        return ident_pictures(recording, parameters, setting)
-
-    def page(run: RunDescription, folder: Path, summary: Mapping[str, Any]) -> Page:
-        from diffbot_report.ident_page import ident_page
-
-        return ident_page(recording, parameters, robot, run, folder, summary)
-
-    return RunFindings(
-        duration=recording.elapsed,
-        # Before the robot has moved, show only how the run ended.
-        table=lambda title: (
-            identification_table(recording, model, width, title)
-            if len(recording.motion()[0])
-            else Text(title)
-        ),
-        results=identification_keys(
-            parameters,
-            physical_quantities(estimate, model, truth),
-            friction_quantities(estimate),
-            recording.verdict,
-            recording.verification,
-        ),
-        more=more,
-        missing=missing,
-        pictures=pictures if len(recording.motion()[0]) else None,
-        page=page,
     )
 
 

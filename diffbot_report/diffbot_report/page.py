@@ -232,7 +232,7 @@ def page_text(page: Page) -> str:
     charts = [_data(part, most) for part in parts if not isinstance(part, Table | Image)]
     data = {"charts": charts, "summary": page.summary}
     sections = (_section(section, i) for i, section in enumerate(shown))
-    body = "\n".join((_head(page, shown), *sections, _texts(page.texts)))
+    body = "\n".join((_head(page, shown), *sections, _texts(page.texts), _foot(page)))
     # Tables, pictures and scenes do not need the library, which makes up most of a page's size.
     plotted = any(not isinstance(part, Table | Image | Scene) for part in parts)
     library = f"<script>{_plotly()}</script>" if plotted else ""
@@ -423,6 +423,16 @@ def _texts(texts: Mapping[str, str]) -> str:
     )
     section = f"<section id='copy'><h2>To copy</h2>{blocks}</section>" if blocks else ""
     return f"{section}</main>"
+
+
+def _foot(page: Page) -> str:
+    """Return the line of the versions that the run had."""
+    versions = page.summary.get("versions")
+    if not isinstance(versions, Mapping):
+        return ""
+    named = {"ros": "ROS 2", "middleware": "by", "python": "Python"}
+    said = ", ".join(f"{named.get(name, name)} {value}" for name, value in versions.items())
+    return f"<footer class='note'>{html.escape(said)}</footer>"
 
 
 def _data(part: Chart | Intervals | Matrix | Strips | Scene, most: int) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,7 +120,10 @@ def run_summary(
 
 
 def versions() -> dict[str, str]:
-    """Return versions of Python, ROS and of the packages that may change a result."""
+    """Return versions of Python, ROS and of the packages that may change a result.
+
+    A process that uses ROS also names its middleware, for example "rmw_fastrtps_cpp".
+    """
     from importlib import metadata  # needed once, at the end
 
     found = {
@@ -127,6 +131,8 @@ def versions() -> dict[str, str]:
         "ros": os.environ.get("ROS_DISTRO") or os.environ.get(WHEELS_DISTRO, ""),
         "platform": platform.platform(),
     }
+    if (rclpy := sys.modules.get("rclpy.utilities")) is not None:
+        found["middleware"] = rclpy.get_rmw_implementation_identifier()
     for name in DISTRIBUTIONS:
         try:
             found[name] = metadata.version(name)

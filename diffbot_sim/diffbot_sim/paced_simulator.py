@@ -5,7 +5,7 @@ In one process with the node that commands, a simulator is in lock-step: it publ
 until a command has arrived and everything that the state has caused is done (intra_process.py), and
 advances by one control period. So a run repeats to the last digit and is as fast as its nodes. In a
 process of its own its time advances by the wall clock with the latest command, like that of a real
-robot.
+robot. With a commanding node in its process it obeys no other.
 
 `~/set_paused` (std_srvs/SetBool) pauses and resumes the robot's time. The node ends with status 1
 when another node publishes its robot's states, too, and obeys no command while two nodes command.
@@ -24,6 +24,7 @@ from rclpy.publisher import Publisher
 from std_srvs.srv import SetBool
 
 from diffbot_node import Node, declare, parameter
+from diffbot_node.intra_process import Foreigners
 from diffbot_node.launch_supervision import say_last_words
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
@@ -120,12 +121,13 @@ class CommandPublishers:
         quantity: The commanded quantity, for messages.
 
     Attributes:
+        topic: Full name of the topic.
         presence: Presence of the publishers.
     """
 
     def __init__(self, node: Node, topic: str, patience: float, quantity: str = "torque") -> None:
         self._node = node
-        self._topic = node.resolve_topic_name(topic)
+        self.topic = node.resolve_topic_name(topic)
         self._patience = patience
         self._quantity = quantity
         self.presence = Presence(patience)
@@ -139,7 +141,7 @@ class CommandPublishers:
     @property
     def count(self) -> int:
         """Number of publishers of the topic."""
-        return self._node.count_publishers(self._topic)
+        return self._node.count_publishers(self.topic)
 
     def conflict(self) -> str | None:
         """Return what is wrong while more than one node commands; else None.
@@ -163,7 +165,7 @@ class CommandPublishers:
             self._node.get_logger(),
             f"no node commands {self._quantity} any more; the simulation ends",
             f"no node commanded {self._quantity} within {self._patience:g} s of wall time: "
-            f"start a node that publishes {self._topic}",
+            f"start a node that publishes {self.topic}",
         )
 
 
@@ -207,6 +209,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         """
         self._states = states
         self._commanders = CommandPublishers(self, commands, self.values.patience, quantity)
+        self._foreigners = Foreigners(self, self._commanders.topic)
         self.create_service(SetBool, "~/set_paused", self._on_set_paused)
         if self.values.paused:
             self.paused = True
@@ -245,6 +248,8 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         """Process a received command, and its origin."""
         self._commanders.heard(came_from)
         self._commanders.presence.met = True
+        if self._foreigners.include(came_from):
+            return
         self._command = (0.0, 0.0) if self._conflict else command
         self._answered = True
 

@@ -7,7 +7,7 @@ import math
 from typing import Protocol
 
 from diffbot_description import DynamicParameters, Robot
-from diffbot_description.loading import support_span
+from diffbot_description.robot_parsing import support_span
 
 # Longest step, s.
 LONGEST_STEP = 1.0

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from diffbot_description import Robot, load_robot
@@ -53,7 +54,9 @@ class EngineParameters(SensorParameters, PacingParameters):
     )
     gui: bool = parameter(False, "show the engine's own window (gazebo)")
     camera: bool = parameter(False, "put a camera into the world (gazebo)")
-    pictures: str = parameter("pictures", "folder for the pictures of the camera")
+    results: str = parameter(
+        "results", "folder of the run; the camera saves pictures in its folder camera"
+    )
 
 
 Point = tuple[float, float]
@@ -115,7 +118,7 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
         encoders = make_encoders(robot, values, values.period)
         load = payload_from_text(values.payload, robot)
         self._payload = PayloadSchedule(load, values.payload_time)
-        pictures = values.pictures if values.camera else None
+        pictures = str(Path(values.results, "camera")) if values.camera else None
         engine = make_simulator(values.engine, robot, values.gui, pictures, values.seed)
         engine.reset(start)
         floor = SlopedFloor(robot, values.slope, values.downhill) if values.slope > 0.0 else None

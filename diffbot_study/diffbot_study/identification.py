@@ -21,17 +21,18 @@ from arc_odometry import DiffOdometry, WheelGeometry
 from arc_odometry.joints import LONGEST_STEP, SHORTEST_STEP
 from arc_odometry.odometry import MAX_WHEEL_SPEED, Array
 from diffbot_description import Robot, load_robot
-from diffbot_description.loading import check_field
 from diffbot_description.robot import Wheels
+from diffbot_description.robot_parsing import check_field
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.excitations import Excitation, make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena, extent, outline
 from diffbot_ident.recording.counter_wraps import continuous
 from diffbot_ident.recording.samples import body_velocity
 from diffbot_ident.recording.torque_analysis import TORQUE_SEGMENTS, analyse_arrays
+from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.torque.integral_rows import LONG_STEP, MotionScale
+from diffbot_ident.torque.rows import LONG_STEP
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot, periods_in
 

@@ -27,8 +27,8 @@ import numpy as np
 
 from diffbot_description import Robot, load_robot, save_robot
 from diffbot_description.ground_loads import GRAVITY
-from diffbot_description.loading import robot_from
 from diffbot_description.robot import Friction
+from diffbot_description.robot_parsing import robot_from
 
 CASTERS_STAY = 1.1
 """Minimum of the weight's moment about the axle over the moment that can lift the casters: when

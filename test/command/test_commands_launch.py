@@ -353,3 +353,27 @@ def test_a_killed_runners_domain_is_free_only_when_its_last_process_has_gone(
         assert run.pid == runner.pid
         go.touch()
         wait_for(lambda: not domains.runs())
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_another_projects_package_of_the_same_name_is_told(
+    suite: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, first: bool
+) -> None:
+    paths = [suite.path, tmp_path / "theirs"]
+    for path, maintainer in zip(paths, ("us", "them"), strict=True):
+        for package in ("diffbot_node", "diffbot_description"):
+            share = path / "share" / package
+            share.mkdir(parents=True, exist_ok=True)
+            (share / "package.xml").write_text(f"<p><maintainer>{maintainer}</maintainer></p>")
+            index = path / "share" / "ament_index" / "resource_index" / "packages"
+            index.mkdir(parents=True, exist_ok=True)
+            if package == "diffbot_description" or maintainer == "us":
+                (index / package).touch()
+    order = paths[::-1] if first else paths
+    monkeypatch.setenv("AMENT_PREFIX_PATH", os.pathsep.join(map(str, order)))
+    file = str(suite.path / "share/diffbot_bringup/launch/ident.launch.xml")
+    assert main([file]) == (2 if first else 0)
+    said = capsys.readouterr().err
+    assert ("hides that of this suite" in said) == first
+    assert ("is hidden by that of this suite" in said) == (not first)
+    assert suite.report.exists() != first

@@ -13,6 +13,7 @@ from diffbot_bringup.workspace.packages import check_arguments, find_packages
 from diffbot_bringup.xml_launch.arguments import Arguments
 from diffbot_bringup.xml_launch.document import read
 from diffbot_description import load_robot, urdf
+from diffbot_study import study
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -60,7 +61,7 @@ def test_a_command_of_the_documents_is_taken(document, line, tmp_path, monkeypat
         assert file.is_file()
         text = file.read_text(encoding="utf-8")
         if "add_cluster_options(" in text:
-            text += (ROOT / "diffbot_study" / "diffbot_study" / "study.py").read_text("utf-8")
+            text += Path(study.__file__).read_text("utf-8")
         assert options <= set(OPTION.findall(text))
     elif command == "run" and words:
         assert words[0] in {package.name for package in find_packages(ROOT)}

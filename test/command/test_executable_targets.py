@@ -11,12 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from diffbot_bringup.workspace.packages import find_packages
+
 pytest.importorskip("rclpy")
 
 ROOT = Path(__file__).resolve().parents[2]
+MODULES = {
+    package.name: package.path / package.name / "executables.py" for package in find_packages(ROOT)
+}
 STARTED = sorted(
     tuple(ast.literal_eval(argument) for argument in node.args[:2])
-    for path in ROOT.glob("*/*/executables.py")
+    for path in MODULES.values()
+    if path.is_file()
     for node in ast.walk(ast.parse(path.read_text()))
     if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Executable"
 )
@@ -35,9 +41,7 @@ def test_the_launch_knows_which_packages_let_ctrl_c_through():
     """It keeps it back from these while Python starts; others would never hear it."""
     from diffbot_bringup.xml_launch.processes import _OUR_PACKAGES
 
-    assert sorted(_OUR_PACKAGES) == sorted(
-        path.parent.name for path in ROOT.glob("*/*/executables.py") if path.parts[-3] != "test"
-    )
+    assert sorted(_OUR_PACKAGES) == sorted(name for name in MODULES if MODULES[name].is_file())
 
 
 def press_early():

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from diffbot_bringup.workspace.packages import find_packages
+
 pytest.importorskip("rclpy")
 
 ROOT = Path(__file__).resolve().parents[2]
 MADE = runpy.run_path(str(ROOT / "docs" / "parameters.py"))
 SOURCES = [
-    path
-    for package in ("arc_odometry", "pose2d_trajectories", "diffbot_*")
-    for path in ROOT.glob(f"{package}/*/**/*.py")
-    if "test" not in path.relative_to(ROOT).parts
+    path for package in find_packages(ROOT) for path in (package.path / package.name).rglob("*.py")
 ]
 
 

@@ -31,6 +31,17 @@ CHOSEN = (
     "NaN, over DDS",
     "kill -9 of the controller",
 )
+# Of a run in one process.
+COMPOSED = (
+    "emergency stop at full speed, wall time",
+    "SIGTERM of the process",
+    "exception inside the law, in one process",
+    "exception in a node that does not command",
+    "a second commander outside",
+    "a second commander outside, at full speed",
+    "a second source of joint states outside",
+    "two runs in one domain",
+)
 BEGIN = 1000.0  # s since 1970
 
 
@@ -67,6 +78,13 @@ def test_a_row_with_real_processes_passes(name, domain, graph_closed):
     (row,) = [row for row in ROWS if row.name == name]
     verdict = row.judged("ideal")
     graph_closed += process_attack.shared("ideal").numbers() if "kill -9" not in name else ()
+    assert verdict.passed, verdict.problems
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_a_row_of_a_run_in_one_process_passes(name, domain):
+    (row,) = [row for row in ROWS if row.name == name]
+    verdict = row.judged("ideal")
     assert verdict.passed, verdict.problems
 
 

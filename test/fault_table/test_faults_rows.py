@@ -118,13 +118,13 @@ def test_a_node_that_does_not_stop_fails_its_row(monkeypatch):
     assert "the wheels never got zero" in problems(Promise.ZERO, outcome)
 
 
-@pytest.mark.parametrize("lock_step", [False, True])
-def test_a_simulated_robot_that_contradicts_its_torque_ends_the_run(lock_step):
+@pytest.mark.parametrize("composed", [False, True])
+def test_a_simulated_robot_that_contradicts_its_torque_ends_the_run(composed):
     """Nobody mends its wheels; a real robot waits for a person."""
-    with Scene(IDENT, "ideal", lock_step=lock_step) as scene:
+    with Scene(IDENT, "ideal", composed=composed) as scene:
         scene.advance(FAULT)
         scene.robot.motor = flipped
         scene.advance(FAULT + 0.5)
         assert scene.robot.held == (0.0, 0.0)
-        assert scene.member.status == (1 if lock_step else None), scene.last_words()
+        assert scene.member.status == (1 if composed else None), scene.last_words()
         assert scene.member.said("both wheels turn against their torque")

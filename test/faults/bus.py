@@ -19,7 +19,6 @@ import functools
 import heapq
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -27,9 +26,7 @@ import rclpy
 from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
-from rosgraph_msgs.msg import Clock
 
 from faults.bus_time import BusClock, BusTime, Member, nanoseconds
 from faults.bus_topics import (
@@ -58,10 +55,11 @@ def on_bus(kind: type[Node]) -> type[Node]:
 
 
 class BusNode(Node):
-    """Node without DDS; `member` and `bus` are set on the class before a node is created."""
+    """Node without DDS; its attributes are set on the class before it is created."""
 
     bus: ClassVar[Bus]
     member: ClassVar[Member]
+    composed = False
 
     def __init__(self, name: str, **arguments: Any) -> None:
         member = self.member
@@ -140,23 +138,18 @@ class BusNode(Node):
         """Return the subscriptions of this node."""
         return [each for each in self.bus.subscriptions() if each.owner is self.member]
 
-    def _known_publishers(self, topic_name: str) -> list[BusPublisher]:
-        name = self.resolve_topic_name(topic_name)
-        return self.bus.known(self.member, self.bus.publishers(name), BusPublisher, name)
-
     def count_publishers(self, topic_name: str) -> int:
         """Return the number of publishers of a topic."""
-        return len(self._known_publishers(topic_name))
+        return len(self.bus.publishers(self.resolve_topic_name(topic_name)))
 
     def count_subscribers(self, topic_name: str) -> int:
         """Return the number of subscriptions of a topic."""
-        name = self.resolve_topic_name(topic_name)
-        found = self.bus.subscriptions(name)
-        return len(self.bus.known(self.member, found, BusSubscription, name))
+        return len(self.bus.subscriptions(self.resolve_topic_name(topic_name)))
 
     def get_publishers_info_by_topic(self, topic_name: str, *_: Any) -> list[Any]:
         """Return the publishers of a topic; names only."""
-        return [_named(each) for each in self._known_publishers(topic_name)]
+        found = self.bus.publishers(self.resolve_topic_name(topic_name))
+        return [_named(each) for each in found]
 
     def get_subscriptions_info_by_topic(self, topic_name: str, *_: Any) -> list[Any]:
         """Return the subscribers of a topic; names only."""
@@ -170,8 +163,7 @@ class BusNode(Node):
         return BusClock(self._bus_now, self.member.simulated)
 
     def _bus_now(self) -> int:
-        told = self.member.told_time
-        return self.bus.now_ns + self.member.clock_offset if told is None else told
+        return self.bus.now_ns + self.member.clock_offset
 
     def get_logger(self) -> Any:
         """Return the logger, whose lines the member keeps."""
@@ -202,16 +194,6 @@ def _context() -> Context:
     return context
 
 
-@dataclass
-class _Once:
-    """A callback that is called once, at a time, ns."""
-
-    due: int
-    owner: Member | None
-    callback: Callable[[], None]
-    cancelled = False
-
-
 class Bus(BusGraph):
     """An in-process graph; use it in a `with` statement, one at a time.
 
@@ -228,7 +210,7 @@ class Bus(BusGraph):
         super().__init__(nanoseconds(beginning))
         self.context = _context()
         self.members: list[Member] = []
-        self._timers: list[tuple[int, int, BusTimer | _Once]] = []
+        self._timers: list[tuple[int, int, BusTimer]] = []
         self._count = itertools.count()
         self._time = BusTime(lambda: self.now_ns, lambda seconds: self.advance(self.time + seconds))
 
@@ -257,6 +239,7 @@ class Bus(BusGraph):
         namespace: str = "",
         simulated: bool = False,
         phase: float = 0.0,
+        composed: bool = False,
         **parameters: Any,
     ) -> Member:
         """Create a node as `run_node` does; if that fails, `log` has the error and the status is 1.
@@ -268,12 +251,13 @@ class Bus(BusGraph):
             namespace: Namespace of the node.
             simulated: Whether its clock counts as a simulator's.
             phase: Time until its timers first fire, s.
+            composed: Whether it believes that it shares the process of a simulator.
             parameters: Parameters of the node, except those with the names of arguments above.
         """
         member = Member(parameters, remap or {}, namespace, simulated, phase)
         self.members.append(member)
         made = on_bus(kind)
-        made.bus, made.member = self, member
+        made.bus, made.member, made.composed = self, member, composed
         self._time.install()
         try:
             member.node = made(*arguments)
@@ -292,7 +276,7 @@ class Bus(BusGraph):
     def kill(self, member: Member) -> None:
         """End a node as kill -9 would: it publishes nothing more."""
         if member.status is None:
-            self._leave(member, 137, outright=True)
+            self._leave(member, 137)
 
     def _end(self, member: Member, status: int) -> None:
         member.ending = True
@@ -304,27 +288,16 @@ class Bus(BusGraph):
         self.settle()
         self._leave(member, status)
 
-    def _leave(self, member: Member, status: int, outright: bool = False) -> None:
+    def _leave(self, member: Member, status: int) -> None:
         member.status = status
-        self.leave(member, outright)
+        self.leave(member)
         node, member.node = member.node, None
         if node is not None:
             node.destroy_node()
 
     # Time.
 
-    def follow_clock(self, member: Member) -> None:
-        """Let a node's clock follow a simulator's /clock."""
-        member.told_time = 0
-        self.join(
-            BusSubscription(self, member, Clock, "/clock", member.hear_clock, QoSProfile(depth=1))
-        )
-
-    def at(self, due: int, owner: Member | None, callback: Callable[[], None]) -> None:
-        """Call a callback of a node, or of none, once, at a time, ns."""
-        heapq.heappush(self._timers, (due, next(self._count), _Once(due, owner, callback)))
-
-    def schedule(self, timer: BusTimer | _Once) -> None:
+    def schedule(self, timer: BusTimer) -> None:
         """Fire a timer when it is due."""
         heapq.heappush(self._timers, (timer.due, next(self._count), timer))
 
@@ -338,14 +311,9 @@ class Bus(BusGraph):
             ended = owner is not None and owner.status is not None
             if ended or timer.cancelled or timer.due != due:  # it was reset in the meantime
                 continue
-            if self.network is not None and (later := self.network.awake(owner, due)) > due:
-                timer.due = later
-                self.schedule(timer)
-                continue
             self.now_ns = max(self.now_ns, due)
-            if isinstance(timer, BusTimer):
-                timer.due = due + timer.timer_period_ns
-                self.schedule(timer)
+            timer.due = due + timer.timer_period_ns
+            self.schedule(timer)
             self.run(owner, timer.callback)
             self.settle()
         self.now_ns = max(self.now_ns, end)

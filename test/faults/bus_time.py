@@ -13,7 +13,6 @@ from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.time import Time
-from rosgraph_msgs.msg import Clock
 
 # Packages whose modules use the bus time; a simulator's own processes need the true time.
 PACKAGES = (
@@ -109,7 +108,6 @@ class Member:
         status: Exit status of the process; None while it runs.
         log: (level, text) of all log messages of the node.
         clock_offset: Time by which its clock is ahead of the bus, ns.
-        told_time: Last time of a simulator on /clock, ns; None: the clock follows the bus.
     """
 
     def __init__(
@@ -126,17 +124,12 @@ class Member:
         self.simulated = simulated
         self.phase = nanoseconds(phase)
         self.clock_offset = 0
-        self.told_time: int | None = None
         self.name = ""
         self.node: Node | None = None
         self.status: int | None = None
         self.ending = False
         self.log: list[tuple[str, str]] = []
         self.logger = BusLogger(self.log)
-
-    def hear_clock(self, message: Clock) -> None:
-        """Store the time that a simulator publishes on /clock."""
-        self.told_time = Time.from_msg(message.clock).nanoseconds
 
     @property
     def runs(self) -> bool:

@@ -5,20 +5,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-import random
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message, serialize_message
-
-from faults.bus_time import nanoseconds
 
 if TYPE_CHECKING:
     from faults.bus_time import Member
@@ -56,8 +51,7 @@ class BusPublisher:
 
     def get_subscription_count(self) -> int:
         """Return the number of subscriptions that receive from this publisher."""
-        found = [each for each in self._bus.subscriptions(self.topic) if matches(self, each)]
-        return len(self._bus.known(self, found, BusSubscription, self.topic))
+        return sum(matches(self, each) for each in self._bus.subscriptions(self.topic))
 
     def wait_for_all_acked(self, timeout: Any = None) -> bool:
         """Whether all messages have arrived; they do as soon as the bus continues."""
@@ -87,30 +81,7 @@ class BusSubscription:
         self.qos_profile = qos
         self.events = events
         self._told_more = _takes_two(callback)
-        self._waiting: deque[Any] = deque()
         self._numbers: dict[BusPublisher, int] = {}  # messages by publisher
-
-    def arrive(self, publisher: BusPublisher, message: Any) -> None:
-        """Pass a message to the owner, or keep it for an ending owner that takes it itself."""
-        if self.owner is not None and self.owner.ending:
-            self._waiting.append(message)
-        else:
-            self._bus.run(self.owner, self.tell, publisher, message)
-
-    @property
-    def handle(self) -> BusSubscription:
-        """Stand-in for the handle of an rclpy subscription."""
-        return self
-
-    def __enter__(self) -> BusSubscription:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Do nothing: no resources to free."""
-
-    def take_message(self, kind: type, raw: bool) -> tuple[Any, dict[str, Any]] | None:
-        """Return the oldest message that no callback has received; None if there is none."""
-        return (self._waiting.popleft(), {}) if self._waiting else None
 
     def tell(self, publisher: BusPublisher, message: Any) -> None:
         """Call the callback with a message, and with its origin if the callback accepts it."""
@@ -128,8 +99,7 @@ class BusSubscription:
 
     def get_publisher_count(self) -> int:
         """Return the number of publishers that this subscription receives from."""
-        found = [each for each in self._bus.publishers(self.topic) if matches(each, self)]
-        return len(self._bus.known(self, found, BusPublisher, self.topic))
+        return sum(matches(each, self) for each in self._bus.publishers(self.topic))
 
     def destroy(self) -> None:
         """Leave the graph."""
@@ -232,113 +202,6 @@ def greet(publisher: BusPublisher, subscription: BusSubscription) -> list[Any]:
     return []
 
 
-# A network model for the in-process graph: delayed discovery, late and lost messages.
-#
-# It reproduces these properties of DDS: a publisher and a subscription discover each other at
-# different times. A message that is sent before the publisher knows the subscription never arrives;
-# one that is sent before the subscription knows the publisher arrives once it does. Messages of one
-# publisher stay in order. Nodes count others after they have discovered them, and count killed
-# processes for GHOST longer. A process may be stopped for a while.
-
-# Time for which DDS still counts a process that was killed with SIGKILL, s.
-GHOST = 20.0
-
-
-@dataclass(frozen=True)
-class Disturbance:
-    """Disturbances of a network; times in s of the bus.
-
-    Attributes:
-        discovery: Longest time until two endpoints know each other.
-        latency: Mean time from sending to arrival.
-        late: Share of the messages that take up to `delay` instead.
-        delay: Longest delay of late messages.
-        lost: Share of the messages that never arrive.
-        lossy: Names of the topics on which messages are lost.
-    """
-
-    discovery: float = 1.0
-    latency: float = 0.0003
-    late: float = 0.01
-    delay: float = 0.2
-    lost: float = 0.0
-    lossy: Collection[str] = ()
-
-
-class Network:
-    """Decides which messages arrive, and when; for Bus.network.
-
-    Args:
-        bus: Bus that carries the messages; its `network` is set.
-        disturbance: Disturbances of the network.
-        seed: Seed of all random decisions.
-    """
-
-    def __init__(self, bus: BusGraph, disturbance: Disturbance, seed: int) -> None:
-        self._bus, self._how, self._chance = bus, disturbance, random.Random(seed)
-        self._known: dict[tuple[int, int], int] = {}  # (knowing, known) -> since, ns
-        self._newest: dict[tuple[int, int], int] = {}  # (from, to) -> last arrival, ns
-        self._stalls: list[tuple[Member, int, int]] = []  # stopped member, begin, end, ns
-        self._ghosts: dict[int, int] = {}  # endpoint -> counted until, ns
-        self._ends: list[Any] = []  # keeps the endpoints, so that their ids stay unique
-        bus.network = self
-
-    def knows(self, who: object, whom: object) -> bool:
-        """Whether a node, or an endpoint of a topic, has discovered an endpoint."""
-        return self._bus.now_ns >= self._known_from(who, whom)
-
-    def _known_from(self, who: object, whom: object) -> int:
-        key = (id(who), id(whom))
-        if key not in self._known:
-            self._ends += (who, whom)
-            share = self._chance.choice((0.05, 1.0)) * self._chance.random()
-            self._known[key] = self._bus.now_ns + nanoseconds(share * self._how.discovery)
-        return self._known[key]
-
-    def deliver(self, publisher: BusPublisher, subscription: BusSubscription, message: Any) -> None:
-        """Queue a message for one subscription."""
-        now, latched = self._bus.now_ns, publisher.is_latched
-        if not (latched or self.knows(publisher, subscription)) or self._loses(publisher.topic):
-            return
-        arrival = max(now + self._latency(), self._known_from(subscription, publisher))
-        pair = (id(publisher), id(subscription))
-        arrival = self._newest[pair] = max(arrival, self._newest.get(pair, 0) + 1)
-        due = self.awake(subscription.owner, arrival)
-        self._bus.at(due, None, partial(subscription.arrive, publisher, message))
-
-    def _latency(self) -> int:
-        if self._chance.random() < self._how.late:
-            return nanoseconds(self._how.delay * self._chance.random())
-        return nanoseconds(self._chance.expovariate(1.0 / self._how.latency))
-
-    def _loses(self, topic: str) -> bool:
-        return topic in self._how.lossy and self._chance.random() < self._how.lost
-
-    # Processes.
-
-    def stall(self, member: Member, begin: float, duration: float) -> None:
-        """Stop a process, as SIGSTOP does; begin and duration in s of the bus."""
-        start = nanoseconds(begin)
-        self._stalls.append((member, start, start + nanoseconds(duration)))
-
-    def awake(self, member: Member | None, time: int) -> int:
-        """Return the earliest time from `time` (ns) on at which a process runs, ns."""
-        for who, begin, end in self._stalls:
-            if who is member and begin <= time < end:
-                time = end
-        return time
-
-    def keep_ghosts(self, ends: Collection[Any]) -> None:
-        """Keep counting the endpoints of a killed process for a while."""
-        for end in ends:
-            self._ends.append(end)
-            self._ghosts[id(end)] = self._bus.now_ns + nanoseconds(GHOST)
-
-    def is_ghost(self, end: object) -> bool:
-        """Whether an endpoint belongs to a killed process and still counts."""
-        return self._bus.now_ns < self._ghosts.get(id(end), 0)
-
-
 # Topics and services of the in-process graph: its endpoints and the messages in transit.
 
 LOOK_PERIOD = 1_000_000  # ns between two checks for messages that injectors delay
@@ -359,16 +222,13 @@ class BusGraph(ABC):
 
     Attributes:
         now_ns: Time of the bus, ns.
-        network: Network between the nodes; None: messages arrive at once, in the order of sending.
     """
 
     def __init__(self, now_ns: int) -> None:
         self.now_ns = now_ns
-        self.network: Network | None = None
         self._ends: list[BusPublisher | BusSubscription | BusService] = []
         self._queue: deque[Callable[[], None]] = deque()
         self._injectors: dict[str, tuple[Injector, list[BusPublisher]]] = {}
-        self._ghosts: list[Any] = []
         self._own: dict[tuple[str, type], BusPublisher] = {}
 
     @property
@@ -379,10 +239,6 @@ class BusGraph(ABC):
     @abstractmethod
     def schedule(self, timer: BusTimer) -> None:
         """Fire a timer when it is due."""
-
-    @abstractmethod
-    def at(self, due: int, owner: Member | None, callback: Callable[[], None]) -> None:
-        """Call a callback of a node, or of none, once, at a time of the bus, ns."""
 
     @abstractmethod
     def run(self, owner: Member | None, callback: Callable[..., None], *arguments: Any) -> None:
@@ -447,10 +303,7 @@ class BusGraph(ABC):
     def _greet(self, publisher: BusPublisher, subscription: BusSubscription) -> None:
         def meet() -> None:
             for message in greet(publisher, subscription):
-                if self.network is not None:
-                    self.network.deliver(publisher, subscription, copied(message))
-                else:
-                    subscription.tell(publisher, copied(message))
+                subscription.tell(publisher, copied(message))
 
         self._queue.append(lambda: self.run(subscription.owner, meet))
 
@@ -484,40 +337,17 @@ class BusGraph(ABC):
     def _deliver(self, publisher: BusPublisher, message: Any) -> None:
         for subscription in self.subscriptions(publisher.topic):
             if matches(publisher, subscription):
-                if self.network is not None and publisher.owner is not subscription.owner:
-                    self.network.deliver(publisher, subscription, copied(message))
-                    continue
-                self._queue.append(
-                    functools.partial(subscription.arrive, publisher, copied(message))
-                )
+                tell = functools.partial(subscription.tell, publisher, copied(message))
+                self._queue.append(functools.partial(self.run, subscription.owner, tell))
 
     def settle(self) -> None:
         """Deliver all queued messages."""
         while self._queue:
             self._queue.popleft()()
 
-    def leave(self, member: Member, outright: bool = False) -> None:
-        """Remove all endpoints of a node; after a kill the network may still count them."""
-        if outright and self.network is not None:
-            self.network.keep_ghosts([end for end in self._ends if end.owner is member])
-            self._ghosts += [end for end in self._ends if end.owner is member]
+    def leave(self, member: Member) -> None:
+        """Remove all endpoints of a node."""
         self._ends = [end for end in self._ends if end.owner is not member]
-
-    def known(self, who: object, ends: list[Any], kind: type, topic: str) -> list[Any]:
-        """Return the endpoints that a node or endpoint knows, followed by the topic's ghosts."""
-        if self.network is None:
-            return ends
-        own = getattr(who, "owner", who)
-        ghosts = [
-            end
-            for end in self._ghosts
-            if isinstance(end, kind) and end.topic == topic and self.network.is_ghost(end)
-        ]
-        return [
-            end
-            for end in (*ends, *ghosts)
-            if (own is not None and end.owner is own) or self.network.knows(who, end)
-        ]
 
 
 def absolute(name: str) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from diffbot_bringup import domains
-from faults.process_nodes import NodeSpec
+from faults.process_nodes import ComposedSpec, NodeSpec
 from faults.process_priority import urgent
 from faults.process_server import NodeProcess
 
@@ -35,7 +35,7 @@ class ProcessGroup:
         variables: Environment variables of the processes.
     """
 
-    def __init__(self, engine: str, nodes: Mapping[str, NodeSpec]) -> None:
+    def __init__(self, engine: str, nodes: Mapping[str, NodeSpec | ComposedSpec]) -> None:
         self._own = domains.claim("faults")
         self.domain = self._own.domain
         # The process server, its processes and all threads started from here inherit the priority.
@@ -55,7 +55,8 @@ class ProcessGroup:
         """Start a node, after ending a running one of the same name."""
         spec = self._nodes[name]
         more = [f"robot:={self.robot}"] if spec.knows_robot else []
-        more += [f"engine:={self._engine}"] if spec.executable == "simulator" else []
+        if spec.executable in ("simulator", "composed"):
+            more += [f"engine:={self._engine}"]
         self.end(name)
         log = self.folder / f"{name}.log"
         words = spec.words(name, tuple(more))

@@ -8,7 +8,13 @@ the process.
 
 from __future__ import annotations
 
-from faults import process_button_rows, process_end_rows, process_input_rows, process_watchdog_rows
+from faults import (
+    process_button_rows,
+    process_composed_rows,
+    process_end_rows,
+    process_input_rows,
+    process_watchdog_rows,
+)
 from faults.process_attack import close
 from faults.row import Row
 
@@ -17,6 +23,7 @@ ROWS: tuple[Row, ...] = (
     *process_watchdog_rows.ROWS,
     *process_input_rows.ROWS,
     *process_end_rows.ROWS,
+    *process_composed_rows.ROWS,
 )
 
 __all__ = ["ROWS", "close"]

@@ -133,6 +133,7 @@ class Scene:
         phase: Time until the node's timers first fire, s.
         counts: Encoder counts per wheel revolution; None: the robot's own.
         seed: Seed of the faults.
+        composed: Whether the node believes that it shares the process of a simulator.
         parameters: Parameters of the node in addition to the subject's.
 
     Attributes:
@@ -153,11 +154,12 @@ class Scene:
         phase: float = 0.0,
         counts: int | None = None,
         seed: int = 0,
+        composed: bool = False,
         **parameters: Any,
     ) -> None:
         self.subject, self._engine, self._simulated = subject, engine, simulated
         self._faults, self._seed, self._phase = tuple(faults), seed, phase
-        self._speed, self._counts = speed, counts
+        self._speed, self._counts, self._composed = speed, counts, composed
         self._parameters = {**subject.parameters, **parameters}
 
     def __enter__(self) -> Scene:
@@ -184,7 +186,8 @@ class Scene:
             self.robot = BusVelocityRobot(bus)
         else:
             self.robot = BusRobot(bus, self._engine, self._simulated, self._counts)
-        self.member = self.add(subject.kind(), phase=self._phase, **self._parameters)
+        settings = {"phase": self._phase, "composed": self._composed, **self._parameters}
+        self.member = self.add(subject.kind(), **settings)
         self.source = None
         if subject.references is not None:
             self.source = ReferenceSource(bus, *subject.references, self._speed)

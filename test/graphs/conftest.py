@@ -8,7 +8,7 @@ pytest.importorskip("rclpy")
 from launched import run
 
 IDENTIFICATION = (
-    *("sim:=mujoco", "duration:=8.0", "verification:=5.0"),
+    *("sim:=mujoco", "duration:=8.0", "until:=none", "verification:=5.0"),
     *("seed:=3", "torque_noise:=0.01"),
 )
 

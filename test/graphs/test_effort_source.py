@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ident node with a driver that reports no torque: what was commanded counts."""
 
-import time
-
 import pytest
 
-rclpy = pytest.importorskip("rclpy")
+pytest.importorskip("rclpy")
 
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from one_process import Together
 
-from diffbot_ident.ident_node import IdentNode  # noqa: E402
-from diffbot_sim.simulator_node import SimulatorNode  # noqa: E402
-from diffbot_sim.simulator_topics import SimulatorTopics  # noqa: E402
+from diffbot_ident.ident_node import IdentNode
+from diffbot_sim.simulator_node import SimulatorNode
+from diffbot_sim.simulator_topics import SimulatorTopics
 
 
 @pytest.fixture
@@ -33,23 +31,16 @@ def identify(source):
     words = ["engine:=ideal", "encoder_counts:=0", "duration:=10.0", "ident:use_sim_time:=true"]
     words.append("verification:=0.0")
     words.append(f"effort_source:={source}")
-    rclpy.init(args=["--ros-args", *(w for word in words for w in ("-p", word))])
-    nodes = [SimulatorNode(), IdentNode()]
-    executor = SingleThreadedExecutor()
-    for node in nodes:
-        executor.add_node(node)
+    together = Together(["--ros-args", *(w for word in words for w in ("-p", word))])
+    simulator, ident = together.add(SimulatorNode()), together.add(IdentNode())
     try:
-        end = time.monotonic() + 60.0
-        while nodes[1].exit_code is None and time.monotonic() < end:
-            executor.spin_once(timeout_sec=0.05)
-            if source == "joint_states" and nodes[1].refused > 3:
-                break
-        estimate = nodes[1].run.estimate
-        return nodes[1].exit_code, nodes[1].refused, estimate, nodes[0]._virtual.engine
+        together.spin(
+            lambda: ident.exit_code is not None or (source == "joint_states" and ident.refused > 3),
+            timeout=60.0,
+        )
+        return ident.exit_code, ident.refused, ident.run.estimate, simulator._virtual.engine
     finally:
-        for node in nodes:
-            node.destroy_node()
-        rclpy.shutdown()
+        together.close()
 
 
 def test_commands_take_the_place_of_the_effort(domain, mute):

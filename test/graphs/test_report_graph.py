@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of whole graphs: stalled ones miss nothing, and what was killed is named."""
+"""Reports of whole runs: a stalled one misses nothing, and what was killed is named."""
 
 import os
 import signal
@@ -25,15 +25,15 @@ RUN = ("backstepping", "sim:=ideal", "goal:=1,0,0", "duration:=8", "torque_limit
 WALL = ("started", "real_time_factor", "arguments")
 
 
-def number_of(node, domain):
-    """Number of a node's process, waited for; it may still be loading."""
+def number_of(program, domain):
+    """Number of a process by a part of its command line, waited for; it may still be loading."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
-        found = [n for n, words in processes_by_number(domain) if f"__node:={node} " in words]
+        found = [n for n, words in processes_by_number(domain) if program in words]
         if found:
             return min(found)
         time.sleep(0.005)
-    raise AssertionError(f"{node} was not started")
+    raise AssertionError(f"{program} was not started")
 
 
 def listened(phrase, process):
@@ -69,15 +69,15 @@ def undisturbed(tmp_path_factory):
     return summary(folder)
 
 
-def test_a_report_that_is_stalled_at_the_start_and_in_the_middle_misses_nothing(
+def test_a_run_that_is_stalled_at_the_start_and_in_the_middle_is_the_same(
     undisturbed, domain, tmp_path
 ):
     assert undisturbed["complete"] is True and undisturbed["missing"] == []
     process = start(RUN[0], tmp_path, *RUN[1:])
-    report = number_of("drive_report", domain)
-    stall(report, 4.0)
+    number = number_of("/composed ", domain)
+    stall(number, 1.0)
     listened("driving robot", process)
-    stall(report, 4.0)
+    stall(number, 1.0)
     status, output = ended(process)
     assert status == 0, output
     assert told(summary(tmp_path)) == told(undisturbed)
@@ -96,11 +96,12 @@ def test_a_report_that_is_stalled_at_the_start_and_in_the_middle_misses_nothing(
 def test_what_was_killed_is_named_and_who_commands_leaves_zero_torque(
     domain, tmp_path, launch, node
 ):
-    process = start(launch, tmp_path, "sim:=ideal", "duration:=600.0", "speed:=1.0")
+    words = ("sim:=ideal", "duration:=600.0", "composed:=false")
+    process = start(launch, tmp_path, *words)
     recorder = CommandRecorder()
     try:
         assert recorder.spin(lambda: any(map(any, recorder.commands[100:])))
-        os.kill(number_of(node, domain), signal.SIGKILL)
+        os.kill(number_of(f"__node:={node} ", domain), signal.SIGKILL)
         assert recorder.spin(lambda: process.poll() is not None), "the launch did not end"
         recorder.spin(lambda: False, timeout=0.5)
     finally:
@@ -116,4 +117,15 @@ def test_what_was_killed_is_named_and_who_commands_leaves_zero_torque(
     if (launch, node) == ("ident", "simulator"):  # the estimate so far is kept
         with open(tmp_path / "dynamic_parameters.yaml", encoding="utf-8") as file:
             assert yaml.safe_load(file)["/**"]["ros__parameters"]["samples"] > 50
+    assert processes_of(domain) == []
+
+
+def test_a_killed_run_leaves_nothing_and_a_summary_that_says_so(domain, tmp_path):
+    process = start("ident", tmp_path, "sim:=ideal", "duration:=600.0", "until:=none")
+    listened("exciting robot", process)
+    os.kill(number_of("/composed ", domain), signal.SIGKILL)
+    status, output = ended(process)
+    assert status == 1, output
+    said = summary(tmp_path)
+    assert said["outcome"] == "failed" and said["complete"] is False
     assert processes_of(domain) == []

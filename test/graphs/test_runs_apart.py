@@ -62,10 +62,12 @@ def test_a_run_beside_another_is_not_met_and_echo_joins_the_one_that_lives(unset
     assert domains.runs() == []
 
 
-def test_nodes_of_two_runs_in_one_domain_find_out_alone(domain, tmp_path, monkeypatch):
+@pytest.mark.parametrize("composed", [True, False])
+def test_two_runs_in_one_domain_find_out_alone(domain, tmp_path, monkeypatch, composed):
     """As with `ros2 launch`: nobody refuses a second run, nobody ends the rest of one."""
     # So that neither is over before the other begins.
-    monkeypatch.setitem(LAUNCHES, "pose", [*LAUNCHES["pose"], "speed:=1"])
+    more = ["speed:=1", f"composed:={str(composed).lower()}"]
+    monkeypatch.setitem(LAUNCHES, "pose", [*LAUNCHES["pose"], *more])
     launches = [Launch("pose", tmp_path / name, name, domain, nodes=True) for name in "ab"]
     deadline = time.monotonic() + 60.0
     while not all([launch.poll() for launch in launches]) and time.monotonic() < deadline:
@@ -79,5 +81,5 @@ def test_nodes_of_two_runs_in_one_domain_find_out_alone(domain, tmp_path, monkey
     for launch, ending in zip(launches, endings, strict=True):
         completed = summary(launch.results).get("outcome") == "completed"
         assert completed is not bool(ending.status), said
-    assert "another run is in this graph" in said
+    assert "give each run its own ROS_DOMAIN_ID" in said or "stop all" in said
     assert processes_of(domain) == []

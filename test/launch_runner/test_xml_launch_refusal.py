@@ -40,6 +40,11 @@ NODE = '<node pkg="robots" exec="node"'
         ("<arg name='a' value='b'/>", "attribute 'value' of <arg>"),
         ("<let name='launch-prefix' value='gdb'/>", "'launch-prefix' changes how"),
         ("<let name='a' value='$(anon x)'/>", "$(anon) is not supported"),
+        # New in Lyrical.
+        ("<let name='a' value='$(path-join a b)'/>", "$(path-join) is not supported"),
+        ("<let name='a' value='$(string-join . a b)'/>", "$(string-join) is not supported"),
+        ("<log_info message='a'/>", "<log_info> in <launch> is not supported"),
+        ("<for_each values='a'/>", "<for_each> in <launch> is not supported"),
         ("<let name='a' value='$(find-exec ls)'/>", "find-pkg-share); use ros2 launch for others"),
         ("<let name='a' value='$(vra x)'/>", "did you mean 'var'"),
         ("<let name='a' value='$(dirname x)'/>", "$(dirname) takes 0 argument(s), not 1"),

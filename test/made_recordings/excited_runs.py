@@ -17,7 +17,7 @@ from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.odometry import Array
 from diffbot_description import DynamicParameters, Robot, closed_form, load_robot
 from diffbot_ident.excitation.signals import GuardedPrbs
-from diffbot_ident.torque.integral_rows import MotionScale
+from diffbot_ident.torque.coverage import MotionScale
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
 from diffbot_study.identification import motion_scale

@@ -19,7 +19,7 @@ from made_recordings.recorded_bag import RecordedBag
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import load_robot
-from diffbot_description.loading import HEAVIEST_ROTORS
+from diffbot_description.robot_parsing import HEAVIEST_ROTORS
 from diffbot_ident.calibration.command import main, parser_of
 from diffbot_ident.calibration.readings import WheelTurns
 from diffbot_ident.calibration.recorded_readings import (

@@ -18,10 +18,10 @@ from diffbot_ident.figure_style import COLOURS
 from diffbot_report.animation import LAST_FRAME, LONGEST, RATE, film_of, signed, write_animation
 from diffbot_report.drawing import Drawing
 from diffbot_report.drive_figures import commands_figure, velocities_figure
+from diffbot_report.drive_findings import drive_findings
 from diffbot_report.drive_page import command_charts, velocity_charts
 from diffbot_report.drive_results import (
     controller_keys,
-    drive_findings,
     drive_keys,
     drive_results,
     live_table,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """report.html: what it says, that it loads nothing, and that its charts hold the run's numbers."""
 
+import dataclasses
 import html
 import io
 import json
@@ -25,11 +26,11 @@ from diffbot_ident.torque.estimate import EstimateState, FrictionEstimate
 from diffbot_ident.verification import VerificationState
 from diffbot_report.controller_topics import CONTROLLERS, VELOCITY
 from diffbot_report.drawing import Drawing
+from diffbot_report.drive_findings import drive_findings
 from diffbot_report.drive_recording import DriveRecording
-from diffbot_report.drive_results import drive_findings
+from diffbot_report.ident_findings import identification_findings
 from diffbot_report.ident_page import predicted_motion
 from diffbot_report.ident_recording import IdentRecording
-from diffbot_report.ident_results import identification_findings
 from diffbot_report.packed_numbers import peaks_kept, points_of_each
 from diffbot_report.page import Page, Section, Table, Tone, page_text
 from diffbot_report.run_end import ControllerState, Ending, IdentState, Outcome, RunPhase
@@ -238,6 +239,14 @@ def test_text_from_a_run_cannot_become_script():
     # The page's own three and no other; Plotly's script has none in it.
     assert "<script>alert" not in text and "<b></" not in text
     assert len(re.findall(r"<script[ >]", text)) == text.count("</script>") == 3
+
+
+def test_the_last_line_names_ros_its_middleware_and_the_versions():
+    versions = {"ros": "jazzy", "middleware": "rmw_<x>_cpp", "rclpy": "7.1.6", "numpy": "2.4.6"}
+    page = Page("t", Tone.GOOD, "v", "a", Table((), ()), summary={"versions": versions})
+    text = page_text(page)
+    assert "ROS 2 jazzy, by rmw_&lt;x&gt;_cpp, rclpy 7.1.6, numpy 2.4.6</footer>" in text
+    assert "<footer" not in page_text(dataclasses.replace(page, summary={}))
 
 
 def test_columns_of_numbers_stand_right_and_a_head_alone_is_left_out():

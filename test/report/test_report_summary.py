@@ -3,6 +3,7 @@
 
 import json
 import math
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +22,7 @@ from diffbot_report.summary import (
     RunDescription,
     parse_arguments,
     run_summary,
+    versions,
 )
 
 MODEL = RobotModel(0.075, 0.136, 4.2375, 0.0544, 0.1004, 0.25, 0.00084375, 0.000441)
@@ -76,6 +78,7 @@ def test_keys_and_values(tmp_path):
     assert read["physical"]["first_moment"]["interval95"] != [None, None]  # From K5 alone.
     assert read["versions"]["numpy"] == np.__version__
     assert read["versions"]["ros"]  # also where ROS comes from wheels, which do not tell it
+    assert read["versions"]["rclpy"]
     assert read["friction"] == {}
     assert read["verification"] == {"state": "not_verified"}
 
@@ -159,3 +162,11 @@ def test_arguments():
 def test_arguments_refused(text):
     with pytest.raises(ValueError):
         parse_arguments(text)
+
+
+def test_a_process_that_uses_ros_names_its_middleware(monkeypatch):
+    import rclpy.utilities
+
+    assert versions()["middleware"] == rclpy.utilities.get_rmw_implementation_identifier()
+    monkeypatch.delitem(sys.modules, "rclpy.utilities")
+    assert "middleware" not in versions()

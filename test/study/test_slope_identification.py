@@ -14,8 +14,8 @@ from made_recordings.random_runs import record_random
 from diffbot_ident.recording.samples import EFFORTS, POSITIONS
 from diffbot_ident.recording.segments import Segment
 from diffbot_ident.recording.torque_analysis import TorqueResult, analyse_torque, free_run
+from diffbot_ident.torque.effects.slope import floor_slope, gravity_along
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.torque.residual_patterns import floor_slope, gravity_along
 from diffbot_ident.verification import HeldOutMotion, Model
 from diffbot_study.random_robots import draw
 

@@ -11,12 +11,14 @@ from made_recordings.random_runs import record_random, with_turning
 from arc_odometry import WheelGeometry
 from diffbot_description import load_robot
 from diffbot_description.robot import Turning as DescribedTurning
-from diffbot_ident.torque import integral_estimator
-from diffbot_ident.torque.axis_fit import TURNING_COLUMNS, AxisFit, friction_terms, fuse_more
+from diffbot_ident.torque.effect_search import EffectSearch
+from diffbot_ident.torque.effects import DRAG
+from diffbot_ident.torque.effects.turning import TURNING_COLUMNS
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.torque.fitted_axis import AxisFit
+from diffbot_ident.torque.friction_fit import friction_terms, fuse_more
 from diffbot_ident.torque.prior import Prior
-from diffbot_ident.torque.residual_patterns import DRAG
 from diffbot_ident.verification import Model
 from diffbot_sim.engines import make_simulator
 from diffbot_study.identification import simulate_identification
@@ -91,8 +93,8 @@ def test_a_pattern_that_resembles_the_resistance_widens_its_intervals(run, monke
     deviations = []
     for factor in (1.0, DRAG.friction_factor):
         found = (replace(DRAG, friction_factor=factor),)
-        monkeypatch.setattr(integral_estimator, "likely_patterns", lambda *_, f=found, **__: f)
-        monkeypatch.setattr(integral_estimator, "doubtful_pattern", lambda *_: None)
+        monkeypatch.setattr(EffectSearch, "likely", lambda *_, f=found, **__: f)
+        monkeypatch.setattr(EffectSearch, "doubtful", lambda *_: None)
         estimate = learnt(recorded, turning=True)
         deviations.append(np.sqrt([*estimate.turning.variances, *estimate.friction.variances]))
     assert deviations[1] == pytest.approx(DRAG.friction_factor * deviations[0])

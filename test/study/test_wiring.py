@@ -9,7 +9,7 @@ from made_recordings.excited_runs import RunSetting, record
 
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
-from diffbot_ident.torque.judgement import Wiring
+from diffbot_ident.torque.wiring import Wiring
 
 # What a wheel's torque is reported as, given those that they got.
 REPORTS = {

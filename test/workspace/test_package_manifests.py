@@ -25,20 +25,22 @@ from diffbot_bringup.workspace.packages import find_packages
 ROOT = Path(__file__).resolve().parents[2]
 
 # Python modules that are no ROS packages: (key of rosdep, name on the Python package index). rosdep
-# has no key for those with None; they are left to the user, so setup.py names them as extras.
+# has no key for those with None; they are left to the user, so setup.py names them as extras. Those
+# whose key ends with -pip are extras, too: only TOP names these keys, as bloom refuses them.
 PYTHON = {
     "backports": (None, "backports-zstd"),
+    "catkin_pkg": ("python3-catkin-pkg", "catkin-pkg"),
     "hypothesis": ("python3-hypothesis", "hypothesis"),
     "lz4": (None, "lz4"),
     "matplotlib": ("python3-matplotlib", "matplotlib"),
-    "mujoco": (None, "mujoco"),
+    "mujoco": ("python3-mujoco-pip", "mujoco"),
     "numpy": ("python3-numpy", "numpy"),
     "PIL": ("python3-pil", "pillow"),
     "packaging": ("python3-packaging", "packaging"),
     "pytest": ("python3-pytest", "pytest"),
-    "plotly": ("python3-plotly", "plotly"),
+    "plotly": (None, "plotly"),
     "rich": ("python3-rich", "rich"),
-    "rosbags": (None, "rosbags"),
+    "rosbags": ("python3-rosbags-pip", "rosbags"),
     "dask": (None, "dask"),
     "distributed": (None, "distributed"),
     "pyarrow": (None, "pyarrow"),
@@ -47,6 +49,9 @@ PYTHON = {
     "websockets": (None, "websockets"),
     "yaml": ("python3-yaml", "pyyaml"),
 }
+PIP = "-pip"
+TOP = "diffbot_bringup"
+"""The package that needs all others; it names the keys that pip installs for all of them."""
 # What `ros2 launch PACKAGE FILE.launch.xml` takes.
 LAUNCH = ("launch_xml", "ros2launch")
 # Used, and not to be named: (package, what it uses) -> why.
@@ -235,13 +240,15 @@ def findings(folder: Path) -> list[str]:
 
 
 def _key(used: str) -> str | None:
-    return PYTHON[used][0] if used in PYTHON else used
+    """Return the key of a Debian or ROS package, or None if there is none."""
+    key = PYTHON[used][0] if used in PYTHON else used
+    return None if key and key.endswith(PIP) else key
 
 
 def _findings_of_keys(manifest: Manifest, code: Uses, tests: Uses) -> Iterator[str]:
     needed = {key: place for used, place in code.items() if (key := _key(used))}
     tested = {key: place for used, place in tests.items() if (key := _key(used))}
-    run = manifest.dependencies(*RUNTIME)
+    run = {key for key in manifest.dependencies(*RUNTIME) if not key.endswith(PIP)}
     test = manifest.dependencies("test_depend")
     yield from _compared("package.xml", "exec_depend", needed, run)
     also = {key: place for key, place in tested.items() if key not in run | needed.keys()}
@@ -251,8 +258,8 @@ def _findings_of_keys(manifest: Manifest, code: Uses, tests: Uses) -> Iterator[s
 def _findings_of_setup(manifest: Manifest, code: Uses, tests: Uses) -> Iterator[str]:
     """Compare with setup.py; colcon test runs pytest only where the extra `test` names it."""
     python = {used: place for used, place in code.items() if used in PYTHON}
-    must = {PYTHON[used][1]: place for used, place in python.items() if PYTHON[used][0]}
-    may = {PYTHON[used][1]: place for used, place in python.items() if not PYTHON[used][0]}
+    must = {PYTHON[used][1]: place for used, place in python.items() if _key(used)}
+    may = {PYTHON[used][1]: place for used, place in python.items() if not _key(used)}
     extras = {
         name for extra in manifest.extras if extra != "test" for name in manifest.extras[extra]
     }
@@ -306,6 +313,21 @@ PACKAGES = [*find_packages(ROOT), *find_packages(ROOT / "fallback")]
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
 def test_a_package_names_what_it_uses_and_no_more(package):
     assert findings(package.path) == []
+
+
+def test_only_the_top_package_names_keys_that_pip_installs():
+    """So bloom, which refuses such keys, can release all others; none of them needs the top one."""
+    used = {
+        key
+        for package in PACKAGES
+        for module in uses_of_code(package.path, package.name)
+        if (key := PYTHON.get(module, (None,))[0]) and key.endswith(PIP)
+    }
+    assert used == {"python3-mujoco-pip", "python3-rosbags-pip"}
+    for package in PACKAGES:
+        names = {name for _, name in read_manifest(package.path).named}
+        assert {n for n in names if n.endswith(PIP)} == (used if package.name == TOP else set())
+        assert TOP not in names
 
 
 def test_all_packages_and_the_changelog_have_one_version():

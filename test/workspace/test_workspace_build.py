@@ -14,6 +14,7 @@ from diffbot_bringup.workspace.entry import set_up
 from diffbot_bringup.workspace.linked import link_packages
 from diffbot_bringup.workspace.packages import Workspace
 from diffbot_bringup.workspace.process import SetupError
+from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
 # Writes what it was asked to build, and "builds" it; FAIL names a package that fails.
 COLCON = """#!/bin/sh
@@ -240,3 +241,32 @@ def test_executables_start_their_python_in_a_folder_with_a_space(tmp_path):
         [prefix / "lib/alpha/node", "a b", "c"], capture_output=True, text=True, env=variables
     )
     assert ran.stdout == "['a b', 'c']\n" and ran.returncode == 3
+
+
+def test_with_wheels_interfaces_get_no_code_for_cpp(tmp_path):
+    (tmp_path / "rosidl_default_generatorsConfig.cmake").write_text(
+        "set(AMENT_EXTENSIONS_rosidl_generate_idl_interfaces"
+        ' "rosidl_generator_c:a.cmake" "rosidl_generator_cpp:b.cmake"'
+        ' "rosidl_typesupport_fastrtps_cpp:c.cmake" "rosidl_generator_py:d.cmake")\n'
+    )
+    (tmp_path / "otherConfig.cmake").write_text("set(other_VALUE ${other_FIND_REQUIRED})\n")
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(spoon_msgs NONE)\n"
+        "set(other_FOUND TRUE)\nfind_package(other REQUIRED)\n"
+        "find_package(rosidl_default_generators REQUIRED)\n"
+        "add_custom_target(spoon_msgs__rosidl_typesupport_fastrtps_c)\n"
+        "message(STATUS generators=${AMENT_EXTENSIONS_rosidl_generate_idl_interfaces})\n"
+        "message(STATUS other=${other_VALUE})\n"
+    )
+    words = [f"-DCMAKE_PREFIX_PATH={tmp_path}", "-GNinja"]
+    complete = configured(tmp_path, *words)
+    assert "generators=rosidl_generator_c:a.cmakerosidl_generator_cpp:b.cmake" in complete
+    environment = WheelsEnvironment(tmp_path)
+    short = configured(tmp_path, *words, *environment.cmake_arguments)
+    assert "generators=rosidl_generator_c:a.cmakerosidl_generator_py:d.cmake\n" in short
+    assert "other=1\n" in short  # also a package that was found before is looked for
+
+
+def configured(folder, *words):
+    command = ["cmake", "-S", folder, "-B", folder / f"build{len(words)}", *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout

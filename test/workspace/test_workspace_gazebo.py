@@ -237,6 +237,13 @@ def test_a_full_disk_is_said_before_anything_is_fetched(root, monkeypatch):
     assert calls() == ["builder --find"]
 
 
+def test_nothing_is_fetched_for_another_processor(root, monkeypatch):
+    monkeypatch.setattr(gazebo.platform, "machine", lambda: "aarch64")
+    with pytest.raises(SetupError, match="x86-64 only; here use sim:=mujoco"):
+        setup(root).prepare(-1)
+    assert calls() == ["builder --find"]
+
+
 OTHER = "http://other.example/debian"
 
 

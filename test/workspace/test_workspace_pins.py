@@ -2,13 +2,17 @@
 """The pinned versions are complete for every Python that is supported, and carry hashes."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from packaging.markers import Marker
 
 from diffbot_bringup.workspace import wheels
-from diffbot_bringup.workspace.pins import FILES
+from diffbot_bringup.workspace.packages import find_packages
+from diffbot_bringup.workspace.pins import ARM, FILES, unresolved
+from diffbot_bringup.workspace.uv import NO_NETWORK
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHONS = [f"3.{minor}" for minor in range(wheels.OLDEST[1], wheels.NEWEST[1] + 1)]
@@ -66,3 +70,39 @@ def test_both_distributions_share_all_that_is_not_ros(python):
         name: second[name] for name in second if name in first
     }
     assert len(set(first) ^ set(second)) <= 2
+
+
+@pytest.mark.parametrize("python", ["3.10", "3.12", "3.14"])  # Humble, Jazzy, Lyrical
+def test_all_beside_ros_exists_for_arm(python):
+    said = unresolved(ROOT, ARM, python)
+    if NO_NETWORK.search(said):
+        pytest.skip("the package index cannot be reached")
+    assert said == ""
+
+
+def test_a_version_that_does_not_exist_for_a_platform_is_told():
+    said = unresolved(ROOT, "aarch64-pc-windows-msvc", "3.12")
+    if NO_NETWORK.search(said):
+        pytest.skip("the package index cannot be reached")
+    assert "No solution found" in said
+
+
+def test_nothing_assumes_the_processor():
+    code = (
+        "import platform; platform.machine = lambda: 'aarch64'\n"
+        "from diffbot_sim.gazebo import installation\nprint(installation.MULTIARCH)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "aarch64-linux-gnu\n"
+    packages = [package.path / package.name for package in find_packages(ROOT)]
+    named = {
+        f"{file.relative_to(ROOT)}"
+        for folder in packages
+        for file in folder.rglob("*.py")
+        if re.search(r"x86[-_]64|amd64", file.read_text(encoding="utf-8"), re.IGNORECASE)
+    }
+    # The wheels of ROS, the archive of Gazebo 11, and what is tried out in their place.
+    assert named == {
+        f"diffbot_bringup/diffbot_bringup/workspace/{name}.py"
+        for name in ("gazebo", "pins", "wheels")
+    }

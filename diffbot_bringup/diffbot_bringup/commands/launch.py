@@ -26,6 +26,7 @@ from diffbot_bringup.xml_launch.processes import ProcessDescription, Supervisor,
 from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_bringup.xml_launch.substitutions import installed_share
 from diffbot_node.run_folder import SUMMARY, FolderTaken, claim, launch_name
+from diffbot_node.same_names import same_names
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -49,6 +50,7 @@ def _list() -> int:
 
 def _launch(request: Request) -> int:
     check(request.root)
+    _check_names()
     if request.show_args:
         print(describe(request.arguments.declared))
         return 0
@@ -66,10 +68,20 @@ def _launch(request: Request) -> int:
         for text in _about_domain(run):
             say("INFO", text)
         results = _claimed(resolver, name)
-        status = Supervisor(resolver.processes, name).run()
+        supervisor = Supervisor(resolver.processes, name)
+        status = supervisor.run()
         if status and results is not None:
-            _tell_of_missing_summary(results, name, status)
+            _tell_of_missing_summary(results, name, status, supervisor.failed())
         return status
+
+
+def _check_names() -> None:
+    """Tell of packages of other projects that have the suite's names; refuse if they are used."""
+    found = same_names(os.environ.get("AMENT_PREFIX_PATH", ""))
+    for other in found:
+        if other.used:
+            raise UsageError(str(other))
+        say("WARN", str(other))
 
 
 def _claimed(resolver: Resolver, name: str) -> Path | None:
@@ -100,7 +112,7 @@ def _claimed(resolver: Resolver, name: str) -> Path | None:
     return folder
 
 
-def _tell_of_missing_summary(folder: Path, name: str, status: int) -> None:
+def _tell_of_missing_summary(folder: Path, name: str, status: int, failed: list[str]) -> None:
     """Write a summary if the run left none, as its report was killed or found no space."""
     path = folder / SUMMARY
     if path.exists():
@@ -109,11 +121,15 @@ def _tell_of_missing_summary(folder: Path, name: str, status: int) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     from diffbot_description.files import write_json  # imported late: NumPy loads slowly
 
-    how = f"was stopped by {signal.Signals(status - 128).name}" if status > 128 else "failed"
+    how = "the launch failed"
+    if status > 128:
+        how = f"the launch was stopped by {signal.Signals(status - 128).name}"
+    elif failed:
+        how = f"failed: {', '.join(failed)}"
     content = {
         "name": name,
         "outcome": "stopped" if status > 128 else "failed",
-        "reason": f"the launch {how}, and no node wrote a summary",
+        "reason": f"{how}; no node wrote a summary",
         "complete": False,
         "missing": ["all results: their report was killed, did not begin, or found no space"],
     }

@@ -26,6 +26,9 @@ PATHS = (
     "COLCON_PREFIX_PATH",
 )
 
+PYTHON_ONLY = Path(__file__).with_name("python_only.cmake")
+"""File for CMake: interface packages without their C++ part."""
+
 _RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 _CONFIG = Path(__file__).resolve().parents[2] / "config"
 # The variables that name a profile of Fast DDS 2 and 3, and the profiles that bind them to the

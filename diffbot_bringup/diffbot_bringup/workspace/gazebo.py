@@ -286,6 +286,8 @@ class GazeboSetup:
             "this machine has no Gazebo 11. On Ubuntu 22.04 and Debian 11: "
             "sudo apt install gazebo libgazebo-dev. Elsewhere Debian 11's packages are used"
         )
+        if platform.machine() != "x86_64":
+            raise SetupError(f"{advice}, for x86-64 only; here use sim:=mujoco")
         if missing := missing_tools():
             raise SetupError(f"{advice}, which needs {', '.join(missing)}; or use sim:=mujoco")
         mirror = os.environ.get(MIRROR_VARIABLE) or own_mirror()

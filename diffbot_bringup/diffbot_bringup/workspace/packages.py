@@ -15,6 +15,7 @@ from pathlib import Path
 
 from diffbot_bringup.usage import UsageError, check_one_of, split_at_dashes
 from diffbot_bringup.workspace.environment import (
+    PYTHON_ONLY,
     Paths,
     Stamps,
     digest,
@@ -132,7 +133,7 @@ class Workspace:
         own = find_packages(root)
         extra = find_packages(root / _FALLBACKS) if (root / _FALLBACKS).is_dir() else []
         self.packages = own + [p for p in extra if not environment.has_package(p.name)]
-        base = environment.key()
+        base = digest(environment.key(), *environment.cmake_arguments, PYTHON_ONLY.read_bytes())
         self._keys = {p.name: digest(base, p.fingerprint()) for p in self.packages}
         self._all = digest(*sorted(self._keys.values()))
 
@@ -305,10 +306,11 @@ def _package_names(root: Path) -> list[str]:
 
 def _share_of(root: Path, any_package: bool) -> Share:
     """Find packages in the checkout, whose folders contain what is installed as their share."""
+    folders = {package.name: package.path for package in find_packages(root)}
 
     def share(package: str) -> str:
-        if (root / package / "package.xml").is_file():
-            return str(root / package)
+        if package in folders:
+            return str(folders[package])
         if any_package:
             return installed_share(package)
         raise ValueError(f"package {package!r} is not in this checkout")

@@ -31,7 +31,7 @@ _SETTINGS = {
     "timeout": "UV_HTTP_TIMEOUT",
 }
 _SETTING = re.compile(r"^(?:global|install|site|user|:env:)\.([a-z-]+)=(.*)$")
-_NETWORK = re.compile(
+NO_NETWORK = re.compile(
     r"NewConnectionError|ConnectTimeout|ReadTimeout|Name or service|name resolution|"
     r"Network is unreachable|Connection refused|ProxyError|Max retries|No matching distribution|"
     r"ConnectionResetError|Connection broken|Read timed out|SSLError|Failed to fetch|"
@@ -88,7 +88,7 @@ class Uv:
     def make_environment(self, prefix: Path, log: Path, lock: int) -> None:
         """Make a virtual environment for this process's Python, without pip."""
         command: list[str | Path] = [self.program, "venv", "--python", sys.executable, prefix]
-        _run(command, self._variables(), log, lock)
+        _run(command, self.variables(), log, lock)
 
     def install(self, python: Path, constraints: Path, log: Path, lock: int, *more: str) -> None:
         """Install all that a pinned file names; raise SetupError with one line if that fails.
@@ -105,9 +105,10 @@ class Uv:
             "--build-constraints", constraints, "-r", constraints, *more,
         ]  # fmt: skip
         log.unlink(missing_ok=True)
-        _run(command, self._variables(), log, lock)
+        _run(command, self.variables(), log, lock)
 
-    def _variables(self) -> dict[str, str]:
+    def variables(self) -> dict[str, str]:
+        """Return the environment variables for the program, with the user's settings of pip."""
         listed = subprocess.run(
             [self.program.with_name("python"), "-m", "pip", "config", "list"],
             capture_output=True,
@@ -164,7 +165,7 @@ def explanation(error: ChildError) -> str:
             "a package's file is not the one that constraints-*.txt pin by its hash: it was not "
             f"installed; check the mirror that pip or uv uses (details: {error.log})"
         )
-    if _NETWORK.search(text):
+    if NO_NETWORK.search(text):
         return (
             "cannot download the Python packages; check the network and pip's settings "
             "(pip config list), then run diffbot again to resume "

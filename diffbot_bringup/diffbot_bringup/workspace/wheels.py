@@ -22,6 +22,7 @@ from pathlib import Path
 
 from diffbot_bringup.usage import split_at_dashes
 from diffbot_bringup.workspace.environment import (
+    PYTHON_ONLY,
     Stamps,
     SystemEnvironment,
     digest,
@@ -58,7 +59,11 @@ class WheelsEnvironment:
         self.prefix = self.directory / "venv"
         self.python = self.prefix / "bin" / "python"
         self.title = f"ROS 2 {distro.capitalize()} from wheels, in .diffbot/{name}"
-        self.cmake_arguments = ["-GNinja", f"-DPython3_EXECUTABLE={self.python}"]
+        self.cmake_arguments = [
+            "-GNinja",
+            f"-DPython3_EXECUTABLE={self.python}",
+            f"-DCMAKE_PROJECT_TOP_LEVEL_INCLUDES={PYTHON_ONLY}",
+        ]
         self._distro = distro
         self._uv = Uv(root)
         self._constraints = root / f"constraints-{distro}.txt"

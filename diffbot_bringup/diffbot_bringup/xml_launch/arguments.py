@@ -383,7 +383,7 @@ def _payload(text: str) -> str | None:
 
 
 def _precision(text: str) -> str | None:
-    if not text.strip() or _PRECISION.fullmatch(text.strip()):
+    if text.strip() in ("", "none") or _PRECISION.fullmatch(text.strip()):
         return None
     return "not pairs of a parameter and a percentage such as 'K5 5% K6 5% K7 1% K8 1%'"
 

@@ -480,6 +480,10 @@ class Supervisor:
         for process in self._running:
             process.signal(number)
 
+    def failed(self) -> list[str]:
+        """Return what has failed so far, each with the reason it gave."""
+        return [f"{what}: {why}" if why else what for what, why in self._failed.items()]
+
     def _fail(self, what: str, number: int | None = None) -> None:
         """Record a failure in the file that the other processes read when they are stopped.
 
@@ -488,8 +492,7 @@ class Supervisor:
             number: Number of the process, to look up the reason it gave; None: not a process.
         """
         self._failed[what] = "" if number is None else last_words(self._failures, number)
-        told = [f"{what}: {why}" if why else what for what, why in self._failed.items()]
-        tell_failures(self._failures, told)
+        tell_failures(self._failures, self.failed())
 
     def _ended(self, process: Process) -> None:
         self._running.remove(process)

@@ -16,7 +16,6 @@ import numpy as np
 from scipy.special import stdtrit
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.calibration.first_guess import CalibrationError
 from diffbot_ident.calibration.held_out import HeldOut, held_out_drift
 from diffbot_ident.calibration.readings import (
     CalibrationReadings,
@@ -25,6 +24,7 @@ from diffbot_ident.calibration.readings import (
     ReadingsError,
     WheelTurns,
 )
+from diffbot_ident.calibration.sensor_turns import CalibrationError
 from diffbot_ident.calibration.wheel_geometry import Fit, WheelGeometryFit
 from diffbot_ident.torque.estimate import NORMAL_95
 

@@ -30,13 +30,13 @@ from diffbot_ident.calibration.calibrate import (
     CalibrationOutcome,
     calibrate,
 )
-from diffbot_ident.calibration.first_guess import CalibrationError
 from diffbot_ident.calibration.recorded_readings import (
     TABLE_CHANNELS,
     ReadingOptions,
     read_readings,
 )
 from diffbot_ident.calibration.results import WritePage, next_step, write_results
+from diffbot_ident.calibration.sensor_turns import CalibrationError
 from diffbot_ident.calibration.umbmark import Squares, calibrate_umbmark, read_squares
 from diffbot_ident.progress import Progress
 from diffbot_ident.recording.options import check_wheels

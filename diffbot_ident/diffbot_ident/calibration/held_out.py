@@ -17,8 +17,8 @@ import numpy as np
 from scipy.special import chdtri, ndtri, stdtr
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.calibration.first_guess import turned_by
 from diffbot_ident.calibration.readings import Array, CalibrationReadings, WheelTurns
+from diffbot_ident.calibration.sensor_turns import turned_by
 from diffbot_ident.calibration.wheel_geometry import Fit
 from diffbot_ident.calibration.wheel_path import WheelPath, driven, gaps
 

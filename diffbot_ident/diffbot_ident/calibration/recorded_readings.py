@@ -20,7 +20,6 @@ import numpy as np
 
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot
-from diffbot_ident.calibration.first_guess import DEGREE, CalibrationError, follows
 from diffbot_ident.calibration.readings import (
     FASTEST,
     Array,
@@ -29,6 +28,7 @@ from diffbot_ident.calibration.readings import (
     PoseReadings,
     WheelTurns,
 )
+from diffbot_ident.calibration.sensor_turns import DEGREE, CalibrationError, follows
 from diffbot_ident.calibration.transforms import Transforms, planar_pose
 from diffbot_ident.recording.bag_topics import (
     JOINT_STATE,

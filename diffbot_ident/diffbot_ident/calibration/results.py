@@ -12,7 +12,7 @@ import yaml
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot, write_atomically
 from diffbot_description.files import CALIBRATION_FILE, SUMMARY, read_yaml, strict, write_json
-from diffbot_description.loading import robot_from
+from diffbot_description.robot_parsing import robot_from
 from diffbot_description.spoken_commands import spoken
 from diffbot_ident.calibration.calibrate import CalibratedValue, Calibration, sizes_of
 from diffbot_ident.calibration.charts import evidence_groups, sizes_group

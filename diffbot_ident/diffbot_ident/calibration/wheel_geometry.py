@@ -32,15 +32,6 @@ from scipy.ndimage import median_filter
 from scipy.optimize import minimize
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.calibration.first_guess import (
-    CalibrationError,
-    Mounting,
-    Turns,
-    gyro_turns,
-    mounting,
-    pose_turns,
-    turned_by,
-)
 from diffbot_ident.calibration.noise_levels import (
     Mask,
     Noise,
@@ -52,6 +43,14 @@ from diffbot_ident.calibration.noise_levels import (
 )
 from diffbot_ident.calibration.random_walk_fit import LinearProblem, Solution, solve
 from diffbot_ident.calibration.readings import Array, GyroReadings, PoseReadings, WheelTurns
+from diffbot_ident.calibration.sensor_mounting import Mounting, mounting
+from diffbot_ident.calibration.sensor_turns import (
+    CalibrationError,
+    Turns,
+    gyro_turns,
+    pose_turns,
+    turned_by,
+)
 from diffbot_ident.calibration.wheel_path import WheelPath, driven, gaps
 
 GEOMETRY = ("log_radius", "log_ratio", "log_track")

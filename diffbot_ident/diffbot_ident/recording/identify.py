@@ -318,7 +318,7 @@ class _Identify:
         from diffbot_ident.excitation.excitations import nominal_prior
         from diffbot_ident.recording.recorded_gyro import recorded_gyro, yaw_gyro
         from diffbot_ident.recording.torque_analysis import analyse_torque
-        from diffbot_ident.torque.integral_rows import MotionScale
+        from diffbot_ident.torque.coverage import MotionScale
         from diffbot_ident.verification import Model
 
         scale = nominal = None

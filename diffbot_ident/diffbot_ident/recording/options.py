@@ -9,8 +9,8 @@ from pathlib import Path
 
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot, load_robot
-from diffbot_description.loading import check_field
 from diffbot_description.robot import Wheels
+from diffbot_description.robot_parsing import check_field
 from diffbot_ident.recording.bag_topics import ROLES
 from diffbot_ident.recording.samples import RecordingError
 from diffbot_ident.recording.verdict import Value

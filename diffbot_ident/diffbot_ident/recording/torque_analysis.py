@@ -33,11 +33,11 @@ from diffbot_ident.recording.segments import Segment, Segmenter, SegmentSettings
 from diffbot_ident.recording.weighing import Weighing
 from diffbot_ident.recording.wheel_check import WheelCheck
 from diffbot_ident.recording.wheel_signs import WheelSigns
+from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.dimensions import EXACT, DimensionedEstimator, as_wheels_see
 from diffbot_ident.torque.effort_units import EffortCheck, EffortQuestion, EffortUnit
 from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
-from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_ident.torque.torque_delay import delayed
 from diffbot_ident.torque.wheel_speeds import nearest, turns
 from diffbot_ident.torque.yaw_gyro import YawGyro

@@ -2,8 +2,8 @@
 """Least squares for one axis of the integrated model, with the covariance due to its noise.
 
 Each axis, v or omega, has six parameters: of its product of velocities, its torque, v, omega and
-the signs of both wheels' speeds. The last four stem from the wheels' friction (`friction_terms`),
-which is therefore estimated from both axes together (`fuse_friction`).
+the signs of both wheels' speeds. The last four stem from the wheels' friction, which is therefore
+estimated from both axes together (friction_fit).
 """
 
 from __future__ import annotations
@@ -18,27 +18,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry import WheelGeometry
-from diffbot_ident.torque.estimate import Array, FrictionEstimate, TurningEstimate
-from diffbot_ident.torque.integral_rows import (
-    AVERAGED_PARTS,
-    DIFFERENCE,
+from diffbot_ident.torque.columns import (
     DOMEGA,
     DV,
-    GEAR_LEFT,
-    GEAR_RIGHT,
+    NO_COLUMNS,
     OMEGA,
     OMEGA_SQUARED,
     SIGN_LEFT,
-    SIGN_OMEGA,
     SIGN_RIGHT,
-    SUM,
-    TORQUES,
     V_OMEGA,
-    RowSums,
+    ExtraColumns,
     V,
-    kernels,
 )
+from diffbot_ident.torque.effects import DIFFERENCE, SUM, TORQUES
+from diffbot_ident.torque.estimate import Array
+from diffbot_ident.torque.fitted_axis import AxisFit
+from diffbot_ident.torque.sums import AVERAGED_PARTS, RowSums, kernels
 
 # Factor on the standard deviations for errors that the two noises do not describe, such as those of
 # rows in which a wheel reverses: without it 94.3 % of the 95 % intervals contained the true value,
@@ -55,15 +50,6 @@ TINY = float(np.finfo(float).tiny)
 ROUNDS = 4
 # Standard deviations beyond which cutting off a normal distribution at 0 hardly changes its mean.
 FAR = 30.0
-
-
-ExtraColumns = tuple[tuple[int, ...], tuple[int, ...]]
-"""Columns of additional regressors of the linear and of the angular axis."""
-# Additional regressors of the model: none, or those of a floor that resists turning (skid steer).
-NO_COLUMNS: ExtraColumns = ((), ())
-TURNING_COLUMNS: ExtraColumns = ((), (SIGN_OMEGA,))
-# Additional regressors of both axes for gears that lose a share of the torque.
-GEAR_COLUMNS: ExtraColumns = ((GEAR_LEFT, GEAR_RIGHT), (GEAR_LEFT, GEAR_RIGHT))
 
 
 @lru_cache(maxsize=256)
@@ -96,12 +82,14 @@ class Axis:
         """Return the columns of the regressors, of additional ones, and of the output.
 
         Args:
-            extra: Columns of additional regressors; for torques, those of the first delay.
+            extra: Columns of additional regressors.
             which: Index of the delay, in sums with several.
         """
-        later = 2 * which
-        regressors = (*self.regressors, *extra)
-        return (*(each + later if each >= TORQUES else each for each in regressors), self.output)
+        last = (
+            TORQUES + 2 * which + 2
+        )  # the torques of one delay are the last columns: ACTING_SUM and the other
+        own = (self.product, self.torque.start + 2 * which, V, OMEGA, SIGN_LEFT, SIGN_RIGHT)
+        return (*own, *(each + last if each < 0 else each for each in extra), self.output)
 
 
 LINEAR = Axis(OMEGA_SQUARED, SUM, DV)
@@ -121,46 +109,6 @@ class AxisPrior:
 
     mean: Array
     information: Array
-
-
-@dataclass(frozen=True)
-class AxisFit:
-    """Parameters of one axis.
-
-    Attributes:
-        theta: Parameters of [product, torque, v, omega, sign left, sign right] and of the
-            additional regressors, shape (6 + extra,).
-        covariance: Covariance of theta, shape (6 + extra, 6 + extra).
-        variance: Mean square of the residuals.
-        noise: Variances of the unmodelled gain in velocity due to one period's torque and to one
-            reading, [torque, reading].
-    """
-
-    theta: Array
-    covariance: Array
-    variance: float
-    noise: tuple[float, float]
-
-    def with_covariance(self, covariance: Array) -> AxisFit:
-        """Return this fit with another covariance."""
-        return AxisFit(self.theta, covariance, self.variance, self.noise)
-
-
-def averaged(one: AxisFit, other: AxisFit, share: float) -> AxisFit:
-    """Average the parameters of two fits, the other of which is true with probability `share`.
-
-    The other fit has the same parameters, followed by more. The covariance is that of the mixture
-    and thus includes the difference between the fits.
-    """
-    own = slice(len(one.theta))
-    apart = other.theta[own] - one.theta[own]
-    covariance = (
-        (1.0 - share) * one.covariance[own, own]
-        + share * other.covariance[own, own]
-        + share * (1.0 - share) * apart[:, None] * apart
-    )
-    variance = (1.0 - share) * one.variance + share * other.variance
-    return AxisFit(one.theta[own] + share * apart, covariance, variance, one.noise)
 
 
 class DelayedResiduals:
@@ -267,8 +215,7 @@ def _blocks(sets: tuple[ExtraColumns, ...], which: tuple[int, ...] = (0,)) -> _B
     """Return blocks of the regressors and the output, by set, axis and delay.
 
     Args:
-        sets: Columns of additional regressors of both axes, of each set of fits; for torques, those
-            of the first delay.
+        sets: Columns of additional regressors of both axes, of each set of fits.
         which: Indices of the delays to use.
     """
     columns = [
@@ -303,8 +250,7 @@ def solutions(
 
     Args:
         moments: Moments of `RowSums.at` or `RowSums.delayed`.
-        sets: Columns of additional regressors of both axes, of each set of fits; for torques, those
-            of the first delay.
+        sets: Columns of additional regressors of both axes, of each set of fits.
         which: Indices of the delays to use.
 
     Returns:
@@ -521,148 +467,3 @@ def _mean_above_zero(mean: float, std: float) -> float:
         return -std / ratio
     density = math.exp(-0.5 * ratio * ratio) / math.sqrt(2.0 * math.pi)
     return mean + std * density / (0.5 * math.erfc(-ratio / math.sqrt(2.0)))
-
-
-# Friction coefficients are separable if the smallest eigenvalue of their correlation matrix is
-# not below this.
-MIN_EIGENVALUE = 1e-9
-# Standard deviations up to this, in N m s/rad and N m, stem from rounding, not from noise.
-NO_NOISE_STD = 1e-15
-
-UNKNOWN_FRICTION = FrictionEstimate((0.0,) * 4, (np.inf,) * 4)
-UNKNOWN_TURNING = TurningEstimate((0.0, 0.0), (np.inf, np.inf))
-
-
-def friction_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
-    """Return the map from friction to the parameters of [v, omega, sign left, sign right].
-
-    It maps [c_l, c_r, f_l, f_r], times K7 for the linear axis and K8 for the angular one.
-
-    With w_l = (v - b omega) / r, w_r = (v + b omega) / r and T = tau - c w - f sign(w):
-
-        K7 (T_l + T_r):  -K7 (c_l + c_r) / r,  K7 b (c_l - c_r) / r,  -K7 f_l,  -K7 f_r
-        K8 (T_l - T_r):  -K8 (c_l - c_r) / r,  K8 b (c_l + c_r) / r,  -K8 f_l,  +K8 f_r
-
-    Returns:
-        Shape (4, 4) each, for the linear and the angular axis.
-    """
-    r = 0.5 * (geometry.left_radius + geometry.right_radius)
-    b = geometry.half_track
-    linear = np.array(
-        [[-1 / r, -1 / r, 0, 0], [b / r, -b / r, 0, 0], [0, 0, -1, 0], [0, 0, 0, -1]], dtype=float
-    )
-    angular = np.array(
-        [[-1 / r, 1 / r, 0, 0], [b / r, b / r, 0, 0], [0, 0, -1, 0], [0, 0, 0, 1]], dtype=float
-    )
-    return linear, angular
-
-
-def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) -> FrictionEstimate:
-    """Return friction from both axes, weighted by precision; infinite variances where unknown."""
-    information, weighted = np.zeros((4, 4)), np.zeros(4)
-    jacobian = np.empty((4, 5))
-    with np.errstate(all="ignore"):
-        for fit, inverse in zip((linear, angular), _inverse_terms(geometry), strict=True):
-            gain = fit.theta[1]
-            values = inverse @ fit.theta[2:6] / gain
-            jacobian[:, 0], jacobian[:, 1:] = -values / gain, inverse / gain
-            own = _inverse(jacobian @ fit.covariance[1:6, 1:6] @ jacobian.T, NO_NOISE_STD)
-            # None if a wheel did not turn or without torque: this axis is uninformative.
-            if own is not None:
-                information += own
-                weighted += own @ values
-        covariance = _inverse(information, 0.0)
-    if covariance is None:
-        return UNKNOWN_FRICTION
-    values = covariance @ weighted
-    return FrictionEstimate.of(values, covariance)
-
-
-def fuse_more(
-    linear: AxisFit, angular: AxisFit, geometry: WheelGeometry, extra: ExtraColumns
-) -> tuple[FrictionEstimate, TurningEstimate | None]:
-    """Return wheel friction, with gear losses, and floor resistance from both axes.
-
-    A gear loss enters as Coulomb friction does, with its column in the place of the sign's.
-
-    With skid steer the angular axis has the sign of omega as its seventh parameter,
-    TURNING_COLUMNS. With 1 / I_e = -r K8 / b the resistance adds K8 (r / b) c_w to the parameter of
-    omega, and the parameter of its sign is K8 (r / b) f_w. Of the six unknowns the linear axis
-    determines the four of the wheels, and the angular axis five sums: c_w is the part of its
-    parameter of omega that the wheels' c_l + c_r do not explain. It cannot be found from a robot
-    that only turns or only drives straight ahead.
-
-    Args:
-        linear: Fit of the linear axis.
-        angular: Fit of the angular axis.
-        geometry: Wheel radii and separation.
-        extra: Additional regressors of the fits, with TURNING_COLUMNS, GEAR_COLUMNS, or both.
-    """
-    terms, places = list(friction_terms(geometry)), [list(range(2, 6)), list(range(2, 6))]
-    geared, turning = GEAR_LEFT in extra[0], SIGN_OMEGA in extra[1]
-    if geared:
-        for i, gears in enumerate(GEAR_COLUMNS):
-            signs = terms[i][2:, 2:]
-            terms[i] = np.block([[terms[i], np.zeros((4, 2))], [np.zeros((2, 4)), signs]])
-            places[i] += [6 + extra[i].index(column) for column in gears]
-    if turning:
-        lever = 0.5 * (geometry.left_radius + geometry.right_radius) / geometry.half_track
-        terms = [np.hstack((own, np.zeros((len(own), 2)))) for own in terms]
-        terms[1][1, -2] = lever
-        terms[1] = np.vstack((terms[1], np.append(np.zeros(terms[1].shape[1] - 1), lever)))
-        places[1].append(6 + extra[1].index(SIGN_OMEGA))
-    found = _fused((linear, angular), terms, places)
-    if found is None:
-        return UNKNOWN_FRICTION, UNKNOWN_TURNING if turning else None
-    values, covariance = found
-    count = 6 if geared else 4
-    friction = FrictionEstimate.of(values[:count], covariance[:count, :count])
-    if not turning:
-        return friction, None
-    viscous, coulomb = values[count:].tolist()
-    of_viscous, of_coulomb = np.diag(covariance)[count:].tolist()
-    return friction, TurningEstimate((viscous, coulomb), (of_viscous, of_coulomb))
-
-
-def _fused(
-    axes: Sequence[AxisFit], terms: Sequence[Array], places: Sequence[Sequence[int]]
-) -> tuple[Array, Array] | None:
-    """Return n coefficients and their covariance from both axes; None if they are unknown.
-
-    Args:
-        axes: Fits of both axes.
-        terms: Of each axis, the map from the coefficients to m parameters per gain, shape (m, n).
-        places: Of each axis, the indices of these parameters, m of them.
-    """
-    size = terms[0].shape[1]
-    information, weighted = np.zeros((size, size)), np.zeros(size)
-    with np.errstate(all="ignore"):
-        for fit, own, place in zip(axes, terms, places, strict=True):
-            gain, seen = fit.theta[1], fit.theta[[*place]]
-            jacobian = np.column_stack((-seen / gain**2, np.eye(len(own)) / gain))
-            spread = fit.covariance[block((1, *place))]
-            precision = _inverse(jacobian @ spread @ jacobian.T, 0.0)
-            if precision is not None:
-                information += own.T @ precision @ own
-                weighted += own.T @ precision @ (seen / gain)
-        covariance = _inverse(information, 0.0)
-    return None if covariance is None else (covariance @ weighted, covariance)
-
-
-@lru_cache
-def _inverse_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
-    linear, angular = (np.asarray(np.linalg.inv(terms)) for terms in friction_terms(geometry))
-    return linear, angular
-
-
-def _inverse(matrix: Array, min_scale: float) -> Array | None:
-    """Return the inverse, computed via the correlation matrix; None if ill-conditioned."""
-    scale = np.sqrt(matrix.diagonal())
-    shape = scale[:, None] * scale
-    correlation = matrix / shape
-    if not (np.isfinite(correlation).all() and (scale > min_scale).all()):
-        return None
-    if np.linalg.eigvalsh(correlation)[0] < MIN_EIGENVALUE:
-        return None
-    inverse: Array = np.linalg.inv(correlation) / shape
-    return inverse

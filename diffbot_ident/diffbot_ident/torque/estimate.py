@@ -223,9 +223,9 @@ class Estimate:
         gyro: Gyro from which the yaw rate was taken; None if from wheels, radius and track alone.
         torque_difference: How much more a reported torque of the right wheel moves the robot than
             one of the left wheel, as a share of their sum, with its standard deviation
-            (residual_patterns.torque_difference); NaN where it is not estimated.
+            (EffectSearch.torque_difference); NaN where it is not estimated.
         slope: Slope of the floor and the heading that points downhill, rad, relative to the first
-            heading (residual_patterns.floor_slope); None where the floor counts as level.
+            heading (floor_slope); None where the floor counts as level.
         since: Stamp from which on the robot is as estimated, s; NaN: it did not change.
     """
 
@@ -351,11 +351,13 @@ class Precision:
 
     @classmethod
     def parse(cls, text: str) -> Precision | None:
-        """Read names and percentages, such as `EXAMPLE`; None where the text is empty.
+        """Read names and percentages, such as `EXAMPLE`; None where it is empty or "none".
 
         Raises:
             ValueError: The text does not consist of parameters, each with a percentage > 0 and %.
         """
+        if text.strip() == "none":
+            return None
         words = text.replace("=", " ").replace(",", " ").replace("%", " % ").split()
         limits: dict[str, float] = {}
         while words:

@@ -17,9 +17,9 @@ import numpy as np
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.joints import SampleCheck
 from diffbot_description import Robot
+from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import Estimate, Estimator
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
-from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_ident.torque.prior import Prior
 from diffbot_ident.torque.rls import PositionRegression, RlsEstimator, VelocityRegression
 

@@ -47,11 +47,12 @@ import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description.dynamics import accelerations, acting_torque
+from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import Array, Estimate, EstimateState, FrictionEstimate
-from diffbot_ident.torque.integral_estimator import FLOOR, IntegralEstimator
-from diffbot_ident.torque.integral_rows import MotionScale
+from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.judgement import judge
 from diffbot_ident.torque.prior import Prior
+from diffbot_ident.torque.robot_fit import FLOOR
 from diffbot_ident.torque.torque_delay import DELAYS
 
 STATES = 12

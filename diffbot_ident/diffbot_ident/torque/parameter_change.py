@@ -39,23 +39,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diffbot_ident.torque.axis_fit import (
-    ANGULAR,
-    LINEAR,
-    Axis,
-    ExtraColumns,
-    solutions,
-)
+from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, Axis, solutions
+from diffbot_ident.torque.columns import OMEGA, SIGN_LEFT, SIGN_RIGHT, ExtraColumns, V
 from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.integral_rows import (
-    OMEGA,
-    SIGN_LEFT,
-    SIGN_RIGHT,
-    RowSums,
-    V,
-    torque_weights,
-    weighted_products,
-)
+from diffbot_ident.torque.sums import RowSums, torque_weights, weighted_products
 from diffbot_ident.torque.torque_delay import delay_weights
 
 # Length of the first units after the opening, in disjoint windows.

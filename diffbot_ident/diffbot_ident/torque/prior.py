@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.torque.axis_fit import AxisPrior, friction_terms
+from diffbot_ident.torque.axis_fit import AxisPrior
 from diffbot_ident.torque.estimate import Four
+from diffbot_ident.torque.friction_fit import friction_terms
 
 
 @dataclass(frozen=True)

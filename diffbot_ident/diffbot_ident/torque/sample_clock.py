@@ -32,7 +32,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.wheel_speeds import differences, turns
+from diffbot_ident.torque.series import differences
+from diffbot_ident.torque.wheel_speeds import turns
 
 # Readings from which the period is first found, and those from which a segment's grid is.
 FIRST, FIRST_OF_SEGMENT = 24, 8
@@ -51,7 +52,7 @@ OTHER_PACE, LEAST_OTHER = 6.0, 1e-3
 # Sum of squares of the weights with which errors of single readings enter a second difference of
 # steps, (-1/2, 3/2, -3/2, 1/2), and the factor on the variance of s, as successive ones share them.
 WEIGHTS, SHARED = 5.0, 2.3
-# Bias of products of velocities (integral_rows._mean_products) per variance of a reading's time
+# Bias of products of velocities (rows._mean_products) per variance of a reading's time
 # over the square of the period: -1 by the reading that two periods share, 5/12 by the slopes.
 PRODUCTS = 7.0 / 12.0
 # Share of the readings that a steady grid has at the limit by FARTHEST at most; and relative

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Torques with a fractional delay, estimation of that delay, and decimation for fast robots.
 
-A row of the integrated model (integral_rows) contains the torques at several delays;
+A row of the integrated model (rows) contains the torques at several delays;
 `delay_weights` interpolates the torque at any delay. `Decimation` groups the samples of a fast
 robot.
 
@@ -11,7 +11,7 @@ Treated as a delay, a lag of one control period makes K7 and K8 0.5 % too small,
 2 %. Delay and lag together are searched by their sum, the mean delay, on which the lag hardly
 depends. A result at the end of what is searched is none (`TorqueDelay.at_the_end`).
 
-`best_delay` estimates how late the reported torques act, from the residuals for each delay, and
+`DelaySearch` finds how late the reported torques act, from the residuals for each delay, and
 how certain that is. It minimises minus twice the log likelihood of a delay d. With R the squared
 residuals of each axis for the best parameters with torques d periods late, and n the number of
 disjoint windows:
@@ -52,8 +52,9 @@ FINEST = 8
 EARLIEST = -0.25
 # Time constants after which nothing is left of a torque.
 LAG_MEMORY = 8.0
-# Parts of equal weight into which the exponential response of a lag is divided.
-LAG_PARTS = 100
+# Parts of equal weight into which the exponential response of a lag is divided; more lags than
+# after which the last of them acts, and the shortest lag that is not taken for none, periods.
+LAG_PARTS, MOST_LAGS, SHORTEST_LAG = 100, 40.0, 1e-12
 
 
 def delay_columns(fine: int) -> int:
@@ -105,40 +106,64 @@ def acting_weights(delays: Array, lags: Array, fine: int) -> Array:
     Returns:
         Shape (n, delay_columns(fine)).
     """
+    begin, width, polynomials = _cells_of(fine)
     if not lags.any():
-        return _weights_at(delays, fine)
-    parts = -np.log1p(-(np.arange(LAG_PARTS) + 0.5) / LAG_PARTS)
-    late = delays[:, None] + lags[:, None] * parts
-    found: Array = _weights_at(late.ravel(), fine).reshape(*late.shape, -1).mean(axis=1)
+        cell = np.maximum(np.searchsorted(begin, delays + 1e-9, "right") - 1, 0)
+        part = np.maximum(delays - begin[cell], np.minimum(delays, 0.0)) / width[cell]
+        constant, linear, square = polynomials[:, cell]
+        part = part[:, None]
+        at: Array = constant + part * (linear + part * square)
+        return at
+    # A lag's response has LAG_PARTS parts, which act `lag part` after the delay. How many of them
+    # act before the end of each cell follows from the distribution.
+    first = max(int(begin.searchsorted(delays.min(), "right")) - 1, 0)
+    last = max(int(begin.searchsorted((delays + _PARTS[-1] * lags).max(), "right")), first + 1)
+    begin, width, polynomials = begin[first:last], width[first:last], polynomials[:, first:last]
+    away, lag = delays[:, None] - begin, lags[:, None]
+    ahead = away[:, 1:] / np.maximum(lag, SHORTEST_LAG)
+    share = 1.0 - np.exp(np.maximum(np.minimum(ahead, 0.0), -MOST_LAGS))
+    ends = np.zeros((len(delays), last - first + 1), dtype=np.intp)
+    ends[:, 1:-1] = np.ceil(LAG_PARTS * share - 0.5)
+    ends[:, -1] = LAG_PARTS
+    sums = _LAG_SUMS.take(ends, axis=1)
+    number, parts, squares = sums[:, :, 1:] - sums[:, :, :-1]
+    # Sums over the parts of each cell of their places within it, and of the squares of these.
+    late = lag * parts
+    squares = number * away**2 + 2.0 * away * late + lag * lag * squares
+    powers = np.concatenate((number, (number * away + late) / width, squares / width**2), axis=1)
+    found: Array = powers @ polynomials.reshape(-1, polynomials.shape[-1])
     return found
 
 
-def _weights_at(delays: Array, fine: int) -> Array:
-    """Return the weights for n delays without a lag, shape (n, delay_columns(fine))."""
+# Sums of 1, of the parts, and of their squares, over the first k of them, divided by their number.
+_PARTS = -np.log1p(-(np.arange(LAG_PARTS) + 0.5) / LAG_PARTS)
+_LAG_SUMS = np.zeros((3, LAG_PARTS + 1))
+_LAG_SUMS[:, 1:] = np.cumsum([_PARTS**0, _PARTS, _PARTS**2], axis=1) / LAG_PARTS
+
+
+@lru_cache(maxsize=16)
+def _cells_of(fine: int) -> tuple[Array, Array, Array]:
+    """Return the cells of delays within which the weights are polynomials.
+
+    Returns:
+        Their beginnings and widths, control periods, shape (m,); and the coefficients of powers 0,
+        1 and 2 of the place within each cell, 0 to 1, shape (3, m, delay_columns(fine)).
+    """
     column = _column_of(fine)
-    weights = np.zeros((len(delays), delay_columns(fine)))
-    index = np.arange(len(delays))
     last = len(column) - 1
-
-    def add(periods: NDArray[np.intp], share: Array) -> None:
-        np.add.at(weights, (index, column[np.minimum(periods, last)]), share)
-
-    if fine == 1:
-        whole = (np.maximum(delays, 0.0) + 1e-9).astype(int)
-        part = np.maximum(delays - whole, np.minimum(delays, 0.0))
-        add(whole, 0.5 * (1.0 - part) ** 2)
-        add(whole + 1, 0.5 + part - part**2)
-        add(whole + 2, 0.5 * part**2)
-        return weights
-    near = delays <= FINE_DELAYS - 1.0 + 1e-9
-    steps = np.where(near, delays * fine, delays)
-    whole = (np.maximum(steps, 0.0) + 1e-9).astype(int)
-    part = np.maximum(steps - whole, np.minimum(steps, 0.0))
-    np.add.at(weights, (index[near], whole[near]), (1.0 - part)[near])
-    np.add.at(weights, (index[near], whole[near] + 1), part[near])
-    add(np.where(near, 0, whole), np.where(near, 0.0, 1.0 - part))
-    add(np.where(near, 0, whole + 1), np.where(near, 0.0, part))
-    return weights
+    begin, whole = np.arange(last + 1.0), np.arange(last + 1)
+    columns = [column[np.minimum(whole + later, last)] for later in range(3)]
+    if fine > 1:
+        near = FINE_DELAYS - 1
+        parts = np.arange(near * fine)
+        begin = np.concatenate((parts / fine, begin[near:]))
+        columns = [np.concatenate((parts + k, own[near:])) for k, own in enumerate(columns)]
+    first, second, third = np.eye(delay_columns(fine))[np.array(columns)]
+    width = np.append(np.diff(begin), 1.0)
+    if fine > 1:
+        return begin, width, np.array((first, second - first, 0.0 * first))
+    square = 0.5 * (first + third) - second
+    return begin, width, np.array((0.5 * (first + second), second - first, square))
 
 
 @lru_cache(maxsize=4096)
@@ -286,7 +311,7 @@ class TorqueDelay:
         if self.sure and self.told > 0.0:
             text = self.in_words(period, samples)
             found.append(f"{text}; the estimate takes that into account")
-        if self.gain > max(SURE_LAG**2, least):
+        if self.gain > max(SURE_LAG**2, least) and self.lag >= LEAST_LAG:
             found.append(
                 "torque acts gradually, as with motors that follow a command with a lag (about "
                 f"{1e3 * self.lag * period:.2g} ms): the estimate takes this into account; if the "
@@ -315,6 +340,9 @@ class Residuals(Protocol):
 # Standard deviations beyond which a lag is assumed, and beyond which it is reported. If missed, it
 # shifts K7 and K8 by as many of their deviations; a false detection costs little.
 LIKELY_LAG, SURE_LAG = 1.5, 3.0
+# Smallest lag to report, periods of the regression: how torques change within a period looks like
+# it, and it moves nothing.
+LEAST_LAG = 0.1
 # What follows from a delay or lag at the end of what is searched.
 TOO_LATE = (
     " or more, later than is searched: shorten the delay, or stamp torques at the time at which "
@@ -328,32 +356,45 @@ MEAN_STEP, MEAN_STEPS = 0.05, 12
 # Rounds in which mean delay and lag are refined, with relative steps of the lag at the beginning;
 # steps are halved unless the best lies at the edge. Then the lowest point of a paraboloid is taken.
 LAG_ROUNDS, LAG_STEP, POLISHES = 12, 0.12, 4
+# Rounds after which that point is tried where the gain is not needed.
+EARLY_ROUNDS = (3, 6)
+# Distance of two such points from which on the second is as good as any further one, periods.
+POLISHED = 1e-10
 
 
-def best_delay(residuals: Residuals, windows: float, fine: int, lags: bool = False) -> TorqueDelay:
-    """Return the delay with the smallest residuals.
+# Places of a point and its eight neighbours.
+_AROUND = np.array([(i, j) for i in (-1.0, 0.0, 1.0) for j in (-1.0, 0.0, 1.0)])
+
+
+@lru_cache(maxsize=16)
+def _whole_samples(fine: int) -> tuple[Array, Array]:
+    """Return the delays of whole samples, control periods, shape (n,), and their weights."""
+    whole = np.arange((FINE_DELAYS - 1) * fine + 1) / fine
+    whole = np.concatenate((whole, np.arange(FINE_DELAYS, DELAYS)))
+    return whole, acting_weights(whole, np.zeros(len(whole)), fine)
+
+
+class DelaySearch:
+    """Searches the delay with the smallest residuals, alone or with a lag behind it.
 
     Args:
         residuals: Residuals of both axes.
         windows: Number of disjoint windows.
         fine: Samples per period.
-        lags: Whether to search a first-order lag behind the delay as well.
+
+    Attributes:
+        alone: The best delay without a lag.
     """
-    search = _DelaySearch(residuals, windows, fine)
-    found = search.best()
-    return search.with_lag(found) if lags else found
 
-
-class _DelaySearch:
     def __init__(self, residuals: Residuals, windows: float, fine: int) -> None:
         self._residuals, self._windows, self._fine = residuals, windows, fine
         self._least = (1e-12 * residuals.power + 1e-300)[:, None]
+        self.alone = self._best()
 
-    def best(self) -> TorqueDelay:
+    def _best(self) -> TorqueDelay:
         fine, earliest = self._fine, EARLIEST / self._fine
-        whole = np.arange((FINE_DELAYS - 1) * fine + 1) / fine
-        whole = np.concatenate((whole, np.arange(FINE_DELAYS, DELAYS)))
-        cost = self._cost(whole)
+        whole, weights = _whole_samples(fine)
+        cost = self._cost_of(weights)
         best = int(np.argmin(cost))
         found, lowest = told, least = float(whole[best]), float(cost[best])
         # A fractional delay must be clearly better: most robots have whole ones.
@@ -370,53 +411,87 @@ class _DelaySearch:
         told = max(found, 0.0) if least - lowest > SURE_GAIN_PART else told
         return TorqueDelay(found, told, sure, self._std(found))
 
-    def with_lag(self, alone: TorqueDelay) -> TorqueDelay:
-        """Return the best delay and lag, beside the best delay alone."""
-        mean, lag = alone.value, 0.0
+    def with_lag(self, gain: bool = True) -> TorqueDelay:
+        """Return the best delay and lag.
+
+        Args:
+            gain: Whether the gain is needed; without it the search ends as soon as the lowest
+                point is known, which is the same one.
+        """
+        alone = self.alone
+        mean, lag, least = alone.value, 0.0, math.inf
         means = mean + MEAN_STEP * np.arange(-MEAN_STEPS, MEAN_STEPS + 1)
         lags, step, wide = np.array(LAGS), MEAN_STEP, LAG_STEP
-        for _ in range(LAG_ROUNDS):
-            every, own = (each.ravel() for each in np.meshgrid(means, lags))
-            delays = np.clip(every - own, EARLIEST / self._fine, DELAYS - 1.0)
+        for rounds in range(LAG_ROUNDS):
+            every, own = np.tile(means, len(lags)), np.repeat(lags, len(means))
+            delays = np.minimum(np.maximum(every - own, EARLIEST / self._fine), DELAYS - 1.0)
             cost = self._cost_of(acting_weights(delays, own, self._fine))
             best = int(np.argmin(cost))
             moved = abs(delays[best] + own[best] - mean) > 1.5 * step
             mean, lag, least = float(delays[best] + own[best]), float(own[best]), float(cost[best])
             if not moved:
                 step, wide = 0.5 * step, 0.7 * wide
+                if not gain and rounds in EARLY_ROUNDS:
+                    *lowest, settled = self._lowest(mean, lag, step, wide)
+                    near = abs(lowest[0] - mean) < step and abs(lowest[1] - lag) < wide * lag
+                    if settled and near:
+                        mean, lag = lowest
+                        break
             means = mean + step * np.arange(-2.0, 2.5)
             lags = np.minimum(lag * (1.0 + wide * np.arange(-2.0, 2.5)), LAGS[-1])
-        for _ in range(POLISHES):
-            mean, lag = self._polished(mean, lag, step, wide)
+        else:
+            mean, lag, _ = self._lowest(mean, lag, step, wide)
         delay = mean - lag
-        gain = float(self._cost(np.array([alone.value]))[0]) - least
         covariance = self._covariance(delay, lag)
         std, lag_std = np.sqrt(np.diag(covariance)).tolist()
         return TorqueDelay(
-            delay, max(delay, 0.0), alone.sure, std, lag, lag_std, float(covariance[0, 1]), gain
+            delay,
+            max(delay, 0.0),
+            alone.sure,
+            std,
+            lag,
+            lag_std,
+            float(covariance[0, 1]),
+            float(self._cost(np.array([alone.value]))[0]) - least if gain else math.nan,
         )
 
-    def _polished(self, mean: float, lag: float, step: float, wide: float) -> tuple[float, float]:
+    def _lowest(
+        self, mean: float, lag: float, step: float, wide: float
+    ) -> tuple[float, float, bool]:
+        """Return the lowest point near a mean delay and a lag, and whether it has settled there."""
+        for _ in range(POLISHES):
+            polished = self._polished(mean, lag, step, wide)
+            if polished is None:
+                return mean, lag, False
+            moved = math.dist(polished, (mean, lag))
+            mean, lag = polished
+            if moved < POLISHED:
+                return mean, lag, True
+        return mean, lag, False
+
+    def _polished(
+        self, mean: float, lag: float, step: float, wide: float
+    ) -> tuple[float, float] | None:
         """Return the lowest point of the paraboloid through costs around mean delay and lag.
 
         Of grid points with nearly equal costs, rounding errors would select one; this point moves
-        with them by as little as they are. It is at most two steps of the grid away.
+        with them by as little as they are. It is at most two steps of the grid away. None if there
+        is no such point, or it is at the edge of what is searched.
         """
         beside, apart = 0.2 * STEP / self._fine, 0.1 * lag
         delay = mean - lag
         inside = EARLIEST / self._fine + beside + apart < delay < DELAYS - 1.0 - beside - apart
         if not inside or lag + apart > LAGS[-1]:
-            return mean, lag
-        places = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])
-        lags = lag + apart * places[:, 1]
-        cost = self._cost_of(acting_weights(mean + beside * places[:, 0] - lags, lags, self._fine))
+            return None
+        lags = lag + apart * _AROUND[:, 1]
+        cost = self._cost_of(acting_weights(mean + beside * _AROUND[:, 0] - lags, lags, self._fine))
         a, b, c, d, e, f, g, h, i = cost.tolist()
         slope = (0.5 * (h - b), 0.5 * (f - d))
         mixed = 0.25 * (i - g - c + a)
         first, last = b - 2.0 * e + h, d - 2.0 * e + f
         determinant = first * last - mixed**2
         if not (first > 0.0 and determinant > 0.0):
-            return mean, lag
+            return None
         x = (mixed * slope[1] - last * slope[0]) / determinant * beside
         y = (mixed * slope[0] - first * slope[1]) / determinant * apart
         x = min(max(x, -2.0 * step), 2.0 * step)
@@ -426,11 +501,10 @@ class _DelaySearch:
     def _covariance(self, delay: float, lag: float) -> Array:
         """Return the covariance of mean delay and lag by the curvature of R, shape (2, 2)."""
         step, wide = STEP / self._fine, min(0.5 * lag, STEP)
-        places = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])
-        lags = lag + wide * places[:, 1]
+        lags = lag + wide * _AROUND[:, 1]
         # No torque acts before it is reported: the parabola is that of a possible place.
         mean = max(delay + lag, EARLIEST / self._fine + step + lag + wide)
-        found = self._squared(acting_weights(mean + step * places[:, 0] - lags, lags, self._fine))
+        found = self._squared(acting_weights(mean + step * _AROUND[:, 0] - lags, lags, self._fine))
         value = (found / found[:, 4:5]).sum(axis=0)
         a, b, c, d, e, f, g, h, i = value.tolist()
         mixed = (i - g - c + a) / (4.0 * step * wide)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.estimate import Array, Four, Pair
+from diffbot_ident.torque.series import differences
 
 # Values [left, right] times this matrix are [left + right, left - right].
 SUM_AND_DIFFERENCE = np.array([[1.0, 1.0], [1.0, -1.0]])
@@ -25,12 +26,6 @@ SUM_AND_DIFFERENCE = np.array([[1.0, 1.0], [1.0, -1.0]])
 LEVEL_TIME, MOST_PERIODS = 0.08, 11
 # Each pass locates the reversals using the friction of the previous pass; a fourth changes nothing.
 PASSES = 3
-
-
-def differences(values: Array) -> Array:
-    """Return the differences of successive rows; np.diff takes four times as long for few rows."""
-    found: Array = values[1:] - values[:-1]
-    return found
 
 
 def turns(angles: Array) -> Array:

@@ -6,8 +6,8 @@ script are the clock's with use_sim_time; otherwise they count from the first me
 
 The time is read when a message arrives, and while messages wait every 2 ms (with use_sim_time: at
 each tick of the clock). A message that arrives before the tick at which it was sent counts for the
-previous tick. A simulator in lock-step stands still while it waits for an answer that a fault
-delays or drops; run it with lock_step false then.
+previous tick. Start a simulated run with composed:=false: a simulator in lock-step stands still
+while it waits for an answer that a fault delays or drops.
 """
 
 from __future__ import annotations

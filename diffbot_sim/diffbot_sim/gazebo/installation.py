@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -23,7 +24,10 @@ MISSING = (
     "on Ubuntu 22.04 and Debian 11: sudo apt install gazebo libgazebo-dev; or use sim:=mujoco"
 )
 
-_LIBRARIES = Path("usr/lib/x86_64-linux-gnu")
+MULTIARCH = f"{platform.machine()}-linux-gnu"
+"""Debian's folder of libraries and headers for this machine's processor."""
+
+_LIBRARIES = Path("usr/lib", MULTIARCH)
 _HEADERS = Path("usr/include")
 # All library folders of the private Gazebo, relative to the prefix.
 _LIBRARY_FOLDERS = (
@@ -34,7 +38,7 @@ _LIBRARY_FOLDERS = (
     _LIBRARIES / "gazebo-11/plugins",
     _LIBRARIES / "OGRE-1.9.0",
     Path("usr/lib"),
-    Path("lib/x86_64-linux-gnu"),
+    Path("lib", MULTIARCH),
 )
 
 SOURCE = Path(__file__).with_name("plugin") / "diffbot_gazebo.cc"
@@ -78,7 +82,7 @@ class Installation:
         patterns = ("gazebo-11", "gazebo-11/gazebo", "sdformat-9*", "ignition/*")
         found = [folder for pattern in patterns for folder in sorted(headers.glob(pattern))]
         # The compiler searches the machine's own folders anyway.
-        general = [headers, headers / "x86_64-linux-gnu"] if self.is_private() else []
+        general = [headers, headers / MULTIARCH] if self.is_private() else []
         return found + general
 
     def library_folder(self) -> Path:

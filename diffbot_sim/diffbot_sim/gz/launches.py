@@ -28,6 +28,7 @@ from ament_index_python.packages import (
 
 from diffbot_description import Robot, urdf
 from diffbot_sim.child_processes import Launch, ProgramStep
+from diffbot_sim.gazebo.installation import MULTIARCH
 from diffbot_sim.gazebo.server import free_port
 
 Pose = tuple[float, float, float]
@@ -64,7 +65,7 @@ HARDWARE = {
 CONTROLLERS = ("effort_controller", "joint_state_broadcaster")
 CONTROL_PACKAGES = (
     "controller_manager",
-    "effort_controllers",
+    "forward_command_controller",
     "joint_state_broadcaster",
     "robot_state_publisher",
 )
@@ -252,7 +253,7 @@ def gz_control_environment() -> dict[str, str | None]:
 def gazebo_environment() -> dict[str, str | None]:
     """Return variables that isolate a Gazebo 11, and let it find the plugins of ROS."""
     prefixes = [get_package_prefix(package) for package in PACKAGES["gazebo_ros"][:3]]
-    own = os.environ.get("GAZEBO_PLUGIN_PATH") or "/usr/lib/x86_64-linux-gnu/gazebo-11/plugins"
+    own = os.environ.get("GAZEBO_PLUGIN_PATH") or f"/usr/lib/{MULTIARCH}/gazebo-11/plugins"
     return {
         "GAZEBO_MASTER_URI": os.environ.get("GAZEBO_MASTER_URI", f"http://127.0.0.1:{free_port()}"),
         "GAZEBO_PLUGIN_PATH": os.pathsep.join([f"{p}/lib" for p in prefixes] + [own]),

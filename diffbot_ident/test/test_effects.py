@@ -11,45 +11,31 @@ import pytest
 from test_regression import GEOMETRY, K7, K8, samples_of_linear_plant
 
 from arc_odometry import JointSample
-from diffbot_ident.torque import integral_estimator
 from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, fit_axes
-from diffbot_ident.torque.integral_estimator import IntegralEstimator
-from diffbot_ident.torque.integral_rows import (
-    COS_HEADING,
-    DOMEGA,
-    DRAG_OMEGA,
-    DRAG_V,
-    DV,
-    GEAR_LEFT,
-    GEAR_RIGHT,
-    LARGE_RIGHT,
-    NEXT_BENT_DIFFERENCE,
-    NEXT_BENT_SUM,
-    ONE,
-    SIN_HEADING,
-    SLIP_RATES,
-    SLOW_LEFT,
-    SLOW_RIGHT,
-    TORQUES,
-    MotionScale,
-    RowSums,
-    kernels,
-)
-from diffbot_ident.torque.pattern_search import (
-    MIN_PROBABILITY,
-    doubtful_pattern,
-    likely_patterns,
-    still_sure,
-)
-from diffbot_ident.torque.residual_patterns import (
+from diffbot_ident.torque.columns import DOMEGA, DV, ONE
+from diffbot_ident.torque.coverage import MotionScale
+from diffbot_ident.torque.effect_search import MIN_PROBABILITY, EffectSearch
+from diffbot_ident.torque.effects import (
     BACKLASH,
     BREAKAWAY,
     DIRECTION,
     DRAG,
     GEAR_LOSS,
+    SATURATION,
+    SLIP,
+    TORQUES,
     UNEVEN,
     WITHIN,
 )
+from diffbot_ident.torque.effects.backlash import PLAY_ANGULAR
+from diffbot_ident.torque.effects.drag import DRAG_OMEGA, DRAG_V
+from diffbot_ident.torque.effects.gear_loss import GEAR_LEFT, GEAR_RIGHT
+from diffbot_ident.torque.effects.slip import SLIP_ANGULAR
+from diffbot_ident.torque.effects.slope import COS_HEADING, SIN_HEADING
+from diffbot_ident.torque.effects.stiction import SLOW_LEFT, SLOW_RIGHT
+from diffbot_ident.torque.effects.within_period import NEXT_BENT_DIFFERENCE, NEXT_BENT_SUM
+from diffbot_ident.torque.integral_estimator import IntegralEstimator
+from diffbot_ident.torque.sums import RowSums, kernels
 from diffbot_ident.torque.torque_delay import delay_columns
 
 WINDOW, SMOOTHING = 10, 5
@@ -69,7 +55,8 @@ def sums(seed, pattern=(), size=0.2, count=4000):
     later = (NEXT_BENT_SUM, NEXT_BENT_DIFFERENCE, COS_HEADING, SIN_HEADING)
     white = np.empty((columns, count + 39))
     gears = (GEAR_LEFT, GEAR_RIGHT)
-    rates = tuple(range(SLIP_RATES[0], LARGE_RIGHT + 1))
+    rates = (*SLIP.columns[0], SLIP_ANGULAR, *BACKLASH.columns[0], PLAY_ANGULAR)
+    rates = (*rates, *SATURATION.columns[0])
     late = tuple(range(TORQUES + 12, columns))
     others = np.setdiff1d(np.arange(columns), (*later, *gears, *rates, *late))
     white[others] = generator.standard_normal((len(others), count + 39))
@@ -285,7 +272,7 @@ def named(own):
 
     WITHIN, which none names, is taken in by chance once in 44.
     """
-    return tuple(pattern for pattern in likely_patterns(own) if pattern is not WITHIN)
+    return tuple(pattern for pattern in EffectSearch(own).likely() if pattern is not WITHIN)
 
 
 def test_nothing_is_found_where_nothing_is():
@@ -293,7 +280,7 @@ def test_nothing_is_found_where_nothing_is():
 
     WITHIN, which no warning names and which costs little, is taken in by chance once in 44.
     """
-    found = [likely_patterns(sums(seed)) for seed in range(20)]
+    found = [EffectSearch(sums(seed)).likely() for seed in range(20)]
     assert [set(patterns) - {WITHIN} for patterns in found] == [set()] * 20
     assert sum(WITHIN in patterns for patterns in found) <= 3
 
@@ -321,13 +308,13 @@ def test_a_little_stiction_is_likely_where_both_wheels_have_it_and_friction_is_m
     windows = 4000.0 / (WINDOW + SMOOTHING)
     for size in (0.008, 0.01, 0.012):
         found = [
-            doubtful_pattern(sums(k, PATTERNS[BREAKAWAY], size), (), windows) for k in range(5)
+            EffectSearch(sums(k, PATTERNS[BREAKAWAY], size)).doubtful((), windows) for k in range(5)
         ]
         likely = [doubt for doubt in found if doubt is not None and doubt[0] is BREAKAWAY]
         assert len(likely) >= 4 and min(probability for _, probability in likely) > 0.4
     # The same less is no stiction.
     for seed in range(5):
-        doubt = doubtful_pattern(sums(seed, PATTERNS[BREAKAWAY], -0.006), (), windows)
+        doubt = EffectSearch(sums(seed, PATTERNS[BREAKAWAY], -0.006)).doubtful((), windows)
         assert doubt is None or doubt[0] is not BREAKAWAY
 
 
@@ -339,7 +326,7 @@ def test_a_pattern_becomes_likely_before_it_is_sure():
         for size in np.linspace(0.0, 0.04, 11):
             own = sums(seed, PATTERNS[DRAG], size)
             sure.append(named(own) == (DRAG,))
-            doubt = doubtful_pattern(own, (), windows)
+            doubt = EffectSearch(own).doubtful((), windows)
             doubts.append(doubt[1] if doubt is not None and doubt[0] is DRAG else 0.0)
         assert not sure[0] and doubts[0] < 0.5
         assert sure[-1] and doubts[-1] > 0.99
@@ -347,21 +334,21 @@ def test_a_pattern_becomes_likely_before_it_is_sure():
         between = [p for p, is_sure in zip(doubts, sure, strict=True) if not is_sure and p > 0.0]
         assert between and min(between) > MIN_PROBABILITY
         # What is found already is in doubt no more.
-        known = doubtful_pattern(sums(seed, PATTERNS[DRAG], 0.2), (DRAG,), windows)
+        known = EffectSearch(sums(seed, PATTERNS[DRAG], 0.2)).doubtful((DRAG,), windows)
         assert known is None or known[0] is not DRAG
 
 
 def test_a_pattern_that_later_rows_do_not_bear_out_is_no_longer_sure():
     """5 seeds: what chance showed at the last look, all rows deny; what is there, they confirm."""
     for seed in range(5):
-        assert still_sure(sums(seed), tuple(PATTERNS)) == ()
+        assert EffectSearch(sums(seed)).still_sure(tuple(PATTERNS)) == ()
         for pattern, columns in PATTERNS.items():
-            assert still_sure(sums(seed, columns), tuple(PATTERNS)) == (pattern,)
+            assert EffectSearch(sums(seed, columns)).still_sure(tuple(PATTERNS)) == (pattern,)
 
 
 def test_a_warning_names_only_what_all_rows_make_sure(monkeypatch):
     """The last look took the wheels for uneven, which they are not."""
-    monkeypatch.setattr(integral_estimator, "likely_patterns", lambda *_, **__: (UNEVEN,))
+    monkeypatch.setattr(EffectSearch, "likely", lambda *_, **__: (UNEVEN,))
     for right, named in ((1.0, 0), (0.8, 1)):
         estimator = IntegralEstimator(GEOMETRY, MotionScale(1.0, 3.0, 1.0))
         for sample in managed_samples(5, 0.0, means=True):

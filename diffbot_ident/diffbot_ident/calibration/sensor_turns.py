@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""First guess of radii, track, delay and mounting by regressions; refusal of wrong readings.
+"""Turns of a gyro or a pose source beside those of the wheels; refusal of readings that disagree.
 
 Over a window, a sensor's heading turns by (r_r dphi_r - r_l dphi_l) / 2b, which is linear in the
-ratios r / 2b. With these known, the displacement of a sensor that is mounted at m on the robot,
-yawed by a, is in its own frame e^(-i a) (2b q + (e^(i turn) - 1) m), where q is the odometry of a
-robot of track 1. This is linear in 2b e^(-i a) and e^(-i a) m. The idea is that of Censi, Franchi,
-Marchionni and Oriolo (2013), with windows instead of pairs of scans. The noise of windows is not
-white, so that the guess only serves as the start of the actual fit.
+ratios r / 2b. The noise of windows is not white, so that what is found serves as a check, and as
+the start of a fit.
 """
 
 from __future__ import annotations
@@ -19,12 +16,12 @@ from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.calibration.readings import Array, GyroReadings, PoseReadings, WheelTurns
-from diffbot_ident.calibration.wheel_path import WheelPath, angles
+from diffbot_ident.calibration.wheel_path import angles
 
 Complex = NDArray[np.complex128]
 
-# Lengths of the windows, s, over which headings and displacements are compared.
-TURN_WINDOW, WAY_WINDOW = 0.4, 1.0
+# Length of the windows, s, over which headings are compared.
+TURN_WINDOW = 0.4
 # Delays to try, s: a coarse grid, and a fine one around its best.
 DELAYS, FINE = np.arange(-1.0, 1.0001, 0.05), np.arange(-0.05, 0.0501, 0.005)
 # Minimum share of a sensor's turns that the wheels' turns explain, and range of their ratio.
@@ -35,9 +32,6 @@ LEAST_TURN = 1.0
 PRIOR, BIAS = 0.3, 0.2
 # Penalty on the residual for a second of delay, as a share.
 PATIENCE = 0.1
-# Minimum ratio of smallest to largest singular value of displacements and turns; below it, track
-# and mounting cannot be distinguished.
-DISTINCT = 0.03
 DEGREE = np.pi / 180.0
 
 
@@ -58,25 +52,6 @@ class Turns:
     left: float
     right: float
     delay: float
-
-
-@dataclass(frozen=True)
-class Mounting:
-    """Track and mounting as found from the displacements of a pose source.
-
-    Attributes:
-        track: 2b, m.
-        x: Position of the sensor on the robot, m, ahead of the axle.
-        y: Position of the sensor on the robot, m, to the left.
-        yaw: Yaw of the sensor on the robot, rad.
-        residual: Robust size of the unexplained displacement over a window, m.
-    """
-
-    track: float
-    x: float
-    y: float
-    yaw: float
-    residual: float
 
 
 def gyro_turns(wheels: WheelTurns, gyro: GyroReadings, geometry: WheelGeometry) -> Turns:
@@ -199,55 +174,6 @@ def refuse_turns(
         )
 
 
-def mounting(
-    wheels: WheelTurns, poses: PoseReadings, turns: Turns, geometry: WheelGeometry
-) -> Mounting:
-    """Return a first guess of track and mounting for known turns.
-
-    Raises:
-        CalibrationError: The displacements are mirrored, in another unit, or do not suffice.
-    """
-    found = _mounting(wheels, poses, turns, mirrored=False)
-    mirror = _mounting(wheels, poses, turns, mirrored=True)
-    if mirror.residual < 0.5 * found.residual:
-        raise CalibrationError(
-            "the pose source's path bends opposite to its yaw: its frame is mirrored (y down); "
-            "change the sign of y"
-        )
-    ratio = found.track / geometry.separation
-    if not RATIO[0] < ratio < RATIO[1]:
-        unit = " (mm instead of m?)" if 500.0 < ratio < 2000.0 else ""
-        unit = " (cm instead of m?)" if 50.0 < ratio < 200.0 else unit
-        raise CalibrationError(
-            f"the pose source's path is {ratio:.3g} times as long as that of wheels of this "
-            f"radius{unit}, must be {RATIO[0]:g} to {RATIO[1]:g}: give x and y in m, and check "
-            "the wheels' radius in the robot file"
-        )
-    return found
-
-
-def _mounting(wheels: WheelTurns, poses: PoseReadings, turns: Turns, mirrored: bool) -> Mounting:
-    pairs, _ = windows(poses.stamps, WAY_WINDOW)
-    unit = WheelPath(wheels, WheelGeometry(turns.left, turns.right, 1.0))
-    there = unit.poses(poses.stamps - turns.delay)
-    place = there[:, 0] + 1j * there[:, 1]
-    source = poses.x + (-1j if mirrored else 1j) * poses.y
-    begin, end = pairs.T
-    way = (source[end] - source[begin]) * np.exp(-1j * poses.yaw[begin])
-    q = (place[end] - place[begin]) * np.exp(-1j * there[begin, 2])
-    turn = np.exp(1j * (there[end, 2] - there[begin, 2])) - 1.0
-    design = np.stack((q / max(float(np.std(np.abs(q))), 1e-9), turn), axis=1)
-    sizes = np.linalg.svd(design, compute_uv=False)
-    if not (np.mean(np.abs(q)) > 1e-3 and sizes[1] > DISTINCT * sizes[0]):
-        raise CalibrationError(
-            "too little motion: with turns on the spot or one circle only, the track cannot be "
-            "distinguished from the sensor's position; drive straight legs, and turns both ways"
-        )
-    (u, lever), residual = _robust(np.stack((q, turn), axis=1), way)
-    m = lever * np.exp(-1j * np.angle(u))
-    return Mounting(float(abs(u)), float(m.real), float(m.imag), float(-np.angle(u)), residual)
-
-
 def windows(stamps: Array, length: float) -> tuple[NDArray[np.int64], Array]:
     """Return pairs of readings about `length` s apart, (n, 2), and the times between, s."""
     end = np.searchsorted(stamps, stamps + length)
@@ -280,7 +206,7 @@ def _turns(
         columns = _wheel_turns(wheels, stamps, delay)
         if bias is not None:
             columns = np.column_stack((columns, bias))
-        found, residual = _robust(columns, source, (mean, std))
+        found, residual = robust_regression(columns, source, (mean, std))
         # Without changes, all delays have equal residuals: prefer the smallest.
         return residual * (1.0 + PATIENCE * abs(delay)), found
 
@@ -311,7 +237,7 @@ def _slope(
     design = np.stack([nominal] if bias is None else [nominal, bias], axis=1)
     # A wide prior of the slope, which may be of any sign, and large for degrees.
     prior = None if bias is None else (np.array([1.0, 0.0]), np.array([1e3, BIAS]))
-    found, _ = _robust(design, source, prior)
+    found, _ = robust_regression(design, source, prior)
     rest = source - design @ found
     moving = np.abs(nominal) > 0.25 * float(np.max(np.abs(nominal)))
     spread = source[moving] - (0.0 if bias is None else found[1] * bias[moving])
@@ -325,7 +251,7 @@ def _slope(
     return float(found[0]), explained, in_all
 
 
-def _robust(
+def robust_regression(
     design: Array | Complex, values: Array | Complex, prior: tuple[Array, Array] | None = None
 ) -> tuple[Any, float]:
     """Solve a robust regression by reweighted least squares.

@@ -10,21 +10,19 @@ from hypothesis import strategies as st
 from test_regression import GEOMETRY, K7, K8, period, torque
 from test_regression import samples_of_linear_plant as linear_plant
 
-from diffbot_ident.torque.integral_rows import (
-    COS_HEADING,
-    DIFFERENCE,
+from diffbot_ident.torque.columns import (
     DOMEGA,
     DV,
     OMEGA,
     OMEGA_SQUARED,
     SIGN_LEFT,
     SIGN_RIGHT,
-    SIN_HEADING,
-    SUM,
     V_OMEGA,
-    IntegralRows,
     V,
 )
+from diffbot_ident.torque.effects import DIFFERENCE, SUM
+from diffbot_ident.torque.effects.slope import COS_HEADING, SIN_HEADING
+from diffbot_ident.torque.rows import IntegralRows
 from diffbot_ident.torque.torque_delay import DELAYS, delay_weights, delayed
 from diffbot_ident.torque.wheel_speeds import Heading, TorqueResponse
 

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns of the integrated model's rows: those of the model, and those that effects add.
+
+An effect outside the model names its own columns by `new_columns` where it is described, in a
+module of `effects`. The last columns of all are the torques, at several delays.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class RowColumn(IntEnum):
+    """Columns of the model, integrated over a window.
+
+    Attributes:
+        OMEGA_SQUARED, V_OMEGA: Products of velocities, of dv/dt and of domega/dt.
+        V, OMEGA: Velocities, of viscous friction.
+        SIGN_LEFT, SIGN_RIGHT: Signs of the wheels' speeds, of Coulomb friction.
+        DV, DOMEGA: The outputs: gains in v and omega.
+        ONE: Duration.
+        ACTING_SUM, ACTING_DIFFERENCE: Torques' sum and difference, in sums with one delay, where
+            they are the last two columns.
+    """
+
+    OMEGA_SQUARED = 0
+    V_OMEGA = 1
+    V = 2
+    OMEGA = 3
+    SIGN_LEFT = 4
+    SIGN_RIGHT = 5
+    DV = 6
+    DOMEGA = 7
+    ONE = 8
+    ACTING_SUM = -2
+    ACTING_DIFFERENCE = -1
+
+
+OMEGA_SQUARED, V_OMEGA = int(RowColumn.OMEGA_SQUARED), int(RowColumn.V_OMEGA)
+V, OMEGA = int(RowColumn.V), int(RowColumn.OMEGA)
+SIGN_LEFT, SIGN_RIGHT = int(RowColumn.SIGN_LEFT), int(RowColumn.SIGN_RIGHT)
+DV, DOMEGA, ONE = int(RowColumn.DV), int(RowColumn.DOMEGA), int(RowColumn.ONE)
+ACTING_SUM, ACTING_DIFFERENCE = int(RowColumn.ACTING_SUM), int(RowColumn.ACTING_DIFFERENCE)
+
+ExtraColumns = tuple[tuple[int, ...], tuple[int, ...]]
+"""Columns of additional regressors of the linear and of the angular axis."""
+NO_COLUMNS: ExtraColumns = ((), ())
+
+_names = [column.name.lower() for column in RowColumn if column >= 0]
+
+
+def new_columns(*names: str) -> tuple[int, ...]:
+    """Return new columns with these names, in their order."""
+    first = len(_names)
+    _names.extend(names)
+    return tuple(range(first, len(_names)))
+
+
+def column_names() -> tuple[str, ...]:
+    """Return the names of all columns before the torques."""
+    return tuple(_names)

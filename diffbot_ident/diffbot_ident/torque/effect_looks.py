@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks for effects and for a lag, each with what the one before has found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from diffbot_ident.torque.effect_search import EffectSearch, Found, probability
+from diffbot_ident.torque.effects import SLOPE, TURNING, WITHIN
+from diffbot_ident.torque.fitting import Fitting
+from diffbot_ident.torque.sums import RowSums
+from diffbot_ident.torque.torque_delay import LIKELY_LAG, TorqueDelay
+
+# Gain at which a lag is as likely as none: most motors follow commands with some lag, so that it
+# needs less evidence than other effects. A false one costs little, as its gain is then small.
+LAG_PRIOR = 3.0
+# Maximum number of looks at delay, lag and effects, each with what the one before has found.
+LOOKS = 3
+# Evidence from which an estimator that forgets takes the floor for sloped, and memories for which
+# it must last: while it forgets a robot without its payload, a level floor looks sloped too.
+SURE_LIVE_SLOPE, SLOPE_MEMORIES = 500.0, 3.0
+# Minimum relative standard deviation of the difference of the wheels' torque gains.
+LEAST_DIFFERENCE = 2e-4
+
+
+@dataclass(frozen=True)
+class EffectLooks:
+    """Looks at one state of the sums.
+
+    Attributes:
+        fitting: Fits of that state.
+        windows: Number of disjoint windows.
+        variance: Factor on the variances of the parameters due to correlated errors.
+        one_robot: Whether all rows are of one robot.
+        resists: Whether the floor was found to resist turning.
+    """
+
+    fitting: Fitting
+    windows: float
+    variance: float
+    one_robot: bool
+    resists: bool
+
+    def found(self, before: Found) -> Found:
+        """Return what is found beside the model, beginning with what was found before."""
+        found = before
+        for _ in range(LOOKS):
+            effects = found.effects
+            # Test the lag first, because friction that differs by direction resembles it.
+            timing = self.fitting.delay(effects, lags=True)
+            gain, lags = timing.gain, timing.gain > LIKELY_LAG**2
+            if not lags:
+                timing = self.fitting.delay(effects, lags=False)
+            found = self._beside(timing, replace(found, lags=lags))
+            # Delay and lag depend on the effects, and these on the former.
+            if set(effects) == set(found.effects):
+                break
+        if TURNING in found.effects:
+            return found
+        in_doubt = not found.lags and WITHIN not in found.effects
+        return replace(found, doubtful_lag=probability(gain - LAG_PRIOR) if in_doubt else 0.0)
+
+    def _beside(self, timing: TorqueDelay, found: Found) -> Found:
+        """Return the effects beside this delay and lag."""
+        search = self._search(self.fitting.sums.delayed(timing.value, timing.lag))
+        least = EffectSearch(search.sums).left_of((TURNING,)) if self.resists else 0.0
+        effects = search.likely(self.variance, within=not found.lags, least=least)
+        doubtful = search.doubtful(effects, self.windows)
+        value, std = search.torque_difference(effects)
+        difference = value, math.hypot(std, LEAST_DIFFERENCE)
+        return replace(found, effects=effects, doubtful=doubtful, difference=difference)
+
+    def _search(self, sums: RowSums) -> EffectSearch:
+        return EffectSearch(sums, self.fitting.known, self.one_robot)
+
+
+class LastingSlope:
+    """Looks for a slope only, and finds it once all looks for long enough have seen it.
+
+    With forgetting, effects would appear and disappear; a slope stays once it is found.
+
+    Args:
+        forgetting: Factor on the weight of past data after each window.
+        windows: Number of windows for which it must last if nothing is forgotten.
+    """
+
+    def __init__(self, forgetting: float, windows: float) -> None:
+        forgotten = 1.0 - forgetting
+        self._lasting = SLOPE_MEMORIES / forgotten if forgotten > 0.0 else windows
+        self._since = math.inf  # windows at the first of all looks that saw it
+
+    def seen(self, fitting: Fitting, windows: float, found: Found) -> bool:
+        """Return whether a slope is sure, with so many disjoint windows."""
+        sums = fitting.sums.delayed(fitting.delay(found.effects, lags=False).value)
+        if EffectSearch(sums, fitting.known).evidence(SLOPE) <= SURE_LIVE_SLOPE:
+            self._since = math.inf
+            return False
+        self._since = min(self._since, windows)
+        return windows - self._since >= self._lasting

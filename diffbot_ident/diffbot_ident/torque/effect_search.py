@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which of the effects are present in the rows, and how sure that is.
+
+An effect is accepted once its columns explain more than chance would (Wald's test of both axes
+together, with the covariance of the fit). Its columns then become part of the fit: K7 no longer
+absorbs the effect, the intervals grow by the cost of its parameters, and a warning names it.
+
+An effect that is likely but not sure is included with its probability only: the fits with and
+without it are averaged, weighted by their probabilities (Raftery, Bayesian Model Selection in
+Social Research, 1995, by the information criterion BIC), and the intervals include the difference
+of the fits. It is not named. Stiction and gear loss are also tested as a single number, the same
+for both wheels and above 0: four free columns need four times the evidence, and until then the
+Coulomb friction would be too large by several of its standard deviations.
+
+No column describes an effect exactly. What a strong effect leaves of itself may look like another
+one, whose evidence is a small share of its own (CRUMB), and which is not accepted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from diffbot_ident.torque.axis_fit import fit_axes, fits, joined
+from diffbot_ident.torque.columns import NO_COLUMNS, ExtraColumns
+from diffbot_ident.torque.effects import EFFECTS, UNEVEN, WITHIN, Effect
+from diffbot_ident.torque.effects.evidence import (
+    SURE,
+    SURE_COLUMN,
+    beyond_chance,
+    of_both_wheels,
+    statistic,
+)
+from diffbot_ident.torque.effects.within_period import BENT, bend
+from diffbot_ident.torque.estimate import Pair
+from diffbot_ident.torque.fitted_axis import AxisFit
+from diffbot_ident.torque.sums import RowSums
+
+# Share of the evidence of a stronger effect below which another one is what the columns of the
+# former leave of it, as they describe it only roughly.
+CRUMB = 0.05
+# Standard deviations beyond which torques are assumed to change within a period. The threshold is
+# lower than for other effects: if missed, the effect shifts K7 and K8 by as many of their
+# deviations; a false detection costs little.
+LIKELY_WITHIN = 2.0
+# Standard deviations beyond which equal stiction, or gear loss, of both wheels is assumed. A false
+# detection makes the intervals several times wider, due to its four columns; it occurs in one of
+# 700 runs.
+LIKELY_ALIKE = 3.0
+# Probability from which on an effect is worth a second fit.
+MIN_PROBABILITY = 0.02
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found beside the model.
+
+    Attributes:
+        effects: Effects that are sure, the strongest first.
+        doubtful: The most likely further one, with its probability.
+        lags: Whether motors follow with a lag.
+        doubtful_lag: Probability of a lag that is not assumed.
+        difference: `torque_difference` and its standard deviation.
+    """
+
+    effects: tuple[Effect, ...] = ()
+    doubtful: tuple[Effect, float] | None = None
+    lags: bool = False
+    doubtful_lag: float = 0.0
+    difference: Pair = (math.nan, math.inf)
+
+    def alone(self) -> Found:
+        """Return this without any effect but a lag."""
+        return Found(lags=self.lags, doubtful_lag=self.doubtful_lag)
+
+
+@dataclass(frozen=True)
+class EffectSearch:
+    """Tests which effects are present.
+
+    Attributes:
+        sums: Sums of the rows, with the torques of one delay.
+        known: Columns that are part of the fit anyway.
+        one_robot: Whether all rows are of one robot.
+    """
+
+    sums: RowSums
+    known: ExtraColumns = NO_COLUMNS
+    one_robot: bool = True
+
+    def likely(
+        self, variance: float = 1.0, *, within: bool = True, least: float = 0.0
+    ) -> tuple[Effect, ...]:
+        """Return the effects that are present, the strongest first, and WITHIN last.
+
+        Args:
+            variance: Factor on the variances of the parameters due to correlated errors. It applies
+                to what happens once per turn, whose many columns else take up part of any slow
+                force.
+            within: Whether torques may change within a period; with a lag that is known already.
+            least: Evidence up to which something may be a crumb of an effect that is known.
+        """
+        found = self._sure(variance, least)
+        if not within:
+            return found
+        bent = bend(fit_axes(self.sums, joined(self.with_known(found), BENT)))
+        return (*found, WITHIN) if bent > LIKELY_WITHIN else found
+
+    def with_known(self, effects: Sequence[Effect]) -> ExtraColumns:
+        """Return the known columns and those of the effects."""
+        return joined(self.known, *(each.columns for each in effects))
+
+    def _fits(
+        self, effects: Sequence[Effect], beside: Sequence[Sequence[Effect]]
+    ) -> dict[Effect, list[AxisFit]]:
+        """Return the fits of both axes with each effect last, beside its others."""
+        if not effects:
+            return {}
+        sets = tuple(
+            joined(self.with_known(others), each.columns)
+            for each, others in zip(effects, beside, strict=True)
+        )
+        found = fits(self.sums, sets)
+        return {each: found[2 * i : 2 * i + 2] for i, each in enumerate(effects)}
+
+    def _possible(self) -> list[Effect]:
+        """Return the effects that the motion can tell and that are not known."""
+        known = {*self.known[0], *self.known[1]}
+        return [
+            each
+            for each in EFFECTS
+            if (self.one_robot or not each.one_robot)
+            and not known & {*each.columns[0], *each.columns[1]}
+            and each.possible(self.sums.moments)
+        ]
+
+    def _sure(self, variance: float, least: float) -> tuple[Effect, ...]:
+        """Return the effects that are sure enough for a warning, the strongest first."""
+        found: tuple[Effect, ...] = ()
+        possible = self._possible()
+        # No effect alone explains more than all of them together.
+        every = joined(*(each.columns for each in possible))
+        together = fit_axes(self.sums, joined(self.known, every))
+        if statistic(together, every) < SURE + 2.0 * SURE_COLUMN:
+            return found
+        while len(found) < len(possible):
+            left = [each for each in possible if each not in found]
+            evidence = {
+                each: beyond_chance(fitted, each.columns, variance)
+                if each.once_per_turn
+                else each.evidence(fitted, each.columns)
+                for each, fitted in self._fits(left, [found] * len(left)).items()
+            }
+            best = max(evidence, key=lambda each: evidence[each])
+            if evidence[best] <= least:
+                break
+            least = max(least, CRUMB * evidence[best])
+            found = (*found, best)
+        return found
+
+    def _without_each(self, effects: Sequence[Effect]) -> dict[Effect, list[AxisFit]]:
+        """Return the fits with each effect last, beside all others."""
+        others = [[other for other in effects if other is not each] for each in effects]
+        return self._fits(effects, others)
+
+    def evidence(self, effect: Effect) -> float:
+        """Return the evidence of an effect alone, beyond its threshold."""
+        return effect.evidence(fit_axes(self.sums, self.with_known((effect,))), effect.columns)
+
+    def left_of(self, effects: Sequence[Effect]) -> float:
+        """Return up to which evidence something may be a crumb of the effects of a fit."""
+        fitted = self._without_each(effects).items()
+        return CRUMB * max((statistic(own, each.columns) for each, own in fitted), default=0.0)
+
+    def still_sure(self, effects: Sequence[Effect]) -> tuple[Effect, ...]:
+        """Return the effects found in earlier rows that are still sure with all rows so far."""
+        fitted = self._without_each(effects).items()
+        return tuple(each for each, own in fitted if each.evidence(own, each.columns) > 0.0)
+
+    def doubtful(self, found: Sequence[Effect], windows: float) -> tuple[Effect, float] | None:
+        """Return the most likely further effect, with its probability; None if none is likely.
+
+        Args:
+            found: Result of `likely`.
+            windows: Number of disjoint windows, > 0.
+        """
+        best: tuple[Effect, float] | None = None
+        least = self.left_of(found)
+        left = [each for each in self._possible() if each not in found]
+        for each, fitted in self._fits(left, [found] * len(left)).items():
+            evidence = statistic(fitted, each.columns)
+            if evidence <= least:
+                continue
+            gain = evidence - sum(map(len, each.columns)) * math.log(windows)
+            if each.alike:
+                excess = of_both_wheels(fitted)
+                if excess > LIKELY_ALIKE:
+                    gain = max(gain, excess**2 - math.log(windows))
+            share = probability(gain)
+            if share > (best[1] if best else MIN_PROBABILITY):
+                best = each, share
+        return best
+
+    def torque_difference(self, effects: Sequence[Effect]) -> Pair:
+        """Return the relative difference of the two wheels' torque gains.
+
+        It is s = (g_r - g_l) / (g_r + g_l) with the gains g of each wheel's reported torque in
+        dv/dt and in domega/dt. It results if the reported right torque is (1 - s) / (1 + s) of the
+        acting one. Unequal radii contribute to it as well.
+
+        Args:
+            effects: Effects of the fit.
+
+        Returns:
+            Value and its standard deviation due to noise; (nan, inf) if the rows do not determine
+            it.
+        """
+        others = [each for each in effects if each is not UNEVEN]
+        weight = weighted = 0.0
+        fitted = fit_axes(self.sums, joined(self.with_known(others), UNEVEN.columns))
+        for axis, own in zip(fitted, UNEVEN.columns, strict=True):
+            gain, cross = float(axis.theta[1]), float(axis.theta[-len(own)])
+            variance = float(axis.covariance[-len(own), -len(own)])
+            if gain != 0.0 and variance > 0.0:
+                weight += gain**2 / variance
+                weighted += gain * cross / variance
+        if weight <= 0.0:
+            return math.nan, math.inf
+        # The difference of the torques is left minus right.
+        return -weighted / weight, 1.0 / math.sqrt(weight)
+
+
+def probability(gain: float) -> float:
+    """Return the probability of an effect by its gain in the information criterion BIC."""
+    return 1.0 / (1.0 + math.exp(-0.5 * min(max(gain, -99.0), 99.0)))

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sizes of the effects of a fit, and the uncertainty that they add."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from arc_odometry import WheelGeometry
+from diffbot_ident.torque.columns import ACTING_DIFFERENCE, ACTING_SUM, ONE, ExtraColumns
+from diffbot_ident.torque.effect_search import Found
+from diffbot_ident.torque.effects import Effect, EffectFit
+from diffbot_ident.torque.estimate import Array
+from diffbot_ident.torque.fitted_axis import AxisFit
+
+
+def effect_fits(
+    effects: Sequence[Effect],
+    axes: Sequence[AxisFit],
+    known: ExtraColumns,
+    moments: Array,
+    geometry: WheelGeometry,
+) -> dict[Effect, EffectFit]:
+    """Return the effects of a fit with their parameters.
+
+    Args:
+        effects: Effects in the order of their columns in the fit.
+        axes: Fits of both axes, with the known columns and then those of the effects.
+        known: Columns that are part of the fit anyway.
+        moments: `RowSums.moments_at` of one delay.
+        geometry: Wheel radii and separation.
+    """
+    torque = typical_torque(moments)
+    linear, angular = axes
+    gains = float(linear.theta[1]), float(angular.theta[1])
+    first = [6 + len(each) for each in known]
+    found = {}
+    for effect in effects:
+        ends = [at + len(own) for at, own in zip(first, effect.columns, strict=True)]
+        own = linear.theta[first[0] : ends[0]], angular.theta[first[1] : ends[1]]
+        found[effect] = EffectFit(own, gains, torque, geometry)
+        first = ends
+    return found
+
+
+def typical_torque(moments: Array) -> float:
+    """Return the root mean square of the wheels' torques, N m; infinite while unknown.
+
+    Args:
+        moments: `RowSums.moments_at` of one delay.
+    """
+    power = moments.diagonal()
+    lasting = 4.0 * float(power[ONE])
+    driven = float(power[ACTING_SUM] + power[ACTING_DIFFERENCE])
+    return math.sqrt(driven / lasting) if driven > 0.0 and lasting > 0.0 else math.inf
+
+
+def roughness(fitted: dict[Effect, EffectFit], found: Found) -> tuple[float, float]:
+    """Return the uncertainty that effects add.
+
+    Args:
+        fitted: `effect_fits` of the sure effects.
+        found: What was found.
+
+    Returns:
+        Minimum relative standard deviation of K5..K8, and factor on that of friction.
+    """
+    floor, shares = 0.0, [(effect, 1.0) for effect in fitted]
+    for effect, own in fitted.items():
+        floor = max(floor, effect.floor, effect.least)
+        if effect.roughness is not None:
+            floor = max(floor, effect.roughness(own))
+    if found.doubtful is not None:
+        effect, share = found.doubtful
+        shares.append((effect, share))
+        floor = max(floor, share * effect.floor)
+    factors = (1.0 + share * (each.friction_factor - 1.0) for each, share in shares)
+    return floor, max(factors, default=1.0)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Effects that K5..K8, viscous and Coulomb friction cannot explain: found, named, compensated.
+
+Each leaves a pattern in the residuals that certain columns of the rows explain, and is described
+in a module of this package: its physics, its columns, its evidence and its sentence. Which of them
+are present is decided in effect_search.
+"""
+
+from __future__ import annotations
+
+from diffbot_ident.torque.columns import column_names
+from diffbot_ident.torque.effects.backlash import BACKLASH
+from diffbot_ident.torque.effects.direction import DIRECTION
+from diffbot_ident.torque.effects.drag import DRAG
+from diffbot_ident.torque.effects.eccentric import ECCENTRIC, UNBALANCED
+from diffbot_ident.torque.effects.effect import Effect, EffectFit, StepMotion
+from diffbot_ident.torque.effects.gear_loss import GEAR_LOSS
+from diffbot_ident.torque.effects.saturation import SATURATION
+from diffbot_ident.torque.effects.slip import SLIP
+from diffbot_ident.torque.effects.slope import SLOPE
+from diffbot_ident.torque.effects.stiction import BREAKAWAY
+from diffbot_ident.torque.effects.turning import TURNING
+from diffbot_ident.torque.effects.unlike_wheels import UNEVEN
+from diffbot_ident.torque.effects.within_period import WITHIN
+from diffbot_ident.torque.estimate import Array
+
+EFFECTS = (
+    DIRECTION,
+    BREAKAWAY,
+    DRAG,
+    SLOPE,
+    UNEVEN,
+    GEAR_LOSS,
+    SLIP,
+    BACKLASH,
+    SATURATION,
+    TURNING,
+    ECCENTRIC,
+    UNBALANCED,
+)
+"""The effects that are searched and named, in the order in which equally likely ones win."""
+# Number of columns before those of the torques; and the columns of the torques' sum and difference,
+# which alternate, for increasing delays; see `delay_weights`.
+TORQUES = len(column_names())
+SUM, DIFFERENCE = slice(TORQUES, None, 2), slice(TORQUES + 1, None, 2)
+
+__all__ = [
+    "BACKLASH",
+    "BREAKAWAY",
+    "DIFFERENCE",
+    "DIRECTION",
+    "DRAG",
+    "ECCENTRIC",
+    "EFFECTS",
+    "GEAR_LOSS",
+    "SATURATION",
+    "SLIP",
+    "SLOPE",
+    "SUM",
+    "TORQUES",
+    "TURNING",
+    "UNBALANCED",
+    "UNEVEN",
+    "WITHIN",
+    "Effect",
+    "EffectFit",
+    "StepMotion",
+    "fill_columns",
+]
+
+
+def fill_columns(steps: Array, motion: StepMotion) -> None:
+    """Fill in the columns of all effects, of m steps, shape (m, columns)."""
+    for effect in (*EFFECTS, WITHIN):
+        if effect.fill is not None:
+            effect.fill(steps, motion)

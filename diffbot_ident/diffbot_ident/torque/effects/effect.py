@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an effect outside the model is to the estimator: its columns, its evidence, its sentence.
+
+To add one, describe it in a module of this package and add it to `EFFECTS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from arc_odometry import WheelGeometry
+from diffbot_ident.torque.columns import ExtraColumns
+from diffbot_ident.torque.effects.evidence import beyond_chance
+from diffbot_ident.torque.estimate import Array, Estimate, Pair
+from diffbot_ident.torque.fitted_axis import AxisFit
+from diffbot_ident.torque.wheel_speeds import TorqueResponse, WheelSpeeds
+
+
+@dataclass(frozen=True)
+class StepMotion:
+    """Motion and torques of m steps, each from the middle of a period to that of the next one.
+
+    Attributes:
+        geometry: Wheel radii and separation.
+        response: How the torques act, and friction, as far as they are known.
+        slow: Wheel speed below which friction may differ, rad/s.
+        sampling: Mean time between samples, s.
+        fine: Samples per control period.
+        first: Period in which the first step begins.
+        at: The steps among the changes from each of n periods to the next one.
+        period: The n control periods, s.
+        gap: Durations of the steps, s, shape (m,).
+        angles: Wheel angles at the steps, one before and one after, rad, shape (m + 2, 2).
+        heading: Headings at the steps, rad, shape (m,).
+        v_squared: Means of v^2, m^2/s^2, shape (m,).
+        wheels: Speeds of the wheels in the n periods.
+        yaw: The yaw rate in the n periods.
+        signs: Integrals of the wheels' signs of all periods, rising and falling; see WheelSpeeds.
+        unexpected: Measured less expected gains in the wheels' speeds, rad/s, shape (m, 2).
+        torques: Torques of the wheels as they act, N m, shape (n, 2).
+        size: Means of the acting torques' sizes, N m, shape (n, 2).
+        dry: Coulomb friction and gear loss of the wheels, N m.
+        impulse: Integrals of the wheels' torques over the samples, from `reach` periods before the
+            first one on, N m s, shape (k fine, 2).
+        reach: See `impulse`.
+    """
+
+    geometry: WheelGeometry
+    response: TorqueResponse
+    slow: float
+    sampling: float
+    fine: int
+    first: int
+    at: slice
+    period: Array
+    gap: Array
+    angles: Array
+    heading: Array
+    v_squared: Array
+    wheels: WheelSpeeds
+    yaw: WheelSpeeds
+    signs: tuple[Array, Array]
+    unexpected: Array
+    torques: Array
+    size: Array
+    dry: Array
+    impulse: Array
+    reach: int
+
+    def changed_products(self, speeds: Array, change: Array) -> Array:
+        """Return how changes of the wheels' speeds change omega^2 and v omega, shape (m, 2).
+
+        Args:
+            speeds: Wheel speeds, rad/s, shape (m, 2).
+            change: Their small changes, in proportion, shape (m, 2).
+        """
+        v, omega = self.geometry.body_velocity(*speeds.T)
+        along, around = self.geometry.body_velocity(*change.T)
+        changed = np.column_stack((2.0 * omega * around, v * around + omega * along))
+        found: Array = self.gap[:, None] * changed
+        return found
+
+
+@dataclass(frozen=True)
+class EffectFit:
+    """Parameters of an effect that is part of a fit.
+
+    Attributes:
+        own: Parameters of its columns in dv/dt and in domega/dt.
+        gains: Parameters of the torque, K7 and K8.
+        torque: Typical torque of a wheel, N m: the root mean square.
+        geometry: Wheel radii and separation.
+    """
+
+    own: tuple[Array, Array]
+    gains: tuple[float, float]
+    torque: float
+    geometry: WheelGeometry
+
+    def of_angles(self) -> Array:
+        """Return what the columns are of each wheel's angle or speed, mean of both axes, (k, 2)."""
+        left, right = self.geometry.left_radius, self.geometry.right_radius
+        b = self.geometry.half_track
+        return self._of_wheels((0.5 * left, 0.5 * right), (-0.5 * left / b, 0.5 * right / b))
+
+    def of_torques(self) -> Array:
+        """Return what the columns are of each wheel's torque, N m, mean of both axes, (k, 2)."""
+        k7, k8 = self.gains
+        return self._of_wheels((k7, k7), (k8, -k8))
+
+    def _of_wheels(self, on_v: Pair, on_omega: Pair) -> Array:
+        """Return the parameters of pairs of columns, relative to the effect of a unit."""
+        linear, angular = (
+            np.reshape(own[: len(own) // 2 * 2], (-1, 2)) / effect
+            for own, effect in zip(self.own, (on_v, on_omega), strict=True)
+        )
+        mean: Array = 0.5 * (linear + angular)
+        return mean
+
+
+Evidence = Callable[[Sequence[AxisFit], ExtraColumns], float]
+"""By how much the evidence exceeds its threshold, by the fits of both axes, and the own columns,
+which are the last ones of the fits."""
+
+
+def always(moments: Array) -> bool:
+    """Whether any motion can tell an effect."""
+    return True
+
+
+@dataclass(frozen=True)
+class Effect:
+    """An effect outside the model.
+
+    Attributes:
+        name: Short name.
+        columns: Columns that explain it in dv/dt and in domega/dt.
+        fill: Fills in its own columns of m steps, shape (m, columns); None: it has none.
+        warning: What it is and what to do; empty where there is nothing to do.
+        floor: Relative standard deviation that remains in K5..K8 because the columns describe the
+            effect only roughly; 0 where they are exact.
+        friction_factor: Factor on the standard deviations of the wheels' friction and of the
+            floor's resistance against turning, >= 1, as the columns resemble those effects. This
+            and `floor` were determined with random robots (benchmarks/trust.py --unmodelled).
+        least: Least relative standard deviation of K5..K8, where the columns describe the effect
+            well but not exactly.
+        evidence: Test of all rows: the effect is sure if it is > 0.
+        roughness: Relative standard deviation of K5..K8 due to the size of the effect, where
+            `floor` does not suffice; None: it does.
+        possible: Whether the motion can tell the effect, by the moments of the rows.
+        size: Size for the left and the right wheel; None: it has none.
+        said: Size in words, of an estimate and `size`; None: it has none.
+        notable: Whether it is worth a warning, by its size; None: it always is.
+        like_a_delay: Whether it resembles a delay of the torque.
+        of_torques: Whether its columns are those of torques.
+        once_per_turn: Whether it happens once per turn of a wheel.
+        alike: Whether it is likely to be the same friction at both wheels.
+        one_robot: Whether it can only be told where all rows are of one robot.
+        refused: Whether no value can be given where it is present.
+    """
+
+    name: str
+    columns: ExtraColumns
+    warning: str = ""
+    fill: Callable[[Array, StepMotion], None] | None = None
+    floor: float = 0.0
+    friction_factor: float = 1.0
+    least: float = 0.0
+    evidence: Evidence = beyond_chance
+    roughness: Callable[[EffectFit], float] | None = None
+    possible: Callable[[Array], bool] = always
+    size: Callable[[EffectFit], Pair] | None = None
+    said: Callable[[Estimate, Pair | None], str | None] | None = None
+    notable: Callable[[Estimate, Pair | None], bool] | None = None
+    like_a_delay: bool = False
+    of_torques: bool = False
+    once_per_turn: bool = False
+    alike: bool = False
+    one_robot: bool = False
+    refused: bool = False
+
+    def is_reported(self, estimate: Estimate, size: Pair | None) -> bool:
+        """Return whether there is something to report; see `sentence` for the arguments."""
+        return bool(self.warning) and (self.notable is None or self.notable(estimate, size))
+
+    def sentence(self, estimate: Estimate, size: Pair | None) -> str:
+        """Return the warning about the effect, with its size where that is known.
+
+        Args:
+            estimate: The estimate of the fit.
+            size: `size` of the fit; None: not known.
+        """
+        said = None if self.said is None else self.said(estimate, size)
+        return self.warning if said is None else f"{self.warning} ({said})"

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Evidence of effects, by fits of both axes with their columns.
+
+An effect is accepted once its columns explain more than chance would: Wald's test of both axes
+together, with the covariance of the fit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from diffbot_ident.torque.columns import ExtraColumns
+from diffbot_ident.torque.estimate import Array
+from diffbot_ident.torque.fitted_axis import AxisFit
+
+# Wald's statistic beyond which an effect is accepted, and the surplus per column: by chance
+# this happens in fewer than one of 10 000 runs.
+SURE, SURE_COLUMN = 18.0, 2.0
+
+
+def beyond_chance(fits: Sequence[AxisFit], own: ExtraColumns, variance: float = 1.0) -> float:
+    """Return by how much Wald's statistic of an effect's columns exceeds its threshold.
+
+    Args:
+        fits: Fits of both axes, whose last columns are those of the effect.
+        own: Columns of the effect.
+        variance: Factor on the variances of the parameters.
+    """
+    return statistic(fits, own) / variance - SURE - SURE_COLUMN * sum(map(len, own))
+
+
+def statistic(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
+    """Return Wald's statistic of the last columns, over both axes."""
+    return sum(_wald(fitted, len(more)) for fitted, more in zip(fits, own, strict=True))
+
+
+def _wald(fitted: AxisFit, count: int) -> float:
+    """Return the squared norm of the last parameters, in standard deviations."""
+    if not count:
+        return 0.0
+    own, spread = fitted.theta[-count:], fitted.covariance[-count:, -count:]
+    if count == 1:
+        return float(own[0] ** 2 / spread[0, 0]) if spread[0, 0] > 0.0 else 0.0
+    scale = np.sqrt(spread.diagonal())
+    if not (scale > 0.0).all():
+        return 0.0
+    scaled = own / scale
+    return float(scaled @ np.linalg.pinv(spread / (scale[:, None] * scale)) @ scaled)
+
+
+def along_the_torque(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
+    """Return `beyond_chance` of effects that drive both wheels along with their torque."""
+    return _driven(fits, own, 1.0)
+
+
+def against_the_torque(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
+    """Return `beyond_chance` of effects that drive both wheels against their torque."""
+    return _driven(fits, own, -1.0)
+
+
+def _driven(fits: Sequence[AxisFit], own: ExtraColumns, way: float) -> float:
+    """Return `beyond_chance` of effects with the sign of their torque times `way`.
+
+    The first two columns are those of the left and of the right wheel. What drives a wheel forward
+    moves the robot forward, and the left one turns it to the right.
+    """
+    ways = np.array([way, way]), np.array([-way, way])
+    for fitted, columns, signs in zip(fits, own, ways, strict=True):
+        first = len(fitted.theta) - len(columns)
+        found, std = fitted.theta[first:], np.sqrt(fitted.covariance.diagonal()[first:])
+        if not (signs * found[:2] > -std[:2]).all():
+            return -math.inf
+    return beyond_chance(fits, own)
+
+
+def of_resistance(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
+    """Return `beyond_chance` of a column of each axis that resists the motion, or does nothing.
+
+    What stiction leaves of itself looks like a drag that pushes.
+    """
+    if any(fitted.theta[-1] > math.sqrt(fitted.covariance[-1, -1]) for fitted in fits):
+        return -math.inf
+    return beyond_chance(fits, own)
+
+
+def resisting(fits: Sequence[AxisFit]) -> Iterator[tuple[float, Array, Array, Array]]:
+    """Yield of each axis the gain of the torque, and of frictions [left, right] the parameters.
+
+    With the inverse of their covariance, which is 0 where the rows do not tell them, and the signs
+    of their effects. The last two columns of the fits are those of the frictions.
+    """
+    ways = np.array([-1.0, -1.0]), np.array([-1.0, 1.0])
+    for fitted, way in zip(fits, ways, strict=True):
+        found, spread = fitted.theta[-2:], fitted.covariance[-2:, -2:]
+        scale = np.sqrt(np.diag(spread))
+        inverse = np.zeros((2, 2))
+        if (scale > 0.0).all():
+            shape = np.outer(scale, scale)
+            inverse = np.linalg.pinv(spread / shape) / shape
+        yield float(fitted.theta[1]), found, inverse, way
+
+
+def of_both_wheels(fits: Sequence[AxisFit]) -> float:
+    """Return the equal extra friction of both wheels in its columns, in standard deviations.
+
+    Friction s of each wheel gives its columns the parameters -K7 s and -K7 s in dv/dt, -K8 s and
+    K8 s in domega/dt: one number instead of four, and never below 0.
+    """
+    weight = weighted = 0.0
+    for gain, found, inverse, way in resisting(fits):
+        expected = gain * way
+        weight += float(expected @ inverse @ expected)
+        weighted += float(expected @ inverse @ found)
+    return weighted / math.sqrt(weight) if weight > 0.0 else 0.0

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A floor that is not level: gravity along the heading.
+
+On a floor that slopes downhill towards the heading theta_0, gravity adds
+
+    dv/dt     = g sin(slope) cos(theta_0 - theta) m / M_e
+    domega/dt = -K6 g sin(slope) sin(theta_0 - theta)
+
+with the robot's mass m and its equivalent mass M_e, which exceeds m by the wheels' inertia. Both
+are combinations of the cosine and the sine of the heading, which odometry provides.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from diffbot_description.ground_loads import GRAVITY
+from diffbot_ident.torque.columns import new_columns
+from diffbot_ident.torque.effects.effect import Effect, StepMotion
+from diffbot_ident.torque.estimate import Array, Estimate, Pair
+
+# Smallest slope to report, rad: no floor is that level, and errors of the model look like it.
+LEAST_SLOPE = 3e-4
+COS_HEADING, SIN_HEADING = new_columns("cos heading", "sin heading")
+
+
+def _fill(steps: Array, motion: StepMotion) -> None:
+    steps[:, COS_HEADING] = motion.gap * np.cos(motion.heading)
+    steps[:, SIN_HEADING] = motion.gap * np.sin(motion.heading)
+
+
+def floor_slope(own: Array) -> Pair:
+    """Return the slope of the floor and the heading that points downhill, rad.
+
+    The heading is relative to that of the first sample. The slope neglects the inertia of the
+    wheels and is therefore a few per cent too small.
+
+    Args:
+        own: Parameters of SLOPE in dv/dt, m/s^2, shape (2,).
+    """
+    ahead, left = own.tolist()
+    return math.asin(min(math.hypot(ahead, left) / GRAVITY, 1.0)), math.atan2(left, ahead)
+
+
+def gravity_along(slope: float, downhill: float) -> Pair:
+    """Return the gravity along and to the left of the first heading, m/s^2: see `floor_slope`.
+
+    Args:
+        slope: Slope of the floor, rad.
+        downhill: Heading that points downhill, rad, relative to the first one.
+    """
+    pull = GRAVITY * math.sin(slope)
+    return pull * math.cos(downhill), pull * math.sin(downhill)
+
+
+def _said(estimate: Estimate, size: Pair | None) -> str | None:
+    if estimate.slope is None:
+        return None
+    slope, downhill = map(math.degrees, estimate.slope)
+    return (
+        f"about {slope:.2g} degrees, downhill at {round(downhill)} degrees from the first heading"
+    )
+
+
+def _notable(estimate: Estimate, size: Pair | None) -> bool:
+    return estimate.slope is None or not estimate.slope[0] < LEAST_SLOPE
+
+
+SLOPE = Effect(
+    "slope",
+    ((COS_HEADING, SIN_HEADING), (COS_HEADING, SIN_HEADING)),
+    "the floor is not level: the estimate takes it into account; a level floor gives narrower "
+    "intervals",
+    _fill,
+    said=_said,
+    notable=_notable,
+    like_a_delay=True,  # by chance, as gravity changes as slowly as the heading
+)

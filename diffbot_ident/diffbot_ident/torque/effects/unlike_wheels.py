@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wheels that differ: the other axis's torque and products of velocities.
+
+This follows from (41) of Lages (2017). Let the right radius be larger than the left one by the
+share delta. By odometry that takes both for r, to first order,
+
+    dv/dt     = K5 omega^2 + K7 S + delta [(K5 / b - b K6 / 2) v omega + (K7 - b K8) / 2 D]
+    domega/dt = K6 v omega + K8 D
+                + delta [(b K6 / 2 - K5 / (2 b)) omega^2 + K6 v^2 / (2 b) - (K7 - b K8) / (2 b) S]
+
+with S and D the torques' sum and difference. A motor whose torque differs from the reported one, or
+a centre of mass off the centre line, requires the same columns. Without them D moves v by a share
+of what it moves omega by. The yaw rate of a robot that is kept in its room keeps reversing, so
+residuals of successive rows correlate like differences of it, down to -1/2.
+"""
+
+from __future__ import annotations
+
+from diffbot_ident.torque.columns import (
+    ACTING_DIFFERENCE,
+    ACTING_SUM,
+    OMEGA_SQUARED,
+    V_OMEGA,
+    new_columns,
+)
+from diffbot_ident.torque.effects.effect import Effect, StepMotion
+from diffbot_ident.torque.estimate import Array, Estimate, Pair
+
+# Relative difference of the wheels' torque gains from which on one of them has no effect.
+MOST_UNEVEN = 1.0
+(V_SQUARED,) = new_columns("v squared")
+
+
+def _fill(steps: Array, motion: StepMotion) -> None:
+    steps[:, V_SQUARED] = motion.gap * motion.v_squared
+
+
+def _said(estimate: Estimate, size: Pair | None) -> str | None:
+    difference = estimate.torque_difference[0]
+    if not abs(difference) < MOST_UNEVEN:
+        return None
+    ratio = (1.0 - difference) / (1.0 + difference)
+    return f"a torque of the left wheel has {ratio:.4g} times the effect of one of the right wheel"
+
+
+UNEVEN = Effect(
+    "unlike wheels",
+    ((ACTING_DIFFERENCE, V_OMEGA), (ACTING_SUM, OMEGA_SQUARED, V_SQUARED)),
+    "the wheels are not alike: their radii or the scales of their torques differ, or the centre of "
+    "mass lies beside the middle; the estimate takes it into account; compare the radii (diffbot "
+    "calibrate) and the torques of both motors",
+    _fill,
+    said=_said,
+    of_torques=True,
+)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fitted parameters of one axis, v or omega, of the integrated model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from diffbot_ident.torque.estimate import Array
+
+
+@dataclass(frozen=True)
+class AxisFit:
+    """Parameters of one axis.
+
+    Attributes:
+        theta: Parameters of [product, torque, v, omega, sign left, sign right] and of the
+            additional regressors, shape (6 + extra,).
+        covariance: Covariance of theta, shape (6 + extra, 6 + extra).
+        variance: Mean square of the residuals.
+        noise: Variances of the unmodelled gain in velocity due to one period's torque and to one
+            reading, [torque, reading].
+    """
+
+    theta: Array
+    covariance: Array
+    variance: float
+    noise: tuple[float, float]
+
+    def with_covariance(self, covariance: Array) -> AxisFit:
+        """Return this fit with another covariance."""
+        return AxisFit(self.theta, covariance, self.variance, self.noise)
+
+
+def averaged(one: AxisFit, other: AxisFit, share: float) -> AxisFit:
+    """Average the parameters of two fits, the other of which is true with probability `share`.
+
+    The other fit has the same parameters, followed by more. The covariance is that of the mixture
+    and thus includes the difference between the fits.
+    """
+    own = slice(len(one.theta))
+    apart = other.theta[own] - one.theta[own]
+    covariance = (
+        (1.0 - share) * one.covariance[own, own]
+        + share * other.covariance[own, own]
+        + share * (1.0 - share) * apart[:, None] * apart
+    )
+    variance = (1.0 - share) * one.variance + share * other.variance
+    return AxisFit(one.theta[own] + share * apart, covariance, variance, one.noise)

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fits of both axes, including the uncertainty of the delay and of the effects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from diffbot_ident.torque.axis_fit import (
+    AxisPrior,
+    DelayedResiduals,
+    fits,
+    joined,
+    solutions,
+)
+from diffbot_ident.torque.columns import ExtraColumns
+from diffbot_ident.torque.effect_search import Found
+from diffbot_ident.torque.effects import Effect
+from diffbot_ident.torque.estimate import Array
+from diffbot_ident.torque.fitted_axis import AxisFit, averaged
+from diffbot_ident.torque.sums import RowSums
+from diffbot_ident.torque.torque_delay import DELAYS, EARLIEST, DelaySearch, TorqueDelay
+
+# Half the distance of the delays, and of the lags, from whose fits the parameters' slopes over them
+# follow, periods.
+STEP = 0.05
+
+
+class Fitting:
+    """Fits of one state of the sums.
+
+    Args:
+        sums: Sums that the parameters are fitted to.
+        windows: Number of disjoint windows, reduced by forgetting.
+        known: Columns that are part of each fit.
+        priors: Prior knowledge of both axes, or None of both.
+    """
+
+    def __init__(
+        self,
+        sums: RowSums,
+        windows: float,
+        known: ExtraColumns,
+        priors: Sequence[AxisPrior | None],
+    ) -> None:
+        self.sums = sums
+        self.known = known
+        self._windows, self._priors = windows, priors
+        self._searches: dict[ExtraColumns, DelaySearch] = {}  # by the columns beside the torque
+
+    def extra(self, effects: Sequence[Effect]) -> ExtraColumns:
+        """Return the extra columns of both axes with these effects in the model."""
+        return joined(self.known, *(each.columns for each in effects))
+
+    def delay(self, effects: Sequence[Effect], lags: bool, gain: bool = True) -> TorqueDelay:
+        """Return the best delay of the torque, with a lag behind it or alone.
+
+        Args:
+            effects: Effects of the fit.
+            lags: Whether motors may follow with a lag.
+            gain: See `DelaySearch.with_lag`.
+        """
+        # Frictions outside the model resemble a lag.
+        beside = [each for each in effects if each.like_a_delay or (lags and not each.of_torques)]
+        extra = self.extra(beside)
+        search = self._searches.get(extra)
+        if search is None:
+            search = DelaySearch(DelayedResiduals(self.sums, extra), self._windows, self.sums.fine)
+            self._searches[extra] = search
+        return search.with_lag(gain) if lags else search.alone
+
+    def axes(self, delay: TorqueDelay, found: Found) -> tuple[AxisFit, AxisFit]:
+        """Return both fits, including the uncertainty of the delay and of the effects."""
+        alone = self._axes_with(delay, found)
+        if found.doubtful_lag <= 0.0:
+            return alone
+        # A lag that is likely but not sure, as a doubtful effect.
+        others = self._axes_with(self.delay(found.effects, lags=True, gain=False), found)
+        linear, angular = (
+            averaged(one, other, found.doubtful_lag)
+            for one, other in zip(alone, others, strict=True)
+        )
+        return linear, angular
+
+    def _axes_with(self, delay: TorqueDelay, found: Found) -> tuple[AxisFit, AxisFit]:
+        if found.doubtful is None:
+            linear, angular = self._uncertain(delay, (found.effects,))
+            return linear, angular
+        effect, share = found.doubtful
+        sets = found.effects, (*found.effects, effect)
+        linear, angular, *others = self._uncertain(delay, sets)
+        return averaged(linear, others[0], share), averaged(angular, others[1], share)
+
+    def _uncertain(self, delay: TorqueDelay, sets: Sequence[tuple[Effect, ...]]) -> list[AxisFit]:
+        """Return fits whose covariances include the uncertainty of the delay and the effects.
+
+        Args:
+            delay: Delay of the torque.
+            sets: Effects to take into account.
+
+        Returns:
+            Fits of [linear, angular] of each set.
+        """
+        extra = tuple(self.extra(effects) for effects in sets)
+        seen, ends, width = self._ends_of_delay(delay, extra)
+        widths, spread = [width], np.array([[delay.std**2]])
+        if delay.lag > 0.0:
+            widths.append(self._add_ends_of_lag(ends, delay, extra))
+            # Of the mean delay and the lag.
+            spread = np.array([[delay.std**2, delay.shared], [delay.shared, delay.lag_std**2]])
+        found = []
+        for fitted, own in zip(fits(seen, extra, self._priors), ends, strict=True):
+            slopes = np.column_stack(
+                [
+                    (after - before) / width
+                    for (before, after), width in zip(own, widths, strict=True)
+                ]
+            )
+            found.append(fitted.with_covariance(fitted.covariance + slopes @ spread @ slopes.T))
+        rough = [any(effect.floor > 0.0 for effect in effects) for effects in sets]
+        without = solutions(seen.moments, (self.known,)) if any(rough) else []
+        for i in np.flatnonzero(rough).tolist():
+            # The shape of such an effect is known only roughly: add the whole change that it makes
+            # to the parameters as uncertainty.
+            for fitted, (theta,) in zip(found[2 * i : 2 * i + 2], without, strict=True):
+                taken = fitted.theta[:6] - theta[:6]
+                fitted.covariance[:6, :6] += taken[:, None] * taken
+        return found
+
+    def _ends_of_delay(
+        self, delay: TorqueDelay, extra: tuple[ExtraColumns, ...]
+    ) -> tuple[RowSums, list[list[Array]], float]:
+        """Return the sums at a delay, and the parameters of each fit before and after it.
+
+        Returns:
+            Sums; for each fit a list of one pair of parameters, shape (2, p); and the distance of
+            the two delays, periods.
+        """
+        value, lag = delay.value, delay.lag
+        late = min(value + STEP, DELAYS - 1.0)
+        early = max(value - STEP, EARLIEST / self.sums.fine)
+        if self._priors[0] is None:
+            seen = self.sums.at((value, early, late), lag)
+            return seen, [[own] for own in solutions(seen.moments, extra, (1, 2))], late - early
+        seen, *others = (self.sums.delayed(each) for each in (value, early, late))
+        both = (fits(each, extra, self._priors) for each in others)
+        ends = [
+            [np.array([before.theta, after.theta])] for before, after in zip(*both, strict=True)
+        ]
+        return seen, ends, late - early
+
+    def _add_ends_of_lag(
+        self, ends: list[list[Array]], delay: TorqueDelay, extra: tuple[ExtraColumns, ...]
+    ) -> float:
+        """Add to the parameters of each fit those with less and with more lag.
+
+        Returns:
+            The distance of the two lags, periods.
+        """
+        value, lag = delay.value, delay.lag
+        wide = min(0.5 * lag, STEP)
+        least = EARLIEST / self.sums.fine
+        lags = max(lag - wide, 0.0), min(lag + wide, max(value + lag - least, lag))
+        less, more = (
+            solutions(self.sums.moments_at((value + lag - own,), own), extra) for own in lags
+        )
+        for own, before, after in zip(ends, less, more, strict=True):
+            own.append(np.concatenate((before, after)))
+        return lags[1] - lags[0]

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From samples to sums of rows: what is learnt of a motion, in constant memory."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from diffbot_ident.torque.columns import DOMEGA, DV
+from diffbot_ident.torque.coverage import Coverage, MotionScale
+from diffbot_ident.torque.estimate import Array
+from diffbot_ident.torque.residual_correlation import ResidualCorrelation
+from diffbot_ident.torque.rows import Flags, IntegralRows
+from diffbot_ident.torque.sums import RowSums
+from diffbot_ident.torque.torque_delay import REACH
+from diffbot_ident.torque.wheel_speeds import TorqueResponse
+
+# Share of the motion's scale that a velocity has to gain within a window for the past to fade.
+MOVES = 0.01
+
+
+class Learning:
+    """Turns samples into sums over rows.
+
+    Args:
+        rows: Builds the rows.
+        period: Period of the samples, s.
+        scale: Size of the motions and torques.
+        forgetting: Factor on the weight of past data after each window.
+
+    Attributes:
+        rows: As given.
+        length: Control periods of a disjoint window.
+        sums: Sums over the rows so far.
+        coverage: How much of the motion was seen.
+        residuals: Correlation of the residuals.
+        tail: Newest samples, with which the next rows begin, shape (n, 6).
+    """
+
+    def __init__(
+        self, rows: IntegralRows, period: float, scale: MotionScale, forgetting: float
+    ) -> None:
+        self.rows, self._period = rows, period
+        self.length = rows.window + rows.smoothing
+        self._scale, self._forgetting = scale, forgetting
+        self.clear()
+
+    def clear(self) -> None:
+        """Discard all rows."""
+        rows = self.rows
+        self.sums = RowSums(rows.window, rows.smoothing, self._period, rows.fine)
+        self.coverage = Coverage(self._scale)
+        self.residuals = ResidualCorrelation()
+        self._seen = 0  # number of rows, including forgotten ones
+        self.tail = np.empty((0, 6))
+        self._past = self.tail  # samples before the tail whose torques may still act
+
+    def end_segment(self) -> None:
+        """Note that the next sample does not continue the previous ones."""
+        self.tail = self._past = self.tail[:0]
+        self.sums.interrupt()
+        self.residuals.interrupt()
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are enough rows for a fit."""
+        return self.sums.rows >= 2 * self.rows.overlap
+
+    @property
+    def windows(self) -> float:
+        """Number of disjoint windows so far."""
+        return self._seen / self.length
+
+    def learn(self, samples: Array, response: TorqueResponse) -> tuple[Array, Flags] | None:
+        """Add samples, shape (n, 6).
+
+        Args:
+            samples: Samples that continue the previous ones.
+            response: Response of the velocities to the torques.
+
+        Returns:
+            The new rows, and which of them are clear: no wheel reverses, and no sample was lost.
+            None if there are none.
+        """
+        samples = np.concatenate((self.tail, samples))
+        rows, turning, whole = self.rows.make(samples, response, self._past)
+        kept, fine = self.rows.overlap * self.rows.fine, self.rows.fine
+        self.tail = samples[-kept:]
+        self._past = np.concatenate((self._past, samples[:-kept]))[-(REACH + 1) * fine :]
+        if not len(rows):
+            return None
+        if self._forgetting < 1.0:
+            self._forget(rows)
+        self.sums.add(rows, turning, whole)
+        self._seen += len(rows)
+        window = self.rows.window
+        self.coverage.add(rows[::window], window * self._period)
+        return rows, turning & whole
+
+    def _forget(self, rows: Array) -> None:
+        """Forget only as windows with motion arrive, so that a parked robot keeps its estimate."""
+        gained = np.abs(rows[:, [DV, DOMEGA]]).max(axis=0)
+        if (gained > MOVES * np.array([self._scale.velocity, self._scale.yaw_rate])).any():
+            factor = self._forgetting ** (len(rows) / self.rows.window)
+            for each in (self.sums, self.coverage, self.residuals):
+                each.forget(factor)
+
+
+class Opening:
+    """The newest samples of the opening.
+
+    Attributes:
+        parts: Pairs of whether a part continues the one before, and its samples, shape (n, 6).
+    """
+
+    def __init__(self, most: int) -> None:
+        self.parts: deque[tuple[bool, Array]] = deque()
+        self._most = most
+        self._kept = 0
+        self._follows = False
+
+    def interrupt(self) -> None:
+        """Start a new segment: the next sample does not continue the previous ones."""
+        self._follows = False
+
+    def add(self, part: Array) -> None:
+        """Store samples and drop the oldest parts that exceed the limit."""
+        if not len(part):
+            return
+        self.parts.append((self._follows, part))
+        self._follows = True
+        self._kept += len(part)
+        while self._kept - len(self.parts[0][1]) >= self._most:
+            self._kept -= len(self.parts.popleft()[1])

@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The regression of both axes, once the control period is known: its stages in their order.
+
+Samples become rows and sums (learning); a change or drift of the robot is looked for
+(parameter_change); the fits (fitting) and the effects beside the model (effect_looks) tell the
+response with which further rows are built (response), and give the estimate (robot_fit).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from arc_odometry import WheelGeometry
+from diffbot_ident.torque.axis_fit import fit_axes
+from diffbot_ident.torque.columns import NO_COLUMNS
+from diffbot_ident.torque.coverage import MotionScale
+from diffbot_ident.torque.effect_looks import EffectLooks, LastingSlope
+from diffbot_ident.torque.effect_search import Found
+from diffbot_ident.torque.effects import SLOPE, TURNING, Effect
+from diffbot_ident.torque.effects.turning import TURNING_COLUMNS
+from diffbot_ident.torque.estimate import Array, Estimate
+from diffbot_ident.torque.fitted_axis import AxisFit
+from diffbot_ident.torque.fitting import Fitting
+from diffbot_ident.torque.judgement import MIN_WINDOWS
+from diffbot_ident.torque.learning import Learning, Opening
+from diffbot_ident.torque.parameter_change import ChangeWatch, ForceDrift
+from diffbot_ident.torque.prior import Prior
+from diffbot_ident.torque.response import known_response, with_floor
+from diffbot_ident.torque.robot_fit import RobotFit
+from diffbot_ident.torque.rows import IntegralRows
+from diffbot_ident.torque.sample_clock import SampleClock
+from diffbot_ident.torque.torque_delay import TOO_LATE, Decimation, TorqueDelay
+from diffbot_ident.torque.wheel_speeds import TorqueResponse
+
+# Disjoint windows after which the response to the torques is first estimated from the rows.
+RESPONSE_WINDOWS = 5
+# Each interval between updates of the response is longer than the one before by 1 / UPDATES.
+UPDATES = 4
+# Length of the opening, in windows. Its rows were built while the response was hardly known, so the
+# times at which wheels reverse were inaccurate: they are rebuilt each time the response is updated.
+OPENING_WINDOWS = 20
+# Windows of the opening that are kept while the response stays unknown, e.g. of a parked robot.
+KEPT_WINDOWS = 200
+# Disjoint windows needed before the residuals are tested for effects beside the model.
+EFFECT_WINDOWS = 40.0
+# Share of a drift by which it differs from another one.
+NO_DRIFT, OTHER_DRIFT = (0.0, 0.0, 0.0), 0.2
+# Share of the excitation's yaw moment that the floor's dry friction is assumed to resist while it
+# is unknown. A robot that meets more resistance hardly turns.
+MOST_HELD = 0.5
+
+
+@dataclass(frozen=True)
+class RegressionSettings:
+    """What a regression is told; see IntegralEstimator."""
+
+    geometry: WheelGeometry
+    scale: MotionScale
+    forgetting: float
+    prior: Prior | None
+    turning: bool
+    steady: bool
+
+    @property
+    def remembers(self) -> bool:
+        """Whether the estimate uses the whole run and nothing else: no forgetting, no prior."""
+        return self.prior is None and self.forgetting == 1.0
+
+    @property
+    def most_held(self) -> float:
+        """Moment that the floor is assumed to hold while it is unknown, N m."""
+        levers = self.geometry.half_track / self.geometry.left_radius
+        # Of both wheels' excitation torques in opposite directions.
+        return MOST_HELD * 2.0 * self.scale.torque * levers
+
+
+class AxesRegression:
+    """The regression of both axes.
+
+    Args:
+        settings: What it is told.
+        rows: Builds the rows.
+        decimation: Groups the samples.
+        period: Period of the groups, s.
+        clock: Clock of the samples.
+
+    Attributes:
+        learning: Rows and sums so far.
+        since: Stamp from which on the robot is as estimated, s; NaN: it did not change.
+    """
+
+    def __init__(
+        self,
+        settings: RegressionSettings,
+        rows: IntegralRows,
+        decimation: Decimation,
+        period: float,
+        clock: SampleClock,
+    ) -> None:
+        self._settings, self._rows, self._decimation = settings, rows, decimation
+        self._period, self._clock = period, clock
+        prior, turning = settings.prior, settings.turning
+        self._priors = (None, None) if prior is None else prior.of_axes(settings.geometry, turning)
+        self._known = TURNING_COLUMNS if turning else NO_COLUMNS
+        self._resists = False  # whether the floor was found to resist turning
+        self._found = Found()
+        self._slope = LastingSlope(settings.forgetting, EFFECT_WINDOWS)
+        self._timing: TorqueDelay | None = None
+        response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
+        self._response = replace(response, holding=settings.most_held if turning else 0.0)
+        # Samples from the first on until effects beside the model are first looked for.
+        self._first: Opening | None = None
+        self._changed: float | None = None  # stamp of the last change, s
+        self._began = self.since = math.nan
+        self._taken = self._forgotten = 0  # samples, and those before the last change
+        self.learning = Learning(rows, period, settings.scale, settings.forgetting)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin without any row."""
+        length = self.learning.length
+        self._update_every = self._until_update = RESPONSE_WINDOWS * length
+        # None once the opening is over. With a prior the response is known from the start; with
+        # forgetting, early rows lose their weight anyway. Neither needs its opening rebuilt.
+        kept = KEPT_WINDOWS * length * self._rows.fine
+        self._opening = Opening(kept) if self._settings.remembers else None
+        self._clear()
+
+    def _clear(self) -> None:
+        """Discard all rows."""
+        self.learning.clear()
+        # None until the opening is over, and with forgetting or a prior, which follow a change.
+        self._watch: ChangeWatch | None = None
+        self._drift: ForceDrift | None = None  # None: none is likely
+        self._residuals_drift = NO_DRIFT  # shares of the drift that the residuals belong to
+        self._renew()
+
+    def _renew(self) -> None:
+        """Discard what was computed from the rows so far."""
+        self._stage: Fitting | None = None
+        self._fit: RobotFit | None = None
+
+    @property
+    def _fitting(self) -> Fitting:
+        """The fits of the rows so far, to the robot without its drift."""
+        if self._stage is None:
+            sums = self.learning.sums
+            if self._watch is not None and self._drift is not None:
+                sums = self._watch.steady(sums, self._drift)
+            windows = self.learning.sums.rows / self.learning.length
+            self._stage = Fitting(sums, windows, self._known, self._priors)
+        return self._stage
+
+    @property
+    def _delay(self) -> tuple[float, float]:
+        """Last delay and lag of the torque, periods."""
+        return (0.0, 0.0) if self._timing is None else (self._timing.value, self._timing.lag)
+
+    @property
+    def samples_since_change(self) -> int | None:
+        """Number of samples since the last change of the robot; None: it has not changed."""
+        return None if self._changed is None else self._taken - self._forgotten
+
+    @property
+    def explains_more(self) -> bool:
+        """See IntegralEstimator.explains_more."""
+        return bool(self._found.effects) or self._drift is not None
+
+    @property
+    def refused(self) -> Effect | None:
+        """The effect with which no value can be given; None: there is none."""
+        return next((effect for effect in self._found.effects if effect.refused), None)
+
+    @property
+    def sure_windows(self) -> float:
+        """Number of windows below which effects that were not looked for may mislead."""
+        return EFFECT_WINDOWS if self._settings.remembers else MIN_WINDOWS
+
+    def interrupt(self) -> None:
+        """Start a new segment: the next sample does not continue the previous ones."""
+        self._decimation.interrupt()
+        self.learning.end_segment()
+        for kept in (self._opening, self._first):
+            if kept is not None:
+                kept.interrupt()
+
+    def add(self, samples: Array) -> bool:
+        """Process samples, shape (n, 6); return whether they gave rows."""
+        samples = self._decimation.take(samples)
+        learnt = False
+        if len(samples) and math.isnan(self._began):
+            self._began = float(samples[0, 0])
+        # The response is updated at fixed samples, whether or not estimates are requested between.
+        fine = self._rows.fine
+        while len(samples):
+            # A change is looked for at fixed samples as well.
+            until = self._until_update if self._watch is None else self._watch.left
+            now = fine * min(self._until_update, until)
+            part, samples = samples[:now], samples[now:]
+            periods, stamp = len(part) // fine, float(part[-1, 0])
+            self._taken += periods * self._decimation.factor
+            self._until_update -= periods
+            learnt = self._learn(part) or learnt
+            if (kept := self._opening or self._first) is not None:
+                kept.add(part)
+            if self._watch is not None and self._watch.pass_by(periods, self.learning.sums, stamp):
+                self._look_for_change(self._watch, stamp)
+            if not self._until_update:
+                self._update_response()
+        return learnt
+
+    def _learn(self, samples: Array) -> bool:
+        learnt = self.learning.learn(samples, self._response)
+        if learnt is None:
+            return False
+        self._renew()
+        delay, lag = self._delay
+        extra = self._fitting.extra(self._found.effects)
+        self.learning.residuals.add(*learnt, self._fitting.sums, delay, extra, lag)
+        return True
+
+    def _look_for_change(self, watch: ChangeWatch, stamp: float) -> None:
+        """Forget the robot that was, if the one that is differs from it.
+
+        What is known about the robot's response is kept as a first guess.
+        """
+        if not self.learning.has_rows:
+            return
+        sums, effects, (delay, lag) = self.learning.sums, self._found.effects, self._delay
+        # What happens once per turn is also found in rows of two robots, and hides the change.
+        lasting = [each for each in effects if not each.once_per_turn]
+        change = watch.change(sums, delay, self._fitting.extra(lasting), lag)
+        if change is not None:
+            self._changed, self._forgotten = change, self._taken
+            self.since = self._clock.began + stamp
+            self._found = self._found.alone()
+            self._begin()
+            return
+        self._drift = watch.drift(sums, delay, self._fitting.extra(effects), lag)
+        self._renew()
+        shares = NO_DRIFT if self._drift is None else self._drift.shares
+        known = self._residuals_drift
+        if math.dist(shares, known) > OTHER_DRIFT * max(math.hypot(*shares), math.hypot(*known)):
+            # Residuals of parameters with another drift belong to another model.
+            self.learning.residuals.restart(int(sums.rows))
+            self._residuals_drift = shares
+
+    def change_in_words(self) -> str | None:
+        """Return when the robot has last changed; None if it has not."""
+        if self._changed is None:
+            return None
+        time = self._changed - self._began
+        return f"the robot changed {time:.0f} s after its first sample, as by a payload"
+
+    def _update_response(self) -> None:
+        """Update the response of the velocities to the torques from the rows so far."""
+        learning, settings = self.learning, self._settings
+        if learning.has_rows:
+            self._look_for_effects()
+        if learning.has_rows:
+            fit = self._fitted()
+            friction, turning = fit.frictions()
+            response = known_response(fit.axes, fit.delay, friction)
+            self._response = with_floor(response, turning, self._response, settings.most_held)
+            if self._opening is not None and response.k7 > 0.0:
+                self._learn_opening_anew(self._opening)
+            if settings.forgetting == 1.0:
+                self._update_every += self._update_every // UPDATES
+        self._until_update = self._update_every
+
+    def _look_for_effects(self) -> None:
+        """Look again whether motors lag, and which effects beside the model are present.
+
+        This happens at fixed samples, whether or not estimates are requested between. With a prior
+        no such effect is assumed, as the prior does not include any. With forgetting only a slope
+        is looked for.
+        """
+        windows = self.learning.windows
+        if windows < EFFECT_WINDOWS:
+            return
+        if not self._settings.remembers:
+            if not self._found.effects and self._slope.seen(self._fitting, windows, self._found):
+                self._found = replace(self._found, effects=(SLOPE,))
+            return
+        variance = max(self.learning.residuals.variance_factors())
+        steady = self._settings.steady
+        looks = EffectLooks(self._fitting, windows, variance, steady, self._resists)
+        self._found = looks.found(self._found)
+        if TURNING in self._found.effects:
+            self._take_up_turning()
+        else:
+            self._first = None
+
+    def _take_up_turning(self) -> None:
+        """Begin again with a floor that resists turning.
+
+        It changes which rows tell anything: those in which it may hold the robot do not.
+        """
+        self._resists, self._known, self._rows.turning = True, TURNING_COLUMNS, True
+        self._response = replace(self._response, holding=self._settings.most_held)
+        self._found = Found(lags=self._found.lags)
+        first, self._first = self._first, None
+        self._begin()
+        if first is not None:
+            self._opening = first
+            self._learn_opening_anew(first)
+
+    def _learn_opening_anew(self, opening: Opening) -> None:
+        """Rebuild the rows of all stored samples with the current response."""
+        over = self.learning.windows >= OPENING_WINDOWS
+        self._clear()
+        for follows, part in opening.parts:
+            if not follows:
+                self.learning.end_segment()
+            self._learn(part)
+        if over:
+            self._opening, self._first = None, None if self._resists else opening
+            if self._settings.steady:
+                first, last = (float(opening.parts[i][1][i, 0]) for i in (0, -1))
+                self._watch = ChangeWatch(self.learning.length, self.learning.sums, last, first)
+
+    def _find_delay(self) -> TorqueDelay:
+        """Find delay and lag of the torque in the rows so far."""
+        found = self._timing = self._fitting.delay(self._found.effects, self._found.lags)
+        return found
+
+    def _fitted(self) -> RobotFit:
+        """Return the most likely fit alone, without the uncertainty of delay and effects."""
+        delay, fitting = self._find_delay(), self._fitting
+        sums, extra = (
+            fitting.sums.delayed(delay.value, delay.lag),
+            fitting.extra(self._found.effects),
+        )
+        axes = fit_axes(sums, extra, self._priors)
+        return RobotFit(axes, fitting, delay, self._found, self._settings.geometry)
+
+    def _correlated(self, axis: AxisFit, factor: float) -> AxisFit:
+        """Return a fit with a covariance widened for the correlation of the residuals.
+
+        It stays unchanged with forgetting or a prior: a new load leaves correlated residuals until
+        it is learnt, and an estimate whose interval widens for that would not be followed.
+        """
+        return axis.with_covariance(factor * axis.covariance) if self._settings.remembers else axis
+
+    def estimate(self, samples: int) -> Estimate:
+        """Return the estimate from the rows so far, not judged yet."""
+        delay, learning = self._find_delay(), self.learning
+        factors = learning.residuals.variance_factors()
+        axes = self._fitting.axes(delay, self._found)
+        linear, angular = (self._correlated(*each) for each in zip(axes, factors, strict=True))
+        geometry = self._settings.geometry
+        fit = self._fit = RobotFit(
+            (linear, angular), self._fitting, delay, self._found, geometry, self._drift
+        )
+        span = self._rows.window * self._period
+        known = Estimate(
+            samples=samples,
+            residual_std=(math.sqrt(linear.variance) / span, math.sqrt(angular.variance) / span),
+            residual_correlation=learning.residuals.correlation(),
+            coverage=learning.coverage.shares(),
+            delay=delay.told * self._decimation.factor if delay.sure else math.nan,
+            period=self._period / self._decimation.factor,
+            since=self.since,
+        )
+        return fit.estimate(known, self._period, self._clock.wander, self._clock.bias)
+
+    def too_late(self) -> str | None:
+        """Return why no value can be given: torques act later than is searched; None: they do not.
+
+        A delay at the end of the search is no result, however well it explains the motion.
+        """
+        timing = self._timing
+        if timing is None or not (timing.sure and timing.at_the_end):
+            return None
+        return timing.in_words(self._period, self._decimation.factor) + TOO_LATE
+
+    def warnings(self, estimate: Estimate) -> tuple[str, ...]:
+        """Return the warnings about the last estimate."""
+        if self._fit is None:
+            return ()
+        found = self._fit.warnings(
+            estimate,
+            self._period,
+            self._decimation.factor,
+            resists=self._resists,
+            change=self.change_in_words(),
+        )
+        return (*found, *self.learning.residuals.warnings())

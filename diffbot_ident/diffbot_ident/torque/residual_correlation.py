@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the residuals are mere noise, or the model misses something."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from diffbot_ident.torque.axis_fit import AXES, solutions
+from diffbot_ident.torque.columns import NO_COLUMNS, ExtraColumns
+from diffbot_ident.torque.effects import TORQUES
+from diffbot_ident.torque.estimate import Array
+from diffbot_ident.torque.rows import Flags
+from diffbot_ident.torque.sums import RowSums, torque_weights
+
+# Lags at which residuals should be uncorrelated, in lengths of a row from its first reading to its
+# last.
+LAGS = (1, 2, 3)
+# Correlation that is worth a warning, and how many standard deviations of chance it has to exceed.
+NOTABLE_CORRELATION, CHANCE_STDS = 0.25, 4.0
+# Rows, in lengths of a row, below which the parameters are too poor for meaningful residuals.
+MIN_LENGTHS = 20
+# Standard deviations of chance beyond which a correlation widens the intervals.
+CHANCE_STDS_OF_VARIANCE = 3.0
+# New rows, as a share of the weighted number of rows, after which the parameters are refitted.
+REFIT_SHARE = 0.4
+# The previous parameters were too poor if the mean square of their residuals exceeds this multiple
+# of that of new parameters over all rows: without turns so far, a drive cannot determine turning.
+# With 2 instead of 4, slow forces are found a little less often; with 6 some such drives cause
+# false warnings.
+POOR = 4.0
+
+
+class ResidualCorrelation:
+    """Autocorrelations of the residuals, each with the parameters known when its row arrived.
+
+    Rows that share no torque and no angle must have uncorrelated residuals. A correlation at such
+    lags shows that something outside the model moves the robot: slopes, slip, a flexible load,
+    another kind of friction, or a delay that is not a whole number of periods.
+    """
+
+    def __init__(self) -> None:
+        # For each lag, sums of the products of two rows' residuals in dv/dt and domega/dt, 1, and
+        # squares of the residuals.
+        self._sums = np.zeros((len(LAGS), 5, 5))
+        # Map from a row to its residuals in dv/dt and domega/dt; None before there are parameters.
+        self._map: Array | None = None
+        self._extra: ExtraColumns = NO_COLUMNS
+        self._unfitted = 0
+        self._length = 1
+        self.interrupt()
+
+    def forget(self, factor: float) -> None:
+        """Scale the weight of everything so far by this factor (0 to 1)."""
+        self._sums *= factor
+
+    def restart(self, rows: int) -> None:
+        """Forget residuals and parameters, which are fitted to so many rows once they suffice."""
+        self.forget(0.0)
+        self._map = None
+        self._unfitted = max(self._unfitted, rows)
+
+    def interrupt(self) -> None:
+        """Start a new segment: the next rows do not continue the previous ones."""
+        # The residuals of the newest rows and 1; all 0 where a direction was not kept.
+        self._seen = np.empty((0, 3))
+
+    def add(
+        self,
+        rows: Array,
+        turning: Flags,
+        sums: RowSums,
+        delay: float,
+        extra: ExtraColumns = NO_COLUMNS,
+        lag: float = 0.0,
+    ) -> None:
+        """Add new rows, which must already be part of `sums`.
+
+        Args:
+            rows: Rows from IntegralRows.
+            turning: Whether all directions are kept in a row, shape (n,).
+            sums: Sums of all rows.
+            delay: Delay of the torque, control periods.
+            extra: Columns of additional regressors of the model. When they change, earlier
+                residuals belong to another model and are forgotten.
+            lag: Time constant of a lag behind the delay, control periods.
+        """
+        self._length = sums.window + sums.smoothing + 1
+        if extra != self._extra:
+            self._extra = extra
+            self.restart(int(sums.rows))
+        self._unfitted += len(rows)
+        if self._unfitted > max(MIN_LENGTHS * self._length, REFIT_SHARE * sums.rows):
+            seen, weights = sums.delayed(delay, lag), torque_weights((delay,), sums.fine, lag)
+            error = np.zeros((len(seen.moments), 2))
+            for side, (theta,) in enumerate(solutions(seen.moments, (extra,))):
+                *columns, output = AXES[side].columns(extra[side])
+                error[columns, side] = -theta
+                error[output, side] = 1.0
+            self._map = np.concatenate((error[:TORQUES], weights @ error[TORQUES:]))
+            self._unfitted = 0
+            self._forget_poor(seen, error)
+        if self._map is None:
+            return
+        clear: Array = turning[:, None].astype(float)
+        errors = (rows @ self._map) * clear
+        new = len(self._seen)
+        self._seen = np.concatenate((self._seen, np.concatenate((errors, clear), axis=1)))
+        every = np.concatenate((self._seen, np.square(self._seen[:, :2])), axis=1)
+        for i, lag in enumerate(LAGS):
+            step = lag * self._length
+            first = max(new, step)
+            if first < len(every):
+                self._sums[i] += every[first:].T @ every[first - step : len(every) - step]
+        self._seen = self._seen[-max(LAGS) * self._length :]
+
+    def _forget_poor(self, seen: RowSums, error: Array) -> None:
+        """Forget residuals that stem from too poor parameters rather than from the robot.
+
+        Args:
+            seen: Sums of all rows, with the torques of one delay.
+            error: Map from one of these rows to its residuals with new parameters, (columns, 2).
+        """
+        counted = self._sums[0, 3:, 2] / max(self._sums[0, 2, 2], 1.0)
+        expected = np.diag(error.T @ seen.moments @ error) / seen.weights[0]
+        if (counted > POOR * expected).any():
+            self.forget(0.0)
+            self.interrupt()
+
+    def correlation(self) -> tuple[float, float]:
+        """Return the largest in size over the lags, [linear, angular], -1 to 1; NaN if unknown."""
+        found = self._at_lags()
+        if found is None:
+            return math.nan, math.nan
+        linear, angular = (float(r[np.argmax(np.abs(r))]) for r in found.T)
+        return linear, angular
+
+    def _at_lags(self) -> Array | None:
+        """Return the correlations, shape (lags, 2) for [linear, angular]; None if unknown."""
+        products = self._sums[:, :2, :2].diagonal(axis1=1, axis2=2)
+        power = np.sqrt(self._sums[:, 3:, 2] * self._sums[:, 2, 3:])
+        return products / power if power.all() else None
+
+    def _chance(self) -> Array:
+        """Return the correlations' standard deviations for white residuals, shape (lags,)."""
+        chance: Array = np.sqrt(self._length / np.maximum(self._sums[:, 2, 2], 1.0))
+        return chance
+
+    def variance_factors(self) -> tuple[float, float]:
+        """Return the factors on the parameters' variances due to correlated errors.
+
+        They are 1 + 2 sum r over the lags (Bartlett 1946, for regressors that change as slowly as
+        the errors), as far as r is beyond chance; [linear, angular], 1 to 7. Unmodelled forces do
+        not average out as torque noise does.
+        """
+        found = self._at_lags()
+        if found is None:
+            return 1.0, 1.0
+        beyond = np.maximum(found - CHANCE_STDS_OF_VARIANCE * self._chance()[:, None], 0.0)
+        linear, angular = (1.0 + 2.0 * beyond.sum(axis=0)).tolist()
+        return linear, angular
+
+    def warnings(self) -> list[str]:
+        """Return warnings about notable correlations."""
+        found = []
+        for name, value in zip(("dv/dt", "domega/dt"), self.correlation(), strict=True):
+            if abs(value) > max(NOTABLE_CORRELATION, CHANCE_STDS * self._chance()[0]):
+                found.append(
+                    f"residuals of {name} are not white (correlation {value:+.2f}): an effect "
+                    "outside the model moves the robot; check for slopes, slip, a loose load, or "
+                    "velocities and torques that are filtered"
+                )
+        return found

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the fits tell about the response of the velocities to the torques.
+
+It determines where the speeds change their slopes and when the wheels reverse, see wheel_speeds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from diffbot_ident.torque.estimate import Four, FrictionEstimate, Pair, TurningEstimate
+from diffbot_ident.torque.fitted_axis import AxisFit
+from diffbot_ident.torque.judgement import MAX_RELATIVE_STD
+from diffbot_ident.torque.torque_delay import TorqueDelay
+from diffbot_ident.torque.wheel_speeds import TorqueResponse
+
+# Friction counts as present if it exceeds this many of its standard deviations.
+SURE_FRICTION = 3.0
+
+
+def known_response(
+    axes: tuple[AxisFit, AxisFit], delay: TorqueDelay, friction: FrictionEstimate
+) -> TorqueResponse:
+    """Return the response by fits of both axes, with 0 for what is too uncertain."""
+    k7, k8 = (_known_gain(axis) for axis in axes)
+    k5, k6 = (_known_gain(axis, 0) for axis in axes)
+    return TorqueResponse(
+        k7,
+        k8,
+        delay.value,
+        _known_friction(friction),
+        products=(k5, k6),
+        gear_loss=_known_losses(friction),
+        lag=delay.lag,
+    )
+
+
+def with_floor(
+    response: TorqueResponse,
+    turning: TurningEstimate | None,
+    before: TorqueResponse,
+    most_held: float,
+) -> TorqueResponse:
+    """Return the response with the estimated floor resistance against turning.
+
+    A row during which the floor may hold the robot still would corrupt the estimate permanently.
+    The holding moment is therefore set above the estimated dry friction while that is uncertain.
+    If the fit cannot determine the resistance, the last values are kept.
+
+    Args:
+        response: The response.
+        turning: Estimated resistance; None: it is not part of the fit.
+        before: The last response.
+        most_held: Moment that the floor is assumed to hold while it is unknown, N m.
+    """
+    if turning is None:
+        return response
+    if math.isinf(turning.variances[1]):
+        return replace(response, turning=before.turning, holding=before.holding)
+    viscous, coulomb = _surely_there(turning.values, turning.variances)
+    value, deviation = turning.values[1], math.sqrt(turning.variances[1])
+    holding = max(value, min(value + 2.0 * deviation, most_held))
+    return replace(response, turning=(viscous, coulomb), holding=holding)
+
+
+def _known_friction(friction: FrictionEstimate) -> Four:
+    """Return the friction coefficients, with 0 for those that may be 0."""
+    found = _surely_there(friction.values, friction.variances)
+    return found[0], found[1], found[2], found[3]
+
+
+def _known_losses(friction: FrictionEstimate) -> Pair:
+    """Return the gear losses [left, right], with 0 for those that may be 0."""
+    left, right = _surely_there(friction.gear_loss, friction.gear_variances)
+    return left, right
+
+
+def _surely_there(values: Sequence[float], variances: Sequence[float]) -> list[float]:
+    """Return the values, with 0 for those that may be 0; see SURE_FRICTION."""
+    return [
+        value if value > SURE_FRICTION * math.sqrt(variance) else 0.0
+        for value, variance in zip(values, variances, strict=True)
+    ]
+
+
+def _known_gain(axis: AxisFit, index: int = 1) -> float:
+    """Return a parameter of an axis, or 0 where it is too uncertain.
+
+    Args:
+        axis: Fit of the axis.
+        index: 1 for the torque (K7 or K8), 0 for the product of velocities (K5 or K6).
+    """
+    gain, variance = float(axis.theta[index]), float(axis.covariance[index, index])
+    return gain if variance <= (MAX_RELATIVE_STD * gain) ** 2 else 0.0

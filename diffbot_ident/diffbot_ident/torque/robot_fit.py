@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The estimate of a fit: its values, their covariance, and what its warnings tell."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from arc_odometry import WheelGeometry
+from diffbot_ident.torque.effect_search import EffectSearch, Found
+from diffbot_ident.torque.effect_sizes import effect_fits, roughness
+from diffbot_ident.torque.effects import GEAR_LOSS, SLOPE, TURNING, UNEVEN, Effect, EffectFit
+from diffbot_ident.torque.effects.slope import floor_slope
+from diffbot_ident.torque.effects.unlike_wheels import MOST_UNEVEN
+from diffbot_ident.torque.estimate import Array, Estimate, FrictionEstimate, Pair, TurningEstimate
+from diffbot_ident.torque.fitted_axis import AxisFit
+from diffbot_ident.torque.fitting import Fitting
+from diffbot_ident.torque.friction_fit import fuse_friction, fuse_more
+from diffbot_ident.torque.parameter_change import ForceDrift
+from diffbot_ident.torque.torque_delay import TorqueDelay
+
+# Minimum relative standard deviation of K5..K8, for control periods up to FLOOR_PERIOD (s).
+# It covers the discretisation errors of the friction's sign and of the products, which do not
+# average out. For longer periods it grows as those errors do: with the period for K7 and K8, with
+# its square for K5 and K6 (benchmarks/trust.py).
+FLOOR, FLOOR_PERIOD = 2e-4, 0.01
+
+
+@dataclass(frozen=True)
+class RobotFit:
+    """Fits of both axes, with what they rest on.
+
+    Attributes:
+        axes: Fits of [linear, angular].
+        fitting: The stage that they come from.
+        delay: Delay and lag of the torque.
+        found: What was found beside the model.
+        geometry: Wheel radii and separation.
+        drift: Drift of the robot over the run; None: none is likely.
+    """
+
+    axes: tuple[AxisFit, AxisFit]
+    fitting: Fitting
+    delay: TorqueDelay
+    found: Found
+    geometry: WheelGeometry
+    drift: ForceDrift | None = None
+
+    @cached_property
+    def effects(self) -> dict[Effect, EffectFit]:
+        """The effects of the fit, with their parameters."""
+        if not self.found.effects:
+            return {}
+        moments = self.fitting.sums.moments_at((self.delay.value,), self.delay.lag)
+        return effect_fits(
+            self.found.effects, self.axes, self.fitting.known, moments, self.geometry
+        )
+
+    def frictions(self) -> tuple[FrictionEstimate, TurningEstimate | None]:
+        """Return the friction of the wheels, and of the floor where it is part of the fit."""
+        if any(self.fitting.known) or GEAR_LOSS in self.found.effects:
+            extra = self.fitting.extra(self.found.effects)
+            return fuse_more(*self.axes, self.geometry, extra)
+        return fuse_friction(*self.axes, self.geometry), None
+
+    def estimate(self, known: Estimate, period: float, wander: float, bias: float) -> Estimate:
+        """Return the estimate of the fit, not judged yet.
+
+        Args:
+            known: What the fit itself does not tell.
+            period: Period of the regression, s.
+            wander: Relative standard deviation of K5..K8 due to the clock.
+            bias: That of K5 and K6 due to errors of the readings' times.
+        """
+        linear, angular = self.axes
+        values = np.array([linear.theta[0], angular.theta[0], linear.theta[1], angular.theta[1]])
+        covariance = np.zeros((4, 4))
+        covariance[::2, ::2] = linear.covariance[:2, :2]
+        covariance[1::2, 1::2] = angular.covariance[:2, :2]
+        rough, friction_factor = roughness(self.effects, self.found)
+        covariance += np.diag((self._floor(period, rough, wander, bias) * values) ** 2)
+        friction, turning = self.frictions()
+        difference = self.found.difference
+        if UNEVEN in self.effects and abs(difference[0]) < MOST_UNEVEN:
+            friction = friction.of_uneven_wheels(difference[0])
+        if self.drift is not None:
+            gain, viscous, coulomb = self.drift.deviations
+            covariance[2:, 2:] += np.diag((gain * values[2:]) ** 2)
+            friction = friction.less_sure(math.hypot(gain, viscous), math.hypot(gain, coulomb))
+        slope = self.effects.get(SLOPE)
+        found = replace(
+            known,
+            friction=friction.widened(friction_factor),
+            turning=None if turning is None else turning.widened(friction_factor),
+            torque_difference=difference,
+            slope=None if slope is None else floor_slope(slope.own[0]),
+        )
+        return found.with_values(values, covariance)
+
+    @staticmethod
+    def _floor(period: float, rough: float, wander: float, bias: float) -> Array:
+        """Return the minimum relative standard deviations of K5..K8, shape (4,)."""
+        slow = max(1.0, period / FLOOR_PERIOD)
+        floor = np.maximum(FLOOR * np.array([slow**2, slow**2, slow, slow]), rough)
+        # Both products of velocities contain the errors of the times.
+        floor = np.hypot(floor, wander)
+        floor[:2] = np.hypot(floor[:2], bias)
+        return floor
+
+    def warnings(
+        self,
+        estimate: Estimate,
+        period: float,
+        samples: int,
+        *,
+        resists: bool,
+        change: str | None,
+    ) -> list[str]:
+        """Return the warnings about delay, change, drift and effects.
+
+        Args:
+            estimate: The estimate of the fit.
+            period: Period of the regression, s.
+            samples: Control periods in it.
+            resists: Whether the floor was found to resist turning.
+            change: When the robot has last changed, in words; None: it has not.
+        """
+        sums = self.fitting.sums.delayed(self.delay.value, self.delay.lag)
+        search, effects = EffectSearch(sums, self.fitting.known), self.found.effects
+        # What another effect leaves is no lag.
+        found = self.delay.warnings(period, samples, search.left_of(effects))
+        if change is not None:
+            found.append(f"{change}; only what came later is taken into account")
+        if self.drift is not None:
+            found += self.drift.warnings()
+        # Effects stay in the fit until the next look; only those still sure are reported.
+        for effect in search.still_sure(effects):
+            size = self._size(effect)
+            if effect.is_reported(estimate, size):
+                found.append(effect.sentence(estimate, size))
+        if resists:
+            found.append(TURNING.sentence(estimate, None))
+        return found
+
+    def _size(self, effect: Effect) -> Pair | None:
+        return None if effect.size is None else effect.size(self.effects[effect])

@@ -1,0 +1,479 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the rows of the integrated model from joint samples.
+
+The model is (41) of Lages (2017) with the wheels' friction, integrated over a window:
+
+    v(t+h) - v(t)         = K5 int omega^2 + K7 int (T_l + T_r)
+    omega(t+h) - omega(t) = K6 int v omega + K8 int (T_l - T_r),    T = tau - c w - f sign(w)
+
+Differences over a window are far less noisy than accelerations, and the integrals align velocities
+and torques in time. The difference of two wheel angles gives the mean speed over a period, hence
+the speed at its middle. Between the middles of two successive periods, the torque of each of them
+acts for half of its period ("encoder-matched torque"). Each end of a window is averaged over
+several successive periods, which reduces the noise of the angles.
+
+Products of velocities. The torque is constant within a control period, so a velocity x is linear
+in it, and its slope jumps where the torque does: x = b - a s before the end of period k and
+x = b + a' s after it, with s the time from there as a share of a period. An encoder measures the
+means over the periods, x(k) = b - a / 2 and x(k+1) = b + a' / 2. Their difference is the integral
+of dx/dt under a triangle over both periods, so a product has to be averaged under the same
+triangle. With y likewise (c, e, e'), d = a' - a and a bar = (a + a') / 2:
+
+    mean of x y = [x(k) y(k+1) + y(k) x(k+1)] / 2
+                  - (b d_y + c d_x) / 12 + 5 / 12 (a bar)(e bar) - d_x d_y / 48
+
+The jumps d follow from the torques, b = [x(k) + x(k+1)] / 2 - d / 4, and a bar is computed twice,
+from the period before and from the period after. Only velocities of different periods are
+multiplied: the noise of a square would raise its mean.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arc_odometry import WheelGeometry
+from diffbot_description.dynamics import accelerations
+from diffbot_ident.torque.columns import (
+    DOMEGA,
+    DV,
+    OMEGA,
+    OMEGA_SQUARED,
+    ONE,
+    SIGN_LEFT,
+    SIGN_RIGHT,
+    V_OMEGA,
+    V,
+)
+from diffbot_ident.torque.effects import TORQUES, StepMotion, fill_columns
+from diffbot_ident.torque.estimate import Array
+from diffbot_ident.torque.series import differences, halves, moving_sum
+from diffbot_ident.torque.torque_delay import (
+    BLOCKS,
+    DELAYS,
+    FINE_DELAYS,
+    REACH,
+    delay_columns,
+    delayed,
+)
+from diffbot_ident.torque.wheel_speeds import (
+    SUM_AND_DIFFERENCE,
+    UNKNOWN_RESPONSE,
+    TorqueResponse,
+    each_wheel,
+    level_side,
+    turns,
+    wheel_speeds,
+)
+
+Flags = NDArray[np.bool_]
+
+# Dry friction may hold a motion that it would stop within this many control periods.
+SLOW_TURNS = 2.0
+# Dry friction may hold a wheel up to this multiple of its estimate, which is uncertain.
+HELD_SHARE = 1.3
+# Wheel speed up to which low-speed friction may differ, as a share of the expected speed.
+SLOW_SHARE = 0.05
+# A sample was lost if the time between two exceeds this many periods.
+LONG_STEP = 1.5
+
+
+class IntegralRows:
+    """Turns a segment of joint samples into rows, one starting at each sample.
+
+    Args:
+        geometry: Wheel radii and separation.
+        window: Control periods from one end of a window to the other, >= 1.
+        smoothing: Control periods over which each end is averaged, >= 1.
+        fine: Samples per control period, >= 1. The torques of all of them are used, but only the
+            angles of the last one.
+        period: Control period, s; it determines how many periods are averaged to find when a wheel
+            reverses, and from which step on a sample was lost.
+        slow: Wheel speed below which friction may differ, rad/s.
+        turning: Whether the floor resists turning (skid steer).
+
+    Attributes:
+        turning: As given; it may be set later.
+        overlap: Control periods by which a segment must overlap the previous one so that no row
+            is lost.
+        first: Control periods of a segment before the first one in which a row starts.
+        columns: Number of columns of a row.
+    """
+
+    def __init__(
+        self,
+        geometry: WheelGeometry,
+        window: int,
+        smoothing: int,
+        fine: int = 1,
+        period: float = 0.01,
+        slow: float = 1.0,
+        turning: bool = False,
+    ) -> None:
+        self._geometry = geometry
+        self.turning = turning
+        self.window = window
+        self.smoothing = smoothing
+        self.fine = fine
+        self._period = period
+        self._slow = slow
+        self._side = level_side(period)
+        # Fewer periods are averaged near the ends of a segment. This affects the first guess of
+        # when a wheel reverses and through it the second: skip twice the averaging side.
+        self.first = max(FINE_DELAYS, 2 * self._side)
+        self._back = 2 * self._side + 1
+        self.overlap = window + smoothing + self.first + self._back - 1
+        self._delays = delay_columns(fine)
+        self.columns = TORQUES + 2 * self._delays
+
+    def make(
+        self,
+        samples: Array,
+        response: TorqueResponse = UNKNOWN_RESPONSE,
+        past: Array | None = None,
+    ) -> tuple[Array, Flags, Flags]:
+        """Build the rows of a segment of consecutive samples.
+
+        Args:
+            samples: Stamp (s), angles [left, right] (rad), torques [left, right] (N m) that acted
+                over the period that ends with the sample, and heading (rad), shape (n fine, 6).
+            response: Response of the velocities to the torques.
+            past: Samples of the segment before these, whose torques may still act; the first torque
+                stands for those before.
+
+        Returns:
+            Rows, shape (max(n - overlap, 0), columns), and for each row whether both wheels, and
+            the yaw rate with skid steer, keep their direction: where one reverses, the integral of
+            its sign is uncertain. A row during which friction may hold a wheel, or the floor may
+            hold the robot against turning, is all 0 and thus carries no information. And for each
+            row whether it is complete: where a sample was lost, a part of the torque is unknown.
+        """
+        if len(samples) <= self.overlap * self.fine:
+            return np.empty((0, self.columns)), np.empty(0, dtype=bool), np.empty(0, dtype=bool)
+        if past is None:
+            past = samples[:0]
+        steps, flags, period = self._steps(samples, response, past)
+        ends = _means(steps, period, self.smoothing)
+        rows = ends[self.window :] - ends[: -self.window]
+        within = moving_sum(flags.astype(float), self.window + self.smoothing - 1) > 0.0
+        reverses, held, lost = within.T
+        rows[held] = 0.0
+        return rows, ~reverses, ~lost
+
+    def _steps(
+        self, samples: Array, response: TorqueResponse, past: Array
+    ) -> tuple[Array, Flags, Array]:
+        """Return the columns from the middle of each of n periods to that of the next.
+
+        Also returns whether a direction reverses; whether friction may hold a wheel, or the floor
+        may hold the robot against turning; and whether a sample was lost, shape (n, 3); and the
+        n + 1 periods, s.
+        """
+        fine = self.fine
+        kept = samples[fine - 1 :: fine]
+        period = differences(kept[:, 0])
+        turned = turns(kept[:, 1:3])
+        speed = turned / period[:, None]
+        moved = np.array(self._geometry.body_velocity(*turned.T))  # [path, angle]
+        lasting = differences(samples[fine - 1 :, 0])
+        impulse = samples[fine:, 3:5] * lasting[:, None]
+        every = np.concatenate((self._impulses_before(past, samples[:fine]), impulse))
+        late, size = self._acting(every, period, response)
+        first, last = self.first, len(period) - self._back  # steps from period k to k + 1
+        at = slice(first, last)
+        steps = np.empty((last - first, self.columns))
+        steps[:, ONE] = halves(period)[at]
+        steps[:, V : OMEGA + 1] = halves(moved.T)[at]
+        v_squared = self._add_products(steps, moved / period, late, response, first)
+        wheels = wheel_speeds(speed, period, late, response, self._geometry, self._side)
+        rising, falling = wheels.sign_integrals()
+        steps[:, SIGN_LEFT : SIGN_RIGHT + 1] = (rising[:-1] + falling[1:])[at]
+        torques = each_wheel(late)
+        dry = response.dry_friction(torques, period)
+        torques /= period[:, None]
+        expected = self._expected_gains(steps, wheels.middle, torques, dry, response, period, at)
+        yaw = wheels.of_yaw(self._geometry, response)
+        motion = StepMotion(
+            geometry=self._geometry,
+            response=response,
+            slow=self._slow,
+            sampling=self._period / fine,
+            fine=fine,
+            first=first,
+            at=at,
+            period=period,
+            gap=steps[:, ONE],
+            angles=kept[first : last + 2, 1:3],
+            heading=kept[1:-1, 5][at],
+            v_squared=v_squared,
+            wheels=wheels,
+            yaw=yaw,
+            signs=(rising, falling),
+            unexpected=differences(speed)[at] - expected,
+            torques=torques,
+            size=size,
+            dry=dry,
+            impulse=every,
+            reach=REACH,
+        )
+        fill_columns(steps, motion)
+        self._add_torques(steps, every @ SUM_AND_DIFFERENCE, first)
+        return steps, self._flags(motion, late, lasting), period[first : last + 1]
+
+    def _acting(self, every: Array, period: Array, response: TorqueResponse) -> tuple[Array, Array]:
+        """Return the torques as they act in n periods.
+
+        Args:
+            every: Integrals of the wheels' torques over the samples, from REACH periods before on,
+                N m s, shape (k fine, 2).
+            period: Control periods, s, shape (n,).
+            response: How the torques act.
+
+        Returns:
+            Integrals of sum and difference, N m s, shape (2, n), and mean sizes, N m, (n, 2).
+        """
+        fine = self.fine
+        reported = (every @ SUM_AND_DIFFERENCE).reshape(-1, fine, 2).sum(axis=1)
+        sizes = np.abs(every).reshape(-1, fine, 2).sum(axis=1)
+        both = np.concatenate((reported, sizes), axis=1).T
+        acting = delayed(both, response.delay, response.lag)[:, REACH:]
+        return acting[:2], acting[2:].T / period[:, None]
+
+    def _add_products(
+        self, steps: Array, mean: Array, late: Array, response: TorqueResponse, first: int
+    ) -> Array:
+        """Fill in the outputs and the products of velocities; return the means of v^2.
+
+        Args:
+            steps: Columns of m steps.
+            mean: Means of [v, omega] over n periods, shape (2, n).
+            late: Integrals of the torques' sum and difference as they act, N m s, shape (2, n).
+            response: How the torques act.
+            first: Period in which the first step begins.
+        """
+        end = first + len(steps)
+        steps[:, DV : DOMEGA + 1] = differences(mean.T)[first:end]
+        gains = np.array([[response.k7], [response.k8]])
+        products = _mean_products(mean, gains * (late[:, 1:] - late[:, :-1]))
+        (v_squared, v_omega), (_, omega_squared) = products[:, :, first - 1 : end - 1]
+        steps[:, OMEGA_SQUARED] = steps[:, ONE] * omega_squared
+        steps[:, V_OMEGA] = steps[:, ONE] * v_omega
+        found: Array = v_squared
+        return found
+
+    def _flags(self, motion: StepMotion, late: Array, lasting: Array) -> Flags:
+        """Return the flags of `_steps`.
+
+        Args:
+            motion: Motion of the steps.
+            late: Integrals of the torques' sum and difference as they act, N m s, shape (2, n).
+            lasting: Time from each sample to the next, s, shape (n fine,).
+        """
+        response, period, at, speeds = motion.response, motion.period, motion.at, motion.wheels
+        held = self._held_wheels(speeds.middle, motion.torques, motion.dry, response, period)
+        if self.turning:
+            yaw = motion.yaw
+            held |= self._held(yaw.middle[:, 0], response.k8 * late[1] / period, response, period)
+            speeds = speeds.beside(yaw)
+        sign = np.sign(speeds.begin) + np.sign(speeds.end)
+        lost = self._lost(lasting, response.delay)
+        flags = np.empty((len(motion.gap), 3), dtype=bool)
+        flags[:, 0] = ~(sign[:-1] * sign[1:] > 3.0).all(axis=1)[at]
+        flags[:, 1] = (held[:-1] | held[1:])[at]
+        flags[:, 2] = (lost[:-1] | lost[1:])[at]
+        return flags
+
+    def _impulses_before(self, past: Array, first: Array) -> Array:
+        """Return the integrals of the wheels' torques over REACH periods before a segment, N m s.
+
+        Args:
+            past: Samples before, as far as there are any, shape (m fine, 6).
+            first: The first samples of the segment, shape (fine, 6).
+
+        Returns:
+            Shape (REACH fine, 2).
+        """
+        told = np.concatenate((past, first))[-REACH * self.fine - 1 :]
+        known = told[1:, 3:5] * differences(told[:, 0])[:, None]
+        missing = REACH * self.fine - len(known)
+        unknown = told[:1, 3:5] * (self._period / self.fine)
+        return np.concatenate((np.repeat(unknown, missing, axis=0), known))
+
+    def _expected_gains(
+        self,
+        steps: Array,
+        speeds: Array,
+        torques: Array,
+        dry: Array,
+        response: TorqueResponse,
+        period: Array,
+        at: slice,
+    ) -> Array:
+        """Return the gains in the wheels' speeds per step, rad/s, (m, 2), by the model (41).
+
+        Args:
+            steps: Columns of m steps, with the products of velocities.
+            speeds: Wheel speeds, rad/s, shape (n, 2).
+            torques: Torques of the wheels as they acted, N m, shape (n, 2).
+            dry: `TorqueResponse.dry_friction` of the wheels.
+            response: How the torques act, and friction, as far as they are known.
+            period: Control periods, s, shape (n,).
+            at: The m steps of all.
+        """
+        acting = (torques - response.friction[:2] * speeds - dry * np.sign(speeds)) * period[
+            :, None
+        ]
+        total, difference = halves(acting @ SUM_AND_DIFFERENCE)[at].T
+        k5, k6 = response.products
+        dv = k5 * steps[:, OMEGA_SQUARED] + response.k7 * total
+        domega = k6 * steps[:, V_OMEGA] + response.k8 * difference
+        return np.array(self._geometry.wheel_velocity(dv, domega)).T
+
+    def _lost(self, lasting: Array, delay: float) -> Flags:
+        """Return the periods whose torque is unknown because a sample was lost.
+
+        Args:
+            lasting: Time from each sample to the next, s, shape (n fine,).
+            delay: Torque delay, control periods.
+        """
+        long = lasting > LONG_STEP * self._period / self.fine
+        told: Flags = np.logical_or.reduce(long.reshape(-1, self.fine), axis=1)
+        lost = told.copy()
+        for late in range(1, math.ceil(delay) + 1):
+            lost[late:] |= told[:-late]
+        return lost
+
+    def _held_wheels(
+        self, speeds: Array, torques: Array, dry: Array, response: TorqueResponse, period: Array
+    ) -> Flags:
+        """Return the periods in which Coulomb friction may hold a wheel, shape (n,).
+
+        Friction then balances whatever else drives the wheel, up to f. Assuming 0 or f instead
+        makes K5 and K6 of robots with much friction some per cent too large, and K7 too small.
+
+        Args:
+            speeds: Wheel speeds, rad/s, shape (n, 2).
+            torques: Torques of the wheels as they acted, N m, shape (n, 2).
+            dry: `TorqueResponse.dry_friction` of the wheels.
+            response: How the torques act, and friction, as far as they are known.
+            period: Control periods, s, shape (n,).
+        """
+        if not dry.any():
+            return np.zeros(len(period), dtype=bool)
+        b, k = self._geometry.half_track, (*response.products, response.k7, response.k8)
+        radius = 0.5 * (self._geometry.left_radius + self._geometry.right_radius)
+        v, omega = self._geometry.body_velocity(*speeds.T)
+        most = (response.k7 + b * abs(response.k8)) / radius * dry
+        slow = np.abs(speeds) < SLOW_TURNS * most * period[:, None]
+        holding = np.minimum(np.maximum(torques, -dry), dry)
+        resistance = np.where(slow, holding, np.sign(speeds) * dry) + speeds * response.friction[:2]
+        dv, domega = accelerations(k, v, omega, *(torques - resistance).T)
+        rims = dv[:, None] + domega[:, None] * (-b, b)
+        # A wheel may be held if friction can cancel the acceleration it would have without.
+        freely = np.abs(rims + (response.k7 - b * response.k8) * resistance) / radius
+        held = slow & (freely < HELD_SHARE * most)
+        either: Flags = held[:, 0] | held[:, 1]
+        return either
+
+    def _held(self, omega: Array, drive: Array, response: TorqueResponse, period: Array) -> Flags:
+        """Return the periods in which the floor may hold the robot against turning.
+
+        Its friction then balances the torques, up to f_w; the sign of omega does not determine it.
+
+        Args:
+            omega: Yaw rates, rad/s.
+            drive: Yaw accelerations caused by the torques, rad/s^2.
+            response: How the torques act, and the friction of the floor and the wheels.
+            period: Control periods, s.
+        """
+        radius = 0.5 * (self._geometry.left_radius + self._geometry.right_radius)
+        lever = radius / self._geometry.half_track
+        most = abs(response.k8) * lever * response.holding
+        wheels = abs(response.k8) * (response.friction[2] + response.friction[3])
+        slow: Flags = np.abs(omega) < SLOW_TURNS * most * period
+        return slow & (np.abs(drive) < most + wheels)
+
+    def _add_torques(self, steps: Array, pair: Array, first: int) -> None:
+        """Fill in the torques of a step for every delay; see `acting_weights`.
+
+        Args:
+            steps: Columns of m steps.
+            pair: Integrals of the torques' sum and difference, from REACH periods before the
+                segment on, shape (n fine, 2).
+            first: Period of the segment in which the first step begins.
+        """
+        count, fine = len(steps), self.fine
+        out = steps[:, TORQUES:].reshape(count, self._delays, 2)
+        reach = REACH - 1
+        if fine == 1:
+            far = pair[first + 2 : first + 2 + reach + count]
+            near, single = 0, range(DELAYS + 1)
+        else:
+            weights = np.concatenate((np.arange(fine) + 0.5, fine - 0.5 - np.arange(fine))) / fine
+            start = (first + REACH) * fine
+            cells = np.arange(count)[:, None] * fine + np.arange(2 * fine)
+            near, single = (FINE_DELAYS - 1) * fine + 2, range(FINE_DELAYS, DELAYS)
+            for late in range(near):
+                out[:, late] = np.einsum("c,ncw->nw", weights, pair[start - late + cells])
+            # Under the triangles of whole periods, from those of `reach` periods before on.
+            cells = np.arange(reach + count)[:, None] * fine + np.arange(2 * fine)
+            far = np.einsum("c,ncw->nw", weights, pair[start - reach * fine + cells])
+        for column, late in enumerate(single, near):
+            out[:, column] = far[reach - late : reach - late + count]
+        late, column = single[-1], near + len(single)
+        for size in BLOCKS:
+            late += size
+            part = far[reach - late : reach - late + count + size - 1]
+            out[:, column] = moving_sum(part, size) / size
+            column += 1
+
+
+def _mean_products(mean: Array, jump: Array) -> Array:
+    """Return the means of [[v v, v omega], [omega v, omega omega]], shape (2, 2, n - 3).
+
+    They are taken under the triangle over periods k and k + 1, for k = 1 to n - 3.
+
+    Args:
+        mean: Means of [v, omega] over n periods, shape (2, n).
+        jump: Jumps of their slopes, shape (2, n - 1): the velocity gained by torque in period k + 1
+            minus that gained in period k.
+    """
+    one, other, bent = mean[:, 1:-2], mean[:, 2:-1], jump[:, 1:-1]
+    at_boundary = 0.5 * (one + other) - 0.25 * bent  # the velocities b at the end of period k
+    # Two estimates of a bar, the mean gain per period over k and k + 1: by the period before them,
+    # and by the period after.
+    before = one - mean[:, :-3] + 0.5 * (bent + jump[:, :-2])
+    after = mean[:, 3:] - other - 0.5 * (bent + jump[:, 2:])
+    found = _products(one, other) - _products(at_boundary, bent) / 6.0
+    return found + 5.0 / 12.0 * _products(before, after) - bent[:, None] * bent / 48.0
+
+
+def _products(x: Array, y: Array) -> Array:
+    """Return (x_i y_j + y_i x_j) / 2 for every pair of rows, shape (2, 2, n)."""
+    found = x[:, None] * y
+    symmetric: Array = 0.5 * (found + found.swapaxes(0, 1))
+    return symmetric
+
+
+def _means(steps: Array, period: Array, count: int) -> Array:
+    """Return means over `count` periods, weighted by time, of the columns accumulated so far.
+
+    The mean of a velocity is distance over time: stamps that jitter by e shift it by
+    e / (count period), where the mean of the periods' own velocities would be too large by
+    2 (e / period)^2.
+
+    Args:
+        steps: Columns from each period's middle to that of the next, shape (n, columns).
+        period: Length of each period, s, shape (n + 1,).
+        count: Periods of a mean, >= 1.
+
+    Returns:
+        Shape (n + 2 - count, columns), up to a constant per column.
+    """
+    gathered = np.zeros((len(steps) + 1, steps.shape[1]))
+    steps.cumsum(axis=0, out=gathered[1:])
+    lasting = period[:, None]
+    found: Array = moving_sum(lasting * gathered, count) / moving_sum(lasting, count)
+    return found
