@@ -371,8 +371,9 @@ class Node(rclpy.node.Node):
 
     def destroy_subscription(self, subscription: Subscription[Any]) -> bool:
         """See rclpy."""
-        self._leave_room(subscription)
-        return bool(super().destroy_subscription(subscription))
+        done = super().destroy_subscription(subscription)
+        self._leave_room(subscription)  # publishers count again: it is gone from the middleware
+        return bool(done)
 
     def destroy_node(self) -> None:
         """See rclpy."""
