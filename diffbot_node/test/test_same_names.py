@@ -60,7 +60,7 @@ def test_nothing_is_said_of_names_that_are_there_once_or_of_prefixes_that_are_go
 def test_an_executable_that_imports_from_the_other_package_says_so(places, first):
     path = os.pathsep.join((places[first], places[1 - first]))
     code = (
-        "from diffbot_node.executables import executable as e; "
+        "from diffbot_node.executables import Executable as e; "
         "raise SystemExit(e('nowhere', 'N')())"
     )
     ran = subprocess.run(
