@@ -52,7 +52,7 @@ from websockets.asyncio.client import connect
 
 from diffbot_bringup import domains
 from diffbot_description import closed_form, load_robot
-from diffbot_node.robot_messages import named_by, to_stamp
+from diffbot_node.robot_messages import to_stamp
 
 CASES = ("none", "idle", "ten", "stalled", "killed", "stopped")
 BROWSERS = {"ten": 10, "stalled": 1}
@@ -113,11 +113,10 @@ class Robot(Node):
             del self._sent[old]
 
     def _on(self, message: Float64MultiArray) -> None:
-        named = named_by(message)
         self._torque = message.data[0], message.data[1]
-        sent = None if named is None else self._sent.pop(round(1e6 * named), None)
-        if sent is not None:
-            self.latencies.append(time.perf_counter() - sent)
+        if self._sent:  # the newest state is the one that is answered
+            self.latencies.append(time.perf_counter() - self._sent.popitem()[1])
+            self._sent.clear()
 
     def drive(self, seconds: float) -> NDArray[np.float64]:
         """Continue for a time, s; return the latencies of that time, s."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import Parameter, Signature, signature
 from typing import Any
 
@@ -90,6 +90,13 @@ class IntraProcess:
     ) -> None:
         """Let a subscription receive a message after all that were published before."""
         self._queue.append((subscription, message, information))
+
+    def keep_only(self, nodes: Sequence[rclpy.node.Node]) -> None:
+        """End the subscriptions of all other nodes."""
+        for topic in self._topics.values():
+            for subscription in topic.subscriptions:
+                if not any(subscription.node is node for node in nodes):
+                    subscription.end()
 
     def origins(self, topic: str) -> frozenset[bytes]:
         """Return the origins (senders.py) of what this process publishes on a topic."""
@@ -215,6 +222,7 @@ class LocalSubscription:
         qos: Quality of service.
         raw: Whether the callback wants serialized messages.
         topic: What this process has of the topic.
+        node: The node that subscribes.
     """
 
     # Two parameters: rclpy then passes its metadata, too.
@@ -228,12 +236,13 @@ class LocalSubscription:
         message_type: type,
         qos: QoSProfile,
         raw: bool,
-        topic: Any,
+        topic: _Topic,
+        node: rclpy.node.Node,
     ) -> None:
         self._callback, self._type, self._raw, self._topic = callback, message_type, raw, topic
         self._informed = not _can_be_called(callback, 1)
         self._ended = False
-        self.qos = qos
+        self.node, self.qos = node, qos
         self.latched = qos.durability == DurabilityPolicy.TRANSIENT_LOCAL
 
     def __call__(self, *arguments: Any) -> None:
@@ -347,9 +356,10 @@ class Node(rclpy.node.Node):
             )
         qos = qos_profile if isinstance(qos_profile, QoSProfile) else QoSProfile(depth=qos_profile)
         name = self.resolve_topic_name(topic)
-        local = LocalSubscription(callback, msg_type, qos, raw, room.topic(name, msg_type))
+        joined = room.topic(name, msg_type)
+        local = LocalSubscription(callback, msg_type, qos, raw, joined, self)
         subscription = super().create_subscription(msg_type, topic, local, qos, raw=True, **more)
-        room.topic(name, msg_type).add_subscription(local)
+        joined.add_subscription(local)
         self._local_parts = {**self._local_parts, id(subscription): local}
         return subscription
 
@@ -361,8 +371,9 @@ class Node(rclpy.node.Node):
 
     def destroy_subscription(self, subscription: Subscription[Any]) -> bool:
         """See rclpy."""
-        self._leave_room(subscription)
-        return bool(super().destroy_subscription(subscription))
+        done = super().destroy_subscription(subscription)
+        self._leave_room(subscription)  # publishers count again: it is gone from the middleware
+        return bool(done)
 
     def destroy_node(self) -> None:
         """See rclpy."""

@@ -219,6 +219,8 @@ class _Process:
                     traceback.print_exc()
         if self._signals and not self._failed:
             self._status = self._after_signal()
+        if self._room is not None:
+            self._room.keep_only(self._nodes)  # one that was half created can receive nothing
 
     def _fail(self, what: str, status: int = 1) -> None:
         """Note a failure; the first one gives the exit status, also after a signal."""
@@ -292,6 +294,7 @@ class _Process:
             except Exception as error:  # the others must be closed all the same
                 why = f"{type(error).__name__}: {error}"
                 node.get_logger().error(f"while it was closed: {why}")
+                tell_why(why)
                 self._fail(f"{node.get_name()}: {why}")
         with exit_after(LEAVING_TIME, self._status or 0):
             if self._executor is not None:

@@ -197,7 +197,7 @@ def declare(node: Node, kind: type[P]) -> P:
     names = [own.name for own in parameters]
     room = getattr(node, "room", None)
     if room is None:
-        _check_names(node, names)
+        _check_names(node, names, _given(node))
     else:  # a name may be another node's: checked when all are there
         room.parameters.append((node, names))
     node.add_on_set_parameters_callback(_refuse_clock)
@@ -259,12 +259,13 @@ def check_all_names(parameters: Sequence[tuple[Node, Sequence[str]]]) -> None:
         ValueError: A name is a likely misspelling of a parameter, and no node knows it.
     """
     known = {name for _, names in parameters for name in names}
-    told: set[str] = set()
+    unknown: dict[str, Node] = {}  # to the first of the nodes that they were given to
     for node, names in parameters:
-        given = getattr(node, "_parameter_overrides", {})
-        others = {name: value for name, value in given.items() if name not in known}
-        _check_names(node, names, {k: v.value for k, v in others.items() if k not in told})
-        told |= others.keys()
+        given = {name: value for name, value in _given(node).items() if name not in known}
+        _refuse_misspelt(node, names, given)
+        unknown = {name: node for name in given} | unknown
+    for name, node in unknown.items():
+        _warn_of(node, name)
 
 
 def _refuse_clock(changed: Sequence[Any]) -> SetParametersResult:
@@ -277,14 +278,24 @@ def _refuse_clock(changed: Sequence[Any]) -> SetParametersResult:
     )
 
 
-def _check_names(node: Node, names: Sequence[str], given: Mapping[str, Any] | None = None) -> None:
+def _given(node: Node) -> dict[str, Any]:
+    """Return the values that were given to a node, by their names."""
+    overrides = getattr(node, "_parameter_overrides", {})  # rclpy has no public way
+    return {name: each.value for name, each in overrides.items() if not name.startswith(OF_ROS)}
+
+
+def _check_names(node: Node, names: Sequence[str], given: Mapping[str, Any]) -> None:
     """Refuse a name that is close to a parameter's, and warn about other unknown names.
 
     A parameter file may serve several nodes: other unknown names may belong to another node.
     """
-    if given is None:
-        overrides = getattr(node, "_parameter_overrides", {})  # rclpy has no public way
-        given = {name: each.value for name, each in overrides.items()}
+    _refuse_misspelt(node, names, given)
+    for name in given:
+        if name not in names and not name.startswith(OF_ROS):
+            _warn_of(node, name)
+
+
+def _refuse_misspelt(node: Node, names: Sequence[str], given: Mapping[str, Any]) -> None:
     for name in given:
         if name in names or name.startswith(OF_ROS):
             continue
@@ -293,10 +304,13 @@ def _check_names(node: Node, names: Sequence[str], given: Mapping[str, Any] | No
                 f"parameter '{name}' = {given[name]!r}: {node.get_name()} has no parameter "
                 f"of this name; did you mean '{near}'?"
             )
-        node.get_logger().warning(
-            f"parameter '{name}' is not one of this node's and is ignored; `ros2 param list "
-            f"{node.get_fully_qualified_name()}` lists those"
-        )
+
+
+def _warn_of(node: Node, name: str) -> None:
+    node.get_logger().warning(
+        f"parameter '{name}' is not one of this node's and is ignored; `ros2 param list "
+        f"{node.get_fully_qualified_name()}` lists those"
+    )
 
 
 UNITS = {"x": "m", "y": "m", "theta": "rad"}

@@ -16,8 +16,9 @@ from rclpy.serialization import deserialize_message, serialize_message  # noqa: 
 from std_msgs.msg import Int32, String  # noqa: E402
 
 from diffbot_node import COUNTED, Node  # noqa: E402
-from diffbot_node.intra_process import IntraProcess  # noqa: E402
+from diffbot_node.intra_process import Foreigners, IntraProcess  # noqa: E402
 from diffbot_node.node_process import make_executor  # noqa: E402
+from diffbot_node.senders import WithOrigin  # noqa: E402
 
 LATCHED = QoSProfile(depth=3, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 BEST_EFFORT = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -345,6 +346,26 @@ def test_callbacks_learn_the_sender_of_both_kinds(process, outsider):
     first, second, third = (info for _, info in told)
     assert first != second and "publisher_gid" in first
     assert third.get("publisher_gid") not in (first["publisher_gid"], second["publisher_gid"])
+
+
+def test_messages_of_other_processes_are_foreign_where_this_one_publishes(process, outsider):
+    foreign, mixed = [], Foreigners(process.two, "/topic")
+    process.two.create_subscription(
+        Int32,
+        "topic",
+        WithOrigin(lambda message, origin: foreign.append((message.data, mixed.include(origin)))),
+        10,
+    )
+    theirs = outsider.node.create_publisher(Int32, "topic", 10)
+    outsider.until(theirs.get_subscription_count)
+    theirs.publish(Int32(data=1))  # nobody in the process publishes yet: a driver, for instance
+    outsider.until(lambda: foreign, process.turn)
+    for publisher in [process.one.create_publisher(Int32, "topic", 10) for _ in range(2)]:
+        publisher.publish(Int32(data=2))
+    process.deliver()
+    theirs.publish(Int32(data=3))
+    outsider.until(lambda: len(foreign) == 4, process.turn)
+    assert foreign == [(1, False), (2, False), (2, False), (3, True)]
 
 
 def test_a_node_alone_in_its_process_is_an_ordinary_node(domain):

@@ -4,6 +4,6 @@
     topics -> messages -> a recording (IdentRecording, DriveRecording: buffers of samples)
            -> results (tables, keys of summary.json) and figures -> ReportWriter
 
-Only `messages`, `polled_node`, `watching_node` and the two nodes need ROS. Import names from their
-modules: this one imports nothing, so that importing executables.py costs nothing.
+Only `messages`, `inbox`, `watching_node` and the nodes need ROS. Import names from their modules:
+this one imports nothing, so that importing executables.py costs nothing.
 """

@@ -235,7 +235,7 @@ class TrueParameters:
 
 
 class Arrivals:
-    """Tracks the field `count` of messages that a KeptTopic publishes.
+    """Tracks the field `count` of messages that a CountedTopic publishes.
 
     A count that does not increase means that the publisher was restarted: tracking starts again. A
     count of 0 means that the publisher does not count: no message is known to be missing.
