@@ -24,10 +24,11 @@ from diffbot_ident.torque.fitted_axis import AxisFit
 from diffbot_ident.torque.fitting import Fitting
 from diffbot_ident.torque.judgement import MIN_WINDOWS
 from diffbot_ident.torque.learning import Learning, Opening
-from diffbot_ident.torque.parameter_change import ChangeWatch, ForceDrift
+from diffbot_ident.torque.parameter_change import ForceDrift
 from diffbot_ident.torque.prior import Prior
 from diffbot_ident.torque.response import known_response, with_floor
 from diffbot_ident.torque.robot_fit import RobotFit
+from diffbot_ident.torque.robot_watch import RobotWatch
 from diffbot_ident.torque.rows import IntegralRows
 from diffbot_ident.torque.sample_clock import SampleClock
 from diffbot_ident.torque.torque_delay import TOO_LATE, Decimation, TorqueDelay
@@ -44,8 +45,6 @@ OPENING_WINDOWS = 20
 KEPT_WINDOWS = 200
 # Disjoint windows needed before the residuals are tested for effects beside the model.
 EFFECT_WINDOWS = 40.0
-# Share of a drift by which it differs from another one.
-NO_DRIFT, OTHER_DRIFT = (0.0, 0.0, 0.0), 0.2
 # Share of the excitation's yaw moment that the floor's dry friction is assumed to resist while it
 # is unknown. A robot that meets more resistance hardly turns.
 MOST_HELD = 0.5
@@ -131,9 +130,7 @@ class Regression:
         """Discard all rows."""
         self.learning.clear()
         # None until the opening is over, and with forgetting or a prior, which follow a change.
-        self._watch: ChangeWatch | None = None
-        self._drift: ForceDrift | None = None  # None: none is likely
-        self._residuals_drift = NO_DRIFT  # shares of the drift that the residuals belong to
+        self._watch: RobotWatch | None = None
         self._renew()
 
     def _renew(self) -> None:
@@ -146,8 +143,8 @@ class Regression:
         """The fits of the rows so far, to the robot without its drift."""
         if self._stage is None:
             sums = self.learning.sums
-            if self._watch is not None and self._drift is not None:
-                sums = self._watch.steady(sums, self._drift)
+            if self._watch is not None:
+                sums = self._watch.steady(sums)
             windows = self.learning.sums.rows / self.learning.length
             self._stage = Fitting(sums, windows, self._known, self._priors)
         return self._stage
@@ -166,6 +163,10 @@ class Regression:
     def explains_more(self) -> bool:
         """See IntegralEstimator.explains_more."""
         return bool(self._found.effects) or self._drift is not None
+
+    @property
+    def _drift(self) -> ForceDrift | None:
+        return None if self._watch is None else self._watch.drift
 
     @property
     def refused(self) -> Effect | None:
@@ -195,7 +196,7 @@ class Regression:
         fine = self._rows.fine
         while len(samples):
             # A change is looked for at fixed samples as well.
-            until = self._until_update if self._watch is None else self._watch.left
+            until = self._until_update if self._watch is None else self._watch.units.left
             now = fine * min(self._until_update, until)
             part, samples = samples[:now], samples[now:]
             periods, stamp = len(part) // fine, float(part[-1, 0])
@@ -204,8 +205,9 @@ class Regression:
             learnt = self._learn(part) or learnt
             if (kept := self._opening or self._first) is not None:
                 kept.add(part)
-            if self._watch is not None and self._watch.pass_by(periods, self.learning.sums, stamp):
-                self._look_for_change(self._watch, stamp)
+            watch, sums = self._watch, self.learning.sums
+            if watch is not None and watch.units.pass_by(periods, sums, stamp):
+                self._look_for_change(watch, stamp)
             if not self._until_update:
                 self._update_response()
         return learnt
@@ -220,31 +222,21 @@ class Regression:
         self.learning.residuals.add(*learnt, self._fitting.sums, delay, extra, lag)
         return True
 
-    def _look_for_change(self, watch: ChangeWatch, stamp: float) -> None:
+    def _look_for_change(self, watch: RobotWatch, stamp: float) -> None:
         """Forget the robot that was, if the one that is differs from it.
 
         What is known about the robot's response is kept as a first guess.
         """
         if not self.learning.has_rows:
             return
-        sums, effects, (delay, lag) = self.learning.sums, self._found.effects, self._delay
-        # What happens once per turn is also found in rows of two robots, and hides the change.
-        lasting = [each for each in effects if not each.once_per_turn]
-        change = watch.change(sums, delay, self._fitting.extra(lasting), lag)
-        if change is not None:
-            self._changed, self._forgotten = change, self._taken
-            self.since = self._clock.began + stamp
-            self._found = self._found.alone()
-            self._begin()
+        change = watch.look(self._fitting, self._found.effects, *self._delay)
+        if change is None:
+            self._renew()
             return
-        self._drift = watch.drift(sums, delay, self._fitting.extra(effects), lag)
-        self._renew()
-        shares = NO_DRIFT if self._drift is None else self._drift.shares
-        known = self._residuals_drift
-        if math.dist(shares, known) > OTHER_DRIFT * max(math.hypot(*shares), math.hypot(*known)):
-            # Residuals of parameters with another drift belong to another model.
-            self.learning.residuals.restart(int(sums.rows))
-            self._residuals_drift = shares
+        self._changed, self._forgotten = change, self._taken
+        self.since = self._clock.began + stamp
+        self._found = self._found.alone()
+        self._begin()
 
     def change_in_words(self) -> str | None:
         """Return when the robot has last changed; None if it has not."""
@@ -318,7 +310,7 @@ class Regression:
             self._opening, self._first = None, None if self._resists else opening
             if self._settings.steady:
                 first, last = (float(opening.parts[i][1][i, 0]) for i in (0, -1))
-                self._watch = ChangeWatch(self.learning.length, self.learning.sums, last, first)
+                self._watch = RobotWatch(self.learning, last, first)
 
     def _find_delay(self) -> TorqueDelay:
         """Find delay and lag of the torque in the rows so far."""
