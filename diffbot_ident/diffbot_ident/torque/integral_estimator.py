@@ -236,7 +236,7 @@ class IntegralEstimator:
             return Estimate.unknown(samples, self._min_samples)
         found = regression.estimate(samples)
         problem = self._readings.clock.problem() or likely_wiring(regression.learning.sums).problem
-        if problem is None and (late := regression.too_late()) is not None:
+        if problem is None and (late := regression.estimating.too_late()) is not None:
             return found.as_a_whole(EstimateState.UNESTIMATED, late)
         if problem is None and regression.learning.windows >= MIN_WINDOWS:
             problem = standing_wheel(regression.learning.sums)

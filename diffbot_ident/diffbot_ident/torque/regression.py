@@ -3,7 +3,7 @@
 
 Samples become rows and sums (learning); a change or drift of the robot is looked for
 (parameter_change); the fits (fitting) and the effects beside the model (effect_looks) tell the
-response with which further rows are built (response), and give the estimate (robot_fit).
+response with which further rows are built (response), and give the estimate (estimating).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import math
 from dataclasses import dataclass, replace
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.torque.axis_fit import fit_axes
 from diffbot_ident.torque.columns import NO_COLUMNS
 from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.effect_looks import EffectLooks, LastingSlope
@@ -20,18 +19,17 @@ from diffbot_ident.torque.effect_search import Found
 from diffbot_ident.torque.effects import SLOPE, TURNING, Effect
 from diffbot_ident.torque.effects.turning import TURNING_COLUMNS
 from diffbot_ident.torque.estimate import Array, Estimate
-from diffbot_ident.torque.fitted_axis import AxisFit
+from diffbot_ident.torque.estimating import Estimating
 from diffbot_ident.torque.fitting import Fitting
 from diffbot_ident.torque.judgement import MIN_WINDOWS
 from diffbot_ident.torque.learning import Learning, Opening
 from diffbot_ident.torque.parameter_change import ForceDrift
 from diffbot_ident.torque.prior import Prior
 from diffbot_ident.torque.response import known_response, with_floor
-from diffbot_ident.torque.robot_fit import RobotFit
 from diffbot_ident.torque.robot_watch import RobotWatch
 from diffbot_ident.torque.rows import IntegralRows
 from diffbot_ident.torque.sample_clock import SampleClock
-from diffbot_ident.torque.torque_delay import TOO_LATE, Decimation, TorqueDelay
+from diffbot_ident.torque.torque_delay import Decimation
 from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
 # Disjoint windows after which the response to the torques is first estimated from the rows.
@@ -86,6 +84,7 @@ class Regression:
 
     Attributes:
         learning: Rows and sums so far.
+        estimating: The last delay and fit, and their estimate.
         since: Stamp from which on the robot is as estimated, s; NaN: it did not change.
     """
 
@@ -105,7 +104,6 @@ class Regression:
         self._resists = False  # whether the floor was found to resist turning
         self._found = Found()
         self._slope = LastingSlope(settings.forgetting, EFFECT_WINDOWS)
-        self._timing: TorqueDelay | None = None
         response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
         self._response = replace(response, holding=settings.most_held if turning else 0.0)
         # Samples from the first on until effects beside the model are first looked for.
@@ -114,6 +112,9 @@ class Regression:
         self._began = self.since = math.nan
         self._taken = self._forgotten = 0  # samples, and those before the last change
         self.learning = Learning(rows, period, settings.scale, settings.forgetting)
+        self.estimating = Estimating(
+            self.learning, settings.geometry, decimation, period, clock, settings.remembers
+        )
         self._begin()
 
     def _begin(self) -> None:
@@ -136,7 +137,6 @@ class Regression:
     def _renew(self) -> None:
         """Discard what was computed from the rows so far."""
         self._stage: Fitting | None = None
-        self._fit: RobotFit | None = None
 
     @property
     def _fitting(self) -> Fitting:
@@ -148,11 +148,6 @@ class Regression:
             windows = self.learning.sums.rows / self.learning.length
             self._stage = Fitting(sums, windows, self._known, self._priors)
         return self._stage
-
-    @property
-    def _delay(self) -> tuple[float, float]:
-        """Last delay and lag of the torque, periods."""
-        return (0.0, 0.0) if self._timing is None else (self._timing.value, self._timing.lag)
 
     @property
     def samples_since_change(self) -> int | None:
@@ -217,7 +212,7 @@ class Regression:
         if learnt is None:
             return False
         self._renew()
-        delay, lag = self._delay
+        delay, lag = self.estimating.delay
         extra = self._fitting.extra(self._found.effects)
         self.learning.residuals.add(*learnt, self._fitting.sums, delay, extra, lag)
         return True
@@ -229,7 +224,7 @@ class Regression:
         """
         if not self.learning.has_rows:
             return
-        change = watch.look(self._fitting, self._found.effects, *self._delay)
+        change = watch.look(self._fitting, self._found.effects, *self.estimating.delay)
         if change is None:
             self._renew()
             return
@@ -251,7 +246,7 @@ class Regression:
         if learning.has_rows:
             self._look_for_effects()
         if learning.has_rows:
-            fit = self._fitted()
+            fit = self.estimating.likely(self._fitting, self._found)
             friction, turning = fit.frictions()
             response = known_response(fit.axes, fit.delay, friction)
             self._response = with_floor(response, turning, self._response, settings.most_held)
@@ -312,70 +307,12 @@ class Regression:
                 first, last = (float(opening.parts[i][1][i, 0]) for i in (0, -1))
                 self._watch = RobotWatch(self.learning, last, first)
 
-    def _find_delay(self) -> TorqueDelay:
-        """Find delay and lag of the torque in the rows so far."""
-        found = self._timing = self._fitting.delay(self._found.effects, self._found.lags)
-        return found
-
-    def _fitted(self) -> RobotFit:
-        """Return the most likely fit alone, without the uncertainty of delay and effects."""
-        delay, fitting = self._find_delay(), self._fitting
-        sums, extra = (
-            fitting.sums.delayed(delay.value, delay.lag),
-            fitting.extra(self._found.effects),
-        )
-        axes = fit_axes(sums, extra, self._priors)
-        return RobotFit(axes, fitting, delay, self._found, self._settings.geometry)
-
-    def _correlated(self, axis: AxisFit, factor: float) -> AxisFit:
-        """Return a fit with a covariance widened for the correlation of the residuals.
-
-        It stays unchanged with forgetting or a prior: a new load leaves correlated residuals until
-        it is learnt, and an estimate whose interval widens for that would not be followed.
-        """
-        return axis.with_covariance(factor * axis.covariance) if self._settings.remembers else axis
-
     def estimate(self, samples: int) -> Estimate:
         """Return the estimate from the rows so far, not judged yet."""
-        delay, learning = self._find_delay(), self.learning
-        factors = learning.residuals.variance_factors()
-        axes = self._fitting.axes(delay, self._found)
-        linear, angular = (self._correlated(*each) for each in zip(axes, factors, strict=True))
-        geometry = self._settings.geometry
-        fit = self._fit = RobotFit(
-            (linear, angular), self._fitting, delay, self._found, geometry, self._drift
+        return self.estimating.estimate(
+            self._fitting, self._found, self._drift, samples, self.since
         )
-        span = self._rows.window * self._period
-        known = Estimate(
-            samples=samples,
-            residual_std=(math.sqrt(linear.variance) / span, math.sqrt(angular.variance) / span),
-            residual_correlation=learning.residuals.correlation(),
-            coverage=learning.coverage.shares(),
-            delay=delay.told * self._decimation.factor if delay.sure else math.nan,
-            period=self._period / self._decimation.factor,
-            since=self.since,
-        )
-        return fit.estimate(known, self._period, self._clock.wander, self._clock.bias)
-
-    def too_late(self) -> str | None:
-        """Return why no value can be given: torques act later than is searched; None: they do not.
-
-        A delay at the end of the search is no result, however well it explains the motion.
-        """
-        timing = self._timing
-        if timing is None or not (timing.sure and timing.at_the_end):
-            return None
-        return timing.in_words(self._period, self._decimation.factor) + TOO_LATE
 
     def warnings(self, estimate: Estimate) -> tuple[str, ...]:
         """Return the warnings about the last estimate."""
-        if self._fit is None:
-            return ()
-        found = self._fit.warnings(
-            estimate,
-            self._period,
-            self._decimation.factor,
-            resists=self._resists,
-            change=self.change_in_words(),
-        )
-        return (*found, *self.learning.residuals.warnings())
+        return self.estimating.warnings(estimate, self._resists, self.change_in_words())

@@ -272,7 +272,7 @@ class IntegralRows:
             held |= held_turning(motion, response.k8 * late[1] / period)
             speeds = speeds.beside(motion.yaw)
         sign = np.sign(speeds.begin) + np.sign(speeds.end)
-        lost = self._lost(lasting, response.delay)
+        lost = _lost(lasting, response.delay, self._period, self.fine)
         flags = np.empty((len(motion.gap), 3), dtype=bool)
         flags[:, 0] = ~(sign[:-1] * sign[1:] > 3.0).all(axis=1)[at]
         flags[:, 1] = (held[:-1] | held[1:])[at]
@@ -325,19 +325,22 @@ class IntegralRows:
         domega = k6 * steps[:, V_OMEGA] + response.k8 * difference
         return np.array(self._geometry.wheel_velocity(dv, domega)).T
 
-    def _lost(self, lasting: Array, delay: float) -> Flags:
-        """Return the periods whose torque is unknown because a sample was lost.
 
-        Args:
-            lasting: Time from each sample to the next, s, shape (n fine,).
-            delay: Torque delay, control periods.
-        """
-        long = lasting > LONG_STEP * self._period / self.fine
-        told: Flags = np.logical_or.reduce(long.reshape(-1, self.fine), axis=1)
-        lost = told.copy()
-        for late in range(1, math.ceil(delay) + 1):
-            lost[late:] |= told[:-late]
-        return lost
+def _lost(lasting: Array, delay: float, period: float, fine: int) -> Flags:
+    """Return the periods whose torque is unknown because a sample was lost.
+
+    Args:
+        lasting: Time from each sample to the next, s, shape (n fine,).
+        delay: Torque delay, control periods.
+        period: Control period, s.
+        fine: Samples per control period.
+    """
+    long = lasting > LONG_STEP * period / fine
+    told: Flags = np.logical_or.reduce(long.reshape(-1, fine), axis=1)
+    lost = told.copy()
+    for late in range(1, math.ceil(delay) + 1):
+        lost[late:] |= told[:-late]
+    return lost
 
 
 def _add_torques(steps: Array, pair: Array, first: int, fine: int) -> None:
