@@ -138,9 +138,10 @@ class RobotFit:
             found += self.drift.warnings()
         # Effects stay in the fit until the next look; only those still sure are reported.
         for effect in search.still_sure(effects):
+            size = self._size(effect)
             level = estimate.slope is not None and estimate.slope[0] < LEAST_SLOPE
-            if effect.warning and not (effect is SLOPE and level):
-                found.append(effect.sentence(estimate, self._size(effect)))
+            if effect.notable(size) and not (effect is SLOPE and level):
+                found.append(effect.sentence(estimate, size))
         if resists:
             found.append(TURNING.sentence(estimate, None))
         return found

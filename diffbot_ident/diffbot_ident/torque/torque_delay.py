@@ -311,7 +311,7 @@ class TorqueDelay:
         if self.sure and self.told > 0.0:
             text = self.in_words(period, samples)
             found.append(f"{text}; the estimate takes that into account")
-        if self.gain > max(SURE_LAG**2, least):
+        if self.gain > max(SURE_LAG**2, least) and self.lag >= LEAST_LAG:
             found.append(
                 "torque acts gradually, as with motors that follow a command with a lag (about "
                 f"{1e3 * self.lag * period:.2g} ms): the estimate takes this into account; if the "
@@ -340,6 +340,9 @@ class Residuals(Protocol):
 # Standard deviations beyond which a lag is assumed, and beyond which it is reported. If missed, it
 # shifts K7 and K8 by as many of their deviations; a false detection costs little.
 LIKELY_LAG, SURE_LAG = 1.5, 3.0
+# Smallest lag to report, periods of the regression: how torques change within a period looks like
+# it, and it moves nothing.
+LEAST_LAG = 0.1
 # What follows from a delay or lag at the end of what is searched.
 TOO_LATE = (
     " or more, later than is searched: shorten the delay, or stamp torques at the time at which "

@@ -25,6 +25,8 @@ from diffbot_ident.torque.torque_delay import delayed
 # Relative standard deviation of K5..K8: what happens when torques turn round is known for typical
 # gears only (benchmarks/beyond_the_model.py).
 PLAY_FLOOR = 1e-3
+# Smallest play to report, rad: one minute of arc, that of gears without play.
+LEAST_PLAY = math.radians(1.0 / 60.0)
 # Gains in the rates of the places within the gears, [left, right] each: the side on which they
 # touch; that side where it has just changed, as the play may not be crossed yet; the same times the
 # size of the torque that crosses it; and where it changed some time before.
@@ -77,6 +79,7 @@ BACKLASH = Effect(
     least=PLAY_FLOOR,
     evidence=along_the_torque,
     size=_size,
+    least_size=LEAST_PLAY,
     said=in_degrees,
     like_a_delay=True,  # it changes the speed with the torque
 )

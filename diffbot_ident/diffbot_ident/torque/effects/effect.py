@@ -152,6 +152,7 @@ class Effect:
             `floor` does not suffice; None: it does.
         possible: Whether the motion can tell the effect, by the moments of the rows.
         size: Size for the left and the right wheel; None: it has none.
+        least_size: Smallest `size` to report, of the larger wheel.
         said: Size in words, of an estimate and `size`; None: it has none.
         like_a_delay: Whether it resembles a delay of the torque.
         of_torques: Whether its columns are those of torques.
@@ -172,6 +173,7 @@ class Effect:
     roughness: Callable[[EffectFit], float] | None = None
     possible: Callable[[Array], bool] = always
     size: Callable[[EffectFit], Pair] | None = None
+    least_size: float = 0.0
     said: Callable[[Estimate, Pair | None], str | None] | None = None
     like_a_delay: bool = False
     of_torques: bool = False
@@ -179,6 +181,14 @@ class Effect:
     alike: bool = False
     one_robot: bool = False
     refused: bool = False
+
+    def notable(self, size: Pair | None) -> bool:
+        """Return whether the effect is worth a warning.
+
+        Args:
+            size: `size` of the fit; None: not known.
+        """
+        return bool(self.warning) and (size is None or max(size) >= self.least_size)
 
     def sentence(self, estimate: Estimate, size: Pair | None) -> str:
         """Return the warning about the effect, with its size where that is known.
