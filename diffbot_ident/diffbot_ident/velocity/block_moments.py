@@ -36,6 +36,9 @@ class GridFit:
         covariance: Their covariance, shape (p, p).
         moments: Moments of all columns there, those of the values last, shape (p + 1, p + 1).
         squares: Sum of squares at each point, shape (points,).
+        last: Last coefficient at each point, shape (points,).
+        cost: By how much the sum of squares grows with the square of an error of the last
+            coefficient, at each point, shape (points,).
         noise: Variance of a residual at the best point.
         colour: How much larger the covariance is than for independent residuals, >= 1.
     """
@@ -45,6 +48,8 @@ class GridFit:
     covariance: Array
     moments: Array
     squares: Array
+    last: Array
+    cost: Array
     noise: float
     colour: float
 
@@ -110,7 +115,8 @@ class BlockMoments:
         if not counts.any():
             return None
         best = int(np.argmin(np.where(counts, squares, math.inf)))
-        inverse = np.linalg.inv(scaled[best]) / np.outer(scale[best], scale[best])
+        inverses = np.linalg.inv(scaled)
+        inverse = inverses[best] / np.outer(scale[best], scale[best])
         noise = max(float(squares[best]), 0.0) / free
         pulls = (blocks[:, best, :p, p] - blocks[:, best, :p, :p] @ theta[best]) @ inverse
         apart = len(blocks) - float(p)
@@ -122,6 +128,8 @@ class BlockMoments:
             at_least(sandwich, plain),
             moments[best],
             squares,
+            theta[:, -1],
+            scale[:, -1] ** 2 / np.maximum(inverses[:, -1, -1], 1e-300),
             noise,
             max(float(np.max(np.diag(sandwich) / np.maximum(np.diag(plain), 1e-300))), 1.0),
         )

@@ -158,14 +158,15 @@ class DeadBandEstimator:
         return np.asarray(found - found.mean(axis=2, keepdims=True))
 
     def _note_sizes(self, durations: Array, sizes: Array, keep: float) -> None:
-        bins = np.minimum((sizes / (2.0 * self._largest) * BINS).astype(int) + 1, BINS)
+        cells = np.minimum(sizes / (2.0 * self._largest) * BINS, BINS - 1)
+        bins = cells.astype(int) + 1
         bins[sizes == 0.0] = 0
         self._seconds = keep * self._seconds + np.bincount(bins, durations, BINS + 1)
-        # Cell k holds the sizes above width k, up to the next width.
-        cells = np.searchsorted(self._widths, sizes, side="left") - 1
-        sent = cells >= 0
-        np.minimum.at(self._least, cells[sent], sizes[sent])
-        np.maximum.at(self._most, cells[sent], sizes[sent])
+        # Element k holds the sizes above width k, up to the next width.
+        above = np.searchsorted(self._widths, sizes, side="left") - 1
+        sent = above >= 0
+        np.minimum.at(self._least, above[sent], sizes[sent])
+        np.maximum.at(self._most, above[sent], sizes[sent])
 
     def _estimate(self) -> None:
         offset = self._moments[DeadBandKind.OFFSET].fit(self._is_linear)

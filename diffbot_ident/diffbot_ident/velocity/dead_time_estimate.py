@@ -10,11 +10,13 @@ step of the grid about t - d_k. So
 
     v(t) = v(t0) + a I(t - d_k) - c int v ds - a (d - d_k) p
 
-is linear. The d_k with the least sum of squares gives a, c and d = d_k + the ratio of the last
-coefficient to a. In slow motion a dead time and an inertia look alike; then the interval is wide.
+is linear; causal_rows.py eliminates v(t0). The d_k with the least sum of squares gives a, c and
+d = d_k + the ratio of the last coefficient to a. In slow motion a dead time and an inertia look
+alike; then the interval is wide.
 
-Velocities are those of instants, or means over the period, whichever fits better; d is the time to
-the middle of a mean. See held_commands.py.
+Velocities are those of instants, or means over the period, whichever fits better; the result is the
+time to the middle of a mean. See held_commands.py. No velocity precedes its command, and no mean
+ends before it: that tells which it is where both fit.
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ import math
 import numpy as np
 
 from arc_odometry.odometry import Array
-from diffbot_ident.velocity.block_moments import BlockMoments
+from diffbot_ident.velocity.block_moments import BlockMoments, GridFit
 from diffbot_ident.velocity.bounded_search import BoundedSearch
+from diffbot_ident.velocity.causal_rows import CausalRows
 from diffbot_ident.velocity.held_commands import HeldCommands, integral_of_velocity
 
 LONGEST = 0.6
@@ -35,10 +38,18 @@ STEP = 0.01
 # Duration of a piece of a block, s, and minimum number of its samples: the more pieces, the sooner
 # their disagreement tells the deviation.
 PIECE, LEAST_SAMPLES = 1.0, 8
+# Rate of the rows before that of the axis is known, 1/s.
+FIRST_RATE = 1.0
 # Change of the rate after which earlier corrections by it no longer hold, as a share of it.
 NEW_RATE = 0.1
 # Error of the integrals, as a standard deviation of the dead time in periods.
 APPROXIMATE = 0.01
+# Excess of the sum of squares, in variances of the noise, up to which another dead time is
+# possible, and velocities of the other kind: two standard deviations.
+POSSIBLE = 4.0
+# A given dead time is wrong if the identified one differs by this number of standard deviations and
+# by this time, s, and if the sum of squares at the given one exceeds the least by as much.
+WRONG_SIGMAS, WRONG_TIME = 5.0, 0.01
 # A dead time that is known worse than this is not known: standard deviation, s.
 VAGUE = 0.1
 
@@ -72,7 +83,10 @@ class DeadTimeEstimator:
         """Forget everything but the rate."""
         # For velocities of instants, and for means.
         self._moments = BlockMoments(self._memory), BlockMoments(self._memory)
+        self._causal = CausalRows(), CausalRows()
         self.averaged, self._used_rate = False, self.rate
+        # Excess of the sum of squares at dead times, s.
+        self._against = np.zeros(2), np.array([0.0, LONGEST])
         self.value, self.variance = math.nan, math.inf
         self.sensitivity: Array = np.zeros(2)
         self.covariance: Array = np.zeros((2, 2))
@@ -95,38 +109,39 @@ class DeadTimeEstimator:
             times: Times of the velocities, s, increasing, shape (n,).
             velocities: Measured velocities, m/s or rad/s, shape (n,).
             stamps: Ends of the commands, s, increasing, shape (m,). Samples for which they do not
-                go back by LONGEST and a step are not used.
+                go back by `furthest` are not used.
             acting: Acting commands, each held since the previous stamp, shape (m,).
         """
-        known = times - LONGEST - STEP >= stamps[0]
+        if len(times) < 2:
+            return
+        known = times - furthest(float(times[-1] - times[0]) / (len(times) - 1)) >= stamps[0]
         times, velocities = times[known], velocities[known]
         if len(times) < LEAST_SAMPLES or np.ptp(acting[1:]) == 0.0:
             return  # a constant command tells nothing of the dead time
-        count = max(round(float(times[-1] - times[0]) / PIECE), 1)
-        added = [
-            self._add(*piece, stamps, acting)
-            for piece in zip(
-                np.array_split(times, count), np.array_split(velocities, count), strict=True
-            )
-            if len(piece[0]) >= LEAST_SAMPLES
-        ]
-        if any(added):
+        if self._add(times, velocities, stamps, acting):
             self._estimate()
 
     def _add(self, times: Array, velocities: Array, stamps: Array, acting: Array) -> bool:
-        """Add the moments of a piece of a block; return whether they count."""
+        """Add the moments of the pieces of a block; return whether any counts."""
         commands = HeldCommands(stamps, acting)
         self._period = period = float(times[-1] - times[0]) / (len(times) - 1)
-        rows = np.empty((len(self._grid), 4, len(times)))
-        rows[:, 1], rows[:, 3] = -integral_of_velocity(times, velocities), velocities
+        columns = np.empty((len(self._grid), 4, len(times)))
+        # Without the velocity of the row itself, whose noise is also that of the value.
+        driven = integral_of_velocity(times, velocities) - 0.5 * period * velocities
+        columns[:, 1], columns[:, 3] = -driven, velocities
         halves = 0.5 * STEP * np.arange(-1.0, 2.0 * len(self._grid))
-        added = []
-        for moments, window in zip(self._moments, (0.0, period), strict=True):
-            asked = commands.asked(times, halves, window, self._used_rate)
-            rows[:, 0], rows[:, 2] = asked[1::2], (asked[2::2] - asked[:-2:2]) / STEP
-            apart = rows - rows.mean(axis=2, keepdims=True)
-            added.append(moments.add(apart, float(times[-1] - times[0])))
-        return all(added)
+        count = min(round(period * len(times) / PIECE), len(times) // LEAST_SAMPLES)
+        added = False
+        for moments, causal, window in zip(self._moments, self._causal, (0.0, period), strict=True):
+            # No command acts before it is sent, nor on a mean that has ended.
+            lates = np.maximum(halves, 0.0) + 0.5 * window
+            asked = commands.asked(times, lates, window, self._used_rate)
+            apart = (lates[2::2] - lates[:-2:2])[:, None]
+            columns[:, 0], columns[:, 2] = asked[1::2], (asked[2::2] - asked[:-2:2]) / apart
+            rows = causal.take(times, columns, self._used_rate or FIRST_RATE)
+            for piece in np.array_split(rows, max(count, 1), axis=2):
+                added |= moments.add(piece, period * piece.shape[2])
+        return added
 
     def _estimate(self) -> None:
         fits = [fit for moments in self._moments if (fit := moments.fit()) is not None]
@@ -134,24 +149,80 @@ class DeadTimeEstimator:
         self.reason = f"{self._axis}: dead time not known yet, too little motion"
         if len(fits) < len(self._moments):
             return
-        fit = min(fits, key=lambda each: float(each.squares[each.best]))
-        self.averaged = fit is fits[1]
-        a, c, shift = fit.coefficients.tolist()
-        self.rate = max(c, 0.0)
+        misfits = [self._misfit(fit) for fit in fits]
+        self.averaged = misfits[1] < misfits[0]
+        fit, other = fits[self.averaged], fits[not self.averaged]
+        a, c, _ = fit.coefficients.tolist()
+        # Sums without the row's own velocity have the coefficients of trapezoids over 1 + c T / 2.
+        half = 0.5 * self._period
+        whole = 1.0 / max(1.0 - c * half, 0.1)
+        self.rate = max(c * whole, 0.0)
         if not a > 0.0:
             self.reason = f"{self._axis}: the velocity does not follow the command: check its sign"
             return
-        late = float(self._grid[fit.best]) + shift / a
+        late, std = self._late(fit)
         search = BoundedSearch("dead time", late, 0.0, LONGEST, natural_low=True, margin=STEP)
-        std = math.sqrt(max(fit.variance_of(np.array([-shift / a**2, 0.0, 1.0 / a])), 0.0))
         if not search.inside or fit.best == len(self._grid) - 1:
             self.reason = f"{self._axis}: dead time beyond {LONGEST:g} s, the longest searched"
         elif not std < VAGUE:
             self.reason = f"{self._axis}: dead time known to {2.0 * std:.2g} s only"
         else:
             std = math.hypot(std, APPROXIMATE * self._period)
-            self.value, self.variance, self.reason = max(late, 0.0), std**2, None
+            middles = (half, 0.0) if self.averaged else (0.0, half)
+            value, instead = (
+                max(self._late(each)[0], 0.0) + middle
+                for each, middle in zip((fit, other), middles, strict=True)
+            )
+            if max(misfits) - min(misfits) < POSSIBLE * fit.noise:
+                std = math.hypot(std, instead - value)
+            self.value, self.variance, self.reason = value, std**2, None
+            self._against = self._excess(fit), self._grid + middles[0]
+            slope = np.array([[whole, a * half * whole**2], [0.0, whole**2]])
+            self.covariance = slope @ fit.covariance[:2, :2] @ slope.T
             gram = fit.moments[:2, :2]
-            self.covariance = fit.covariance[:2, :2]
-            self.sensitivity = a * np.linalg.lstsq(gram, fit.moments[:2, 2], rcond=None)[0]
-            self.sensitivity = -self.sensitivity
+            along = np.linalg.lstsq(gram, fit.moments[:2, 2], rcond=None)[0]
+            self.sensitivity = -a * slope @ along
+
+    def contradicts(self, given: float) -> bool:
+        """Return whether a given dead time, s, is surely another one."""
+        if not self.known:
+            return False
+        excess, lates = self._against
+        off, least = (
+            abs(self.value - given),
+            max(WRONG_SIGMAS * math.sqrt(self.variance), WRONG_TIME),
+        )
+        return off > least and float(np.interp(given, lates, excess)) > WRONG_SIGMAS**2
+
+    def _late(self, fit: GridFit) -> tuple[float, float]:
+        """Return the dead time of a fit, to the end of a mean, and its standard deviation, s.
+
+        Where little is known, quite other dead times are possible as well: the sum of squares at
+        each point, with a dead time within half a step of it, tells which.
+        """
+        a, _, shift = fit.coefficients.tolist()
+        late = float(self._grid[fit.best]) + shift / a
+        variance = fit.variance_of(np.array([-shift / a**2, 0.0, 1.0 / a]))
+        possible = self._excess(fit) < POSSIBLE
+        reach = float(np.abs(self._grid[possible] - late).max(initial=0.0)) - STEP
+        return late, max(math.sqrt(max(variance, 0.0)), reach / math.sqrt(POSSIBLE))
+
+    def _excess(self, fit: GridFit) -> Array:
+        """Return the sums of squares at all points, less the least, in variances of the noise."""
+        beyond = np.maximum(np.abs(fit.last) - 0.5 * STEP * abs(float(fit.coefficients[0])), 0.0)
+        squares = fit.squares + fit.cost * beyond**2
+        excess: Array = (squares - fit.squares[fit.best]) / (fit.noise * fit.colour + 1e-300)
+        return excess
+
+    def _misfit(self, fit: GridFit) -> float:
+        """Return the least sum of squares of a fit with a dead time of 0 or more."""
+        if not fit.coefficients[0] > 0.0:
+            return math.inf
+        late, std = self._late(fit)
+        before = min(late, 0.0) / max(std, 1e-9)
+        return float(fit.squares[fit.best]) + fit.noise * before**2
+
+
+def furthest(period: float) -> float:
+    """Return how far back commands must be known, s: beyond the longest dead time and a mean."""
+    return LONGEST + STEP + period

@@ -51,8 +51,9 @@ from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand
 from diffbot_description.dynamics import AXES, Sigma
 from diffbot_ident.torque.estimate import NORMAL_95, Array
 from diffbot_ident.velocity.block_moments import at_least
+from diffbot_ident.velocity.causal_rows import SLOWEST, CausalRows
 from diffbot_ident.velocity.dead_band_estimate import DeadBandEstimator
-from diffbot_ident.velocity.dead_time_estimate import LONGEST, STEP, DeadTimeEstimator
+from diffbot_ident.velocity.dead_time_estimate import STEP, DeadTimeEstimator, furthest
 from diffbot_ident.velocity.held_commands import HeldCommands, integral_of_velocity
 
 # Longest dead time that may be assumed, s.
@@ -72,9 +73,8 @@ SPIKE = 20.0
 UNKNOWN = 10.0
 # Half width of a dead band's 95 % interval, relative to it, from which on it is used.
 BAND_PRECISION = 0.1
-# An assumed dead time is wrong if the identified one differs by this number of standard deviations,
-# and by this time, s; a change of an identified one by NEW_DEAD_TIME, s, is not linear.
-WRONG_SIGMAS, WRONG_TIME, NEW_DEAD_TIME = 5.0, 0.01, 0.5 * STEP
+# A change of an identified dead time by this, s, is not linear.
+NEW_DEAD_TIME = 0.5 * STEP
 # Integrals are approximations where commands act between samples: their relative error, and the
 # largest ratio of period and time constant for which it holds.
 APPROXIMATE, COARSE = 0.002, 0.35
@@ -317,9 +317,11 @@ class RecursiveFit:
     def _finish_block(self) -> None:
         # The newest sample is only used to check whether the one before is a spike.
         times, velocities = np.array(self._times[:-1]), np.array(self._velocities)
-        for index, axis in enumerate(self._axes):
-            velocities[:, index] = axis.without_spikes(velocities[:, index])
         sent = np.array(self._sent)
+        period = float(times[-1] - times[0]) / (len(times) - 1)
+        for index, axis in enumerate(self._axes):
+            asked = period * float(np.ptp(sent[1:, 1 + index]))
+            velocities[:, index] = axis.without_spikes(velocities[:, index], asked)
         raw = _RawBlock(times, velocities[:-1], sent[:, 0], sent[:, 1:])
         for index in range(2):
             if self._assumes_otherwise(index, raw):
@@ -336,7 +338,7 @@ class RecursiveFit:
         # The last sample of this block is the first of the next one.
         del self._times[:-2], self._velocities[:-2]
         self._velocities[0] = tuple(velocities[-2].tolist())
-        history = max(LONGEST + STEP, *self._dead_time)
+        history = max(furthest(raw.period), *self._dead_time)
         while len(self._sent) > 2 and self._sent[1][0] <= times[-1] - history:
             self._sent.popleft()
 
@@ -360,13 +362,13 @@ class RecursiveFit:
                 acting = self._dead_band[index].passed_of(old.sent[:, index])
                 delay.update(old.times, old.velocities[:, index], old.stamps, acting)
         if delay.known:
-            off = abs(delay.value - self._dead_time[index])
-            wrong = max(WRONG_SIGMAS * math.sqrt(delay.variance), WRONG_TIME)
-            if off > (wrong if self._given[index] else NEW_DEAD_TIME):
+            assumed = self._dead_time[index]
+            moved = abs(delay.value - assumed) > NEW_DEAD_TIME
+            if delay.contradicts(assumed) if self._given[index] else moved:
                 self._given[index], self._dead_time[index] = False, delay.value
                 self._averaged[index] = delay.averaged
                 return True
-            if not self._given[index] and self._averaged[index] != delay.averaged:
+            if self._averaged[index] != delay.averaged:
                 self._averaged[index] = delay.averaged
                 return True
         return self._dead_band[index] != known
@@ -457,11 +459,26 @@ class _Block:
     asked: Array
     velocity: Array
 
-    def regression(self) -> tuple[Array, Array]:
-        """Return regressors [int command, -int v], shape (n, 2), and v, both less their mean."""
+    @property
+    def seconds(self) -> float:
+        """Duration, s."""
+        return float(self.time[-1] - self.time[0])
+
+    @property
+    def columns(self) -> Array:
+        """Regressors int command and -int v, and v, shape (3, n)."""
         driven = integral_of_velocity(self.time, self.velocity)
-        phi = np.column_stack((self.asked, -driven))
-        return phi - phi.mean(axis=0), self.velocity - self.velocity.mean()
+        return np.stack((self.asked, -driven, self.velocity))
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows of a block, shape (n, 2) and (n,), its duration in s, and the rate of their filter."""
+
+    phi: Array
+    y: Array
+    seconds: float
+    rate: float
 
 
 def covariance_of_sigma(theta: Array, covariance: Array) -> Array:
@@ -504,7 +521,8 @@ class _RecursiveAxis:
         self._assumed_noise = noise
         self._squares, self._products, self._samples = noise**2 * PRIOR_SAMPLES, 0.0, PRIOR_SAMPLES
         self._period = 0.0
-        self._aside: _Block | None = None
+        self._causal = CausalRows()
+        self._aside: _Rows | None = None
         self.surprises = 0
 
     @property
@@ -546,14 +564,20 @@ class _RecursiveAxis:
         exact = math.atanh(x) / x if 1e-6 < abs(x) < 0.99 else 1.0
         return 1.0 / (a * exact), c / a
 
-    def without_spikes(self, velocity: Array) -> Array:
-        """Replace velocities far outside both neighbours by the median of the three."""
+    def without_spikes(self, velocity: Array, asked: float) -> Array:
+        """Replace velocities far outside both neighbours by the median of the three.
+
+        Args:
+            velocity: Measured velocities, m/s or rad/s, shape (n,).
+            asked: Range of the commands times the period, m or rad: times a, what they may change
+                from one sample to the next. A quick robot that reverses is no spike.
+        """
         padded = np.pad(velocity, 1, mode="edge")
         median = np.median([padded[:-2], padded[1:-1], padded[2:]], axis=0)
-        # The assumed noise is a minimum: a fast robot's reversals are no spikes, however precise
-        # its sensor is.
+        # The assumed noise is a minimum, however precise a sensor is.
         noise = max(self._assumed_noise, math.sqrt(self.noise_variance))
-        spikes = np.abs(velocity - median) > SPIKE * noise
+        fastest = max(float(self.theta[0]), 0.0) + 2.0 * math.sqrt(max(float(self.p[0, 0]), 0.0))
+        spikes = np.abs(velocity - median) > SPIKE * noise + fastest * asked
         return np.where(spikes, median, velocity)
 
     def update(self, block: _Block) -> None:
@@ -562,37 +586,43 @@ class _RecursiveAxis:
         Raises:
             ValueError: The block contains a number that is not finite or overflows.
         """
-        self._period = float(block.time[-1] - block.time[0]) / (len(block.time) - 1)
+        self._period = block.seconds / (len(block.time) - 1)
+        rate = max(float(self.theta[1]), SLOWEST)
+        filtered = self._causal.take(block.time, block.columns, rate)
+        rows = _Rows(filtered[:2].T, filtered[2], block.seconds, rate)
         aside, self._aside = self._aside, None
-        if self._explains(*block.regression()):
-            self._take(block)
+        if self._explains(rows):
+            self._take(rows)
         elif aside is None:
-            self._aside = block
+            self._aside = rows
+            self._causal.interrupt()  # what went wrong must not reach into the next block
         else:
             if self._samples >= SETTLED_SAMPLES:
                 self.surprises += 1
                 self.p = self.p + np.diag((REOPENED * self.theta) ** 2)
             self._take(aside)
-            self._take(block)
+            self._take(rows)
 
-    def _explains(self, phi: Array, y: Array) -> bool:
+    def _explains(self, rows: _Rows) -> bool:
         """Whether the current estimate explains a block."""
         with np.errstate(over="ignore", invalid="ignore"):
-            gram = phi.T @ phi
-            missed = y - phi @ self.theta
+            gram = rows.phi.T @ rows.phi
+            missed = rows.y - rows.phi @ self.theta
             squares = float(missed @ missed)
-            expected = self.noise_variance * len(y) + float(np.trace(gram @ self.p))
+            expected = self.noise_variance * len(rows.y) + float(np.trace(gram @ self.p))
         if not (np.isfinite(gram).all() and math.isfinite(squares)):
             raise ValueError("a block of velocities or commands: must be finite and of usual size")
         return squares < SURPRISE * expected
 
-    def _take(self, block: _Block) -> None:
-        phi, y = block.regression()
+    def _take(self, taken: _Rows) -> None:
+        phi, y = taken.phi, taken.y
         n = len(y)
         powers, directions = np.linalg.eigh(phi.T @ phi)
         sizes = np.sqrt(np.maximum(powers, 0.0) / n)
-        # The integrated noise is a random walk; motion must exceed three times its deviation.
-        walk = 3.0 * self._period * math.sqrt(self.noise_variance * n / 6.0)
+        # The integrated noise is a random walk that the rows' filter forgets; motion must exceed
+        # three times its deviation.
+        steps = 0.5 / (self._period * taken.rate)
+        walk = 3.0 * self._period * math.sqrt(self.noise_variance * steps)
         least = max(self._excitation, walk)
         rows = [
             (math.sqrt(power) * w, float(w @ (phi.T @ y)) / math.sqrt(power), w)
@@ -600,7 +630,7 @@ class _RecursiveAxis:
             if size > least
         ]
         if rows:
-            forget = math.exp(-float(block.time[-1] - block.time[0]) / self._memory)
+            forget = math.exp(-taken.seconds / self._memory)
             self._forget([w for _, _, w in rows], forget)
             for row, value, _ in rows:
                 self._step(row, value)
