@@ -167,3 +167,35 @@ def test_what_is_chosen_of_many_segments_is_spread_over_all_of_them():
     assert 150.0 < sum(segment.duration for segment in chosen) <= 300.0
     assert np.ptp([segment.times.mean() for segment in chosen]) > 1800.0
     assert evenly_chosen(found[:1], 1.0) == found[:1]
+
+
+def stamps(seed, *parts, jitter=0.2, lost=0.02):
+    """Stamps of parts (seconds, period), with jitter and lost samples."""
+    random = np.random.default_rng(seed)
+    steps = np.concatenate([np.full(round(length / period), period) for length, period in parts])
+    times = np.cumsum(steps * random.uniform(1.0 - jitter, 1.0 + jitter, len(steps)))
+    return times[random.random(len(times)) > lost]
+
+
+def as_recorded(blocks):
+    return list(Segmenter(SegmentSettings(uniform=False)).segments(blocks, ("v",)))
+
+
+@pytest.mark.parametrize("gap", [0.0, 5.0])
+def test_samples_that_stay_as_recorded_must_keep_their_rate(gap):
+    times = stamps(1, (10.0, 0.02), (10.0, 0.01))
+    times[times > 10.0] += gap
+    with pytest.raises(RecordingError, match=r"every 20 ms until about 1\d.* and every 10"):
+        as_recorded([measured(times)])
+    # Resampled ones may change it.
+    assert segments([measured(times), commanded(np.arange(0.0, 26.0, 0.1))])[0]
+
+
+def test_jitter_lost_samples_and_a_disturbance_are_no_other_rate():
+    for seed in range(5):
+        times = stamps(seed, (10.0, 0.01), (2.0, 0.015), (10.0, 0.01), jitter=0.5, lost=0.1)
+        assert as_recorded([measured(times)])
+    # Each recording has its own.
+    parts = [stamps(7, (10.0, 0.02)), stamps(8, (10.0, 0.01))]
+    runs = [Block(times, {"v": times}, str(run)) for run, times in enumerate(parts)]
+    assert len(as_recorded(runs)) == 2

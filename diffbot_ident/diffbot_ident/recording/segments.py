@@ -21,6 +21,7 @@ import numpy as np
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.recording.counter_wraps import continuous
+from diffbot_ident.recording.sample_rate import SteadyRate
 from diffbot_ident.recording.samples import (
     COMMANDS,
     POSITIONS,
@@ -173,6 +174,7 @@ class Segmenter:
         self.two_clocks = ""
         self._optional: frozenset[str] = frozenset()
         self._run: str | None = None
+        self._rate = SteadyRate()
 
     def segments(
         self, blocks: Iterable[Block], channels: Iterable[str], optional: Iterable[str] = ()
@@ -185,7 +187,8 @@ class Segmenter:
             optional: Channels among them that are left out where a sample has no number.
 
         Raises:
-            RecordingError: A channel has no sample, or the requested period is too short.
+            RecordingError: A channel has no sample, the requested period is too short, or samples
+                that stay as recorded change their rate.
         """
         wanted, self._optional = tuple(channels), frozenset(optional)
         for block in blocks:
@@ -195,7 +198,7 @@ class Segmenter:
             if block.run != self._run:
                 # Each recording has a clock of its own: cut the previous one by itself.
                 yield from self._end_clock(wanted)
-                self._run = block.run
+                self._run, self._rate = block.run, SteadyRate()
             stream = self._streams.setdefault(key, _Stream(key, self._optional))
             part = stream.finite(block, self.excluded)
             if stream.is_before(part):
@@ -318,7 +321,9 @@ class Segmenter:
             count = int((end - begin) / self.period + 1e-6) + 1
             return begin + np.float64(self.period) * np.arange(count)
         times = next(s.times for s in self._streams.values() if not s.is_command)
-        return times[(times >= begin) & (times <= end)]
+        kept: Array = times[(times >= begin) & (times <= end)]
+        self._rate.check(kept)
+        return kept
 
 
 class _Stream:
