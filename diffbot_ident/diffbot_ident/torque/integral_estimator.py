@@ -115,7 +115,9 @@ class IntegralEstimator:
 
     @property
     def explains_more(self) -> bool:
-        """Whether the fit has more than K5..K8, friction and a delay, such as a slope."""
+        """Whether there is more than K5..K8, friction and a delay: a slope, or late stamps."""
+        if self._readings.clock.corrects:
+            return True
         return self._regression is not None and self._regression.explains_more
 
     def update(self, sample: JointSample) -> bool:

@@ -249,6 +249,12 @@ class SampleClock:
         """Relative deviation of K5..K8 where the period wanders and the stamps are late as well."""
         return self.scatter.wander / self.period if self.period > 0.0 else 0.0
 
+    @property
+    def corrects(self) -> bool:
+        """Whether the times of the readings are notably others than their stamps."""
+        scatter, least = self.scatter, NOTABLE_SCATTER * self.period
+        return scatter.size > least and (scatter.late > least or scatter.rounding > 0.0)
+
     def problem(self) -> str | None:
         """Return why the stamps do not tell the times of the readings; None if they do."""
         return self.scatter.problem(self.period)
