@@ -12,6 +12,7 @@ import pytest
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_ident.torque.coverage import MotionScale
+from diffbot_ident.torque.effects import BACKLASH
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 
@@ -193,3 +194,9 @@ def test_motors_that_saturate_are_named_and_give_no_tight_values():
     for each in estimates(11, most=0.75):
         assert "saturate" in each.reason + " ".join(each.warnings)
         assert np.abs(deviations(each)[:4]).max() < 3.0
+
+
+@pytest.mark.parametrize(("play", "named"), [(0.004, False), (0.02, True)])
+def test_a_play_that_no_gear_has_is_not_named(play, named):
+    # By chance; of 30 robots with a delay alone, one was told of 0.0024 and 0.0037 degrees.
+    assert BACKLASH.notable((math.radians(play), 0.0)) is named

@@ -22,6 +22,7 @@ from diffbot_ident.torque.torque_delay import (
     REACH,
     Decimation,
     DelaySearch,
+    TorqueDelay,
     acting_weights,
     delay_columns,
     delay_weights,
@@ -178,3 +179,10 @@ def test_groups_keep_the_last_angle_and_the_mean_torque(factor):
     assert len(taken) == 3 * decimation.fine
     np.testing.assert_array_equal(taken[-1, :3], samples[-1, :3])
     assert taken[:, 3].mean() == pytest.approx(samples[:, 3].mean())
+
+
+@pytest.mark.parametrize(("lag", "named"), [(0.04, False), (0.09, False), (0.15, True)])
+def test_a_lag_that_moves_nothing_is_not_named(lag, named):
+    # Of 30 robots with a delay alone, 3 were told of lags of 0.04 to 0.09 periods.
+    found = TorqueDelay(1.3, 1.3, True, 0.01, lag, 0.01, 0.0, 100.0)
+    assert any("gradually" in text for text in found.warnings(0.01, 1)) is named

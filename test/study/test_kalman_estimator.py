@@ -12,7 +12,7 @@ from made_recordings.excited_runs import RunSetting, record
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_ident.torque.estimate import EstimateState
-from diffbot_ident.torque.kalman import STATES, KalmanEstimator, KalmanModel
+from diffbot_ident.torque.kalman import LACKING, STATES, KalmanEstimator, KalmanModel
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
 NOISY = RunSetting(noise=0.01)
@@ -163,3 +163,20 @@ def test_wrong_wiring_is_reported_once_with_what_follows():
     found = fed(recorded, swapped).estimate()
     assert found.state is EstimateState.INVALID and "swapped" in found.reason
     assert found.explanation.count("torque stays off") == 1
+
+
+def test_stamps_that_are_late_leave_the_values_to_the_other_estimator():
+    """Up to 3 ms late, 100 Hz: the filter, which takes stamps as they are, knows less."""
+    recorded, generator = run(seconds=20.0), np.random.default_rng(4)
+    samples = [
+        replace(s, stamp=s.stamp + float(generator.uniform(0.0, 0.003))) for s in recorded.samples
+    ]
+    estimator = fed(recorded, samples)
+    estimate = estimator.estimate()
+    assert LACKING in estimate.warnings
+    assert any("stamps are late" in text for text in estimate.warnings)
+    deviations = np.sqrt(np.diag(np.array(estimate.covariance)))
+    assert (np.abs(np.array(estimate.values) - recorded.truth) < 3.0 * deviations).all()
+    assert estimator.filter is not None
+    alone = np.sqrt(np.diag(estimator.filter.covariance)[4:8])
+    assert (deviations[:2] < 0.4 * alone[:2]).all()

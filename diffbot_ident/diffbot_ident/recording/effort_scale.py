@@ -15,7 +15,7 @@ what turns with it, including the rotor's inertia times the gear's ratio squared
 The second needs no J: the spinning wheels are the same in both recordings. If both are given, they
 must agree, and their mean of minimum variance is used. k is the mean of both wheels; their ratio is
 that of the robot's file, or 1, unless the motion shows another one (torque_difference of
-residual_patterns). It is assumed that the wheels have equal radii and do not slip, and that the
+effects.unlike_wheels). It is assumed that the wheels have equal radii and do not slip, and that the
 radius is right. Its standard deviation is included if known: k is proportional to its square, since
 K7 and K8 from odometry depend on it, too.
 

@@ -46,7 +46,8 @@ class Fitting:
     ) -> None:
         self.sums = sums
         self.known = known
-        self._windows, self._priors = windows, priors
+        self.priors = priors
+        self._windows = windows
         self._searches: dict[ExtraColumns, DelaySearch] = {}  # by the columns beside the torque
 
     def extra(self, effects: Sequence[Effect]) -> ExtraColumns:
@@ -110,7 +111,7 @@ class Fitting:
             # Of the mean delay and the lag.
             spread = np.array([[delay.std**2, delay.shared], [delay.shared, delay.lag_std**2]])
         found = []
-        for fitted, own in zip(fits(seen, extra, self._priors), ends, strict=True):
+        for fitted, own in zip(fits(seen, extra, self.priors), ends, strict=True):
             slopes = np.column_stack(
                 [
                     (after - before) / width
@@ -140,11 +141,11 @@ class Fitting:
         value, lag = delay.value, delay.lag
         late = min(value + STEP, DELAYS - 1.0)
         early = max(value - STEP, EARLIEST / self.sums.fine)
-        if self._priors[0] is None:
+        if self.priors[0] is None:
             seen = self.sums.at((value, early, late), lag)
             return seen, [[own] for own in solutions(seen.moments, extra, (1, 2))], late - early
         seen, *others = (self.sums.delayed(each) for each in (value, early, late))
-        both = (fits(each, extra, self._priors) for each in others)
+        both = (fits(each, extra, self.priors) for each in others)
         ends = [
             [np.array([before.theta, after.theta])] for before, after in zip(*both, strict=True)
         ]

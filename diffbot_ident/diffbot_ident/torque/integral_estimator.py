@@ -115,7 +115,9 @@ class IntegralEstimator:
 
     @property
     def explains_more(self) -> bool:
-        """Whether the fit has more than K5..K8, friction and a delay, such as a slope."""
+        """Whether there is more than K5..K8, friction and a delay: a slope, or late stamps."""
+        if self._readings.clock.corrects:
+            return True
         return self._regression is not None and self._regression.explains_more
 
     def update(self, sample: JointSample) -> bool:
@@ -236,7 +238,7 @@ class IntegralEstimator:
             return Estimate.unknown(samples, self._min_samples)
         found = regression.estimate(samples)
         problem = self._readings.clock.problem() or likely_wiring(regression.learning.sums).problem
-        if problem is None and (late := regression.too_late()) is not None:
+        if problem is None and (late := regression.estimating.too_late()) is not None:
             return found.as_a_whole(EstimateState.UNESTIMATED, late)
         if problem is None and regression.learning.windows >= MIN_WINDOWS:
             problem = standing_wheel(regression.learning.sums)

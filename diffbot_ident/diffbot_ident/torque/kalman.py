@@ -302,8 +302,8 @@ def _cholesky(a: float, b: float, c: float) -> Array:
 
 
 LACKING = (
-    "estimator kalman has no states for what is found besides friction and a delay: the values are "
-    "those of estimator integral"
+    "estimator kalman has no states for what is found besides friction and a delay, nor for stamps "
+    "that are late: the values are those of estimator integral"
 )
 
 
@@ -453,7 +453,7 @@ class KalmanEstimator:
 
         It is the companion's until the filter has started, and while the companion finds what the
         filter has no states for: on a slope of 1 degree the filter's K5 to K7 are 8 of their
-        standard deviations off.
+        standard deviations off. It takes stamps as they are.
         """
         companion = self._companion.estimate()
         warnings = (*companion.warnings, *self._warnings())

@@ -126,6 +126,9 @@ def _way(share: float) -> str:
     return f"{'fell' if share < 0.0 else 'rose'} by {float(f'{100.0 * abs(change):.2g}'):g} %"
 
 
+_Fits = tuple[Array, list[tuple[Axis, Sequence[int], Array]]]
+
+
 class ChangeWatch:
     """Watches a run for a change of the robot, in constant memory.
 
@@ -146,6 +149,9 @@ class ChangeWatch:
         self._products: list[Array] = [self._so_far]
         self._began = began
         self._ends: list[float] = [stamp]
+        # What the last fits belong to, and the fits: a look for a change and one for a drift share
+        # them.
+        self._last: tuple[tuple[object, ...], _Fits] | None = None
 
     def pass_by(self, periods: int, sums: RowSums, stamp: float) -> bool:
         """Note the periods that were learnt; return whether a unit has ended.
@@ -254,10 +260,14 @@ class ChangeWatch:
         found: Array = middles / (ends[-1] - ends[0])
         return found
 
-    def _fits(
-        self, sums: RowSums, delay: float, extra: ExtraColumns, lag: float
-    ) -> tuple[Array, list[tuple[Axis, Sequence[int], Array]]]:
+    def _fits(self, sums: RowSums, delay: float, extra: ExtraColumns, lag: float) -> _Fits:
         """Return the moments of the units, and each axis with its extra columns and parameters."""
+        key = (self._ends[-1], delay, extra, lag)
+        if self._last is None or self._last[0] != key:
+            self._last = key, self._fitted(sums, delay, extra, lag)
+        return self._last[1]
+
+    def _fitted(self, sums: RowSums, delay: float, extra: ExtraColumns, lag: float) -> _Fits:
         seen, weights = sums.delayed(delay, lag), torque_weights((delay,), self._fine, lag)
         moments = np.array([own[0] for own in self._products])
         fits = zip((LINEAR, ANGULAR), extra, solutions(seen.moments, (extra,)), strict=True)
@@ -373,14 +383,19 @@ def _split(effect: Array, weight: Array) -> tuple[float, int]:
     count = np.count_nonzero(weight)
     if count < FEWEST:
         return 0.0, 1
-    best, at = math.inf, 1
-    for first in range(FEWEST_BEFORE, len(effect) - FEWEST_AFTER + 1):
-        if np.count_nonzero(weight[:first]) and np.count_nonzero(weight[first:]):
-            scatter = _scatter(effect[:first], weight[:first])
-            scatter += _scatter(effect[first:], weight[first:])
-            if scatter < best:
-                best, at = scatter, first
-    return _likelihood_ratio(effect, weight, best), at
+    # Sums over the units before each, of the deviations from the mean of all.
+    away = effect - float(weight @ effect) / float(weight.sum())
+    w, sums, squares = np.cumsum([weight, weight * away, weight * away**2], axis=1)
+    units = np.cumsum(weight != 0.0)
+    first = np.arange(FEWEST_BEFORE, len(effect) - FEWEST_AFTER + 1)
+    first = first[(units[first - 1] > 0) & (units[first - 1] < units[-1])]
+    if not len(first):
+        return 0.0, 1
+    one, other = w[first - 1], w[-1] - w[first - 1]
+    between = sums[first - 1] ** 2 / one + (sums[-1] - sums[first - 1]) ** 2 / other
+    best = int(np.argmax(between))
+    scatter = max(float(squares[-1] - between[best]), 0.0)
+    return _likelihood_ratio(effect, weight, scatter), int(first[best])
 
 
 def _drifts(effect: Array, weight: Array, time: Array, ratio: float) -> bool:

@@ -3,7 +3,7 @@
 
 Samples become rows and sums (learning); a change or drift of the robot is looked for
 (parameter_change); the fits (fitting) and the effects beside the model (effect_looks) tell the
-response with which further rows are built (response), and give the estimate (robot_fit).
+response with which further rows are built (response), and give the estimate (estimating).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import math
 from dataclasses import dataclass, replace
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.torque.axis_fit import fit_axes
 from diffbot_ident.torque.columns import NO_COLUMNS
 from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.effect_looks import EffectLooks, LastingSlope
@@ -20,17 +19,17 @@ from diffbot_ident.torque.effect_search import Found
 from diffbot_ident.torque.effects import SLOPE, TURNING, Effect
 from diffbot_ident.torque.effects.turning import TURNING_COLUMNS
 from diffbot_ident.torque.estimate import Array, Estimate
-from diffbot_ident.torque.fitted_axis import AxisFit
+from diffbot_ident.torque.estimating import Estimating
 from diffbot_ident.torque.fitting import Fitting
 from diffbot_ident.torque.judgement import MIN_WINDOWS
 from diffbot_ident.torque.learning import Learning, Opening
-from diffbot_ident.torque.parameter_change import ChangeWatch, ForceDrift
+from diffbot_ident.torque.parameter_change import ForceDrift
 from diffbot_ident.torque.prior import Prior
 from diffbot_ident.torque.response import known_response, with_floor
-from diffbot_ident.torque.robot_fit import RobotFit
+from diffbot_ident.torque.robot_watch import RobotWatch
 from diffbot_ident.torque.rows import IntegralRows
 from diffbot_ident.torque.sample_clock import SampleClock
-from diffbot_ident.torque.torque_delay import TOO_LATE, Decimation, TorqueDelay
+from diffbot_ident.torque.torque_delay import Decimation
 from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
 # Disjoint windows after which the response to the torques is first estimated from the rows.
@@ -44,8 +43,6 @@ OPENING_WINDOWS = 20
 KEPT_WINDOWS = 200
 # Disjoint windows needed before the residuals are tested for effects beside the model.
 EFFECT_WINDOWS = 40.0
-# Share of a drift by which it differs from another one.
-NO_DRIFT, OTHER_DRIFT = (0.0, 0.0, 0.0), 0.2
 # Share of the excitation's yaw moment that the floor's dry friction is assumed to resist while it
 # is unknown. A robot that meets more resistance hardly turns.
 MOST_HELD = 0.5
@@ -87,6 +84,7 @@ class AxesRegression:
 
     Attributes:
         learning: Rows and sums so far.
+        estimating: The last delay and fit, and their estimate.
         since: Stamp from which on the robot is as estimated, s; NaN: it did not change.
     """
 
@@ -106,7 +104,6 @@ class AxesRegression:
         self._resists = False  # whether the floor was found to resist turning
         self._found = Found()
         self._slope = LastingSlope(settings.forgetting, EFFECT_WINDOWS)
-        self._timing: TorqueDelay | None = None
         response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
         self._response = replace(response, holding=settings.most_held if turning else 0.0)
         # Samples from the first on until effects beside the model are first looked for.
@@ -115,6 +112,9 @@ class AxesRegression:
         self._began = self.since = math.nan
         self._taken = self._forgotten = 0  # samples, and those before the last change
         self.learning = Learning(rows, period, settings.scale, settings.forgetting)
+        self.estimating = Estimating(
+            self.learning, settings.geometry, decimation, period, clock, settings.remembers
+        )
         self._begin()
 
     def _begin(self) -> None:
@@ -131,31 +131,23 @@ class AxesRegression:
         """Discard all rows."""
         self.learning.clear()
         # None until the opening is over, and with forgetting or a prior, which follow a change.
-        self._watch: ChangeWatch | None = None
-        self._drift: ForceDrift | None = None  # None: none is likely
-        self._residuals_drift = NO_DRIFT  # shares of the drift that the residuals belong to
+        self._watch: RobotWatch | None = None
         self._renew()
 
     def _renew(self) -> None:
         """Discard what was computed from the rows so far."""
         self._stage: Fitting | None = None
-        self._fit: RobotFit | None = None
 
     @property
     def _fitting(self) -> Fitting:
         """The fits of the rows so far, to the robot without its drift."""
         if self._stage is None:
             sums = self.learning.sums
-            if self._watch is not None and self._drift is not None:
-                sums = self._watch.steady(sums, self._drift)
+            if self._watch is not None:
+                sums = self._watch.steady(sums)
             windows = self.learning.sums.rows / self.learning.length
             self._stage = Fitting(sums, windows, self._known, self._priors)
         return self._stage
-
-    @property
-    def _delay(self) -> tuple[float, float]:
-        """Last delay and lag of the torque, periods."""
-        return (0.0, 0.0) if self._timing is None else (self._timing.value, self._timing.lag)
 
     @property
     def samples_since_change(self) -> int | None:
@@ -166,6 +158,10 @@ class AxesRegression:
     def explains_more(self) -> bool:
         """See IntegralEstimator.explains_more."""
         return bool(self._found.effects) or self._drift is not None
+
+    @property
+    def _drift(self) -> ForceDrift | None:
+        return None if self._watch is None else self._watch.drift
 
     @property
     def refused(self) -> Effect | None:
@@ -195,7 +191,7 @@ class AxesRegression:
         fine = self._rows.fine
         while len(samples):
             # A change is looked for at fixed samples as well.
-            until = self._until_update if self._watch is None else self._watch.left
+            until = self._until_update if self._watch is None else self._watch.units.left
             now = fine * min(self._until_update, until)
             part, samples = samples[:now], samples[now:]
             periods, stamp = len(part) // fine, float(part[-1, 0])
@@ -204,8 +200,9 @@ class AxesRegression:
             learnt = self._learn(part) or learnt
             if (kept := self._opening or self._first) is not None:
                 kept.add(part)
-            if self._watch is not None and self._watch.pass_by(periods, self.learning.sums, stamp):
-                self._look_for_change(self._watch, stamp)
+            watch, sums = self._watch, self.learning.sums
+            if watch is not None and watch.units.pass_by(periods, sums, stamp):
+                self._look_for_change(watch, stamp)
             if not self._until_update:
                 self._update_response()
         return learnt
@@ -215,36 +212,26 @@ class AxesRegression:
         if learnt is None:
             return False
         self._renew()
-        delay, lag = self._delay
+        delay, lag = self.estimating.delay
         extra = self._fitting.extra(self._found.effects)
         self.learning.residuals.add(*learnt, self._fitting.sums, delay, extra, lag)
         return True
 
-    def _look_for_change(self, watch: ChangeWatch, stamp: float) -> None:
+    def _look_for_change(self, watch: RobotWatch, stamp: float) -> None:
         """Forget the robot that was, if the one that is differs from it.
 
         What is known about the robot's response is kept as a first guess.
         """
         if not self.learning.has_rows:
             return
-        sums, effects, (delay, lag) = self.learning.sums, self._found.effects, self._delay
-        # What happens once per turn is also found in rows of two robots, and hides the change.
-        lasting = [each for each in effects if not each.once_per_turn]
-        change = watch.change(sums, delay, self._fitting.extra(lasting), lag)
-        if change is not None:
-            self._changed, self._forgotten = change, self._taken
-            self.since = self._clock.began + stamp
-            self._found = self._found.alone()
-            self._begin()
+        change = watch.look(self._fitting, self._found.effects, *self.estimating.delay)
+        if change is None:
+            self._renew()
             return
-        self._drift = watch.drift(sums, delay, self._fitting.extra(effects), lag)
-        self._renew()
-        shares = NO_DRIFT if self._drift is None else self._drift.shares
-        known = self._residuals_drift
-        if math.dist(shares, known) > OTHER_DRIFT * max(math.hypot(*shares), math.hypot(*known)):
-            # Residuals of parameters with another drift belong to another model.
-            self.learning.residuals.restart(int(sums.rows))
-            self._residuals_drift = shares
+        self._changed, self._forgotten = change, self._taken
+        self.since = self._clock.began + stamp
+        self._found = self._found.alone()
+        self._begin()
 
     def change_in_words(self) -> str | None:
         """Return when the robot has last changed; None if it has not."""
@@ -259,7 +246,7 @@ class AxesRegression:
         if learning.has_rows:
             self._look_for_effects()
         if learning.has_rows:
-            fit = self._fitted()
+            fit = self.estimating.likely(self._fitting, self._found)
             friction, turning = fit.frictions()
             response = known_response(fit.axes, fit.delay, friction)
             self._response = with_floor(response, turning, self._response, settings.most_held)
@@ -318,72 +305,14 @@ class AxesRegression:
             self._opening, self._first = None, None if self._resists else opening
             if self._settings.steady:
                 first, last = (float(opening.parts[i][1][i, 0]) for i in (0, -1))
-                self._watch = ChangeWatch(self.learning.length, self.learning.sums, last, first)
-
-    def _find_delay(self) -> TorqueDelay:
-        """Find delay and lag of the torque in the rows so far."""
-        found = self._timing = self._fitting.delay(self._found.effects, self._found.lags)
-        return found
-
-    def _fitted(self) -> RobotFit:
-        """Return the most likely fit alone, without the uncertainty of delay and effects."""
-        delay, fitting = self._find_delay(), self._fitting
-        sums, extra = (
-            fitting.sums.delayed(delay.value, delay.lag),
-            fitting.extra(self._found.effects),
-        )
-        axes = fit_axes(sums, extra, self._priors)
-        return RobotFit(axes, fitting, delay, self._found, self._settings.geometry)
-
-    def _correlated(self, axis: AxisFit, factor: float) -> AxisFit:
-        """Return a fit with a covariance widened for the correlation of the residuals.
-
-        It stays unchanged with forgetting or a prior: a new load leaves correlated residuals until
-        it is learnt, and an estimate whose interval widens for that would not be followed.
-        """
-        return axis.with_covariance(factor * axis.covariance) if self._settings.remembers else axis
+                self._watch = RobotWatch(self.learning, last, first)
 
     def estimate(self, samples: int) -> Estimate:
         """Return the estimate from the rows so far, not judged yet."""
-        delay, learning = self._find_delay(), self.learning
-        factors = learning.residuals.variance_factors()
-        axes = self._fitting.axes(delay, self._found)
-        linear, angular = (self._correlated(*each) for each in zip(axes, factors, strict=True))
-        geometry = self._settings.geometry
-        fit = self._fit = RobotFit(
-            (linear, angular), self._fitting, delay, self._found, geometry, self._drift
+        return self.estimating.estimate(
+            self._fitting, self._found, self._drift, samples, self.since
         )
-        span = self._rows.window * self._period
-        known = Estimate(
-            samples=samples,
-            residual_std=(math.sqrt(linear.variance) / span, math.sqrt(angular.variance) / span),
-            residual_correlation=learning.residuals.correlation(),
-            coverage=learning.coverage.shares(),
-            delay=delay.told * self._decimation.factor if delay.sure else math.nan,
-            period=self._period / self._decimation.factor,
-            since=self.since,
-        )
-        return fit.estimate(known, self._period, self._clock.wander, self._clock.bias)
-
-    def too_late(self) -> str | None:
-        """Return why no value can be given: torques act later than is searched; None: they do not.
-
-        A delay at the end of the search is no result, however well it explains the motion.
-        """
-        timing = self._timing
-        if timing is None or not (timing.sure and timing.at_the_end):
-            return None
-        return timing.in_words(self._period, self._decimation.factor) + TOO_LATE
 
     def warnings(self, estimate: Estimate) -> tuple[str, ...]:
         """Return the warnings about the last estimate."""
-        if self._fit is None:
-            return ()
-        found = self._fit.warnings(
-            estimate,
-            self._period,
-            self._decimation.factor,
-            resists=self._resists,
-            change=self.change_in_words(),
-        )
-        return (*found, *self.learning.residuals.warnings())
+        return self.estimating.warnings(estimate, self._resists, self.change_in_words())

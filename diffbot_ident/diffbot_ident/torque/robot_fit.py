@@ -13,7 +13,7 @@ from arc_odometry import WheelGeometry
 from diffbot_ident.torque.effect_search import EffectSearch, Found
 from diffbot_ident.torque.effect_sizes import effect_fits, roughness
 from diffbot_ident.torque.effects import GEAR_LOSS, SLOPE, TURNING, UNEVEN, Effect, EffectFit
-from diffbot_ident.torque.effects.slope import floor_slope
+from diffbot_ident.torque.effects.slope import LEAST_SLOPE, floor_slope
 from diffbot_ident.torque.effects.unlike_wheels import MOST_UNEVEN
 from diffbot_ident.torque.estimate import Array, Estimate, FrictionEstimate, Pair, TurningEstimate
 from diffbot_ident.torque.fitted_axis import AxisFit
@@ -139,7 +139,8 @@ class RobotFit:
         # Effects stay in the fit until the next look; only those still sure are reported.
         for effect in search.still_sure(effects):
             size = self._size(effect)
-            if effect.is_reported(estimate, size):
+            level = estimate.slope is not None and estimate.slope[0] < LEAST_SLOPE
+            if effect.notable(size) and not (effect is SLOPE and level):
                 found.append(effect.sentence(estimate, size))
         if resists:
             found.append(TURNING.sentence(estimate, None))

@@ -35,7 +35,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
-from diffbot_description.dynamics import accelerations
 from diffbot_ident.torque.columns import (
     DOMEGA,
     DV,
@@ -49,6 +48,7 @@ from diffbot_ident.torque.columns import (
 )
 from diffbot_ident.torque.effects import TORQUES, StepMotion, fill_columns
 from diffbot_ident.torque.estimate import Array
+from diffbot_ident.torque.holding import held_turning, held_wheels
 from diffbot_ident.torque.series import differences, halves, moving_sum
 from diffbot_ident.torque.torque_delay import (
     BLOCKS,
@@ -70,10 +70,6 @@ from diffbot_ident.torque.wheel_speeds import (
 
 Flags = NDArray[np.bool_]
 
-# Dry friction may hold a motion that it would stop within this many control periods.
-SLOW_TURNS = 2.0
-# Dry friction may hold a wheel up to this multiple of its estimate, which is uncertain.
-HELD_SHARE = 1.3
 # Wheel speed up to which low-speed friction may differ, as a share of the expected speed.
 SLOW_SHARE = 0.05
 # A sample was lost if the time between two exceeds this many periods.
@@ -125,8 +121,7 @@ class IntegralRows:
         self.first = max(FINE_DELAYS, 2 * self._side)
         self._back = 2 * self._side + 1
         self.overlap = window + smoothing + self.first + self._back - 1
-        self._delays = delay_columns(fine)
-        self.columns = TORQUES + 2 * self._delays
+        self.columns = TORQUES + 2 * delay_columns(fine)
 
     def make(
         self,
@@ -219,7 +214,7 @@ class IntegralRows:
             reach=REACH,
         )
         fill_columns(steps, motion)
-        self._add_torques(steps, every @ SUM_AND_DIFFERENCE, first)
+        _add_torques(steps, every @ SUM_AND_DIFFERENCE, first, fine)
         return steps, self._flags(motion, late, lasting), period[first : last + 1]
 
     def _acting(self, every: Array, period: Array, response: TorqueResponse) -> tuple[Array, Array]:
@@ -272,13 +267,12 @@ class IntegralRows:
             lasting: Time from each sample to the next, s, shape (n fine,).
         """
         response, period, at, speeds = motion.response, motion.period, motion.at, motion.wheels
-        held = self._held_wheels(speeds.middle, motion.torques, motion.dry, response, period)
+        held = held_wheels(motion)
         if self.turning:
-            yaw = motion.yaw
-            held |= self._held(yaw.middle[:, 0], response.k8 * late[1] / period, response, period)
-            speeds = speeds.beside(yaw)
+            held |= held_turning(motion, response.k8 * late[1] / period)
+            speeds = speeds.beside(motion.yaw)
         sign = np.sign(speeds.begin) + np.sign(speeds.end)
-        lost = self._lost(lasting, response.delay)
+        lost = _lost(lasting, response.delay, self._period, self.fine)
         flags = np.empty((len(motion.gap), 3), dtype=bool)
         flags[:, 0] = ~(sign[:-1] * sign[1:] > 3.0).all(axis=1)[at]
         flags[:, 1] = (held[:-1] | held[1:])[at]
@@ -331,103 +325,58 @@ class IntegralRows:
         domega = k6 * steps[:, V_OMEGA] + response.k8 * difference
         return np.array(self._geometry.wheel_velocity(dv, domega)).T
 
-    def _lost(self, lasting: Array, delay: float) -> Flags:
-        """Return the periods whose torque is unknown because a sample was lost.
 
-        Args:
-            lasting: Time from each sample to the next, s, shape (n fine,).
-            delay: Torque delay, control periods.
-        """
-        long = lasting > LONG_STEP * self._period / self.fine
-        told: Flags = np.logical_or.reduce(long.reshape(-1, self.fine), axis=1)
-        lost = told.copy()
-        for late in range(1, math.ceil(delay) + 1):
-            lost[late:] |= told[:-late]
-        return lost
+def _lost(lasting: Array, delay: float, period: float, fine: int) -> Flags:
+    """Return the periods whose torque is unknown because a sample was lost.
 
-    def _held_wheels(
-        self, speeds: Array, torques: Array, dry: Array, response: TorqueResponse, period: Array
-    ) -> Flags:
-        """Return the periods in which Coulomb friction may hold a wheel, shape (n,).
+    Args:
+        lasting: Time from each sample to the next, s, shape (n fine,).
+        delay: Torque delay, control periods.
+        period: Control period, s.
+        fine: Samples per control period.
+    """
+    long = lasting > LONG_STEP * period / fine
+    told: Flags = np.logical_or.reduce(long.reshape(-1, fine), axis=1)
+    lost = told.copy()
+    for late in range(1, math.ceil(delay) + 1):
+        lost[late:] |= told[:-late]
+    return lost
 
-        Friction then balances whatever else drives the wheel, up to f. Assuming 0 or f instead
-        makes K5 and K6 of robots with much friction some per cent too large, and K7 too small.
 
-        Args:
-            speeds: Wheel speeds, rad/s, shape (n, 2).
-            torques: Torques of the wheels as they acted, N m, shape (n, 2).
-            dry: `TorqueResponse.dry_friction` of the wheels.
-            response: How the torques act, and friction, as far as they are known.
-            period: Control periods, s, shape (n,).
-        """
-        if not dry.any():
-            return np.zeros(len(period), dtype=bool)
-        b, k = self._geometry.half_track, (*response.products, response.k7, response.k8)
-        radius = 0.5 * (self._geometry.left_radius + self._geometry.right_radius)
-        v, omega = self._geometry.body_velocity(*speeds.T)
-        most = (response.k7 + b * abs(response.k8)) / radius * dry
-        slow = np.abs(speeds) < SLOW_TURNS * most * period[:, None]
-        holding = np.minimum(np.maximum(torques, -dry), dry)
-        resistance = np.where(slow, holding, np.sign(speeds) * dry) + speeds * response.friction[:2]
-        dv, domega = accelerations(k, v, omega, *(torques - resistance).T)
-        rims = dv[:, None] + domega[:, None] * (-b, b)
-        # A wheel may be held if friction can cancel the acceleration it would have without.
-        freely = np.abs(rims + (response.k7 - b * response.k8) * resistance) / radius
-        held = slow & (freely < HELD_SHARE * most)
-        either: Flags = held[:, 0] | held[:, 1]
-        return either
+def _add_torques(steps: Array, pair: Array, first: int, fine: int) -> None:
+    """Fill in the torques of a step for every delay; see `acting_weights`.
 
-    def _held(self, omega: Array, drive: Array, response: TorqueResponse, period: Array) -> Flags:
-        """Return the periods in which the floor may hold the robot against turning.
-
-        Its friction then balances the torques, up to f_w; the sign of omega does not determine it.
-
-        Args:
-            omega: Yaw rates, rad/s.
-            drive: Yaw accelerations caused by the torques, rad/s^2.
-            response: How the torques act, and the friction of the floor and the wheels.
-            period: Control periods, s.
-        """
-        radius = 0.5 * (self._geometry.left_radius + self._geometry.right_radius)
-        lever = radius / self._geometry.half_track
-        most = abs(response.k8) * lever * response.holding
-        wheels = abs(response.k8) * (response.friction[2] + response.friction[3])
-        slow: Flags = np.abs(omega) < SLOW_TURNS * most * period
-        return slow & (np.abs(drive) < most + wheels)
-
-    def _add_torques(self, steps: Array, pair: Array, first: int) -> None:
-        """Fill in the torques of a step for every delay; see `acting_weights`.
-
-        Args:
-            steps: Columns of m steps.
-            pair: Integrals of the torques' sum and difference, from REACH periods before the
-                segment on, shape (n fine, 2).
-            first: Period of the segment in which the first step begins.
-        """
-        count, fine = len(steps), self.fine
-        out = steps[:, TORQUES:].reshape(count, self._delays, 2)
-        reach = REACH - 1
-        if fine == 1:
-            far = pair[first + 2 : first + 2 + reach + count]
-            near, single = 0, range(DELAYS + 1)
-        else:
-            weights = np.concatenate((np.arange(fine) + 0.5, fine - 0.5 - np.arange(fine))) / fine
-            start = (first + REACH) * fine
-            cells = np.arange(count)[:, None] * fine + np.arange(2 * fine)
-            near, single = (FINE_DELAYS - 1) * fine + 2, range(FINE_DELAYS, DELAYS)
-            for late in range(near):
-                out[:, late] = np.einsum("c,ncw->nw", weights, pair[start - late + cells])
-            # Under the triangles of whole periods, from those of `reach` periods before on.
-            cells = np.arange(reach + count)[:, None] * fine + np.arange(2 * fine)
-            far = np.einsum("c,ncw->nw", weights, pair[start - reach * fine + cells])
-        for column, late in enumerate(single, near):
-            out[:, column] = far[reach - late : reach - late + count]
-        late, column = single[-1], near + len(single)
-        for size in BLOCKS:
-            late += size
-            part = far[reach - late : reach - late + count + size - 1]
-            out[:, column] = moving_sum(part, size) / size
-            column += 1
+    Args:
+        steps: Columns of m steps.
+        pair: Integrals of the torques' sum and difference, from REACH periods before the
+            segment on, shape (n fine, 2).
+        first: Period of the segment in which the first step begins.
+        fine: Samples per control period.
+    """
+    count = len(steps)
+    out = steps[:, TORQUES:].reshape(count, -1, 2)
+    reach = REACH - 1
+    if fine == 1:
+        far = pair[first + 2 : first + 2 + reach + count]
+        near, single = 0, range(DELAYS + 1)
+    else:
+        weights = np.concatenate((np.arange(fine) + 0.5, fine - 0.5 - np.arange(fine))) / fine
+        start = (first + REACH) * fine
+        cells = np.arange(count)[:, None] * fine + np.arange(2 * fine)
+        near, single = (FINE_DELAYS - 1) * fine + 2, range(FINE_DELAYS, DELAYS)
+        for late in range(near):
+            out[:, late] = np.einsum("c,ncw->nw", weights, pair[start - late + cells])
+        # Under the triangles of whole periods, from those of `reach` periods before on.
+        cells = np.arange(reach + count)[:, None] * fine + np.arange(2 * fine)
+        far = np.einsum("c,ncw->nw", weights, pair[start - reach * fine + cells])
+    for column, late in enumerate(single, near):
+        out[:, column] = far[reach - late : reach - late + count]
+    late, column = single[-1], near + len(single)
+    for size in BLOCKS:
+        late += size
+        part = far[reach - late : reach - late + count + size - 1]
+        out[:, column] = moving_sum(part, size) / size
+        column += 1
 
 
 def _mean_products(mean: Array, jump: Array) -> Array:

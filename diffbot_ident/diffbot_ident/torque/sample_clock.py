@@ -249,6 +249,12 @@ class SampleClock:
         """Relative deviation of K5..K8 where the period wanders and the stamps are late as well."""
         return self.scatter.wander / self.period if self.period > 0.0 else 0.0
 
+    @property
+    def corrects(self) -> bool:
+        """Whether the times of the readings are notably others than their stamps."""
+        scatter, least = self.scatter, NOTABLE_SCATTER * self.period
+        return scatter.size > least and (scatter.late > least or scatter.rounding > 0.0)
+
     def problem(self) -> str | None:
         """Return why the stamps do not tell the times of the readings; None if they do."""
         return self.scatter.problem(self.period)
@@ -306,7 +312,7 @@ class SampleClock:
         passed = readings[:, 0] - readings[0, 0]
         if math.isnan(self.period):
             steps = differences(passed)
-            around = np.linspace(1.0 - SEARCH, 1.0 + SEARCH, TRIALS) * np.median(steps)
+            around = np.linspace(1.0 - SEARCH, 1.0 + SEARCH, TRIALS) * _median(steps)
             turned = np.exp(2j * np.pi * passed / around[:, None]).sum(axis=1)
             self.period = float(around[np.argmax(np.abs(turned))])
         phase = np.angle(np.exp(2j * np.pi * passed / self.period).sum()) / (2.0 * np.pi)
@@ -414,3 +420,9 @@ class _StampLine:
         self._weight = weight + count
         squares, products = self._past + self._sums
         return float(products / squares)
+
+
+def _median(values: Array) -> float:
+    """Return the median; np.median imports what takes a twentieth of a second."""
+    ordered = np.sort(values)
+    return 0.5 * float(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2])

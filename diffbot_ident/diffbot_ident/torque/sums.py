@@ -13,7 +13,7 @@ from diffbot_ident.torque.effects import TORQUES
 from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.rows import Flags
 from diffbot_ident.torque.series import moving_sum
-from diffbot_ident.torque.torque_delay import delay_columns, delay_weights
+from diffbot_ident.torque.torque_delay import acting_weights, delay_columns
 
 
 @lru_cache(maxsize=256)
@@ -28,7 +28,7 @@ def torque_weights(delays: tuple[float, ...], fine: int, lag: float = 0.0) -> Ar
     Returns:
         Shape (torque columns, 2 delays); columns of sum and difference alternate.
     """
-    weights = np.column_stack([delay_weights(delay, fine, lag) for delay in delays])
+    weights = acting_weights(np.array(delays), np.full(len(delays), lag), fine).T
     found = np.zeros((2 * len(weights), 2 * weights.shape[1]))
     for side in (0, 1):
         found[side::2, side::2] = weights

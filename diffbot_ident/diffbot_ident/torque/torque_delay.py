@@ -358,6 +358,9 @@ MEAN_STEP, MEAN_STEPS = 0.05, 12
 LAG_ROUNDS, LAG_STEP, POLISHES = 12, 0.12, 4
 # Rounds after which that point is tried where the gain is not needed.
 EARLY_ROUNDS = (3, 6)
+# Largest ratio of successive steps to that point with which it settles: near a kink of the weights,
+# as at no delay, it does not.
+SLOWEST = 0.2
 # Distance of two such points from which on the second is as good as any further one, periods.
 POLISHED = 1e-10
 
@@ -432,7 +435,7 @@ class DelaySearch:
             if not moved:
                 step, wide = 0.5 * step, 0.7 * wide
                 if not gain and rounds in EARLY_ROUNDS:
-                    *lowest, settled = self._lowest(mean, lag, step, wide)
+                    *lowest, settled = self._lowest(mean, lag, step, wide, slowest=SLOWEST)
                     near = abs(lowest[0] - mean) < step and abs(lowest[1] - lag) < wide * lag
                     if settled and near:
                         mean, lag = lowest
@@ -456,9 +459,13 @@ class DelaySearch:
         )
 
     def _lowest(
-        self, mean: float, lag: float, step: float, wide: float
+        self, mean: float, lag: float, step: float, wide: float, slowest: float = math.inf
     ) -> tuple[float, float, bool]:
-        """Return the lowest point near a mean delay and a lag, and whether it has settled there."""
+        """Return the lowest point near a mean delay and a lag, and whether it has settled there.
+
+        It is given up where a step is longer than `slowest` times the one before.
+        """
+        before = math.inf
         for _ in range(POLISHES):
             polished = self._polished(mean, lag, step, wide)
             if polished is None:
@@ -467,6 +474,9 @@ class DelaySearch:
             mean, lag = polished
             if moved < POLISHED:
                 return mean, lag, True
+            if moved > slowest * before:
+                break
+            before = moved
         return mean, lag, False
 
     def _polished(

@@ -70,10 +70,6 @@ def in_degrees(estimate: Estimate, size: Pair | None) -> str | None:
     return f"left {left:.2g}, right {right:.2g} degrees"
 
 
-def _notable(estimate: Estimate, size: Pair | None) -> bool:
-    return size is None or max(size) >= LEAST_PLAY
-
-
 BACKLASH = Effect(
     "backlash",
     ((*PLAY_PLACES, PLAY_LINEAR), (*PLAY_PLACES, PLAY_ANGULAR)),
@@ -83,7 +79,7 @@ BACKLASH = Effect(
     least=PLAY_FLOOR,
     evidence=along_the_torque,
     size=_size,
+    least_size=LEAST_PLAY,
     said=in_degrees,
-    notable=_notable,
     like_a_delay=True,  # it changes the speed with the torque
 )

@@ -152,8 +152,8 @@ class Effect:
             `floor` does not suffice; None: it does.
         possible: Whether the motion can tell the effect, by the moments of the rows.
         size: Size for the left and the right wheel; None: it has none.
+        least_size: Smallest `size` to report, of the larger wheel.
         said: Size in words, of an estimate and `size`; None: it has none.
-        notable: Whether it is worth a warning, by its size; None: it always is.
         like_a_delay: Whether it resembles a delay of the torque.
         of_torques: Whether its columns are those of torques.
         once_per_turn: Whether it happens once per turn of a wheel.
@@ -173,8 +173,8 @@ class Effect:
     roughness: Callable[[EffectFit], float] | None = None
     possible: Callable[[Array], bool] = always
     size: Callable[[EffectFit], Pair] | None = None
+    least_size: float = 0.0
     said: Callable[[Estimate, Pair | None], str | None] | None = None
-    notable: Callable[[Estimate, Pair | None], bool] | None = None
     like_a_delay: bool = False
     of_torques: bool = False
     once_per_turn: bool = False
@@ -182,9 +182,13 @@ class Effect:
     one_robot: bool = False
     refused: bool = False
 
-    def is_reported(self, estimate: Estimate, size: Pair | None) -> bool:
-        """Return whether there is something to report; see `sentence` for the arguments."""
-        return bool(self.warning) and (self.notable is None or self.notable(estimate, size))
+    def notable(self, size: Pair | None) -> bool:
+        """Return whether the effect is worth a warning.
+
+        Args:
+            size: `size` of the fit; None: not known.
+        """
+        return bool(self.warning) and (size is None or max(size) >= self.least_size)
 
     def sentence(self, estimate: Estimate, size: Pair | None) -> str:
         """Return the warning about the effect, with its size where that is known.

@@ -64,10 +64,6 @@ def _said(estimate: Estimate, size: Pair | None) -> str | None:
     )
 
 
-def _notable(estimate: Estimate, size: Pair | None) -> bool:
-    return estimate.slope is None or not estimate.slope[0] < LEAST_SLOPE
-
-
 SLOPE = Effect(
     "slope",
     ((COS_HEADING, SIN_HEADING), (COS_HEADING, SIN_HEADING)),
@@ -75,6 +71,5 @@ SLOPE = Effect(
     "intervals",
     _fill,
     said=_said,
-    notable=_notable,
     like_a_delay=True,  # by chance, as gravity changes as slowly as the heading
 )

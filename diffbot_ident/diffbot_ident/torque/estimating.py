@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From fits to the estimate: the last delay, the last fit, and what they tell."""
+
+from __future__ import annotations
+
+import math
+
+from arc_odometry import WheelGeometry
+from diffbot_ident.torque.axis_fit import fit_axes
+from diffbot_ident.torque.effect_search import Found
+from diffbot_ident.torque.estimate import Estimate, Pair
+from diffbot_ident.torque.fitting import Fitting
+from diffbot_ident.torque.learning import Learning
+from diffbot_ident.torque.parameter_change import ForceDrift
+from diffbot_ident.torque.robot_fit import RobotFit
+from diffbot_ident.torque.sample_clock import SampleClock
+from diffbot_ident.torque.torque_delay import TOO_LATE, Decimation, TorqueDelay
+
+
+class Estimating:
+    """Estimates from fits.
+
+    Args:
+        learning: Rows and sums.
+        geometry: Wheel radii and separation.
+        decimation: Groups the samples.
+        period: Period of the groups, s.
+        clock: Clock of the samples.
+        remembers: Whether the estimate uses the whole run and nothing else.
+    """
+
+    def __init__(
+        self,
+        learning: Learning,
+        geometry: WheelGeometry,
+        decimation: Decimation,
+        period: float,
+        clock: SampleClock,
+        remembers: bool,
+    ) -> None:
+        self._learning, self._geometry = learning, geometry
+        self._samples, self._period, self._clock = decimation.factor, period, clock
+        self._remembers = remembers
+        self._timing: TorqueDelay | None = None
+        self._fit: RobotFit | None = None
+
+    @property
+    def delay(self) -> Pair:
+        """Last delay and lag of the torque, periods."""
+        return (0.0, 0.0) if self._timing is None else (self._timing.value, self._timing.lag)
+
+    def _found_delay(self, fitting: Fitting, found: Found) -> TorqueDelay:
+        timing = self._timing = fitting.delay(found.effects, found.lags)
+        return timing
+
+    def likely(self, fitting: Fitting, found: Found) -> RobotFit:
+        """Return the most likely fit alone, without the uncertainty of delay and effects."""
+        delay = self._found_delay(fitting, found)
+        sums = fitting.sums.delayed(delay.value, delay.lag)
+        axes = fit_axes(sums, fitting.extra(found.effects), fitting.priors)
+        return RobotFit(axes, fitting, delay, found, self._geometry)
+
+    def estimate(
+        self,
+        fitting: Fitting,
+        found: Found,
+        drift: ForceDrift | None,
+        samples: int,
+        since: float,
+    ) -> Estimate:
+        """Return the estimate from the rows so far, not judged yet.
+
+        Args:
+            fitting: Fits of the rows so far.
+            found: What was found beside the model.
+            drift: Drift of the robot over the run; None: none is likely.
+            samples: Number of samples.
+            since: Stamp from which on the robot is as estimated, s; NaN: it did not change.
+        """
+        delay, learning = self._found_delay(fitting, found), self._learning
+        linear, angular = fitting.axes(delay, found)
+        if self._remembers:
+            # With forgetting or a prior, a new load leaves correlated residuals until it is
+            # learnt, and an estimate whose interval widens for that would not be followed.
+            factors = learning.residuals.variance_factors()
+            linear = linear.with_covariance(factors[0] * linear.covariance)
+            angular = angular.with_covariance(factors[1] * angular.covariance)
+        fit = self._fit = RobotFit((linear, angular), fitting, delay, found, self._geometry, drift)
+        span = learning.rows.window * self._period
+        known = Estimate(
+            samples=samples,
+            residual_std=(math.sqrt(linear.variance) / span, math.sqrt(angular.variance) / span),
+            residual_correlation=learning.residuals.correlation(),
+            coverage=learning.coverage.shares(),
+            delay=delay.told * self._samples if delay.sure else math.nan,
+            period=self._period / self._samples,
+            since=since,
+        )
+        return fit.estimate(known, self._period, self._clock.wander, self._clock.bias)
+
+    def too_late(self) -> str | None:
+        """Return why no value can be given: torques act later than is searched; None: they do not.
+
+        A delay at the end of the search is no result, however well it explains the motion.
+        """
+        timing = self._timing
+        if timing is None or not (timing.sure and timing.at_the_end):
+            return None
+        return timing.in_words(self._period, self._samples) + TOO_LATE
+
+    def warnings(self, estimate: Estimate, resists: bool, change: str | None) -> tuple[str, ...]:
+        """Return the warnings about the last estimate.
+
+        Args:
+            estimate: The last estimate.
+            resists: Whether the floor was found to resist turning.
+            change: When the robot has last changed, in words; None: it has not.
+        """
+        if self._fit is None:
+            return ()
+        found = self._fit.warnings(
+            estimate, self._period, self._samples, resists=resists, change=change
+        )
+        return (*found, *self._learning.residuals.warnings())

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Periods in which dry friction may hold a wheel, or the robot against turning.
+
+Friction then balances whatever else drives the motion, up to its own size, and the sign of the
+speed does not determine it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffbot_description.dynamics import accelerations
+from diffbot_ident.torque.effects import StepMotion
+from diffbot_ident.torque.estimate import Array
+
+# Dry friction may hold a motion that it would stop within this many control periods.
+SLOW_TURNS = 2.0
+# Dry friction may hold a wheel up to this multiple of its estimate, which is uncertain.
+HELD_SHARE = 1.3
+
+
+def held_wheels(motion: StepMotion) -> NDArray[np.bool_]:
+    """Return the periods in which Coulomb friction may hold a wheel, shape (n,).
+
+    Assuming 0 or f instead makes K5 and K6 of robots with much friction some per cent too large,
+    and K7 too small.
+    """
+    dry, period, response = motion.dry, motion.period, motion.response
+    speeds, torques, geometry = motion.wheels.middle, motion.torques, motion.geometry
+    if not dry.any():
+        return np.zeros(len(period), dtype=bool)
+    b, k = geometry.half_track, (*response.products, response.k7, response.k8)
+    radius = 0.5 * (geometry.left_radius + geometry.right_radius)
+    v, omega = geometry.body_velocity(*speeds.T)
+    most = (response.k7 + b * abs(response.k8)) / radius * dry
+    slow = np.abs(speeds) < SLOW_TURNS * most * period[:, None]
+    holding = np.minimum(np.maximum(torques, -dry), dry)
+    resistance = np.where(slow, holding, np.sign(speeds) * dry) + speeds * response.friction[:2]
+    dv, domega = accelerations(k, v, omega, *(torques - resistance).T)
+    rims = dv[:, None] + domega[:, None] * (-b, b)
+    # A wheel may be held if friction can cancel the acceleration it would have without.
+    freely = np.abs(rims + (response.k7 - b * response.k8) * resistance) / radius
+    held = slow & (freely < HELD_SHARE * most)
+    either: NDArray[np.bool_] = held[:, 0] | held[:, 1]
+    return either
+
+
+def held_turning(motion: StepMotion, drive: Array) -> NDArray[np.bool_]:
+    """Return the periods in which the floor may hold the robot against turning, shape (n,).
+
+    Args:
+        motion: Motion of the steps.
+        drive: Yaw accelerations caused by the torques, rad/s^2, shape (n,).
+    """
+    geometry, response = motion.geometry, motion.response
+    radius = 0.5 * (geometry.left_radius + geometry.right_radius)
+    lever = radius / geometry.half_track
+    most = abs(response.k8) * lever * response.holding
+    wheels = abs(response.k8) * (response.friction[2] + response.friction[3])
+    slow: NDArray[np.bool_] = np.abs(motion.yaw.middle[:, 0]) < SLOW_TURNS * most * motion.period
+    return slow & (np.abs(drive) < most + wheels)
