@@ -6,11 +6,11 @@ import signal
 import time
 
 import pytest
-from geometry_msgs.msg import Pose2D
 from nav_msgs.msg import Odometry
 from paced_graph import DOMAIN, PATIENCE, Graph, start
 
 from diffbot_node.own_run import COMMANDER, ROBOT, VARIABLE, OwnRun
+from pose2d_trajectories.pose_message import Pose2D
 from pose2d_trajectories.pose_nodes import main
 
 REMAPPED = ("--ros-args", "-r", "command:=robot/command")

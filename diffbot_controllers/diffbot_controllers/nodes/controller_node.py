@@ -17,7 +17,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from geometry_msgs.msg import Pose2D, TransformStamped
+from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from tf2_msgs.msg import TFMessage
 
@@ -49,6 +49,7 @@ from diffbot_msgs.msg import ControllerState
 from diffbot_msgs.msg import PolarError as PolarErrorMessage
 from diffbot_node import CommandNode, EffortNode, KeptTopic, parameter, pose_from_text, to_stamp
 from diffbot_node.stopping import LATCHED
+from pose2d_trajectories.pose_message import Pose2D
 
 FROM_FILE = -1.0  # value of torque_delay for the delay in the file of parameters
 OBSERVER, POSITION, VELOCITY = "observer", "position", "velocity"
