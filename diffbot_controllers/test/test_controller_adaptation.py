@@ -10,7 +10,7 @@ import yaml
 rclpy = pytest.importorskip("rclpy")
 
 from controller_graph import controllers  # noqa: E402
-from geometry_msgs.msg import Pose2D, TwistStamped  # noqa: E402
+from geometry_msgs.msg import TwistStamped  # noqa: E402
 
 from diffbot_controllers.nodes.backstep_node import BackstepNode  # noqa: E402
 from diffbot_controllers.nodes.linearizing_node import LinearizingNode  # noqa: E402
@@ -21,6 +21,7 @@ from diffbot_description import load_robot  # noqa: E402
 from diffbot_ident.torque.fleet_prior import FleetPrior, write_prior  # noqa: E402
 from diffbot_msgs.msg import AdaptationStatus, DynamicParameters  # noqa: E402
 from diffbot_node import seconds, to_stamp  # noqa: E402
+from pose2d_trajectories.pose_message import Pose2D  # noqa: E402
 
 NOMINAL = (0.0844, -3.7706, 2.6468, -16.084)
 NO_FRICTION = (0.0, 0.0, 0.0, 0.0)

@@ -10,7 +10,7 @@ import pytest
 rclpy = pytest.importorskip("rclpy")
 
 from controller_graph import controllers, moving  # noqa: E402
-from geometry_msgs.msg import Pose2D, TwistStamped  # noqa: E402
+from geometry_msgs.msg import TwistStamped  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 
 from diffbot_controllers.nodes.backstep_node import BackstepNode  # noqa: E402
@@ -18,6 +18,7 @@ from diffbot_controllers.nodes.linearizing_node import LinearizingNode  # noqa: 
 from diffbot_controllers.nodes.pose_node import PoseNode  # noqa: E402
 from diffbot_msgs.msg import DynamicParameters, PoseReference  # noqa: E402
 from diffbot_node import to_stamp  # noqa: E402
+from pose2d_trajectories.pose_message import Pose2D  # noqa: E402
 
 ZERO = (0.0, 0.0)
 

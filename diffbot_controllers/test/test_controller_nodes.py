@@ -11,7 +11,7 @@ import yaml
 rclpy = pytest.importorskip("rclpy")
 
 from controller_graph import controllers, moving  # noqa: E402
-from geometry_msgs.msg import Pose2D, TwistStamped  # noqa: E402
+from geometry_msgs.msg import TwistStamped  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from arc_odometry import Pose  # noqa: E402
@@ -24,6 +24,7 @@ from diffbot_msgs.msg import ControllerState, DynamicParameters, PoseReference  
 from diffbot_node import to_stamp  # noqa: E402
 from diffbot_node.command_loop import LOOKS_AFTER_STALL  # noqa: E402
 from pose2d_trajectories import Reference  # noqa: E402
+from pose2d_trajectories.pose_message import Pose2D  # noqa: E402
 
 
 @pytest.fixture

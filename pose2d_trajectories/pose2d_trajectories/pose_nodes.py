@@ -19,7 +19,7 @@ import sys
 import time
 from dataclasses import dataclass
 
-from geometry_msgs.msg import Pose2D, PoseStamped
+from geometry_msgs.msg import PoseStamped
 from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # not in its __all__
 from rclpy.duration import Duration
 from rclpy.utilities import remove_ros_args
@@ -27,6 +27,7 @@ from rclpy.utilities import remove_ros_args
 from arc_odometry.odometry_messages import quaternion
 from diffbot_node import Node, declare, parameter, pose_from_text, run_node
 from diffbot_node.launch_supervision import tell_why
+from pose2d_trajectories.pose_message import Pose2D
 
 USAGE = """\
 usage: pose_step X Y THETA [--ros-args -r command:=CONTROLLER/command]

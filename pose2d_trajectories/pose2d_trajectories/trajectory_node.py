@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Pose2D, Twist, TwistStamped
+from geometry_msgs.msg import Twist, TwistStamped
 from std_msgs.msg import Header
 
 from diffbot_msgs.msg import PoseReference
 from diffbot_node import parameter
 from pose2d_trajectories.paced_node import HOLD, PacedNode, PaceParameters
+from pose2d_trajectories.pose_message import Pose2D
 from pose2d_trajectories.shapes import OPTIONS, TRAJECTORIES, make_trajectory
 from pose2d_trajectories.timing import UNITS, TrajectoryLimits
 from pose2d_trajectories.velocity_steps import DEMONSTRATION, VelocitySteps

@@ -11,11 +11,11 @@ import pytest
 rclpy = pytest.importorskip("rclpy")
 pytest.importorskip("diffbot_msgs.msg")
 
-from geometry_msgs.msg import Pose2D  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from diffbot_msgs.msg import PoseReference  # noqa: E402
+from pose2d_trajectories.pose_message import Pose2D  # noqa: E402
 
 DOMAIN = int(os.environ.get("ROS_DOMAIN_ID", "0"))
 PERIOD = 10_000_000  # ns

@@ -6,11 +6,12 @@ import subprocess
 import sys
 
 import pytest
-from geometry_msgs.msg import Pose2D, TwistStamped
+from geometry_msgs.msg import TwistStamped
 from paced_graph import DOMAIN, PATIENCE, PERIOD, Graph, arguments, nanoseconds, start
 
 from diffbot_msgs.msg import PoseReference
 from pose2d_trajectories import make_trajectory
+from pose2d_trajectories.pose_message import Pose2D
 
 OUTPUTS = {
     "trajectory_publisher": (PoseReference, "reference"),

@@ -6,9 +6,9 @@ import signal
 import time
 
 import pytest
-from geometry_msgs.msg import Pose2D
 from paced_graph import DOMAIN, PATIENCE, Graph, start
 
+from pose2d_trajectories.pose_message import Pose2D
 from pose2d_trajectories.pose_nodes import main
 
 REMAPPED = ("--ros-args", "-r", "command:=robot/command")

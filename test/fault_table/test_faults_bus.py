@@ -10,7 +10,6 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
-from geometry_msgs.msg import Pose2D  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E402
 from rich.console import Console  # noqa: E402
@@ -27,6 +26,7 @@ from faults.robots import (  # noqa: E402
     BusRobot,
     CommandHistory,
 )
+from pose2d_trajectories.pose_message import Pose2D  # noqa: E402
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 

@@ -478,10 +478,10 @@ def test_differing_versions_are_found(made_up):
 @pytest.mark.parametrize(
     ("file", "old", "new", "finding"),
     [
-        ("package.xml", "<depend>geometry_msgs</depend>", "",
-         "package.xml: add geometry_msgs to depend; msg/Spoon.msg uses it"),
-        ("msg/Spoon.msg", "geometry_msgs/Pose2D[] poses", "",
-         "CMakeLists.txt: remove geometry_msgs from DEPENDENCIES; nothing uses it"),
+        ("package.xml", "<depend>std_msgs</depend>", "",
+         "package.xml: add std_msgs to depend; msg/Spoon.msg uses it"),
+        ("msg/Spoon.msg", "std_msgs/Header", "Other",
+         "CMakeLists.txt: remove std_msgs from DEPENDENCIES; nothing uses it"),
         ("msg/Spoon.msg", "std_msgs/Header", "nav_msgs/Path",
          "CMakeLists.txt: add nav_msgs to DEPENDENCIES; msg/Spoon.msg uses it"),
         ("package.xml", "<buildtool_depend>ament_cmake</buildtool_depend>", "",
@@ -496,7 +496,6 @@ def test_a_wrong_manifest_of_interfaces_is_found(tmp_path, file, old, new, findi
     (tmp_path / "msg").mkdir()
     (tmp_path / "msg" / "Spoon.msg").write_text(
         "std_msgs/Header header  # nav_msgs/Path is a comment\nfloat64 size\nOther other\n"
-        "geometry_msgs/Pose2D[] poses\n"
     )
     assert findings(tmp_path) == []
     change(tmp_path, file, old, new)

@@ -18,7 +18,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from geometry_msgs.msg import Pose2D, TransformStamped
+from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
@@ -51,6 +51,7 @@ from diffbot_msgs.msg import ControllerState
 from diffbot_msgs.msg import PolarError as PolarErrorMessage
 from diffbot_node import CommandNode, CountedTopic, EffortNode, parameter, pose_from_text, to_stamp
 from diffbot_node.stop_inputs import LATCHED
+from pose2d_trajectories.pose_message import Pose2D
 
 FROM_FILE = -1.0  # value of torque_delay for the delay in the file of parameters
 OBSERVER, POSITION, VELOCITY = "observer", "position", "velocity"

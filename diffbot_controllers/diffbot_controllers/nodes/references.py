@@ -16,8 +16,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from geometry_msgs.msg import Pose2D
-
 from arc_odometry import Anomaly, AnomalyKind, Pose
 from arc_odometry.joints import LONGEST_PROGRESS, RateLimit
 from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
@@ -25,6 +23,7 @@ from diffbot_msgs.msg import ControllerState, PoseReference
 from diffbot_node import CommandNode, CommandParameters, CountedTopic, parameter, seconds
 from diffbot_node.robot_messages import TOLERANCE, create_wall_timer
 from pose2d_trajectories import Reference
+from pose2d_trajectories.pose_message import Pose2D
 from pose2d_trajectories.reference import FIELDS
 
 # Input of references, which may have the robot state's stamps or others, be late, or be wrong.

@@ -45,7 +45,8 @@ class Ros2ControlSimulatorNode(ExternalSimulator[Ros2ControlParameters]):
         if self.robot.drive.torque_constant is not None:
             raise ValueError(
                 f"drive.effort_unit = {self.robot.drive.effort_unit} of {self.robot.name}: the "
-                f"controllers of sim:={values.engine} take N m; use sim:=mujoco, ideal, gazebo or gz"
+                f"controllers of sim:={values.engine} take N m; use sim:=mujoco, ideal, gazebo or "
+                "gz"
             )
         self._prepare(values.engine, values.start_simulator, "gazebo/odometry")
         self._logged_ready = False

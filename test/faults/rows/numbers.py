@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from geometry_msgs.msg import Pose2D, Twist
+from geometry_msgs.msg import Twist
 
 from diffbot_sim.faults.fault import Fault
 from faults.row import Outcome, Promise
 from faults.rows.making import EVERYWHERE, afterwards, borne, one_by_one, rows, worst_of
 from faults.scene import BACKSTEP, FAULT, IDENT, LINEARIZING, POSE, TRACKING, Scene, Subject
+from pose2d_trajectories.pose_message import Pose2D
 
 GROUP = "NaN and inf in inputs"
 VALUES = ("nan", "inf", "-inf")
