@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 
-class Column(IntEnum):
+class ModelColumn(IntEnum):
     """Columns of the model, integrated over a window.
 
     Attributes:
@@ -36,17 +36,17 @@ class Column(IntEnum):
     ACTING_DIFFERENCE = -1
 
 
-OMEGA_SQUARED, V_OMEGA = int(Column.OMEGA_SQUARED), int(Column.V_OMEGA)
-V, OMEGA = int(Column.V), int(Column.OMEGA)
-SIGN_LEFT, SIGN_RIGHT = int(Column.SIGN_LEFT), int(Column.SIGN_RIGHT)
-DV, DOMEGA, ONE = int(Column.DV), int(Column.DOMEGA), int(Column.ONE)
-ACTING_SUM, ACTING_DIFFERENCE = int(Column.ACTING_SUM), int(Column.ACTING_DIFFERENCE)
+OMEGA_SQUARED, V_OMEGA = int(ModelColumn.OMEGA_SQUARED), int(ModelColumn.V_OMEGA)
+V, OMEGA = int(ModelColumn.V), int(ModelColumn.OMEGA)
+SIGN_LEFT, SIGN_RIGHT = int(ModelColumn.SIGN_LEFT), int(ModelColumn.SIGN_RIGHT)
+DV, DOMEGA, ONE = int(ModelColumn.DV), int(ModelColumn.DOMEGA), int(ModelColumn.ONE)
+ACTING_SUM, ACTING_DIFFERENCE = int(ModelColumn.ACTING_SUM), int(ModelColumn.ACTING_DIFFERENCE)
 
 ExtraColumns = tuple[tuple[int, ...], tuple[int, ...]]
 """Columns of additional regressors of the linear and of the angular axis."""
 NO_COLUMNS: ExtraColumns = ((), ())
 
-_names = [column.name.lower() for column in Column if column >= 0]
+_names = [column.name.lower() for column in ModelColumn if column >= 0]
 
 
 def new_columns(*names: str) -> tuple[int, ...]:

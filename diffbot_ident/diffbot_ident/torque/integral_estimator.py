@@ -21,7 +21,7 @@ from diffbot_ident.torque.estimate import Estimate, EstimateState
 from diffbot_ident.torque.judgement import MIN_WINDOWS, judge
 from diffbot_ident.torque.prior import Prior
 from diffbot_ident.torque.readings import TimedReadings
-from diffbot_ident.torque.regression import StagedRegression, RegressionSettings
+from diffbot_ident.torque.regression import RegressionSettings, StagedRegression
 from diffbot_ident.torque.rows import SLOW_SHARE, IntegralRows
 from diffbot_ident.torque.torque_delay import Decimation
 from diffbot_ident.torque.wheel_speeds import Heading, nearest
