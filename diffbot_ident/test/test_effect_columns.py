@@ -5,7 +5,7 @@ import numpy as np
 from test_regression import GEOMETRY, samples_of_linear_plant
 
 from diffbot_ident.torque import rows
-from diffbot_ident.torque.columns import Column, column_names
+from diffbot_ident.torque.columns import ModelColumn, column_names
 from diffbot_ident.torque.effects import EFFECTS, TORQUES, WITHIN
 from diffbot_ident.torque.rows import IntegralRows
 from diffbot_ident.torque.wheel_speeds import TorqueResponse
@@ -26,7 +26,7 @@ def steps_and_motion(monkeypatch, fine):
 
 def test_each_effect_fills_in_its_own_columns(monkeypatch):
     """No two fill in the same one, none a column of the model, and none is left."""
-    own = {int(column) for column in Column if column >= 0}
+    own = {int(column) for column in ModelColumn if column >= 0}
     for fine in (1, 3):
         steps, motion = steps_and_motion(monkeypatch, fine)
         filled = []
@@ -44,6 +44,6 @@ def test_columns_have_distinct_names_and_effects_use_them():
     names = column_names()
     assert len(names) == len(set(names)) == TORQUES
     used = {each for effect in (*EFFECTS, WITHIN) for own in effect.columns for each in own}
-    own = {int(column) for column in Column}
+    own = {int(column) for column in ModelColumn}
     assert {*range(TORQUES)} - own <= used
     assert used <= {*range(TORQUES)} | own

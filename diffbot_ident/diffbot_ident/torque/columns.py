@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 
-class RowColumn(IntEnum):
+class ModelColumn(IntEnum):
     """Columns of the model, integrated over a window.
 
     Attributes:
@@ -36,17 +36,17 @@ class RowColumn(IntEnum):
     ACTING_DIFFERENCE = -1
 
 
-OMEGA_SQUARED, V_OMEGA = int(RowColumn.OMEGA_SQUARED), int(RowColumn.V_OMEGA)
-V, OMEGA = int(RowColumn.V), int(RowColumn.OMEGA)
-SIGN_LEFT, SIGN_RIGHT = int(RowColumn.SIGN_LEFT), int(RowColumn.SIGN_RIGHT)
-DV, DOMEGA, ONE = int(RowColumn.DV), int(RowColumn.DOMEGA), int(RowColumn.ONE)
-ACTING_SUM, ACTING_DIFFERENCE = int(RowColumn.ACTING_SUM), int(RowColumn.ACTING_DIFFERENCE)
+OMEGA_SQUARED, V_OMEGA = int(ModelColumn.OMEGA_SQUARED), int(ModelColumn.V_OMEGA)
+V, OMEGA = int(ModelColumn.V), int(ModelColumn.OMEGA)
+SIGN_LEFT, SIGN_RIGHT = int(ModelColumn.SIGN_LEFT), int(ModelColumn.SIGN_RIGHT)
+DV, DOMEGA, ONE = int(ModelColumn.DV), int(ModelColumn.DOMEGA), int(ModelColumn.ONE)
+ACTING_SUM, ACTING_DIFFERENCE = int(ModelColumn.ACTING_SUM), int(ModelColumn.ACTING_DIFFERENCE)
 
 ExtraColumns = tuple[tuple[int, ...], tuple[int, ...]]
 """Columns of additional regressors of the linear and of the angular axis."""
 NO_COLUMNS: ExtraColumns = ((), ())
 
-_names = [column.name.lower() for column in RowColumn if column >= 0]
+_names = [column.name.lower() for column in ModelColumn if column >= 0]
 
 
 def new_columns(*names: str) -> tuple[int, ...]:

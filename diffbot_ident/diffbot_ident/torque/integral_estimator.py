@@ -21,7 +21,7 @@ from diffbot_ident.torque.estimate import Estimate, EstimateState
 from diffbot_ident.torque.judgement import MIN_WINDOWS, judge
 from diffbot_ident.torque.prior import Prior
 from diffbot_ident.torque.readings import TimedReadings
-from diffbot_ident.torque.regression import AxesRegression, RegressionSettings
+from diffbot_ident.torque.regression import RegressionSettings, StagedRegression
 from diffbot_ident.torque.rows import SLOW_SHARE, IntegralRows
 from diffbot_ident.torque.torque_delay import Decimation
 from diffbot_ident.torque.wheel_speeds import Heading, nearest
@@ -97,7 +97,7 @@ class IntegralEstimator:
         self._block = FIELDS * FIRST_BLOCK
         self._newest: list[float] = []  # the last two samples of those processed
         self._readings = TimedReadings()
-        self._regression: AxesRegression | None = None
+        self._regression: StagedRegression | None = None
         self._heading = Heading(self._settings.geometry)  # of the processed samples
         self._samples = 0
         self._estimate: Estimate | None = None
@@ -180,7 +180,7 @@ class IntegralEstimator:
         if self._regression.add(np.column_stack((samples, self._heading.at(samples[:, 1:3])))):
             self._estimate = None
 
-    def _begin(self, period: float) -> AxesRegression:
+    def _begin(self, period: float) -> StagedRegression:
         """Return a regression with windows that suit the control period, s."""
         decimation = Decimation(max(1, nearest(MIN_PERIOD / period)))
         period *= decimation.factor
@@ -193,7 +193,7 @@ class IntegralEstimator:
         rows = IntegralRows(
             told.geometry, window, smoothing, decimation.fine, period, slow, told.turning
         )
-        return AxesRegression(told, rows, decimation, period, self._readings.clock)
+        return StagedRegression(told, rows, decimation, period, self._readings.clock)
 
     def estimate(self) -> Estimate:
         """Return the current estimate."""
@@ -229,7 +229,7 @@ class IntegralEstimator:
         reasons = tuple(told if why == judged.reason else why for why in judged.parameter_reasons)
         return replace(judged, reason=told, parameter_reasons=reasons, since=regression.since)
 
-    def _judged_rows(self, regression: AxesRegression) -> Estimate:
+    def _judged_rows(self, regression: StagedRegression) -> Estimate:
         """Return the estimate without its warnings."""
         samples = regression.samples_since_change
         if samples is None:

@@ -72,7 +72,7 @@ class RegressionSettings:
         return MOST_HELD * 2.0 * self.scale.torque * levers
 
 
-class AxesRegression:
+class StagedRegression:
     """The regression of both axes.
 
     Args:

@@ -361,14 +361,14 @@ def _add_torques(steps: Array, pair: Array, first: int, fine: int) -> None:
         near, single = 0, range(DELAYS + 1)
     else:
         weights = np.concatenate((np.arange(fine) + 0.5, fine - 0.5 - np.arange(fine))) / fine
+        # Under the triangle over two periods, from every sample on.
+        every = np.lib.stride_tricks.sliding_window_view(pair, 2 * fine, axis=0) @ weights
         start = (first + REACH) * fine
-        cells = np.arange(count)[:, None] * fine + np.arange(2 * fine)
         near, single = (FINE_DELAYS - 1) * fine + 2, range(FINE_DELAYS, DELAYS)
         for late in range(near):
-            out[:, late] = np.einsum("c,ncw->nw", weights, pair[start - late + cells])
-        # Under the triangles of whole periods, from those of `reach` periods before on.
-        cells = np.arange(reach + count)[:, None] * fine + np.arange(2 * fine)
-        far = np.einsum("c,ncw->nw", weights, pair[start - reach * fine + cells])
+            out[:, late] = every[start - late :: fine][:count]
+        # Those of whole periods, from those of `reach` periods before on.
+        far = every[start - reach * fine :: fine][: reach + count]
     for column, late in enumerate(single, near):
         out[:, column] = far[reach - late : reach - late + count]
     late, column = single[-1], near + len(single)
