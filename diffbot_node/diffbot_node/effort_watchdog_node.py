@@ -13,6 +13,7 @@ Controllers do not begin before a node subscribes to their commands. So the watc
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -172,6 +173,7 @@ class EffortWatchdogNode(Node):
                 now = time.monotonic()
                 self._crowded_since = self._crowded_since or now
                 if any(self.watchdog.passed) or now - self._crowded_since >= CROWD_PATIENCE:
+                    self._crowded_since = -math.inf  # until one is left, also at zero torque
                     return f"{count} nodes publish {topic}, limit 1: stop all but one"
                 return ""
         self._crowded_since = None
