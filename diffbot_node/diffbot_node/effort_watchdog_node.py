@@ -157,9 +157,9 @@ class EffortWatchdogNode(Node):
             if (count := self.count_publishers(topic)) > 1:
                 now = time.monotonic()
                 self._crowded_since = self._crowded_since or now
-                if any(self.watchdog.passed):  # from then on nothing passes while it lasts
+                # Once anything had to be stopped, nothing passes until one is left.
+                if any(self.watchdog.passed) or now - self._crowded_since >= CROWD_PATIENCE:
                     self._crowded_since = -math.inf
-                if now - self._crowded_since >= CROWD_PATIENCE:
                     return f"{count} nodes publish {topic}, limit 1: stop all but one"
                 return ""
         self._crowded_since = None

@@ -46,6 +46,12 @@ class BusClock:
         """Return the time of the bus."""
         return Time(nanoseconds=self._now(), clock_type=self.clock_type)
 
+    def set_ros_time_override(self, time: Time) -> None:
+        """Do nothing: the bus has the time; in Lyrical a node's time source calls this."""
+
+    def _set_ros_time_is_active(self, enabled: bool) -> None:
+        """Do nothing, likewise."""
+
     def sleep_for(self, duration: Duration) -> bool:
         """Not supported: a node that sleeps by its clock would block the bus."""
         raise NotImplementedError("nodes on a bus sleep by time.sleep only")

@@ -12,11 +12,14 @@ import rclpy
 
 from diffbot_bringup.workspace.environment import (
     _PROFILES,
+    SystemEnvironment,
     prepend,
     read_hooks,
     with_defaults,
     without_other_ros,
+    without_sourced_range,
 )
+from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 PROFILES = {
@@ -149,6 +152,20 @@ def test_no_socket_is_reached_from_the_network_and_no_memory_is_shared(domain):
         pytest.skip("the profile is Fast DDS's")
     assert bound(closed(HERE), domain) == {"127.0.0.1"}
     assert {"0.0.0.0", "SHARED"} <= bound(FAR, domain)  # what it keeps out
+
+
+def test_the_range_that_sourcing_ros_sets_is_not_the_users_choice(tmp_path):
+    sourced = {"ROS_DISTRO": "lyrical", **FAR}
+    assert without_sourced_range(sourced) == {"ROS_DISTRO": "lyrical"}
+    environment = SystemEnvironment(tmp_path, "lyrical")
+    found = environment.variables({**sourced, "RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"})
+    assert found["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
+    wheels = WheelsEnvironment(tmp_path).variables(sourced)
+    assert wheels["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "SYSTEM_DEFAULT"
+    # Without a sourced ROS it is a choice, and so are these.
+    assert without_sourced_range(FAR) == FAR
+    for more in ({"ROS_LOCALHOST_ONLY": "0"}, {"ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF"}):
+        assert without_sourced_range({**sourced, **more}) == {**sourced, **more}
 
 
 def test_wheels_do_not_see_a_sourced_ros():

@@ -65,7 +65,8 @@ def without_other_ros(environment: Mapping[str, str]) -> dict[str, str]:
     prefixes = tuple(p for p in environment.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p)
     foreign = {"PYTHONPATH", "PYTHONHOME", "AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH"}
     foreign |= {"COLCON_PREFIX_PATH", "ROS_DISTRO", "ROS_VERSION", "ROS_PYTHON_VERSION"}
-    result = {name: value for name, value in environment.items() if name not in foreign}
+    chosen = without_sourced_range(environment)
+    result = {name: value for name, value in chosen.items() if name not in foreign}
     for name in ("PATH", "LD_LIBRARY_PATH"):
         entries = result.get(name, "").split(os.pathsep)
         own = [e for e in entries if e and not (prefixes and e.startswith(prefixes))]
@@ -107,6 +108,18 @@ def with_defaults(
         variable = _PROFILE_2 if distro in ("iron", "jazzy") else _PROFILE_3
         result |= {_RANGE: _AS_PROFILE, variable: _PROFILES[variable]}
     return result if result.keys() & {*_PROFILES} else {**_TRANSPORTS, **result}
+
+
+def without_sourced_range(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment without the range that sourcing ROS 2, from Jazzy on, sets by itself.
+
+    Who sources it has not chosen to be reached from the network; ROS_LOCALHOST_ONLY=0 says so.
+    """
+    result = dict(environment)
+    by_itself = result.get("ROS_DISTRO") and result.get("ROS_LOCALHOST_ONLY") != "0"
+    if by_itself and result.get(_RANGE) == "SUBNET":
+        del result[_RANGE]
+    return result
 
 
 def read_hooks(install: Path, python: Path, base: Mapping[str, str]) -> Paths:
@@ -257,7 +270,8 @@ class SystemEnvironment:
         """Return the user's variables; the middleware is the user's choice, too."""
         middleware = user.get("RMW_IMPLEMENTATION") or "rmw_fastrtps_cpp"
         fast_dds = middleware.startswith("rmw_fastrtps") and self.has_package(middleware)
-        return with_defaults(user, self._distro, fast_dds=fast_dds)
+        own = without_sourced_range(user)
+        return with_defaults(own, self._distro, fast_dds=fast_dds)
 
     def has_package(self, name: str) -> bool:
         """Return whether the sourced prefixes have the ROS package."""
