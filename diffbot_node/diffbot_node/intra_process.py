@@ -22,6 +22,7 @@ from inspect import Parameter, Signature, signature
 from typing import Any
 
 import rclpy.node
+from rclpy.handle import InvalidHandle
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSCompatibility, QoSProfile, qos_check_compatible
 from rclpy.serialization import deserialize_message, serialize_message
@@ -205,7 +206,11 @@ class LocalPublisher:
 
     def count(self) -> None:
         """Count the subscribers; from then on send messages if other processes have any."""
-        self._subscribers = max(self._publisher.get_subscription_count(), len(self._receivers))
+        try:
+            count = self._publisher.get_subscription_count()
+        except InvalidHandle:  # its node has been destroyed with its context
+            count = 0
+        self._subscribers = max(count, len(self._receivers))
         self._sends = self._kept is not None or self._subscribers > len(self._receivers)
 
     def has_sent(self, data: bytes) -> bool:

@@ -74,12 +74,12 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
     def subscribe(self) -> tuple[Inbox, ...]:
         """Subscribe to the true values and to the controller's topics."""
         controller = self.values.controller
-        self._truth = Inbox(self, Odometry, "ground_truth")
-        self._states = Inbox(self, ControllerState, f"{controller}/state", LATEST)
-        self._statuses = Inbox(self, self._status_type, f"{controller}/status")
-        self._judgements = Inbox(self, AdaptationStatus, f"{controller}/adaptation")
+        self._truth = self.inbox(Odometry, "ground_truth")
+        self._states = self.inbox(ControllerState, f"{controller}/state", LATEST)
+        self._statuses = self.inbox(self._status_type, f"{controller}/status")
+        self._judgements = self.inbox(AdaptationStatus, f"{controller}/adaptation")
         self._true_parameters = [
-            Inbox(self, kind, f"ground_truth/{name}", LATEST)
+            self.inbox(kind, f"ground_truth/{name}", LATEST)
             for kind, name in (
                 (DynamicParameters, "dynamic_parameters"),
                 (VelocityParameters, "velocity_parameters"),

@@ -57,10 +57,10 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
 
     def subscribe(self) -> tuple[Inbox, ...]:
         """Subscribe to the topics of ident and to the true parameters."""
-        self._statuses = Inbox(self, IdentStatus, "ident/status")
-        self._estimates = Inbox(self, DynamicParameters, "ident/dynamic_parameters")
-        self._truth = Inbox(self, DynamicParameters, "ground_truth/dynamic_parameters", LATEST)
-        self._verification = Inbox(self, Verification, "ident/verification", LATEST)
+        self._statuses = self.inbox(IdentStatus, "ident/status")
+        self._estimates = self.inbox(DynamicParameters, "ident/dynamic_parameters")
+        self._truth = self.inbox(DynamicParameters, "ground_truth/dynamic_parameters", LATEST)
+        self._verification = self.inbox(Verification, "ident/verification", LATEST)
         return self._statuses, self._estimates
 
     def take_all(self, now: float) -> bool:

@@ -24,6 +24,7 @@ class Inbox:
         self, node: Node, message_type: type, topic: str, qos: QoSProfile = COUNTED
     ) -> None:
         self._messages: list[Any] = []
+        self._node = node
         self._subscription = node.create_subscription(
             message_type, topic, self._messages.append, qos
         )
@@ -32,6 +33,22 @@ class Inbox:
     def topic(self) -> str:
         """Full name of the topic."""
         return str(self._subscription.topic_name)
+
+    def fetch(self) -> None:
+        """Collect what has arrived while no executor runs, as in a node's `close`.
+
+        In a process of several nodes everything has been delivered by then.
+        """
+        if self._node.composed:
+            return
+        handle, kind = self._subscription.handle, self._subscription.msg_type
+        with handle:
+            while (taken := handle.take_message(kind, False)) is not None:
+                self._messages.append(taken[0])
+
+    def close(self) -> None:
+        """Subscribe no more; publishers do not count this node as a reader from then on."""
+        self._node.destroy_subscription(self._subscription)
 
     def take(self) -> list[Any]:
         """Return the messages received since the last call, oldest first."""

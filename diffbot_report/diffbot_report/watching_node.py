@@ -19,7 +19,7 @@ from rich.console import RenderableType
 
 from diffbot_description import load_robot
 from diffbot_description.files import dated_folder
-from diffbot_node import Node, RobotParameters, declare, parameter, results_folder
+from diffbot_node import COUNTED, Node, RobotParameters, declare, parameter, results_folder
 from diffbot_node.launch_supervision import failures_are_told, told_failures
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.stop_inputs import LONGEST_LAST_ZEROS, last_zero_name
@@ -206,7 +206,8 @@ class WatchingNode(Node, Generic[R, P]):
         """
         self._node, self.recording = node, recording
         self._watchdog = WatchdogRecord()
-        self._diagnostics = Inbox(self, DiagnosticArray, "diagnostics", QoSProfile(depth=50))
+        self._inboxes: list[Inbox] = []
+        self._diagnostics = self.inbox(DiagnosticArray, "diagnostics", QoSProfile(depth=50))
         self._watched = self.subscribe()
         self._drawing = Drawing(figures)
         self._end = RunEnd(self.values.patience, node)
@@ -219,9 +220,15 @@ class WatchingNode(Node, Generic[R, P]):
         """Return the name of the run."""
         return self.values.name
 
+    def inbox(self, message_type: type, topic: str, qos: QoSProfile = COUNTED) -> Inbox:
+        """Subscribe to a topic."""
+        inbox = Inbox(self, message_type, topic, qos)
+        self._inboxes.append(inbox)
+        return inbox
+
     @abstractmethod
     def subscribe(self) -> tuple[Inbox, ...]:
-        """Create the subscriptions.
+        """Create the subscriptions, with `inbox`.
 
         Returns:
             Those to the watched node, which is gone when none of them has a publisher.
@@ -280,6 +287,12 @@ class WatchingNode(Node, Generic[R, P]):
                 # Not earlier: during their start the other processes need the processors.
                 self._drawing.start()
 
+    def _fetch(self, now: float) -> None:
+        """Take what has arrived while no executor runs."""
+        for inbox in self._inboxes:
+            inbox.fetch()
+        self._take(now)
+
     def _count_publishers(self) -> int:
         return sum(self.count_publishers(inbox.topic) for inbox in self._watched)
 
@@ -296,7 +309,9 @@ class WatchingNode(Node, Generic[R, P]):
     # The end.
 
     def _leave(self, ending: Ending, deadline: float) -> None:
-        """Report at the next poll."""
+        """Report at the next poll: a destroyed subscription lasts until this callback returns."""
+        while self._inboxes:
+            self._inboxes.pop().close()
         self._ending = ending, deadline
 
     def _report(self, ending: Ending, deadline: float) -> None:
@@ -325,11 +340,11 @@ class WatchingNode(Node, Generic[R, P]):
     def _ending_by_signal(self) -> Ending:
         """Determine the meaning of a signal: from the user, or a launch that ends a failed run."""
         # Messages that have arrived by now were sent before the signal.
-        self._take(time.monotonic())
+        self._fetch(time.monotonic())
         begin = waits_since = time.monotonic()
         while True:
             now = time.monotonic()
-            self._take(now)
+            self._fetch(now)
             state, failures = self.recording.state, told_failures()
             silent = self.received <= begin + IN_FLIGHT_TIME and not failures
             if silent and now - begin < LONGEST_LAST_ZEROS and self._commands_last_zeros():
