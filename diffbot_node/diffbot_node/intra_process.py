@@ -22,7 +22,7 @@ from inspect import Parameter, Signature, signature
 from typing import Any
 
 import rclpy.node
-from rclpy.handle import InvalidHandle
+from rclpy.exceptions import InvalidHandle
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSCompatibility, QoSProfile, qos_check_compatible
 from rclpy.serialization import deserialize_message, serialize_message
