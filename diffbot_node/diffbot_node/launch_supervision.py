@@ -79,6 +79,12 @@ FAILED_HERE: list[str] = []
 _words: list[str] = []
 
 
+def forget_failures() -> None:
+    """Begin anew, as another process would: called before nodes of this one are created."""
+    FAILED_HERE.clear()
+    _words.clear()
+
+
 def last_words() -> str:
     """Return the first of this process's last words; empty without any."""
     return _words[0] if _words else ""

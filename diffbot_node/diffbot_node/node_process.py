@@ -27,7 +27,14 @@ from rclpy.utilities import try_shutdown
 
 from diffbot_node.forced_exit import exit_after
 from diffbot_node.intra_process import IntraProcess, Node
-from diffbot_node.launch_supervision import FAILED_HERE, STARTER, VARIABLE, last_words, tell_why
+from diffbot_node.launch_supervision import (
+    FAILED_HERE,
+    STARTER,
+    VARIABLE,
+    forget_failures,
+    last_words,
+    tell_why,
+)
 from diffbot_node.parameters import check_all_names
 from diffbot_node.peers import PEERS, join_launch
 
@@ -164,6 +171,7 @@ class _Process:
 
     def run(self, create: Sequence[Callable[[], Node]], args: list[str] | None) -> int:
         """Run the nodes; return the exit status."""
+        forget_failures()
         for number in ENDING_SIGNALS:
             signal.signal(number, self._on_signal)
         join_launch(args)

@@ -3,8 +3,16 @@
 
 import os
 
+import pytest
+
 from diffbot_bringup.xml_launch.processes import FAILURES, last_words, tell_failures
-from diffbot_node.launch_supervision import VARIABLE, tell_why, told_failures
+from diffbot_node.launch_supervision import VARIABLE, forget_failures, tell_why, told_failures
+
+
+@pytest.fixture(autouse=True)
+def nothing_has_failed():
+    """Other tests run nodes in this process."""
+    forget_failures()
 
 
 def test_told_and_read(tmp_path):
