@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from nav_msgs.msg import Odometry
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from rich.console import RenderableType
 
 import diffbot_msgs.msg
@@ -30,7 +29,7 @@ from diffbot_report.controller_topics import CONTROLLERS, JUDGEMENT, TRUTH
 from diffbot_report.drive_findings import drive_findings
 from diffbot_report.drive_recording import DriveRecording
 from diffbot_report.drive_results import live_table
-from diffbot_report.inbox import Inbox
+from diffbot_report.inbox import LATEST, Inbox
 from diffbot_report.messages import MessageReader, controller_state, gains_of, true_parameters
 from diffbot_report.run_end import RunPhase
 from diffbot_report.summary import RunFindings
@@ -49,8 +48,6 @@ class DriveReportParameters(ReportParameters):
 
 # Wall time for samples still in transit after the end of a run, s.
 QUIET_TIME = 0.1
-# Values that are valid until the next ones, which a late subscriber receives, too.
-LATEST = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):

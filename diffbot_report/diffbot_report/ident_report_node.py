@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from rich.console import RenderableType
 
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
@@ -18,7 +17,7 @@ from diffbot_node import parameter
 from diffbot_report.ident_findings import identification_findings
 from diffbot_report.ident_recording import IdentRecording
 from diffbot_report.ident_results import identification_table
-from diffbot_report.inbox import Inbox
+from diffbot_report.inbox import LATEST, Inbox
 from diffbot_report.messages import (
     estimate_of,
     ident_state,
@@ -30,9 +29,6 @@ from diffbot_report.messages import (
 from diffbot_report.run_end import RunPhase
 from diffbot_report.summary import RunFindings
 from diffbot_report.watching_node import ReportParameters, WatchingNode
-
-# Values that are valid until the next ones, which a late subscriber receives, too.
-LATEST = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rclpy.qos import QoSProfile
+from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from diffbot_node import COUNTED, Node
+
+# Values that are valid until the next ones, which a late subscriber receives, too.
+LATEST = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class Inbox:
