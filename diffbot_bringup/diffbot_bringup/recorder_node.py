@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,6 +25,7 @@ from diffbot_node.parameters import writable_folder
 from diffbot_node.presence import Presence, beyond_discovery
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.run_folder import launch_name
+from diffbot_node.senders import WITH_METADATA, message_and_metadata
 
 try:
     from rosbags.rosbag2 import StoragePlugin, Writer
@@ -88,17 +88,14 @@ class Received:
         take: Called with a message and that time, ns.
     """
 
-    # Two parameters: rclpy then passes its metadata, too.
-    __signature__ = Signature(
-        [Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("message", "information")]
-    )
+    __signature__ = WITH_METADATA
 
     def __init__(self, take: Callable[[bytes, int], None]) -> None:
         self._take = take
 
     def __call__(self, *arguments: Any) -> None:
         """Receive a message; in this process it arrives as it is sent, and has no time."""
-        data, information = arguments[0] if len(arguments) == 1 else arguments
+        data, information = message_and_metadata(arguments)
         sent = information.get("source_timestamp") or information.get("received_timestamp")
         self._take(bytes(data), sent or time.time_ns())
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from inspect import Parameter, Signature, signature
+from inspect import signature
 from typing import Any
 
 import rclpy.node
@@ -27,6 +27,8 @@ from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSCompatibility, QoSProfile, qos_check_compatible
 from rclpy.serialization import deserialize_message, serialize_message
 from rclpy.subscription import Subscription
+
+from diffbot_node.senders import WITH_METADATA, message_and_metadata
 
 # Sent messages of a topic that are remembered to recognise their copies: those of half a second in
 # the fastest run, as the middleware's threads may have to wait on a busy machine.
@@ -230,10 +232,7 @@ class LocalSubscription:
         node: The node that subscribes.
     """
 
-    # Two parameters: rclpy then passes its metadata, too.
-    __signature__ = Signature(
-        [Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("message", "information")]
-    )
+    __signature__ = WITH_METADATA
 
     def __init__(
         self,
@@ -252,8 +251,7 @@ class LocalSubscription:
 
     def __call__(self, *arguments: Any) -> None:
         """Receive a serialized message from the middleware, unless it is a copy of an own one."""
-        # rclpy's EventsExecutor passes message and metadata as one tuple, in some versions.
-        data, information = arguments[0] if len(arguments) == 1 else arguments
+        data, information = message_and_metadata(arguments)
         if not self._topic.has_sent(bytes(data)):
             self._call(data if self._raw else deserialize_message(data, self._type), information)
 

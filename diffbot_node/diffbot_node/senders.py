@@ -16,32 +16,41 @@ from typing import Any
 Origin = bytes | int | None
 """Identifier of a message's publisher, or the message's number, or None if neither is known."""
 
+# Signature of a callback that receives rclpy's metadata, too: its `__signature__`.
+WITH_METADATA = Signature(
+    [Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("message", "information")]
+)
 # Publishers whose counts are kept.
 MOST_COUNTS = 8
 # Messages after which a sender that takes turns with others has been heard again.
 TURNS = 2
 
 
+def message_and_metadata(arguments: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Return message and metadata from the arguments of a callback.
+
+    rclpy passes both to a callback of two arguments; its EventsExecutor passes both as one tuple
+    (Kilted), which no function of two arguments accepts.
+    """
+    message, information = arguments[0] if len(arguments) == 1 else arguments
+    return message, information
+
+
 class WithOrigin:
     """A subscription callback that also receives the origin of a message.
-
-    rclpy passes message and metadata to a callback of two arguments; its EventsExecutor passes both
-    as one tuple (Kilted), which no function of two arguments accepts.
 
     Args:
         callback: Called with the message and its `Origin`.
     """
 
-    __signature__ = Signature(
-        [Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("message", "information")]
-    )
+    __signature__ = WITH_METADATA
 
     def __init__(self, callback: Callable[[Any, Origin], None]) -> None:
         self._callback = callback
 
     def __call__(self, *arguments: Any) -> None:
         """Pass a message and its origin to the callback."""
-        message, information = arguments[0] if len(arguments) == 1 else arguments
+        message, information = message_and_metadata(arguments)
         self._callback(message, origin(information))
 
 
