@@ -31,7 +31,7 @@ from diffbot_node.command_interfaces import CommandLaw, RobotInterface
 from diffbot_node.intra_process import Foreigners, Node
 from diffbot_node.launch_supervision import STARTER, told_failures
 from diffbot_node.parameters import CommandParameters
-from diffbot_node.presence import PARTING, Presence, Takers, beyond_discovery
+from diffbot_node.presence import PARTING, Presence, Takers, beyond_discovery, full_name
 from diffbot_node.robot_messages import (
     NodeClock,
     create_wall_timer,
@@ -402,8 +402,7 @@ class StateSubscription:
     def two_sources(self, finding: Finding) -> str:
         """Return a sentence about a certain finding of a second source, with the node names."""
         names = sorted(
-            f"{info.node_namespace.rstrip('/')}/{info.node_name}"
-            for info in self._node.get_publishers_info_by_topic(self.topic)
+            full_name(info) for info in self._node.get_publishers_info_by_topic(self.topic)
         )
         publish = "publishes" if len(names) == 1 else "publish"
         return (

@@ -88,6 +88,12 @@ class IntraProcess:
             if clock() >= end:
                 return True
 
+    def deliver_waiting(self) -> None:
+        """Deliver all that waits now, however long it takes, and nothing that follows from it."""
+        for _ in range(len(self._queue)):
+            subscription, message, information = self._queue.popleft()
+            subscription.take(message, information)
+
     def enqueue(
         self, subscription: LocalSubscription, message: Any, information: dict[str, Any]
     ) -> None:

@@ -283,6 +283,7 @@ class _Process:
         runnable = _runnable(node)
         runnable.close()
         if self._room is not None:
+            self._room.deliver_waiting()  # its last words, even if a callback takes long
             self._room.deliver(SLICE)
         # A node may also find in `close` that something went wrong.
         if runnable.exit_code:

@@ -12,6 +12,7 @@ from typing import Any
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.node import Node
 from rclpy.publisher import Publisher
+from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 # A partner that has been missing for so long has left, s.
 PARTING = 1.0
@@ -24,6 +25,16 @@ HIDDEN = "_"
 # DDS announces a subscription before its node's name, which follows within 0.4 s. A subscription
 # still without a name after NAMING_TIME, s of wall time, belongs to no named node.
 NAMELESS, NAMING_TIME = "_NODE_NAME_UNKNOWN_", 1.0
+
+
+def full_name(info: TopicEndpointInfo) -> str:
+    """Return the namespace and name of the node that owns a publisher or subscription.
+
+    For a moment after it appears, its node's name may not be known yet.
+    """
+    if info.node_name == NAMELESS:
+        return "a node whose name is not known yet"
+    return f"{info.node_namespace.rstrip('/')}/{info.node_name}"
 
 
 # Profiles of Fast DDS by which ./diffbot limits discovery to this machine (docs/security.md).

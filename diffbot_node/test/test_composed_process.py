@@ -20,7 +20,7 @@ from std_srvs.srv import SetBool  # noqa: E402
 from diffbot_node import Node, declare, launch_supervision, parameter, to_stamp  # noqa: E402
 from diffbot_node.executables import composed  # noqa: E402
 from diffbot_node.launch_supervision import FAILED_HERE, VARIABLE, last_words  # noqa: E402
-from diffbot_node.node_process import ENDING_SIGNALS, run_composed  # noqa: E402
+from diffbot_node.node_process import ENDING_SIGNALS, SLICE, run_composed  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -97,6 +97,21 @@ def test_nodes_begin_in_the_given_order_and_commanders_leave_first(log):
     ended = ["commander ends", "report 0", "commander 0", "last 0", "report ends", "last ends"]
     assert log == begun + ended
     assert Node.room is None and not rclpy.ok()
+
+
+def test_last_words_arrive_however_long_their_receivers_take(log):
+    class Slow(Part):
+        def on_number(self, message):
+            time.sleep(2 * SLICE)
+            super().on_number(message)
+
+    class Talkative(Commander):
+        def close(self):
+            super().close()
+            self.publisher.publish(Int32(data=1))
+
+    assert run(lambda: Slow("report"), Talkative, lambda: Ending(3)) == 3
+    assert log.index("report 0") < log.index("report 1") < log.index("report ends")
 
 
 @pytest.mark.parametrize("number", ENDING_SIGNALS)

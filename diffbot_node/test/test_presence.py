@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long partners are waited for, and when they have left."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from diffbot_node import presence
-from diffbot_node.presence import WAITING_PERIOD, Presence
+from diffbot_node.presence import WAITING_PERIOD, Presence, full_name
 
 
 class Wall:
@@ -101,3 +103,19 @@ def test_a_node_gives_up_partners_who_never_came(wall):
     wall.now += 2.5
     assert partners.leave(False, log, gone="they left", absent="nobody came") == 1
     assert log.said == ["nobody came"]
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name", "said"),
+    [
+        ("/", "ident", "/ident"),
+        ("/twil", "ident", "/twil/ident"),
+        (
+            "_NODE_NAMESPACE_UNKNOWN_",
+            "_NODE_NAME_UNKNOWN_",
+            "a node whose name is not known yet",
+        ),
+    ],
+)
+def test_a_message_names_the_owner_of_a_publisher(namespace, name, said):
+    assert full_name(SimpleNamespace(node_namespace=namespace, node_name=name)) == said

@@ -15,6 +15,7 @@ from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from diffbot_controllers.nodes.backstep_node import BackstepNode  # noqa: E402
 from diffbot_node.intra_process import Node  # noqa: E402
+from diffbot_node.presence import full_name  # noqa: E402
 from diffbot_sim import paced_simulator  # noqa: E402
 from diffbot_sim.simulator_node import SimulatorNode  # noqa: E402
 
@@ -46,6 +47,10 @@ def together(domain):
     yield make
     for each in made:
         each.close()
+
+
+def names_of_publishers(node):
+    return {full_name(each) for each in node.get_publishers_info_by_topic("/joint_states")}
 
 
 class Commander(Node):
@@ -92,6 +97,7 @@ def test_a_state_from_outside_ends_the_run(together, monkeypatch):
     nodes.spin(lambda: controller.loop.guard.began)
     with outside(JointState, "joint_states") as foreign:
         nodes.spin(lambda: foreign.get_subscription_count())
+        nodes.spin(lambda: "/outside" in names_of_publishers(controller))
         state = JointState(name=names, position=[0.0, 0.0], velocity=[0.0, 0.0], effort=[0.0, 0.0])
         foreign.publish(state)
         begin = time.monotonic()
