@@ -69,7 +69,7 @@ def drive(
     misjudged: float = 0.0,
 ) -> tuple[DriveSamples, NDArray[np.float64], NDArray[np.float64]]:
     """Return a run, the rows of LiveAdaptation (none without adaptation), and the final K5..K8."""
-    told = with_friction(robot, 1.0 + misjudged)
+    reported = with_friction(robot, 1.0 + misjudged)
     with closing(make_simulator(engine_name, robot)) as engine:
         nominal, limits = engine.parameters(), robot.limits
         law = tuned_backstepping(
@@ -78,14 +78,14 @@ def drive(
             limits.linear_velocity,
             limits.angular_velocity,
             mean_velocity=True,
-            wheels=KnownWheels.of(told, counts),
+            wheels=KnownWheels.of(reported, counts),
         )
         schedule = PayloadSchedule(payload_from_text(load, robot), LOAD_TIME)
 
         def put_on(sample: JointSample) -> None:
             schedule.apply(engine, sample.stamp)
 
-        live = LiveAdaptation(told, nominal, law, also=put_on) if adaptive else None
+        live = LiveAdaptation(reported, nominal, law, also=put_on) if adaptive else None
         run = simulate_drive(
             engine,
             robot,
@@ -131,7 +131,7 @@ def with_load(arguments: argparse.Namespace, noise: float, seed: int) -> list[fl
     Also returns the rms of the relative errors of K7 and K8 in use over the lap after the load, %.
     """
     eight = figure_eight(1.0, 0.5, LAP, False)
-    found: list[float] = []
+    results: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         robot, counts = robot_of(arguments, seed, folder)
         for adaptive in (False, True):
@@ -148,10 +148,10 @@ def with_load(arguments: argparse.Namespace, noise: float, seed: int) -> list[fl
                 start_beside(eight, seed),
                 arguments.misjudged,
             )
-            found += [*rms(run, BEFORE), *rms(run, AFTER)]
+            results += [*rms(run, BEFORE), *rms(run, AFTER)]
     after = rows[rows[:, 0] >= AFTER[0]]
     errors = 100.0 * (after[:, 3:5] / true[2:] - 1.0)
-    return [*found, *np.sqrt(np.mean(errors**2, axis=0))]
+    return [*results, *np.sqrt(np.mean(errors**2, axis=0))]
 
 
 def table(noise: float, rows: NDArray[np.float64]) -> Iterable[str]:
@@ -202,8 +202,8 @@ def eight_then(speed: float) -> Callable[[float], Reference]:
         if time < LAP:
             return eight.at(time)
         x, y = math.cos(last.theta), math.sin(last.theta)
-        way = speed * (time - LAP)
-        return Reference(x=last.x + way * x, y=last.y + way * y, theta=last.theta, v=speed)
+        path = speed * (time - LAP)
+        return Reference(x=last.x + path * x, y=last.y + path * y, theta=last.theta, v=speed)
 
     return reference
 

@@ -32,7 +32,7 @@ import numpy as np
 
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_node.command_loop import CommandLoop, CommandOutput
-from diffbot_study.identification import simulate_identification
+from diffbot_study.simulated_identification import simulate_identification
 from faults.bus import BEGINNING
 from faults.scene import BACKSTEP, IDENT, LINEARIZING, POSE, TRACKING, Scene, Subject
 
@@ -111,9 +111,9 @@ def looks(robot: str, seconds: float) -> list[float]:
 
     def timed(estimator: IntegralEstimator) -> Any:
         begin = time.thread_time()
-        found = estimate(estimator)
+        result = estimate(estimator)
         times.append(1e3 * (time.thread_time() - begin))
-        return found
+        return result
 
     with patch.object(IntegralEstimator, "estimate", timed):
         simulate_identification(robot, seed=3, seconds=seconds, torque_noise=0.02, record=0.2)
@@ -144,12 +144,12 @@ def main() -> None:
             measured(name, asked.seconds, profile)
         pstats.Stats(profile).sort_stats("tottime").print_stats(40)
         return
-    found: dict[str, list[list[float]]] = {name: [] for name in asked.only}
+    results: dict[str, list[list[float]]] = {name: [] for name in asked.only}
     for _ in range(asked.rounds):
         for name in asked.only:
-            found[name].append(measured(name, asked.seconds))
+            results[name].append(measured(name, asked.seconds))
     print(f"{'us':20}{'command p50':>13}{'p99':>8}{'whole p50':>13}{'p99':>8}{'mean':>8}")
-    for name, rounds in found.items():
+    for name, rounds in results.items():
         values = (statistics.median(column) for column in zip(*rounds, strict=True))
         widths = (13, 8, 13, 8, 8)
         print(f"{name:20}" + "".join(f"{v:{w}.0f}" for v, w in zip(values, widths, strict=True)))

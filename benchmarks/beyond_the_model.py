@@ -31,8 +31,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from independent_plant import Array, Imperfections, Recording, Robots, draw, drive
 
-from diffbot_ident.recording.identify import STATUS, analyse_recording
-from diffbot_ident.recording.options import Options
+from diffbot_recordings.identify import STATUS, analyse_recording
+from diffbot_recordings.options import Options
 
 SECONDS = 20.0
 # Share of a run that `identify` learns from; it holds the rest out.
@@ -170,7 +170,7 @@ OTHERS = tuple(
 
 
 @dataclass(frozen=True)
-class Told:
+class CaseResult:
     """What `identify` says of one recording.
 
     Attributes:
@@ -195,16 +195,18 @@ def write_table(path: Path, recording: Recording) -> None:
     np.savetxt(path, columns, fmt="%.9g", delimiter=",", header=header, comments="")
 
 
-def identified(path: Path, radius: float, track: float, truth: Array, friction: Array) -> Told:
+def identified(
+    path: Path, radius: float, track: float, truth: Array, friction: Array
+) -> CaseResult:
     """Return what `identify` says of a table, beside the truth."""
     nothing = np.full(4, math.nan)
     try:
-        found = analyse_recording(
+        findings = analyse_recording(
             Options([path], wheel_radius=radius, track=track, pictures=False, page=False)
         )
     except ValueError as error:
-        return Told(2, nothing, nothing, nothing, str(error))
-    values = {value.name: value for verdict in found.verdicts for value in verdict.values}
+        return CaseResult(2, nothing, nothing, nothing, str(error))
+    values = {value.name: value for verdict in findings.verdicts for value in verdict.values}
 
     def errors(names: Sequence[str], true: Array) -> tuple[Array, Array]:
         error, width = nothing.copy(), nothing.copy()
@@ -222,11 +224,11 @@ def identified(path: Path, radius: float, track: float, truth: Array, friction: 
          for side in ("left", "right")],
         friction,
     )  # fmt: skip
-    told = [
-        *(note for note in found.notes if note.startswith("warning")),
-        *(verdict.summary() for verdict in found.verdicts),
+    reported = [
+        *(note for note in findings.notes if note.startswith("warning")),
+        *(verdict.summary() for verdict in findings.verdicts),
     ]
-    return Told(STATUS[found.usable.value], k, widths, rub, "\n".join(told))
+    return CaseResult(STATUS[findings.usable.value], k, widths, rub, "\n".join(reported))
 
 
 @dataclass(frozen=True)
@@ -240,7 +242,7 @@ class Case:
     truth: Array
     friction: Array
 
-    def told(self) -> Told:
+    def reported(self) -> CaseResult:
         """Return what `identify` says."""
         return identified(self.path, self.radius, self.track, self.truth, self.friction)
 
@@ -298,35 +300,39 @@ def make_cases(rows: Sequence[str], n: int, seed: int, folder: Path) -> list[Cas
     return [case for case in cases if case is not None]
 
 
-def _held(errors: Array) -> str:
+def _kept(errors: Array) -> str:
     """Return the share of given intervals that hold, %."""
     given = errors[np.isfinite(errors)]
     return f"{100.0 * np.mean(np.abs(given) <= 1.96):4.0f}" if given.size else "   –"
 
 
-def line(row: str, found: Sequence[Told], clean: Sequence[Told]) -> str:
+def line(row: str, tolds: Sequence[CaseResult], clean: Sequence[CaseResult]) -> str:
     """Return the line of a row."""
-    verified = [told for told in found if told.status == 0]
-    errors = np.array([told.errors for told in verified]).reshape(-1, 4)
+    verified = [reported for reported in tolds if reported.status == 0]
+    errors = np.array([reported.errors for reported in verified]).reshape(-1, 4)
     errors = np.where(ROWS[row].holds, errors, math.nan)
-    friction = np.array([told.friction for told in verified]).reshape(-1, 4)
+    friction = np.array([reported.friction for reported in verified]).reshape(-1, 4)
     words = ROWS[row].words
-    named = np.mean([any(word in told.text for word in words) for told in found]) if words else 0.0
+    named = (
+        np.mean([any(word in reported.text for word in words) for reported in tolds])
+        if words
+        else 0.0
+    )
     wrong = [
-        any(any(word in told.text for word in others) for name, others in OTHERS
+        any(any(word in reported.text for word in others) for name, others in OTHERS
             if name != row and not set(words) & set(others))
-        for told in found
+        for reported in tolds
     ]  # fmt: skip
     ratio = math.nan
     if clean:
-        widths = [a.widths / b.widths for a, b in zip(found, clean, strict=True)]
+        widths = [a.widths / b.widths for a, b in zip(tolds, clean, strict=True)]
         ratio = float(np.nanmedian(np.array(widths)))
     largest = np.nanmax(np.abs(errors)) if np.isfinite(errors).any() else math.nan
-    k = "/".join(_held(errors[:, i]).strip() for i in range(4))
-    rub = f"{_held(friction[:, :2]).strip()}/{_held(friction[:, 2:]).strip()}"
+    k = "/".join(_kept(errors[:, i]).strip() for i in range(4))
+    rub = f"{_kept(friction[:, :2]).strip()}/{_kept(friction[:, 2:]).strip()}"
     return (
         f"{row:20s} {k:>16s} {rub:>9s} {largest:7.1f} "
-        f"{100.0 * (1.0 - len(verified) / len(found)):7.0f} {100.0 * named:6.0f} "
+        f"{100.0 * (1.0 - len(verified) / len(tolds)):7.0f} {100.0 * named:6.0f} "
         f"{100.0 * np.mean(wrong):6.0f} {ratio:6.2f}"
     )
 
@@ -347,8 +353,10 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         cases = make_cases(rows, options.robots, options.seed, folder)
         with ProcessPoolExecutor(options.workers) as pool:
-            told = list(pool.map(Case.told, cases, chunksize=4))
-    by_row = {row: [t for c, t in zip(cases, told, strict=True) if c.row == row] for row in rows}
+            reported = list(pool.map(Case.reported, cases, chunksize=4))
+    by_row = {
+        row: [t for c, t in zip(cases, reported, strict=True) if c.row == row] for row in rows
+    }
     print(
         f"{'data':20s} {'K5/K6/K7/K8':>16s} {'friction':>9s} {'largest':>7s} {'refused':>7s} "
         f"{'named':>6s} {'others':>6s} {'width':>6s}"
@@ -356,7 +364,7 @@ def main() -> None:
     for row in rows:
         print(line(row, by_row[row], by_row["clean"]), flush=True)
     if options.verbose:
-        for case, each in zip(cases, told, strict=True):
+        for case, each in zip(cases, reported, strict=True):
             if each.status or np.nanmax(np.abs(each.errors), initial=0.0) > 2.5:
                 print(
                     f"{case.path.name}: status {each.status}, errors "

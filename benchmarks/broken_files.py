@@ -41,11 +41,9 @@ import diffbot_export.command as export
 
 # Loaded once, not in each run.
 from diffbot_bringup.commands import launch as _launch  # noqa: F401
-from diffbot_ident import progress
-from diffbot_ident.recording import bag_source as _bags  # noqa: F401
-from diffbot_ident.recording import findings as _findings  # noqa: F401
-from diffbot_ident.recording import identify as recording
-from diffbot_ident.recording.identify import main as identify
+from diffbot_recordings import identify as recording
+from diffbot_recordings.identify import main as identify
+from diffbot_report import progress
 
 LONGEST, LARGEST = 10.0, 500.0  # s, MB
 LONGEST_SENTENCE = 1700
@@ -95,8 +93,8 @@ def _broken(files: int, seed: int) -> int:
                 print(f"{name}, file {number}: {problem or f'{seconds:.1f} s'}")
     print("kind             files  exit status: count           longest CPU s")
     for name, counts in statuses.items():
-        told = ", ".join(f"{status}: {count}" for status, count in sorted(counts.items()))
-        print(f"{name:16} {sum(counts.values()):5d}  {told:28} {slowest[name]:9.1f}")
+        reported = ", ".join(f"{status}: {count}" for status, count in sorted(counts.items()))
+        print(f"{name:16} {sum(counts.values()):5d}  {reported:28} {slowest[name]:9.1f}")
     return findings
 
 
@@ -146,18 +144,18 @@ def _hostile(first: int, files: int, seed: int) -> int:
         with tempfile.TemporaryDirectory(prefix="hostile-") as place:
             folder = Path(place)
             words = _alone(lambda: make(number, seed, folder), folder / "words")  # noqa: B023
-            found = run_hostile(words.split("\0"), folder)
-            runs[name].append(found)
-            if problem := found.problem(folder):
+            hostile = run_hostile(words.split("\0"), folder)
+            runs[name].append(hostile)
+            if problem := hostile.problem(folder):
                 findings += 1
                 print(f"{name}, file {number}: {problem}", flush=True)
     print("kind             files  exit status: count    CPU s  memory MB  name a limit")
     for name, each in runs.items():
         counts = sorted(Counter(run.status for run in each).items())
-        told = ", ".join(f"{status}: {count}" for status, count in counts)
+        reported = ", ".join(f"{status}: {count}" for status, count in counts)
         limits = sum("limit" in run.said + run.printed for run in each)
         seconds, memory = max(run.seconds for run in each), max(run.memory for run in each)
-        print(f"{name:16} {len(each):5d}  {told:20} {seconds:6.1f} {memory:10.0f} {limits:13d}")
+        print(f"{name:16} {len(each):5d}  {reported:20} {seconds:6.1f} {memory:10.0f} {limits:13d}")
     return findings
 
 
@@ -203,10 +201,10 @@ def run_hostile(words: Sequence[str], folder: Path) -> Run:
 
 def run(path: Path, output: Path) -> tuple[int, float, str]:
     """Return exit status, time in s, and the violation; empty: none."""
-    told, failed = io.StringIO(), io.StringIO()
+    reported, failed = io.StringIO(), io.StringIO()
     began = time.process_time()
     try:
-        with contextlib.redirect_stdout(told), contextlib.redirect_stderr(failed):
+        with contextlib.redirect_stdout(reported), contextlib.redirect_stderr(failed):
             status = identify([str(path), "--no-pictures", "--output", str(output)])
     except (Exception, SystemExit):
         return -1, time.process_time() - began, traceback.format_exc().strip()[-600:]

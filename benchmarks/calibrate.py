@@ -30,8 +30,8 @@ from made_recordings.calibration_drives import (
 
 from arc_odometry import Pose, WheelGeometry
 from arc_odometry.odometry import Arc
+from diffbot_calibration.calibrate import Calibration, calibrate
 from diffbot_description import Robot, load_robot
-from diffbot_ident.calibration.calibrate import Calibration, calibrate
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 from pose2d_trajectories import make_trajectory
@@ -82,18 +82,18 @@ def drift(recorded: RecordedDrive, geometry: WheelGeometry) -> tuple[float, floa
     return math.hypot(pose.x - x, pose.y - y), abs(pose.theta - theta)
 
 
-def one(told: Robot, asked: argparse.Namespace, seed: int) -> Row:
+def one(reported: Robot, asked: argparse.Namespace, seed: int) -> Row:
     """Draw, drive, calibrate and verify a robot."""
     with tempfile.TemporaryDirectory() as folder:
-        moved = write_miscalibrated(told, seed, Path(folder) / "moved.yaml")
-        return calibrated(told, moved, asked, seed)
+        moved = write_miscalibrated(reported, seed, Path(folder) / "moved.yaml")
+        return calibrated(reported, moved, asked, seed)
 
 
-def calibrated(told: Robot, moved: Robot, asked: argparse.Namespace, seed: int) -> Row:
-    """Drive, calibrate and verify the robot `moved`, with `told` as the assumed robot."""
+def calibrated(reported: Robot, moved: Robot, asked: argparse.Namespace, seed: int) -> Row:
+    """Drive, calibrate and verify the robot `moved`, with `reported` as the assumed robot."""
     motion = make_trajectory("calibration", side=asked.side, time=asked.seconds, **SPEEDS)
     collected = record_drive(
-        told,
+        reported,
         moved,
         motion,
         engine=asked.engine,
@@ -102,13 +102,13 @@ def calibrated(told: Robot, moved: Robot, asked: argparse.Namespace, seed: int) 
         seed=seed,
     ).collected
     readings = collected.readings()
-    found: Calibration = calibrate(
-        readings.wheels, geometry=told.geometry, gyro=readings.gyro, poses=readings.poses
+    calibration: Calibration = calibrate(
+        readings.wheels, geometry=reported.geometry, gyro=readings.gyro, poses=readings.poses
     )
     true = true_values(moved)
     squares = [
         record_drive(
-            told,
+            reported,
             moved,
             make_trajectory("umbmark", side=SQUARE, sense=sense, **SPEEDS),
             engine=asked.engine,
@@ -120,9 +120,9 @@ def calibrated(told: Robot, moved: Robot, asked: argparse.Namespace, seed: int) 
     ]
     worse = [
         tuple(np.max([drift(square, geometry) for square in squares], axis=0).tolist())
-        for geometry in (told.geometry, found.geometry)
+        for geometry in (reported.geometry, calibration.geometry)
     ]
-    known = {name: q for name, q in found.quantities.items() if name in true and q.identified}
+    known = {name: q for name, q in calibration.quantities.items() if name in true and q.identified}
     return Row(
         {name: q.value / true[name] - 1.0 for name, q in known.items()},
         {name: q.holds(true[name]) for name, q in known.items()},
@@ -145,14 +145,14 @@ def main() -> None:
     )
     add_cluster_options(parser, limit=None)
     asked = parser.parse_args()
-    told = load_robot(asked.robot)
+    reported = load_robot(asked.robot)
     names = NAMES + RATIOS
     print("errors in %, drift of odometry on squares before and after in mm and degrees")
     print("seed" + "".join(f"{name:>24}" for name in names))
     seeds = range(asked.first, asked.first + asked.seeds)
     with Cluster(asked.scheduler, asked.workers) as cluster:
-        found: list[Row] = cluster.map(partial(one, told, asked), seeds)
-    for seed, row in zip(seeds, found, strict=True):
+        rows: list[Row] = cluster.map(partial(one, reported, asked), seeds)
+    for seed, row in zip(seeds, rows, strict=True):
         cells = "".join(
             f"{100.0 * row.errors[n]:+22.4f}{' ' if row.inside[n] else '!'} "
             if n in row.errors
@@ -164,15 +164,15 @@ def main() -> None:
         )
         print(f"{seed:4d}{cells} {drifts}")
     for name in names:
-        errors = [100.0 * abs(row.errors[name]) for row in found if name in row.errors]
+        errors = [100.0 * abs(row.errors[name]) for row in rows if name in row.errors]
         if errors:
-            inside = sum(row.inside[name] for row in found if name in row.inside)
+            inside = sum(row.inside[name] for row in rows if name in row.inside)
             print(
                 f"{name}: largest error {max(errors):.4f} %, rms "
                 f"{math.sqrt(np.mean(np.square(errors))):.4f} %, inside {inside} of {len(errors)}"
             )
     for index, what in enumerate(("position", "heading")):
-        shares = [row.before[index] / row.after[index] for row in found]
+        shares = [row.before[index] / row.after[index] for row in rows]
         print(
             f"drift of {what}: smaller by {min(shares):.1f} at least, "
             f"median {np.median(shares):.1f}"

@@ -38,9 +38,9 @@ from made_recordings.made_readings import (
 )
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.calibration.calibrate import Calibration, calibrate
-from diffbot_ident.calibration.umbmark import Squares, calibrate_umbmark, square_end
-from diffbot_ident.calibration.wheel_path import WheelPath
+from diffbot_calibration.calibrate import Calibration, calibrate
+from diffbot_calibration.umbmark import Squares, calibrate_umbmark, square_end
+from diffbot_recordings.wheel_path import WheelPath
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 
@@ -102,8 +102,8 @@ def held_out_squares(true: WheelGeometry, path_noise: float, rng: np.random.Gene
     turn = 0.5 * math.pi - RAMP
     legs = []
     for number in range(SQUARES):
-        way = 1.0 if number % 2 else -1.0
-        legs += [(0.5, 0.0, SIDE / 0.5 - RAMP), (0.0, way, turn)] * 4
+        path = 1.0 if number % 2 else -1.0
+        legs += [(0.5, 0.0, SIDE / 0.5 - RAMP), (0.0, path, turn)] * 4
     return simulated_drive(true, legs, rng, path_noise)
 
 
@@ -112,11 +112,11 @@ def drifts(drive: MadeDrive, geometry: WheelGeometry) -> tuple[float, float]:
     ends = np.linspace(drive.wheels.stamps[0], drive.wheels.stamps[-1], SQUARES + 1)
     there, odometry = drive.truth.poses(ends), WheelPath(drive.wheels, geometry).poses(ends)
     turned = np.diff(odometry[:, 2]) - np.diff(there[:, 2])
-    way = []
+    path = []
     for poses in (there, odometry):
         place = poses[:, 0] + 1j * poses[:, 1]
-        way.append(np.diff(place) * np.exp(-1j * poses[:-1, 2]))
-    off = np.abs(way[1] - way[0])
+        path.append(np.diff(place) * np.exp(-1j * poses[:-1, 2]))
+    off = np.abs(path[1] - path[0])
     return float(np.sqrt(np.mean(turned**2))), float(np.sqrt(np.mean(off**2)))
 
 
@@ -161,13 +161,13 @@ class Calibrated:
 
     Attributes:
         true: True geometry.
-        found: The calibration.
+        result: The calibration.
         drift: Drift of heading and position per held-out square, before and after.
         seconds: Processor time, s.
     """
 
     true: WheelGeometry
-    found: Calibration
+    result: Calibration
     drift: list[tuple[float, float]]
     seconds: float
 
@@ -177,39 +177,39 @@ def one(seed: int, options: argparse.Namespace) -> Calibrated:
     began = time.process_time()
     rng = np.random.default_rng(seed)
     true = GIVEN if options.right else random_geometry(rng)
-    found = by_sensor(options.sensor, true, rng, options)
+    calibration = by_sensor(options.sensor, true, rng, options)
     squares = held_out_squares(true, options.path_noise, rng)
-    drift = [drifts(squares, geometry) for geometry in (GIVEN, found.geometry)]
-    return Calibrated(true, found, drift, time.process_time() - began)
+    drift = [drifts(squares, geometry) for geometry in (GIVEN, calibration.geometry)]
+    return Calibrated(true, calibration, drift, time.process_time() - began)
 
 
 def print_table(calibrated: list[Calibrated], options: argparse.Namespace) -> None:
     """Print errors, intervals and drift."""
     errors: dict[str, list[float]] = {}
-    held: dict[str, list[bool]] = {}
+    covered: dict[str, list[bool]] = {}
     outcomes: dict[str, int] = {}
     nees, left_out = [], []
     for each in calibrated:
-        found = each.found
-        outcomes[found.outcome.value] = outcomes.get(found.outcome.value, 0) + 1
+        result = each.result
+        outcomes[result.outcome.value] = outcomes.get(result.outcome.value, 0) + 1
         for name, value in sizes_of(each.true).items():
-            quantity = found.quantities[name]
+            quantity = result.quantities[name]
             errors.setdefault(name, []).append(abs(quantity.value / value - 1.0))
             if quantity.identified:
-                held.setdefault(name, []).append(quantity.holds(value))
-        if found.held_out is not None:
-            nees.append(found.held_out.after.nees / found.held_out.expected)
-            left_out.append(found.held_out.consistent)
+                covered.setdefault(name, []).append(quantity.holds(value))
+        if result.held_out is not None:
+            nees.append(result.held_out.after.nees / result.held_out.expected)
+            left_out.append(result.held_out.consistent)
     done, drift = len(calibrated), np.array([each.drift for each in calibrated])
     print(f"{options.sensor}: {done} robots from seed {options.first_seed}, {outcomes}")
     for name, values in errors.items():
-        there = held.get(name)
-        share = (
+        there = covered.get(name)
+        fraction = (
             f"{100.0 * np.mean(there):.0f} % of intervals hold it" if there else "not identified"
         )
-        print(f"{name:>23}: 95 % within {100.0 * np.percentile(values, 95):.3f} %; {share}")
-    all_held = [value for values in held.values() for value in values]
-    print(f"all intervals together: {100.0 * np.mean(all_held):.1f} % hold the truth")
+        print(f"{name:>23}: 95 % within {100.0 * np.percentile(values, 95):.3f} %; {fraction}")
+    all_covered = [value for values in covered.values() for value in values]
+    print(f"all intervals together: {100.0 * np.mean(all_covered):.1f} % hold the truth")
     table = np.sqrt(np.mean(np.square(drift), axis=0))
     for i, (name, unit, factor) in enumerate(
         (("heading", "deg", 57.29578), ("position", "mm", 1e3))

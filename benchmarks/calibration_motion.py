@@ -111,11 +111,11 @@ def covariance(turns: Array, slip: float) -> Array:
     for side, sign in enumerate((-1.0, 1.0)):
         deviation = slip * np.sqrt(rims[:, side])
         for k in range(count):
-            turned, way = sign * deviation[k] / TRACK, 0.5 * deviation[k]
+            turned, direction = sign * deviation[k] / TRACK, 0.5 * deviation[k]
             later = poses[k + 1 :]
             x, y = (later[:, :2] - poses[k, :2]).T
-            moved[k + 1 :, 0, k, side] = way * math.cos(poses[k, 2]) - turned * y
-            moved[k + 1 :, 1, k, side] = way * math.sin(poses[k, 2]) + turned * x
+            moved[k + 1 :, 0, k, side] = direction * math.cos(poses[k, 2]) - turned * y
+            moved[k + 1 :, 1, k, side] = direction * math.sin(poses[k, 2]) + turned * x
             moved[k + 1 :, 2, k, side] = turned
     flat = moved.reshape(3 * count, 2 * count)
     return np.asarray(result + flat @ flat.T)
@@ -151,7 +151,7 @@ def main() -> None:
     for name, trajectory in motions(asked.side, asked.seconds).items():
         left, right, track, delay = bounds(trajectory, asked.seconds, asked.slip).tolist()
         shares = (left / RADIUS, right / RADIUS, track / TRACK)
-        row = "".join(f"{100.0 * share:16.4f}" for share in shares)
+        row = "".join(f"{100.0 * fraction:16.4f}" for fraction in shares)
         print(f"{name:20}{row}{1e3 * delay:12.2f}  ({trajectory.duration:.1f} s)")
 
 

@@ -120,27 +120,27 @@ class Run:
 
     def processes(self) -> dict[str, int]:
         """Return its processes by name, as far as they have one."""
-        found = {}
+        results = {}
         for number, words in marked(self.mark).items():
             if number == self.process.pid:
-                found[RUNNER] = number
+                results[RUNNER] = number
             elif "__node:=" in words:
-                found[words.partition("__node:=")[2].split()[0]] = number
+                results[words.partition("__node:=")[2].split()[0]] = number
             elif "/composed " in words:
-                found[ONE_PROCESS] = number
+                results[ONE_PROCESS] = number
             elif "diffbot_bringup.cli" in words:
-                found[GUARD] = number
-        return found
+                results[GUARD] = number
+        return results
 
     def wait(self, seconds: float) -> list[str]:
         """Wait until no process is left; return the command lines of those that are."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             self.process.poll()
-            if not (found := marked(self.mark)):
+            if not (result := marked(self.mark)):
                 return []
             time.sleep(0.05)
-        return list(found.values())
+        return list(result.values())
 
     def kill(self) -> None:
         """Kill what is left."""
@@ -165,7 +165,7 @@ def driver(domain: int, folder: Path) -> Iterator[Probe]:
         )
     probe = Probe(domain, 0.01)
     try:
-        if not probe.until(lambda: probe.record.told, 60.0):
+        if not probe.until(lambda: probe.record.reported, 60.0):
             raise SystemExit(f"chaos: the driver did not start, see {folder}")
         yield probe
     finally:
@@ -215,13 +215,13 @@ def check_torque(outcome: Outcome, probe: Probe) -> None:
 def check_summary(outcome: Outcome, run: Run, results: Path) -> None:
     """Check that the summary is there, if it can be, and honest."""
     try:
-        found = json.loads((results / "summary.json").read_text())
+        none = json.loads((results / "summary.json").read_text())
     except FileNotFoundError:
         begun = (results / ".run").exists()
         if begun and run.process.returncode not in (-signal.SIGKILL, None):
             outcome.wrong.append(f"no summary, status {run.process.returncode}")
         return
-    if found.get("outcome") == "completed":
+    if none.get("outcome") == "completed":
         outcome.wrong.append("the summary says completed")
     if run.process.returncode == 0:
         outcome.wrong.append("exit status 0")
@@ -259,11 +259,11 @@ def undisturbed(folder: Path, wanted: dict[str, Any]) -> str:
     run = Run([*NEXT, f"results:={folder / 'next'}"], None, folder / "next.log")
     left = run.wait(120.0)
     run.kill()
-    found = summary(folder / "next")
-    wanted = wanted or found
-    if left or run.process.returncode != 0 or not found:
+    result = summary(folder / "next")
+    wanted = wanted or result
+    if left or run.process.returncode != 0 or not result:
         return f"the next run: status {run.process.returncode}, left {left}"
-    return ", ".join(list(differences(found, wanted, 0.0))[:3])
+    return ", ".join(list(differences(result, wanted, 0.0))[:3])
 
 
 def together(count: int, folder: Path, wanted: dict[str, Any]) -> list[str]:
@@ -283,8 +283,8 @@ def together(count: int, folder: Path, wanted: dict[str, Any]) -> list[str]:
                 wrong.append(f"left: {left}")
                 run.kill()
         codes = [run.process.wait() for run in runs]
-        found = [summary(path.parent) for path in place.glob("**/summary.json")]
-        right = [each for each in found if not list(differences(each, wanted, 0.0))]
+        results = [summary(path.parent) for path in place.glob("**/summary.json")]
+        right = [each for each in results if not list(differences(each, wanted, 0.0))]
         refused = [code for code in codes if code == 2]
         print(f"together, {'one folder' if shared else 'none given'}: statuses {codes}", flush=True)
         if len(right) != codes.count(0) or len(right) + len(refused) != count or not right:

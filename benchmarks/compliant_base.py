@@ -89,7 +89,7 @@ def main() -> None:
     parser.add_argument("--parameters", action="store_true", help="print every parameter's error")
     options = parser.parse_args()
     settings = ExperimentSettings(
-        noise=SensorNoise(options.share),
+        noise=SensorNoise(options.fraction),
         settled=options.settled,
         window=options.window,
         published_filter=PublishedFilter() if options.published_filter else None,
@@ -132,12 +132,12 @@ def exactness(settings: ExperimentSettings) -> float:
 def print_row(name: str, result: Ensemble, constant: Ensemble, spent: float) -> None:
     """Print the row of an excitation."""
     errors = result.errors
-    held, size = trust(result.scores)
+    kept, size = trust(result.scores)
     beyond = np.mean([run.shares[-1] > 0.5 for run in result.runs])
     print(
         f"{name:17} | {errors.mean():13.1f} {errors.std(ddof=1):5.1f}   "
         f"{errors.min():.1f}-{errors.max():.1f}  | {errors.mean() / constant.errors.mean():5.2f} "
-        f"| {100.0 * beyond:9.0f} % | {size:5.2f} | {100.0 * held:.1f} % | {spent:.1f}",
+        f"| {100.0 * beyond:9.0f} % | {size:5.2f} | {100.0 * kept:.1f} % | {spent:.1f}",
         flush=True,
     )
 
@@ -170,13 +170,13 @@ def print_estimators(name: str, result: Ensemble, settings: ExperimentSettings) 
                     estimator = make(run.prior, window)
                     run.estimate_again(estimator)
                     ends.append((estimator.estimate, estimator.deviation))
-                found, deviations = np.swapaxes(ends, 0, 1)
-                held, size = trust((found - TABLE_1) / deviations)
+                outcome, deviations = np.swapaxes(ends, 0, 1)
+                kept, size = trust((outcome - TABLE_1) / deviations)
                 label = f"{kind}, {window}"
-                error = mean_error(found, TABLE_1).mean()
+                error = mean_error(outcome, TABLE_1).mean()
                 print(
                     f"{source:22} | {label:23} | {error:7.1f} | {size:5.1f} "
-                    f"| {100.0 * held:4.0f} %",
+                    f"| {100.0 * kept:4.0f} %",
                     flush=True,
                 )
         ends = [mean_error(pseudo_inverse(run.measured), TABLE_1) for run in runs]

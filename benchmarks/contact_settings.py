@@ -110,8 +110,8 @@ def drive(sim: Engine, robot: Robot, amplitude: float, duration: float) -> np.nd
 def fit(rate: np.ndarray, *terms: np.ndarray) -> np.ndarray:
     """Fit the windows' changes of `rate` to the integrals of `terms` by least squares."""
 
-    def integral(signal: np.ndarray, held: bool) -> np.ndarray:
-        pieces = signal[1:] if held else 0.5 * (signal[1:] + signal[:-1])
+    def integral(signal: np.ndarray, kept: bool) -> np.ndarray:
+        pieces = signal[1:] if kept else 0.5 * (signal[1:] + signal[:-1])
         return np.diff(np.concatenate([[0.0], np.cumsum(pieces) * SAMPLE])[::WINDOW])
 
     # The last term is the torque: constant within a sample.
@@ -138,8 +138,8 @@ def report(
     k5_creep, creep, _ = fit(v, omega**2, v * omega**2, left + right)
     k6, k8 = fit(omega, v * omega, left - right)
     true = sim.parameters()
-    found = np.array([k5, k6, k7, k8, k5_creep])
-    errors = 100.0 * (found / [true.k5, true.k6, true.k7, true.k8, true.k5] - 1.0)
+    result = np.array([k5, k6, k7, k8, k5_creep])
+    errors = 100.0 * (result / [true.k5, true.k6, true.k7, true.k8, true.k5] - 1.0)
     causes = (
         1e3 * creep,
         1e3 * np.abs(sideways).max(),

@@ -48,16 +48,16 @@ from diffbot_controllers.velocity_tracking.law import (
 )
 from diffbot_description.dead_band import DeadBand, DeadBandKind, passed_of
 from diffbot_description.dynamics import Sigma
-from diffbot_ident.recording.dead_band_analysis import NAME
-from diffbot_ident.recording.findings import analyse_axes
-from diffbot_ident.recording.identify import STILL
-from diffbot_ident.recording.samples import Block
-from diffbot_ident.recording.segments import Segment, Segmenter, SegmentSettings
-from diffbot_ident.recording.velocity_analysis import analyse_axis
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.dead_time import fit_dead_band
 from diffbot_ident.velocity.first_order import AxisSegment
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
+from diffbot_recordings.dead_band_analysis import NAME
+from diffbot_recordings.findings import analyse_axes
+from diffbot_recordings.identify import STILL
+from diffbot_recordings.samples import Batch
+from diffbot_recordings.segments import Segment, Segmenter, SegmentSettings
+from diffbot_recordings.velocity_analysis import analyse_axis
 from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
 from diffbot_study.velocity_driving import VelocityDrive, simulate_velocity_drive
@@ -160,19 +160,19 @@ def of_sizes(seed: int, number: int, kind: DeadBandKind) -> tuple[list[Segment],
         ]
     )  # fmt: skip
     measured += noise * r.standard_normal(measured.shape)
-    blocks = [
-        Block(times, {"v": measured[:, 0], "w": measured[:, 1]}),
-        Block(sent, {"command_v": command[:, 0], "command_w": command[:, 1]}),
+    batches = [
+        Batch(times, {"v": measured[:, 0], "w": measured[:, 1]}),
+        Batch(sent, {"command_v": command[:, 0], "command_w": command[:, 1]}),
     ]
     settings = SegmentSettings(still=STILL)
     channels = ("command_v", "command_w", "v", "w")
-    return list(Segmenter(settings).segments(blocks, channels)), bands, sizes
+    return list(Segmenter(settings).segments(batches, channels)), bands, sizes
 
 
 def sizes(robots: int, seed: int) -> None:
     """Print coverage and widths of the dead band's intervals where commands have few sizes."""
     for kind in DeadBandKind:
-        inside, shares, told, estimated, right = [], [], 0, 0, 0
+        inside, shares, reported, estimated, right = [], [], 0, 0, 0
         for number in range(robots):
             segments, bands, sent = of_sizes(seed, number, kind)
             for axis, analysis in enumerate(analyse_axes(segments).values()):
@@ -181,7 +181,7 @@ def sizes(robots: int, seed: int) -> None:
                 value = verdict.value(NAME) if verdict.usable else None
                 if value is None or not value.identifiable:
                     continue
-                told += 1
+                reported += 1
                 right += analysis.fit.kind is kind
                 low, high = value.interval95
                 band = bands[axis]
@@ -190,7 +190,7 @@ def sizes(robots: int, seed: int) -> None:
                 shares.append((high - low) / (above.min() - below.max(initial=0.0)))
         print(
             f"sizes, {kind.value}, {robots} robots, 2 axes: estimated {estimated}, dead band told "
-            f"of {told}, of its kind {right}; intervals that hold the truth "
+            f"of {reported}, of its kind {right}; intervals that hold the truth "
             f"{100.0 * np.mean(inside):.1f} % of {len(inside)}; width over the distance between "
             f"the commands next to it, median {np.median(shares):.3g}, largest {max(shares):.3g}",
             flush=True,
@@ -203,7 +203,7 @@ def recording(robots: int, seed: int) -> None:
     for name, kind in {**cases, "large": DeadBandKind.OFFSET}.items():
         inside: dict[str, list[bool]] = {NAME: [], "inertia": [], "drag": []}
         off: list[float] = []
-        told = estimated = 0
+        reported = estimated = 0
         for number in range(robots):
             one = sample(seed, number, kind, large=name == "large")
             for axis, unit in ((0, "m/s"), (1, "rad/s")):
@@ -211,7 +211,7 @@ def recording(robots: int, seed: int) -> None:
                 verdict = analyse_axis([piece], f"axis {axis}", unit).verdict
                 inertia, drag = one.sigma.axis(axis)
                 estimated += verdict.usable
-                told += verdict.value(NAME).identifiable
+                reported += verdict.value(NAME).identifiable
                 truths = {NAME: one.bands[axis], "inertia": inertia, "drag": drag}
                 for parameter, true in truths.items():
                     value = verdict.value(parameter)
@@ -221,14 +221,14 @@ def recording(robots: int, seed: int) -> None:
                         if parameter != NAME and name != "large":
                             off.append(100.0 * abs(value.value / true - 1.0))
         shares = ", ".join(
-            f"{key} {100.0 * np.mean(found):.1f} % of {len(found)}"
-            for key, found in inside.items()
-            if found
+            f"{key} {100.0 * np.mean(result):.1f} % of {len(result)}"
+            for key, result in inside.items()
+            if result
         )
         print(
             f"recording, {name}, {robots} robots, 2 axes: estimated {estimated}, dead band told of "
-            f"{told}; intervals that hold the truth: {shares}; error of inertia and drag median "
-            f"{np.median(off) if off else math.nan:.2f} %, largest "
+            f"{reported}; intervals that hold the truth: {shares}; error of inertia and drag "
+            f"median {np.median(off) if off else math.nan:.2f} %, largest "
             f"{max(off, default=math.nan):.2f} %",
             flush=True,
         )
@@ -242,16 +242,16 @@ def fits(robots: int, seed: int) -> None:
             one = sample(seed, number, kind)
             for axis in (0, 1):
                 piece = AxisSegment(one.period, one.command[:, axis], one.velocity[:, axis])
-                found = fit_dead_band([piece], kind=kind)
+                dead_time_fit = fit_dead_band([piece], kind=kind)
                 inertia, drag = one.sigma.axis(axis)
                 away = np.array(
                     [
-                        found.dead_band - one.bands[axis],
-                        found.fit.model.inertia - inertia,
-                        found.fit.model.drag - drag,
+                        dead_time_fit.dead_band - one.bands[axis],
+                        dead_time_fit.fit.model.inertia - inertia,
+                        dead_time_fit.fit.model.drag - drag,
                     ]
                 )
-                stds = (found.dead_band_std, *found.fit.std)
+                stds = (dead_time_fit.dead_band_std, *dead_time_fit.fit.std)
                 inside.append(np.abs(away) <= NORMAL_95 * np.array(stds))
         shares = 100.0 * np.mean(inside, axis=0)
         print(
@@ -270,12 +270,12 @@ def driving(robots: int, seed: int) -> None:
             fit = RecursiveFit(
                 Sigma(1.0, 1.0, 1.0, 1.0), None, RecursiveSettings(dead_time=(one.dead_time,) * 2)
             )
-            held = (0.0, 0.0)
+            constant = (0.0, 0.0)
             for k, (command, velocity) in enumerate(
                 zip(one.command.tolist(), one.velocity.tolist(), strict=True)
             ):
-                fit.update(k * one.period, tuple(velocity), held)
-                held = tuple(command)
+                fit.update(k * one.period, tuple(velocity), constant)
+                constant = tuple(command)
             half = NORMAL_95 * np.sqrt(fit.dead_band_variances)
             known = np.isfinite(half)
             away = np.abs(fit.dead_band_values - one.bands)
@@ -367,7 +367,7 @@ def path(robots: int, seed: int) -> None:
         for kind in DeadBandKind:
             ways += [(f"{kind.value}, not known", kind, 0.0), (f"{kind.value}, known", kind, 1.0)]
             ways += [(f"{kind.value}, known times 1.02", kind, 1.02)]
-        for way, kind, known in ways:
+        for distance, kind, known in ways:
             rms, speeds = [], []
             for one in seeds:
                 run = _drive(name, kind, known, trajectory, 68.0, one)
@@ -375,7 +375,7 @@ def path(robots: int, seed: int) -> None:
                 speeds.append(np.abs(run.velocity[run.time > run.time[-1] - 8.0]).max(axis=0))
             worst = 1e3 * np.max(speeds, axis=0)
             print(
-                f"path, {name}, {way}, {len(seeds)} seeds: position rms {np.mean(rms):.2f} mm "
+                f"path, {name}, {distance}, {len(seeds)} seeds: position rms {np.mean(rms):.2f} mm "
                 f"({min(rms):.2f} to {max(rms):.2f}); at rest at most {worst[0]:.2f} mm/s, "
                 f"{worst[1]:.2f} mrad/s",
                 flush=True,

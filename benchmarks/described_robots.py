@@ -24,7 +24,7 @@ import numpy as np
 from diffbot_description import Robot, load_robot
 from diffbot_description.described_robot import described_from
 from diffbot_ident.torque.estimate import NORMAL_95
-from diffbot_study.identification import simulate_identification
+from diffbot_study.simulated_identification import simulate_identification
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 
@@ -49,10 +49,10 @@ def identified(cluster: Cluster, robot: Robot, engine: str, seeds: range, second
 def row(cluster: Cluster, path: Path, seeds: range, seconds: float) -> str:
     """Return the row of a file."""
     try:
-        found = described_from(path.absolute())
+        described = described_from(path.absolute())
     except ValueError as error:
         return f"refused: {str(error).removeprefix(f'{path.absolute()}: ')}"
-    description, robot = found.description, load_robot(path)
+    description, robot = described.description, load_robot(path)
     x = 1000 * robot.body.center_of_mass.x
     cells = [
         robot.name,

@@ -95,7 +95,7 @@ def main() -> None:
     if given.old is not None:
         print(met_after(given.old))
         return
-    found: dict[str, list[float]] = {"as of the profile": [], "Fast DDS's own": []}
+    results: dict[str, list[float]] = {"as of the profile": [], "Fast DDS's own": []}
     own_announcements = re.sub(
         r"\s*<discovery_config>.*?</discovery_config>", "", PROFILE.read_text(), flags=re.DOTALL
     )
@@ -104,9 +104,9 @@ def main() -> None:
         other = Path(folder) / "own.xml"
         other.write_text(own_announcements)
         for k in range(given.pairs):
-            for times, profile in zip(found.values(), (PROFILE, other), strict=True):
+            for times, profile in zip(results.values(), (PROFILE, other), strict=True):
                 times.append(in_process(given.age * k / max(given.pairs - 1, 1), profile))
-    for name, times in found.items():
+    for name, times in results.items():
         print(
             f"{name:18} met after {statistics.median(times):.2f} s (median), "
             f"{max(times):.2f} s (largest of {len(times)})"

@@ -31,7 +31,7 @@ from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.simulator import Simulator
 from diffbot_study.driving import PERIOD, DriveSamples, simulate_drive
-from diffbot_study.identification import simulate_identification
+from diffbot_study.simulated_identification import simulate_identification
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 

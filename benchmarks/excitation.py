@@ -25,7 +25,7 @@ from diffbot_description.robot import Friction
 from diffbot_ident.excitation.body_model import BodyPrior
 from diffbot_ident.excitation.excitations import nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena
-from diffbot_study.identification import IdentificationRun, simulate_identification
+from diffbot_study.simulated_identification import IdentificationRun, simulate_identification
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 

@@ -33,7 +33,7 @@ import yaml
 from made_recordings.random_runs import record_random
 
 from diffbot_export.command import main as export
-from diffbot_ident.parameter_file import parameter_document, save_parameters
+from diffbot_ident.parameter_writer import parameter_document, save_parameters
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.verification import HeldOutMotion, Model
@@ -133,8 +133,8 @@ def answers(seed: int, folder: Path, margin: float = 60.0) -> list[Answer] | Non
     files = exported(drawn, folder, margin)
     if files is None:
         return None
-    nodes, told, _ = files
-    return [_answer(drawn, nodes, told, axis) for axis in (0, 1)]
+    nodes, reported, _ = files
+    return [_answer(drawn, nodes, reported, axis) for axis in (0, 1)]
 
 
 Files = tuple[dict[str, Any], dict[str, Any], str]
@@ -153,16 +153,18 @@ def exported(drawn: RandomRobot, folder: Path, margin: float) -> Files | None:
     if status != 0:
         raise RuntimeError(f"seed {drawn.seed}: export ended with {status}")
     nodes = yaml.safe_load((output / "ros2_control.yaml").read_text())
-    told = json.loads((output / "export.json").read_text())["wheel_loops"]
-    return nodes, told, (output / "speed_table.md").read_text()
+    reported = json.loads((output / "export.json").read_text())["wheel_loops"]
+    return nodes, reported, (output / "speed_table.md").read_text()
 
 
-def _answer(drawn: RandomRobot, nodes: dict[str, Any], told: dict[str, Any], axis: int) -> Answer:
+def _answer(
+    drawn: RandomRobot, nodes: dict[str, Any], reported: dict[str, Any], axis: int
+) -> Answer:
     period = 1.0 / nodes["controller_manager"]["ros__parameters"]["update_rate"]
     pids = [LoadedPid(nodes[name]) for name in ("left_wheel_pid", "right_wheel_pid")]
-    predicted, step, band = told["predicted"][AXES[axis]], told["step"], told["band"]
+    predicted, step, band = reported["predicted"][AXES[axis]], reported["step"], reported["band"]
     expected = math.inf if predicted["settling"] is None else predicted["settling"]
-    duration = min(10.0 * told["p"] / told["i"], 5000 * period)
+    duration = min(10.0 * reported["p"] / reported["i"], 5000 * period)
     references = (step if axis == 0 else -step, step)
     noise = np.random.default_rng([drawn.seed, 3 + axis])
     late = _Late(drawn.delay * drawn.period / period)
@@ -180,12 +182,12 @@ def _answer(drawn: RandomRobot, nodes: dict[str, Any], told: dict[str, Any], axi
                 min(max(effort, -limit), limit) * (1.0 + drawn.noise * noise.standard_normal())
                 for effort in efforts
             ]
-            for left, right, share in late.pieces((torques[0], torques[1])):
+            for left, right, fraction in late.pieces((torques[0], torques[1])):
                 for _ in range(FINE):
-                    engine.step((left, right), share * period / FINE)
+                    engine.step((left, right), fraction * period / FINE)
                     w_left, w_right = engine.wheel_velocities()
                     speed = 0.5 * (w_right + w_left if axis == 0 else w_right - w_left)
-                    values.append((share * period / FINE, speed / step))
+                    values.append((fraction * period / FINE, speed / step))
             _, measured = encoders.read(engine.wheel_angles(), engine.wheel_velocities())
     settled = time = 0.0
     for interval, value in values:
@@ -232,14 +234,14 @@ def bends(seed: int, folder: Path, margin: float = 60.0) -> list[Bend] | None:
     nodes, _, table = files
     rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
     tolerances = [0.01 * float(cell.split()[1]) for cell in rows[0][1:]]
-    found = []
+    results = []
     for label, *cells in rows[1:]:
         for tolerance, cell in zip(tolerances, cells, strict=True):
             if cell[0].isdigit() and not cell.endswith("*"):
                 radius, speed = float(label.split()[0]), float(cell.split()[0])
                 away = _driven(drawn, nodes, radius, speed)
-                found.append(Bend(radius, tolerance, speed, away))
-    return found
+                results.append(Bend(radius, tolerance, speed, away))
+    return results
 
 
 def _driven(drawn: RandomRobot, nodes: dict[str, Any], radius: float, speed: float) -> float:
@@ -283,8 +285,8 @@ def _driven(drawn: RandomRobot, nodes: dict[str, Any], radius: float, speed: flo
             ]
             limit = drawn.robot.limits.torque
             torque = tuple(min(max(effort, -limit), limit) for effort in efforts)
-            for left_torque, right_torque, share in late.pieces((torque[0], torque[1])):
-                engine.step((left_torque, right_torque), share * period)
+            for left_torque, right_torque, fraction in late.pieces((torque[0], torque[1])):
+                engine.step((left_torque, right_torque), fraction * period)
             _, measured = encoders.read(engine.wheel_angles(), engine.wheel_velocities())
     return math.inf
 
@@ -298,8 +300,8 @@ def in_own_folder(work: Callable[[int, Path], list[Any] | None], seed: int) -> l
 def print_bends(cluster: Cluster, seeds: range, verbose: bool) -> None:
     """Print the deviations relative to their tolerances."""
     shares = []
-    found = cluster.map(partial(in_own_folder, bends), seeds)
-    for seed, own in zip(seeds, found, strict=True):
+    result = cluster.map(partial(in_own_folder, bends), seeds)
+    for seed, own in zip(seeds, result, strict=True):
         for bend in own or ():
             shares.append(bend.deviation / bend.tolerance)
             if verbose:
@@ -334,14 +336,14 @@ def main() -> None:
 
 def print_answers(cluster: Cluster, seeds: range, verbose: bool) -> None:
     """Print settling and overshoot compared with the prediction."""
-    found: list[Answer] = []
+    results: list[Answer] = []
     refused = 0
     every = cluster.map(partial(in_own_folder, answers), seeds)
     for seed, both in zip(seeds, every, strict=True):
         if both is None:
             refused += 1
             continue
-        found += both
+        results += both
         if verbose:
             for name, answer in zip(AXES, both, strict=True):
                 print(
@@ -349,12 +351,12 @@ def print_answers(cluster: Cluster, seeds: range, verbose: bool) -> None:
                     f"{answer.predicted_settling:.3f}; overshoot {answer.overshoot:.3f}, "
                     f"predicted {answer.predicted_overshoot:.3f}; {1e3 * answer.period:.0f} ms"
                 )
-    print(f"{len(seeds)} robots, {refused} not identified; {len(found)} steps")
-    told = [answer for answer in found if math.isfinite(answer.predicted_settling)]
-    large = [answer for answer in told if answer.predicted_overshoot >= LARGE]
+    print(f"{len(seeds)} robots, {refused} not identified; {len(results)} steps")
+    reported = [answer for answer in results if math.isfinite(answer.predicted_settling)]
+    large = [answer for answer in reported if answer.predicted_overshoot >= LARGE]
     for name, errors in (
-        ("settling time", [answer.settling_error for answer in told]),
-        ("peak of the step", [answer.overshoot_error for answer in told]),
+        ("settling time", [answer.settling_error for answer in reported]),
+        ("peak of the step", [answer.overshoot_error for answer in reported]),
         (
             f"overshoot where at least {100 * LARGE:g} % are predicted",
             [answer.overshoot / answer.predicted_overshoot - 1.0 for answer in large],

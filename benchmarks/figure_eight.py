@@ -62,12 +62,12 @@ def figure_eight(ax: float, ay: float, period: float, backwards: bool) -> Trajec
 def start_beside(trajectory: Trajectory, seed: int) -> tuple[float, float, float]:
     """Return a pose 0.5 m from the start of a trajectory."""
     generator = np.random.default_rng(seed)
-    way = generator.uniform(-math.pi, math.pi)
+    direction = generator.uniform(-math.pi, math.pi)
     dx, dy, turn = generator.uniform(-1e-3, 1e-3, 3)
     first = trajectory.at(0.0)
     return (
-        first.x + AWAY * math.cos(way) + float(dx),
-        first.y + AWAY * math.sin(way) + float(dy),
+        first.x + AWAY * math.cos(direction) + float(dx),
+        first.y + AWAY * math.sin(direction) + float(dy),
         first.theta + float(turn),
     )
 
@@ -110,8 +110,8 @@ def main() -> None:
                 for law, starts in counts.items():
                     work = partial(drive, arguments, law, (ax, ay, period, backwards))
                     runs = cluster.map(work, range(arguments.seed, arguments.seed + starts))
-                    way = "backwards" if backwards else "forwards"
-                    name = f"{ax:g} x {ay:g} m {period:g} s {way}"
+                    direction = "backwards" if backwards else "forwards"
+                    name = f"{ax:g} x {ay:g} m {period:g} s {direction}"
                     if runs:
                         print(row(name, law, runs, period), flush=True)
 

@@ -63,7 +63,7 @@ def main() -> None:
     print(f"{count} recordings: {1e3 * made / count:.0f} ms each to make, ", end="")
     print(f"{1e3 * read / count:.0f} ms each to read; {1e3 * judged:.0f} ms to judge all")
     alarms = {robot.name: robot.cause for robot in fleet.robots if robot.alarm}
-    say_found(planted, alarms, len(fleet.robots))
+    say_result(planted, alarms, len(fleet.robots))
     if fleet.trends:
         _print_changes(fleet, planted)
 
@@ -76,7 +76,7 @@ def write_names(folder: Path, types: Sequence[str]) -> Path:
     return table
 
 
-def say_found(planted: Mapping[str, str], alarms: Mapping[str, str], robots: int) -> None:
+def say_result(planted: Mapping[str, str], alarms: Mapping[str, str], robots: int) -> None:
     """Print which planted faults are detected and named, and the false alarms.
 
     Args:
@@ -84,10 +84,10 @@ def say_found(planted: Mapping[str, str], alarms: Mapping[str, str], robots: int
         alarms: Causes by robot, as reported for the fleet.
         robots: Number of analysed robots, including faulty ones.
     """
-    found = [name for name in planted if name in alarms]
-    named = [name for name in found if alarms[name] == planted[name]]
+    results = [name for name in planted if name in alarms]
+    named = [name for name in results if alarms[name] == planted[name]]
     blamed = [name for name in alarms if name not in planted]
-    print(f"{len(planted)} faults: {len(found)} found, {len(named)} named rightly; ", end="")
+    print(f"{len(planted)} faults: {len(results)} found, {len(named)} named rightly; ", end="")
     print(f"{len(blamed)} of {robots - len(planted)} healthy robots blamed")
     for name, fault in planted.items():
         if name not in named:
@@ -101,8 +101,8 @@ def _print_changes(fleet: Fleet, planted: Mapping[str, str]) -> None:
     named = [name for name, fault in planted.items()
              if name in changes and changes[name].cause == fault]  # fmt: skip
     others = [name for name in changes if name not in planted]
-    found = len(planted.keys() & changes.keys())
-    print(f"changes over time: {found} of {len(planted)} faulty robots, ", end="")
+    result = len(planted.keys() & changes.keys())
+    print(f"changes over time: {result} of {len(planted)} faulty robots, ", end="")
     print(f"{len(named)} named rightly; {len(others)} of the others blamed")
     for name, change in changes.items():
         print(f"  {name}: {planted.get(name, 'healthy')}: {said(change)}: {change.cause}")

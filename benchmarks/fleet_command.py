@@ -28,7 +28,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import psutil  # of Dask distributed
-from fleet import say_found, write_names
+from fleet import say_result, write_names
 from made_recordings.made_fleet import FAULTS, make_fleet
 
 from diffbot_study.fleet_rows import COLUMNS
@@ -161,7 +161,7 @@ def judge(output: Path, planted: dict[str, str]) -> None:
     fleet = json.loads((output / "fleet.json").read_text())
     alarms = {robot["name"]: robot["cause"] for robot in fleet["robots"] if robot["alarm"]}
     print(f"rows: {fleet['recordings']}")
-    say_found(planted, alarms, len(fleet["robots"]))
+    say_result(planted, alarms, len(fleet["robots"]))
 
 
 def main() -> int:

@@ -27,7 +27,7 @@ from diffbot_ident.torque.fleet_prior import FleetPrior, read_prior, with_prior
 from diffbot_study.fleet import write_priors
 from diffbot_study.fleet_analysis import analyse_fleet
 from diffbot_study.fleet_rows import COLUMNS, Names, find_recordings, read_recordings
-from diffbot_study.recorded_runs import BlockRecording, record_block
+from diffbot_study.recorded_runs import BatchRecording, record_batch
 
 LOOKS = (2.0, 2.5, *(float(second) for second in range(3, 21)))
 SHOWN = (3.0, 5.0, 10.0, 20.0)
@@ -58,7 +58,7 @@ def main() -> None:
         ]
         first = 10_000 * (options.seed + 1) + 1000 * round(10 * more)
         seeds = list(range(first, first + options.robots))
-        made = record_block(robots, seeds, LOOKS[-1], torque_noise=0.02)
+        made = record_batch(robots, seeds, LOOKS[-1], torque_noise=0.02)
         print(f"{options.robots} further robots with {100 * more:g} % more mass")
         _print(nominal, made, prior, options.robots)
 
@@ -79,24 +79,24 @@ def make_prior(kind: str, robots: int, seed: int) -> FleetPrior:
         return read_prior(str(path), load_robot(kind))
 
 
-def looks(robot: Robot, made: BlockRecording, index: int) -> list[Estimate]:
+def looks(robot: Robot, made: BatchRecording, index: int) -> list[Estimate]:
     """Return estimates from the data alone at the times LOOKS."""
     own = robot.excitation
     scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
     estimator = make_estimator("integral", robot.geometry, scale)
-    found, waiting = [], list(LOOKS)
+    estimates, waiting = [], list(LOOKS)
     for sample in made.samples(index):
         estimator.update(sample)
         if waiting and sample.stamp >= waiting[0] - 1e-6:
-            found.append(estimator.estimate())
+            estimates.append(estimator.estimate())
             waiting.pop(0)
-    return found
+    return estimates
 
 
-def _print(robot: Robot, made: BlockRecording, prior: FleetPrior, robots: int) -> None:
+def _print(robot: Robot, made: BatchRecording, prior: FleetPrior, robots: int) -> None:
     b = robot.geometry.half_track
     alone = [looks(robot, made, index) for index in range(robots)]
-    fused = [[with_prior(found, prior, b) for found in own] for own in alone]
+    fused = [[with_prior(result, prior, b) for result in own] for own in alone]
     for name, runs in (("without the prior", alone), ("with it", fused)):
         times = [_reached(own) for own in runs]
         known = [time for time in times if time is not None]
@@ -105,8 +105,10 @@ def _print(robot: Robot, made: BlockRecording, prior: FleetPrior, robots: int) -
         for second in SHOWN:
             at = LOOKS.index(second)
             good = [i for i in range(robots) if runs[i][at].state is EstimateState.ESTIMATED]
-            held = [_held(runs[i][at], made.truth[:, i]) for i in good]
-            share = " ".join(f"{100 * h:.0f}" for h in np.mean(held, axis=0)) if held else "-"
+            covered = [_kept(runs[i][at], made.truth[:, i]) for i in good]
+            fraction = (
+                " ".join(f"{100 * h:.0f}" for h in np.mean(covered, axis=0)) if covered else "-"
+            )
             texts = (" ".join(own[at].warnings) for own in runs)
             dropped = sum("contradict the prior" in text for text in texts)
             half = NORMAL_95 * np.sqrt([runs[i][at].variances for i in good])
@@ -114,20 +116,20 @@ def _print(robot: Robot, made: BlockRecording, prior: FleetPrior, robots: int) -
             widths = " ".join(f"{size:.2g}" for size in sizes)
             print(
                 f"    {second:g} s: {len(good)} estimated, K5..K8 held by the intervals in "
-                f"{share} % of them, half widths {widths} % (median); prior dropped: {dropped}"
+                f"{fraction} % of them, half widths {widths} % (median); prior dropped: {dropped}"
             )
 
 
 def _reached(own: list[Estimate]) -> float | None:
     assert WANTED is not None
     return next(
-        (time for time, found in zip(LOOKS, own, strict=True) if WANTED.is_reached(found)), None
+        (time for time, result in zip(LOOKS, own, strict=True) if WANTED.is_reached(result)), None
     )
 
 
-def _held(found: Estimate, truth: np.ndarray) -> np.ndarray:
-    half = NORMAL_95 * np.sqrt(np.array(found.variances))
-    return np.abs(np.array(found.values) - truth) <= half
+def _kept(estimate: Estimate, truth: np.ndarray) -> np.ndarray:
+    half = NORMAL_95 * np.sqrt(np.array(estimate.variances))
+    return np.abs(np.array(estimate.values) - truth) <= half
 
 
 if __name__ == "__main__":

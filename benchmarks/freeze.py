@@ -32,7 +32,7 @@ from typing import Any
 
 from freeze_cases import GROUPS, Case, cases
 
-from diffbot_bringup.kernels import own_kernels
+from diffbot_bringup.processor_kernels import own_kernels
 from diffbot_report.summary import versions
 
 FOLDER = Path(__file__).parent / "frozen"
@@ -60,8 +60,8 @@ class Difference:
     relative: float
 
     def __str__(self) -> str:
-        share = f"{self.relative:.1e}" if math.isfinite(self.relative) else "other"
-        return f"{self.case}: {self.key}: {self.value!r}, frozen {self.frozen!r} ({share})"
+        fraction = f"{self.relative:.1e}" if math.isfinite(self.relative) else "other"
+        return f"{self.case}: {self.key}: {self.value!r}, frozen {self.frozen!r} ({fraction})"
 
 
 def relative_difference(value: Any, frozen: Any) -> float:
@@ -94,15 +94,17 @@ def compare_case(
     keys = list(dict.fromkeys((*frozen, *values)))
     if properties and case.chaotic:
         keys = [key for key in keys if key in case.properties]
-    found = []
+    differences = []
     for key in keys:
         if key not in values or key not in frozen:
-            found.append(Difference(case.name, key, values.get(key), frozen.get(key), math.inf))
+            differences.append(
+                Difference(case.name, key, values.get(key), frozen.get(key), math.inf)
+            )
             continue
-        share = relative_difference(values[key], frozen[key])
-        if not share <= tolerance:
-            found.append(Difference(case.name, key, values[key], frozen[key], share))
-    return found
+        fraction = relative_difference(values[key], frozen[key])
+        if not fraction <= tolerance:
+            differences.append(Difference(case.name, key, values[key], frozen[key], fraction))
+    return differences
 
 
 def read(group: str, folder: Path = FOLDER) -> dict[str, Any]:
@@ -158,9 +160,11 @@ def compare(chosen: list[Case], tolerance: float, properties: bool) -> int:
         if frozen is None:
             differences.append(Difference(case.name, "the case", "new", None, math.inf))
             continue
-        found = compare_case(case, values, frozen, tolerance, properties)
-        print(*(f"    {each}" for each in found), sep="\n" if found else "", end="\n" * bool(found))
-        differences += found
+        result = compare_case(case, values, frozen, tolerance, properties)
+        print(
+            *(f"    {each}" for each in result), sep="\n" if result else "", end="\n" * bool(result)
+        )
+        differences += result
     for each in {d.case for d in differences}:
         print(f"differs: {each}")
     print(f"{len(differences)} values of {len(chosen)} cases differ by more than {tolerance:g}")

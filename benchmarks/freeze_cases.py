@@ -28,15 +28,15 @@ from diffbot_controllers import (
 )
 from diffbot_description import load_robot
 from diffbot_description.files import strict
-from diffbot_ident.recording.identify import main as identify
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_papers.page import PAPERS, section_maker
 from diffbot_papers.siwek2023_experiments import NOISE, RLS_START, TRUE, Conditions
 from diffbot_papers.siwek2023_experiments import drive as drive_siwek
+from diffbot_recordings.identify import main as identify
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
 from diffbot_study.driving import DriveSamples, LiveAdaptation, simulate_drive
-from diffbot_study.identification import simulate_identification
+from diffbot_study.simulated_identification import simulate_identification
 from diffbot_study.velocity_driving import VelocityDrive
 from faults.row import Row as FaultRow
 from faults.table import chosen as chosen_faults
@@ -102,20 +102,20 @@ def _identification(
 ) -> Values:
     run = simulate_identification("twil", engine, 3, seconds, 4096, 0.01, excitation=excitation,
                    estimator=estimator)  # fmt: skip
-    found = _named("value", run.estimate.values) | _named("variance", run.estimate.variances)
+    result = _named("value", run.estimate.values) | _named("variance", run.estimate.variances)
     # Skip 1 s: the regression is nearly singular there, and digits from the 6th on are noise.
     for time, values in zip(run.times[1::2], run.history[1::2], strict=True):
-        found |= _named(f"value at {time:g} s", values)
+        result |= _named(f"value at {time:g} s", values)
     if run.estimate.friction is not None:
-        found |= flat([float(v) for v in run.estimate.friction.values], "friction")
-    found |= _named("closed form", run.truth)
-    found |= {
+        result |= flat([float(v) for v in run.estimate.friction.values], "friction")
+    result |= _named("closed form", run.truth)
+    result |= {
         "share of v": run.speeds[0], "share of omega": run.speeds[1],
         "extent x": run.extent[0], "extent y": run.extent[1],
         "information": run.information, "predicted": run.predicted_information,
         "guarded": run.guarded,
     }  # fmt: skip
-    return strict({key: float(value) for key, value in found.items()})
+    return strict({key: float(value) for key, value in result.items()})
 
 
 def _identifications() -> Iterator[Case]:
@@ -139,17 +139,17 @@ def _series(
     time: np.ndarray, columns: Mapping[str, np.ndarray], instants: int = INSTANTS
 ) -> Values:
     """Return the values of columns, shape (n, m) each, at instants, and their rms."""
-    found: Values = {}
+    results: Values = {}
     for index in np.linspace(0, len(time) - 1, instants + 1).round().astype(int)[1:]:
         for name, values in columns.items():
-            found |= flat(values[index].tolist(), f"{name} at {time[index]:.2f} s")
+            results |= flat(values[index].tolist(), f"{name} at {time[index]:.2f} s")
     for name, values in columns.items():
-        found |= flat(np.sqrt(np.mean(values**2, axis=0)).tolist(), f"{name} rms")
-    return found
+        results |= flat(np.sqrt(np.mean(values**2, axis=0)).tolist(), f"{name} rms")
+    return results
 
 
 def _drive_values(run: DriveSamples) -> Values:
-    found = _series(
+    values = _series(
         run.time,
         {
             "pose": run.pose,
@@ -159,15 +159,15 @@ def _drive_values(run: DriveSamples) -> Values:
         },
     )
     # These properties do not depend on the last digits, unlike the other values of a chaotic run.
-    found |= {
+    values |= {
         "finite": bool(np.isfinite(np.column_stack((run.pose, run.torque))).all()),
         "peak torque": run.peak_torque,
         "peak speeds": None,
         "settling time": float(run.true.settling_time),
     }
-    found.pop("peak speeds")
-    found |= flat(run.peak_speeds.tolist(), "peak speeds")
-    return strict(found)
+    values.pop("peak speeds")
+    values |= flat(run.peak_speeds.tolist(), "peak speeds")
+    return strict(values)
 
 
 PROPERTIES = ("finite", "peak torque")
@@ -200,15 +200,15 @@ def _drive(
             engine, robot, law, reference, duration, start=start, torque_limit=limit,
             torque_noise=0.0 if live is None else 0.01, seed=5, on_sample=live,
         )  # fmt: skip
-    found = _drive_values(run)
+    values = _drive_values(run)
     if live is not None:
         for index in np.linspace(0, len(live.rows) - 1, INSTANTS + 1).round().astype(int)[1:]:
             row = live.rows[index]
-            found |= _named(f"in use at {row[0]:.2f} s", row[1:5])
-            found |= _named(f"offered at {row[0]:.2f} s", row[5:9])
-            found |= _named(f"deviation at {row[0]:.2f} s", row[9:13])
-        found["refused"] = float(live.rows[:, 13].sum())
-    return strict(found)
+            values |= _named(f"in use at {row[0]:.2f} s", row[1:5])
+            values |= _named(f"offered at {row[0]:.2f} s", row[5:9])
+            values |= _named(f"deviation at {row[0]:.2f} s", row[9:13])
+        values["refused"] = float(live.rows[:, 13].sum())
+    return strict(values)
 
 
 def _standard(k: Any, limit: float, limits: Any) -> Any:
@@ -303,12 +303,12 @@ def _identified(folder: Path, *words: object) -> Values:
     """Return exit status and figures of `identify`."""
     with redirect_stdout(StringIO()):
         status = identify([*map(str, words), "--no-pictures", "--output", str(folder / "out")])
-    found = {
+    results = {
         key: value
         for key, value in values_of(folder / "out").items()
         if key.partition(".")[0] not in OF_THE_CALL
     }
-    return {"exit status": status, **found}
+    return {"exit status": status, **results}
 
 
 def _torque_recording(storage: str, folder: Path) -> Values:
@@ -319,8 +319,8 @@ def _torque_recording(storage: str, folder: Path) -> Values:
     for sample in run.samples:
         estimator.update(sample)
     on_line = estimator.estimate()
-    found = _named("on line", on_line.values) | _named("on line variance", on_line.variances)
-    return found | _identified(folder, folder / "bag", "--robot", "twil")
+    result = _named("on line", on_line.values) | _named("on line variance", on_line.variances)
+    return result | _identified(folder, folder / "bag", "--robot", "twil")
 
 
 def _fixtures(name: str) -> Any:
@@ -346,14 +346,14 @@ def _recordings() -> Iterator[Case]:
 def _reproduce(paper: str, _folder: Path) -> Values:
     """Return our value and the verdict of each row of a paper's tables."""
     section = section_maker(paper)(lambda _text: None)
-    found: Values = {}
+    values: Values = {}
     for table in section.tables:
         for number, row in enumerate(table.rows):
             key = f"{table.title}: {number}: {row.quantity}"
             if not row.quantity.startswith(TIMED):
-                found[key] = row.ours
-            found[f"{key}: verdict"] = row.verdict.value
-    return strict(found)
+                values[key] = row.ours
+            values[f"{key}: verdict"] = row.verdict.value
+    return strict(values)
 
 
 # Parts of the fault table: engine, part, and whether its times are in robot time.
@@ -366,14 +366,14 @@ FAULTS = {
 
 def _faults(engine: str, part: str, timed: bool, _folder: Path) -> Values:
     """Return whether each row is kept; for robot time also time to zero and worst torque."""
-    found: Values = {}
+    values: Values = {}
     rows: Iterator[tuple[FaultRow, str]] = chosen_faults(fault_table(part), [engine])
     for row, on in rows:
         verdict = row.judged(on)
         key = f"{row.group}: {row.name}"
-        found[f"{key}: kept"] = verdict.passed
+        values[f"{key}: kept"] = verdict.passed
         if timed and verdict.outcome is not None:
-            found[f"{key}: time to zero"] = verdict.outcome.time_to_zero
+            values[f"{key}: time to zero"] = verdict.outcome.time_to_zero
             worst = verdict.outcome.worst_torque
-            found[f"{key}: worst torque"] = worst if math.isfinite(worst) else None
-    return strict(found)
+            values[f"{key}: worst torque"] = worst if math.isfinite(worst) else None
+    return strict(values)

@@ -143,7 +143,7 @@ class Reference:
 
         return float(solve_ivp(rate, (0.0, time), [speed], rtol=1e-11, atol=1e-13).y[0, -1])
 
-    def way_to_rest(self, speed: float) -> float:
+    def distance_to_rest(self, speed: float) -> float:
         """Return the distance to rest (m) without torque; the integral of v / braking(v)."""
 
         def rate(v: float, _: Any) -> list[float]:
@@ -196,23 +196,23 @@ def coast(sim: Simulator, reference: Reference, sign: float) -> float:
     """Return the error of the friction in a coast-down, %."""
     time = 0.25
     before = speed_up(sim, reference, sign * FAST)
-    found, expected = run(sim, 0.0, time), reference.after(before, 0.0, sign, time)
-    return 100.0 * (expected - found) / (before - expected)
+    result, expected = run(sim, 0.0, time), reference.after(before, 0.0, sign, time)
+    return 100.0 * (expected - result) / (before - expected)
 
 
 def stop(sim: Simulator, reference: Reference) -> tuple[float, float]:
     """Return the error of the distance to rest, %, and the fastest wheel after it, rad/s."""
     before, start = speed_up(sim, reference, FAST), sim.pose()[0]
-    expected = reference.way_to_rest(before)
+    expected = reference.distance_to_rest(before)
     while sim.velocity()[0] > 1e-4:
         run(sim, 0.0, STEP)
     run(sim, 0.0, 0.1)
-    found = sim.pose()[0] - start
+    result = sim.pose()[0] - start
     fastest = 0.0
     for _ in range(500):
         run(sim, 0.0, STEP)
         fastest = max(fastest, *map(abs, sim.wheel_velocities()))
-    return 100.0 * (expected / found - 1.0), fastest
+    return 100.0 * (expected / result - 1.0), fastest
 
 
 def start(sim: Simulator, reference: Reference, sign: float) -> float:
@@ -220,11 +220,11 @@ def start(sim: Simulator, reference: Reference, sign: float) -> float:
     breakaway = reference.torque(0.0, 0.0, sign)
     time, torque = 0.4, 1.05 * breakaway
     rest(sim)
-    found, expected = (
+    result, expected = (
         run(sim, sign * torque, time),
         reference.after(0.0, sign * torque, sign, time),
     )
-    return 100.0 * sign * reference.torque_of(expected - found, time) / breakaway
+    return 100.0 * sign * reference.torque_of(expected - result, time) / breakaway
 
 
 def steady(sim: Simulator, reference: Reference) -> float:
@@ -245,8 +245,8 @@ def creep(sim: Simulator, reference: Reference) -> float:
         rest(sim)
         torque = sign * 0.999 * reference.torque(0.0, 0.0, sign)
         # Increase slowly: a torque step makes the body pitch, which turns the wheels.
-        for share in range(1, 501):
-            run(sim, torque * share / 500, STEP)
+        for fraction in range(1, 501):
+            run(sim, torque * fraction / 500, STEP)
         run(sim, torque, 0.9)
         for _ in range(100):
             run(sim, torque, STEP)
@@ -261,19 +261,21 @@ def check(engine: str, case: Case) -> dict[str, float]:
         reference = Reference(robot, case)
         sim = make_simulator(engine, robot)
         try:
-            way, speed = stop(sim, reference)
-            found = {"stop": way, "rest": speed}
-            found |= {f"coast {name}": coast(sim, reference, sign) for name, sign in SIGNS.items()}
+            direction, speed = stop(sim, reference)
+            results = {"stop": direction, "rest": speed}
+            results |= {
+                f"coast {name}": coast(sim, reference, sign) for name, sign in SIGNS.items()
+            }
             # Dragging casters act at the ground, so that the wheels have no breakaway torque to
             # check.
             if case.caster == 0.0:
-                found |= {
+                results |= {
                     f"start {name}": start(sim, reference, sign) for name, sign in SIGNS.items()
                 }
-                found |= {"steady": steady(sim, reference), "creep": creep(sim, reference)}
+                results |= {"steady": steady(sim, reference), "creep": creep(sim, reference)}
         finally:
             sim.close()
-    return found
+    return results
 
 
 def main() -> None:
@@ -285,8 +287,8 @@ def main() -> None:
     print(f"{'engine':8}{'case':11}" + "".join(f"{name:>10}" for name in CHECKS))
     for engine in arguments.engines:
         for name in arguments.cases:
-            found = check(engine, CASES[name])
-            shown = (_cell(check_name, found.get(check_name)) for check_name in CHECKS)
+            result = check(engine, CASES[name])
+            shown = (_cell(check_name, result.get(check_name)) for check_name in CHECKS)
             print(f"{engine:8}{name:11}" + "".join(shown), flush=True)
 
 

@@ -55,7 +55,7 @@ from diffbot_ident.torque.estimate import EstimateState
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.simulator import Simulator
 from diffbot_study.driving import PERIOD, DriveSamples, Law, simulate_drive
-from diffbot_study.identification import simulate_identification
+from diffbot_study.simulated_identification import simulate_identification
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 from pose2d_trajectories import make_trajectory
@@ -86,11 +86,11 @@ def random_robot(seed: int, folder: Path, friction: bool, counts: int) -> Robot:
     track = float(radius * draw.uniform(4.0, 6.0))
     wheel = 0.03 * mass
     offset = float(draw.uniform(-0.15, 0.15) * track)
-    way = 1.0 if offset >= 0.0 else -1.0
+    direction = 1.0 if offset >= 0.0 else -1.0
     limit = float(draw.uniform(2.5, 5.0) * 0.5 * radius * (mass + 2.0 * wheel))
     # The reaction to the wheels' torque, and to their friction in braking, pitches the body and
     # must not lift its casters: falling back on a rigid floor, they throw the wheels off it.
-    offset = way * max(abs(offset), CASTERS_STAY * 2.0 * limit / (mass * GRAVITY))
+    offset = direction * max(abs(offset), CASTERS_STAY * 2.0 * limit / (mass * GRAVITY))
     # Moderate speeds that suffice for the figure-8.
     speeds = 1.5, 4.0
     coulomb = draw.uniform(0.02, 0.2, 2) * limit
@@ -123,9 +123,9 @@ def random_robot(seed: int, folder: Path, friction: bool, counts: int) -> Robot:
     }
     ball = {"radius": 0.2 * radius}
     data["casters"] = [
-        {"x": way * track, "y": 0.3 * track, "clearance": 0.0, **ball},
-        {"x": way * track, "y": -0.3 * track, "clearance": 0.0, **ball},
-        {"x": -way * 0.8 * track, "y": 0.0, "clearance": 0.02 * radius, **ball},
+        {"x": direction * track, "y": 0.3 * track, "clearance": 0.0, **ball},
+        {"x": direction * track, "y": -0.3 * track, "clearance": 0.0, **ball},
+        {"x": -direction * 0.8 * track, "y": 0.0, "clearance": 0.02 * radius, **ball},
     ]
     data["friction"] = {
         "viscous": [float(x) if friction else 0.0 for x in viscous],
@@ -176,7 +176,7 @@ def wheels_of(
     return replace(known, friction=friction_laws(known.friction, values))
 
 
-def told(
+def reported(
     name: str, engine: Simulator, robot: Robot, arguments: argparse.Namespace, seed: int
 ) -> tuple[DynamicParameters, KnownWheels | None]:
     """Return K5..K8 and a law's knowledge of the wheels, by the name of KNOWLEDGE."""
@@ -185,14 +185,14 @@ def told(
         return engine.parameters(), wheels_of(gears_as_coulomb(robot), 1.0, counts)
     if name != "identified":
         return engine.parameters(), wheels_of(robot, KNOWLEDGE[name], counts)
-    found = simulate_identification(
+    result = simulate_identification(
         robot, arguments.engine, seed, LEARNING, counts, TORQUE_NOISE
     ).estimate
-    if found.state is not EstimateState.ESTIMATED or found.friction is None:
-        raise RuntimeError(f"robot {seed}: ident says {found.reason or 'nothing of the friction'}")
+    if result.state is not EstimateState.ESTIMATED or result.friction is None:
+        raise RuntimeError(f"robot {seed}: ident says {result.reason or 'nothing of the friction'}")
     known = KnownWheels.of(robot, counts)
-    friction = friction_laws(known.friction, [max(0.0, value) for value in found.friction.values])
-    return DynamicParameters(*found.values), replace(known, friction=friction)
+    friction = friction_laws(known.friction, [max(0.0, value) for value in result.friction.values])
+    return DynamicParameters(*result.values), replace(known, friction=friction)
 
 
 def law_of(name: str, dynamics: DynamicParameters, robot: Robot, wheels: KnownWheels | None) -> Law:
@@ -217,9 +217,9 @@ def drive_eight(
     delay: int = 0,
 ) -> DriveSamples:
     """Drive two laps, from rest 0.5 m beside the start."""
-    way = np.random.default_rng(seed).uniform(-math.pi, math.pi)
+    direction = np.random.default_rng(seed).uniform(-math.pi, math.pi)
     first = EIGHT.at(0.0)
-    start = (first.x + 0.5 * math.cos(way), first.y + 0.5 * math.sin(way), first.theta)
+    start = (first.x + 0.5 * math.cos(direction), first.y + 0.5 * math.sin(direction), first.theta)
     law = law_of("backstepping", known[0], robot, known[1])
     return simulate_drive(
         engine, robot, law, EIGHT.at, 2.0 * LAP,
@@ -229,8 +229,8 @@ def drive_eight(
 
 def spread(values: Iterable[float], form: str = "7.3f") -> str:
     """Return median and largest value as text."""
-    found = np.sort(np.fromiter(values, float))
-    return f"{found[len(found) // 2]:{form}} {found[-1]:{form}}"
+    result = np.sort(np.fromiter(values, float))
+    return f"{result[len(result) // 2]:{form}} {result[-1]:{form}}"
 
 
 HEADING = (
@@ -267,7 +267,7 @@ def eights_of(arguments: argparse.Namespace, seed: int) -> Drives:
             with closing(make_simulator(arguments.engine, robot)) as engine:
                 for name in arguments.friction:
                     if friction == (name != "none"):
-                        known = told(name, engine, robot, arguments, seed)
+                        known = reported(name, engine, robot, arguments, seed)
                         runs[name] = drive_eight(engine, robot, known, seed, counts)
     return runs, robot.limits.torque
 
@@ -310,29 +310,29 @@ def drive_to_goal(
     """Drive 10 s to a pose at rest from 1 cm to 2 m away; `start` numbers the start pose."""
     draw = np.random.default_rng([seed, start])
     away = math.exp(draw.uniform(math.log(0.01), math.log(2.0)))
-    way, theta = draw.uniform(-math.pi, math.pi, 2)
+    direction, theta = draw.uniform(-math.pi, math.pi, 2)
     return simulate_drive(
         engine, robot, law, lambda _: Reference(), 10.0,
-        start=(away * math.cos(way), away * math.sin(way), float(theta)),
+        start=(away * math.cos(direction), away * math.sin(direction), float(theta)),
         encoder_counts=counts, seed=1000 * seed + start,
     )  # fmt: skip
 
 
 def park(arguments: argparse.Namespace, law: str, name: str, seed: int) -> list[Parked]:
     """Park a robot from each of its starts, with a law of LAWS and a name of KNOWLEDGE."""
-    counts, found = arguments.counts, []
+    counts, parkeds = arguments.counts, []
     with TemporaryDirectory() as folder:
         robot = random_robot(seed, Path(folder), name != "none", counts)
         if name != "none":
             robot = with_gears(robot, seed, arguments.gear_loss)
         with closing(make_simulator(arguments.engine, robot)) as engine:
-            dynamics, wheels = told(name, engine, robot, arguments, seed)
+            dynamics, wheels = reported(name, engine, robot, arguments, seed)
             for k in range(arguments.starts):
                 run = drive_to_goal(
                     engine, robot, law_of(law, dynamics, robot, wheels), seed, k, counts
                 )
-                found.append(Parked(run, robot.limits.torque))
-    return found
+                parkeds.append(Parked(run, robot.limits.torque))
+    return parkeds
 
 
 def parking(cluster: Cluster, arguments: argparse.Namespace) -> None:

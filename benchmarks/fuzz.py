@@ -52,8 +52,8 @@ def main() -> int:
         return 2
     if options.child:
         return _child(options.child, options.seconds)
-    found = [_run(name, options.seconds) for name in options.parser or TARGETS]
-    return int(any(found))
+    results = [_run(name, options.seconds) for name in options.parser or TARGETS]
+    return int(any(results))
 
 
 def _run(name: str, seconds: float) -> int:
@@ -159,9 +159,10 @@ def _import(target: Target) -> None:
 def _dictionary(name: str, target: Target) -> Path:
     """Write a dictionary of the seeds' words, which random mutation hardly finds."""
     extra = [b"&a ", b"*a", b"<<: *a", b"!!int ", b"!!float ", b".nan", b".inf", b"1e400", b"[[[["]
-    found = {word for seed in target.seeds() for word in re.findall(rb"[\w./:$%-]{2,30}", seed)}
+    results = {word for seed in target.seeds() for word in re.findall(rb"[\w./:$%-]{2,30}", seed)}
     quoted = [
-        '"' + "".join(f"\\x{byte:02x}" for byte in word) + '"' for word in [*extra, *sorted(found)]
+        '"' + "".join(f"\\x{byte:02x}" for byte in word) + '"'
+        for word in [*extra, *sorted(results)]
     ]
     path = FOLDER / f"{name}.dict"
     path.write_text("\n".join(quoted[:400]) + "\n")

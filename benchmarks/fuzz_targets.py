@@ -56,19 +56,19 @@ def _robot(path: Path) -> object:
 
 
 def _parameters(path: Path) -> object:
-    from diffbot_controllers.parameter_file import read_dynamics
+    from diffbot_controllers.parameter_reader import read_dynamics
 
     return read_dynamics(str(path), "twil")
 
 
 def _last_good(path: Path) -> object:
-    from diffbot_controllers.parameter_file import ParameterCheckpoint
+    from diffbot_controllers.parameter_reader import ParameterCheckpoint
 
     return ParameterCheckpoint(str(path), "twil").restore()
 
 
 def _sigma(path: Path) -> object:
-    from diffbot_controllers.parameter_file import read_sigma
+    from diffbot_controllers.parameter_reader import read_sigma
 
     return read_sigma(str(path))
 
@@ -127,14 +127,14 @@ def _described(path: Path) -> object:
 
 def _recording(path: Path) -> object:
     """Read all blocks of a recording, as `identify` does."""
-    from diffbot_ident.recording.identify import open_recording
-    from diffbot_ident.recording.options import Options
-    from diffbot_ident.recording.sysid_log import read_sysid
+    from diffbot_recordings.identify import open_recording
+    from diffbot_recordings.options import Options
+    from diffbot_recordings.sysid_log import read_sysid
 
     if path.suffix == ".json":
         return read_sysid(path)
     options = Options((path,), robot="twil", wheel_radius=0.1, track=0.4)
-    return list(open_recording(options).blocks())
+    return list(open_recording(options).batches())
 
 
 def _bag_seeds(storage: str) -> Callable[[], Iterable[bytes]]:
@@ -176,10 +176,10 @@ def _words(path: Path) -> object:
     """Parse texts of parameters and command lines; the first word selects the parser."""
     from diffbot_description import load_robot
     from diffbot_ident.excitation.safety_filter import Arena
-    from diffbot_ident.recording.row_filter import RowFilter
-    from diffbot_ident.recording.table_columns import parse_columns
     from diffbot_ident.torque.estimate import Precision
     from diffbot_node import pose_from_text
+    from diffbot_recordings.row_filter import RowFilter
+    from diffbot_recordings.table_columns import parse_columns
     from diffbot_report.summary import parse_arguments
     from diffbot_sim.virtual_robot import payload_from_text
 

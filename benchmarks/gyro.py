@@ -27,9 +27,9 @@ from made_recordings.random_runs import record_random
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description.robot import Uncertainty
-from diffbot_ident.torque.dimensions import DimensionedEstimator
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.torque.geometry_errors import DimensionedEstimator
 from diffbot_ident.torque.yaw_gyro import LIVE_MEMORY, YawGyro
 from diffbot_sim.engines import make_simulator
 from diffbot_study.random_robots import draw
@@ -132,14 +132,14 @@ def outcome(seed: int, track: float, radius: float) -> Outcome:
     wide = 1.0 + (track if seed % 2 else -track) / 100.0
     larger = 1.0 + radius / 100.0 * generator.standard_normal()
     true = run.geometry
-    told = WheelGeometry(
+    reported = WheelGeometry(
         true.left_radius * larger, true.right_radius * larger, true.separation * wide
     )
     uncertainty = Uncertainty(radius=radius)
     return Outcome(
         run.truth,
-        learn(run, told, uncertainty, None),
-        learn(run, told, uncertainty, readings),
+        learn(run, reported, uncertainty, None),
+        learn(run, reported, uncertainty, readings),
         wide / larger,
         gyro,
     )
@@ -148,25 +148,25 @@ def outcome(seed: int, track: float, radius: float) -> Outcome:
 def wilson(inside: np.ndarray) -> str:
     """Return the share of the runs inside in %, with the 95 % interval of Wilson."""
     n, z = len(inside), NORMAL_95
-    share = float(np.mean(inside))
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
-    return f"{100 * share:5.1f} % ({100 * (middle - half):.0f} to {100 * (middle + half):.0f})"
+    fraction = float(np.mean(inside))
+    middle = (fraction + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(fraction * (1 - fraction) / n + (z / (2 * n)) ** 2)
+    return f"{100 * fraction:5.1f} % ({100 * (middle - half):.0f} to {100 * (middle + half):.0f})"
 
 
 def print_table(runs: list[Outcome]) -> None:
     """Print coverage and errors of K5..K8, and of the gyro's properties."""
     for title, chosen in (("without gyro", "wheels"), ("with gyro", "gyro")):
         estimates = [getattr(run, chosen) for run in runs]
-        bad = [found for found in estimates if found.state is not EstimateState.ESTIMATED]
+        bad = [result for result in estimates if result.state is not EstimateState.ESTIMATED]
         print(f"{title}; not judged good: {len(bad)} of {len(runs)}")
-        for reason in sorted({found.reason for found in bad})[:3]:
+        for reason in sorted({result.reason for result in bad})[:3]:
             print(f"    {reason}")
         for i, name in enumerate(NAMES):
             known = [
-                (run.truth[i], found.values[i], math.sqrt(found.variances[i]))
-                for run, found in zip(runs, estimates, strict=True)
-                if math.isfinite(found.variances[i])
+                (run.truth[i], result.values[i], math.sqrt(result.variances[i]))
+                for run, result in zip(runs, estimates, strict=True)
+                if math.isfinite(result.variances[i])
             ]
             truth, value, std = np.array(known).T
             errors = 100.0 * (value / truth - 1.0)

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from diffbot_description import load_robot
-from diffbot_study.identification import simulate_identification
+from diffbot_study.simulated_identification import simulate_identification
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 

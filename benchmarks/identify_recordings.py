@@ -29,7 +29,7 @@ from made_recordings.recorded_bag import STORAGES, write_run
 from diffbot_ident.torque.estimators import make_estimator
 
 RUN, SEED = 70.0, 3
-IDENTIFY = "import sys; from diffbot_ident.recording.identify import main; sys.exit(main())"
+IDENTIFY = "import sys; from diffbot_recordings.identify import main; sys.exit(main())"
 
 
 def write_recording(folder: Path, minutes: float, storage: str) -> int:
@@ -49,8 +49,8 @@ def on_line(run: RecordedRun) -> tuple[np.ndarray, np.ndarray]:
     estimator = make_estimator("integral", run.geometry, run.scale)
     for sample in run.samples:
         estimator.update(sample)
-    found = estimator.estimate()
-    return np.array(found.values), np.sqrt(found.variances)
+    result = estimator.estimate()
+    return np.array(result.values), np.sqrt(result.variances)
 
 
 def main() -> None:
@@ -69,10 +69,10 @@ def main() -> None:
                 count = write_recording(folder, minutes, storage)
                 size = sum(file.stat().st_size for file in folder.iterdir())
                 row = identify(folder, Path(scratch) / "out")
-                found = np.array([row["values"][key]["value"] for key in ("K5", "K6", "K7", "K8")])
+                result = np.array([row["values"][key]["value"] for key in ("K5", "K6", "K7", "K8")])
                 stds = np.array([row["values"][key]["std"] for key in ("K5", "K6", "K7", "K8")])
-                truth = " ".join(f"{z:+.1f}" for z in (found - run.truth) / stds)
-                against = " ".join(f"{z:+.1f}" for z in (found - values) / deviations)
+                truth = " ".join(f"{z:+.1f}" for z in (result - run.truth) / stds)
+                against = " ".join(f"{z:+.1f}" for z in (result - values) / deviations)
                 print(
                     f"{storage:8} {minutes:7.0f} {count:8d} {size / 1e6:8.1f} {row['wall']:7.1f} "
                     f"{row['cpu']:6.1f} {row['peak']:8.0f}  {truth} | {against}",

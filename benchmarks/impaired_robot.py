@@ -76,7 +76,7 @@ class ImpairedRobot:
         self._engine.reset(pose)
         self._late = deque([(0.0, 0.0)] * self._impairment.delay)
         self.log: list[tuple[float, ...]] = []
-        self._held: dict[int, float] = {}
+        self._kept: dict[int, float] = {}
         self._zero = (0.0, 0.0)
 
     @property
@@ -99,7 +99,7 @@ class ImpairedRobot:
         angles = list(self._engine.wheel_angles())
         if self.faulty:
             for side in self._impairment.stuck:
-                angles[side] = self._held.setdefault(side, angles[side])
+                angles[side] = self._kept.setdefault(side, angles[side])
             if self._impairment.swapped:
                 if self._zero == (0.0, 0.0):
                     # Incremental encoders do not jump when they are swapped.
@@ -225,8 +225,8 @@ class HoldingLaw:
 
     def update(self, state: State, reference: Reference, dt: float) -> Torque:
         """Torque [left, right], N m."""
-        held = state.torque if self.lost else None
-        return held or self._law.update(state, reference, dt)
+        kept = state.torque if self.lost else None
+        return kept or self._law.update(state, reference, dt)
 
 
 class Watched(Exception):

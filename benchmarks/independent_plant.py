@@ -218,7 +218,7 @@ class Recording:
 
 # Share of the spin inertia that turns with the motor where there is backlash, and the stiffness of
 # the teeth as a frequency of that share, rad/s, with its damping ratio.
-MOTOR_SHARE, TEETH, DAMPING = 0.5, 1500.0, 0.7
+MOTOR_FRACTION, TEETH, DAMPING = 0.5, 1500.0, 0.7
 # Wheel speed below which creep no longer falls, m/s.
 CREEPING = 0.02
 _SIDE = np.array([[-1.0], [1.0]])
@@ -255,14 +255,16 @@ class Plant:
         self._loose, self._lags = imperfect.backlash > 0.0, imperfect.lag > 0.0
         self._lag = np.maximum(imperfect.lag, STEP)
         self._creeps = imperfect.creep > 0.0
-        self._own = np.where(self._loose, 1.0 - MOTOR_SHARE, 1.0) * robots.wheel_spin
-        self._rotor = MOTOR_SHARE * robots.wheel_spin
+        self._own = np.where(self._loose, 1.0 - MOTOR_FRACTION, 1.0) * robots.wheel_spin
+        self._rotor = MOTOR_FRACTION * robots.wheel_spin
         # A sign that turns round over this speed keeps explicit steps stable, rad/s: some 0.1 mm/s.
         strongest = robots.coulomb.max(axis=0) * (1.0 + imperfect.stiction)
         body = 1.0 / robots.equivalent_mass + robots.half_track**2 / robots.equivalent_inertia
         self._soft = 2.0 * STEP * strongest * self._radius**2 * body + 1e-5
         # Rolling wheels move with the body: their masses, and the inverse of all masses.
-        spin = robots.wheel_spin * np.where(self._loose, 1.0 - MOTOR_SHARE, 1.0) / self._radius**2
+        spin = (
+            robots.wheel_spin * np.where(self._loose, 1.0 - MOTOR_FRACTION, 1.0) / self._radius**2
+        )
         a = self._mass + spin.sum(axis=0)
         c = self._inertia + robots.half_track**2 * spin.sum(axis=0)
         mixed = robots.half_track * (spin[1] - spin[0])
@@ -278,14 +280,14 @@ class Plant:
 
     def _rates(self, command: Array, time: float) -> Array:
         extra, state = self._imperfect, self.state
-        share = time / self._duration
+        fraction = time / self._duration
         most = self._robots.torque * np.where(extra.saturation > 0.0, extra.saturation, np.inf)
         command = np.clip(command, -most, most)
-        aim = command * (1.0 + extra.scale) * (1.0 - extra.sag * share) + extra.offset
+        aim = command * (1.0 + extra.scale) * (1.0 - extra.sag * fraction) + extra.offset
         rates = np.empty_like(state)
         torque = np.where(self._lags, state[TORQUE], aim)
         rates[TORQUE] = np.where(self._lags, (aim - state[TORQUE]) / self._lag, 0.0)
-        viscous = self._robots.viscous * (1.0 - extra.warm_up * share) * state[MOTOR]
+        viscous = self._robots.viscous * (1.0 - extra.warm_up * fraction) * state[MOTOR]
         dry = self._dry_friction(state[WHEEL])
         drive = torque - viscous
         on_wheel = drive - dry

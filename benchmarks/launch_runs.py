@@ -165,14 +165,14 @@ def execute(run: LaunchRun, results: Path, limit: float = LIMIT) -> Outcome:
 
 def values_of(results: Path) -> dict[str, Any]:
     """Return summary and parameter files of a results folder, flattened; empty without them."""
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     summary = results / "summary.json"
     if summary.exists():
         content = json.loads(summary.read_text(encoding="utf-8"))
-        found.update(flat({k: v for k, v in content.items() if k not in OF_THE_MACHINE}))
+        entries.update(flat({k: v for k, v in content.items() if k not in OF_THE_MACHINE}))
     for path in sorted(results.glob("*.yaml")):
-        found.update(flat(yaml.safe_load(path.read_text(encoding="utf-8")), path.name))
-    return {key: v for key, v in found.items() if key.rpartition(".")[2] not in WALL_CLOCK}
+        entries.update(flat(yaml.safe_load(path.read_text(encoding="utf-8")), path.name))
+    return {key: v for key, v in entries.items() if key.rpartition(".")[2] not in WALL_CLOCK}
 
 
 def flat(value: Any, prefix: str = "") -> dict[str, Any]:
@@ -183,7 +183,7 @@ def flat(value: Any, prefix: str = "") -> dict[str, Any]:
         pairs = enumerate(value)
     else:
         return {prefix: value}
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for key, entry in pairs:
-        found.update(flat(entry, f"{prefix}.{key}" if prefix else str(key)))
-    return found
+        results.update(flat(entry, f"{prefix}.{key}" if prefix else str(key)))
+    return results

@@ -67,7 +67,7 @@ NODE = "import sys; from {0}.executables import {1}; sys.exit({1}())"
 
 
 @dataclass(frozen=True)
-class Block:
+class BrowserLoad:
     """Measurements of one block.
 
     Attributes:
@@ -160,7 +160,7 @@ def viewed(case: str) -> Iterator[subprocess.Popen[str] | None]:
     with started(ORDINARY + NODE.format("diffbot_view", "live_view"), *words) as view:
         assert view.stderr is not None
         for line in view.stderr:
-            if found := re.search(r"live view: (http\S+)", line):
+            if match := re.search(r"live view: (http\S+)", line):
                 break
         else:
             raise RuntimeError("the live view did not start")
@@ -169,7 +169,7 @@ def viewed(case: str) -> Iterator[subprocess.Popen[str] | None]:
             return
         run = "import runpy, sys; del sys.argv[0]; runpy.run_path(sys.argv[0], {}, '__main__')"
         reads = "1" if case == "ten" else ""
-        browsers = [__file__, "--browsers", str(BROWSERS[case]), found[1], reads]
+        browsers = [__file__, "--browsers", str(BROWSERS[case]), match[1], reads]
         with started(ORDINARY + run, *browsers):
             yield view
 
@@ -208,11 +208,13 @@ async def browse(count: int, url: str, reads: bool) -> None:
     await asyncio.gather(*(one() for _ in range(count)))
 
 
-def measure(cases: list[str], rounds: int, seconds: float, priority: str) -> dict[str, list[Block]]:
+def measure(
+    cases: list[str], rounds: int, seconds: float, priority: str
+) -> dict[str, list[BrowserLoad]]:
     """Measure a block of each case per round; Ctrl-C keeps the completed rounds."""
     rclpy.init()
     robot = Robot()
-    found: dict[str, list[Block]] = {case: [] for case in cases}
+    results: dict[str, list[BrowserLoad]] = {case: [] for case in cases}
     words = [
         "--ros-args", "-p", "robot:=twil", "-p", "duration:=36000.0", "-p", "wheel_watch:=false",
         "-p", f"results:={os.environ.get('TMPDIR', '/tmp')}/live_view_benchmark",
@@ -225,19 +227,19 @@ def measure(cases: list[str], rounds: int, seconds: float, priority: str) -> dic
         with suppress(KeyboardInterrupt):
             for turn in range(rounds):
                 order = shuffled.sample(cases, len(cases))
-                blocks = {case: _block(robot, ident, case, seconds) for case in order}
-                for case, block in blocks.items():
-                    found[case].append(block)
-                said = (f"{c} {1e3 * np.percentile(blocks[c].latencies, 99):.2f}" for c in cases)
+                batches = {case: _load(robot, ident, case, seconds) for case in order}
+                for case, batch in batches.items():
+                    results[case].append(batch)
+                said = (f"{c} {1e3 * np.percentile(batches[c].latencies, 99):.2f}" for c in cases)
                 print(
                     f"round {turn + 1}, p99 in ms: {', '.join(said)}", file=sys.stderr, flush=True
                 )
     robot.destroy_node()
     rclpy.shutdown()
-    return found
+    return results
 
 
-def _block(robot: Robot, ident: subprocess.Popen[str], case: str, seconds: float) -> Block:
+def _load(robot: Robot, ident: subprocess.Popen[str], case: str, seconds: float) -> BrowserLoad:
     with viewed(case) as view:
         robot.drive(SETTLING)
         if case == "killed" and view is not None:
@@ -248,29 +250,29 @@ def _block(robot: Robot, ident: subprocess.Popen[str], case: str, seconds: float
         latencies = robot.drive(seconds)
         after = processor_time(ident), processor_time(view)
     loop = (after[0] - before[0]) / (seconds / PERIOD)
-    return Block(latencies, loop, max(0.0, after[1] - before[1]) / seconds)
+    return BrowserLoad(latencies, loop, max(0.0, after[1] - before[1]) / seconds)
 
 
-def report(found: dict[str, list[Block]]) -> None:
+def report(results: dict[str, list[BrowserLoad]]) -> None:
     """Print the table."""
     print(
         "case       states   median ms   p99 ms   largest ms   p99/none   of rounds        "
         "ident us/state   view, core"
     )
-    base = found.get("none")
-    for case, blocks in found.items():
-        together = np.concatenate([block.latencies for block in blocks])
+    base = results.get("none")
+    for case, batches in results.items():
+        together = np.concatenate([batch.latencies for batch in batches])
         median, p99, most = 1e3 * np.percentile(together, (50, 99, 100))
         ratio, spread = math.nan, (math.nan,) * 3
         if base:
             ratio = p99 / (1e3 * np.percentile(np.concatenate([b.latencies for b in base]), 99))
             each = [
                 float(np.percentile(mine.latencies, 99) / np.percentile(its.latencies, 99))
-                for mine, its in zip(blocks, base, strict=True)
+                for mine, its in zip(batches, base, strict=True)
             ]
             spread = min(each), float(np.median(each)), max(each)
-        loop = 1e6 * np.mean([block.loop for block in blocks])
-        view = np.mean([block.view for block in blocks])
+        loop = 1e6 * np.mean([batch.loop for batch in batches])
+        view = np.mean([batch.view for batch in batches])
         print(
             f"{case:8} {len(together):8} {median:11.3f} {p99:8.3f} {most:12.3f} {ratio:10.3f}"
             f"   {spread[0]:.2f}, {spread[1]:.2f}, {spread[2]:.2f} {loop:14.0f} {view:12.1%}"

@@ -92,20 +92,24 @@ def problems_of(report: Report, rated: bool) -> list[str]:
         report: Report of a robot.
         rated: Whether the intervals are specified for its control period.
     """
-    found = [f"{what}: {number} times" for what, number in report.problems.items() if number]
+    results = [f"{what}: {number} times" for what, number in report.problems.items() if number]
     for name, watch in report.matrices.items():
         if watch.bad:
-            found.append(f"{name}: {watch.bad} of {watch.looks} not finite or negative")
+            results.append(f"{name}: {watch.bad} of {watch.looks} not finite or negative")
         if watch.asymmetry > ASYMMETRY:
-            found.append(f"{name}: not symmetric")
+            results.append(f"{name}: not symmetric")
         if watch.least < (LEAST if watch.definite else ROUNDING):
-            found.append(f"{name}: not positive {'definite' if watch.definite else 'semidefinite'}")
+            results.append(
+                f"{name}: not positive {'definite' if watch.definite else 'semidefinite'}"
+            )
     for name, intervals in report.intervals.items() if rated else ():
-        for what, looks, held in zip(intervals.names, intervals.looks, intervals.held, strict=True):
+        for what, looks, covered in zip(
+            intervals.names, intervals.looks, intervals.covered, strict=True
+        ):
             least = 0.95 * looks - CHANCE * math.sqrt(0.95 * 0.05 * looks)
-            if looks and held < least:
-                found.append(f"{name}: {what} in its interval {held} of {looks} times")
-    return found
+            if looks and covered < least:
+                results.append(f"{name}: {what} in its interval {covered} of {looks} times")
+    return results
 
 
 def show(report: Report, rated: bool) -> list[str]:

@@ -103,17 +103,17 @@ class Control(WheeledRobot):
             self.report.count("changes of the load")
 
     def _adapt(self) -> None:
-        found = self.live.estimate()
-        self.look_at_estimate("live", found)
-        self.adaptation.judge(offer_of(found, self.stamp))
+        result = self.live.estimate()
+        self.look_at_estimate("live", result)
+        self.adaptation.judge(offer_of(result, self.stamp))
         for law in self.laws.values():
             law.dynamics = self.adaptation.in_use
-        fresh = found.state is EstimateState.ESTIMATED and any(found.coverage)
+        fresh = result.state is EstimateState.ESTIMATED and any(result.coverage)
         if fresh and self.since_load > self.SETTLED and self.seconds % self.LOOK == 0:
             truth = self.engine.parameters()
             for name in (self.course, "all"):
                 watch = self.report.intervals.setdefault(f"live, {name}", Intervals(NAMES))
-                watch.look(found.values, found.variances, truth)
+                watch.look(result.values, result.variances, truth)
 
     def _steer(self) -> None:
         """Set new references, and the next law when its turn has come."""

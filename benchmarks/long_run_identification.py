@@ -65,31 +65,31 @@ class Identification(WheeledRobot):
         if self.seconds % 30 and self.seconds % self.LOOK:
             return
         for name, estimator in self.estimators.items():
-            found = estimator.estimate()
-            self.report.demand(all(map(math.isfinite, found.values)), f"{name} not finite")
+            result = estimator.estimate()
+            self.report.demand(all(map(math.isfinite, result.values)), f"{name} not finite")
             if self.seconds > 60:
-                self.look_at_estimate(name, found)
+                self.look_at_estimate(name, result)
             if name.endswith("s") and name != "rls" and self.seconds % self.LOOK == 0:
-                self._interval(name, found)
+                self._interval(name, result)
             if self.seconds % 3600 == 0 or self.seconds == 600:
                 error = [
                     (value - true) / math.sqrt(variance)
                     for value, true, variance in zip(
-                        found.values, self.truth, found.variances, strict=True
+                        result.values, self.truth, result.variances, strict=True
                     )
                 ]
                 percent = [
-                    100.0 * (v / t - 1.0) for v, t in zip(found.values, self.truth, strict=True)
+                    100.0 * (v / t - 1.0) for v, t in zip(result.values, self.truth, strict=True)
                 ]
                 self.hourly.append(
                     f"{self.seconds / 3600:.2g} h {name}: error % {np.round(percent, 3)}, in "
                     f"standard deviations {np.round(error, 1)}"
                 )
 
-    def _interval(self, name: str, found) -> None:
-        if found.state is EstimateState.ESTIMATED:
+    def _interval(self, name: str, result) -> None:
+        if result.state is EstimateState.ESTIMATED:
             watch = self.report.intervals.setdefault(name, Intervals(NAMES))
-            watch.look(found.values, found.variances, self.truth)
+            watch.look(result.values, result.variances, self.truth)
 
     def conclude(self) -> None:
         """Write the last lines of the report."""

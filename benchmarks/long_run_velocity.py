@@ -125,5 +125,5 @@ class Velocity:
             f"troubles: {self.troubles.happened}; true distance to the reference, median (95 %) in "
             f"the first tenth {np.median(first):.1f} ({np.quantile(first, 0.95):.1f}) mm, in the "
             f"last {np.median(late):.1f} ({np.quantile(late, 0.95):.1f}) mm; blocks "
-            f"{self.fit.blocks}, surprises {self.fit.surprises}"
+            f"{self.fit.batches}, surprises {self.fit.surprises}"
         )

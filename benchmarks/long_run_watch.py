@@ -71,17 +71,17 @@ class Intervals:
 
     Attributes:
         looks: Number of checks of each quantity.
-        held: Number of intervals that contained the truth.
+        covered: Number of intervals that contained the truth.
         worst: Largest error in standard deviations.
     """
 
     names: tuple[str, ...]
     looks: np.ndarray = field(init=False)
-    held: np.ndarray = field(init=False)
+    covered: np.ndarray = field(init=False)
     worst: float = 0.0
 
     def __post_init__(self) -> None:
-        self.looks, self.held = np.zeros(len(self.names), int), np.zeros(len(self.names), int)
+        self.looks, self.covered = np.zeros(len(self.names), int), np.zeros(len(self.names), int)
 
     def look(
         self, values: Sequence[float], variances: Sequence[float], truth: Sequence[float]
@@ -90,15 +90,15 @@ class Intervals:
         deviations = np.sqrt(np.asarray(variances, dtype=float))
         known = np.isfinite(deviations)
         off = np.abs(np.asarray(values) - np.asarray(truth))
-        share = np.where(known, off / np.where(known, deviations, 1.0), 0.0)
+        fraction = np.where(known, off / np.where(known, deviations, 1.0), 0.0)
         self.looks += known
-        self.held += known & (share <= NORMAL_95)
-        self.worst = max(self.worst, float(share.max()))
+        self.covered += known & (fraction <= NORMAL_95)
+        self.worst = max(self.worst, float(fraction.max()))
 
     def __str__(self) -> str:
         shares = " ".join(
-            f"{name} {100.0 * held / looks:.1f} %" if looks else f"{name} -"
-            for name, held, looks in zip(self.names, self.held, self.looks, strict=True)
+            f"{name} {100.0 * covered / looks:.1f} %" if looks else f"{name} -"
+            for name, covered, looks in zip(self.names, self.covered, self.looks, strict=True)
         )
         return f"{shares} of {self.looks.max()} looks, farthest {self.worst:.1f} std"
 
@@ -179,11 +179,11 @@ class Troubles:
         if self._pause:
             self._pause -= 1
             return []
-        found = [good]
+        joint_samples = [good]
         if self._random.random() < 1.0 / self._every:
-            found = self._spoil(good, self.KINDS[self._random.integers(len(self.KINDS))])
+            joint_samples = self._spoil(good, self.KINDS[self._random.integers(len(self.KINDS))])
         self._last.append(good)
-        return found
+        return joint_samples
 
     def _spoil(self, good: JointSample, kind: str) -> list[JointSample]:
         self._note(kind)

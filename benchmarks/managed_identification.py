@@ -28,7 +28,7 @@ from arc_odometry import JointSample
 from diffbot_description import Robot, closed_form, load_robot
 from diffbot_description.dynamics import accelerations
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
-from diffbot_ident.identification import Identification, RunawayLimits
+from diffbot_ident.identification_run import Identification, RunawayLimits
 from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.torque.estimators import make_estimator
@@ -37,7 +37,7 @@ from diffbot_ident.verification import HeldOutMotion, Model
 Pair = tuple[float, float]
 PERIOD, STEP = 0.01, 0.0005  # period of the joint states, integration step, s
 DELAY, ANSWER = 0.002, 0.0015  # from a written command to its torque, and to the answer, s
-LATE_SHARE = 0.2
+LATE_FRACTION = 0.2
 EXCITED, VERIFIED = 25.0, 5.0  # s
 WRONG = {"K7": (1.0, 1.0, 1.15, 1.0), "K8": (1.0, 1.0, 1.0, 1.15)}
 
@@ -127,16 +127,16 @@ def run(robot: Robot, seed: int, rate: float, late: float) -> tuple[Identificati
     held_out = HeldOutMotion(robot.geometry, (own.linear_velocity, own.angular_velocity))
 
     def lateness() -> float:
-        return float(rng.exponential(late)) if rng.random() < LATE_SHARE else 0.0
+        return float(rng.exponential(late)) if rng.random() < LATE_FRACTION else 0.0
 
-    time, tick, told = 0.0, 0, 0.0
+    time, tick, reported = 0.0, 0, 0.0
     while not ident.ended and time < 2.0 * (EXCITED + VERIFIED):
         tick = max(tick + 1, math.ceil(time * rate + 1e-9))
         time = max(tick / rate + lateness(), time + 1e-5)
         sample = managed.update(time)
-        if time < told + PERIOD:
+        if time < reported + PERIOD:
             continue
-        told += PERIOD * math.floor((time - told) / PERIOD)
+        reported += PERIOD * math.floor((time - reported) / PERIOD)
         verifying = ident.phase.name == "VERIFYING"
         try:
             torque = ident.update(sample)
@@ -169,28 +169,28 @@ def main() -> None:
     inside = []
     for seed in range(given.first, given.first + given.seeds):
         ident, held_out = run(robot, seed, given.rate, given.late)
-        found, verified = ident.estimate, ident.verified
+        result, verified = ident.estimate, ident.verified
         if verified is None:
             verdicts["not verified"] += 1
             print(f"{seed}: {ident.problem or 'nothing identifiable'}", flush=True)
             continue
-        errors = np.array(found.values) - truth
-        deviations = errors / np.sqrt(found.variances)
+        errors = np.array(result.values) - truth
+        deviations = errors / np.sqrt(result.variances)
         inside.append(np.abs(deviations) < NORMAL_95)
         verdicts[verified.state.name.lower()] += 1
-        model = Model.of(found)
+        model = Model.of(result)
         for name, factors in WRONG.items():
             values = np.multiply(model.values, factors).tolist()
             wrong = held_out.verify(replace(model, values=tuple(values)), nominal)
             verdicts[f"{name} + 15 %: {wrong.state.name.lower()}"] += 1
         print(
             f"{seed}: errors {np.round(100.0 * errors / truth, 2)} %, {np.round(deviations, 1)} "
-            f"deviations, delay {found.delay:.2f}; {verified.state.name.lower()}: "
+            f"deviations, delay {result.delay:.2f}; {verified.state.name.lower()}: "
             f"{np.round(verified.horizon_error, 4)}, truth {np.round(verified.horizon_nominal, 4)}",
             flush=True,
         )
-    share = np.mean(inside, axis=0) if inside else np.full(4, math.nan)
-    print(f"95 % intervals that hold K5 to K8: {np.round(100.0 * share)} %")
+    fraction = np.mean(inside, axis=0) if inside else np.full(4, math.nan)
+    print(f"95 % intervals that hold K5 to K8: {np.round(100.0 * fraction)} %")
     print(", ".join(f"{name} {count}" for name, count in sorted(verdicts.items())))
 
 

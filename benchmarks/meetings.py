@@ -221,23 +221,23 @@ def differences(a: Any, b: Any, tolerance: float, where: str = "") -> Iterator[s
 
 def marked(mark: str) -> dict[int, str]:
     """Return the command lines of the processes with a mark, by process id."""
-    found = {}
+    results = {}
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             if entry.name.isdigit() and f"{MARK}={mark}".encode() in (
                 (entry / "environ").read_bytes().split(b"\0")
             ):
                 words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-                found[int(entry.name)] = words
-    return found
+                results[int(entry.name)] = words
+    return results
 
 
 def left(mark: str) -> list[str]:
     """Return the processes that remain after a moment."""
     deadline = time.monotonic() + GONE_WITHIN
-    while (found := marked(mark)) and time.monotonic() < deadline:
+    while (result := marked(mark)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    return list(found.values())
+    return list(result.values())
 
 
 class Meetings:
@@ -285,8 +285,8 @@ class Meetings:
             raise SystemExit(f"meetings: a lone run of {name} fails:\n{ending.said[-2000:]}")
 
     def _judge(self, launch: Launch, met: float | None, shared: bool) -> Ending:
-        ending, found = launch.ending(), summary(launch.results)
-        ending.differs = list(differences(found, self._lone[launch.name], self._tolerance))
+        ending, result = launch.ending(), summary(launch.results)
+        ending.differs = list(differences(result, self._lone[launch.name], self._tolerance))
         after = math.nan if met is None else launch.given_up - met
         lasted = math.nan if met is None else launch.ended - met
         late = after > REFUSED_WITHIN or lasted > ENDED_WITHIN
@@ -294,7 +294,7 @@ class Meetings:
             ending.verdict = "hung"
         elif ending.status == 0 and not ending.differs:
             ending.verdict = "right"
-        elif shared and ending.status != 0 and not late and found.get("outcome") != "completed":
+        elif shared and ending.status != 0 and not late and result.get("outcome") != "completed":
             ending.verdict = "refused"
         else:
             ending.verdict = "wrong"

@@ -30,13 +30,13 @@ class Core(NamedTuple):
     Attributes:
         name: Name of the core.
         path: Path of the test with its plans and checks.
-        share: Share of the messages; some cores need more CPU time than others.
+        fraction: Share of the messages; some cores need more CPU time than others.
         promise: What holds for all messages if the test passes.
     """
 
     name: str
     path: str
-    share: float
+    fraction: float
     promise: str
 
 
@@ -90,7 +90,7 @@ def main() -> None:
     options = parser.parse_args()
     for core in CORES:
         before = time.process_time()
-        count = send(module_of(core.path), round(core.share * options.messages), options.seed)
+        count = send(module_of(core.path), round(core.fraction * options.messages), options.seed)
         print(
             f"{core.name}: {sum(count.values())} messages, {count['driven']} answered by a torque "
             f"that is not zero, {core.promise}; CPU {time.process_time() - before:.1f} s",

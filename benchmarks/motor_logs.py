@@ -29,17 +29,17 @@ from made_recordings.recorded_bag import RecordedBag
 
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.odometry import Array
-from diffbot_ident.recording.effort_scale import in_newton_metres
-from diffbot_ident.recording.identify import analyse_recording
-from diffbot_ident.recording.motor_analysis import MotorAnalysis, analyse_motors
-from diffbot_ident.recording.options import Options
-from diffbot_ident.recording.samples import EFFORTS, POSITIONS, RecordingError
-from diffbot_ident.recording.segments import Segment
-from diffbot_ident.recording.torque_analysis import analyse_torque, learn_weighed
-from diffbot_ident.recording.verdict import Value
-from diffbot_ident.recording.weighing import WEIGHED, Weighing
 from diffbot_ident.torque.estimate import NAMES as KS
 from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_recordings.effort_scale import in_newton_metres
+from diffbot_recordings.identify import analyse_recording
+from diffbot_recordings.motor_analysis import MotorAnalysis, analyse_motors
+from diffbot_recordings.options import Options
+from diffbot_recordings.samples import EFFORTS, POSITIONS, RecordingError
+from diffbot_recordings.segments import Segment
+from diffbot_recordings.torque_analysis import analyse_torque, learn_weighed
+from diffbot_recordings.verdict import Value
+from diffbot_recordings.weighed_mass import WEIGHED, Weighing
 from diffbot_sim.engines import make_simulator
 from diffbot_study.random_robots import RandomRobot, draw
 from diffbot_study.study import add_cluster_options
@@ -105,11 +105,11 @@ def print_motors(cluster: Cluster, seeds: range, analyse: Callable[..., Analysed
     """
     healthy = cluster.map(partial(analyse, fault=None), seeds)
     print_parameters(healthy)
-    blamed = sum(not all(a.verdict.usable for a in found) for _, found in healthy)
+    blamed = sum(not all(a.verdict.usable for a in result) for _, result in healthy)
     print(f"\nhealthy robots that are blamed: {blamed} of {len(healthy)}")
     for fault, words in FAULTS.items():
-        found = cluster.map(partial(analyse, fault=fault), seeds)
-        named = sum(words in own[0].verdict.reason for _, own in found)
+        result = cluster.map(partial(analyse, fault=fault), seeds)
+        named = sum(words in own[0].verdict.reason for _, own in result)
         print(f"{fault}: named in {named} of {len(seeds)}")
 
 
@@ -122,8 +122,8 @@ def print_parameters(healthy: Sequence[Analysed]) -> None:
     print("parameter         error % (95th percentile)  intervals that hold %")
     for name, field in NAMES.items():
         errors, holds = [], []
-        for motors, found in healthy:
-            for motor, analysis in zip(motors, found, strict=True):
+        for motors, result in healthy:
+            for motor, analysis in zip(motors, result, strict=True):
                 value, true = analysis.verdict.value(name), float(getattr(motor, field))
                 errors.append(abs(value.value / true - 1.0))
                 holds.append(abs(value.value - true) <= NORMAL_95 * value.std)
@@ -158,8 +158,8 @@ def from_bag(seed: int, rate: int, seconds: float, fault: str | None) -> Analyse
                 late = np.sort(rng.uniform(0.0, LATE, 2)).tolist()
                 bag.torques("/motor_voltages", stamp + late[0], volts)
                 bag.torques("/motor_currents", stamp + late[1], amps)
-        found = analyse_recording(Options([Path(folder) / "bag"])).analyses
-    return motors, cast(Sequence[MotorAnalysis], found)
+        result = analyse_recording(Options([Path(folder) / "bag"])).analyses
+    return motors, cast(Sequence[MotorAnalysis], result)
 
 
 @dataclass(frozen=True)
@@ -192,16 +192,16 @@ class Weighed:
 def weighed(seed: int, seconds: float, unlike: bool) -> Weighed:
     """Draw, drive, load and drive again; the wheels' constants may be unequal."""
     rng = np.random.default_rng([seed, 7])
-    found = draw(seed)
-    model = found.robot.model
+    result = draw(seed)
+    model = result.robot.model
     mass = model.mass_body + 2.0 * model.wheel_mass
     load, constant = mass * float(rng.uniform(0.2, 0.8)), float(np.exp(rng.uniform(-4.0, 1.6)))
     place = float(rng.uniform(-0.3, 0.3)) * model.half_track
     inertia = load * (0.3 * model.half_track) ** 2
-    share = float(np.random.default_rng([seed, 8]).uniform(*UNLIKE)) if unlike else 0.0
-    constants = constant * np.array((1.0 - share, 1.0 + share))
-    truth, bare = driven(found, seconds, constants, BARE)
-    again = replace(found, seed=seed + LOADED)
+    fraction = float(np.random.default_rng([seed, 8]).uniform(*UNLIKE)) if unlike else 0.0
+    constants = constant * np.array((1.0 - fraction, 1.0 + fraction))
+    truth, bare = driven(result, seconds, constants, BARE)
+    again = replace(result, seed=seed + LOADED)
     _, loaded = driven(again, seconds, constants, WITH_LOAD, (load, place, 0.1, inertia))
 
     def on_the_scales(name: str, true: float) -> Value:
@@ -212,7 +212,7 @@ def weighed(seed: int, seconds: float, unlike: bool) -> Weighed:
         truth,
         bare,
         loaded,
-        found.robot.geometry,
+        result.robot.geometry,
         on_the_scales("mass", mass),
         on_the_scales("load", load),
         model.wheel_inertia_spin,
@@ -221,24 +221,24 @@ def weighed(seed: int, seconds: float, unlike: bool) -> Weighed:
 
 
 def driven(
-    found: RandomRobot,
+    random_robot: RandomRobot,
     seconds: float,
     constants: Array,
     run_name: str,
     payload: tuple[float, float, float, float] | None = None,
 ) -> tuple[Array, Segment]:
     """Return K5 to K8 without payload, and a recording of efforts."""
-    with closing(make_simulator("ideal", found.robot)) as engine:
+    with closing(make_simulator("ideal", random_robot.robot)) as engine:
         truth = np.array(engine.parameters())
         if payload is not None:
             engine.set_payload(*payload)
-        run = record_random(found, seconds, engine)
+        run = record_random(random_robot, seconds, engine)
     position = np.array([sample.position for sample in run.samples])
     effort = np.array([sample.effort for sample in run.samples]) / constants
     times = np.array([sample.stamp for sample in run.samples])
     channels = {name: position[:, i] for i, name in enumerate(POSITIONS)}
     channels |= {name: effort[:, i] for i, name in enumerate(EFFORTS)}
-    return truth, Segment(times, found.period, channels, run=run_name)
+    return truth, Segment(times, random_robot.period, channels, run=run_name)
 
 
 def print_scales(cluster: Cluster, seeds: range, seconds: float, unlike: bool) -> None:
@@ -272,11 +272,11 @@ def print_scales(cluster: Cluster, seeds: range, seconds: float, unlike: bool) -
             value = scale.constant
             errors.append(abs(value.value / robot.constant - 1.0))
             k = zip(result.estimate.values, result.estimate.variances, robot.truth, strict=True)
-            deviations = [abs(found - true) / np.sqrt(variance) for found, variance, true in k]
+            deviations = [abs(outcome - true) / np.sqrt(variance) for outcome, variance, true in k]
             own = abs(value.value - robot.constant) / value.std
             holds.append(np.array([own, *deviations]) < NORMAL_95)
         middle, far = 100.0 * np.percentile(errors, [50.0, 95.0])
-        shares = " ".join(f"{100.0 * share:6.1f}" for share in np.mean(holds, axis=0)[1:])
+        shares = " ".join(f"{100.0 * fraction:6.1f}" for fraction in np.mean(holds, axis=0)[1:])
         constant = 100.0 * np.mean(holds, axis=0)[0]
         print(f"{by:6} {middle:8.2f} {far:18.2f} {constant:9.1f} {shares} {len(refused):8d}")
         for reason in refused[:3]:

@@ -203,13 +203,13 @@ def main() -> int:
 def judge(name: str, pool: multiprocessing.pool.Pool, folder: Path) -> int:
     """Print the survivors of a file; return the number without a reason."""
     text = (SOURCE / name).read_text(encoding="utf-8")
-    lines, found = text.splitlines(), list(mutants(text, PARTS.get(name, ())))
+    lines, result = text.splitlines(), list(mutants(text, PARTS.get(name, ())))
     run = partial(survives, folder=folder)
     if not pool.apply(run, ((name, text),)):
         raise SystemExit(f"{' or '.join(FILES[name])} fails on {name} as it is: repair that first")
-    survived = pool.imap(run, [(name, changed) for _, _, changed in found], chunksize=1)
-    survivors = [mutant for mutant, alive in zip(found, survived, strict=True) if alive]
-    print(f"{name}: {len(found)} mutants, {len(survivors)} survive", flush=True)
+    survived = pool.imap(run, [(name, changed) for _, _, changed in result], chunksize=1)
+    survivors = [mutant for mutant, alive in zip(result, survived, strict=True) if alive]
+    print(f"{name}: {len(result)} mutants, {len(survivors)} survive", flush=True)
     unexplained = 0
     for number, change, _ in survivors:
         line = lines[number - 1].strip()

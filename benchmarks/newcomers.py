@@ -41,7 +41,7 @@ WAYS = {
     "opened": with_defaults({RANGE: "SUBNET"}, DISTRO),
 }
 # Environment variables that configure Fast DDS.
-CHOICES = {name for way in WAYS.values() for name in way}
+CHOICES = {name for direction in WAYS.values() for name in direction}
 WARM_UP, STAY = 5.0, 5.0  # s
 INPUT_TIMEOUT = CommandParameters.input_timeout  # input_timeout of ident, s
 
@@ -73,19 +73,19 @@ def arrivals(count: int) -> list[float]:
     plain = {name: value for name, value in os.environ.items() if name != TRANSPORTS}
     view = [sys.executable, "-c", NODE.format("diffbot_view", "live_view"), "--ros-args"]
     view += ["-p", "port:=0", "-p", "robot:=twil", "--log-level", "error"]
-    found = []
+    results = []
     with started(NODE.format("diffbot_ident", "ident"), *words, "-p", "wheel_watch:=false"):
         robot.drive(WARM_UP)
         if not robot.latencies:
             raise RuntimeError("ident does not answer")
         for _ in range(count):
             newcomer = subprocess.Popen(view, env=plain)
-            found.append(robot.longest_silence(STAY))
+            results.append(robot.longest_silence(STAY))
             newcomer.send_signal(signal.SIGINT)
             newcomer.wait()
     robot.destroy_node()
     rclpy.shutdown()
-    return found
+    return results
 
 
 def main() -> None:
@@ -95,21 +95,21 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=list(WAYS), choices=WAYS)
     options = parser.parse_args()
     if len(options.only) > 1:
-        for way in options.only:
-            words = [__file__, "--arrivals", str(options.arrivals), "--only", way]
+        for direction in options.only:
+            words = [__file__, "--arrivals", str(options.arrivals), "--only", direction]
             subprocess.run([sys.executable, *words], check=True)
         return
-    (way,) = options.only
+    (direction,) = options.only
     for name in CHOICES:
         os.environ.pop(name, None)
-    os.environ |= WAYS[way]
+    os.environ |= WAYS[direction]
     with domains.claim("benchmark of newcomers") as claimed:
         os.environ[domains.VARIABLE] = str(claimed.domain)
-        found = [1e3 * each for each in arrivals(options.arrivals)]
-    late = sum(each > 1e3 * INPUT_TIMEOUT for each in found)
+        results = [1e3 * each for each in arrivals(options.arrivals)]
+    late = sum(each > 1e3 * INPUT_TIMEOUT for each in results)
     print(
-        f"{way:9} without a command: median {statistics.median(found):.0f} ms, largest "
-        f"{max(found):.0f} ms; beyond {1e3 * INPUT_TIMEOUT:.0f} ms in {late} of {len(found)}",
+        f"{direction:9} without a command: median {statistics.median(results):.0f} ms, largest "
+        f"{max(results):.0f} ms; beyond {1e3 * INPUT_TIMEOUT:.0f} ms in {late} of {len(results)}",
         flush=True,
     )
 

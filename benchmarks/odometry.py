@@ -44,7 +44,7 @@ def straight(arc: Arc, start: Pose, direction: float) -> Pose:
 
 def end_error(end, radius: float, angle: float, steps: int) -> float:
     """Return the distance between the odometry's end point and the true one, m."""
-    piece, pose = Arc(radius * angle, angle).share(1.0 / steps), Pose(0.0, 0.0, 0.0)
+    piece, pose = Arc(radius * angle, angle).fraction(1.0 / steps), Pose(0.0, 0.0, 0.0)
     for _ in range(steps):
         pose = end(piece, pose)
     truth = radius * math.sin(angle), radius * (1.0 - math.cos(angle))

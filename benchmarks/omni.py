@@ -30,8 +30,8 @@ import numpy as np
 
 from diffbot_papers.omni import model as published
 from diffbot_papers.omni.experiments import Repeated, repeat_experiments
-from diffbot_papers.omni.identification import HangingRig, fit_steady, mean
 from diffbot_papers.omni.model import AXES, OmniRobot
+from diffbot_papers.omni.omni_identification import HangingRig, fit_steady, mean
 
 
 def print_paper() -> None:
@@ -51,19 +51,20 @@ def print_paper() -> None:
         corrected.append(rig.inertia(row.acceleration).value)
         again = rig.inertia_published(row.acceleration).value
         print(f"          {i + 1:10} | {row.inertia:.4f}  {again:.4f}  {corrected[-1]:.4f}")
-    found = mean(corrected)
+    uncertain_value = mean(corrected)
     print(
         f"Table 6   J: methods 1 + 2 {published.TABLE_6_METHODS_1_2}, method 3 "
-        f"{published.TABLE_6_METHOD_3}, corrected {found.value:.4f} ± {found.half_width:.4f}"
+        f"{published.TABLE_6_METHOD_3}, corrected {uncertain_value.value:.4f} ± "
+        f"{uncertain_value.half_width:.4f}"
     )
 
 
-def print_repeated(found: Repeated) -> None:
+def print_repeated(repeated: Repeated) -> None:
     """Print a line of the table of simulated experiments."""
     print(
-        f"{found.method:24} | {found.quantity:9} | {found.truth:8.4f} | {100 * found.bias:+7.2f}"
-        f" | {100 * found.spread:6.2f} | {100 * found.half_width:6.2f}"
-        f" | {100 * found.coverage:5.1f}",
+        f"{repeated.method:24} | {repeated.quantity:9} | {repeated.truth:8.4f} | "
+        f"{100 * repeated.bias:+7.2f} | {100 * repeated.spread:6.2f} | "
+        f"{100 * repeated.half_width:6.2f} | {100 * repeated.coverage:5.1f}",
         flush=True,
     )
 
@@ -81,10 +82,10 @@ def main() -> None:
     print(f"\n{arguments.runs} runs, {arguments.coastings} coastings each, seed {arguments.seed}")
     print("method                   | parameter |    truth |  bias % |  std % | half % | holds %")
     random = np.random.default_rng(arguments.seed)
-    for found in repeat_experiments(
+    for result in repeat_experiments(
         OmniRobot(), random, arguments.runs, coastings=arguments.coastings
     ):
-        print_repeated(found)
+        print_repeated(result)
 
 
 if __name__ == "__main__":

@@ -76,10 +76,10 @@ def random_poses(count: int, seed: int) -> list[tuple[float, float, float]]:
     """Return poses 1 mm to 10 m away, log-uniform distance, any direction and heading."""
     generator = np.random.default_rng(seed)
     away = np.exp(generator.uniform(math.log(1e-3), math.log(10.0), count))
-    way, theta = generator.uniform(-math.pi, math.pi, (2, count))
+    path, theta = generator.uniform(-math.pi, math.pi, (2, count))
     return [
         (float(x), float(y), float(t))
-        for x, y, t in zip(away * np.cos(way), away * np.sin(way), theta, strict=True)
+        for x, y, t in zip(away * np.cos(path), away * np.sin(path), theta, strict=True)
     ]
 
 

@@ -125,11 +125,11 @@ def padasip_rls(run: RecordedRun) -> Work:
     axes = axes_of(run)
 
     def work() -> Array:
-        found = [filters.FilterRLS(n=2, mu=1.0, eps=1e-6, w="zeros") for _ in axes]
-        for rls, (x, y) in zip(found, axes, strict=True):
+        results = [filters.FilterRLS(n=2, mu=1.0, eps=1e-6, w="zeros") for _ in axes]
+        for rls, (x, y) in zip(results, axes, strict=True):
             for row, output in zip(x, y, strict=True):
                 rls.adapt(output, row)
-        return joined(*(rls.w for rls in found))
+        return joined(*(rls.w for rls in results))
 
     return work
 
@@ -140,12 +140,12 @@ def filterpy_kalman(run: RecordedRun) -> Work:
     axes = [(x[:, None, :], y) for x, y in axes_of(run)]
 
     def work() -> Array:
-        found = [kalman.KalmanFilter(dim_x=2, dim_z=1) for _ in axes]
-        for each, (x, y) in zip(found, axes, strict=True):
+        results = [kalman.KalmanFilter(dim_x=2, dim_z=1) for _ in axes]
+        for each, (x, y) in zip(results, axes, strict=True):
             each.P *= 1e6
             for row, output in zip(x, y, strict=True):
                 each.update(output, H=row)
-        return joined(*(each.x[:, 0] for each in found))
+        return joined(*(each.x[:, 0] for each in results))
 
     return work
 
@@ -191,12 +191,12 @@ def estimator(name: str, ask: int = 0) -> Callable[[RecordedRun], Work]:
 
     def prepare(run: RecordedRun) -> Work:
         def work() -> Array:
-            found = make_estimator(name, run.geometry, run.scale)
+            estimator = make_estimator(name, run.geometry, run.scale)
             for i, sample in enumerate(run.samples, start=1):
-                found.update(sample)
+                estimator.update(sample)
                 if ask and i % ask == 0:
-                    found.estimate()
-            return np.array(found.estimate().values)
+                    estimator.estimate()
+            return np.array(estimator.estimate().values)
 
         return work
 
@@ -218,8 +218,8 @@ def scipy_fit(run: RecordedRun) -> Work:
         def model(_: object, *parameters: float) -> Array:
             return simulated(run, (np.array(parameters) * scales).tolist()).ravel()
 
-        found = curve_fit(model, np.arange(measured.size), measured.ravel(), begin)[0]
-        return np.array(found[:4] * scales[:4])
+        result = curve_fit(model, np.arange(measured.size), measured.ravel(), begin)[0]
+        return np.array(result[:4] * scales[:4])
 
     return work
 

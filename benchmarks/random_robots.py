@@ -103,7 +103,7 @@ def outcome(
     learner = make_estimator(estimator, run.geometry, run.scale, turning=turning)
     for sample in run.samples:
         learner.update(sample)
-    found = learner.estimate()
+    result = learner.estimate()
     robot = drawn.robot
     amplitude = robot.excitation.amplitude
     top_speed = robot.excitation.linear_velocity / robot.wheels.radius
@@ -119,16 +119,16 @@ def outcome(
         ]
     )
     values, deviations = np.full(10, math.nan), np.full(10, math.nan)
-    values[:4], deviations[:4] = found.values, np.sqrt(np.diag(found.covariance))
-    if found.friction is not None:
-        values[4:8], deviations[4:8] = found.friction.values, np.sqrt(found.friction.variances)
-    if found.turning is not None:
-        values[8:], deviations[8:] = found.turning.values, np.sqrt(found.turning.variances)
+    values[:4], deviations[:4] = result.values, np.sqrt(np.diag(result.covariance))
+    if result.friction is not None:
+        values[4:8], deviations[4:8] = result.friction.values, np.sqrt(result.friction.variances)
+    if result.turning is not None:
+        values[8:], deviations[8:] = result.turning.values, np.sqrt(result.turning.variances)
     moment = 2.0 * amplitude * robot.wheels.half_track / robot.wheels.radius
     top_rate = robot.excitation.angular_velocity
     scale = [*np.abs(run.truth), *(amplitude / top_speed,) * 2, *(amplitude,) * 2]
     scale += [moment / top_rate, moment]
-    return Outcome(drawn, found, (values - truth) / scale, deviations / scale)
+    return Outcome(drawn, result, (values - truth) / scale, deviations / scale)
 
 
 def table(
@@ -175,35 +175,35 @@ def table(
 
 
 def _line(name: str, runs: list[Outcome], i: int) -> str:
-    share, (low, high) = _share(runs, i)
+    fraction, (low, high) = _fraction(runs, i)
     errors = 100.0 * np.array([run.errors[i] for run in runs])
     spread = float(np.std(errors)) / math.sqrt(len(errors))
     normalised = np.array([run.errors[i] / run.deviations[i] for run in runs])
     return (
-        f"{name:14} inside {share:5.1f} % ({low:.0f} to {high:.0f})  error: median "
+        f"{name:14} inside {fraction:5.1f} % ({low:.0f} to {high:.0f})  error: median "
         f"{np.median(errors):+7.3f} %, mean {errors.mean():+7.3f} +- {spread:.3f} %, median size "
         f"{np.median(np.abs(errors)):6.3f} %, rms {np.sqrt(np.mean(normalised**2)):5.2f} sigma"
     )
 
 
-def _share(runs: list[Outcome], i: int) -> tuple[float, tuple[float, float]]:
+def _fraction(runs: list[Outcome], i: int) -> tuple[float, tuple[float, float]]:
     """Return the share of the runs inside in %, with the 95 % interval of Wilson."""
     n, z = len(runs), NORMAL_95
-    share = float(np.mean([run.inside[i] for run in runs]))
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
-    return 100.0 * share, (100.0 * (middle - half), 100.0 * (middle + half))
+    fraction = float(np.mean([run.inside[i] for run in runs]))
+    middle = (fraction + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(fraction * (1 - fraction) / n + (z / (2 * n)) ** 2)
+    return 100.0 * fraction, (100.0 * (middle - half), 100.0 * (middle + half))
 
 
 def _worst(runs: list[Outcome]) -> Iterator[str]:
     """Yield the stratum of each kind with the lowest coverage."""
     for k, (name, ends) in enumerate(STRATA.items()):
-        found = []
+        results = []
         for low, high in zip((-math.inf, *ends[:-1]), ends, strict=True):
             own = [run for run in runs if low < run.strata[k] <= high]
             if len(own) >= FEWEST:
                 shares = [100.0 * np.mean([run.inside[i] for run in own]) for i in range(8)]
-                found.append((min(shares), PARAMETERS[int(np.argmin(shares))], high, len(own)))
-        if found:
-            share, parameter, high, count = min(found)
-            yield f"worst of {name}: up to {high:g}, {parameter} {share:.0f} % of {count} robots"
+                results.append((min(shares), PARAMETERS[int(np.argmin(shares))], high, len(own)))
+        if results:
+            fraction, parameter, high, count = min(results)
+            yield f"worst of {name}: up to {high:g}, {parameter} {fraction:.0f} % of {count} robots"

@@ -157,16 +157,16 @@ class TorqueRobot:
             Encoders(ENCODER, period),
             period,
         )
-        self._held = (0.0, 0.0)
+        self._kept = (0.0, 0.0)
 
     def take(self, message: Float64MultiArray) -> tuple[float, float]:
         """Hold a torque from now on, and return it."""
-        self._held = (float(message.data[0]), float(message.data[1]))
-        return self._held
+        self._kept = (float(message.data[0]), float(message.data[1]))
+        return self._kept
 
     def step(self) -> JointState:
         """The state a period later."""
-        sample = self._virtual.advance(self._held)
+        sample = self._virtual.advance(self._kept)
         message = JointState(name=self._names)
         message.position, message.velocity = list(sample.position), list(sample.velocity)
         message.effort = list(sample.effort)
@@ -181,16 +181,16 @@ class VelocityCommanded:
 
     def __init__(self, period: float) -> None:
         self._robot, self._period = VelocityRobot(Sigma(*SIGMA), speed_limits=(0.7, 3.14)), period
-        self._held = (0.0, 0.0)
+        self._kept = (0.0, 0.0)
 
     def take(self, message: TwistStamped) -> tuple[float, float]:
         """Hold a command from now on, and return it."""
-        self._held = (message.twist.linear.x, message.twist.angular.z)
-        return self._held
+        self._kept = (message.twist.linear.x, message.twist.angular.z)
+        return self._kept
 
     def step(self) -> Odometry:
         """The state a period later."""
-        self._robot.step(self._held, self._period)
+        self._robot.step(self._kept, self._period)
         message = Odometry(child_frame_id="base_link")
         message.header.frame_id = "odom"
         x, y, theta = self._robot.pose()
@@ -425,12 +425,12 @@ def main() -> None:
         rclpy.init()
         for subject in chosen:
             for rate in asked.rates:
-                found, moving = measure(subject, rate, asked.seconds, asked.watchdog)
-                figures = {name: answers.figures() for name, answers in found.items()}
+                result, moving = measure(subject, rate, asked.seconds, asked.watchdog)
+                figures = {name: answers.figures() for name, answers in result.items()}
                 ratios = [a / b for a, b in zip(figures["node"], figures["relay"], strict=True)]
                 title = f"{subject.name}, {rate:g} Hz"
                 print(f"{title:26}{'ratio':8}" + "".join(f"{ratio:8.2f}" for ratio in ratios))
-                for name, answers in found.items():
+                for name, answers in result.items():
                     *latencies, work = figures[name]
                     said = "".join(f"{each:8.2f}" for each in latencies) + f"{work:8.0f}"
                     moved = f", {100 * moving:.0f} %" if name == "node" else ""

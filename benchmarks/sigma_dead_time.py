@@ -86,13 +86,13 @@ def main() -> None:
             spread = np.sqrt(fit.dead_time_variances)
             lates += ((np.array(fit.dead_time) - late) / spread)[np.isfinite(spread)].tolist()
         trusted += sum(reason is None for reason in fit.reasons())
-    held = np.where(np.isnan(sigmas), np.nan, np.abs(sigmas) <= NORMAL_95)
+    covered = np.where(np.isnan(sigmas), np.nan, np.abs(sigmas) <= NORMAL_95)
     print(
         f"sigma on line, dead time {'known' if options.known else 'not known'}, {options.robots} "
         f"robots: {trusted} of {2 * options.robots} axes trusted; intervals that hold the truth "
-        f"{(100.0 * np.nanmean(held, axis=0)).round(1)} %, all {100.0 * np.nanmean(held):.1f} %; "
-        f"largest error {np.nanmax(np.abs(sigmas)):.1f} deviations; half width, median "
-        f"{(100.0 * np.nanmedian(shares, axis=0)).round(2)} %"
+        f"{(100.0 * np.nanmean(covered, axis=0)).round(1)} %, all "
+        f"{100.0 * np.nanmean(covered):.1f} %; largest error {np.nanmax(np.abs(sigmas)):.1f} "
+        f"deviations; half width, median {(100.0 * np.nanmedian(shares, axis=0)).round(2)} %"
     )
     if lates:
         inside = 100.0 * np.mean(np.abs(lates) <= NORMAL_95)

@@ -159,17 +159,17 @@ def resident(number: int) -> int:
 
 def calm_figures(record: Record, since: float, until: float) -> tuple[list[float], list[float]]:
     """Return latencies and jitters of the torques between two wall times, s."""
-    told, sent = np.array(record.told), np.array(record.sent)
-    told = told[(told >= since) & (told < until - 0.1)]
-    answers = np.searchsorted(sent, told)
-    latency = sent[answers[answers < len(sent)]] - told[answers < len(sent)]
+    reported, sent = np.array(record.reported), np.array(record.sent)
+    reported = reported[(reported >= since) & (reported < until - 0.1)]
+    answers = np.searchsorted(sent, reported)
+    latency = sent[answers[answers < len(sent)]] - reported[answers < len(sent)]
     calm = sent[(sent >= since) & (sent < until)]
     return latency.tolist(), np.abs(np.diff(calm) - PERIOD).tolist()
 
 
 def drop_old(record: Record) -> None:
     """Delete old measurements, so that a long run does not need more memory."""
-    for values in (record.sent, record.torques, record.told, record.stamps, record.efforts):
+    for values in (record.sent, record.torques, record.reported, record.stamps, record.efforts):
         del values[:-500]
 
 

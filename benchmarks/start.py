@@ -154,24 +154,24 @@ def _watch(
         if time.monotonic() > deadline:
             process.terminate()
             process.wait()
-    found: dict[str, float] = defaultdict(float)
+    results: dict[str, float] = defaultdict(float)
     for program, seconds in seen.values():
-        found[program] += seconds
-    return dict(found)
+        results[program] += seconds
+    return dict(results)
 
 
 def _descendants(root: int) -> list[int]:
     """Return a process and all its descendants."""
-    found, at = [root], 0
-    while at < len(found):
-        for task in _listed(f"/proc/{found[at]}/task"):
+    result, at = [root], 0
+    while at < len(result):
+        for task in _listed(f"/proc/{result[at]}/task"):
             try:
-                children = Path(f"/proc/{found[at]}/task/{task}/children").read_text()
+                children = Path(f"/proc/{result[at]}/task/{task}/children").read_text()
             except OSError:
                 continue
-            found += map(int, children.split())
+            result += map(int, children.split())
         at += 1
-    return found
+    return result
 
 
 def _listed(folder: str) -> list[str]:
@@ -211,19 +211,21 @@ def middle(values: Sequence[float | None]) -> float:
     return statistics.median(known) if known else float("nan")
 
 
-def print_table(found: Mapping[str, Sequence[Timing]]) -> None:
+def print_table(results: Mapping[str, Sequence[Timing]]) -> None:
     """Print a column for each checkout, and its ratios to the first one."""
     rows = {
-        "first torque": {name: middle([t.first_torque for t in ts]) for name, ts in found.items()},
-        "end": {name: middle([t.end for t in ts]) for name, ts in found.items()},
-        "CPU": {name: middle([t.cpu for t in ts]) for name, ts in found.items()},
+        "first torque": {
+            name: middle([t.first_torque for t in ts]) for name, ts in results.items()
+        },
+        "end": {name: middle([t.end for t in ts]) for name, ts in results.items()},
+        "CPU": {name: middle([t.cpu for t in ts]) for name, ts in results.items()},
     }
-    programs = sorted({program for ts in found.values() for t in ts for program in t.processes})
+    programs = sorted({program for ts in results.values() for t in ts for program in t.processes})
     for program in programs:
         rows[f"CPU of {program}"] = {
-            name: middle([t.processes.get(program) for t in ts]) for name, ts in found.items()
+            name: middle([t.processes.get(program) for t in ts]) for name, ts in results.items()
         }
-    first = next(iter(found))
+    first = next(iter(results))
     for row, values in rows.items():
         said = [f"{value:8.2f} s" for value in values.values()]
         ratios = [f"{v / values[first]:6.2f} ×" for n, v in values.items() if n != first]
@@ -245,17 +247,17 @@ def main() -> None:
     parser.add_argument("--arguments", nargs="*", default=ARGUMENTS)
     asked = parser.parse_args()
     checkouts = [folder.resolve() for folder in asked.checkouts]
-    found: dict[str, list[Timing]] = {str(folder): [] for folder in checkouts}
+    results: dict[str, list[Timing]] = {str(folder): [] for folder in checkouts}
     # The first round only fills the caches, and is not counted.
     for round_number in range(asked.rounds + 1):
         for folder in checkouts:
             timing = timed(folder, asked.sources, asked.launch, asked.arguments)
             if round_number:
-                found[str(folder)].append(timing)
+                results[str(folder)].append(timing)
     print(f"{asked.launch} {' '.join(asked.arguments)}; medians of {asked.rounds} rounds")
-    for number, name in enumerate(found):
+    for number, name in enumerate(results):
         print(f"  column {number + 1}: {name}")
-    print_table(found)
+    print_table(results)
 
 
 if __name__ == "__main__":

@@ -26,10 +26,10 @@ from pathlib import Path
 import numpy as np
 from made_recordings.sysid_logs import MadeDrivetrain, drawn, make_logs, repeated
 
-from diffbot_ident.recording.sysid_log import TESTS, SysIdLog, read_sysid
-from diffbot_ident.recording.verdict import Value, Verdict
-from diffbot_ident.recording.voltage_analysis import analyse_voltages
 from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_recordings.sysid_log import TESTS, SysIdLog, read_sysid
+from diffbot_recordings.verdict import Value, Verdict
+from diffbot_recordings.voltage_analysis import analyse_voltages
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 
@@ -98,7 +98,7 @@ def late_logs(
 
 def analysed(log: Mapping[str, object]) -> dict[str, Verdict]:
     """Return the verdicts by subject."""
-    return {found.verdict.subject: found.verdict for found in analyse_voltages([as_read(log)])}
+    return {result.verdict.subject: result.verdict for result in analyse_voltages([as_read(log)])}
 
 
 def as_read(log: Mapping[str, object]) -> SysIdLog:
@@ -121,15 +121,15 @@ def truth(robot: MadeDrivetrain, subject: str, name: str) -> float:
     return 2.0 / (1.0 / left + 1.0 / right)
 
 
-def accuracy(robots: Sequence[MadeDrivetrain], found: Sequence[Mapping[str, Verdict]]) -> None:
+def accuracy(robots: Sequence[MadeDrivetrain], results: Sequence[Mapping[str, Verdict]]) -> None:
     """Print errors, intervals and refusals."""
     print(f"{len(robots)} robots; error: 95th percentile of |found / true - 1|")
     print("subject        gain  error %  intervals that hold %  refused %")
     for subject in SUBJECTS:
-        refused = [verdicts[subject] for verdicts in found if not verdicts[subject].usable]
+        refused = [verdicts[subject] for verdicts in results if not verdicts[subject].usable]
         for name in NAMES:
             errors, deviations = [], []
-            for robot, verdicts in zip(robots, found, strict=True):
+            for robot, verdicts in zip(robots, results, strict=True):
                 if verdicts[subject].usable:
                     value, true = verdicts[subject].value(name), truth(robot, subject, name)
                     errors.append(abs(value.value / true - 1.0))
@@ -137,7 +137,7 @@ def accuracy(robots: Sequence[MadeDrivetrain], found: Sequence[Mapping[str, Verd
             print(
                 f"{subject:14} {name:4} {100.0 * np.percentile(errors, 95.0):8.2f} "
                 f"{100.0 * np.mean(np.array(deviations) < NORMAL_95):23.1f} "
-                f"{100.0 * len(refused) / len(found):10.1f}"
+                f"{100.0 * len(refused) / len(results):10.1f}"
             )
         for verdict in refused[:3]:
             print(f"    {verdict.summary()}")

@@ -82,8 +82,8 @@ def drive(sim: MujocoSimulator, robot, torque: float, manoeuvre: Manoeuvre, time
     rows = []
     for k in range(round(time / PERIOD)):
         u = Velocity(*sim.velocity())
-        share = manoeuvre(k // HOLD)
-        wanted = wanted_velocity((most[0] * share[0], most[1] * share[1]), u)
+        fraction = manoeuvre(k // HOLD)
+        wanted = wanted_velocity((most[0] * fraction[0], most[1] * fraction[1]), u)
         command = law.update(State(Pose(0.0, 0.0, 0.0), u), wanted, PERIOD)
         loads, slips = [], []
         for _ in range(PARTS):

@@ -85,40 +85,40 @@ WIRINGS = (
 
 
 @dataclass(frozen=True)
-class Found:
+class TrustResult:
     """Estimates of one run at several times, by estimator, and the truth."""
 
     truth: np.ndarray
     estimates: dict[str, list[Estimate]]
 
 
-def learn(run: RecordedRun, estimators: tuple[str, ...], times: tuple[float, ...]) -> Found:
+def learn(run: RecordedRun, estimators: tuple[str, ...], times: tuple[float, ...]) -> TrustResult:
     """Feed one run to estimators and get the estimate of each at the times, s."""
-    found: dict[str, list[Estimate]] = {}
+    results: dict[str, list[Estimate]] = {}
     for name in estimators:
         estimator, left = make_estimator(name, run.geometry, run.scale), list(times)
-        found[name] = []
+        results[name] = []
         for sample in run.samples:
             estimator.update(sample)
             if left and sample.stamp >= left[0] - 1e-6:
-                found[name].append(estimator.estimate())
+                results[name].append(estimator.estimate())
                 left.pop(0)
-    return Found(run.truth, found)
+    return TrustResult(run.truth, results)
 
 
 def some_runs(
     seeds: list[int], setting: RunSetting, estimators: tuple[str, ...], times: tuple[float, ...]
-) -> list[Found]:
+) -> list[TrustResult]:
     """Record and identify some runs."""
     runs = record_runs(setting, seeds, times[-1])
     return [learn(run, estimators, times) for run in runs]
 
 
-def all_runs(cluster: Cluster, seeds: range, **work: object) -> list[Found]:
+def all_runs(cluster: Cluster, seeds: range, **work: object) -> list[TrustResult]:
     """Run some_runs in parallel."""
     count = max(2, len(seeds) // 15)
     parts = [part.tolist() for part in np.array_split(np.array(seeds), count) if len(part)]
-    return [run for found in cluster.map(partial(some_runs, **work), parts) for run in found]
+    return [run for result in cluster.map(partial(some_runs, **work), parts) for run in result]
 
 
 def first_named(seed: int, setting: RunSetting, seconds: float) -> tuple[float, str, str]:
@@ -180,7 +180,7 @@ def coverage(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
             for name in arguments.estimators:
                 last = [run.estimates[name][-1] for run in runs]
                 shares = 100.0 * inside(last, truths).mean(axis=0)
-                cells = " ".join(f"{share:5.1f}" for share in shares)
+                cells = " ".join(f"{fraction:5.1f}" for fraction in shares)
                 yield f"{robot:4} {title:33} {name:8} | {cells} % of {len(runs)} runs"
 
 
@@ -195,7 +195,7 @@ def axle(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
             )
             last = [run.estimates["integral"][-1] for run in runs]
             vague = np.mean([np.isinf(estimate.variances) for estimate in last], axis=0)
-            cells = " ".join(f"{100.0 * share:5.1f}" for share in vague)
+            cells = " ".join(f"{100.0 * fraction:5.1f}" for fraction in vague)
             reasons = sorted({reason for e in last for reason in e.parameter_reasons if reason})
             yield f"{robot:4} {title:28} | not identifiable in {cells} % | {reasons[:1]}"
 

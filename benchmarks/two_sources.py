@@ -87,10 +87,10 @@ def alone(random: np.random.Generator) -> tuple[str, bool, int]:
     limit, seed = torque_limit(robot, drive), int(random.integers(2**31))
     law, reference = make_drive(drive, robot, limit, seed, period)
     watch, stall = SourceWatch(lambda: publishers, counts), float(random.uniform(2.0, 8.0))
-    came, sure, doubts = 0.0, False, 0
+    came, significant, doubts = 0.0, False, 0
 
     def look(sample: JointSample) -> None:
-        nonlocal came, sure, doubts
+        nonlocal came, significant, doubts
         now = sample.stamp
         if random.random() < lost:
             return
@@ -98,7 +98,10 @@ def alone(random: np.random.Generator) -> tuple[str, bool, int]:
         if stall < now < stall + STALL:
             came = max(came, stall + STALL)
         finding = watch.update(now + jitter * random.random(), sample.position, came)
-        sure, doubts = sure or (finding is not None and finding.sure), doubts + bool(finding)
+        significant, doubts = (
+            significant or (finding is not None and finding.significant),
+            doubts + bool(finding),
+        )
 
     with closing(make_simulator(str(random.choice(["ideal", "mujoco"])), robot)) as engine:
         simulate_drive(
@@ -118,7 +121,7 @@ def alone(random: np.random.Generator) -> tuple[str, bool, int]:
         f"{robot_name} {drive}, {1e3 * period:.1f} ms, {counts} counts, {lost:.0%} lost, jitter "
         f"{1e3 * jitter:.1f} ms, delay {1e3 * delay:.1f} ms, {publishers} publishers"
     )
-    return words, sure, doubts
+    return words, significant, doubts
 
 
 def lines(runs: dict[str, list[Measured]]) -> Iterable[str]:
@@ -159,7 +162,7 @@ def main() -> int:
     end, drives = time.monotonic() + 60.0 * arguments.minutes, []
     while time.monotonic() < end:
         drives.append(alone(random))
-    called = [words for words, sure, _ in drives if sure]
+    called = [words for words, significant, _ in drives if significant]
     doubted = sum(bool(doubts) for _, _, doubts in drives)
     print(
         f"\none source: {len(called)} of {len(drives)} drives of {RUN:g} s called two, "

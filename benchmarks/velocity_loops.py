@@ -61,7 +61,7 @@ def drive(
 
 def measures(rows: NDArray[np.float64], step: Velocity) -> NDArray[np.float64]:
     """Return settling time in s, overshoot and rest relative to the step, larger axis."""
-    found = []
+    results = []
     for column, target in enumerate(step, start=1):
         if target == 0.0:
             continue
@@ -70,8 +70,8 @@ def measures(rows: NDArray[np.float64], step: Velocity) -> NDArray[np.float64]:
         last = outside[-1] + 1
         settled = rows[last, 0] if last < len(rows) else math.inf
         late = rows[:, 0] >= 0.1
-        found.append((settled, error.max(), np.sqrt(np.mean(error[late] ** 2))))
-    return np.max(found, axis=0)
+        results.append((settled, error.max(), np.sqrt(np.mean(error[late] ** 2))))
+    return np.max(results, axis=0)
 
 
 def main() -> None:
@@ -92,7 +92,7 @@ def main() -> None:
         for rate in RATES:
             for velocity in ("exact", "encoder"):
                 mean = velocity == "encoder"
-                found = []
+                results = []
                 for step in STEPS:
                     if gains == "published":
                         law = LinearizingController.published(dynamics)
@@ -107,8 +107,8 @@ def main() -> None:
                     rows = drive(
                         engine, robot, law, Velocity(*step), 1.0 / rate, encoders if mean else None
                     )
-                    found.append(measures(rows, Velocity(*step)))
-                settled, overshoot, rest = np.max(found, axis=0)
+                    results.append(measures(rows, Velocity(*step)))
+                settled, overshoot, rest = np.max(results, axis=0)
                 print(
                     f"{gains:9} | {rate:7d} | {velocity:8} | {1e3 * settled:11.1f}"
                     f" | {100 * overshoot:11.3g} | {100 * rest:6.3g}",

@@ -39,11 +39,11 @@ from scipy.signal import lfilter
 
 from arc_odometry import WheelGeometry
 from arc_odometry.odometry import Array
-from diffbot_ident.recording.findings import analyse_axes
-from diffbot_ident.recording.identify import STILL
-from diffbot_ident.recording.samples import WHEELS, Block, Recording
-from diffbot_ident.recording.segments import Segmenter, SegmentSettings
 from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_recordings.findings import analyse_axes
+from diffbot_recordings.identify import STILL
+from diffbot_recordings.samples import WHEELS, Batch, Recording
+from diffbot_recordings.segments import Segmenter, SegmentSettings
 
 DURATION = 60.0  # s
 LARGEST = (0.5, 1.5)  # commands, m/s and rad/s
@@ -104,16 +104,16 @@ def driven(
     knots = np.unique(np.concatenate((times, sent)))
     index = np.searchsorted(sent, knots, side="right") - 1
     target = gain * np.where(index >= 0, command[np.maximum(index, 0)], 0.0)
-    v = way = 0.0
+    v = path = 0.0
     rows = np.empty((len(knots), 2))
     steps = np.diff(knots, append=knots[-1])
     for k, (h, aim) in enumerate(zip(steps.tolist(), target.tolist(), strict=True)):
-        rows[k] = way, v
-        share = -math.expm1(-h / tau)
-        way += aim * h + (v - aim) * tau * share
-        v += (aim - v) * share
-    found = rows[np.searchsorted(knots, times)]
-    return found[:, 0], found[:, 1]
+        rows[k] = path, v
+        fraction = -math.expm1(-h / tau)
+        path += aim * h + (v - aim) * tau * fraction
+        v += (aim - v) * fraction
+    result = rows[np.searchsorted(knots, times)]
+    return result[:, 0], result[:, 1]
 
 
 def draw(seed: int, number: int, driver: str, kind: str) -> Drawn:
@@ -174,7 +174,7 @@ class _Recorded:
         self.warnings: list[str] = []
         self._drawn, self._odometry = drawn, odometry
 
-    def blocks(self) -> Iterator[Block]:
+    def batches(self) -> Iterator[Batch]:
         """Yield the measured block and that of the commands."""
         d = self._drawn
         channels = dict(zip(WHEELS, d.wheels, strict=True))
@@ -182,8 +182,8 @@ class _Recorded:
             radius, track = d.geometry.left_radius, d.geometry.separation
             left, right = d.wheels * radius
             channels = {"v": 0.5 * (left + right), "w": (right - left) / track}
-        yield Block(d.times, channels)
-        yield Block(d.sent, {"command_v": d.commands[:, 0], "command_w": d.commands[:, 1]})
+        yield Batch(d.times, channels)
+        yield Batch(d.sent, {"command_v": d.commands[:, 0], "command_w": d.commands[:, 1]})
 
 
 def identified(drawn: Drawn, odometry: bool) -> dict[str, dict[str, tuple[float, float]]]:
@@ -198,16 +198,16 @@ def identified(drawn: Drawn, odometry: bool) -> dict[str, dict[str, tuple[float,
         from_wheels=of_wheels,
     )
     segments = list(
-        Segmenter(SegmentSettings(still=STILL)).segments(recording.blocks(), recording.channels)
+        Segmenter(SegmentSettings(still=STILL)).segments(recording.batches(), recording.channels)
     )
-    found = {}
+    results = {}
     for axis, analysis in analyse_axes(segments, drawn.geometry, of_wheels).items():
         verdict = analysis.verdict
         if verdict.usable:
-            found[axis] = {
+            results[axis] = {
                 name: (verdict.value(name).value, verdict.value(name).std) for name in PARAMETERS
             }
-    return found
+    return results
 
 
 def main() -> None:
@@ -224,8 +224,8 @@ def main() -> None:
             rows = []
             for number in range(options.robots):
                 drawn = draw(options.seed, number, driver, kind)
-                found = identified(drawn, options.odometry)
-                for axis, values in found.items():
+                result = identified(drawn, options.odometry)
+                for axis, values in result.items():
                     truth = drawn.truth["vw".index(axis)]
                     rows.append([(*values[name], truth[name]) for name in PARAMETERS])
             print(f"{driver}, {kind}: {len(rows)} of {2 * options.robots} axes estimated")

@@ -50,8 +50,8 @@ def estimated(seed: int, noise: tuple[float, float]) -> tuple[np.ndarray, np.nda
 
 def on_line(cluster: Cluster, runs: int, noise: tuple[float, float]) -> None:
     """Print estimate errors at 20 s and 60 s over random starts and noise, and intervals."""
-    found = cluster.map(partial(estimated, noise=noise), range(runs))
-    for when, errors in zip((20, 60), np.swapaxes(found, 0, 1), strict=True):
+    result = cluster.map(partial(estimated, noise=noise), range(runs))
+    for when, errors in zip((20, 60), np.swapaxes(result, 0, 1), strict=True):
         print(
             f"on line, noise {noise}, {runs} random starts, after {when} s: % error of s1..s4 "
             f"median {np.median(errors, axis=0).round(4)}, largest {errors.max(axis=0).round(4)}, "
@@ -101,7 +101,7 @@ def main() -> None:
 def print_figures(cluster: Cluster, runs: int) -> None:
     """Print all figures of a number of runs."""
     starts = fit_from_random_starts(50, seed=0)
-    spread = np.ptp(starts.found, axis=0) / starts.found.mean(axis=0)
+    spread = np.ptp(starts.result, axis=0) / starts.result.mean(axis=0)
     print(
         f"batch fit, 50 random starts: CPU mean {1e3 * starts.seconds.mean():.1f} ms, largest "
         f"{1e3 * starts.seconds.max():.1f} ms; relative spread {spread.max():.1e}",
@@ -120,12 +120,13 @@ def print_figures(cluster: Cluster, runs: int) -> None:
         on_line(cluster, runs, noise)
     worst: dict[str, list] = {}
     for ways in cluster.map(partial(in_the_laboratory, fit=starts.fit), range(min(runs, 5))):
-        for way, largest in ways.items():
-            worst.setdefault(way, []).append(largest)
-    for way, errors in worst.items():
+        for direction, largest in ways.items():
+            worst.setdefault(direction, []).append(largest)
+    for direction, errors in worst.items():
         print(
-            f"simulated laboratory, {way}: largest e_x, e_y, e_theta, e_v, e_omega from {LATE:g} s "
-            f"on {np.max(errors, axis=0).round(5)}, least {np.min(errors, axis=0).round(5)}",
+            f"simulated laboratory, {direction}: largest e_x, e_y, e_theta, e_v, e_omega from "
+            f"{LATE:g} s on {np.max(errors, axis=0).round(5)}, least "
+            f"{np.min(errors, axis=0).round(5)}",
             flush=True,
         )
     load(cluster, min(runs, 5))
@@ -135,8 +136,8 @@ def in_the_laboratory(seed: int, fit: BatchFit) -> dict[str, np.ndarray]:
     """Return the largest errors from LATE on by control mode."""
     conditions = Conditions(TURTLEBOT_LIMITS, laboratory=True, seed=seed)
     return {
-        way: np.abs(run.errors()[run.time >= LATE]).max(axis=0)
-        for way, run in three_ways(conditions, fit).items()
+        direction: np.abs(run.errors()[run.time >= LATE]).max(axis=0)
+        for direction, run in three_ways(conditions, fit).items()
     }
 
 

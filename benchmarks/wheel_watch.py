@@ -52,7 +52,7 @@ from impaired_robot import (
 )
 
 from diffbot_description import Robot, load_robot
-from diffbot_node.wheel_watch import HELD
+from diffbot_node.wheel_watch import STEADY
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import payload_from_text
 from diffbot_study.random_robots import draw
@@ -78,7 +78,7 @@ Job = tuple[str, str, str, str, int]  # scenario or fault, robot, engine, drive,
 Row = TypeVar("Row")
 
 
-def found(job: Job) -> tuple[str, float, float, float, bool]:
+def result(job: Job) -> tuple[str, float, float, float, bool]:
     """Drive with a fault; return kind, time since effective, time since its start, rim, stopped.
 
     Times in s, the rim in m.
@@ -111,7 +111,7 @@ def mattering(name: str, log: np.ndarray, run: Outcome) -> tuple[str, np.ndarray
     sides = list(FAULTS[name].stuck)
     if len(log) and (np.abs(log[0, 4:][sides]) >= MOVING).any():
         return f"{name} in motion", np.ones(len(log), bool)
-    strong = np.abs(log[:, sides]) > HELD * run.limit
+    strong = np.abs(log[:, sides]) > STEADY * run.limit
     return f"{name} at rest", np.logical_or.accumulate(strong.any(axis=1))
 
 
@@ -133,7 +133,7 @@ def scenarios(
         )
 
     def wheels(**changes: float) -> Robot:
-        sizes = {key: getattr(robot.wheels, key) * share for key, share in changes.items()}
+        sizes = {key: getattr(robot.wheels, key) * fraction for key, fraction in changes.items()}
         return replace(robot, wheels=replace(robot.wheels, **sizes))
 
     def rubbing(coulomb: float, viscous: float) -> Robot:
@@ -271,13 +271,13 @@ def print_tables(cluster: Cluster, arguments: argparse.Namespace) -> None:
     if arguments.random is not None:
         jobs = [job("as described", every) for _ in range(arguments.random)]
         outcomes = cluster.map(random_robot_stopped, jobs)
-        found_alarms = [f"{done[2:]}: {why}" for done, why in outcomes if why]
-        print(f"{len(found_alarms)} false alarms in {len(jobs)} drives of {RUN:g} s, each of a")
-        print("robot of its own", *found_alarms, sep="\n    ")
+        alarms = [f"{done[2:]}: {why}" for done, why in outcomes if why]
+        print(f"{len(alarms)} false alarms in {len(jobs)} drives of {RUN:g} s, each of a")
+        print("robot of its own", *alarms, sep="\n    ")
         return
     faults = [job(name, arguments.drive) for _ in range(MOST) for name in arguments.fault]
     harmless = [job(name, every) for _ in range(MOST) for name in arguments.scenario]
-    print("\n".join(fault_table(until(cluster, found, faults, arguments.minutes))), flush=True)
+    print("\n".join(fault_table(until(cluster, result, faults, arguments.minutes))), flush=True)
     drives: dict[str, list[str]] = {name: [] for name in arguments.scenario}
     for done, why in until(cluster, stopped, harmless, arguments.minutes):
         drives[done[0]].append(f"{done[1:]}: {why}" if why else "")

@@ -23,7 +23,6 @@ setup(
     ],
     install_requires=["setuptools", "numpy", "pyyaml", "rich", "scipy"],
     extras_require={
-        "recordings": ["rosbags"],
         "test": [
             "catkin-pkg",
             "hypothesis",
@@ -34,6 +33,7 @@ setup(
             "pillow",
             "pyarrow",
             "pytest",
+            "rosbags",
             "websockets",
         ],
     },
@@ -45,7 +45,6 @@ setup(
     entry_points={
         "console_scripts": [
             f"diffbot = {NAME}.cli:main",
-            f"recorder = {NAME}.executables:recorder",
         ],
     },
 )

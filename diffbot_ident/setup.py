@@ -13,9 +13,8 @@ setup(
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
     ],
-    install_requires=["setuptools", "numpy", "pyyaml", "matplotlib", "rich", "scipy"],
+    install_requires=["setuptools", "numpy", "pyyaml", "scipy"],
     extras_require={
-        "recordings": ["rosbags", "backports-zstd", "lz4"],
         "test": ["pytest", "hypothesis"],
     },
     zip_safe=True,
@@ -25,8 +24,7 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
-            f"{name} = diffbot_ident.executables:{name}"
-            for name in ("ident", "dynamics_estimator", "identify", "calibrate")
+            f"{name} = diffbot_ident.executables:{name}" for name in ("ident", "dynamics_estimator")
         ]
     },
 )

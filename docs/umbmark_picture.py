@@ -13,8 +13,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.calibration.umbmark import square_end
-from diffbot_ident.figure_style import BLUE, INK, ORANGE, QUIET, new_figure
+from diffbot_calibration.umbmark import square_end
+from diffbot_report.figure_style import BLUE, INK, ORANGE, QUIET, new_figure
 
 GIVEN = WheelGeometry(0.075, 0.075, 0.27)
 TRUE = WheelGeometry(0.0748, 0.0752, 0.275)
@@ -40,8 +40,10 @@ def _draw(axes: Axes, clockwise: bool) -> None:
     axes.plot(*corners.T, color=QUIET, linewidth=1.2)
     for begin, end in zip(corners[:-1], corners[1:], strict=True):
         middle = 0.5 * (begin + end)
-        way = 0.1 * (end - begin)
-        axes.annotate("", middle + way, middle, arrowprops={"arrowstyle": "->", "color": QUIET})
+        direction = 0.1 * (end - begin)
+        axes.annotate(
+            "", middle + direction, middle, arrowprops={"arrowstyle": "->", "color": QUIET}
+        )
     rng = np.random.default_rng(1)
     ends = np.array(square_end(SIDE, clockwise, GIVEN, TRUE)) + rng.normal(0.0, 0.05, (5, 2))
     axes.plot(*ends.T, "x", color=ORANGE, markersize=7)

@@ -11,17 +11,17 @@ import numpy as np
 
 from diffbot_description import load_robot
 from diffbot_study import identify_arrays
-from diffbot_study.recorded_runs import record_block
+from diffbot_study.recorded_runs import record_batch
 
-run = record_block([load_robot("twil")], seeds=[0], seconds=30.0, torque_noise=0.01)
+run = record_batch([load_robot("twil")], seeds=[0], seconds=30.0, torque_noise=0.01)
 time = run.stamps  # s
 angles = run.positions[:, :, 0]  # [left, right], rad
 torques = run.efforts[:, :, 0]  # [left, right], N m
 
-found = identify_arrays(time, angles, torques, wheel_radius=0.075, wheel_separation=0.27217)
+result = identify_arrays(time, angles, torques, wheel_radius=0.075, wheel_separation=0.27217)
 
-print(f"{found.state.name} from {found.samples} samples")
-names, deviations = ("K5", "K6", "K7", "K8"), np.sqrt(found.variances)
-rows = zip(names, found.values, deviations, run.truth[:, 0], strict=True)
+print(f"{result.state.name} from {result.samples} samples")
+names, deviations = ("K5", "K6", "K7", "K8"), np.sqrt(result.variances)
+rows = zip(names, result.values, deviations, run.truth[:, 0], strict=True)
 for name, value, deviation, truth in rows:
     print(f"{name} = {value:8.4f} ± {1.96 * deviation:.4f} (95 %), truth {truth:8.4f}")

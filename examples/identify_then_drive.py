@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from diffbot_controllers import KnownWheels, tuned_backstepping
 from diffbot_description import closed_form, load_robot, write_identified_robot
-from diffbot_ident.parameter_file import usable_friction
+from diffbot_ident.parameter_writer import usable_friction
 from diffbot_study import simulate_drive, simulate_identification
 from pose2d_trajectories import make_trajectory
 
@@ -22,9 +22,9 @@ real = replace(
     body=replace(described.body, mass=described.body.mass + 2.0),
     friction=replace(described.friction, viscous=(0.002, 0.002), coulomb=(0.04, 0.05)),
 )
-found = simulate_identification(real, "mujoco", seconds=20.0, torque_noise=0.01).estimate
-k5, _, k7, k8 = found.values  # K6 follows from the others
-friction = usable_friction(found.friction, described)
+result = simulate_identification(real, "mujoco", seconds=20.0, torque_noise=0.01).estimate
+k5, _, k7, k8 = result.values  # K6 follows from the others
+friction = usable_friction(result.friction, described)
 with TemporaryDirectory() as folder:
     files = write_identified_robot(described, Path(folder), k5, k7, k8, friction)
     identified = load_robot(files[0])

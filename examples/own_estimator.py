@@ -34,6 +34,6 @@ class PlainLeastSquares:
 
 
 robot = load_robot("agv")  # its wheels have friction
-for name, way in (("integral", "integral"), ("own", PlainLeastSquares(robot.geometry))):
-    run = simulate_identification(robot, "mujoco", excitation="multisine", estimator=way)
+for name, direction in (("integral", "integral"), ("own", PlainLeastSquares(robot.geometry))):
+    run = simulate_identification(robot, "mujoco", excitation="multisine", estimator=direction)
     print(f"{name}: errors of K5 to K8", *(f"{error:+.2f}" for error in run.errors), "%")

@@ -63,11 +63,11 @@ class Browser:
 
     def value(self, expression: str) -> Any:
         """Value of a JavaScript expression."""
-        found = self.call(
+        result = self.call(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
-        assert "exceptionDetails" not in found, found["exceptionDetails"]
-        return found["result"].get("value")
+        assert "exceptionDetails" not in result, result["exceptionDetails"]
+        return result["result"].get("value")
 
     def wait(self, expression: str) -> None:
         """Wait until an expression is true."""
@@ -120,8 +120,8 @@ class Browser:
 @contextmanager
 def browser(profile: Path) -> Iterator[Browser]:
     """A browser with its profile in a folder; ends with the block."""
-    found = program()
-    assert found is not None
+    result = program()
+    assert result is not None
     to_browser, commands = os.pipe()
     answers, from_browser = os.pipe()
 
@@ -132,7 +132,7 @@ def browser(profile: Path) -> Iterator[Browser]:
             os.dup2(copy, number, inheritable=True)
 
     process = subprocess.Popen(
-        [found, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
+        [result, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
          "--no-first-run", f"--user-data-dir={profile}"],
         preexec_fn=connect, close_fds=False,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 
-from diffbot_ident.recording.identify import main
-from diffbot_ident.recording.samples import EFFORTS, POSITIONS, WHEELS
+from diffbot_recordings.identify import main
+from diffbot_recordings.samples import EFFORTS, POSITIONS, WHEELS
 
 
 def identify(tmp_path, *arguments, pictures=False):

@@ -97,7 +97,7 @@ def processes_by_number(domain):
     test = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]  # without the phase
     in_domain = f"ROS_DOMAIN_ID={domain}".encode()
     of_test = f"PYTEST_CURRENT_TEST={test} ".encode()
-    found = []
+    results = []
     for entry in os.listdir("/proc"):
         if not entry.isdigit() or int(entry) == os.getpid():
             continue
@@ -109,10 +109,10 @@ def processes_by_number(domain):
             if not any(each.startswith(of_test) for each in variables):
                 continue
             with open(f"/proc/{entry}/cmdline", "rb") as file:
-                found.append((int(entry), file.read().replace(b"\0", b" ").decode()))
+                results.append((int(entry), file.read().replace(b"\0", b" ").decode()))
         except OSError:
             continue
-    return found
+    return results
 
 
 class CommandRecorder:

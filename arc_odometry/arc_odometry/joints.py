@@ -72,7 +72,7 @@ class JointSample:
 # The wheels are compared each time one of them has turned this far, forward plus backward, rad.
 PATH = 1.0
 # Largest difference between two wheels, as a share of that path; slip on loose ground is smaller.
-SHARE = 0.5
+FRACTION = 0.5
 # Consecutive failed comparisons until a disagreement is reported: a wheel may jump over a bump.
 FAILURES = 2
 
@@ -129,7 +129,7 @@ class SideWheels:
         if max(self._paths) < PATH:
             return
         least, most = min(self._turned), max(self._turned)
-        if most - least > SHARE * max(self._paths):
+        if most - least > FRACTION * max(self._paths):
             self._failures += 1
             if self._failures >= FAILURES and not self.disagreement:
                 self.disagreement = self._sentence()
@@ -149,8 +149,8 @@ class SideWheels:
         who = f"joint {' and '.join(still)} keeps the same angle while others" if still else "they"
         return (
             f"the wheels of one side do not turn alike, {who} turn: {turned}; must agree to "
-            f"{SHARE:.0%}; check the encoders' cables and signs, and whether a wheel is blocked or "
-            "off the ground"
+            f"{FRACTION:.0%}; check the encoders' cables and signs, and whether a wheel is blocked "
+            "or off the ground"
         )
 
 
@@ -207,9 +207,9 @@ class JointReader:
 
     def concerns(self, names: Sequence[str]) -> bool:
         """Return whether the names include any wheel; other devices publish joint states too."""
-        found = any(name in names for name in self._names)
-        self._strangers = () if found else names
-        return found
+        result = any(name in names for name in self._names)
+        self._strangers = () if result else names
+        return result
 
     @property
     def mismatch(self) -> str:
@@ -261,13 +261,13 @@ class JointReader:
         """Return the indices of the wheels in the names."""
         places = []
         for wanted in self._names:
-            found = [index for index, name in enumerate(names) if name == wanted]
-            if len(found) != 1:
+            results = [index for index, name in enumerate(names) if name == wanted]
+            if len(results) != 1:
                 raise ValueError(
-                    f"joint '{wanted}' appears {len(found)} times in the joint states "
+                    f"joint '{wanted}' appears {len(results)} times in the joint states "
                     f"{list(names)}: must appear once; check the names given for the wheels"
                 )
-            places.append(found[0])
+            places.append(results[0])
         return tuple(places)
 
     def _values(
@@ -281,22 +281,22 @@ class JointReader:
                 f"joint states hold {len(values)} values of {field}: must hold one per joint; "
                 f"add the {field} state interface"
             )
-        found = tuple([float(values[index]) for index in indices])
+        result = tuple([float(values[index]) for index in indices])
         if self._signs is not None:
-            found = tuple([sign * value for sign, value in zip(self._signs, found, strict=True)])
+            result = tuple([sign * value for sign, value in zip(self._signs, result, strict=True)])
         # Quick check; NaN and large values fail it.
-        if sum([value * value for value in found]) <= _SQUARES[field]:
-            return found
+        if sum([value * value for value in result]) <= _SQUARES[field]:
+            return result
         if not required:
-            return found if all(map(math.isfinite, found)) else self._nothing
-        for name, value in zip(self._names, found, strict=True):
+            return result if all(map(math.isfinite, result)) else self._nothing
+        for name, value in zip(self._names, result, strict=True):
             # Written so that NaN is rejected.
             if not abs(value) <= PLAUSIBLE[field]:
                 raise ValueError(
                     f"{field} of joint '{name}' = {value} {self.UNITS[field]}: must be finite and "
                     f"at most {PLAUSIBLE[field]:g} in size; check the robot's driver"
                 )
-        return found
+        return result
 
 
 class RateLimit:
@@ -453,15 +453,15 @@ def seldom(name: str, step: float, last: float, limit: float) -> str:
         last: Stamp of the earlier one, s.
         limit: The parameter input_timeout, s.
     """
-    found = (
+    result = (
         f"no {name} for {step:.3f} s by the stamps (the last one: {last:.3f} s), limit {limit:g} s"
     )
     needed = math.ceil(100.0 * PATIENT * step - 1e-6) / 100.0
     if name == "joint state" or needed > 1.0:
         least = 1.0 / LONGEST_STEP if name == "joint state" else PATIENT
-        return f"{found}; check the driver, which must publish it {least:.3g} times a second"
+        return f"{result}; check the driver, which must publish it {least:.3g} times a second"
     return (
-        f"{found}; check the driver; if it always is that slow, set input_timeout to {needed:g} s "
+        f"{result}; check the driver; if it always is that slow, set input_timeout to {needed:g} s "
         f"(launch siwek input_timeout:={needed:g}), for which the robot may drive on without one"
     )
 

@@ -161,8 +161,8 @@ class RimLimit:
         """
         fastest = self.rim(*wanted)
         if fastest > self.speed:
-            share = self.speed / fastest
-            wanted = Velocity(share * wanted.v, share * wanted.omega)
+            fraction = self.speed / fastest
+            wanted = Velocity(fraction * wanted.v, fraction * wanted.omega)
         if self.rim(v, wanted.omega) <= self.speed:
             return wanted
         return Velocity(wanted.v, within(wanted.omega, self.turning(v)))
@@ -204,9 +204,9 @@ class Arc(NamedTuple):
             start.theta + self.turn,
         )
 
-    def share(self, share: float) -> Arc:
-        """Return the first part of the arc, `share` (0 to 1) of its length."""
-        return Arc(share * self.length, share * self.turn)
+    def fraction(self, fraction: float) -> Arc:
+        """Return the first part of the arc, `fraction` (0 to 1) of its length."""
+        return Arc(fraction * self.length, fraction * self.turn)
 
 
 def arc_ends(poses: Array, length: Array, turn: Array) -> Array:
@@ -463,7 +463,7 @@ def propagate(
         for node, weight in zip(_NODES, _WEIGHTS, strict=True):
             done = (piece + node) / pieces
             theta = start.theta + done * arc.turn
-            rest = arc.share(1.0 - done).end(Pose(0.0, 0.0, theta))
+            rest = arc.fraction(1.0 - done).end(Pose(0.0, 0.0, theta))
             cosine, sine = 0.5 * math.cos(theta), 0.5 * math.sin(theta)
             for x, y, t, variance in (
                 (cosine + turn * rest.y, sine - turn * rest.x, -turn, weight * left),

@@ -97,7 +97,7 @@ def heading(rotation: Quaternion) -> float:
     return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
 
-def _six(rows: tuple[NDArray[np.intp], ...], block: NDArray[np.float64]) -> NDArray[np.float64]:
+def _six(rows: tuple[NDArray[np.intp], ...], batch: NDArray[np.float64]) -> NDArray[np.float64]:
     matrix = PLANE_VARIANCE * np.eye(6)
-    matrix[rows] = block
+    matrix[rows] = batch
     return matrix.ravel()

@@ -57,7 +57,7 @@ def integrated(v, theta, seconds, pieces):
     weights = np.ones_like(times)
     weights[1:-1:2], weights[2:-1:2] = 4.0, 2.0
     weights *= seconds / (6.0 * pieces)
-    return tuple(weights @ (v(times) * way(theta(times))) for way in (np.cos, np.sin))
+    return tuple(weights @ (v(times) * direction(theta(times))) for direction in (np.cos, np.sin))
 
 
 @given(geometries, turns, poses)
@@ -67,7 +67,10 @@ def test_an_arc_is_the_integral_of_the_kinematics(geometry, step, start):
     path, turned = 0.5 * (left + right), (right - left) / geometry.separation
     assume(abs(turned) < 60.0)
     x, y = integrated(
-        lambda share: path * np.ones_like(share), lambda share: start[2] + turned * share, 1.0, 4000
+        lambda fraction: path * np.ones_like(fraction),
+        lambda fraction: start[2] + turned * fraction,
+        1.0,
+        4000,
     )
     # Simpson's error: (60 / 8000)^4 / 180 of the path at most.
     assert driven(geometry, start, step) == pytest.approx(
@@ -118,7 +121,7 @@ def test_arc_beats_midpoint_beats_straight_line():
     """A quarter circle of 1 m: in 4 steps and in 100. benchmarks/odometry.py shows more."""
     truth = circle(1.0, math.pi / 2.0)
     for steps in (4, 100):
-        piece = Arc(math.pi / 2.0, math.pi / 2.0).share(1.0 / steps)
+        piece = Arc(math.pi / 2.0, math.pi / 2.0).fraction(1.0 / steps)
         error = {}
         for end in (Arc.end, midpoint_end, euler_end):
             pose = HOME
@@ -154,8 +157,8 @@ def test_the_frame_does_not_matter(geometry, steps, frame):
 
 
 @given(geometries, turns, st.floats(0.0, 1.0))
-def test_a_step_may_be_cut(geometry, step, share):
-    first = tuple(share * wheel for wheel in step)
+def test_a_step_may_be_cut(geometry, step, fraction):
+    first = tuple(fraction * wheel for wheel in step)
     second = tuple(wheel - part for wheel, part in zip(step, first, strict=True))
     expected = driven(geometry, HOME, step)
     assert driven(geometry, HOME, first, second) == pytest.approx(expected, abs=1e-9)

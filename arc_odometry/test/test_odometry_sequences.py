@@ -55,9 +55,9 @@ def true_motion(plan, seed):
     speeds = np.repeat([segment[:2] for segment in plan], LENGTH, axis=0)
     speeds = speeds + random.normal(0.0, 1.0, speeds.shape)
     kinds = np.full(len(speeds), "good", dtype=object)
-    for index, (_, _, kind, share) in enumerate(plan):
+    for index, (_, _, kind, fraction) in enumerate(plan):
         part = slice(index * LENGTH, (index + 1) * LENGTH)
-        kinds[part][random.random(LENGTH) < share] = kind
+        kinds[part][random.random(LENGTH) < fraction] = kind
     kinds[:2] = "good"
     return np.cumsum(PERIOD * speeds, axis=0), kinds
 

@@ -60,16 +60,16 @@ def ensemble(steps, noise, size, seed):
     return np.stack([x, y, theta], axis=1)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_ensembles_spread_as_the_covariance_says(way):
+@pytest.mark.parametrize("direction", WAYS)
+def test_ensembles_spread_as_the_covariance_says(direction):
     """4000 robots, seed 1. In the covariance's own axes an ensemble's should be the identity.
 
     Its entries then have the standard deviation sqrt(2 / 4000) = 0.022 on the diagonal and 0.016
     beside it; 5 of them are allowed. Heading noise stays below 0.03 rad, for first order.
     """
     size, noise = 4000, 1e-6
-    stated = driven(WAYS[way], noise=noise).covariance
-    errors = ensemble(WAYS[way], noise, size, seed=1)
+    stated = driven(WAYS[direction], noise=noise).covariance
+    errors = ensemble(WAYS[direction], noise, size, seed=1)
     spread = np.cov(errors.T)
     whiten = np.linalg.inv(np.linalg.cholesky(stated))
     deviation = whiten @ spread @ whiten.T - np.eye(3)
@@ -126,8 +126,8 @@ def test_the_frame_does_not_matter(steps, theta):
 
 
 @given(st.tuples(turn, turn), st.floats(0.05, 0.95))
-def test_a_step_may_be_cut(step, share):
-    first = tuple(share * wheel for wheel in step)
+def test_a_step_may_be_cut(step, fraction):
+    first = tuple(fraction * wheel for wheel in step)
     second = tuple(wheel - part for wheel, part in zip(step, first, strict=True))
     cut, whole = driven([first, second]).covariance, driven([step]).covariance
     assert cut == pytest.approx(whole, abs=1e-11 * np.max(np.abs(whole)) + 1e-30)

@@ -12,11 +12,13 @@ def passed(limit, stamps):
     return [stamp for stamp in stamps if limit.due(stamp)]
 
 
-@pytest.mark.parametrize("rate, share", [(50.0, 2), (100.0, 1), (200.0, 1), (0.0, 1), (10.0, 10)])
+@pytest.mark.parametrize(
+    "rate, fraction", [(50.0, 2), (100.0, 1), (200.0, 1), (0.0, 1), (10.0, 10)]
+)
 @pytest.mark.parametrize("start", [0.0, 1.7e9])
-def test_every_nth_sample_of_100_hz(rate, share, start):
+def test_every_nth_sample_of_100_hz(rate, fraction, start):
     stamps = [start + 0.01 * k for k in range(1000)]
-    assert passed(RateLimit(rate), stamps) == stamps[::share]
+    assert passed(RateLimit(rate), stamps) == stamps[::fraction]
 
 
 def test_the_mean_rate_holds_where_periods_do_not_divide():

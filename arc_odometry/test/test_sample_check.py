@@ -27,12 +27,12 @@ def at(stamp, left=0.1):
     return replace(GOOD, stamp=stamp, position=(left, GOOD.position[1]))
 
 
-@pytest.mark.parametrize("way", ["passes", "follows"])
-def test_a_jump_of_an_encoder_is_refused_and_a_wrap_is_not(way):
+@pytest.mark.parametrize("direction", ["passes", "follows"])
+def test_a_jump_of_an_encoder_is_refused_and_a_wrap_is_not(direction):
     check = SampleCheck()
     check.follows(at(1.0, 3.1))
     wrapped = at(1.01, 3.1 - 2.0 * math.pi + 0.2)
-    if way == "passes" and check.passes(wrapped):
+    if direction == "passes" and check.passes(wrapped):
         pytest.fail("a wrap is for the slow path to judge")
     check.follows(wrapped)
     jumped = at(1.02, wrapped.position[0] + 1.5)

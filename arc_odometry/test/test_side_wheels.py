@@ -97,9 +97,9 @@ def test_states_of_two_robots_in_turn_stay_two_lines():
     """The check for two sources knows them by their angles, which the mean has to keep apart."""
     joints = reader()
     one, other = [0.0, 0.5, 1.0, 1.5], [1.0, -2.0, 0.3, 2.0]
-    found = [read(joints, 0.01 * i, (one, other)[i % 2]).position for i in range(8)]
-    assert found[2:4] == found[4:6] == pytest.approx(found[6:8])
-    assert found[2] != pytest.approx(found[3])
+    results = [read(joints, 0.01 * i, (one, other)[i % 2]).position for i in range(8)]
+    assert results[2:4] == results[4:6] == pytest.approx(results[6:8])
+    assert results[2] != pytest.approx(results[3])
 
 
 @pytest.mark.parametrize("lost", range(4))

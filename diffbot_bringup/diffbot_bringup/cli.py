@@ -47,8 +47,8 @@ class Command:
             module, function = "delegated", self.name
         else:
             module, function = self.name, "main"
-        found = importlib.import_module(f"diffbot_bringup.commands.{module}")
-        return int(getattr(found, function)(argv))
+        result = importlib.import_module(f"diffbot_bringup.commands.{module}")
+        return int(getattr(result, function)(argv))
 
 
 COMMANDS = {

@@ -187,13 +187,13 @@ def simulate(domain: int, name: str, where: str, namespace: str = "") -> Registr
 def runs() -> list[DomainRun]:
     """Return the active runs of this user, sorted by domain and start."""
     folder = _folder()
-    found = []
+    results = []
     for path in folder.iterdir() if _is_own(folder) else ():
         with contextlib.suppress(OSError, ValueError, TypeError):
             text = _read_if_locked(path)
             if text is not None:
-                found.append(DomainRun(**json.loads(text)))
-    return sorted(found, key=lambda run: (run.domain, run.started))
+                results.append(DomainRun(**json.loads(text)))
+    return sorted(results, key=lambda run: (run.domain, run.started))
 
 
 def join(environment: MutableMapping[str, str]) -> DomainRun | None:

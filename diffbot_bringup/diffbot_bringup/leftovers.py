@@ -71,11 +71,11 @@ def _is_abandoned(folder: Path) -> bool:
 def sweep_results(folder: Path) -> None:
     """Remove half-written files of processes that are gone from folders of results beside one."""
     for path in folder.parent.glob("*/.*.*"):
-        found = _PARTIAL.search(path.name)
-        if found is None:
+        match = _PARTIAL.search(path.name)
+        if match is None:
             continue
         with contextlib.suppress(OSError):
-            if not _runs(int(found[1] or found[2])) and path.is_file() and not path.is_symlink():
+            if not _runs(int(match[1] or match[2])) and path.is_file() and not path.is_symlink():
                 path.unlink()
 
 

@@ -12,7 +12,7 @@ _NAMES = {
     "arc_odometry": ("Velocity",),
     "diffbot_description": ("DynamicParameters", "Torque"),
     "pose2d_trajectories": ("Reference",),
-    "diffbot_controllers.laws.approach": ("Approach", "ApproachGains", "PolarError"),
+    "diffbot_controllers.laws.polar_approach": ("Approach", "ApproachGains", "PolarError"),
     "diffbot_controllers.laws.backstepping_published": (
         "BackstepRecord",
         "NonsmoothGains",

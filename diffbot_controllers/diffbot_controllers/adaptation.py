@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 
 from arc_odometry.odometry import check_positive
-from diffbot_controllers.parameter_file import NAMES, usable_dynamics
+from diffbot_controllers.parameter_reader import NAMES, usable_dynamics
 from diffbot_description import DynamicParameters
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.torque.fleet_prior import FleetPrior

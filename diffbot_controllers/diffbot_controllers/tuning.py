@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from arc_odometry import UNLIMITED_RIMS, RimLimit, Velocity
 from arc_odometry.odometry import check_positive
-from diffbot_controllers.laws.approach import ApproachGains
 from diffbot_controllers.laws.backstepping_standard import (
     ServoLimits,
     StandardBackstepping,
@@ -17,6 +16,7 @@ from diffbot_controllers.laws.backstepping_standard import (
 )
 from diffbot_controllers.laws.feedback_linearization import LinearizingController, PiDesign
 from diffbot_controllers.laws.friction import KnownWheels
+from diffbot_controllers.laws.polar_approach import ApproachGains
 from diffbot_controllers.laws.polar_pose import PolarPoseController
 from diffbot_description import DynamicParameters
 
@@ -142,7 +142,7 @@ def friction_at_rest(torque_limit: float, wheels: KnownWheels | None) -> float:
     if wheels is None:
         return 0.0
     laws = [law.under(torque_limit) for law in wheels.friction]
-    most = max(law.sliding(way) for law in laws for way in (1.0, -1.0))
+    most = max(law.sliding(direction) for law in laws for direction in (1.0, -1.0))
     if not most <= LARGEST_FRICTION * torque_limit:
         geared = " with gear losses" if any(law.gear_loss for law in wheels.friction) else ""
         raise ValueError(

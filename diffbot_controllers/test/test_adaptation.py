@@ -258,8 +258,8 @@ def test_a_prior_keeps_the_parameters_among_robots_of_the_type():
     adaptation = Adaptation(NOMINAL, HALF_TRACK, prior=prior)
     follow(adaptation, LOADED, 20.0)
     judgement = adaptation.judge(offer(20.0, LOADED))
-    for value, known, share in zip(adaptation.in_use, VALUES, (0.92, 0.92, 0.92), strict=False):
-        assert value == pytest.approx(share * known)
+    for value, known, fraction in zip(adaptation.in_use, VALUES, (0.92, 0.92, 0.92), strict=False):
+        assert value == pytest.approx(fraction * known)
     # The factor `band` is the widest.
     assert adaptation.band.lower[3] == pytest.approx(2.0 * NOMINAL.k8)
     assert adaptation.in_use.k8 == pytest.approx(LOADED[3], rel=0.01)

@@ -103,7 +103,7 @@ def test_jump_of_100_m_is_driven_at_bounded_speed(plants):
 @pytest.mark.parametrize("name", ["twil", "agv"])
 def test_a_start_beside_the_goal_by_millimetres_settles_too(plants, name):
     # Right beside the goal it can only turn: psi, even a share of it, must not hold its heading.
-    for distance, way, theta in (
+    for distance, path, theta in (
         (0.001, 0.5 * math.pi, 0.1),
         (0.002, 0.5 * math.pi, 0.0),
         (0.0025, -1.3, 0.3),
@@ -111,7 +111,7 @@ def test_a_start_beside_the_goal_by_millimetres_settles_too(plants, name):
         (0.003, 1.571, 1.571),
         (0.006, 1.084, -1.916),
     ):
-        start = (distance * math.cos(way), distance * math.sin(way), theta)
+        start = (distance * math.cos(path), distance * math.sin(path), theta)
         limit = ROBOTS[name].limits.traction
         result = park(plants, Reference(), start, 3.5, name, limit)
         assert result.settling_time <= 3.0, start
@@ -154,8 +154,10 @@ def test_wrong_parameters_and_a_payload_do_not_make_it_unstable(plants, factors)
         *(f * k for f, k in zip(factors, (true.k5, true.k6, true.k7, true.k8), strict=True))
     )
     body = ROBOTS["twil"].body
-    for share in (0.0, 0.5):
-        plant.set_payload(share * body.mass, body.center_of_mass.x, 0.1, share * body.inertia.yaw)
+    for fraction in (0.0, 0.5):
+        plant.set_payload(
+            fraction * body.mass, body.center_of_mass.x, 0.1, fraction * body.inertia.yaw
+        )
         for start in ((-1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.02, 0.01, 3.0), (2.0, 1.0, -2.0)):
             plant.reset(start)
             law = tuned_backstepping(wrong, 5.0, mean_velocity=True)

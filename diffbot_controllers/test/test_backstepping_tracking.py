@@ -24,7 +24,7 @@ def plant():
     return make_simulator("ideal", ROBOT)
 
 
-def figure_eight(ax, ay, period, way):
+def figure_eight(ax, ay, period, direction):
     """x = ax sin 2 W t, y = -ay cos W t, driven forwards (way = 1) or backwards (-1)."""
     w = math.tau / period
 
@@ -44,10 +44,10 @@ def figure_eight(ax, ay, period, way):
         return Reference(
             ax * math.sin(2 * w * t),
             -ay * math.cos(w * t),
-            math.atan2(dy, dx) + (math.pi if way < 0 else 0.0),
-            way * speed,
+            math.atan2(dy, dx) + (math.pi if direction < 0 else 0.0),
+            direction * speed,
             turn / speed**2,
-            way * dspeed,
+            direction * dspeed,
             (dx * dddy - dy * dddx) / speed**2 - 2.0 * turn * dspeed / speed**3,
         )
 
@@ -71,26 +71,28 @@ def follow(plant, law, reference, duration, offset=(0.0, 0.5, 0.0), encoders=Non
 EIGHTS = ((0.3, 0.15, 15.0), (1.0, 0.5, 20.0), (3.0, 1.5, 30.0))
 
 
-@pytest.mark.parametrize("way", [1, -1])
+@pytest.mark.parametrize("direction", [1, -1])
 @pytest.mark.parametrize("eight", EIGHTS)
-def test_figure_eight_is_followed_from_half_a_metre_beside_it(plant, eight, way):
+def test_figure_eight_is_followed_from_half_a_metre_beside_it(plant, eight, direction):
     # Starts to the left, to the right and ahead in turn, perturbed by 1 mm and 1 mrad: 6 runs.
     index = EIGHTS.index(eight)
     offset = ((0.0, 0.5), (0.0, -0.5), (0.5, 0.0))[index % 3]
     noise = np.random.default_rng(index).uniform(-1e-3, 1e-3, 3)
     law = tuned_backstepping(plant.parameters(), LIMIT)
-    result = follow(plant, law, figure_eight(*eight, way), 1.6 * eight[2], (*offset, 0.0) + noise)
+    result = follow(
+        plant, law, figure_eight(*eight, direction), 1.6 * eight[2], (*offset, 0.0) + noise
+    )
     distance, heading = result.rms(0.6 * eight[2])
     assert distance <= 0.5e-3
     assert heading <= math.radians(0.3)
     assert np.abs(result.torque).max() <= LIMIT
 
 
-@pytest.mark.parametrize("way", [1, -1])
-def test_no_start_is_lost(plant, way):
+@pytest.mark.parametrize("direction", [1, -1])
+def test_no_start_is_lost(plant, direction):
     # 8 starts each way, up to 0.5 m away with any heading; after 12 s on the path.
-    generator = np.random.default_rng(3 + way)
-    reference = figure_eight(1.0, 0.5, 20.0, way)
+    generator = np.random.default_rng(3 + direction)
+    reference = figure_eight(1.0, 0.5, 20.0, direction)
     for _ in range(8):
         place = 0.5 * math.sqrt(generator.random()), generator.uniform(-math.pi, math.pi)
         offset = (

@@ -15,7 +15,7 @@ from geometry_msgs.msg import TwistStamped  # noqa: E402
 from diffbot_controllers.nodes.backstep_node import BackstepNode  # noqa: E402
 from diffbot_controllers.nodes.linearizing_node import LinearizingNode  # noqa: E402
 from diffbot_controllers.nodes.pose_node import PoseNode  # noqa: E402
-from diffbot_controllers.parameter_file import ParameterCheckpoint  # noqa: E402
+from diffbot_controllers.parameter_reader import ParameterCheckpoint  # noqa: E402
 from diffbot_description import DynamicParameters as InUse  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
 from diffbot_ident.torque.fleet_prior import FleetPrior, write_prior  # noqa: E402

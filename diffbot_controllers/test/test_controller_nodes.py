@@ -313,8 +313,8 @@ def test_a_sample_that_waits_for_something_else_does_not_end_a_drive_to_a_set_po
     assert node.pending is not None and node.exit_code is None
 
 
-@pytest.mark.parametrize(("v", "told"), [(2.0, False), (4.0, True)])
-def test_a_reference_that_is_faster_than_the_law_may_drive_is_told(make, capfd, v, told):
+@pytest.mark.parametrize(("v", "reported"), [(2.0, False), (4.0, True)])
+def test_a_reference_that_is_faster_than_the_law_may_drive_is_told(make, capfd, v, reported):
     graph = make(BackstepNode)
     references = graph.publisher(PoseReference, f"{graph.name}/reference")
     for _ in range(3):
@@ -322,7 +322,7 @@ def test_a_reference_that_is_faster_than_the_law_may_drive_is_told(make, capfd, 
         graph.spin()
         graph.step()
     words = f"reference asks for {v:g} m/s, 0 rad/s: the law keeps to 3 m/s, "
-    assert (words in capfd.readouterr().err) == told
+    assert (words in capfd.readouterr().err) == reported
 
 
 def test_a_set_point_beside_a_stream_is_left_out(make):

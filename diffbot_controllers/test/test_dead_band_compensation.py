@@ -90,10 +90,10 @@ def follow(bands, known, reference, seconds, seed=1, noise=(0.002, 0.005)):
         command = tracker.update(k * PERIOD, reference(k * PERIOD), tuple(pose), measured)
         after = QUICK.after(velocity, passed(command, bands), PERIOD)
         middle = pose[2] + 0.25 * PERIOD * (velocity.omega + after.omega)
-        way = 0.5 * PERIOD * (velocity.v + after.v)
+        distance = 0.5 * PERIOD * (velocity.v + after.v)
         pose = pose + (
-            way * math.cos(middle),
-            way * math.sin(middle),
+            distance * math.cos(middle),
+            distance * math.sin(middle),
             0.5 * PERIOD * (velocity.omega + after.omega),
         )
         velocity = after
@@ -110,10 +110,10 @@ def turning(time):
 
 
 @pytest.mark.parametrize("bands", [OFFSETS, THRESHOLDS])
-@pytest.mark.parametrize("share", [0.97, 1.0, 1.03])
-def test_a_robot_that_is_told_to_creep_creeps(bands, share):
+@pytest.mark.parametrize("fraction", [0.97, 1.0, 1.03])
+def test_a_robot_that_is_told_to_creep_creeps(bands, fraction):
     """Average speed within 10 %, where the band is 5 and 7 times the speed."""
-    known = tuple(replace(band, width=share * band.width) for band in bands)
+    known = tuple(replace(band, width=fraction * band.width) for band in bands)
     for column, wanted, reference in ((0, 0.01, straight), (2, 0.03, turning)):
         run = follow(bands, known, reference, 12.0)
         middle = len(run) // 2

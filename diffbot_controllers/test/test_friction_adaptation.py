@@ -16,7 +16,7 @@ from diffbot_controllers.friction_adaptation import (
     is_adaptable,
 )
 from diffbot_controllers.nodes.live_dynamics import estimate_of
-from diffbot_controllers.parameter_file import (
+from diffbot_controllers.parameter_reader import (
     read_friction,
     read_gear_loss,
     read_torque_delay,
@@ -26,7 +26,7 @@ from diffbot_description import FrictionLaw
 from diffbot_msgs import msg
 
 NOMINAL = (0.05, 0.06, 0.35, 0.30)
-SURE = (1e-6, 1e-6, 1e-4, 1e-4)
+SIGNIFICANT = (1e-6, 1e-6, 1e-4, 1e-4)
 TORQUE, SPEED = 5.0, 20.0
 
 
@@ -34,7 +34,7 @@ def adaptation():
     return FrictionAdaptation(NOMINAL, TORQUE, SPEED)
 
 
-def fed(values, variances=SURE, times=100):
+def fed(values, variances=SIGNIFICANT, times=100):
     made = adaptation()
     for _ in range(times):
         reason = made.judge(values, variances, 0.2)
@@ -44,7 +44,7 @@ def fed(values, variances=SURE, times=100):
 def test_a_sure_estimate_is_followed_at_its_rate_and_reached():
     wanted = (0.06, 0.05, 0.45, 0.25)
     made = adaptation()
-    made.judge(wanted, SURE, 0.2)
+    made.judge(wanted, SIGNIFICANT, 0.2)
     # 20 % of the value a second.
     assert made.in_use[2] == pytest.approx(0.35 * 1.04)
     made, reason = fed(wanted)
@@ -54,7 +54,7 @@ def test_a_sure_estimate_is_followed_at_its_rate_and_reached():
 
 def test_a_move_that_a_law_refused_is_taken_back():
     made = adaptation()
-    made.judge((0.06, 0.05, 0.45, 0.25), SURE, 0.2)
+    made.judge((0.06, 0.05, 0.45, 0.25), SIGNIFICANT, 0.2)
     assert made.in_use != NOMINAL
     made.take_back()
     assert made.in_use == NOMINAL
@@ -70,7 +70,7 @@ def test_a_move_that_a_law_refused_is_taken_back():
     ],
 )
 def test_each_friction_has_a_gate_of_its_own(value, variance, reason):
-    values, variances = (0.06, 0.05, value, 0.25), (*SURE[:2], variance, SURE[3])
+    values, variances = (0.06, 0.05, value, 0.25), (*SIGNIFICANT[:2], variance, SIGNIFICANT[3])
     made, said = fed(values, variances)
     assert reason in said and "coulomb_left" in said
     assert made.in_use[2] == NOMINAL[2]

@@ -87,13 +87,13 @@ def test_velocity_loops_of_their_own_answer_a_step_at_once():
 def test_the_pose_laws_loops_are_told_velocities_within_the_robots_accelerations(places):
     law = tuned_polar_pose(K, LIMIT, 1.2, 3.0, wheels=wheels())
     most = servo_limits(K, LIMIT - 0.35)
-    told = REST
+    reported = REST
     for place in places:
         law.update(State(place, REST), GOAL, DT)
         now = law.record.velocity_reference
-        assert abs(now.v - told.v) <= most.linear_acceleration * DT * (1.0 + 1e-9)
-        assert abs(now.omega - told.omega) <= most.angular_acceleration * DT * (1.0 + 1e-9)
-        told = now
+        assert abs(now.v - reported.v) <= most.linear_acceleration * DT * (1.0 + 1e-9)
+        assert abs(now.omega - reported.omega) <= most.angular_acceleration * DT * (1.0 + 1e-9)
+        reported = now
     assert most.linear_acceleration == pytest.approx(DRIVE * 2.0 * (LIMIT - 0.35) * K.k7)
     assert most.angular_acceleration == pytest.approx(TURN * 2.0 * (LIMIT - 0.35) * -K.k8)
 
@@ -150,12 +150,12 @@ def test_set_points_near_the_goal_change_gradually_when_the_robot_arrives(make):
     law = make(K, LIMIT, 1.2, 3.0, wheels=wheels())
     before = [(-0.0045, 0.002, 0.6)] * 40
     after = [(-0.0005, 0.0002, 0.6)] * 8
-    told = []
+    reported = []
     for place in before + after:
         law.update(State(Pose(*place), REST), GOAL, DT)
         record = law.record
-        told.append(getattr(record, "velocity_reference", None) or record.backstep_set_point)
-    turns = [point.omega for point in told]
+        reported.append(getattr(record, "velocity_reference", None) or record.backstep_set_point)
+    turns = [point.omega for point in reported]
     rates = [(b - a) / DT for a, b in zip(turns, turns[1:], strict=False)]
     most = servo_limits(K, LIMIT - 0.35).angular_acceleration
     assert abs(turns[-1] - turns[39]) > 0.1  # the desired yaw rate has another value there
@@ -168,9 +168,9 @@ def test_a_wheels_torque_turns_round_at_the_goal_with_half_of_its_friction_at_th
     drivetrain = Drivetrain(K, True, wheels())
     drivetrain.command(last)
     drivetrain.command((0.0, 0.0))  # which does not turn it round
-    for found, wanted, before in zip(drivetrain.turned_round(now), now, last, strict=True):
+    for result, wanted, before in zip(drivetrain.turned_round(now), now, last, strict=True):
         withheld = wanted * before < 0.0 and abs(wanted) < 0.5 * 0.35
-        assert found == (0.0 if withheld else wanted)
+        assert result == (0.0 if withheld else wanted)
 
 
 def test_torque_of_a_robot_without_dry_friction_turns_round_as_it_is_wanted():

@@ -21,5 +21,5 @@ SLOW = {"scipy", "matplotlib", "rosbags"}
 
 def test_nodes_that_drive_start_without_slow_packages():
     code = f"import sys, {', '.join(NODES)}; print({SLOW!r} & sys.modules.keys() or 'none')"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (found.stdout.strip(), found.returncode) == ("none", 0), found.stderr
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (result.stdout.strip(), result.returncode) == ("none", 0), result.stderr

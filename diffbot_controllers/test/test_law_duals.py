@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from arc_odometry import Arc, Pose
 from diffbot_controllers import Approach, ApproachGains, TrackerGains, Velocity
-from diffbot_controllers.laws.approach import moving_offset
 from diffbot_controllers.laws.backstepping_standard import tracking_velocity
 from diffbot_controllers.laws.dual import Dual
+from diffbot_controllers.laws.polar_approach import moving_offset
 
 coordinate = st.floats(-2.0, 2.0)
 angle = st.floats(-6.0, 6.0)
@@ -40,7 +40,7 @@ def test_rate_of_the_approach_is_that_along_the_motion(x, y, theta, v, omega, gv
         return approach.velocity(*offset)
 
     approach = Approach(gains)
-    found = at(0.0, approach)
+    result = at(0.0, approach)
 
     def values(time):
         # The driving direction is kept by the state of `approach`.
@@ -50,7 +50,7 @@ def test_rate_of_the_approach_is_that_along_the_motion(x, y, theta, v, omega, gv
     slopes = [difference(lambda t, o=o: values(t + o)) for o in (-3.0 * H, 3.0 * H)]
     assume(all(abs(a - b) < 1e-3 * (1 + abs(a)) for a, b in zip(*slopes, strict=True)))
     numeric = difference(values)
-    for rate, slope in zip(found, numeric, strict=True):
+    for rate, slope in zip(result, numeric, strict=True):
         assert rate.rate == pytest.approx(slope, abs=1e-4 * (1.0 + abs(slope)))
 
 

@@ -96,14 +96,14 @@ GEARED = FrictionLaw(viscous=0.05, coulomb=0.35, gear_loss=0.2)
 
 
 @pytest.mark.parametrize("torque", [2.0, -2.0, 0.1, -0.1])
-@pytest.mark.parametrize("way", [1.0, -1.0])
-def test_gears_get_more_to_drive_and_less_to_brake(torque, way):
+@pytest.mark.parametrize("direction", [1.0, -1.0])
+def test_gears_get_more_to_drive_and_less_to_brake(torque, direction):
     """What friction and gears leave of the motor's torque is the torque that was asked for."""
-    u = Velocity(way, 0.0)
+    u = Velocity(direction, 0.0)
     added = FrictionFeedforward(wheels(GEARED, GEARED)).add((torque,) * 2, u, u, REST, 0.01)
     for tau in added:
         lost = 0.2 * abs(tau) + 0.35 + 0.05 / 0.08
-        assert tau - way * lost == pytest.approx(torque)
+        assert tau - direction * lost == pytest.approx(torque)
 
 
 def test_gears_are_compensated_without_other_friction_too():
@@ -162,13 +162,15 @@ def test_friction_over_a_period_only_takes_energy_and_holds_within_its_limit(now
     mobility = wheel_mobility(K, GEOMETRY)
     free = (now[0] + change[0], now[1] + change[1])
     laws = (LAW, FrictionLaw(viscous=0.0, coulomb=0.2))
-    found = friction_over(laws, mobility, now, free, dt)
+    period_friction = friction_over(laws, mobility, now, free, dt)
     end = [
-        free[i] - dt * (mobility[i][0] * found.torque[0] + mobility[i][1] * found.torque[1])
+        free[i]
+        - dt
+        * (mobility[i][0] * period_friction.torque[0] + mobility[i][1] * period_friction.torque[1])
         for i in (0, 1)
     ]
     for i, law in enumerate(laws):
-        dry = found.torque[i] - law.viscous * now[i]
+        dry = period_friction.torque[i] - law.viscous * now[i]
         assert abs(dry) <= law.coulomb + 1e-12
         if abs(end[i]) > 1e-6:
             assert dry == pytest.approx(math.copysign(law.coulomb, end[i]), abs=1e-6)
@@ -184,11 +186,11 @@ def test_wheels_and_floor_together_take_what_their_laws_say(now, change, dt):
         np.array([*pair, GEOMETRY.body_velocity(*pair)[1]])
         for pair in (now, (now[0] + change[0], now[1] + change[1]))
     )
-    found = friction_over(laws, mobility.tolist(), speed.tolist(), free.tolist(), dt)
-    end = free - dt * mobility @ found.torque
+    period_friction = friction_over(laws, mobility.tolist(), speed.tolist(), free.tolist(), dt)
+    end = free - dt * mobility @ period_friction.torque
     # Gauss-Seidel iterations end at 1e-9 rad/s of change, or after 20.
     assert GEOMETRY.body_velocity(*end[:2])[1] == pytest.approx(end[2], abs=1e-9)
-    for law, torque, before, after in zip(laws, found.torque, speed, end, strict=True):
+    for law, torque, before, after in zip(laws, period_friction.torque, speed, end, strict=True):
         dry = torque - law.viscous * before
         assert abs(dry) <= law.coulomb + 1e-9
         if abs(after) > 0.05:
@@ -199,8 +201,10 @@ def test_friction_holds_a_robot_at_rest_against_less_torque_than_its_own():
     mobility = np.array(wheel_mobility(K, GEOMETRY))
     torque = np.array([0.3, -0.2])
     free = tuple(0.01 * mobility @ torque)
-    found = friction_over((LAW, LAW), wheel_mobility(K, GEOMETRY), (0.0, 0.0), free, 0.01)
-    assert found.torque == pytest.approx(tuple(torque), abs=1e-6) and found.held == (True, True)
+    period_friction = friction_over((LAW, LAW), wheel_mobility(K, GEOMETRY), (0.0, 0.0), free, 0.01)
+    assert period_friction.torque == pytest.approx(
+        tuple(torque), abs=1e-6
+    ) and period_friction.stuck == (True, True)
 
 
 def test_a_robot_rests_within_its_tolerance_and_leaves_beyond_twice_of_it():

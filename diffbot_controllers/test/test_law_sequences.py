@@ -158,12 +158,12 @@ def run(plan, seed):
     random, core = np.random.default_rng(seed), Core()
     laws = {name: make() for name, make in LAWS.items()}
     stamp, angles = 100.0, np.zeros(2)
-    for name, trouble, share, left, right in plan:
+    for name, trouble, fraction, left, right in plan:
         law = laws[name]
         law.reset()
         steps = PERIOD * (np.array([left, right]) + random.normal(0.0, 1.0, (LENGTH, 2)))
         aims = random.normal(0.0, 1.0, (LENGTH, 7))
-        spoiled = random.random(LENGTH) < share
+        spoiled = random.random(LENGTH) < fraction
         for k in range(LENGTH):
             kind = trouble if spoiled[k] else ""
             stamp += {"back": -50.0, "ahead": 50.0, "late": -0.005, "pause": 0.15}.get(kind, PERIOD)

@@ -113,12 +113,14 @@ def test_integral_part_removes_the_error_of_wrong_parameters(plant):
 
 def test_acting_torque_of_the_state_prevents_windup_where_others_limit(plant):
     overshoots = []
-    for told in (True, False):
+    for reported in (True, False):
         law = LinearizingController(plant.parameters())
         plant.reset()
         acted, fastest = (0.0, 0.0), 0.0
         for _ in range(100):
-            state = State(Pose(0.0, 0.0, 0.0), Velocity(*plant.velocity()), acted if told else None)
+            state = State(
+                Pose(0.0, 0.0, 0.0), Velocity(*plant.velocity()), acted if reported else None
+            )
             asked = law.update(state, Velocity(1.0, 0.0), 0.01)
             acted = tuple(max(-1.0, min(1.0, t)) for t in asked)
             plant.step(acted, 0.01)

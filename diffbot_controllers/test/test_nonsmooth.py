@@ -46,14 +46,14 @@ def test_eta_is_that_of_the_listing(e, psi, alpha):
 
 @given(distance, angle, angle, speed, speed)
 def test_backstep_command_is_that_of_the_listing(e, psi, alpha, e1, e2):
-    found = backstep_command(PolarError(e, psi, alpha), Velocity(e1, e2), GAINS)
+    velocity = backstep_command(PolarError(e, psi, alpha), Velocity(e1, e2), GAINS)
     first = (
         -G3 * e1
         - L1 / L4 * e * math.cos(alpha)
         + L2 / L4 * alpha * math.sin(alpha) / e
         - L3 / L4 * psi * math.sin(alpha) / e
     )
-    assert found == pytest.approx((first, -G4 * e2 - L2 / L5 * alpha))
+    assert velocity == pytest.approx((first, -G4 * e2 - L2 / L5 * alpha))
 
 
 class ClosedLoop:

@@ -62,17 +62,17 @@ def errors(make, counts, seed, factor=1.0, samples=500):
     return np.array(rows)
 
 
-def rms(found):
-    return np.sqrt(np.mean(found**2, axis=0))
+def rms(result):
+    return np.sqrt(np.mean(result**2, axis=0))
 
 
-@pytest.mark.parametrize(("counts", "share"), [(512, 0.2), (2048, 0.3), (4096, 0.4)])
-def test_it_lets_less_noise_through_than_the_estimate_that_knows_no_counts(counts, share):
+@pytest.mark.parametrize(("counts", "fraction"), [(512, 0.2), (2048, 0.3), (4096, 0.4)])
+def test_it_lets_less_noise_through_than_the_estimate_that_knows_no_counts(counts, fraction):
     # Largest of seeds 0 to 2: 0.13, 0.21, 0.29 of it.
     for seed in range(3):
         observed = rms(errors(lambda k: MotionObserver(k, wheels(counts)), counts, seed))
         before = rms(errors(lambda k: VelocityEstimate(k, True), counts, seed))
-        assert np.all(observed < share * before)
+        assert np.all(observed < fraction * before)
 
 
 def test_exact_encoders_are_followed_closely():
@@ -85,11 +85,11 @@ def test_exact_encoders_are_followed_closely():
 @pytest.mark.parametrize("counts", [0, 512, 2048])
 def test_a_model_that_is_30_percent_wrong_does_not_lead_it_astray(factor, counts):
     # The torque gives up to 1.6 m/s^2 here, of which 0.5 m/s^2 are not known.
-    found = errors(lambda k: MotionObserver(k, wheels(counts)), counts, 1, factor)
+    result = errors(lambda k: MotionObserver(k, wheels(counts)), counts, 1, factor)
     before = errors(lambda k: VelocityEstimate(k, True), counts, 1, factor)
-    assert np.abs(found[-100:, 0]).mean() < 0.02
+    assert np.abs(result[-100:, 0]).mean() < 0.02
     # To trust a wrong model costs something: 0.8 to 1.6 times the error of before.
-    assert np.all(rms(found) < (2.0 * rms(before) if counts else (0.01, 0.05)))
+    assert np.all(rms(result) < (2.0 * rms(before) if counts else (0.01, 0.05)))
 
 
 def moving(velocity, torque=(0.0, 0.0)):
@@ -149,12 +149,12 @@ def test_its_model_has_the_gears_of_the_engine(known):
         if time >= 1.5:
             # 0.125 and 0.214 N m start the wheels.
             torque = (0.0, 0.0) if time < 2.5 else (0.12, 0.2)
-        rate, held = observer.rate(u, torque, period)
+        rate, stuck = observer.rate(u, torque, period)
         u = Velocity(u.v + period * rate.v, u.omega + period * rate.omega)
         engine.step(torque, period)
         most = max(most, abs(u.v - engine.velocity()[0]))
     assert (most < 2e-3) == known, most
-    assert held == known
+    assert stuck == known
 
 
 def test_wheels_that_slip_are_followed_by_their_counts():
@@ -219,7 +219,7 @@ def test_a_robot_that_friction_holds_has_no_velocity_and_learns_no_bias():
     observer = MotionObserver(ROBOT_K, wheels(2048, (sticky, sticky)))
     for _ in range(100):
         motion = observer.motion(moving(Velocity(0.0, 0.0), (0.15, 0.15)), PERIOD)
-    assert motion.held and motion.bias == (0.0, 0.0)
+    assert motion.stuck and motion.bias == (0.0, 0.0)
     assert motion.velocity == pytest.approx((0.0, 0.0), abs=1e-12)
 
 
@@ -262,13 +262,13 @@ def foretold(periods, delay=0.02, commands=(0.2, 0.4)):
         torque = commands[int((time + 1e-9) / 0.05) % 2]
         steps = 50
         before = v
-        way = 0.0
+        path = 0.0
         for k in range(steps):
             a = rate * acting(time + (k + 0.5) * period / steps)
-            way += (v + 0.5 * a * period / steps) * period / steps
+            path += (v + 0.5 * a * period / steps) * period / steps
             v += a * period / steps
         time += period
-        state = State(Pose(0.0, 0.0, 0.0), Velocity(way / period, 0.0), (torque, torque))
+        state = State(Pose(0.0, 0.0, 0.0), Velocity(path / period, 0.0), (torque, torque))
         velocities.append(observer.predicted(observer.motion(state, period)).velocity.v)
         assert v >= before
     return time, velocities

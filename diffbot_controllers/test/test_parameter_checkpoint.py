@@ -3,7 +3,7 @@
 
 import pytest
 
-from diffbot_controllers.parameter_file import CHECKPOINT_PERIOD, ParameterCheckpoint
+from diffbot_controllers.parameter_reader import CHECKPOINT_PERIOD, ParameterCheckpoint
 from diffbot_description import DynamicParameters
 
 LEARNT = DynamicParameters(0.056, -2.5, 1.76, -10.7)

@@ -56,9 +56,11 @@ def test_loop_settles_in_the_time_asked_for_at_any_damping(damping, period, sett
 def test_poles_are_those_of_the_sampled_second_order_system(damping, period):
     design = PiDesign(0.05, damping)
     gains, wn = design.at(period), design.natural_frequency
-    found = np.roots([1.0, period * gains.kp - 2.0, 1.0 - period * gains.kp + period**2 * gains.ki])
+    result = np.roots(
+        [1.0, period * gains.kp - 2.0, 1.0 - period * gains.kp + period**2 * gains.ki]
+    )
     wanted = np.exp(np.roots([1.0, 2.0 * damping * wn, wn**2]) * period)
-    assert np.poly(found) == pytest.approx(np.poly(wanted), abs=1e-9)
+    assert np.poly(result) == pytest.approx(np.poly(wanted), abs=1e-9)
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])

@@ -17,20 +17,20 @@ A, B = Pose(0.1, 0.0, 0.0), Pose(-1.5, 0.0, 0.0)
 
 def usable(poses, period=PERIOD, fastest=FASTEST):
     """Whether each of the poses, a period (s) apart, may be used; and what was said."""
-    continuity, found, said = PoseContinuity(fastest), [], []
+    continuity, result, said = PoseContinuity(fastest), [], []
     for k, pose in enumerate(poses):
         try:
             continuity.check(k * period, pose)
-            found.append(True)
+            result.append(True)
         except ValueError as error:
-            found.append(False)
+            result.append(False)
             said.append(str(error))
-    return found, said
+    return result, said
 
 
 def test_a_pose_that_was_corrected_once_counts_again_after_half_a_second():
-    found, said = usable([A] * 10 + [B] * 100)
-    assert found == [True] * 10 + [False] * 50 + [True] * 50
+    result, said = usable([A] * 10 + [B] * 100)
+    assert result == [True] * 10 + [False] * 50 + [True] * 50
     # 0.1 m + 2 * 0.7 m/s * 0.01 s
     assert "jumped by 1.600 m and 0.000 rad in 0.010 s, limits 0.114 m and 0.263 rad" in said[0]
     assert "jumped 0.490 s ago: it has to be steady for 0.5 s" in said[-1]
@@ -38,8 +38,8 @@ def test_a_pose_that_was_corrected_once_counts_again_after_half_a_second():
 
 @pytest.mark.parametrize("turns", [1, 2, 7, 49])
 def test_two_poses_that_take_turns_never_count(turns):
-    found, _ = usable(([A] * turns + [B] * turns) * 20)
-    assert found == [True] * turns + [False] * 39 * turns
+    result, _ = usable(([A] * turns + [B] * turns) * 20)
+    assert result == [True] * turns + [False] * 39 * turns
 
 
 @pytest.mark.parametrize("theta", [0.3, -0.3, math.pi])
@@ -56,13 +56,13 @@ def test_a_heading_jumps_too_but_not_by_a_whole_turn(theta):
 )
 def test_no_motion_within_the_limits_is_a_jump(v, omega, period, motions):
     """Arcs at up to the fastest speeds, told with errors of up to 5 cm and 0.1 rad."""
-    true, told = Pose(0.0, 0.0, 3.0), []
+    true, reported = Pose(0.0, 0.0, 3.0), []
     for ahead, turn, place, heading in motions:
         true = Arc(ahead * v * period, turn * omega * period).end(true)
         x, y, theta = true
         theta = math.remainder(theta + 0.099 * heading, math.tau)
-        told.append(Pose(x + 0.049 * place, y, theta))
-    assert all(usable(told, period, Velocity(v, omega))[0])
+        reported.append(Pose(x + 0.049 * place, y, theta))
+    assert all(usable(reported, period, Velocity(v, omega))[0])
 
 
 def test_time_that_goes_back_is_a_new_beginning():

@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_controllers.parameter_file import read_dynamics, usable_dynamics
+from diffbot_controllers.parameter_reader import read_dynamics, usable_dynamics
 from diffbot_description import DynamicParameters
 
 GOOD = {

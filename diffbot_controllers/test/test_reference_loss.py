@@ -20,12 +20,12 @@ GOING = Velocity(0.5, 0.0)
 LOST = 3000  # ms
 
 
-def held(velocity, _duration):
+def stuck(velocity, _duration):
     return velocity
 
 
 def make(timeout=TIMEOUT):
-    return ReferenceInput(timeout, held, "joint state", STATE_AGE)
+    return ReferenceInput(timeout, stuck, "joint state", STATE_AGE)
 
 
 def stream(ahead, every, states=10, phase=0, timeout=TIMEOUT, lost=LOST):
@@ -106,7 +106,7 @@ def test_no_stream_that_goes_on_is_refused(ahead, gaps):
 @pytest.mark.parametrize("lead", [0, 1])
 def test_in_lock_step_each_state_has_its_own_reference(period, lead):
     """Slower than the timeout too, and whether a state or the answer to it comes first; seed 1."""
-    inputs = ReferenceInput(TIMEOUT, held, state_age=max(STATE_AGE, period))
+    inputs = ReferenceInput(TIMEOUT, stuck, state_age=max(STATE_AGE, period))
     draw, waiting = random.Random(1), [Velocity(0.0, 0.0)] * lead
     for k in range(300):
         for late in waiting:

@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_controllers.parameter_file import read_sigma, sigma_from
+from diffbot_controllers.parameter_reader import read_sigma, sigma_from
 from diffbot_description.dead_band import DeadBand, DeadBandKind
 
 GOOD = {
@@ -68,9 +68,9 @@ def test_only_sigma_is_needed(tmp_path):
 )
 def test_what_cannot_be_used_is_named(tmp_path, changes, says):
     path = write(tmp_path, **changes)
-    with pytest.raises(ValueError, match=says) as found:
+    with pytest.raises(ValueError, match=says) as result:
         read_sigma(path)
-    assert path in str(found.value) and "identify" in str(found.value)
+    assert path in str(result.value) and "identify" in str(result.value)
 
 
 @given(st.lists(st.floats(), min_size=4, max_size=4))

@@ -31,8 +31,8 @@ def errors(counts, period, factor=1.0, estimator=True, samples=400):
         turned = [(b - a) / period for a, b in zip(before, angles, strict=True)]
         mean = Velocity(*GEOMETRY.body_velocity(*turned))
         state = State(Pose(0.0, 0.0, 0.0), mean, torque)
-        found = estimate.update(state, period) if estimator else mean
-        rows.append(np.subtract(found, engine.velocity()))
+        result = estimate.update(state, period) if estimator else mean
+        rows.append(np.subtract(result, engine.velocity()))
     return np.array(rows)
 
 
@@ -42,12 +42,12 @@ def test_exact_encoders_and_model_leave_no_error_but_that_of_f(period):
     assert np.abs(errors(0, period)).max() < 0.05 * np.abs(errors(0, period, estimator=False)).max()
 
 
-@pytest.mark.parametrize(("period", "share"), [(0.001, 0.15), (0.01, 0.7)])
-def test_counts_disturb_the_estimate_less_than_the_mean(period, share):
+@pytest.mark.parametrize(("period", "fraction"), [(0.001, 0.15), (0.01, 0.7)])
+def test_counts_disturb_the_estimate_less_than_the_mean(period, fraction):
     # (v_mean alone has the lag too: compare with counts against without.)
     noise = np.sqrt(np.mean((errors(4096, period) - errors(0, period)) ** 2, axis=0))
     raw = errors(4096, period, estimator=False) - errors(0, period, estimator=False)
-    assert np.all(noise < share * np.sqrt(np.mean(raw**2, axis=0)))
+    assert np.all(noise < fraction * np.sqrt(np.mean(raw**2, axis=0)))
 
 
 def test_wrong_model_biases_the_estimate_by_milliseconds_of_its_error():

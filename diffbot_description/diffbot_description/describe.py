@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from diffbot_description.describe_limits import EXCITATION_SHARE, GRIP, add_limits, whole_robot
+from diffbot_description.describe_limits import EXCITATION_FRACTION, GRIP, add_limits, whole_robot
 from diffbot_description.findings import ASSUMED, DescriptionFindings, joined
 from diffbot_description.ground_loads import GRAVITY
 from diffbot_description.plausible_inertia import (
@@ -51,10 +51,12 @@ from diffbot_description.urdf_wheels import (
 
 ENCODER_COUNTS = 4096
 _COUNTS = {1: "two", 2: "four", 3: "six"}  # number of wheels in words, by the number per side
-MASS_SHARE = 0.05  # largest assumed mass of a wheel without mass, as a share of the body's
+MASS_FRACTION = 0.05  # largest assumed mass of a wheel without mass, as a share of the body's
 WHEEL_DENSITY = 700.0  # largest assumed density of a wheel without mass, kg/m^3
 DENSEST = 15_000.0  # maximum density of hull and wheels, kg/m^3; masses may be in grams beyond it
-ROTOR_SHARE = 10.0  # largest share of the robot's mass that rotors may add to its equivalent mass
+ROTOR_FRACTION = (
+    10.0  # largest share of the robot's mass that rotors may add to its equivalent mass
+)
 OFF_MIDDLE = 5e-3  # lateral offset of the centre of mass, per half track, from which a note is made
 
 
@@ -67,14 +69,14 @@ class Description:
         sources: Dotted field -> source of its value.
         corrected: Notes on values of the URDF that were not used.
         assumed: Notes on values that the URDF does not contain.
-        found: Short summary of the robot.
+        result: Short summary of the robot.
     """
 
     content: dict[str, Any]
     sources: dict[str, str]
     corrected: tuple[str, ...]
     assumed: tuple[str, ...]
-    found: tuple[str, ...]
+    result: tuple[str, ...]
 
     @property
     def notes(self) -> list[tuple[str, tuple[str, ...]]]:
@@ -183,7 +185,7 @@ def _describe(
         findings.sources,
         tuple(findings.corrected),
         tuple(findings.assumed),
-        _found(content, joints, sides.chosen_by, links),
+        _derived(content, joints, sides.chosen_by, links),
     )
 
 
@@ -247,7 +249,7 @@ def _with_mass(
         return body, pair
     findings.sources["body.mass"] = "--mass, less the wheels"
     if body.mass <= 0:
-        assumed = _assumed_wheel(mass / (1 + 2 * MASS_SHARE), geometry)
+        assumed = _assumed_wheel(mass / (1 + 2 * MASS_FRACTION), geometry)
         wheels = sum(wheel.mass or assumed for wheel in pair)
         if wheels >= mass:
             raise ValueError(f"--mass = {mass} kg must be above the wheels' {wheels:.4g} kg.")
@@ -272,7 +274,7 @@ def _say_weightless(links: Sequence[PlacedLink], findings: DescriptionFindings) 
 def _assumed_wheel(body_mass: float, geometry: WheelPair) -> float:
     """Return the assumed mass [kg] of a wheel without mass."""
     volume = math.pi * geometry.radius**2 * geometry.width
-    return min(MASS_SHARE * body_mass, WHEEL_DENSITY * volume)
+    return min(MASS_FRACTION * body_mass, WHEEL_DENSITY * volume)
 
 
 def _check_density(side: Sequence[Wheel], shapes: ShapeReader) -> None:
@@ -317,7 +319,7 @@ def _wheels(
         findings.sources["wheels.mass"] = "assumed, the URDF has none"
         findings.assumed.append(
             f"wheels.mass = {mass:.3g} kg: the URDF gives the wheels none; the smaller of "
-            f"{MASS_SHARE:.0%} of the body and {WHEEL_DENSITY:.0f} kg/m^3"
+            f"{MASS_FRACTION:.0%} of the body and {WHEEL_DENSITY:.0f} kg/m^3"
         )
     spin, yaw, rotor = _wheel_inertias(geometry, pair, mass, spread, body_mass + 2 * mass)
     findings.sources["wheels.inertia_spin"] = "of the URDF, about the axle"
@@ -329,7 +331,7 @@ def _wheels(
             "motor's rotor times the square of its gear ratio"
         )
     disc = cylinder_inertia(mass, radius, width)
-    low, high = (share * mass * radius**2 for share in SPIN_SHARES)
+    low, high = (fraction * mass * radius**2 for fraction in SPIN_SHARES)
     if min(masses) <= 0 or not low <= spin <= high * 1.001:
         if min(masses) > 0:
             say(
@@ -382,7 +384,7 @@ def _wheel_inertias(
     across = own_yaw - mass * spread
     of_rotor = (
         SPIN_SHARES[0] * rim / 2 <= across <= rim / 2 + mass * geometry.width**2 / 4
-        and 2 * spin <= ROTOR_SHARE * total * geometry.radius**2
+        and 2 * spin <= ROTOR_FRACTION * total * geometry.radius**2
     )
     return (own, yaw, spin - own) if of_rotor else (spin, yaw, 0.0)
 
@@ -508,7 +510,7 @@ def _stand(
         whole_robot(content)[1:],
         (hull["rear"], hull["front"]),
         geometry.radius,
-        EXCITATION_SHARE * GRIP * GRAVITY,
+        EXCITATION_FRACTION * GRIP * GRAVITY,
     )
 
 
@@ -568,7 +570,7 @@ def _rounded(value: Any) -> Any:
     return float(f"{value:.7g}") + 0.0 if isinstance(value, float) else value
 
 
-def _found(
+def _derived(
     content: dict[str, Any],
     joints: Sequence[Sequence[str]],
     chosen_by: str,

@@ -54,18 +54,18 @@ def main(argv: Sequence[str] | None = None, prog: str = "describe") -> int:
     try:
         path = options.file.expanduser()
         output = _checked_output(path, options.output)
-        found = described_from(
+        described = described_from(
             path.absolute(),
             xacro_arguments(options.arguments),
             wheels=options.wheels,
             wheel_radius=options.wheel_radius,
             mass=options.mass,
         )
-        print(printable_lines(_summary(found)))
+        print(printable_lines(_summary(described)))
         if output is None:
             print(f"nothing written; to write the robot file: {prog} ... --output my_robot.yaml")
             return 0
-        written = write_robot_file(found, output, shlex.join([*prog.split(), *words]))
+        written = write_robot_file(described, output, shlex.join([*prog.split(), *words]))
     except (ValueError, OSError) as error:
         complain(prog, error)
         return 2
@@ -84,14 +84,14 @@ def _checked_output(path: Path, output: Path | None) -> Path | None:
     return output.expanduser()
 
 
-def _summary(found: Described) -> str:
-    description = found.description
-    lines = [f"robot {found.robot.name}", *(f"  {line}" for line in description.found)]
+def _summary(described: Described) -> str:
+    description = described.description
+    lines = [f"robot {described.robot.name}", *(f"  {line}" for line in description.result)]
     for title, entries in description.notes:
         lines += ["", f"{title}:", *(f"  - {entry}" for entry in entries)]
     lines += [
         "",
         "closed form (no friction, no slip):",
-        format_rows(parameter_rows(found.robot.model)),
+        format_rows(parameter_rows(described.robot.model)),
     ]
     return "\n".join(lines)

@@ -17,11 +17,11 @@ from diffbot_description.urdf_wheels import WheelPair
 GRIP = 0.6  # Coulomb coefficient of rubber on a floor, for the traction limit
 LOAD_KEPT = 0.5  # share of the wheels' load that an acceleration may remove
 CASTERS_KEPT = 0.8  # allowed share of the acceleration that lifts the casters; friction brakes too
-EXCITATION_SHARE = 0.5  # torque of the excitation, as a share of the traction limit
-TORQUE_SHARE = 2.0  # torque limit as a multiple of the traction limit, if the URDF has no limit
+EXCITATION_FRACTION = 0.5  # torque of the excitation, as a share of the traction limit
+TORQUE_FRACTION = 2.0  # torque limit as a multiple of the traction limit, if the URDF has no limit
 # Largest plausible effort limit, as a multiple of the torque at which a wheel under half of the
 # whole weight slips; larger ones are placeholders. The suite's Twil, a real robot, has 4.8.
-LARGEST_TORQUE_SHARE = 5.0
+LARGEST_TORQUE_FRACTION = 5.0
 WHEEL_SPEED = 12.0  # usual speed of a geared motor, rad/s, if the URDF has no limit
 RIM_SPEEDS = (0.1, 10.0)  # range of plausible velocity limits at the rim, m/s
 USUAL_SPEEDS = (0.3, 1.0)  # range of the robot's speed that follows from WHEEL_SPEED, m/s
@@ -131,13 +131,13 @@ def _torque(
     """
     limits = [wheel.joint.effort for wheel in (geometry.left, geometry.right)]
     given = [value for value in limits if value is not None and value > 0]
-    fallback = TORQUE_SHARE * traction
-    rule = f"{TORQUE_SHARE:g} x limits.traction"
+    fallback = TORQUE_FRACTION * traction
+    rule = f"{TORQUE_FRACTION:g} x limits.traction"
     if not given:
         findings.assumed.append(f"limits.torque = {fallback:.3g} N m: no effort limit; {rule}")
         return fallback, f"assumed, {rule}; enter the motor's"
     torque = min(given)
-    if torque > LARGEST_TORQUE_SHARE * grip:
+    if torque > LARGEST_TORQUE_FRACTION * grip:
         findings.replaced(
             f"joint '{geometry.left.joint.name}'",
             f"effort limit {torque:.4g} N m is {torque / grip:.3g} times the {grip:.3g} N m at "
@@ -213,7 +213,7 @@ def _excitation(
     content: dict[str, Any], geometry: WheelPair, findings: DescriptionFindings
 ) -> None:
     limits, wheels = content["limits"], content["wheels"]
-    amplitude = EXCITATION_SHARE * limits["traction"]
+    amplitude = EXCITATION_FRACTION * limits["traction"]
     total = content["body"]["mass"] + 2 * wheels["mass"]
     acceleration = 2 * amplitude / (geometry.radius * total)
     # A bit changes the speed by at most 40 % of its limit; with more, the robot would spend most of
@@ -231,7 +231,7 @@ def _excitation(
         "angular_velocity": min(limits["angular_velocity"], lift),
     }
     findings.sources |= {
-        "excitation.amplitude": f"{EXCITATION_SHARE} x limits.traction",
+        "excitation.amplitude": f"{EXCITATION_FRACTION} x limits.traction",
         "excitation.hold": "a bit adds at most 40 % of linear_velocity",
         "excitation.register": "period of 1023 bits",
         "excitation.linear_velocity": "limits.linear_velocity",

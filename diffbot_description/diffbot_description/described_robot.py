@@ -89,27 +89,27 @@ def robot_file_for(path: Path) -> Path:
         ValueError: As raised by `described_from`.
         OSError: The file cannot be written.
     """
-    found = described_from(path)
+    described = described_from(path)
     folder = _folder()
-    name = found.robot.name
+    name = described.robot.name
     shapes = str(path)
-    if found.expanded is not None:
-        shapes = f"{name}-{_digest(found.expanded)}.urdf"
+    if described.expanded is not None:
+        shapes = f"{name}-{_digest(described.expanded)}.urdf"
         if not (folder / shapes).exists():
-            write_atomically(folder / shapes, found.expanded)
-    text = file_text(found, shapes)
+            write_atomically(folder / shapes, described.expanded)
+    text = file_text(described, shapes)
     target = folder / f"{name}-{_digest(text)}.yaml"
     if not target.exists() and _first(target, text):
-        lines = map(printable, _said(found.description, path, target))
+        lines = map(printable, _said(described.description, path, target))
         logging.getLogger(__name__).warning("%s", "\n".join(lines))
     return target
 
 
-def write_robot_file(found: Described, output: Path, made_by: str) -> list[Path]:
+def write_robot_file(described: Described, output: Path, made_by: str) -> list[Path]:
     """Write a robot file and, if it was made from xacro, the expanded URDF with its shapes.
 
     Args:
-        found: Robot to write.
+        described: Robot to write.
         output: Path of the robot file.
         made_by: Command line to state in the file's header.
 
@@ -120,11 +120,11 @@ def write_robot_file(found: Described, output: Path, made_by: str) -> list[Path]
         OSError: A file cannot be written.
     """
     written = []
-    shapes = os.path.relpath(found.path, output.parent.absolute())
-    if found.expanded is not None:
+    shapes = os.path.relpath(described.path, output.parent.absolute())
+    if described.expanded is not None:
         shapes = f"{output.stem}_shapes.urdf"
-        written.append(write_atomically(output.with_name(shapes), found.expanded))
-    return [write_atomically(output, file_text(found, shapes, made_by)), *written]
+        written.append(write_atomically(output.with_name(shapes), described.expanded))
+    return [write_atomically(output, file_text(described, shapes, made_by)), *written]
 
 
 def _digest(text: str) -> str:
@@ -160,7 +160,7 @@ def _first(target: Path, text: str) -> bool:
 
 def _said(description: Description, path: Path, target: Path) -> Iterator[str]:
     yield f"robot {description.content['name']}, made from {path}:"
-    yield from (f"  {line}" for line in description.found)
+    yield from (f"  {line}" for line in description.result)
     for title, entries in description.notes:
         yield f"  {title}:"
         yield from (f"    {textwrap.shorten(entry, 160)}" for entry in entries[:_SHOWN])
@@ -170,15 +170,15 @@ def _said(description: Description, path: Path, target: Path) -> Iterator[str]:
     yield f"  to change values: diffbot describe {path.name} --output my_robot.yaml"
 
 
-def file_text(found: Described, shapes: str, made_by: str = "") -> str:
+def file_text(described: Described, shapes: str, made_by: str = "") -> str:
     """Return the text of a robot file, with unit and source of each value.
 
     Args:
-        found: Robot to describe.
+        described: Robot to describe.
         shapes: Path of the URDF whose shapes are shown, relative to the robot file's folder.
         made_by: Command line to state in the header.
     """
-    description, origin = found.description, found.path
+    description, origin = described.description, described.path
     content = dict(description.content)
     content["appearance"] = {**content["appearance"], "urdf": shapes}
     lines = [

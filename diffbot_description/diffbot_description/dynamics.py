@@ -424,8 +424,8 @@ class Sigma:
         end = []
         for index, (speed, asked) in enumerate(zip(velocity, command, strict=True)):
             inertia, drag = self.axis(index)
-            share = duration * drag / inertia
+            fraction = duration * drag / inertia
             # expm1 computes (1 - e^-x) / x without loss of digits; its limit without drag is 1.
-            gain = -math.expm1(-share) / share if share > 0.0 else 1.0
-            end.append(speed * math.exp(-share) + asked * gain * duration / inertia)
+            gain = -math.expm1(-fraction) / fraction if fraction > 0.0 else 1.0
+            end.append(speed * math.exp(-fraction) + asked * gain * duration / inertia)
         return Velocity(*end)

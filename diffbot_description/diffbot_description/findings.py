@@ -24,9 +24,9 @@ class DescriptionFindings:
     assumed: list[str] = field(default_factory=list)
     _places: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
-    def replaced(self, where: str, found: str, used: str) -> None:
+    def replaced(self, where: str, result: str, used: str) -> None:
         """Note a value of the URDF that is not used as it is, and the value used instead."""
-        self._places.setdefault((found, used), []).append(where)
+        self._places.setdefault((result, used), []).append(where)
 
     @property
     def assumed_fields(self) -> list[str]:
@@ -37,8 +37,8 @@ class DescriptionFindings:
     def corrected(self) -> list[str]:
         """One sentence for each replaced value; equal ones at several places are merged."""
         return [
-            f"{joined(where)}: {found}; used: {used}"
-            for (found, used), where in self._places.items()
+            f"{joined(where)}: {result}; used: {used}"
+            for (result, used), where in self._places.items()
         ]
 
 

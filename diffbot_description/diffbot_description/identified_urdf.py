@@ -103,14 +103,16 @@ def _body_bodies(tree: UrdfTree, robot: Robot) -> dict[str, RigidBody]:
     missing = body.inertia.yaw - float(sum(scaled.values(), RigidBody()).inertia[2, 2])
     if missing <= -float(scaled[main].inertia[2, 2]):
         own = sum(float(each.inertia[2, 2]) for each in scaled.values())
-        share = 1.0 + missing / own
-        if share <= 0.0:
+        fraction = 1.0 + missing / own
+        if fraction <= 0.0:
             raise ValueError(
                 f"the identified yaw inertia of the body is {body.inertia.yaw:.4g} kg m^2, but its "
                 f"links' masses alone have {body.inertia.yaw - missing - own:.4g} kg m^2 by their "
                 "places. Correct the masses or places of the links."
             )
-        return {name: replace(each, inertia=share * each.inertia) for name, each in scaled.items()}
+        return {
+            name: replace(each, inertia=fraction * each.inertia) for name, each in scaled.items()
+        }
     scaled[main] = replace(scaled[main], inertia=_with_yaw(scaled[main], missing))
     return scaled
 
@@ -130,7 +132,7 @@ def _with_yaw(body: RigidBody, more: float) -> Array:
 
 def _wheel_bodies(tree: UrdfTree, robot: Robot) -> dict[str, RigidBody]:
     """Return the wheels' links with new inertias where the robot's file has others, by name."""
-    found: dict[str, RigidBody] = {}
+    results: dict[str, RigidBody] = {}
     for side in (robot.joints.left, robot.joints.right):
         groups = [tree.rigid_group(tree.joints[name].child, (), list(tree.joints)) for name in side]
         places = [tree.links[tree.joints[name].child].translation[0] for name in side]
@@ -148,8 +150,8 @@ def _wheel_bodies(tree: UrdfTree, robot: Robot) -> dict[str, RigidBody]:
             link = max(group, key=lambda link: raw_body([link]).mass)
             along = np.outer(axis, axis)
             place = own.com if own.mass > 0.0 else link.translation
-            found[link.name] = RigidBody(mass, place, yaw * np.eye(3) + (spin - yaw) * along)
-    return found
+            results[link.name] = RigidBody(mass, place, yaw * np.eye(3) + (spin - yaw) * along)
+    return results
 
 
 def _single_wheel(robot: Robot, count: int, spread: float) -> tuple[float, float, float]:
@@ -168,13 +170,13 @@ def _of_wheel(body: RigidBody, axis: Array) -> tuple[float, float, float]:
 def _check(tree: UrdfTree, robot: Robot) -> None:
     """Raise ValueError if the body of a URDF is not that of the robot."""
     body = sum((link.body() for link in _body_links(tree, robot)), RigidBody())
-    found = body.mass, float(body.com[0]) - _axle(tree, robot), float(body.inertia[2, 2])
+    result = body.mass, float(body.com[0]) - _axle(tree, robot), float(body.inertia[2, 2])
     wanted = robot.body.mass, robot.body.center_of_mass.x, robot.body.inertia.yaw
     size = robot.wheels.half_track
-    if not np.allclose(found, wanted, rtol=WRITTEN, atol=WRITTEN * size):
+    if not np.allclose(result, wanted, rtol=WRITTEN, atol=WRITTEN * size):
         raise ValueError(
             "its <inertial> elements could not be replaced: the body would have "
-            f"{found[0]:.6g} kg, {found[1]:.6g} m and {found[2]:.6g} kg m^2 instead of "
+            f"{result[0]:.6g} kg, {result[1]:.6g} m and {result[2]:.6g} kg m^2 instead of "
             f"{wanted[0]:.6g}, {wanted[1]:.6g} and {wanted[2]:.6g}. Give each <link> its name in "
             "quotes and one <inertial> at most."
         )
@@ -208,13 +210,13 @@ def _with_inertial(text: str, name: str, body: RigidBody, link: PlacedLink) -> s
         f'<inertial><origin xyz="{place}"/><mass value="{own.mass:.12g}"/>'
         f"<inertia {entries}/></inertial>"
     )
-    opening = re.search(rf"""<link\b[^>]*\bname\s*=\s*["']{re.escape(name)}["'][^>]*>""", text)
-    if opening is None:
+    warm_up = re.search(rf"""<link\b[^>]*\bname\s*=\s*["']{re.escape(name)}["'][^>]*>""", text)
+    if warm_up is None:
         return text  # _check finds out
-    start, empty = opening.end(), opening[0].endswith("/>")
+    start, empty = warm_up.end(), warm_up[0].endswith("/>")
     if empty:
-        whole = f"{opening[0][:-2].rstrip()}>{element}</link>"
-        return text[: opening.start()] + whole + text[start:]
+        whole = f"{warm_up[0][:-2].rstrip()}>{element}</link>"
+        return text[: warm_up.start()] + whole + text[start:]
     end = text.find("</link>", start)
     old = re.search(r"<inertial\b.*?</inertial\s*>", text[start:end], re.DOTALL)
     first, last = (0, 0) if old is None else old.span()

@@ -35,15 +35,15 @@ class Limit:
     def __str__(self) -> str:
         return f"{self.value} {self.unit}".strip()
 
-    def error(self, found: object = None) -> LimitError:
+    def error(self, result: object = None) -> LimitError:
         """Return the error for a value; without one, it is only known to be larger."""
-        exceeded = "exceeds" if found is None else f"is {found}, more than"
+        exceeded = "exceeds" if result is None else f"is {result}, more than"
         return LimitError(f"{self.name} {exceeded} the limit of {self}; {self.remedy}")
 
-    def check(self, found: int) -> None:
+    def check(self, result: int) -> None:
         """Raise LimitError if a value is larger than the limit."""
-        if found > self.value:
-            raise self.error(found)
+        if result > self.value:
+            raise self.error(result)
 
 
 # Texts: robots, parameters, faults, URDF and xacro files.

@@ -19,9 +19,9 @@ from diffbot_description.urdf_shapes import Shape, ShapeReader
 from diffbot_description.urdf_tree import ROUNDING, Array, PlacedLink, RigidBody, inertial
 
 # An inertia below this share of a solid box of the same size is too small for a real part.
-LEAST_SHARE = 0.1
+LEAST_FRACTION = 0.1
 # Links lighter than this share of the group cannot spoil it by an inertia that is too small.
-HEAVY_SHARE = 0.05
+HEAVY_FRACTION = 0.05
 _SLACK = 1.1  # factor on sizes: shapes are often drawn a little too small
 # Plausible spin inertia of a wheel, from a heavy hub to a thin rim, as shares of m r^2; a solid
 # disc has 0.5.
@@ -93,7 +93,7 @@ def _checked(
     findings: DescriptionFindings,
 ) -> RigidBody:
     own = shapes.all_shapes([link])
-    heavy = body.mass > HEAVY_SHARE * total
+    heavy = body.mass > HEAVY_FRACTION * total
     box = bounds(own)
     size = box[1] - box[0] if box is not None else (largest if heavy else None)
     guess = np.zeros((3, 3)) if size is None else box_inertia(body.mass, size)
@@ -135,8 +135,8 @@ def _fault(body: RigidBody, guess: Array, reach: float | None, fills: bool) -> s
     if reach is not None and high > body.mass * (_SLACK * reach) ** 2:
         gyration = float(np.sqrt(high / body.mass))
         return f"need mass {gyration:.2g} m from its middle, the part reaches {reach:.2g} m"
-    if fills and np.any(np.diag(body.inertia) < LEAST_SHARE * np.diag(guess)):
-        return f"are below {LEAST_SHARE:.0%} of a solid box of its size"
+    if fills and np.any(np.diag(body.inertia) < LEAST_FRACTION * np.diag(guess)):
+        return f"are below {LEAST_FRACTION:.0%} of a solid box of its size"
     return None
 
 

@@ -375,7 +375,7 @@ class MotorDrive:
 class Uncertainty:
     """Standard deviations of the robot's measured dimensions, in percent of the value.
 
-    0 takes a value as exact. For their effect on K5..K8 see diffbot_ident.torque.dimensions.
+    0 takes a value as exact. For their effect on K5..K8 see diffbot_ident.torque.geometry_errors.
     """
 
     radius: Annotated[float, number("%", "standard deviation of wheels.radius", minimum=0)] = 0.0

@@ -57,10 +57,10 @@ def read_wheel(
     """
     joint = _rolling_joint(tree, joint_name)
     link = tree.links[joint.child]
-    center, found = _contact_shape(link, radius)
+    center, result = _contact_shape(link, radius)
     body = sum((part.body() for part in tree.rigid_group(joint.child, (), locked)), RigidBody())
     _check_balance(body, link.translation, link.name)
-    return UrdfWheel(joint_name, found, center, body)
+    return UrdfWheel(joint_name, result, center, body)
 
 
 def _rolling_joint(tree: UrdfTree, name: str) -> Joint:
@@ -89,13 +89,13 @@ def _contact_shape(link: PlacedLink, radius: float | None) -> tuple[Array, float
     """Return the centre (3,) and the radius of the collision shape that rolls."""
     owner = f"link '{link.name}'"
     for collision in link.element.findall("collision"):
-        found = _round_radius(collision, owner)
-        if found is None and radius is None:
+        result = _round_radius(collision, owner)
+        if result is None and radius is None:
             continue
         _, offset = pose(collision, owner)
         center = link.rotation @ offset + link.translation
         _check_on_axle(center, link, owner)
-        return center, _positive(radius or found or 0.0, owner)
+        return center, _positive(radius or result or 0.0, owner)
     if radius is not None:
         return link.translation, _positive(radius, owner)
     raise ValueError(

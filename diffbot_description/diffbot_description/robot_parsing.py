@@ -277,11 +277,11 @@ def _check_support(robot: Robot) -> None:
     x = body.mass * body.center_of_mass.x / total
     rear, front = support_span(robot)
     if not rear < x < front:
-        way = "forwards" if x >= front else "backwards"
+        direction = "forwards" if x >= front else "backwards"
         raise ValueError(
             f"body.center_of_mass.x = {body.center_of_mass.x} m puts the robot's centre of mass at "
             f"x = {x:.4g} m, but wheels and casters carry it only from {rear:.4g} to {front:.4g} m:"
-            f" it would tip {way}. Change body.center_of_mass.x or casters."
+            f" it would tip {direction}. Change body.center_of_mass.x or casters."
         )
 
 

@@ -45,12 +45,12 @@ def check_slides(tree: UrdfTree, sides: Sides) -> None:
     links = {link.name for wheel in wheels for link in wheel.links}
     names += [joint.name for joint in tree.joints.values() if joint.parent in links]
     names += [plugin.get("filename", "") for plugin in tree.element.iter("plugin")]
-    found = next(filter(ROLLERS.search, [*(wheel.joint.name for wheel in wheels), *names]), None)
-    if found is None:
+    result = next(filter(ROLLERS.search, [*(wheel.joint.name for wheel in wheels), *names]), None)
+    if result is None:
         return
     left, right = (", ".join(w.joint.name for w in side) for side in (sides.left, sides.right))
     raise ValueError(
-        f"{len(wheels)} wheels drive ({sides.chosen_by}), left: {left}; right: {right}; '{found}' "
+        f"{len(wheels)} wheels drive ({sides.chosen_by}), left: {left}; right: {right}; '{result}' "
         "indicates that they roll sideways (mecanum). K5 to K8 do not model such wheels. If only "
         "two of them drive and the others roll along, name the two: --wheels LEFT RIGHT."
     )

@@ -105,21 +105,21 @@ class _Painter:
     @property
     def materials(self) -> list[Element]:
         """The <material> elements to which the visuals refer."""
-        found = []
+        elements = []
         for rgba, name in self._colours.items():
             material = Element("material", name=name)
             ElementTree.SubElement(material, "color", rgba=rgba)
-            found.append(material)
-        return found
+            elements.append(material)
+        return elements
 
     def visuals(self, group: Iterable[PlacedLink], origin: Array) -> list[Element]:
         """Return the visuals of links, in a frame at `origin` (3,) [m] of the root link's frame."""
-        found = [
+        results = [
             self._visual(visual, link, origin)
             for link in group
             for visual in link.element.findall("visual")
         ]
-        return [visual for visual in found if visual is not None]
+        return [visual for visual in results if visual is not None]
 
     def _visual(self, visual: Element, link: PlacedLink, origin: Array) -> Element | None:
         geometry = visual.find("geometry")

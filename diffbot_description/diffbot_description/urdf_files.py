@@ -279,9 +279,9 @@ class _Supply:
         self._packages = packages
         self.prefixes = folder / "before", folder / "after"
         before, after = self.prefixes
-        for prefix, found in ((before, packages.before), (after, packages.around)):
+        for prefix, result in ((before, packages.before), (after, packages.around)):
             (prefix / _INDEX).mkdir(parents=True)
-            for name, real in found.items():
+            for name, real in result.items():
                 (prefix / _INDEX / name).touch()
                 (prefix / "share" / name).symlink_to(real)
 
@@ -310,8 +310,8 @@ class _Supply:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text("<robot/>")
             return True
-        found = self._elsewhere(folder.name, rest)
-        if found is None:
+        path = self._elsewhere(folder.name, rest)
+        if path is None:
             return False
         for part in (None, *rest.parent.parts):
             folder = folder if part is None else folder / part
@@ -322,7 +322,7 @@ class _Supply:
                 for entry in source.iterdir():
                     (folder / entry.name).symlink_to(entry)
             folder.mkdir(exist_ok=True)
-        (folder / rest.name).symlink_to(found)
+        (folder / rest.name).symlink_to(path)
         return True
 
     def _elsewhere(self, name: str, rest: Path) -> Path | None:
@@ -331,8 +331,8 @@ class _Supply:
         real = self._packages.before.get(name) or self._packages.around.get(name)
         if installed is not None or real is None:
             return installed
-        found = [p for p in real.rglob(rest.name) if p.parts[-len(rest.parts) :] == rest.parts]
-        return found[0] if len(found) == 1 else None
+        results = [p for p in real.rglob(rest.name) if p.parts[-len(rest.parts) :] == rest.parts]
+        return results[0] if len(results) == 1 else None
 
 
 def _explained(path: Path, fault: str, packages: Packages) -> str:

@@ -98,12 +98,12 @@ class ShapeReader:
 
     def shapes(self, link: PlacedLink, role: str) -> list[Shape]:
         """Return the shapes of a link for one role, "collision" or "visual"."""
-        found = []
+        results = []
         for element in link.element.findall(role):
             shape = self._shape(element, link, role)
             if shape is not None:
-                found.append(shape)
-        return found
+                results.append(shape)
+        return results
 
     def all_shapes(self, links: Iterable[PlacedLink]) -> list[Shape]:
         """Return the collision shapes of each link, or its visual ones if it has no others."""
@@ -241,29 +241,29 @@ def _dae(path: Path) -> Array:
             for geometry in root.findall("library_geometries/geometry")
         }
         nodes = {node.get("id", ""): node for node in root.iter("node")}
-        scene, total, found = _DaeScene(meshes, nodes), 0, []
+        scene, total, result = _DaeScene(meshes, nodes), 0, []
         for node in root.iterfind("library_visual_scenes/visual_scene/node"):
             for vertices in scene.vertices(node, np.eye(4), 0):
                 total += len(vertices)
                 VERTICES.check(total)
                 if len(vertices):
-                    found.append(np.stack([vertices.min(axis=0), vertices.max(axis=0)]))
+                    result.append(np.stack([vertices.min(axis=0), vertices.max(axis=0)]))
     except (ElementTree.ParseError, ValueError, IndexError) as error:
         raise ValueError(f"is no Collada file that can be read ({error})") from error
-    return scale * np.concatenate([*found, np.empty((0, 3))])
+    return scale * np.concatenate([*result, np.empty((0, 3))])
 
 
 def _dae_positions(geometry: ElementTree.Element) -> Array:
     sources = {source.get("id"): source for source in geometry.iter("source")}
-    found = [np.empty((0, 3))]
+    results = [np.empty((0, 3))]
     for vertex_input in geometry.iterfind("mesh/vertices/input[@semantic='POSITION']"):
         source = sources.get(vertex_input.get("source", "").removeprefix("#"))
         values = None if source is None else source.find("float_array")
         if values is not None:
             words = re.finditer(r"\S+", values.text or "")
             numbers = np.fromiter((float(word[0]) for word in words), dtype=np.float64)
-            found.append(numbers.reshape(-1, 3))
-    return np.concatenate(found)
+            results.append(numbers.reshape(-1, 3))
+    return np.concatenate(results)
 
 
 class _DaeScene:

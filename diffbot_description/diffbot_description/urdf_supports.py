@@ -22,7 +22,7 @@ GAP = 0.06
 NAMED_GAP = 0.4
 ON_AXLE = 0.25  # shapes closer to the axle are no casters, as a share of the wheels' radius
 LEVEL = 1e-3  # gaps up to this count as none, m
-_HULL_SHARE = 0.9  # position of an added caster, as a share of the distance to the hull's end
+_HULL_FRACTION = 0.9  # position of an added caster, as a share of the distance to the hull's end
 
 
 @dataclass(frozen=True)
@@ -47,16 +47,16 @@ def find_supports(
         middle: Midpoint (3,) of the axle, in the root link's frame.
         wheel_radius: Wheel radius, m.
     """
-    found: list[Support] = []
+    supports: list[Support] = []
     for link in links:
         named = CALLED.search(link.name) is not None
         for shape in shapes.all_shapes([link]):
             support = _support(shape, named, middle, wheel_radius)
             if support is not None:
-                found.append(support)
-    found.sort(key=lambda support: support.clearance)
+                supports.append(support)
+    supports.sort(key=lambda support: support.clearance)
     kept: list[Support] = []
-    for support in found:  # a fork beside its roller is the same caster
+    for support in supports:  # a fork beside its roller is the same caster
         if all(_apart(support, other) for other in kept):
             kept.append(support)
     return kept
@@ -145,12 +145,12 @@ class Stand:
     changed: list[tuple[str, str, str]] = field(default_factory=list)
     added: list[str] = field(default_factory=list)
 
-    def say(self, found: Support, used: Support) -> None:
+    def say(self, support: Support, used: Support) -> None:
         """Note a caster whose height is changed."""
-        gap, where = found.clearance, f"caster ({found.source})"
+        gap, where = support.clearance, f"caster ({support.source})"
         if used.clearance == 0.0 and abs(gap) > LEVEL:
-            way = "above" if gap > 0 else "below"
-            ends = f"ends {1000 * abs(gap):.2g} mm {way} the wheels' lowest points"
+            direction = "above" if gap > 0 else "below"
+            ends = f"ends {1000 * abs(gap):.2g} mm {direction} the wheels' lowest points"
             self.changed.append((where, ends, "at their height, the robot stands on it"))
         elif used.clearance > max(gap, 0.0) + LEVEL:
             above = f"{1000 * used.clearance:.2g} mm above it, or it is chance which ones carry"
@@ -162,7 +162,7 @@ def _missing(
 ) -> Support:
     end = hull[1] if ahead else hull[0]
     sign = 1.0 if ahead else -1.0
-    x = sign * max(_HULL_SHARE * sign * end, wheel_radius, 1.5 * sign * com_x)
+    x = sign * max(_HULL_FRACTION * sign * end, wheel_radius, 1.5 * sign * com_x)
     radius = max(0.2 * wheel_radius, 2.5 * clearance, 0.005)
     return Support(x, 0.0, radius, clearance, "the URDF has none here")
 

@@ -28,7 +28,7 @@ CAMBER = math.sin(math.radians(20.0))
 # A commanded joint whose axis has this much of y is meant to roll forward.
 ROLLS = 0.7
 # Wheels whose radius is below this share of the largest one are those of casters.
-CASTER_SHARE = 0.67
+CASTER_FRACTION = 0.67
 UNEVEN = 0.01  # relative difference from which a note is made
 FULL_TURN = 2 * math.pi * 0.99
 _NOT_DRIVEN = re.compile(r"cast[eo]r|idler|ball|swivel|trail|roller|passive|support", re.I)
@@ -38,7 +38,7 @@ _DRIVE_TAGS = ("left_joint", "right_joint", "leftJoint", "rightJoint")
 _TRACK_TAGS = {"wheel_separation", "wheelSeparation"}
 _RADIUS_TAGS = {"wheel_radius", "wheelRadius"}
 _DIAMETER_TAGS = {"wheel_diameter", "wheelDiameter"}
-_WIDTH_SHARE = 0.4  # width of a wheel without a suitable shape, as a share of its radius
+_WIDTH_FRACTION = 0.4  # width of a wheel without a suitable shape, as a share of its radius
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ def commanded_joints(tree: UrdfTree) -> set[str]:
         names |= {joint.get("name", "") for joint in transmission.findall("joint")}
     for plugin in tree.element.iter("plugin"):
         for tag in _DRIVE_TAGS:
-            names |= {(found.text or "").strip() for found in plugin.findall(tag)}
+            names |= {(result.text or "").strip() for result in plugin.findall(tag)}
     return names & set(tree.joints)
 
 
@@ -109,19 +109,19 @@ def reflected_rotor(tree: UrdfTree, name: str) -> float:
         if all(joint.get("name") != name for joint in transmission.findall("joint")):
             continue
         for actuator in transmission.findall("actuator"):
-            found = {}
+            results = {}
             for child in actuator:
                 tag = child.tag.rpartition("}")[2]
-                found[_RATIOS.get(tag, tag)] = child.get("value") or (child.text or "").strip()
-            if "rotor_inertia" not in found:
+                results[_RATIOS.get(tag, tag)] = child.get("value") or (child.text or "").strip()
+            if "rotor_inertia" not in results:
                 continue
             inertia, ratio = (
-                _positive(found.get(key, "1")) for key in ("rotor_inertia", "gear_ratio")
+                _positive(results.get(key, "1")) for key in ("rotor_inertia", "gear_ratio")
             )
             if inertia is None or ratio is None:
                 raise ValueError(
-                    f"transmission of joint '{name}': rotor_inertia {found['rotor_inertia']!r} and "
-                    f"gear_ratio {found.get('gear_ratio', '1')!r} must be positive numbers "
+                    f"transmission of joint '{name}': rotor_inertia {results['rotor_inertia']!r} "
+                    f"and gear_ratio {results.get('gear_ratio', '1')!r} must be positive numbers "
                     "(kg m^2, and turns of the motor per turn of the wheel)."
                 )
             total += inertia * ratio**2
@@ -143,7 +143,7 @@ def compare_with_drives(tree: UrdfTree, pair: WheelPair, findings: DescriptionFi
         if element.tag not in ("plugin", "ros2_control"):
             continue
         name = element.get("name") or element.get("filename", "")
-        told = {
+        reported = {
             (child.get("name", "") if child.tag == "param" else child.tag): child.text or ""
             for child in element.iter()
         }
@@ -152,8 +152,8 @@ def compare_with_drives(tree: UrdfTree, pair: WheelPair, findings: DescriptionFi
             (_RADIUS_TAGS, 1.0, pair.radius, "the wheels' shapes have a radius of {:.4g} m"),
             (_DIAMETER_TAGS, 2.0, pair.radius, "the wheels' shapes have a diameter of {:.4g} m"),
         ):
-            for tag in sorted(told.keys() & tags):
-                value = _positive(told[tag])
+            for tag in sorted(reported.keys() & tags):
+                value = _positive(reported[tag])
                 if value is not None and abs(value / factor - measured) > UNEVEN * measured:
                     findings.replaced(
                         f"<{element.tag}> '{name}'",
@@ -173,19 +173,19 @@ def _positive(text: str) -> float | None:
 
 def _with_control_limits(tree: UrdfTree, joint: Joint) -> Joint:
     """Return a joint with the limits of its command interfaces where these are smaller."""
-    found: dict[str, list[float]] = {"effort": [], "velocity": []}
+    results: dict[str, list[float]] = {"effort": [], "velocity": []}
     for element in tree.element.findall("ros2_control/joint"):
         if element.get("name") != joint.name:
             continue
         for interface in element.findall("command_interface"):
-            values = found.get(interface.get("name", ""), [])
+            values = results.get(interface.get("name", ""), [])
             for parameter in interface.findall("param"):
                 if parameter.get("name") in ("min", "max"):
                     values.append(_magnitude(parameter.text, joint))
     for name, own in (("effort", joint.effort), ("velocity", joint.velocity)):
-        found[name] += [] if own is None else [own]
+        results[name] += [] if own is None else [own]
     effort, velocity = (
-        min((value for value in found[name] if value > 0), default=None)
+        min((value for value in results[name] if value > 0), default=None)
         for name in ("effort", "velocity")
     )
     return replace(joint, effort=effort, velocity=velocity)
@@ -236,8 +236,8 @@ def find_sides(
 def _named(tree: UrdfTree, shapes: ShapeReader, name: str, radius: float | None) -> Wheel:
     joint = tree.joints.get(name)
     if joint is None or joint.type not in ROLLING_TYPES:
-        found = f"is of type '{joint.type}'" if joint else "is not in the URDF"
-        raise ValueError(f"joint '{name}' {found}. {_turning(tree)} Name two of them: --wheels.")
+        result = f"is of type '{joint.type}'" if joint else "is not in the URDF"
+        raise ValueError(f"joint '{name}' {result}. {_turning(tree)} Name two of them: --wheels.")
     if _sign(tree, joint, CAMBER) == 0:
         raise ValueError(f"{_axis_sentence(tree, joint)} {_Y_NEEDED}")
     return _wheel(tree, shapes, joint, radius)
@@ -281,19 +281,19 @@ def _turns_freely(joint: Joint) -> bool:
 def _candidates(tree: UrdfTree, commanded: set[str]) -> list[Joint]:
     """Return the joints that can be driven wheels by their type, axis and parents."""
     free = [joint for joint in tree.joints.values() if _turns_freely(joint)]
-    found = [
+    joints = [
         joint
         for joint in free
         if _sign(tree, joint, CAMBER if joint.name in commanded else SLOPE)
         and not _swivels(tree, joint)
     ]
     for joint in free:
-        aside = joint.name in commanded and joint not in found and not _swivels(tree, joint)
+        aside = joint.name in commanded and joint not in joints and not _swivels(tree, joint)
         # A wheel that is not understood must not leave the driving to the casters.
         if aside and abs(tree.axis(joint)[1]) > ROLLS:
             raise ValueError(f"the commanded {_axis_sentence(tree, joint)} {_Y_NEEDED}")
-    if found:
-        return found
+    if joints:
+        return joints
     across = [joint for joint in free if abs(tree.axis(joint)[0]) > 1 - SLOPE]
     if len(across) >= 2:
         raise ValueError(f"{_axis_sentence(tree, across[0])} {_Y_NEEDED}")
@@ -379,22 +379,22 @@ def _wheel(tree: UrdfTree, shapes: ShapeReader, joint: Joint, radius: float | No
     sign = _sign(tree, joint, CAMBER) or 1
     center = axle if round_one is None else axle + axis * ((round_one.center - axle) @ axis)
     given = radius is not None
-    found = radius if radius is not None else (round_one and round_one.radius_about(axis)) or 0.0
-    if not 0.001 <= found <= 2.0:
+    result = radius if radius is not None else (round_one and round_one.radius_about(axis)) or 0.0
+    if not 0.001 <= result <= 2.0:
         raise ValueError(
-            f"link '{joint.child}': wheel radius = {found:.4g} m must be from 0.001 to 2 m. "
+            f"link '{joint.child}': wheel radius = {result:.4g} m must be from 0.001 to 2 m. "
             'Correct it; a mesh in millimetres needs scale="0.001 0.001 0.001".'
         )
-    width, width_from = _width(links, shapes, axis, found)
+    width, width_from = _width(links, shapes, axis, result)
     forward = sign * axis
     if abs(forward[2]) > SLOPE:
         # The lowest point of a cambered wheel is not below its centre.
         low = forward * forward[2] - [0.0, 0.0, 1.0]
-        center = center + found * (low / np.linalg.norm(low) + [0.0, 0.0, 1.0])
+        center = center + result * (low / np.linalg.norm(low) + [0.0, 0.0, 1.0])
     return Wheel(
         _with_control_limits(tree, joint),
         sign,
-        found,
+        result,
         "--wheel-radius" if given or round_one is None else _called(round_one),
         width,
         width_from,
@@ -413,14 +413,14 @@ def _round_shape(
     The order of preference is: collision primitive, visual primitive, collision mesh, visual mesh.
     """
     for meshes, role in product((False, True), ("collision", "visual")):
-        found = [
+        results = [
             shape
             for link in links
             for shape in shapes.shapes(link, role)
             if (shape.kind == "mesh") == meshes and _rolls(shape, axis, axle)
         ]
-        if found:
-            return max(found, key=lambda shape: shape.radius_about(axis) or 0.0)
+        if results:
+            return max(results, key=lambda shape: shape.radius_about(axis) or 0.0)
     return None
 
 
@@ -446,7 +446,7 @@ def _width(
                 width = shape.width_along(axis)
                 if 0 < width < 3 * radius:
                     return width, _called(shape)
-    return _WIDTH_SHARE * radius, f"no shape gives it: {_WIDTH_SHARE} radius"
+    return _WIDTH_FRACTION * radius, f"no shape gives it: {_WIDTH_FRACTION} radius"
 
 
 def _no_radius(joint: Joint, links: Sequence[PlacedLink], shapes: ShapeReader) -> str:
@@ -473,19 +473,19 @@ def _by_side(tree: UrdfTree, wheels: list[Wheel], chosen_by: str) -> Sides:
     largest = max(wheel.radius for wheel in wheels)
 
     def side(sign: int, least_radius: float) -> tuple[Wheel, ...]:
-        found = [
+        results = [
             wheel
             for wheel in wheels
             if sign * (wheel.center[1] - middle) > least and wheel.radius >= least_radius
         ]
-        return tuple(sorted(found, key=lambda wheel: -float(wheel.center[0])))
+        return tuple(sorted(results, key=lambda wheel: -float(wheel.center[0])))
 
-    left, right = side(1, CASTER_SHARE * largest), side(-1, CASTER_SHARE * largest)
+    left, right = side(1, CASTER_FRACTION * largest), side(-1, CASTER_FRACTION * largest)
     if not left or len(left) != len(right):
         shown = ", ".join(f"{wheel.joint.name} (y = {wheel.center[1]:.3g} m)" for wheel in wheels)
-        found = f"{len(left)} on the left and {len(right)} on the right"
+        results = f"{len(left)} on the left and {len(right)} on the right"
         raise ValueError(
-            f"found {found if left or right else 'wheels at one side only'}: {shown}. "
+            f"found {results if left or right else 'wheels at one side only'}: {shown}. "
             f"{_turning(tree)} Name the two that drive: --wheels LEFT RIGHT."
         )
     return Sides(left, right, chosen_by)

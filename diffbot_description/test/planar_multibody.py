@@ -24,18 +24,18 @@ def constraint_matrix(model: RobotModel, q: np.ndarray) -> np.ndarray:
         first = wheel.start
         # The wheel's centre is the body's point (-d, side b), in the body's own frame.
         px, py = -model.com_offset, side * model.half_track
-        held = np.zeros((3, 11), dtype=q.dtype)
-        held[0, [0, first]] = 1, -1
-        held[0, 2] = -np.sin(theta) * px - np.cos(theta) * py
-        held[1, [1, first + 1]] = 1, -1
-        held[1, 2] = np.cos(theta) * px - np.sin(theta) * py
-        held[2, [2, first + 2]] = 1, -1
+        kept = np.zeros((3, 11), dtype=q.dtype)
+        kept[0, [0, first]] = 1, -1
+        kept[0, 2] = -np.sin(theta) * px - np.cos(theta) * py
+        kept[1, [1, first + 1]] = 1, -1
+        kept[1, 2] = np.cos(theta) * px - np.sin(theta) * py
+        kept[2, [2, first + 2]] = 1, -1
         heading = q[first + 2]
         rolling = np.zeros((2, 11), dtype=q.dtype)
         rolling[0, first : first + 2] = np.cos(heading), np.sin(heading)
         rolling[0, first + 3] = -model.wheel_radius
         rolling[1, first : first + 2] = -np.sin(heading), np.cos(heading)
-        rows += [held, rolling]
+        rows += [kept, rolling]
     return np.vstack(rows)
 
 

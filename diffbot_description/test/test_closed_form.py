@@ -36,10 +36,10 @@ def assert_same_motion(model, theta, velocity, torque):
     (v, w), (left, right) = velocity, torque
     terms_v = [k.k5 * w**2, k.k7 * left, k.k7 * right]
     terms_w = [k.k6 * v * w, k.k8 * left, -k.k8 * right]
-    found = accelerations(model, theta, velocity, torque)
+    result = accelerations(model, theta, velocity, torque)
     # Relative to the largest term, as the terms may cancel; the absolute part is for all-zero.
-    assert abs(sum(terms_v) - found[0]) <= RELATIVE * max(map(abs, terms_v)) + 1e-12
-    assert abs(sum(terms_w) - found[1]) <= RELATIVE * max(map(abs, terms_w)) + 1e-12
+    assert abs(sum(terms_v) - result[0]) <= RELATIVE * max(map(abs, terms_v)) + 1e-12
+    assert abs(sum(terms_w) - result[1]) <= RELATIVE * max(map(abs, terms_w)) + 1e-12
 
 
 @settings(max_examples=400, deadline=None, derandomize=True)

@@ -44,34 +44,34 @@ HERE = Path(__file__)
 
 
 def described(text, file=HERE, **options) -> Description:
-    found = describe(text, Packages(file), **options)
-    robot_from(found.content, HERE)  # every description is a robot
-    return found
+    description = describe(text, Packages(file), **options)
+    robot_from(description.content, HERE)  # every description is a robot
+    return description
 
 
-def model(found):
-    return robot_from(found.content, HERE).model
+def model(result):
+    return robot_from(result.content, HERE).model
 
 
-def assert_same_model(found, expected, rel=1e-6):
-    assert asdict(found) == pytest.approx(asdict(expected), rel=rel, abs=1e-9)
+def assert_same_model(result, expected, rel=1e-6):
+    assert asdict(result) == pytest.approx(asdict(expected), rel=rel, abs=1e-9)
 
 
-def said(found):
-    return "\n".join(found.corrected)
+def said(result):
+    return "\n".join(result.corrected)
 
 
 def test_a_clean_urdf_gives_the_model_that_the_strict_reader_reads():
-    found = described(robot())
+    result = described(robot())
     expected = RobotModel.from_urdf(robot(), "left_joint", "right_joint")
-    assert_same_model(model(found), expected)
-    (only,) = found.corrected
+    assert_same_model(model(result), expected)
+    (only,) = result.corrected
     assert only == (
         "caster (collision sphere of link 'rear_caster_link'): stands on the ground with the "
         "others; used: 1.6 mm above it, or it is chance which ones carry"
     )
-    assert found.content["joints"] == {"left": "left_joint", "right": "right_joint"}
-    assert found.content["name"] == "foreign"
+    assert result.content["joints"] == {"left": "left_joint", "right": "right_joint"}
+    assert result.content["name"] == "foreign"
 
 
 @pytest.mark.parametrize(("count", "named"), [(1, 1), (5, 5), (7, 5)])
@@ -86,9 +86,9 @@ def test_links_with_a_shape_and_without_a_mass_are_named(count, named, role):
     weighed += joint("to_weighed", "base_link", "weighed")
     # Without the casters of `robot()`, which have no mass either.
     text = robot(base(), LEFT, RIGHT, frame, weighed, *parts)
-    (found,) = [entry for entry in described(text).assumed if entry.startswith("body.mass: ")]
-    assert f"lacks: {count} (" in found and found.count("part_") == named
-    assert found.endswith(" and 2 more)") == (count > named)
+    (result,) = [entry for entry in described(text).assumed if entry.startswith("body.mass: ")]
+    assert f"lacks: {count} (" in result and result.count("part_") == named
+    assert result.endswith(" and 2 more)") == (count > named)
     # The whole mass is told.
     assert not any(e.startswith("body.mass: ") for e in described(text, mass=9.0).assumed)
     none = robot(base(), LEFT, RIGHT, frame, weighed)
@@ -98,16 +98,16 @@ def test_links_with_a_shape_and_without_a_mass_are_named(count, named, role):
 @pytest.mark.parametrize("name", ["twil", "agv", "turtlebot2"])
 def test_the_suites_own_robots_come_back(name):
     own = load_robot(name)
-    found = robot_from(described(urdf(own)).content, HERE)
-    assert_same_model(found.model, own.model)
-    assert found.joints == own.joints
+    robot = robot_from(described(urdf(own)).content, HERE)
+    assert_same_model(robot.model, own.model)
+    assert robot.joints == own.joints
     # What <dynamics> of a URDF can hold of the friction.
-    assert found.friction.viscous == own.friction.viscous
-    assert found.friction.coulomb == own.friction.coulomb
-    assert found.limits.torque == pytest.approx(own.limits.torque)
+    assert robot.friction.viscous == own.friction.viscous
+    assert robot.friction.coulomb == own.friction.coulomb
+    assert robot.limits.torque == pytest.approx(own.limits.torque)
     hull = {key: pytest.approx(value) for key, value in asdict(own.body.shape).items()}
-    assert asdict(found.body.shape) == hull
-    assert {(c.x, c.y) for c in found.casters} == {(c.x, c.y) for c in own.casters}
+    assert asdict(robot.body.shape) == hull
+    assert {(c.x, c.y) for c in robot.casters} == {(c.x, c.y) for c in own.casters}
 
 
 @given(
@@ -132,9 +132,9 @@ def test_wheels_are_found_wherever_the_root_is_and_however_they_turn(
     )
     root = link("root") + joint("fix", "root", "plate", inside=origin(0, 0, high)) + body
     parts = [wheel(n, s * half, parent="plate", **spec) for n, s in (("a", 1), ("b", -1))]
-    found = described(robot(root, *parts))
-    wheels, com = found.content["wheels"], found.content["body"]["center_of_mass"]
-    assert (found.content["joints"]["left"], found.content["joints"]["right"]) == (
+    result = described(robot(root, *parts))
+    wheels, com = result.content["wheels"], result.content["body"]["center_of_mass"]
+    assert (result.content["joints"]["left"], result.content["joints"]["right"]) == (
         "a_joint",
         "b_joint",
     )
@@ -142,7 +142,7 @@ def test_wheels_are_found_wherever_the_root_is_and_however_they_turn(
     assert wheels["separation"] == pytest.approx(2 * half, rel=1e-6)
     assert com["x"] == pytest.approx(0.2 * half, rel=1e-5)
     assert com["z"] == pytest.approx(radius, rel=1e-5)
-    assert found.content["joints"].get("signs", [1, 1]) == [sign, sign]
+    assert result.content["joints"].get("signs", [1, 1]) == [sign, sign]
 
 
 def test_rpy_of_1_57_is_an_upright_axle():
@@ -151,11 +151,11 @@ def test_rpy_of_1_57_is_an_upright_axle():
 
 
 def test_wheels_called_otherwise_than_they_lie_are_taken_by_their_place():
-    found = described(
+    result = described(
         robot(base(), wheel("right", HALF_TRACK), wheel("left", -HALF_TRACK), CASTERS)
     )
-    assert found.content["joints"] == {"left": "right_joint", "right": "left_joint"}
-    assert "joint 'right_joint': called right, but its wheel is at y = 0.15 m" in said(found)
+    assert result.content["joints"] == {"left": "right_joint", "right": "left_joint"}
+    assert "joint 'right_joint': called right, but its wheel is at y = 0.15 m" in said(result)
 
 
 def test_dozens_of_fixed_links_and_movable_ones_are_the_body():
@@ -170,12 +170,12 @@ def test_dozens_of_fixed_links_and_movable_ones_are_the_body():
         link("arm", inertial(0.4, 1e-3, 1e-3, 1e-3) + shape(box(0.1, 0.1, 0.1))),
         joint("arm_joint", "base_link", "arm", "revolute", origin(0, 0, 0.1)),
     ]
-    found = described(robot(*parts))
-    assert found.content["body"]["mass"] == pytest.approx(BODY + 0.7)
-    assert "movable joints: arm_joint; used: fixed at zero" in said(found)
-    assert found.content["body"]["shape"]["top"] == pytest.approx(RADIUS + 0.09)  # without the arm
+    result = described(robot(*parts))
+    assert result.content["body"]["mass"] == pytest.approx(BODY + 0.7)
+    assert "movable joints: arm_joint; used: fixed at zero" in said(result)
+    assert result.content["body"]["shape"]["top"] == pytest.approx(RADIUS + 0.09)  # without the arm
     names = [f"s{i}_joint" for i in range(30)]
-    assert not any(name in said(found) for name in names)
+    assert not any(name in said(result) for name in names)
 
 
 def test_casters_that_turn_are_no_driven_wheels():
@@ -189,10 +189,10 @@ def test_casters_that_turn_are_no_driven_wheels():
                 origin(-0.01, 0, -0.02) + '<axis xyz="0 1 0"/>')
         for n, y in (("one", 0.1), ("two", -0.1))
     )  # fmt: skip
-    found = described(robot(base(), LEFT, RIGHT, caster("nose", 0.18), swivels))
-    places = {(c["x"], c["y"]) for c in found.content["casters"]}
+    result = described(robot(base(), LEFT, RIGHT, caster("nose", 0.18), swivels))
+    places = {(c["x"], c["y"]) for c in result.content["casters"]}
     assert places == {(0.18, 0.0), (-0.15, 0.1), (-0.15, -0.1)}
-    assert found.content["joints"]["left"] == "left_joint"
+    assert result.content["joints"]["left"] == "left_joint"
 
 
 def test_small_wheels_on_the_bodys_own_axles_are_casters():
@@ -202,9 +202,9 @@ def test_small_wheels_on_the_bodys_own_axles_are_casters():
         wheel(n, y, -0.14, **small).replace(f'xyz="-0.14 {y!r} 0"', f'xyz="-0.14 {y!r} -0.04"')
         for n, y in (("front_l", 0.1), ("front_r", -0.1))
     )
-    found = described(robot(base(), LEFT, RIGHT, caster("nose", 0.18), rollers))
-    assert found.content["wheels"]["radius"] == RADIUS
-    assert len(found.content["casters"]) == 3
+    result = described(robot(base(), LEFT, RIGHT, caster("nose", 0.18), rollers))
+    assert result.content["wheels"]["radius"] == RADIUS
+    assert len(result.content["casters"]) == 3
 
 
 def test_what_is_commanded_is_driven():
@@ -214,10 +214,10 @@ def test_what_is_commanded_is_driven():
         '<command_interface name="velocity"/></joint></ros2_control>'
     )
     rear = wheel("rear_left", HALF_TRACK, -0.15) + wheel("rear_right", -HALF_TRACK, -0.15)
-    found = described(robot(base(), LEFT, RIGHT, rear, caster("nose", 0.18), control))
-    assert found.content["joints"]["left"] == "left_joint"
-    assert found.sources["joints"] == "commanded in the URDF"
-    assert [c["x"] for c in found.content["casters"] if c["clearance"] > 0] == [-0.15, -0.15]
+    result = described(robot(base(), LEFT, RIGHT, rear, caster("nose", 0.18), control))
+    assert result.content["joints"]["left"] == "left_joint"
+    assert result.sources["joints"] == "commanded in the URDF"
+    assert [c["x"] for c in result.content["casters"] if c["clearance"] > 0] == [-0.15, -0.15]
 
 
 def four_wheels(more=""):
@@ -233,9 +233,9 @@ def four_wheels(more=""):
 
 @pytest.mark.parametrize("more", ["", '<mimic joint="front_left_joint"/>'])
 def test_four_wheels_become_one_on_each_side(more):
-    found = described(four_wheels(more))
+    result = described(four_wheels(more))
     two = described(robot(base(), LEFT, RIGHT)).content
-    content = found.content
+    content = result.content
     assert content["joints"] == {
         "left": ["front_left_joint", "rear_left_joint"],
         "right": ["front_right_joint", "rear_right_joint"],
@@ -250,7 +250,7 @@ def test_four_wheels_become_one_on_each_side(more):
     assert wheels["inertia_yaw"] == pytest.approx(yaw)
     weight = GRAVITY * (content["body"]["mass"] + 2 * wheels["mass"])
     assert content["turning"]["coulomb"] == pytest.approx(0.05 * weight * 0.15, rel=1e-6)
-    assert any("slide sideways" in entry for entry in found.assumed)
+    assert any("slide sideways" in entry for entry in result.assumed)
     # The limits of a side are the sums of its joints'.
     loaded = robot_from(content, Path("four.yaml"))
     assert loaded.joints.names[1] == "rear_left_joint"
@@ -274,10 +274,10 @@ def test_a_plugin_that_moves_a_robot_sideways_says_what_its_wheels_are():
 
 
 def test_two_of_four_wheels_can_be_named():
-    found = described(four_wheels(), wheels=("front_left_joint", "front_right_joint"))
-    assert found.content["wheels"]["separation"] == pytest.approx(2 * HALF_TRACK)
-    assert found.content["body"]["mass"] == pytest.approx(BODY + 2 * WHEEL)
-    assert found.content["casters"][0]["x"] == pytest.approx(-0.3)
+    result = described(four_wheels(), wheels=("front_left_joint", "front_right_joint"))
+    assert result.content["wheels"]["separation"] == pytest.approx(2 * HALF_TRACK)
+    assert result.content["body"]["mass"] == pytest.approx(BODY + 2 * WHEEL)
+    assert result.content["casters"][0]["x"] == pytest.approx(-0.3)
 
 
 @pytest.mark.parametrize(
@@ -335,9 +335,9 @@ def test_a_root_that_looks_to_the_side_is_named():
 
 
 def test_a_name_that_no_file_can_have_is_told():
-    found = described(robot().replace('name="foreign"', 'name="Rübe Mk-2 (a)"', 1))
-    assert found.content["name"] == "R_be_Mk_2_a"
-    assert "name: 'Rübe Mk-2 (a)'; used: R_be_Mk_2_a" in found.corrected
+    result = described(robot().replace('name="foreign"', 'name="Rübe Mk-2 (a)"', 1))
+    assert result.content["name"] == "R_be_Mk_2_a"
+    assert "name: 'Rübe Mk-2 (a)'; used: R_be_Mk_2_a" in result.corrected
 
 
 def test_a_fixed_joint_may_have_any_axis():
@@ -361,37 +361,37 @@ def test_a_steered_wheel_is_refused():
 
 class TestImplausible:
     def test_inertia_of_1e_3_on_a_body_of_20_kg(self):
-        found = described(robot(base((1e-3, 1e-3, 1e-3), 20.0), LEFT, RIGHT, CASTERS))
-        yaw = found.content["body"]["inertia"]["yaw"]
+        result = described(robot(base((1e-3, 1e-3, 1e-3), 20.0), LEFT, RIGHT, CASTERS))
+        yaw = result.content["body"]["inertia"]["yaw"]
         assert yaw == pytest.approx(20 / 12 * (0.4**2 + 0.24**2))
         assert (
             "link 'base_link' (20 kg): inertias 0.001, 0.001, 0.001 kg m^2 are below 10%"
-            in said(found)
+            in said(result)
         )
 
     def test_inertia_of_1e_3_on_a_sensor_of_a_gram(self):
         sensor = link("imu", inertial(0.001, 1e-3, 1e-3, 1e-3) + shape(box(0.02, 0.02, 0.01)))
         place = joint("imu_joint", "base_link", "imu", inside=origin(COM_X, 0, 0.03))
         clean = described(robot())
-        found = described(robot(base(), LEFT, RIGHT, CASTERS, sensor, place))
+        result = described(robot(base(), LEFT, RIGHT, CASTERS, sensor, place))
         before = clean.content["body"]["inertia"]["yaw"]
-        assert found.content["body"]["inertia"]["yaw"] == pytest.approx(before, rel=1e-4)
-        assert "link 'imu' (0.001 kg)" in said(found)
-        assert "need mass 1 m from its middle, the part reaches 0.015 m" in said(found)
+        assert result.content["body"]["inertia"]["yaw"] == pytest.approx(before, rel=1e-4)
+        assert "link 'imu' (0.001 kg)" in said(result)
+        assert "need mass 1 m from its middle, the part reaches 0.015 m" in said(result)
 
     def test_a_battery_without_shapes_keeps_its_inertia(self):
         """It may be far smaller than the body that holds it; with most of the mass it may not."""
         battery = link("battery", inertial(0.8 * BODY, 0.0027, 0.0036, 0.0044))
         place = joint("battery_joint", "base_link", "battery", inside=origin(COM_X, 0, 0.03))
-        found = described(robot(base(), LEFT, RIGHT, CASTERS, battery, place))
-        assert "battery" not in said(found)
+        result = described(robot(base(), LEFT, RIGHT, CASTERS, battery, place))
+        assert "battery" not in said(result)
         heavy = battery.replace(f"{0.8 * BODY}", f"{3 * BODY}")
-        found = described(robot(base(), LEFT, RIGHT, CASTERS, heavy, place))
-        assert "link 'battery'" in said(found) and "are below 10%" in said(found)
+        result = described(robot(base(), LEFT, RIGHT, CASTERS, heavy, place))
+        assert "link 'battery'" in said(result) and "are below 10%" in said(result)
 
     def test_inertia_of_no_solid_body(self):
-        found = described(robot(base((0.01, 0.01, 0.9)), LEFT, RIGHT, CASTERS))
-        assert "belong to no solid body" in said(found)
+        result = described(robot(base((0.01, 0.01, 0.9)), LEFT, RIGHT, CASTERS))
+        assert "belong to no solid body" in said(result)
 
     def test_inertia_that_no_masses_in_the_parts_box_have(self):
         """Halves of the mass at opposite corners have L^2 / 4 along each edge, nothing has more."""
@@ -412,44 +412,44 @@ class TestImplausible:
         spin, yaw = (factor * value for value in DISC)
         inside = inertial(WHEEL, yaw, yaw, spin) + shape(cylinder(RADIUS, 0.03))
         parts = [wheel(n, y, inside=inside) for n, y in (("a", 0.15), ("b", -0.15))]
-        found = described(robot(base(), *parts, CASTERS))
-        assert found.content["wheels"]["inertia_spin"] == pytest.approx(DISC[0])
-        assert found.content["wheels"]["inertia_yaw"] == pytest.approx(DISC[1])
-        assert "all in the rim" in said(found)
+        result = described(robot(base(), *parts, CASTERS))
+        assert result.content["wheels"]["inertia_spin"] == pytest.approx(DISC[0])
+        assert result.content["wheels"]["inertia_yaw"] == pytest.approx(DISC[1])
+        assert "all in the rim" in said(result)
 
     def test_plausible_ones_are_kept_to_the_digit(self):
-        for share in (0.3, 0.5, 0.9):
-            spin = share * WHEEL * RADIUS**2
+        for fraction in (0.3, 0.5, 0.9):
+            spin = fraction * WHEEL * RADIUS**2
             inside = inertial(WHEEL, spin, spin, spin) + shape(cylinder(RADIUS, 0.03))
             parts = [wheel(n, y, inside=inside) for n, y in (("a", 0.15), ("b", -0.15))]
-            found = described(robot(base(), *parts, CASTERS))
-            assert found.content["wheels"]["inertia_spin"] == pytest.approx(spin, rel=1e-6)
+            result = described(robot(base(), *parts, CASTERS))
+            assert result.content["wheels"]["inertia_spin"] == pytest.approx(spin, rel=1e-6)
 
     def test_centre_of_mass_outside_of_the_body(self):
         text = robot(base().replace(f'xyz="{COM_X!r} 0 0.03"', 'xyz="50.0 0 0.03"', 1), LEFT, RIGHT)
-        found = described(text)
-        assert "body.center_of_mass.x: 50 m, but the body's shapes are from" in said(found)
-        assert found.content["body"]["center_of_mass"]["x"] < 0.23
+        result = described(text)
+        assert "body.center_of_mass.x: 50 m, but the body's shapes are from" in said(result)
+        assert result.content["body"]["center_of_mass"]["x"] < 0.23
 
     def test_centre_of_mass_beside_the_middle_is_named(self):
         for y, side in ((0.03, "left"), (-0.03, "right")):
-            found = described(robot(base(y=y), LEFT, RIGHT, CASTERS))
-            assert f"30 mm to the {side} of the middle between the wheels" in said(found)
+            result = described(robot(base(y=y), LEFT, RIGHT, CASTERS))
+            assert f"30 mm to the {side} of the middle between the wheels" in said(result)
 
     def test_wheels_without_inertial_get_a_mass(self):
         inside = shape(cylinder(RADIUS, 0.03))
         parts = [wheel(n, y, inside=inside) for n, y in (("a", 0.15), ("b", -0.15))]
-        found = described(robot(base(), *parts, CASTERS))
+        result = described(robot(base(), *parts, CASTERS))
         volume = math.pi * RADIUS**2 * 0.03
-        assert found.content["wheels"]["mass"] == pytest.approx(min(0.05 * BODY, 700 * volume))
-        assert any(entry.startswith("wheels.mass = ") for entry in found.assumed)
+        assert result.content["wheels"]["mass"] == pytest.approx(min(0.05 * BODY, 700 * volume))
+        assert any(entry.startswith("wheels.mass = ") for entry in result.assumed)
 
     def test_mass_can_be_given(self):
         bare = [link("base_link", shape(box(0.4, 0.24, 0.12), origin(0.03))), CASTERS]
         inside = shape(cylinder(RADIUS, 0.03))
         parts = [wheel(n, y, inside=inside) for n, y in (("a", 0.15), ("b", -0.15))]
-        found = described(robot(*bare, *parts), mass=8.0)
-        total = found.content["body"]["mass"] + 2 * found.content["wheels"]["mass"]
+        result = described(robot(*bare, *parts), mass=8.0)
+        total = result.content["body"]["mass"] + 2 * result.content["wheels"]["mass"]
         assert total == pytest.approx(8.0, rel=1e-3)
         heavier = described(robot(), mass=13.2)
         assert heavier.content["body"]["mass"] == pytest.approx(2 * BODY)
@@ -467,49 +467,49 @@ class TestDrives:
 
     @pytest.mark.parametrize("tag", ["wheel_separation", "wheelSeparation"])
     def test_a_track_that_differs_is_named_with_both_values(self, tag):
-        found = described(self.drive(f"<{tag}>0.4</{tag}><{tag}>0.4</{tag}>"))
+        result = described(self.drive(f"<{tag}>0.4</{tag}><{tag}>0.4</{tag}>"))
         shown = f"{2 * HALF_TRACK:.4g} m apart"
-        assert said(found).count("<plugin> 'diff_drive': ") == 1
-        assert f"{tag} is 0.4 m, but the middles of the wheels are {shown}" in said(found)
-        assert found.content["wheels"]["separation"] == pytest.approx(2 * HALF_TRACK)
+        assert said(result).count("<plugin> 'diff_drive': ") == 1
+        assert f"{tag} is 0.4 m, but the middles of the wheels are {shown}" in said(result)
+        assert result.content["wheels"]["separation"] == pytest.approx(2 * HALF_TRACK)
 
     def test_a_diameter_and_a_radius_that_differ(self):
-        found = described(self.drive("<wheel_diameter>0.2</wheel_diameter>"))
-        assert f"shapes have a diameter of {2 * RADIUS:.4g} m" in said(found)
-        found = described(self.drive("<wheel_radius>0.2</wheel_radius>"))
+        result = described(self.drive("<wheel_diameter>0.2</wheel_diameter>"))
+        assert f"shapes have a diameter of {2 * RADIUS:.4g} m" in said(result)
+        result = described(self.drive("<wheel_radius>0.2</wheel_radius>"))
         assert f"wheel_radius is 0.2 m, but the wheels' shapes have a radius of {RADIUS:.4g} m" in (
-            said(found)
+            said(result)
         )
 
     def test_parameters_of_ros2_control(self):
         inside = '<hardware><param name="wheel_separation">0.5</param></hardware>'
         control = f'<ros2_control name="base" type="system">{inside}</ros2_control>'
-        found = described(robot(base(), LEFT, RIGHT, CASTERS, control))
-        assert "<ros2_control> 'base': wheel_separation is 0.5 m, but" in said(found)
+        result = described(robot(base(), LEFT, RIGHT, CASTERS, control))
+        assert "<ros2_control> 'base': wheel_separation is 0.5 m, but" in said(result)
 
     def test_what_agrees_or_is_no_length_is_not_named(self):
         track, diameter = 2 * HALF_TRACK * 1.005, 2 * RADIUS
         for text in (f"{track}", "twice", "-1", "", "nan"):
-            found = described(
+            result = described(
                 self.drive(
                     f"<wheel_separation>{text}</wheel_separation>"
                     f"<wheel_diameter>{diameter}</wheel_diameter>"
                 )
             )
-            assert "<plugin>" not in said(found)
+            assert "<plugin>" not in said(result)
 
 
 class TestLimits:
     def test_come_from_the_joints(self):
         more = '<limit effort="3" velocity="20"/><dynamics damping="0.002" friction="0.01"/>'
         parts = [wheel("left", HALF_TRACK, more=more), wheel("right", -HALF_TRACK, more=more)]
-        found = described(robot(base(), *parts, CASTERS))
-        limits = found.content["limits"]
+        result = described(robot(base(), *parts, CASTERS))
+        limits = result.content["limits"]
         assert limits["torque"] == 3
         assert limits["linear_velocity"] == pytest.approx(20 * RADIUS)
         assert limits["wheel_velocity"] == 20
-        assert found.content["friction"] == {"viscous": [0.002] * 2, "coulomb": [0.01] * 2}
-        casters, encoder = found.assumed
+        assert result.content["friction"] == {"viscous": [0.002] * 2, "coulomb": [0.01] * 2}
+        casters, encoder = result.assumed
         assert casters.startswith("body.mass: ") and encoder.startswith("encoder.counts = ")
 
     def test_of_ros2_control_count_where_they_are_smaller(self):
@@ -536,25 +536,25 @@ class TestLimits:
     def test_placeholders_are_named_and_replaced(self):
         more = '<limit effort="1000000" velocity="1000"/><dynamics damping="1" friction="0"/>'
         parts = [wheel("left", HALF_TRACK, more=more), wheel("right", -HALF_TRACK, more=more)]
-        found = described(robot(base(), *parts, CASTERS))
+        result = described(robot(base(), *parts, CASTERS))
         for part in (
             "effort limit 1e+06 N m is",
             "velocity limit 1000 rad/s is 60 m/s",
             "damping 1",
         ):
-            assert part in said(found)
-        assert found.content["friction"]["viscous"] == [0.0, 0.0]
+            assert part in said(result)
+        assert result.content["friction"]["viscous"] == [0.0, 0.0]
 
     @pytest.mark.parametrize(("times", "named"), [(4.5, False), (6.25, True)])
     def test_a_torque_that_would_slip_the_wheels_many_times_over_is_named(self, times, named):
         grip = 0.6 * (BODY + 2 * WHEEL) * 9.81 / 2 * RADIUS
         more = f'<limit effort="{times * grip!r}" velocity="20"/>'
         parts = [wheel("left", HALF_TRACK, more=more), wheel("right", -HALF_TRACK, more=more)]
-        found = described(robot(base(), *parts, CASTERS))
-        limits = found.content["limits"]
+        result = described(robot(base(), *parts, CASTERS))
+        limits = result.content["limits"]
         used = 2.0 * limits["traction"] if named else times * grip
         assert limits["torque"] == pytest.approx(used, rel=1e-5)
-        assert (f"is {times:g} times the {grip:.3g} N m at which a wheel" in said(found)) == named
+        assert (f"is {times:g} times the {grip:.3g} N m at which a wheel" in said(result)) == named
 
     def test_a_weak_motor_bounds_traction(self):
         more = '<limit effort="0.05" velocity="20"/>'
@@ -570,41 +570,45 @@ class TestLimits:
         assert content["limits"]["traction"] == pytest.approx(0.6 * load * RADIUS, rel=1e-6)
 
     def test_the_traction_limit_leaves_the_casters_a_fifth_of_their_load(self):
-        found = described(robot())
+        result = described(robot())
         total = BODY + 2 * WHEEL
-        equivalent = total + 2 * found.content["wheels"]["inertia_spin"] / RADIUS**2
-        acceleration = 2 * found.content["limits"]["traction"] / (RADIUS * equivalent)
+        equivalent = total + 2 * result.content["wheels"]["inertia_spin"] / RADIUS**2
+        acceleration = 2 * result.content["limits"]["traction"] / (RADIUS * equivalent)
         moment = BODY * COM_X * 9.81  # of the weight about the wheels' contact
         tips = acceleration * (BODY * (RADIUS + 0.03) + 2 * WHEEL * RADIUS)
         assert moment - tips == pytest.approx(0.2 * moment, rel=1e-6)
-        assert "lifts the casters" in found.sources["limits.traction"]
+        assert "lifts the casters" in result.sources["limits.traction"]
 
 
 class TestCasters:
     def test_a_ball_too_low_or_too_high_stands_on_the_ground(self):
         for low in (-0.003, 0.004):
-            found = described(robot(base(), LEFT, RIGHT, caster("front_caster", 0.18, low=low)))
-            assert found.content["casters"][0] == {
+            result = described(robot(base(), LEFT, RIGHT, caster("front_caster", 0.18, low=low)))
+            assert result.content["casters"][0] == {
                 "x": 0.18,
                 "y": 0.0,
                 "radius": 0.015,
                 "clearance": 0.0,
             }
-            way = "above" if low > 0 else "below"
-            assert f"ends {abs(1000 * low):.2g} mm {way} the wheels' lowest points" in said(found)
+            direction = "above" if low > 0 else "below"
+            assert f"ends {abs(1000 * low):.2g} mm {direction} the wheels' lowest points" in said(
+                result
+            )
 
     def test_missing_ones_are_put_and_said(self):
-        found = described(robot(base(), LEFT, RIGHT))
-        assert [c["x"] > 0 for c in found.content["casters"]] == [True, False]
-        assert any(entry.startswith("casters, front: the URDF has none") for entry in found.assumed)
+        result = described(robot(base(), LEFT, RIGHT))
+        assert [c["x"] > 0 for c in result.content["casters"]] == [True, False]
+        assert any(
+            entry.startswith("casters, front: the URDF has none") for entry in result.assumed
+        )
 
     def test_a_robot_that_would_rock_stands_on_both(self):
-        found = described(
+        result = described(
             robot(base().replace(f'xyz="{COM_X!r}', 'xyz="0.001'), LEFT, RIGHT, CASTERS)
         )
-        assert [c["clearance"] for c in found.content["casters"]] == [0.0, 0.0]
+        assert [c["clearance"] for c in result.content["casters"]] == [0.0, 0.0]
         quarter = (BODY + 2 * WHEEL) * 9.81 / 4
-        assert found.content["limits"]["traction"] == pytest.approx(
+        assert result.content["limits"]["traction"] == pytest.approx(
             0.6 * quarter * RADIUS, rel=1e-5
         )
 
@@ -631,10 +635,10 @@ class TestMeshes:
         body = '<box size="0.4 0.24 0.12"/>'
         assert body in text
         lost = text.replace(body, '<mesh filename="package://nowhere/body.stl"/>')
-        found = described(lost, tmp_path / "robot.urdf")
-        assert found.corrected == clean.corrected
-        assert_same_model(model(found), model(clean))
-        said = "\n".join(found.assumed)
+        result = described(lost, tmp_path / "robot.urdf")
+        assert result.corrected == clean.corrected
+        assert_same_model(model(result), model(clean))
+        said = "\n".join(result.assumed)
         assert "the shapes of base_link, most of the body's mass, cannot be read" in said
 
     def test_a_mesh_that_is_not_round_or_not_there_needs_the_radius(self, tmp_path):
@@ -645,8 +649,8 @@ class TestMeshes:
                 described(text, tmp_path / "robot.urdf")
             assert why in str(caught.value)
             assert "--wheel-radius METRES" in str(caught.value)
-            found = described(text, tmp_path / "robot.urdf", wheel_radius=0.06)
-            assert found.content["wheels"]["radius"] == 0.06
+            result = described(text, tmp_path / "robot.urdf", wheel_radius=0.06)
+            assert result.content["wheels"]["radius"] == 0.06
 
 
 def test_every_number_has_a_finite_value_and_few_digits():

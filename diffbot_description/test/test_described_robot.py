@@ -96,10 +96,10 @@ class TestCommand:
         output = tmp_path / "deep" / "mine.yaml"
         assert main([str(xacro_file), "more:=0.01", "--output", str(output)]) == 0
         assert "mine_shapes.urdf" in capsys.readouterr().out
-        found = load_robot(output)
-        assert found.wheels.separation == pytest.approx(2 * HALF_TRACK + 0.01)
-        assert found.appearance.urdf == "mine_shapes.urdf"
-        assert str(xacro_file.parent / "lamp.stl") in urdf(found)
+        robot = load_robot(output)
+        assert robot.wheels.separation == pytest.approx(2 * HALF_TRACK + 0.01)
+        assert robot.appearance.urdf == "mine_shapes.urdf"
+        assert str(xacro_file.parent / "lamp.stl") in urdf(robot)
 
     def test_without_output_nothing_is_written(self, file, tmp_path, capsys):
         before = sorted(tmp_path.rglob("*"))
@@ -156,9 +156,9 @@ class TestOnTheFly:
         assert len(list(cache.glob("*.yaml"))) == 2
 
     def test_a_xacro_file_is_a_robot(self, xacro_file, cache):
-        found = load_robot(xacro_file)
-        assert found.wheels.separation == pytest.approx(2 * HALF_TRACK)
-        assert (cache / found.appearance.urdf).is_file()
+        robot = load_robot(xacro_file)
+        assert robot.wheels.separation == pytest.approx(2 * HALF_TRACK)
+        assert (cache / robot.appearance.urdf).is_file()
 
     def test_without_a_home_it_is_made_in_a_folder_of_its_own(self, file, tmp_path, monkeypatch):
         (tmp_path / "taken").write_text("")
@@ -174,8 +174,8 @@ class TestOnTheFly:
 
 class TestShapes:
     def test_are_the_urdfs_at_their_places(self, file):
-        found = load_robot(file)
-        links = {e.get("name"): e for e in ElementTree.fromstring(urdf(found)).iter("link")}
+        robot = load_robot(file)
+        links = {e.get("name"): e for e in ElementTree.fromstring(urdf(robot)).iter("link")}
         visuals = links["chassis_link"].findall("visual")
         places = [pose(visual, "v")[1].tolist() for visual in visuals]
         # base_link is at the axle, as the generated base_link is.
@@ -199,8 +199,8 @@ class TestShapes:
             assert np.allclose(placed.rotation @ offset + placed.translation, [0.03, y, 0])
 
     def test_change_nothing_but_the_look(self, file):
-        found = load_robot(file)
-        plain = replace(found, appearance=replace(found.appearance, urdf=None))
+        robot = load_robot(file)
+        plain = replace(robot, appearance=replace(robot.appearance, urdf=None))
 
         def physics(text):
             root = ElementTree.fromstring(text)
@@ -212,7 +212,7 @@ class TestShapes:
             words = [(e.tag, sorted(e.attrib.items()), (e.text or "").strip()) for e in root.iter()]
             return words
 
-        assert physics(urdf(found)) == physics(urdf(plain))
+        assert physics(urdf(robot)) == physics(urdf(plain))
 
     def test_of_a_file_that_is_gone_are_named(self, file, tmp_path):
         output = tmp_path / "mine.yaml"
@@ -226,10 +226,10 @@ class TestShapes:
     def test_stay_with_an_identified_robot_elsewhere(self, file, tmp_path):
         output = tmp_path / "mine.yaml"
         main([str(file), "--output", str(output)])
-        found = load_robot(output)
-        k = closed_form(found.model)
+        robot = load_robot(output)
+        k = closed_form(robot.model)
         identified, _ = write_identified_robot(
-            found, tmp_path / "results" / "run", k.k5, k.k7, k.k8, (None,) * 4, []
+            robot, tmp_path / "results" / "run", k.k5, k.k7, k.k8, (None,) * 4, []
         )
         assert "lamp.stl" in urdf(load_robot(identified))
 
@@ -248,10 +248,10 @@ def test_names_of_joints_may_hold_a_robots_name(tmp_path):
     )
     path = Path(tmp_path, "r.urdf")
     path.write_text(text)
-    found = load_robot(path)
-    assert found.joints.first[0] == "bot1/left-wheel"
-    assert yaml.safe_load(found.path.read_text())["joints"]["right"] == "bot1/right.wheel"
-    assert "bot1/left-wheel" in urdf(found)
+    result = load_robot(path)
+    assert result.joints.first[0] == "bot1/left-wheel"
+    assert yaml.safe_load(result.path.read_text())["joints"]["right"] == "bot1/right.wheel"
+    assert "bot1/left-wheel" in urdf(result)
 
 
 def test_four_wheels_are_written_as_a_robot_file_that_loads(tmp_path):
@@ -264,12 +264,12 @@ def test_four_wheels_are_written_as_a_robot_file_that_loads(tmp_path):
     path.write_text(robot(base(), *ends, SEEN).replace("collision>", "visual>"))
     output = tmp_path / "husky.yaml"
     assert main([str(path), "--output", str(output)]) == 0
-    found = load_robot(output)
-    assert found.joints.left == ("front_left_joint", "rear_left_joint")
-    assert found.turning.coulomb > 0.0
+    result = load_robot(output)
+    assert result.joints.left == ("front_left_joint", "rear_left_joint")
+    assert result.turning.coulomb > 0.0
     assert "turning.coulomb = " in output.read_text()
     # All of its shapes are drawn with the body, where they are in the URDF.
-    tree = UrdfTree(urdf(found))
+    tree = UrdfTree(urdf(result))
     assert not tree.links["left_wheel_link"].element.findall("visual")
     places = {
         tuple(np.round(pose(visual, "a visual")[1], 3))

@@ -33,8 +33,8 @@ LEFT, RIGHT = wheel("left", HALF_TRACK), wheel("right", -HALF_TRACK)
 
 
 def described(text):
-    found = describe(text, Packages(HERE))
-    return found, robot_from(found.content, HERE)
+    result = describe(text, Packages(HERE))
+    return result, robot_from(result.content, HERE)
 
 
 def commanded(*names, interface="velocity"):
@@ -49,8 +49,8 @@ def commanded(*names, interface="velocity"):
 
 def test_a_joint_that_turns_about_minus_y_has_a_sign():
     text = robot(base(), LEFT, wheel("right", -HALF_TRACK, sign=-1), CASTERS)
-    found, own = described(text)
-    assert found.content["joints"]["signs"] == [1, -1]
+    result, own = described(text)
+    assert result.content["joints"]["signs"] == [1, -1]
     assert own.joints.directions == (1, -1)
     assert "signs" not in described(robot())[0].content["joints"]
 
@@ -88,12 +88,12 @@ def cambered(camber=CAMBER, sign=-1, radius=0.085):
 
 
 def test_cambered_wheels_that_are_commanded_drive():
-    found, own = described(cambered())
+    result, own = described(cambered())
     assert own.joints.first == ("left_joint", "right_joint")
     assert own.wheels.radius == pytest.approx(0.085)
     assert own.wheels.separation == pytest.approx(0.4 + 2 * 0.085 * math.sin(CAMBER), rel=1e-6)
     assert own.wheels.inertia_spin == pytest.approx(1.8e-3, rel=1e-6)
-    assert any("slopes by 8.6 degrees (camber)" in entry for entry in found.corrected)
+    assert any("slopes by 8.6 degrees (camber)" in entry for entry in result.corrected)
 
 
 def test_a_commanded_wheel_that_is_too_cambered_is_refused_by_its_axis():
@@ -135,8 +135,8 @@ def test_an_arm_beside_wheels_whose_meshes_are_missing_is_no_steering():
     control = commanded("left_joint", "right_joint")
     control += commanded("shoulder", "wrist", interface="position")
     text = robot(base(), *parts, CASTERS, arm('<axis xyz="1 0 0"/>'), control)
-    found = describe(text, Packages(HERE), wheel_radius=RADIUS)
-    assert found.content["joints"]["left"] == "left_joint"
+    result = describe(text, Packages(HERE), wheel_radius=RADIUS)
+    assert result.content["joints"]["left"] == "left_joint"
 
 
 def test_steered_wheels_on_the_ground_are_refused():
@@ -170,10 +170,10 @@ def test_a_rotor_in_the_inertia_of_a_wheel_is_kept():
     spin = 5 * WHEEL * RADIUS**2
     inside = inertial(WHEEL, DISC[1], DISC[1], spin) + shape(cylinder(RADIUS, 0.03))
     parts = [wheel(n, y, inside=inside) for n, y in (("a", 0.15), ("b", -0.15))]
-    found, own = described(robot(base(), *parts, CASTERS))
+    result, own = described(robot(base(), *parts, CASTERS))
     assert own.wheels.inertia_spin == pytest.approx(spin, rel=1e-6)
     assert own.wheels.inertia_yaw == pytest.approx(DISC[1], rel=1e-6)
-    assert any("motor's rotor" in entry for entry in found.assumed)
+    assert any("motor's rotor" in entry for entry in result.assumed)
 
 
 def test_a_rotor_of_a_transmission_is_reflected():
@@ -200,6 +200,6 @@ def test_a_sides_sum_is_named_after_all_its_joints():
         for end, x in (("front", 0.15), ("rear", -0.15))
         for side, y in (("left", HALF_TRACK), ("right", -HALF_TRACK))
     ]
-    found, _ = described(robot(base(), *wheels))
-    (entry,) = [e for e in found.corrected if "effort limit" in e]
+    result, _ = described(robot(base(), *wheels))
+    (entry,) = [e for e in result.corrected if "effort limit" in e]
     assert entry.startswith("joint 'front_left_joint + rear_left_joint': effort limit 1800 N m")

@@ -32,11 +32,11 @@ def test_accelerations_of_many_robots_are_those_of_each():
     random = np.random.default_rng(1)
     many = np.array(K)[:, None] * random.uniform(0.5, 2.0, (4, 5))
     v, omega, left, right = random.normal(size=(4, 5))
-    found = accelerations(many, v, omega, left, right)
+    result = accelerations(many, v, omega, left, right)
     for i in range(5):
         one = DynamicParameters(*many[:, i].tolist())
         expected = accelerations(one, v[i], omega[i], left[i], right[i])
-        assert [a[i] for a in found] == pytest.approx(expected)
+        assert [a[i] for a in result] == pytest.approx(expected)
 
 
 STICKY = FrictionLaw(
@@ -79,10 +79,10 @@ def test_law_of_many_wheels_is_that_of_each():
     speed = random.normal(size=count)
     speed[:3] = 0.0
     many = FrictionLaw(viscous, coulomb, back, static, width)
-    found, released = many.torque(speed), many.breakaway(speed)
+    result, released = many.torque(speed), many.breakaway(speed)
     for i in range(count):
         one = FrictionLaw(*(float(a[i]) for a in (viscous, coulomb, back, static, width)))
-        assert found[i] == pytest.approx(one.torque(float(speed[i])))
+        assert result[i] == pytest.approx(one.torque(float(speed[i])))
         assert released[i] == one.breakaway(float(speed[i]))
 
 
@@ -112,8 +112,10 @@ def test_the_motor_s_torque_leaves_the_output_that_was_asked_for(output, directi
 def test_a_geared_wheel_starts_where_the_torque_equals_the_friction_under_it():
     law = replace(STICKY, gear_loss=0.2)
     assert law.starting(1.0) == pytest.approx(0.5 / 0.8)
-    for way in (1.0, -1.0):
-        assert law.under(law.starting(way)).breakaway(way) == pytest.approx(law.starting(way))
+    for direction in (1.0, -1.0):
+        assert law.under(law.starting(direction)).breakaway(direction) == pytest.approx(
+            law.starting(direction)
+        )
 
 
 def test_wheels_get_the_gear_loss_of_their_robot():
@@ -152,8 +154,8 @@ def test_friction_acts_against_the_wheel():
 
 
 def test_messages_show_parameters_by_name_with_five_digits():
-    found = DynamicParameters(
+    dynamic_parameters = DynamicParameters(
         0.055758361672904155, -2.087329282912594, 0.766569, -4.878433928586674
     )
-    assert f"{found}" == "K5 0.055758, K6 -2.0873, K7 0.76657, K8 -4.8784"
-    assert repr(found).startswith("DynamicParameters(k5=0.055758361672904155,")
+    assert f"{dynamic_parameters}" == "K5 0.055758, K6 -2.0873, K7 0.76657, K8 -4.8784"
+    assert repr(dynamic_parameters).startswith("DynamicParameters(k5=0.055758361672904155,")

@@ -46,10 +46,10 @@ def test_patched_robot_has_the_identified_parameters(tmp_path, name, scale):
     path, _ = write_identified_robot(robot, tmp_path, *wanted, friction, ["mass 1 kg [0.9, 1.1]"])
     assert path.name == f"{name}_identified.yaml"
     patched = load_robot(path)
-    found = parameters(model_of_urdf(patched))
-    assert found[[0, 2, 3]] == pytest.approx(wanted, rel=1e-12)
+    result = parameters(model_of_urdf(patched))
+    assert result[[0, 2, 3]] == pytest.approx(wanted, rel=1e-12)
     b = robot.wheels.half_track
-    assert found[1] == pytest.approx(wanted[0] * wanted[2] / (b * wanted[1]), rel=1e-12)
+    assert result[1] == pytest.approx(wanted[0] * wanted[2] / (b * wanted[1]), rel=1e-12)
     assert patched.friction.viscous == (0.011, 0.012)
     assert patched.friction.coulomb == (robot.friction.coulomb[0], 0.05)
     for part in ("name", "wheels", "casters", "joints", "limits", "excitation", "contact"):
@@ -123,10 +123,10 @@ def test_closed_form_backwards(model, mass, inertia, offset):
         model.wheel_mass, model.wheel_inertia_spin, model.wheel_inertia_yaw,
     )  # fmt: skip
     k = closed_form(other)
-    found = identified_model(model, k.k5, k.k7, k.k8)
-    assert found.mass_body == pytest.approx(mass, abs=1e-9 * other.equivalent_mass)
-    assert found.com_offset == pytest.approx(offset, rel=1e-6, abs=1e-9)
-    assert found.inertia_body == pytest.approx(inertia, abs=1e-7 * other.equivalent_inertia)
+    robot_model = identified_model(model, k.k5, k.k7, k.k8)
+    assert robot_model.mass_body == pytest.approx(mass, abs=1e-9 * other.equivalent_mass)
+    assert robot_model.com_offset == pytest.approx(offset, rel=1e-6, abs=1e-9)
+    assert robot_model.inertia_body == pytest.approx(inertia, abs=1e-7 * other.equivalent_inertia)
 
 
 def with_xacro(robot, root, file, **origin):
@@ -248,13 +248,13 @@ def test_guessed_inertias_give_way_to_the_identified_yaw_inertia(tmp_path):
 
 @given(roll=number(1e-3, 1.0), pitch=number(1e-3, 1.0), yaw=number(1e-4, 3.0))
 def test_inertias_with_another_yaw_inertia_are_those_of_a_solid(roll, pitch, yaw):
-    found = BodyInertia(roll, pitch, 0.1).with_yaw(yaw)
-    assert found.yaw == yaw
-    assert found.roll >= roll and found.pitch >= pitch
-    values = sorted((found.roll, found.pitch, found.yaw))
+    body_inertia = BodyInertia(roll, pitch, 0.1).with_yaw(yaw)
+    assert body_inertia.yaw == yaw
+    assert body_inertia.roll >= roll and body_inertia.pitch >= pitch
+    values = sorted((body_inertia.roll, body_inertia.pitch, body_inertia.yaw))
     assert values[2] <= (values[0] + values[1]) * (1 + 1e-12)
     if abs(roll - pitch) <= yaw <= roll + pitch:
-        assert (found.roll, found.pitch) == (roll, pitch)
+        assert (body_inertia.roll, body_inertia.pitch) == (roll, pitch)
 
 
 def test_an_identified_resistance_against_turning_replaces_the_assumed_one(tmp_path):
@@ -263,9 +263,9 @@ def test_an_identified_resistance_against_turning_replaces_the_assumed_one(tmp_p
     )
     k5, _, k7, k8 = parameters(robot.model)
     path, _ = write_identified_robot(robot, tmp_path, k5, k7, k8, turning=(None, 0.35))
-    found = load_robot(path)
-    assert found.turning == Turning(0.0, 0.35)
-    assert found.assumed == ("limits.torque",)
+    result = load_robot(path)
+    assert result.turning == Turning(0.0, 0.35)
+    assert result.assumed == ("limits.torque",)
     kept = load_robot(write_identified_robot(robot, tmp_path, k5, k7, k8)[0])
     assert (kept.turning, kept.assumed) == (robot.turning, robot.assumed)
 
@@ -282,8 +282,8 @@ def test_an_assumed_caster_gives_way_to_the_identified_centre_of_mass(tmp_path):
         write_identified_robot(robot, tmp_path, k5, k7, k8)
     guessed = replace(robot, assumed=("casters",))
     path, _ = write_identified_robot(guessed, tmp_path, k5, k7, k8)
-    found = load_robot(path)
-    total = found.body.mass + 2 * found.wheels.mass
-    assert found.casters[0].x == pytest.approx(1.5 * found.body.mass * 0.10038 / total, rel=1e-6)
-    assert found.casters[1] == rear
+    result = load_robot(path)
+    total = result.body.mass + 2 * result.wheels.mass
+    assert result.casters[0].x == pytest.approx(1.5 * result.body.mass * 0.10038 / total, rel=1e-6)
+    assert result.casters[1] == rear
     assert "casters[0].x was moved from 0.08 to" in path.read_text("utf-8")

@@ -47,20 +47,20 @@ def rest(urdf):
 def test_the_closed_form_is_that_of_the_identified_robot(mass, ahead, yaw):
     text = robot(base(), WHEELS, MAST, CASTERS)
     wanted = identified(described(text), mass, ahead, yaw)
-    found = with_inertias(text, wanted)
-    model = RobotModel.from_urdf(found, *wanted.joints.first)
+    inertias = with_inertias(text, wanted)
+    model = RobotModel.from_urdf(inertias, *wanted.joints.first)
     np.testing.assert_allclose(closed_form(model), closed_form(wanted.model), rtol=1e-5)
-    assert rest(found) == rest(text)
+    assert rest(inertias) == rest(text)
 
 
 def test_a_robot_as_it_is_keeps_its_text_to_the_letter():
     text = robot(base(), WHEELS, MAST, CASTERS)
     own = described(text)
     exact = replace(own.body, mass=6.5)
-    found = with_inertias(text, replace(own, body=exact))
-    assert found.count("<inertial>") == text.count("<inertial>")
+    inertias = with_inertias(text, replace(own, body=exact))
+    assert inertias.count("<inertial>") == text.count("<inertial>")
     left = text[text.index('<link name="left_wheel">') : text.index('<link name="right_wheel">')]
-    assert left in found
+    assert left in inertias
 
 
 def test_other_links_shrink_where_the_heaviest_has_not_so_much_to_give():
@@ -68,8 +68,8 @@ def test_other_links_shrink_where_the_heaviest_has_not_so_much_to_give():
     copied = MAST.replace("0.002", "0.9").replace("0.001", "0.9")
     text = robot(base(), WHEELS, copied, CASTERS)
     wanted = described(text)  # `describe` has replaced it
-    found = with_inertias(text, wanted)
-    model = RobotModel.from_urdf(found, *wanted.joints.first)
+    inertias = with_inertias(text, wanted)
+    model = RobotModel.from_urdf(inertias, *wanted.joints.first)
     np.testing.assert_allclose(closed_form(model), closed_form(wanted.model), rtol=1e-5)
 
 

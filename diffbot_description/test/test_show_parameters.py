@@ -17,9 +17,9 @@ def values(text):
 def test_prints_parameters_with_units(capsys):
     assert main(["twil"]) == 0
     text = capsys.readouterr().out
-    found = values(text)
-    assert found["K7"] == pytest.approx(2.6468, rel=1e-4)
-    assert found["M_e"] == pytest.approx(1 / (0.075 * 2.6468), rel=1e-4)
+    result = values(text)
+    assert result["K7"] == pytest.approx(2.6468, rel=1e-4)
+    assert result["M_e"] == pytest.approx(1 / (0.075 * 2.6468), rel=1e-4)
     assert "rad/(s^2 N m)" in text
     assert "equivalent mass" in text
 
@@ -62,8 +62,8 @@ def test_prints_the_friction_that_there_is(tmp_path, capsys):
         "gear_loss": [0.0, 0.2],
     }
     assert main([write(tmp_path, changed("friction", friction))]) == 0
-    found = capsys.readouterr().out.split("\n\n")[1].splitlines()[2:]
-    assert {line.split()[0]: float(line.split()[1]) for line in found} == {
+    result = capsys.readouterr().out.split("\n\n")[1].splitlines()[2:]
+    assert {line.split()[0]: float(line.split()[1]) for line in result} == {
         "viscous_left": 0.01,
         "coulomb_left": 0.03,
         "static_left": 0.05,

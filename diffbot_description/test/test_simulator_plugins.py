@@ -15,8 +15,8 @@ def plugins(simulator, **arguments):
     return [plugin for gazebo in root.findall("gazebo") for plugin in gazebo.findall("plugin")]
 
 
-def named(found, name):
-    return [plugin for plugin in found if plugin.get("name") == name]
+def named(result, name):
+    return [plugin for plugin in result if plugin.get("name") == name]
 
 
 def test_none_has_no_plugins():
@@ -24,22 +24,22 @@ def test_none_has_no_plugins():
 
 
 def test_gz_has_stock_systems_only():
-    found = plugins("gz")
-    files = [plugin.get("filename") for plugin in found]
+    result = plugins("gz")
+    files = [plugin.get("filename") for plugin in result]
     assert sorted(files) == [
         "gz-sim-apply-joint-force-system",
         "gz-sim-apply-joint-force-system",
         "gz-sim-joint-state-publisher-system",
         "gz-sim-odometry-publisher-system",
     ]
-    forces = named(found, "gz::sim::systems::ApplyJointForce")
+    forces = named(result, "gz::sim::systems::ApplyJointForce")
     assert [f.findtext("joint_name") for f in forces] == ["left_wheel_joint", "right_wheel_joint"]
-    (states,) = named(found, "gz::sim::systems::JointStatePublisher")
+    (states,) = named(result, "gz::sim::systems::JointStatePublisher")
     assert [j.text for j in states.findall("joint_name")] == [
         "left_wheel_joint",
         "right_wheel_joint",
     ]
-    (odometry,) = named(found, "gz::sim::systems::OdometryPublisher")
+    (odometry,) = named(result, "gz::sim::systems::OdometryPublisher")
     assert odometry.findtext("odom_publish_frequency") == "100"
 
 
@@ -51,10 +51,10 @@ def test_gz_has_stock_systems_only():
     ],
 )
 def test_ros2_control_gets_the_controllers(simulator, name):
-    found = plugins(simulator, controllers="/some/where.yaml")
-    (control,) = named(found, name)
+    result = plugins(simulator, controllers="/some/where.yaml")
+    (control,) = named(result, name)
     assert control.findtext("parameters") == "/some/where.yaml"
-    assert len(found) == 2  # and the true pose
+    assert len(result) == 2  # and the true pose
 
 
 def test_controllers_of_gz_hear_gazebos_own_clock():

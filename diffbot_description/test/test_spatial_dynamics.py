@@ -79,9 +79,9 @@ def test_closed_form_is_the_motion_in_space(name):
     rng = np.random.default_rng(2)
     for _ in range(50):
         (v, w), (left, right) = rng.uniform(-2, 2, 2), rng.uniform(-5, 5, 2)
-        found = spatial.accelerations((v, w), (left, right))
+        result = spatial.accelerations((v, w), (left, right))
         terms_v = [k.k5 * w**2, k.k7 * left, k.k7 * right]
         terms_w = [k.k6 * v * w, k.k8 * left, -k.k8 * right]
         # 1e-6: the constraints' rate is a finite difference.
-        assert found[0] == pytest.approx(sum(terms_v), abs=1e-6 * max(map(abs, terms_v)))
-        assert found[1] == pytest.approx(sum(terms_w), abs=1e-6 * max(map(abs, terms_w)))
+        assert result[0] == pytest.approx(sum(terms_v), abs=1e-6 * max(map(abs, terms_v)))
+        assert result[1] == pytest.approx(sum(terms_w), abs=1e-6 * max(map(abs, terms_w)))

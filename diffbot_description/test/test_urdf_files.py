@@ -172,8 +172,8 @@ def test_packages_are_searched_in_the_files_own_then_sourced_then_the_suite(tmp_
     path = xacro(tmp_path / "alone", include, "r.xacro")
 
     def source(*prefixes):
-        found = [str(tmp_path / prefix) for prefix in prefixes]
-        monkeypatch.setenv("AMENT_PREFIX_PATH", os.pathsep.join(found))
+        results = [str(tmp_path / prefix) for prefix in prefixes]
+        monkeypatch.setenv("AMENT_PREFIX_PATH", os.pathsep.join(results))
 
     source("suite")
     assert links(path) == ["suite"]
@@ -208,6 +208,6 @@ def test_a_file_that_the_files_own_package_gets_only_at_its_installation(tmp_pat
 def test_each_package_of_the_suite_is_known_as_its_own():
     root = Path(__file__).resolve().parents[2]
     manifests = [*root.glob("*/package.xml"), *root.glob("tools/*/package.xml")]
-    found = [p for p in manifests if (p.parent / "setup.py").exists()]
-    assert len(found) > 10
-    assert all(_is_suites(manifest.parent) for manifest in found)
+    results = [p for p in manifests if (p.parent / "setup.py").exists()]
+    assert len(results) > 10
+    assert all(_is_suites(manifest.parent) for manifest in results)

@@ -51,8 +51,8 @@ COLLADA = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema">
 )
 def test_collada_with_its_unit_and_the_transforms_of_its_nodes(transform, low, high, tmp_path):
     (tmp_path / "m.dae").write_text(COLLADA.format(transform))
-    found = mesh_box(tmp_path / "m.dae")
-    assert np.allclose(found, 0.001 * np.array([low, high]), atol=1e-12)
+    result = mesh_box(tmp_path / "m.dae")
+    assert np.allclose(result, 0.001 * np.array([low, high]), atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -93,9 +93,9 @@ def test_the_corners_hold_the_shape_and_touch_it(roll, pitch, yaw):
             np.array([[a, b, c] for a in (-0.3, 0.3) for b in (-0.3, 0.3) for c in (-0.5, 0.5)]).T,
         ),
     ):
-        found = shape(kind, half, rotation)
-        placed = rotation @ points + found.center[:, None]
-        low, high = found.corners
+        result = shape(kind, half, rotation)
+        placed = rotation @ points + result.center[:, None]
+        low, high = result.corners
         assert np.allclose(placed.min(axis=1), low, atol=2e-5)
         assert np.allclose(placed.max(axis=1), high, atol=2e-5)
 

@@ -26,7 +26,7 @@ from diffbot_ident.torque.fleet_prior import NONE, read_prior
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import Node, RobotParameters, declare, parameter, seconds
 from diffbot_node.complaints import Complaints
-from diffbot_node.presence import PARTING, Presence, Takers
+from diffbot_node.presence import PARTING, Presence, Subscribers
 from diffbot_node.robot_messages import TOLERANCE, create_wall_timer
 
 DEFAULT = LiveSettings()
@@ -129,7 +129,7 @@ class EstimatorNode(Node):
         self._reader = robot.joint_reader(("position", "effort"))
         self._complaints = Complaints()
         self._publisher: Publisher[Any] | None = None
-        self._takers: Takers | None = None
+        self._subscribers: Subscribers | None = None
         self._pending: deque[DynamicParameters] = deque(maxlen=MAX_PENDING)
         self._newest: float | None = None
         self._published = -values.period
@@ -172,7 +172,7 @@ class EstimatorNode(Node):
         if self._publisher is None:
             topic = "ident/dynamic_parameters"
             self._publisher = self.create_publisher(DynamicParameters, topic, 100)
-            self._takers = Takers(self, self._publisher)
+            self._subscribers = Subscribers(self, self._publisher)
         message = DynamicParameters()
         parameters_message.fill(message, self._estimator.estimate(), stamp)
         self._pending.append(message)
@@ -192,8 +192,8 @@ class EstimatorNode(Node):
     def _leave(self) -> int | None:
         """Return the exit status once the robot or all users of the estimates left; else None."""
         log, topic = self.get_logger(), self._joint_states.topic_name
-        if self._takers is not None:
-            used = self._takers.are_there()
+        if self._subscribers is not None:
+            used = self._subscribers.are_there()
             status = self._users.leave(used, log, "no subscriber of the estimates is left", "")
             if status is not None:
                 return status

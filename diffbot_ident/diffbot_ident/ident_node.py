@@ -23,15 +23,15 @@ from arc_odometry.joints import RateLimit
 from diffbot_ident.excitation.excitations import KINDS, Excitation, make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.excitation.signals import LEVELS
-from diffbot_ident.identification import Identification, Phase, RunawayLimits
-from diffbot_ident.parameter_file import export_results
+from diffbot_ident.identification_run import Identification, Phase, RunawayLimits
+from diffbot_ident.parameter_writer import export_results
 from diffbot_ident.parameters_message import diagnostics, fill, verification_message
 from diffbot_ident.torque.coverage import MotionScale
-from diffbot_ident.torque.dimensions import DimensionedEstimator, wants_dimensions
 from diffbot_ident.torque.effort_units import EffortCheck, EffortUnit
 from diffbot_ident.torque.estimate import Precision
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.fleet_prior import NONE, PriorEstimator, read_prior
+from diffbot_ident.torque.geometry_errors import DimensionedEstimator, wants_dimensions
 from diffbot_ident.torque.yaw_gyro import LIVE_MEMORY, YawGyro
 from diffbot_ident.verification import Model, VerificationState
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
@@ -370,7 +370,7 @@ class IdentNode(EffortNode[IdentParameters]):
         from importlib.metadata import version  # needed once, at the end
 
         run = self.run
-        found = export_results(
+        export = export_results(
             folder,
             self.robot,
             run.estimate,
@@ -379,10 +379,10 @@ class IdentNode(EffortNode[IdentParameters]):
             seconds=run.excited,
             verification=run.verified,
         )
-        for path in found.paths:
+        for path in export.paths:
             self.get_logger().info(f"written: {path}")
-        if found.refusal is not None:
-            self.get_logger().warning(found.refusal)
+        if export.refusal is not None:
+            self.get_logger().warning(export.refusal)
 
     def _publish_parameters(self) -> None:
         verified = self.run.verified

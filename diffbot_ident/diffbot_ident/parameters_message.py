@@ -64,22 +64,22 @@ def fill(
     message.control_period = float(estimate.period)
 
 
-def verification_message(found: Verification, stamp: float) -> VerificationMessage:
+def verification_message(verification: Verification, stamp: float) -> VerificationMessage:
     """Return the message of a verification whose motion ended at this stamp (s)."""
     message = VerificationMessage(
-        passed=found.passed,
-        reason=found.reason,
-        duration=float(found.duration),
-        horizon=float(found.horizon),
+        passed=verification.passed,
+        reason=verification.reason,
+        duration=float(verification.duration),
+        horizon=float(verification.horizon),
     )
     message.header.stamp = to_stamp(stamp)
     message.header.frame_id = "base_link"
-    message.one_step[:] = found.one_step
-    message.one_step_no_model[:] = found.one_step_no_model
-    message.one_step_nominal[:] = found.one_step_nominal
-    message.horizon_error[:] = found.horizon_error
-    message.horizon_no_model[:] = found.horizon_no_model
-    message.horizon_nominal[:] = found.horizon_nominal
+    message.one_step[:] = verification.one_step
+    message.one_step_no_model[:] = verification.one_step_no_model
+    message.one_step_nominal[:] = verification.one_step_nominal
+    message.horizon_error[:] = verification.horizon_error
+    message.horizon_no_model[:] = verification.horizon_no_model
+    message.horizon_nominal[:] = verification.horizon_nominal
     return message
 
 

@@ -27,7 +27,7 @@ from diffbot_description import Robot
 from diffbot_description.dynamics import accelerations, acting_torque, turning_resistance
 from diffbot_description.spoken import spoken
 from diffbot_ident.torque.estimate import Array, Estimate, Four, Pair
-from diffbot_ident.torque.readings import readings_of
+from diffbot_ident.torque.timed_readings import readings_of
 from diffbot_ident.torque.torque_delay import delayed
 from diffbot_ident.torque.wheel_speeds import Heading, turns, wraps
 
@@ -134,20 +134,20 @@ class Model:
         speed: Array = np.array(geometry.wheel_velocity(v, omega))
         sign = np.tanh(speed / FADE)
         left, right = acting_torque(torque, speed, viscous, coulomb, sign)
-        found = np.array(accelerations(np.array(self.values), v, omega, left, right))
+        result = np.array(accelerations(np.array(self.values), v, omega, left, right))
         if self.turning[0]:
-            found[1] -= self.turning[0] / self._inertia(geometry) * omega
+            result[1] -= self.turning[0] / self._inertia(geometry) * omega
         if self.gravity != (0.0, 0.0):
             (x, y), cos, sin = self.gravity, np.cos(heading), np.sin(heading)
-            found += (x * cos + y * sin, self.values[1] * (x * sin - y * cos))
-        return found
+            result += (x * cos + y * sin, self.values[1] * (x * sin - y * cos))
+        return result
 
     def _inertia(self, geometry: WheelGeometry) -> float:
         """Return I_e = -b / (r K8), kg m^2."""
         radius = 0.5 * (geometry.left_radius + geometry.right_radius)
         return -geometry.half_track / (radius * self.values[3])
 
-    def _held(self, velocity: Array, duration: float, geometry: WheelGeometry) -> Array:
+    def _kept(self, velocity: Array, duration: float, geometry: WheelGeometry) -> Array:
         """Return the velocity after the floor's dry friction, which cannot reverse the yaw rate."""
         most = self.turning[1] / self._inertia(geometry) * duration
         v, omega = velocity
@@ -208,11 +208,11 @@ class Model:
         rate = self._acceleration(velocity, heading, torque, geometry)
         half = velocity + 0.5 * period * rate
         if self.turning[1]:
-            half = self._held(half, 0.5 * period, geometry)
+            half = self._kept(half, 0.5 * period, geometry)
         middle = heading + 0.5 * period * velocity[1]
         after = velocity + period * self._acceleration(half, middle, torque, geometry)
         if self.turning[1]:
-            after = self._held(after, period, geometry)
+            after = self._kept(after, period, geometry)
         return after, heading + period * half[1]
 
 
@@ -230,9 +230,9 @@ def _doubts(estimate: Estimate) -> tuple[tuple[float, ...], ...]:
     covariance[~known], covariance[:, ~known] = 0.0, 0.0
     sizes, directions = np.linalg.eigh(_scaled(covariance))
     deviations = np.sqrt(covariance.diagonal())[:, None] * directions * np.sqrt(sizes.clip(0.0))
-    found = np.zeros((np.count_nonzero(sizes > 0.0), 10))
-    found[:, :size] = deviations.T[sizes > 0.0]
-    return tuple(map(tuple, found.tolist()))
+    result = np.zeros((np.count_nonzero(sizes > 0.0), 10))
+    result[:, :size] = deviations.T[sizes > 0.0]
+    return tuple(map(tuple, result.tolist()))
 
 
 def _scaled(covariance: Array) -> Array:
@@ -289,9 +289,9 @@ class _Segment:
         1/m.
         """
         starts = predictions.starts(self._velocity.shape[1])
-        way = np.concatenate(([0.0], np.cumsum(self._velocity[0] * self._periods)))
+        path = np.concatenate(([0.0], np.cumsum(self._velocity[0] * self._periods)))
         ends = starts[:, None] + np.arange(1, predictions.steps + 1)
-        ways = way[ends] - way[starts, None]
+        ways = path[ends] - path[starts, None]
         grown = np.any([k6 * ways > math.log(MAX_GROWTH) for k6 in yaw_by_speed], axis=0)
         first = np.where(grown.any(axis=1), grown.argmax(axis=1), predictions.steps)
         lengths: NDArray[np.int_] = np.maximum(first, 1)
@@ -343,11 +343,11 @@ MAX_GROWTH = 10.0
 # Periods over which the velocities at the start and end of long predictions are averaged (odd).
 AVERAGE = 5
 # Long prediction errors must be below this share of those without a model.
-MAX_ERROR_SHARE = 0.5
+MAX_ERROR_FRACTION = 0.5
 # Long prediction errors must not exceed the description's by more than this factor, unless they are
 # below this share of those without a model: an exact description, as in a simulator, cannot be
 # beaten.
-MAX_OF_NOMINAL, SMALL_SHARE = 1.2, 0.05
+MAX_OF_NOMINAL, SMALL_FRACTION = 1.2, 0.05
 # Larger errors are accepted if the estimate's own uncertainty explains them: some model within this
 # squared distance in its deviations, exceeded once in a hundred (chi squared, 8 values), predicts.
 MAX_DEVIATIONS = 20.09
@@ -593,25 +593,25 @@ class HeldOutMotion:
         lengths = [segment.lengths(yaw_by_speed, predictions) for segment in segments]
 
         def errors(model: Model | None) -> Array:
-            found = [
+            results = [
                 segment.errors(model, predictions, self.period, taken)
                 for segment, taken in zip(segments, lengths, strict=True)
             ]
-            return np.concatenate(found, axis=1)
+            return np.concatenate(results, axis=1)
 
         return errors
 
     def _too_short(self) -> str:
         gaps = max(0, sum(len(kept) > 1 for kept in self._segments) - 1)
         least = HORIZON + MIN_PREDICTIONS * SPACING + 0.1
-        found = f"{self.duration:.1f} s of held-out motion"
+        result = f"{self.duration:.1f} s of held-out motion"
         if gaps:
             return (
-                f"{found} with samples lost {gaps} times, too short for {MIN_PREDICTIONS} "
+                f"{result} with samples lost {gaps} times, too short for {MIN_PREDICTIONS} "
                 f"predictions of {HORIZON:g} s between gaps; find where joint states are lost, or "
                 f"{self._longer}"
             )
-        return f"{found}: must be at least {least:.1f} s; {self._longer}"
+        return f"{result}: must be at least {least:.1f} s; {self._longer}"
 
     def _still(self, changes: Pair) -> str:
         """Return the reason if the velocities hardly changed; empty if they did."""
@@ -650,21 +650,21 @@ def _within_doubts(errors_of: Errors, identified: Model, least: Pair, overlap: f
     scale = np.maximum(np.array(least), np.finfo(float).tiny)[:, None] * math.sqrt(overlap)
 
     def errors(deviations: Array) -> Array:
-        found: Array = errors_of(identified.moved(deviations)) / scale
-        return found
+        result: Array = errors_of(identified.moved(deviations)) / scale
+        return result
 
     x = np.zeros(len(identified.doubts))
-    found = errors(x)
-    slopes = np.array([errors(one) - found for one in np.eye(len(x))]).reshape(len(x), -1)
-    if not (np.isfinite(found).all() and np.isfinite(slopes).all()):
+    pair = errors(x)
+    slopes = np.array([errors(one) - pair for one in np.eye(len(x))]).reshape(len(x), -1)
+    if not (np.isfinite(pair).all() and np.isfinite(slopes).all()):
         return math.inf, math.inf
     bend = slopes @ slopes.T + np.eye(len(x))
     for _ in range(ROUNDS):
-        x = x - np.linalg.solve(bend, slopes @ found.ravel() + x)
-        found = errors(x)
+        x = x - np.linalg.solve(bend, slopes @ pair.ravel() + x)
+        pair = errors(x)
     if not float(x @ x) <= MAX_DEVIATIONS:
         return math.inf, math.inf
-    return _rms(found * scale)
+    return _rms(pair * scale)
 
 
 def _rms(errors: Array) -> Pair:
@@ -681,21 +681,21 @@ def _reason(one: dict[str, Pair], far: dict[str, Pair], within: Pair) -> str | N
         within: Errors of the long predictions of a model within the identified one's doubts.
     """
     for i, (name, unit) in enumerate((("velocity", "m/s"), ("yaw rate", "rad/s"))):
-        found, none, nominal = (far[key][i] for key in ("model", "none", "nominal"))
-        if not found <= MAX_ERROR_SHARE * none:
+        result, none, nominal = (far[key][i] for key in ("model", "none", "nominal"))
+        if not result <= MAX_ERROR_FRACTION * none:
             return (
-                f"{name} is predicted {HORIZON:g} s ahead with an error of {spoken(found)} {unit}: "
-                f"must be at most {MAX_ERROR_SHARE:g} of the {spoken(none)} {unit} without a "
-                f"model; "
+                f"{name} is predicted {HORIZON:g} s ahead with an error of {spoken(result)} "
+                f"{unit}: must be at most {MAX_ERROR_FRACTION:g} of the {spoken(none)} {unit} "
+                f"without a model; "
                 "identify for longer, check for slip and slopes"
             )
         # A description whose predictions overflow (NaN) cannot be worse than anything.
         allowed = MAX_OF_NOMINAL * nominal if math.isfinite(nominal) else math.inf
-        if not min(found, within[i]) <= max(allowed, SMALL_SHARE * none):
+        if not min(result, within[i]) <= max(allowed, SMALL_FRACTION * none):
             return (
-                f"{name} is predicted {HORIZON:g} s ahead with an error of {spoken(found)} {unit}, "
-                f"by the robot's description with {spoken(nominal)} {unit}: must not be worse; "
-                f"identify "
+                f"{name} is predicted {HORIZON:g} s ahead with an error of {spoken(result)} "
+                f"{unit}, by the robot's description with {spoken(nominal)} {unit}: must not be "
+                f"worse; identify "
                 "for longer, and a robot with gears with torques of several sizes (levels:=4)"
             )
         if not one["model"][i] <= one["none"][i]:

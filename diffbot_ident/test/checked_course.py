@@ -10,7 +10,7 @@ from test_estimator_sequences import check
 from test_safety_filter import PERIOD, PRIORS, TWIL, step
 
 from arc_odometry import JointSample
-from diffbot_ident.identification import MAX_BRAKING, RUNAWAY_SHARE, RUNAWAY_TIME, Phase
+from diffbot_ident.identification_run import MAX_BRAKING, RUNAWAY_FRACTION, RUNAWAY_TIME, Phase
 from diffbot_ident.torque.estimate import EstimateState
 
 OWN, PRIOR = TWIL.excitation, PRIORS["twil"]
@@ -135,7 +135,7 @@ class CheckedCourse:
         if self._fast_since is None:
             self._fast_since = self.course.elapsed
         assert self.course.elapsed - self._fast_since < RUNAWAY_TIME
-        assert (sizes <= 1.0 + RUNAWAY_SHARE).all()
+        assert (sizes <= 1.0 + RUNAWAY_FRACTION).all()
         speeds = GEOMETRY.wheel_velocity(*self.course.velocity)
         assert all(t * w <= 0.0 for t, w in zip(self.torque, speeds, strict=True))
 

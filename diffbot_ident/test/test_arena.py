@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_description import load_robot
-from diffbot_ident.excitation.safety_filter import Arena, extent, outline, reach
+from diffbot_ident.excitation.safety_filter import Arena, extent, reach, silhouette
 
 TWIL = load_robot("twil")
 
@@ -28,13 +28,13 @@ def test_reach_counts_wheels_and_casters():
 
 @given(st.floats(-1, 1), st.floats(-1, 1), st.floats(-10, 10))
 def test_no_corner_is_beyond_the_reach_in_any_heading(x, y, theta):
-    far_x, far_y = extent(outline(TWIL), (x, y, theta))
+    far_x, far_y = extent(silhouette(TWIL), (x, y, theta))
     assert abs(x) < far_x <= abs(x) + reach(TWIL) + 1e-12
     assert abs(y) < far_y <= abs(y) + reach(TWIL) + 1e-12
 
 
 def test_extent_turned_by_a_quarter():
-    far_x, far_y = extent(outline(TWIL), (0.5, 0.0, math.pi / 2))
+    far_x, far_y = extent(silhouette(TWIL), (0.5, 0.0, math.pi / 2))
     assert far_y == pytest.approx(0.26) and far_x == pytest.approx(0.5 + 0.27217 / 2 + 0.015)
 
 

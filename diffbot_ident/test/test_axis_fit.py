@@ -67,9 +67,9 @@ def fit(sums, axis, priors=None):
 
 @pytest.mark.parametrize("axis", [LINEAR, ANGULAR])
 def test_exact_rows_give_exact_parameters(axis):
-    found = fitted(axis, (0.0, 0.0), 1)
-    np.testing.assert_allclose(found.theta, THETA, rtol=1e-6, atol=1e-8)
-    assert found.variance < 1e-9 and max(found.noise) < 1e-9
+    dead_time_fit = fitted(axis, (0.0, 0.0), 1)
+    np.testing.assert_allclose(dead_time_fit.theta, THETA, rtol=1e-6, atol=1e-8)
+    assert dead_time_fit.variance < 1e-9 and max(dead_time_fit.noise) < 1e-9
 
 
 def test_axes_are_what_they_say():
@@ -86,8 +86,8 @@ def test_noise_variances_are_recovered_and_errors_are_as_stated(noise):
     """
     runs = [fitted(LINEAR, noise, seed) for seed in range(10)]
     power = np.array([kernel @ kernel for kernel in kernels(WINDOW, SMOOTHING)])
-    found, given = np.mean([run.noise for run in runs], axis=0) * power, np.square(noise) * power
-    np.testing.assert_allclose(found, given, atol=0.2 * given.sum())
+    result, given = np.mean([run.noise for run in runs], axis=0) * power, np.square(noise) * power
+    np.testing.assert_allclose(result, given, atol=0.2 * given.sum())
     normalised = [(run.theta - THETA) / np.sqrt(np.diag(run.covariance)) for run in runs]
     assert 0.5 < np.mean(np.square(normalised)) < 1.7
 
@@ -106,10 +106,10 @@ def test_torque_noise_is_seen_through_coarse_encoders(ratio):
 
 def test_rounding_in_rows_without_noise_is_no_negative_variance():
     """Residuals and their scatter are 0 to rounding, as of a robot that rests."""
-    found = simulated(LINEAR, (0.0, 0.0), 3)
-    found.squares[:, LINEAR.output, :] = found.squares[:, :, LINEAR.output] = 0.0
-    found.squares[1, LINEAR.output, LINEAR.output] = -1e-19
-    assert max(fit(found, LINEAR).noise) < 1e-12
+    result = simulated(LINEAR, (0.0, 0.0), 3)
+    result.squares[:, LINEAR.output, :] = result.squares[:, :, LINEAR.output] = 0.0
+    result.squares[1, LINEAR.output, LINEAR.output] = -1e-19
+    assert max(fit(result, LINEAR).noise) < 1e-12
 
 
 @pytest.mark.parametrize("delay", range(DELAYS))
@@ -126,39 +126,41 @@ def test_missing_motion_leaves_a_huge_variance_and_nothing_else():
     sums.squares[:, SUM, :] = sums.squares[:, :, SUM] = 0.0
     sums.torque[SUM, :] = sums.torque[:, SUM] = 0.0
     sums.reading[SUM, :] = sums.reading[:, SUM] = 0.0
-    found = fit(sums, LINEAR)
-    assert np.isfinite(found.covariance).all()
-    assert found.covariance[1, 1] > 1e3 * found.covariance[0, 0]
+    result = fit(sums, LINEAR)
+    assert np.isfinite(result.covariance).all()
+    assert result.covariance[1, 1] > 1e3 * result.covariance[0, 0]
 
 
 def test_prior_bounds_the_covariance_and_pulls_the_values():
     """40 rows and much noise: with a tight prior the values stay at it, within its deviation."""
     variance = np.square(0.01 * np.abs(THETA))
     prior = AxisPrior(THETA, np.diag(1.0 / variance))
-    found = fitted(LINEAR, (0.3, 0.3), 7, prior, count=60)
-    assert (np.abs(found.theta - THETA) < 0.04 * np.abs(THETA)).all()
-    assert (np.diag(found.covariance) < 5.0 * variance).all()
+    dead_time_fit = fitted(LINEAR, (0.3, 0.3), 7, prior, count=60)
+    assert (np.abs(dead_time_fit.theta - THETA) < 0.04 * np.abs(THETA)).all()
+    assert (np.diag(dead_time_fit.covariance) < 5.0 * variance).all()
     free = AxisPrior(THETA, np.zeros((6, 6)))
     np.testing.assert_allclose(
         fitted(LINEAR, (0.1, 0.1), 7, free).theta, fitted(LINEAR, (0.1, 0.1), 7).theta
     )
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_two_fits_are_averaged_as_their_mixture(share):
+@pytest.mark.parametrize("fraction", [0.0, 0.3, 1.0])
+def test_two_fits_are_averaged_as_their_mixture(fraction):
     """Mean and covariance of 200 000 draws from either fit, to 2 % of the largest deviation."""
     generator = np.random.default_rng(4)
     fits = []
     for size in (6, 7):
         root = generator.standard_normal((size, size))
         fits.append(AxisFit(generator.standard_normal(size), root @ root.T, 1.0, (0.0, 0.0)))
-    found = averaged(*fits, share)
+    result = averaged(*fits, fraction)
     draws = np.concatenate(
         [
             generator.multivariate_normal(each.theta[:6], each.covariance[:6, :6], int(count))
-            for each, count in zip(fits, 200_000 * np.array([1.0 - share, share]), strict=True)
+            for each, count in zip(
+                fits, 200_000 * np.array([1.0 - fraction, fraction]), strict=True
+            )
         ]
     )
-    largest = np.sqrt(np.diag(found.covariance).max())
-    np.testing.assert_allclose(draws.mean(axis=0), found.theta, atol=0.02 * largest)
-    np.testing.assert_allclose(np.cov(draws.T), found.covariance, atol=0.02 * largest**2)
+    largest = np.sqrt(np.diag(result.covariance).max())
+    np.testing.assert_allclose(draws.mean(axis=0), result.theta, atol=0.02 * largest)
+    np.testing.assert_allclose(np.cov(draws.T), result.covariance, atol=0.02 * largest**2)

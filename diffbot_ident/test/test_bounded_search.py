@@ -34,6 +34,6 @@ def test_a_search_is_repeated_with_a_longer_range_until_it_ends_inside(true):
         tried.append(reach)
         return BoundedSearch("dead time", min(true, reach), 0.0, reach, natural_low=True)
 
-    found = search_further(search, lambda each: each, 1.0, 4.0)
-    assert found.inside is (true < 4.0)
+    further = search_further(search, lambda each: each, 1.0, 4.0)
+    assert further.inside is (true < 4.0)
     assert tried == [reach for reach in (1.0, 2.0, 4.0) if reach == 1.0 or reach < 2.0 * true]

@@ -22,8 +22,8 @@ def robot(half_track, k7, k8, k5):
 def test_consistent_values_stay(half_track, k7, k8, k5):
     values = robot(half_track, k7, k8, k5)
     covariance = np.diag(np.square(0.02 * np.abs(values) + 1e-3))
-    found, _ = make_consistent(values, covariance, half_track)
-    np.testing.assert_allclose(found, values, rtol=1e-9, atol=1e-12)
+    result, _ = make_consistent(values, covariance, half_track)
+    np.testing.assert_allclose(result, values, rtol=1e-9, atol=1e-12)
 
 
 @settings(max_examples=100)
@@ -33,12 +33,12 @@ def test_values_become_consistent_and_more_certain(half_track, k7, k8, k5, error
     truth = robot(half_track, k7, k8, k5)
     values = truth * (1.0 + 0.01 * np.array(errors))
     covariance = np.diag(np.square(0.01 * values))
-    found, fused = make_consistent(values, covariance, half_track)
+    result, fused = make_consistent(values, covariance, half_track)
 
     def gap(k):
         return abs(k[0] * k[3] - half_track * k[1] * k[2]) / abs(k[0] * k[3])
 
-    assert gap(found) < 2e-3
+    assert gap(result) < 2e-3
     assert (np.diag(fused) <= np.diag(covariance) * (1.0 + 1e-9)).all()
     scale = np.sqrt(np.diag(covariance))
     assert np.linalg.eigvalsh(fused / np.outer(scale, scale))[0] > -1e-9
@@ -74,5 +74,5 @@ def test_contradicting_sizes_are_named_only_when_sure_and_large():
 
 def test_centre_of_mass_on_the_axle_is_consistent():
     values = np.array([1e-4, 2e-3, 2.6, -16.0])
-    found, _ = make_consistent(values, np.diag([1e-6, 1e-3, 1e-4, 1e-2]), 0.136)
-    assert np.isfinite(found).all()
+    result, _ = make_consistent(values, np.diag([1e-6, 1e-3, 1e-4, 1e-2]), 0.136)
+    assert np.isfinite(result).all()

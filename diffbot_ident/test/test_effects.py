@@ -75,11 +75,11 @@ def sums(seed, pattern=(), size=0.2, count=4000):
     for column in pattern:
         for output, others in ((DV, DRAG_OMEGA), (DOMEGA, DRAG_V)):
             # What slows the right wheel turns the robot the other way.
-            way = -1.0 if output == DOMEGA and column in (SLOW_RIGHT, GEAR_RIGHT) else 1.0
-            rows[:, output] -= way * size * rows[:, column] * (column != others)
-    found = RowSums(WINDOW, SMOOTHING, 0.01)
-    found.add(rows, np.ones(count, dtype=bool))
-    return found.delayed(0.0)
+            path = -1.0 if output == DOMEGA and column in (SLOW_RIGHT, GEAR_RIGHT) else 1.0
+            rows[:, output] -= path * size * rows[:, column] * (column != others)
+    row_sums = RowSums(WINDOW, SMOOTHING, 0.01)
+    row_sums.add(rows, np.ones(count, dtype=bool))
+    return row_sums.delayed(0.0)
 
 
 def managed_samples(seed, late, means):
@@ -90,13 +90,13 @@ def managed_samples(seed, late, means):
         late: share of a period after which a new command acts.
         means: whether efforts are the means of the periods; else the commands.
     """
-    held = np.repeat(np.random.default_rng(seed).uniform(-1.0, 1.0, (125, 2)), 20, axis=0)
-    before = np.concatenate((np.zeros((1, 2)), held[:-1]))
-    acting = np.stack((before, held), axis=1).reshape(-1, 2)
-    lasting = np.tile((0.01 * late, 0.01 * (1.0 - late)), len(held))
+    kept = np.repeat(np.random.default_rng(seed).uniform(-1.0, 1.0, (125, 2)), 20, axis=0)
+    before = np.concatenate((np.zeros((1, 2)), kept[:-1]))
+    acting = np.stack((before, kept), axis=1).reshape(-1, 2)
+    lasting = np.tile((0.01 * late, 0.01 * (1.0 - late)), len(kept))
     plant = samples_of_linear_plant(zip(lasting, *acting.T, strict=True))
-    told = late * before + (1.0 - late) * held if means else held
-    for sample, effort in zip(list(plant)[2::2], told.tolist(), strict=True):
+    reported = late * before + (1.0 - late) * kept if means else kept
+    for sample, effort in zip(list(plant)[2::2], reported.tolist(), strict=True):
         angles = np.floor(np.array(sample.position) / COUNT) * COUNT
         yield JointSample(sample.stamp, tuple(angles.tolist()), (0.0, 0.0), tuple(effort))
 
@@ -112,9 +112,9 @@ def test_torques_that_change_within_a_period_do_not_shift_the_gains(late):
         estimator = IntegralEstimator(GEOMETRY, MotionScale(1.0, 3.0, 1.0))
         for sample in managed_samples(seed, late, means=True):
             estimator.update(sample)
-        found = estimator.estimate()
-        wrong = np.array(found.values[2:]) - (K7, K8)
-        errors.append(wrong / np.sqrt(found.variances[2:]))
+        result = estimator.estimate()
+        wrong = np.array(result.values[2:]) - (K7, K8)
+        errors.append(wrong / np.sqrt(result.variances[2:]))
     # Eight normal errors: their rms is beyond 1.7 less than once in 200.
     assert np.sqrt(np.mean(np.square(errors))) < 1.7
 
@@ -128,19 +128,19 @@ def test_torques_that_change_anywhere_in_a_long_period_do_not_shift_the_gains(ev
     errors = []
     for seed in range(4):
         # Commands change every 0.13 s.
-        told = np.repeat(np.random.default_rng(seed).uniform(-1.0, 1.0, (308, 2)), 13, axis=0)
-        samples = list(samples_of_linear_plant((0.01, *pair) for pair in told.tolist()))
+        reported = np.repeat(np.random.default_rng(seed).uniform(-1.0, 1.0, (308, 2)), 13, axis=0)
+        samples = list(samples_of_linear_plant((0.01, *pair) for pair in reported.tolist()))
         estimator = IntegralEstimator(GEOMETRY, MotionScale(1.0, 3.0, 1.0))
-        for i in range(every, len(told), every):
+        for i in range(every, len(reported), every):
             angles = np.floor(np.array(samples[i].position) / COUNT) * COUNT
-            effort = told[i - every : i].mean(axis=0)
+            effort = reported[i - every : i].mean(axis=0)
             estimator.update(
                 JointSample(samples[i].stamp, tuple(angles.tolist()), (0.0, 0.0), tuple(effort))
             )
-        found = estimator.estimate()
-        wrong = np.array(found.values[2:]) - (K7, K8)
-        np.testing.assert_allclose(found.values[2:], (K7, K8), rtol=6e-3)
-        errors.append(wrong / np.sqrt(found.variances[2:]))
+        result = estimator.estimate()
+        wrong = np.array(result.values[2:]) - (K7, K8)
+        np.testing.assert_allclose(result.values[2:], (K7, K8), rtol=6e-3)
+        errors.append(wrong / np.sqrt(result.variances[2:]))
     # Eight normal errors: their rms is beyond 1.7 less than once in 200.
     assert np.sqrt(np.mean(np.square(errors))) < 1.7
 
@@ -150,16 +150,16 @@ def lagging_samples(seed, lag, parts=5):
 
     Efforts are the commands, which are held for 0.2 s.
     """
-    told = np.repeat(np.random.default_rng(seed).uniform(-1.0, 1.0, (125, 2)), 20, axis=0)
-    share = math.exp(-0.01 / parts / lag)
+    reported = np.repeat(np.random.default_rng(seed).uniform(-1.0, 1.0, (125, 2)), 20, axis=0)
+    fraction = math.exp(-0.01 / parts / lag)
     acting, torque = [], np.zeros(2)
-    for command in np.repeat(told, parts, axis=0):
-        before, torque = torque, command + (torque - command) * share
+    for command in np.repeat(reported, parts, axis=0):
+        before, torque = torque, command + (torque - command) * fraction
         # Its mean over a part.
-        mean = command + (before - command) * (1.0 - share) * lag * parts / 0.01
+        mean = command + (before - command) * (1.0 - fraction) * lag * parts / 0.01
         acting.append((0.01 / parts, *mean.tolist()))
     samples = list(samples_of_linear_plant(acting))[parts::parts]
-    for sample, effort in zip(samples, told.tolist(), strict=True):
+    for sample, effort in zip(samples, reported.tolist(), strict=True):
         angles = np.floor(np.array(sample.position) / COUNT) * COUNT
         yield JointSample(sample.stamp, tuple(angles.tolist()), (0.0, 0.0), tuple(effort))
 
@@ -172,15 +172,15 @@ def test_motors_that_follow_with_a_lag_do_not_shift_the_gains(lag):
         estimator = IntegralEstimator(GEOMETRY, MotionScale(1.0, 3.0, 1.0))
         for sample in lagging_samples(seed, lag):
             estimator.update(sample)
-        found = estimator.estimate()
-        wrong = np.array(found.values[2:]) - (K7, K8)
-        errors.append(wrong / np.sqrt(found.variances[2:]))
-        said = [re.search(r"gradually.*about (\S+) ms", warning) for warning in found.warnings]
-        told = [float(match[1]) for match in said if match]
-        assert lag < 0.01 or told == [pytest.approx(1e3 * lag, rel=0.2)]
-        assert not any(warning.startswith(GEAR_LOSS.warning) for warning in found.warnings)
-        np.testing.assert_allclose(found.values[2:], (K7, K8), rtol=8e-3)
-        assert np.sqrt(found.variances[2]) < 0.01 * K7
+        result = estimator.estimate()
+        wrong = np.array(result.values[2:]) - (K7, K8)
+        errors.append(wrong / np.sqrt(result.variances[2:]))
+        said = [re.search(r"gradually.*about (\S+) ms", warning) for warning in result.warnings]
+        reported = [float(match[1]) for match in said if match]
+        assert lag < 0.01 or reported == [pytest.approx(1e3 * lag, rel=0.2)]
+        assert not any(warning.startswith(GEAR_LOSS.warning) for warning in result.warnings)
+        np.testing.assert_allclose(result.values[2:], (K7, K8), rtol=8e-3)
+        assert np.sqrt(result.variances[2]) < 0.01 * K7
     # Eight normal errors: their rms is beyond 1.7 less than once in 200.
     assert np.sqrt(np.mean(np.square(errors))) < 1.7
 
@@ -196,9 +196,9 @@ def test_backlash_is_mostly_taken_out():
             play += (0.5 * math.radians(0.3) * np.sign(sample.effort) - play) * 0.5
             angles = tuple((np.array(sample.position) + play).tolist())
             estimator.update(replace(sample, position=angles))
-        found = estimator.estimate()
-        errors.append((np.array(found.values[2:]) - (K7, K8)) / np.sqrt(found.variances[2:]))
-        assert any(warning.startswith(BACKLASH.warning) for warning in found.warnings)
+        result = estimator.estimate()
+        errors.append((np.array(result.values[2:]) - (K7, K8)) / np.sqrt(result.variances[2:]))
+        assert any(warning.startswith(BACKLASH.warning) for warning in result.warnings)
     assert np.sqrt(np.mean(np.square(errors))) < 3.0
 
 
@@ -208,8 +208,8 @@ def deviations_of(seed, kept):
     for sample, keep in zip(managed_samples(seed, 0.0, means=True), kept, strict=True):
         if keep:
             estimator.update(sample)
-    found = estimator.estimate()
-    return np.array(found.values[2:]), np.sqrt(found.variances[2:])
+    result = estimator.estimate()
+    return np.array(result.values[2:]), np.sqrt(result.variances[2:])
 
 
 @cache
@@ -236,10 +236,10 @@ def test_commands_that_act_late_are_known_by_their_delay():
     estimator = IntegralEstimator(GEOMETRY, MotionScale(1.0, 3.0, 1.0))
     for sample in managed_samples(5, 0.25, means=False):
         estimator.update(sample)
-    found = estimator.estimate()
-    assert found.delay == pytest.approx(0.25, abs=0.03)
-    np.testing.assert_allclose(found.values[2:], (K7, K8), rtol=8e-4)
-    assert found.warnings[1:] == ()
+    result = estimator.estimate()
+    assert result.delay == pytest.approx(0.25, abs=0.03)
+    np.testing.assert_allclose(result.values[2:], (K7, K8), rtol=8e-4)
+    assert result.warnings[1:] == ()
 
 
 @pytest.mark.parametrize("reads", [0.5, 0.8, 1.3])
@@ -255,11 +255,11 @@ def test_a_torque_that_reads_wrong_is_told_by_its_wheel(wheel, reads):
             left, right = sample.effort
             effort = (reads * left, right) if wheel == "left" else (left, reads * right)
             estimator.update(replace(sample, effort=effort))
-        found = estimator.estimate()
-        value, std = found.torque_difference
+        result = estimator.estimate()
+        value, std = result.torque_difference
         assert value == pytest.approx(expected, abs=2e-3)
         errors.append((value - expected) / std)
-        (warning,) = (each for each in found.warnings if "not alike" in each)
+        (warning,) = (each for each in result.warnings if "not alike" in each)
         ratio = more if wheel == "left" else 1.0 / more
         said = re.search(r"left wheel has (\S+) times", warning)
         assert float(said[1]) == pytest.approx(ratio, rel=5e-3)
@@ -280,9 +280,9 @@ def test_nothing_is_found_where_nothing_is():
 
     WITHIN, which no warning names and which costs little, is taken in by chance once in 44.
     """
-    found = [EffectSearch(sums(seed)).likely() for seed in range(20)]
-    assert [set(patterns) - {WITHIN} for patterns in found] == [set()] * 20
-    assert sum(WITHIN in patterns for patterns in found) <= 3
+    results = [EffectSearch(sums(seed)).likely() for seed in range(20)]
+    assert [set(patterns) - {WITHIN} for patterns in results] == [set()] * 20
+    assert sum(WITHIN in patterns for patterns in results) <= 3
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=["direction", "breakaway", "drag", "gears"])
@@ -292,8 +292,8 @@ def test_a_pattern_is_found_and_taken_out(pattern):
     for seed in range(5):
         own = sums(seed, PATTERNS[pattern])
         assert named(own) == (pattern,)
-        for found in fit_axes(own, pattern.columns):
-            normalised.append((found.theta[1] - 2.0) / np.sqrt(found.covariance[1, 1]))
+        for result in fit_axes(own, pattern.columns):
+            normalised.append((result.theta[1] - 2.0) / np.sqrt(result.covariance[1, 1]))
     # Ten normal errors: their rms is beyond 2 less than once in 1000.
     assert np.sqrt(np.mean(np.square(normalised))) < 2.0
 
@@ -307,10 +307,10 @@ def test_a_little_stiction_is_likely_where_both_wheels_have_it_and_friction_is_m
     """Four free columns do not make it likely: 5 seeds, 2.3 to 6.2 standard deviations of it."""
     windows = 4000.0 / (WINDOW + SMOOTHING)
     for size in (0.008, 0.01, 0.012):
-        found = [
+        results = [
             EffectSearch(sums(k, PATTERNS[BREAKAWAY], size)).doubtful((), windows) for k in range(5)
         ]
-        likely = [doubt for doubt in found if doubt is not None and doubt[0] is BREAKAWAY]
+        likely = [doubt for doubt in results if doubt is not None and doubt[0] is BREAKAWAY]
         assert len(likely) >= 4 and min(probability for _, probability in likely) > 0.4
     # The same less is no stiction.
     for seed in range(5):
@@ -322,16 +322,20 @@ def test_a_pattern_becomes_likely_before_it_is_sure():
     """Casters that drag more and more: unlikely, likely but not named, named; 5 seeds."""
     windows = 4000.0 / (WINDOW + SMOOTHING)
     for seed in range(5):
-        doubts, sure = [], []
+        doubts, significant = [], []
         for size in np.linspace(0.0, 0.04, 11):
             own = sums(seed, PATTERNS[DRAG], size)
-            sure.append(named(own) == (DRAG,))
+            significant.append(named(own) == (DRAG,))
             doubt = EffectSearch(own).doubtful((), windows)
             doubts.append(doubt[1] if doubt is not None and doubt[0] is DRAG else 0.0)
-        assert not sure[0] and doubts[0] < 0.5
-        assert sure[-1] and doubts[-1] > 0.99
-        assert sure == sorted(sure)
-        between = [p for p, is_sure in zip(doubts, sure, strict=True) if not is_sure and p > 0.0]
+        assert not significant[0] and doubts[0] < 0.5
+        assert significant[-1] and doubts[-1] > 0.99
+        assert significant == sorted(significant)
+        between = [
+            p
+            for p, is_significant in zip(doubts, significant, strict=True)
+            if not is_significant and p > 0.0
+        ]
         assert between and min(between) > MIN_PROBABILITY
         # What is found already is in doubt no more.
         known = EffectSearch(sums(seed, PATTERNS[DRAG], 0.2)).doubtful((DRAG,), windows)
@@ -341,9 +345,11 @@ def test_a_pattern_becomes_likely_before_it_is_sure():
 def test_a_pattern_that_later_rows_do_not_bear_out_is_no_longer_sure():
     """5 seeds: what chance showed at the last look, all rows deny; what is there, they confirm."""
     for seed in range(5):
-        assert EffectSearch(sums(seed)).still_sure(tuple(PATTERNS)) == ()
+        assert EffectSearch(sums(seed)).still_significant(tuple(PATTERNS)) == ()
         for pattern, columns in PATTERNS.items():
-            assert EffectSearch(sums(seed, columns)).still_sure(tuple(PATTERNS)) == (pattern,)
+            assert EffectSearch(sums(seed, columns)).still_significant(tuple(PATTERNS)) == (
+                pattern,
+            )
 
 
 def test_a_warning_names_only_what_all_rows_make_sure(monkeypatch):

@@ -31,10 +31,13 @@ class Peer:
         self.executor = SingleThreadedExecutor()
         for node in (self.peer, self.node):
             self.executor.add_node(node)
-        self.found = []
+        self.result = []
         self.states = self.peer.create_publisher(JointState, "joint_states", 10)
         self.listener = self.peer.create_subscription(
-            DynamicParameters, "ident/dynamic_parameters", self.found.append, QoSProfile(depth=1000)
+            DynamicParameters,
+            "ident/dynamic_parameters",
+            self.result.append,
+            QoSProfile(depth=1000),
         )
         self.until(self.states.get_subscription_count)
 
@@ -84,10 +87,10 @@ def test_the_parameters_of_a_driven_robot_are_told_at_their_period(make):
         v, omega = v + dv, omega + dw
         angles = ((x - b * turn) / radius, (x + b * turn) / radius)
         peer.send(k * period, angles, (left, right))
-    peer.until(lambda: peer.found and seconds(peer.found[-1].header.stamp) >= 6.0 - 1e-6)
-    stamps = [seconds(message.header.stamp) for message in peer.found]
+    peer.until(lambda: peer.result and seconds(peer.result[-1].header.stamp) >= 6.0 - 1e-6)
+    stamps = [seconds(message.header.stamp) for message in peer.result]
     assert stamps == pytest.approx([0.5 * k for k in range(13)][-len(stamps) :])
-    last = peer.found[-1]
+    last = peer.result[-1]
     assert (last.k7, last.k8) == (pytest.approx(gain, rel=0.02), pytest.approx(-12.0, rel=0.02))
     assert 0.0 < last.covariance_diagonal[2] < (0.05 * gain) ** 2
     assert last.samples >= 400
@@ -101,9 +104,9 @@ def test_joint_states_that_cannot_be_used_are_refused_and_it_goes_on(make, capfd
     peer.send(0.03, (0.0,), (0.0,), names=("left_wheel_joint",))
     for k in range(4, 30):
         peer.send(0.01 * k, (0.0, 0.0), (0.0, 0.0))
-    peer.until(lambda: len(peer.found) >= 2)
+    peer.until(lambda: len(peer.result) >= 2)
     assert peer.node.exit_code is None
-    assert peer.found[-1].state == DynamicParameters.UNESTIMATED
+    assert peer.result[-1].state == DynamicParameters.UNESTIMATED
     assert "joint state refused" in capfd.readouterr().err
 
 
@@ -122,14 +125,14 @@ def test_what_a_driven_robot_cannot_do_is_refused_teaches_nothing_and_it_goes_on
 
     for k in range(301):
         swing(k)
-    peer.until(lambda: peer.found and seconds(peer.found[-1].header.stamp) >= 3.0 - 1e-6)
-    before = peer.found[-1]
+    peer.until(lambda: peer.result and seconds(peer.result[-1].header.stamp) >= 3.0 - 1e-6)
+    before = peer.result[-1]
     assert before.samples > 100 and "refused" not in capfd.readouterr().err
     swing(301, turn, effort)
     for k in range(302, 321):
         swing(k, turn)
-    peer.until(lambda: seconds(peer.found[-1].header.stamp) >= 3.2 - 1e-6)
-    after = peer.found[-1]
+    peer.until(lambda: seconds(peer.result[-1].header.stamp) >= 3.2 - 1e-6)
+    after = peer.result[-1]
     assert peer.node.exit_code is None
     assert f"joint state refused: {says}" in capfd.readouterr().err.replace("angle of the ", "")
     assert after.samples <= before.samples + 20
@@ -155,7 +158,7 @@ def test_it_leaves_with_those_who_used_the_estimates(make, leaves):
     peer = make(leave_when_alone=leaves)
     for number in range(25):
         peer.send(0.01 * number, (0.0, 0.0), (0.0, 0.0))
-    peer.until(lambda: peer.found)
+    peer.until(lambda: peer.result)
     begin = time.monotonic()
     peer.until(lambda: time.monotonic() > begin + 2.0 * PARTING)
     assert peer.node.exit_code is None

@@ -49,7 +49,7 @@ def good_samples(seed):
     random = np.random.default_rng(seed)
     step, count = PERIOD / 5, math.tau / COUNTS
     v = omega = 0.0
-    angles, found = random.random(2) * count, []
+    angles, result = random.random(2) * count, []
     for k in range(COUNT):
         if k % 20 == 0:
             torque = random.choice((-0.4, 0.4), 2)
@@ -63,8 +63,8 @@ def good_samples(seed):
             v, omega = v + 0.5 * step * (dv + end[0]), omega + 0.5 * step * (domega + end[1])
             angles = angles + step * np.array(GEOMETRY.wheel_velocity(*mean))
         read = tuple((np.floor(angles / count) * count).tolist())
-        found.append(JointSample((k + 1) * PERIOD, read, (0.0, 0.0), tuple(torque.tolist())))
-    return found
+        result.append(JointSample((k + 1) * PERIOD, read, (0.0, 0.0), tuple(torque.tolist())))
+    return result
 
 
 def messages(plan, seed):
@@ -148,14 +148,14 @@ def test_troubles_teach_nothing_and_leave_the_truth_in_the_intervals(name, plan,
             check(estimator.estimate())
     # The first one after a pause, or after a stamp that was no number, follows nothing.
     assert refused <= sum(kind in ("pause", "nan stamp") for kind in dict(plan).values())
-    found = estimator.estimate()
-    check(found)
-    if found.state is EstimateState.ESTIMATED:
-        off = np.abs(np.subtract(found.values, TRUTH))
+    result = estimator.estimate()
+    check(result)
+    if result.state is EstimateState.ESTIMATED:
+        off = np.abs(np.subtract(result.values, TRUTH))
         # 16 values in each of some runs: chance alone reaches 4 standard deviations. Those of rls
         # are known to be too small for its bias, of a few percent of K5 and K6.
         bias = 0.1 if name == "rls" else 0.0
-        assert (off <= 5.0 * np.sqrt(found.variances) + bias * np.abs(TRUTH)).all()
+        assert (off <= 5.0 * np.sqrt(result.variances) + bias * np.abs(TRUTH)).all()
 
 
 def test_the_kalman_filters_covariance_has_an_inverse():
@@ -185,16 +185,16 @@ def test_stamps_since_1970_lose_no_precision(name):
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_a_sample_that_is_left_out_counts_as_one_that_cannot_be_used(name):
-    told, refusing, bridging = made(name), made(name), made(name)
+    reported, refusing, bridging = made(name), made(name), made(name)
     for number, sample in enumerate(good_samples(3)):
         if number % 50 != 25:
-            for estimator in (told, refusing, bridging):
+            for estimator in (reported, refusing, bridging):
                 estimator.update(sample)
             continue
-        told.interrupt()
+        reported.interrupt()
         with pytest.raises(ValueError):
             refusing.update(replace(sample, position=(math.nan, math.nan)))
-    assert repr(told.estimate()) == repr(refusing.estimate()) != repr(bridging.estimate())
+    assert repr(reported.estimate()) == repr(refusing.estimate()) != repr(bridging.estimate())
 
 
 def test_reset_forgets_everything():

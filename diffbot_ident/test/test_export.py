@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from diffbot_description import closed_form, load_robot
-from diffbot_ident.parameter_file import estimate_physical, export_results, usable_friction
+from diffbot_ident.parameter_writer import estimate_physical, export_results, usable_friction
 from diffbot_ident.torque.estimate import Estimate, EstimateState, FrictionEstimate
 from diffbot_ident.verification import Verification, VerificationState
 
@@ -45,27 +45,27 @@ def test_all_files(tmp_path):
         one_step_nominal=(math.nan, math.nan), horizon_error=(0.01, 0.02),
         horizon_no_model=(0.3, 0.4), horizon_nominal=(math.nan, math.nan),
     )  # fmt: skip
-    found = estimate(friction=FRICTION, warnings=("odd: 1",))
-    export = export_results(tmp_path, TWIL, found, **WORDS, verification=verification)
+    result = estimate(friction=FRICTION, warnings=("odd: 1",))
+    export = export_results(tmp_path, TWIL, result, **WORDS, verification=verification)
     names = ["dynamic_parameters.yaml", "twil_identified.yaml", "identified_inertial.xacro"]
     assert [path.name for path in export.paths] == names
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
     assert export.refusal is None
     read = section(export.paths[0])
-    assert [read[k] for k in ("k5", "k6", "k7", "k8")] == list(found.values)
-    assert read["covariance_diagonal"] == list(found.variances)
-    assert np.reshape(read["covariance"], (4, 4)) == pytest.approx(np.array(found.covariance))
+    assert [read[k] for k in ("k5", "k6", "k7", "k8")] == list(result.values)
+    assert read["covariance_diagonal"] == list(result.variances)
+    assert np.reshape(read["covariance"], (4, 4)) == pytest.approx(np.array(result.covariance))
     assert (read["state"], read["robot"], read["torque_delay"]) == ("estimated", "twil", 1.0)
     assert read["friction"]["viscous_left"] == {
         "value": 0.01, "variance": 1e-8, "unit": "N m s/rad",
     }  # fmt: skip
     assert read["friction"]["coulomb_right"]["variance"] == math.inf
-    mass = estimate_physical(found, TWIL)["equivalent_mass"]
+    mass = estimate_physical(result, TWIL)["equivalent_mass"]
     assert read["physical"]["equivalent_mass"]["interval95"] == list(mass.interval)
     assert read["verification"]["one_step"] == [0.01, 0.02]
     patched = load_robot(export.paths[1])
     k = closed_form(patched.model)
-    assert [k.k5, k.k7, k.k8] == pytest.approx([found.values[i] for i in (0, 2, 3)], rel=1e-12)
+    assert [k.k5, k.k7, k.k8] == pytest.approx([result.values[i] for i in (0, 2, 3)], rel=1e-12)
     # Within its interval of 0 it is none; what was not found stays as described.
     assert patched.friction.viscous == (0.01, 0.0)
     assert patched.friction.coulomb == (0.02, TWIL.friction.coulomb[1])
@@ -84,15 +84,15 @@ def test_ros_reads_the_file_with_infinite_and_missing_numbers(tmp_path):
     rclpy = pytest.importorskip("rclpy")
     from rclpy.context import Context
 
-    found = estimate(unknown=(0, 1), friction=FRICTION)
-    path = export_results(tmp_path, TWIL, found, **WORDS).paths[0]
+    result = estimate(unknown=(0, 1), friction=FRICTION)
+    path = export_results(tmp_path, TWIL, result, **WORDS).paths[0]
     context = Context()
     rclpy.init(args=["--ros-args", "--params-file", str(path)], context=context)
     node = rclpy.create_node(
         "reader", context=context, automatically_declare_parameters_from_overrides=True
     )
     try:
-        assert node.get_parameter("k7").value == found.values[2]
+        assert node.get_parameter("k7").value == result.values[2]
         assert list(node.get_parameter("covariance_diagonal").value)[:2] == [math.inf, math.inf]
         reasons = list(node.get_parameter("parameter_reasons").value)
         assert reasons == ["too little yaw rate"] * 2 + ["", ""]
@@ -114,8 +114,8 @@ def test_ros_reads_the_file_with_infinite_and_missing_numbers(tmp_path):
     ],
 )
 def test_unidentifiable_centre_of_mass(tmp_path, k5, k8, offset):
-    found = estimate((k5, K.k6, K.k7, k8), unknown=(0, 1))
-    export = export_results(tmp_path, TWIL, found, **WORDS)
+    result = estimate((k5, K.k6, K.k7, k8), unknown=(0, 1))
+    export = export_results(tmp_path, TWIL, result, **WORDS)
     assert export.refusal is None
     x = load_robot(export.paths[1]).body.center_of_mass.x
     expected = TWIL.body.center_of_mass.x if "described" in offset else 0.0
@@ -124,15 +124,15 @@ def test_unidentifiable_centre_of_mass(tmp_path, k5, k8, offset):
 
 
 @pytest.mark.parametrize(
-    ("found", "refusal"),
+    ("result", "refusal"),
     [
         (estimate(state=BAD), "the parameters are unestimated"),
         (estimate((K.k5, K.k6, 10 * K.k7, K.k8)), "equivalent mass is 0.5037 kg"),
         (estimate((K.k5, K.k6, K.k7, 9 * K.k8)), "equivalent yaw inertia is 0.01253 kg m^2"),
     ],
 )
-def test_no_patch_of_what_no_robot_can_have(tmp_path, found, refusal):
-    export = export_results(tmp_path, TWIL, found, **WORDS)
+def test_no_patch_of_what_no_robot_can_have(tmp_path, result, refusal):
+    export = export_results(tmp_path, TWIL, result, **WORDS)
     assert refusal in export.refusal
     assert not re.search(r"\.\d{9}", export.refusal)
     assert [path.name for path in tmp_path.iterdir()] == ["dynamic_parameters.yaml"]
@@ -140,15 +140,15 @@ def test_no_patch_of_what_no_robot_can_have(tmp_path, found, refusal):
 
 def test_negative_friction():
     assert usable_friction(None, TWIL) == (None,) * 4
-    sure = (1e-10,) * 4
+    significant = (1e-10,) * 4
     # 5 % of 0.4 N m, and at 1 m/s / 0.075 m = 13.3 rad/s.
-    slight = FrictionEstimate((-0.0014, 0.01, -0.019, 0.0), sure)
+    slight = FrictionEstimate((-0.0014, 0.01, -0.019, 0.0), significant)
     assert usable_friction(slight, TWIL) == (0.0, 0.01, 0.0, 0.0)
-    wrong = FrictionEstimate((-0.0016, 0.01, -0.021, 0.0), sure)
+    wrong = FrictionEstimate((-0.0016, 0.01, -0.021, 0.0), significant)
     assert usable_friction(wrong, TWIL) == wrong.values
 
 
 def test_surely_negative_friction_is_refused(tmp_path):
-    found = estimate(friction=FrictionEstimate((-0.1, 0.0, 0.0, 0.0), (1e-10,) * 4))
-    export = export_results(tmp_path, TWIL, found, **WORDS)
+    result = estimate(friction=FrictionEstimate((-0.1, 0.0, 0.0, 0.0), (1e-10,) * 4))
+    export = export_results(tmp_path, TWIL, result, **WORDS)
     assert "friction.viscous[0] = -0.1 N m s/rad must be at least 0" in export.refusal

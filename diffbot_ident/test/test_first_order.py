@@ -39,12 +39,12 @@ def coloured(pole, size):
 
 
 def stretches(rng, count, pieces, noise, dead_time=0.12):
-    found = []
+    results = []
     for _ in range(pieces):
         command = steps(rng, count)
         velocity = TRUE.simulate(command, T, rng.uniform(-0.5, 0.5), dead_time)
-        found.append(AxisSegment(T, command, velocity + noise(rng, count)))
-    return found
+        results.append(AxisSegment(T, command, velocity + noise(rng, count)))
+    return results
 
 
 @pytest.mark.parametrize("dead_time", [0.0, 0.1, 0.137])
@@ -77,10 +77,10 @@ def test_without_noise_any_axis_is_found_exactly(inertia, drag, sign, dead_time,
     for _ in range(3):
         command = steps(rng, 150)
         pieces.append(AxisSegment(T, command, model.simulate(command, T, 0.3, dead_time)))
-    found = fit_first_order(pieces, dead_time=dead_time)
-    assert found.model.inertia == pytest.approx(model.inertia, rel=1e-4)
-    assert found.model.drag == pytest.approx(model.drag, rel=1e-4)
-    assert found.r_squared == pytest.approx(1.0, abs=1e-6)
+    first_order_fit = fit_first_order(pieces, dead_time=dead_time)
+    assert first_order_fit.model.inertia == pytest.approx(model.inertia, rel=1e-4)
+    assert first_order_fit.model.drag == pytest.approx(model.drag, rel=1e-4)
+    assert first_order_fit.r_squared == pytest.approx(1.0, abs=1e-6)
 
 
 def test_jacobian_is_the_derivative_of_the_residuals():
@@ -103,13 +103,17 @@ def test_intervals_cover_under_correlated_noise(pole, count, pieces):
     runs, hits, naive = 100, np.zeros(2), 0
     for seed in range(runs):
         data = stretches(np.random.default_rng(seed), count, pieces, coloured(pole, 0.05))
-        found = fit_first_order(data, (0.3, 1.0), dead_time=0.12)
-        error = np.array([found.model.inertia - TRUE.inertia, found.model.drag - TRUE.drag])
-        hits += np.abs(error) < 1.96 * np.array(found.std)
+        first_order_fit = fit_first_order(data, (0.3, 1.0), dead_time=0.12)
+        error = np.array(
+            [first_order_fit.model.inertia - TRUE.inertia, first_order_fit.model.drag - TRUE.drag]
+        )
+        hits += np.abs(error) < 1.96 * np.array(first_order_fit.std)
         problem = OutputError(data, 0.12, 0.12)
-        j = problem.jacobian(np.array([np.log(found.model.time_constant), found.model.gain]))
-        white = found.residual_std * np.sqrt(np.linalg.inv(j.T @ j)[1, 1])
-        naive += abs(found.model.gain - TRUE.gain) < 1.96 * white
+        j = problem.jacobian(
+            np.array([np.log(first_order_fit.model.time_constant), first_order_fit.model.gain])
+        )
+        white = first_order_fit.residual_std * np.sqrt(np.linalg.inv(j.T @ j)[1, 1])
+        naive += abs(first_order_fit.model.gain - TRUE.gain) < 1.96 * white
     # 95 of 100 with a spread of 2.2; fewer than 88 by chance in 1 run of 300.
     assert (hits >= 88).all(), hits
     if pole > 0.0:
@@ -123,9 +127,9 @@ def test_random_starts_reach_one_minimum():
     rng = np.random.default_rng(6)
     for _ in range(50):
         start = tuple(10.0 ** rng.uniform(-2.0, 2.0, 2))
-        found = fit_first_order(data, start, dead_time=0.12).model
-        assert found.inertia == pytest.approx(best.inertia, rel=1e-4)
-        assert found.drag == pytest.approx(best.drag, rel=1e-4)
+        result = fit_first_order(data, start, dead_time=0.12).model
+        assert result.inertia == pytest.approx(best.inertia, rel=1e-4)
+        assert result.drag == pytest.approx(best.drag, rel=1e-4)
 
 
 @pytest.mark.wall_time
@@ -146,9 +150,9 @@ def test_a_time_constant_far_below_the_period_is_not_identifiable():
     command = steps(rng, 400)
     model = FirstOrder(0.002, 1.0)
     velocity = model.simulate(command, T, 0.0) + 0.05 * rng.standard_normal(400)
-    found = fit_first_order([AxisSegment(T, command, velocity)])
-    assert np.isinf(found.std[0])
-    assert found.model.drag == pytest.approx(1.0, abs=4.0 * found.std[1])
+    first_order_fit = fit_first_order([AxisSegment(T, command, velocity)])
+    assert np.isinf(first_order_fit.std[0])
+    assert first_order_fit.model.drag == pytest.approx(1.0, abs=4.0 * first_order_fit.std[1])
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,8 @@ def prior(spread=SPREAD, correlation=0.6, **more):
 def estimate(shares=(1.0,) * 4, spread=VAGUE, **more):
     """What data alone say: so many times the mean."""
     values = np.array(shares) * MEAN
-    found = Estimate(samples=1000, **more).with_values(values, np.diag((spread * MEAN) ** 2))
-    return judge(found, B, problem=None, min_samples=100)
+    result = Estimate(samples=1000, **more).with_values(values, np.diag((spread * MEAN) ** 2))
+    return judge(result, B, problem=None, min_samples=100)
 
 
 def written(folder, **changes):
@@ -98,11 +98,11 @@ def test_another_file_is_refused(tmp_path):
 
 def test_it_sharpens_what_agrees_and_says_so():
     alone = estimate()
-    found = with_prior(alone, prior(), B)
-    assert found.state is EstimateState.ESTIMATED
-    assert "prior of 40 robots 'twil' (2031-05-04)" in found.warnings[-1]
-    assert "K5" in found.warnings[-1].partition("; ")[2]
-    for now, before, own in zip(found.variances, alone.variances, prior().deviations, strict=True):
+    result = with_prior(alone, prior(), B)
+    assert result.state is EstimateState.ESTIMATED
+    assert "prior of 40 robots 'twil' (2031-05-04)" in result.warnings[-1]
+    assert "K5" in result.warnings[-1].partition("; ")[2]
+    for now, before, own in zip(result.variances, alone.variances, prior().deviations, strict=True):
         assert now < min(before, own**2) * (1.0 + 1e-9)
 
 
@@ -110,19 +110,19 @@ def test_what_the_data_do_not_tell_rests_on_it():
     # Next to nothing of K5 and K6: straight ahead.
     alone = estimate(spread=np.array((50.0, 50.0, 0.01, 0.01)))
     assert math.isinf(alone.variances[0])
-    found = with_prior(alone, prior(), B)
-    assert found.state is EstimateState.ESTIMATED
-    assert math.sqrt(found.variances[0]) == pytest.approx(prior().deviations[0], rel=0.3)
+    result = with_prior(alone, prior(), B)
+    assert result.state is EstimateState.ESTIMATED
+    assert math.sqrt(result.variances[0]) == pytest.approx(prior().deviations[0], rel=0.3)
 
 
 @pytest.mark.parametrize("shares", [(1.0, 1.0, 0.9, 0.9), (1.5, 1.5, 1.0, 1.0)])
 def test_it_is_dropped_where_the_data_contradict_it(shares):
     alone = estimate(shares, PRECISE)
-    found = with_prior(alone, prior(), B)
-    assert found.values == alone.values and found.covariance == alone.covariance
-    assert found.state is alone.state is EstimateState.ESTIMATED
-    assert "contradict the prior of 40 robots" in found.warnings[-1]
-    assert "the prior was dropped" in found.warnings[-1]
+    result = with_prior(alone, prior(), B)
+    assert result.values == alone.values and result.covariance == alone.covariance
+    assert result.state is alone.state is EstimateState.ESTIMATED
+    assert "contradict the prior of 40 robots" in result.warnings[-1]
+    assert "the prior was dropped" in result.warnings[-1]
 
 
 def test_what_is_invalid_stays_so_and_before_data_there_is_the_prior():
@@ -149,11 +149,11 @@ def test_it_is_the_product_of_both_densities(seed):
     robot = load_robot("twil").wheels
     fleet = FleetPrior("twil", MEAN, rows, 40, robot.radius, robot.separation, "2031-05-04")
     alone = Estimate(samples=1000, parameter_reasons=("a", "", "", "")).with_values(data, p)
-    found = with_prior(alone, fleet, B)
+    estimate = with_prior(alone, fleet, B)
     information = np.linalg.inv(p) + np.linalg.inv(c)
     wanted = np.linalg.solve(information, np.linalg.solve(p, data) + np.linalg.solve(c, MEAN))
-    assert found.values == pytest.approx(wanted, rel=1e-6)
-    assert np.array(found.covariance) == pytest.approx(np.linalg.inv(information), rel=1e-4)
+    assert estimate.values == pytest.approx(wanted, rel=1e-6)
+    assert np.array(estimate.covariance) == pytest.approx(np.linalg.inv(information), rel=1e-4)
 
 
 def test_intervals_hold_as_often_as_they_say_for_robots_of_the_type():
@@ -161,17 +161,17 @@ def test_intervals_hold_as_often_as_they_say_for_robots_of_the_type():
     # aside by mistake, or counted twice, it would be outside.
     generator = np.random.default_rng(3)
     fleet, b = prior(), B
-    held = dropped = 0
+    kept = dropped = 0
     for _ in range(400):
         truth = generator.multivariate_normal(MEAN, fleet.covariance)
         own = np.diag((VAGUE * np.array(MEAN) / 3.0) ** 2)
         data = generator.multivariate_normal(truth, own)
         alone = Estimate(samples=1000, parameter_reasons=("a", "", "", "")).with_values(data, own)
-        found = with_prior(alone, fleet, b)
-        half = NORMAL_95 * np.sqrt(np.diag(found.covariance))
-        held += int((np.abs(found.values - truth) <= half).sum())
-        dropped += "dropped" in found.warnings[-1]
-    assert 1480 <= held <= 1560
+        estimate = with_prior(alone, fleet, b)
+        half = NORMAL_95 * np.sqrt(np.diag(estimate.covariance))
+        kept += int((np.abs(estimate.values - truth) <= half).sum())
+        dropped += "dropped" in estimate.warnings[-1]
+    assert 1480 <= kept <= 1560
     assert dropped <= 12
 
 

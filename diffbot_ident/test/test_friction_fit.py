@@ -16,13 +16,13 @@ FRICTION = np.array([0.008, 0.012, 0.04, 0.05])
 
 
 def axis_fits(friction, linear_std=1e-3, angular_std=1e-3):
-    found = []
+    results = []
     for k, gain, terms, std in zip(
         (K5, K6), (K7, K8), friction_terms(GEOMETRY), (linear_std, angular_std), strict=True
     ):
         theta = np.concatenate(([k, gain], gain * terms @ friction))
-        found.append(AxisFit(theta, std**2 * np.eye(6), 0.0, (0.0, 0.0)))
-    return found
+        results.append(AxisFit(theta, std**2 * np.eye(6), 0.0, (0.0, 0.0)))
+    return results
 
 
 @settings(max_examples=50)
@@ -42,16 +42,16 @@ def test_terms_are_what_friction_of_wheels_does(u, friction):
 
 
 def test_known_friction_comes_back():
-    found = fuse_friction(*axis_fits(FRICTION), GEOMETRY)
-    np.testing.assert_allclose(found.values, FRICTION, rtol=1e-6)
+    friction_estimate = fuse_friction(*axis_fits(FRICTION), GEOMETRY)
+    np.testing.assert_allclose(friction_estimate.values, FRICTION, rtol=1e-6)
 
 
 def test_the_more_precise_axis_counts_more():
     """The axes disagree by a factor of 2; the one that is 100 times as precise wins."""
     linear, _ = axis_fits(FRICTION, linear_std=1e-4)
     _, angular = axis_fits(2.0 * FRICTION, angular_std=1e-2 * abs(K8 / K7))
-    found = fuse_friction(linear, angular, GEOMETRY)
-    np.testing.assert_allclose(found.values, FRICTION, rtol=0.02)
+    friction_estimate = fuse_friction(linear, angular, GEOMETRY)
+    np.testing.assert_allclose(friction_estimate.values, FRICTION, rtol=0.02)
 
 
 def test_variances_are_those_of_repeated_fits():

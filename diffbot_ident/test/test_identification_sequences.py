@@ -18,7 +18,7 @@ from test_safety_filter import PERIOD, TWIL
 
 from diffbot_ident.excitation.excitations import make_excitation
 from diffbot_ident.excitation.safety_filter import Arena
-from diffbot_ident.identification import MAX_BRAKING, Identification, Phase, RunawayLimits
+from diffbot_ident.identification_run import MAX_BRAKING, Identification, Phase, RunawayLimits
 from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import make_estimator
@@ -113,8 +113,10 @@ def drive(plan, seed):
     course, happened, over, last = checked.course, Counter(), 0, None
     longest = len(segments) * LENGTH + (duration + 2.0 * verification + MAX_BRAKING) / PERIOD
     for number in range(round(longest) + AFTER):
-        trouble, share = segments[number // LENGTH] if number < LENGTH * len(segments) else ("", 0)
-        now = trouble if random.random() < share else ""
+        trouble, fraction = (
+            segments[number // LENGTH] if number < LENGTH * len(segments) else ("", 0)
+        )
+        now = trouble if random.random() < fraction else ""
         happened[now] += 1
         happen(now, robot, course, random)
         sample = spoiled(robot.drive(checked.torque), now)
@@ -166,12 +168,12 @@ def test_what_is_refused_interrupts_the_held_out_motion(trouble):
     assert checked.course.verified is not None and checked.refused > 3
 
 
-@pytest.mark.parametrize("share", [0.5, 1.0])
+@pytest.mark.parametrize("fraction", [0.5, 1.0])
 @pytest.mark.parametrize("trouble", ["jump", "back", "ahead"])
-def test_samples_that_are_refused_do_not_let_a_rolling_robot_go(trouble, share):
+def test_samples_that_are_refused_do_not_let_a_rolling_robot_go(trouble, fraction):
     """Braking has just begun when they come: a speed of 0 after them is that of a new beginning."""
     course = ("prbs", False, PERIOD * (LENGTH - 3), 0.0, "straight", True)
-    checked = drive((course, [("twice", 0.0), (trouble, share)]), 1)
+    checked = drive((course, [("twice", 0.0), (trouble, fraction)]), 1)
     assert checked.refused > 5
 
 

@@ -34,8 +34,8 @@ def test_joint_bits_are_the_mutual_information_of_a_gaussian_channel():
 @given(st.integers(0, 1000))
 def test_bits_of_some_are_those_of_their_marginal(seed):
     before, after = information(seed), information(seed) + information(seed + 1)
-    block = np.ix_([0, 2], [0, 2])  # of the covariance: all others are unknown, too
-    marginals = (np.linalg.inv(np.linalg.inv(one)[block]) for one in (before, after))
+    batch = np.ix_([0, 2], [0, 2])  # of the covariance: all others are unknown, too
+    marginals = (np.linalg.inv(np.linalg.inv(one)[batch]) for one in (before, after))
     assert joint_bits(before, after, [0, 2]) == pytest.approx(float(joint_bits(*marginals)))
 
 

@@ -14,37 +14,37 @@ from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState
 from diffbot_ident.torque.judgement import judge
 
 GOOD = (0.084, -3.77, 2.65, -16.1)
-SURE = (0.001, 0.05, 0.01, 0.05)
+SIGNIFICANT = (0.001, 0.05, 0.01, 0.05)
 B = 0.136
 E, U, INVALID = EstimateState.ESTIMATED, EstimateState.UNESTIMATED, EstimateState.INVALID
 
 
-def judged(values=GOOD, deviations=SURE, problem=None, samples=1000, **windows):
+def judged(values=GOOD, deviations=SIGNIFICANT, problem=None, samples=1000, **windows):
     covariance = np.diag(np.square(deviations))
-    found = Estimate(samples=samples).with_values(np.array(values), covariance)
-    return judge(found, B, problem=problem, min_samples=100, **windows)
+    estimate = Estimate(samples=samples).with_values(np.array(values), covariance)
+    return judge(estimate, B, problem=problem, min_samples=100, **windows)
 
 
 def test_sure_values_of_a_robot_may_be_used():
-    found = judged()
-    assert found.state is E and found.reason == ""
-    assert found.parameter_states == (E,) * 4 and found.parameter_reasons == ("",) * 4
+    result = judged()
+    assert result.state is E and result.reason == ""
+    assert result.parameter_states == (E,) * 4 and result.parameter_reasons == ("",) * 4
 
 
 def test_few_samples_wait():
-    found = judged(samples=99)
-    assert found.state is U and found.reason == "99 of 100 samples" == found.parameter_reasons[0]
-    assert found.advice is Advice.WAIT and found.explanation == "99 of 100 samples; wait"
+    result = judged(samples=99)
+    assert result.state is U and result.reason == "99 of 100 samples" == result.parameter_reasons[0]
+    assert result.advice is Advice.WAIT and result.explanation == "99 of 100 samples; wait"
 
 
 def test_advice_to_a_driving_robot_is_another_one_about_a_recording():
     waiting = judged(samples=99)
-    told = replace(waiting, advice=waiting.advice.of_recording)
-    assert told.explanation == "99 of 100 samples; give a longer recording"
+    reported = replace(waiting, advice=waiting.advice.of_recording)
+    assert reported.explanation == "99 of 100 samples; give a longer recording"
     swapped = judged(problem="the wheels are swapped")
     assert swapped.explanation == "the wheels are swapped; torque stays off"
-    told = replace(swapped, advice=swapped.advice.of_recording)
-    assert told.explanation == "the wheels are swapped" == told.reason
+    reported = replace(swapped, advice=swapped.advice.of_recording)
+    assert reported.explanation == "the wheels are swapped" == reported.reason
     assert judged().explanation == ""
 
 
@@ -59,42 +59,42 @@ def test_advice_to_a_driving_robot_is_another_one_about_a_recording():
     ],
 )
 def test_what_is_not_identifiable_is_named_with_its_reason(deviations, states, word):
-    found = judged(deviations=deviations)
-    assert found.state is U and found.parameter_states == states
+    result = judged(deviations=deviations)
+    assert result.state is U and result.parameter_states == states
     for name, state, reason in zip(
-        ("K5", "K6", "K7", "K8"), states, found.parameter_reasons, strict=True
+        ("K5", "K6", "K7", "K8"), states, result.parameter_reasons, strict=True
     ):
         assert (state is U) == bool(reason)
-        named = [group.split(" not identifiable")[0] for group in found.reason.split("; ")]
+        named = [group.split(" not identifiable")[0] for group in result.reason.split("; ")]
         assert any(name in group for group in named) == (state is U)
-    assert word in found.reason
+    assert word in result.reason
 
 
 def test_centre_of_mass_on_the_axle_is_known_and_may_be_used():
-    found = judged(values=(0.0005, -0.02, 2.65, -16.1))
-    assert found.state is E and found.parameter_states == (U, U, E, E)
-    assert "on the axle" in found.parameter_reasons[0]
+    result = judged(values=(0.0005, -0.02, 2.65, -16.1))
+    assert result.state is E and result.parameter_states == (U, U, E, E)
+    assert "on the axle" in result.parameter_reasons[0]
 
 
 @pytest.mark.parametrize("index", [2, 3])
 def test_sure_wrong_signs_are_invalid(index):
     values = [*GOOD]
     values[index] *= -1.0
-    found = judged(values=values)
-    assert found.state is INVALID and found.parameter_states == (INVALID,) * 4
-    assert f"K{5 + index}" in found.reason and "wrong sign" in found.reason
+    result = judged(values=values)
+    assert result.state is INVALID and result.parameter_states == (INVALID,) * 4
+    assert f"K{5 + index}" in result.reason and "wrong sign" in result.reason
 
 
 def test_problems_win_over_everything():
-    found = judged(problem="the wheels are swapped", samples=1)
-    assert found.state is INVALID and found.reason == "the wheels are swapped"
-    assert found.explanation == "the wheels are swapped; torque stays off"
+    result = judged(problem="the wheels are swapped", samples=1)
+    assert result.state is INVALID and result.reason == "the wheels are swapped"
+    assert result.explanation == "the wheels are swapped; torque stays off"
 
 
 def test_values_that_are_not_precise_enough_wait():
     # The others are too vague to make K7 much more precise by K5 K8 = b K6 K7.
-    found = judged(deviations=(0.019, 0.85, 0.2, 0.05))
-    assert found.state is U and re.match(r"K7 = 2\.6\d* \+- 0\.38 is not precise", found.reason)
+    result = judged(deviations=(0.019, 0.85, 0.2, 0.05))
+    assert result.state is U and re.match(r"K7 = 2\.6\d* \+- 0\.38 is not precise", result.reason)
 
 
 anything = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e6, max_value=1e6)
@@ -104,44 +104,46 @@ anything = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e6, max_
 @given(st.tuples(*[anything] * 4), st.tuples(*[st.floats(0.0, 1e9)] * 4))
 @example((0.0, 1.0, 1.0, -1.0), (0.0, 0.0, 0.0, 0.0))
 def test_an_unusable_estimate_says_why(values, deviations):
-    found = judged(values=values, deviations=deviations)
-    assert (found.state is E) == (found.reason == "")
-    for state, reason in zip(found.parameter_states, found.parameter_reasons, strict=True):
+    result = judged(values=values, deviations=deviations)
+    assert (result.state is E) == (result.reason == "")
+    for state, reason in zip(result.parameter_states, result.parameter_reasons, strict=True):
         assert (state is E) == (reason == "")
-    if found.state is E:
+    if result.state is E:
         assert values[2] > 0.0 > values[3]
 
 
 def test_what_is_known_is_made_consistent():
     """K6 is 5 % off; K5 K8 = b K6 K7 afterwards, and more precise."""
     consistent = GOOD[0] * GOOD[3] / (B * GOOD[2])
-    found = judged((GOOD[0], 1.05 * consistent, *GOOD[2:]), deviations := (0.002, 0.2, 0.01, 0.05))
-    assert found.state is E
-    new = found.values
+    result = judged((GOOD[0], 1.05 * consistent, *GOOD[2:]), deviations := (0.002, 0.2, 0.01, 0.05))
+    assert result.state is E
+    new = result.values
     assert new[0] * new[3] == pytest.approx(B * new[1] * new[2], rel=1e-2)
-    assert found.covariance[1][1] < deviations[1] ** 2
+    assert result.covariance[1][1] < deviations[1] ** 2
 
 
 def test_vague_values_are_left_alone():
-    found = judged(GOOD, deviations := (0.1, 9.0, 2.0, 0.1))
-    assert found.values == GOOD and found.state is U
-    assert (np.array(found.covariance) == np.diag(np.square(deviations))).all()
+    result = judged(GOOD, deviations := (0.1, 9.0, 2.0, 0.1))
+    assert result.values == GOOD and result.state is U
+    assert (np.array(result.covariance) == np.diag(np.square(deviations))).all()
 
 
 def test_a_wrong_sign_is_named_before_the_contradiction_that_it_makes():
-    found = judged((GOOD[0], GOOD[1], GOOD[2], -GOOD[3]))
-    assert found.state is INVALID and "K8 = 16.1 has the wrong sign" in found.reason
+    result = judged((GOOD[0], GOOD[1], GOOD[2], -GOOD[3]))
+    assert result.state is INVALID and "K8 = 16.1 has the wrong sign" in result.reason
 
 
 def test_a_contradiction_leaves_the_values_as_they_came():
     values = (GOOD[0], -GOOD[1], *GOOD[2:])
-    found = judged(values)
-    assert found.state is INVALID and found.values == values
-    assert "same sign" in found.parameter_reasons[0]
+    result = judged(values)
+    assert result.state is INVALID and result.values == values
+    assert "same sign" in result.parameter_reasons[0]
 
 
 def test_a_contradiction_waits_until_unknown_friction_has_been_looked_for():
     values = (GOOD[0], -GOOD[1], *GOOD[2:])
-    found = judged(values, windows=39.0, sure_windows=40.0)
-    assert found.state is U and "same sign" in found.reason and "39 of 40 windows" in found.reason
-    assert judged(values, windows=40.0, sure_windows=40.0).state is INVALID
+    result = judged(values, windows=39.0, significant_windows=40.0)
+    assert (
+        result.state is U and "same sign" in result.reason and "39 of 40 windows" in result.reason
+    )
+    assert judged(values, windows=40.0, significant_windows=40.0).state is INVALID

@@ -95,29 +95,29 @@ def recorded(
 
 def estimates(seed, **effects):
     """Return the estimates of ROBOTS robots."""
-    found = []
+    results = []
     for samples in recorded(seed, **effects):
         estimator = IntegralEstimator(GEOMETRY, MotionScale(SPEED, YAW_RATE, TORQUE))
         for sample in samples:
             estimator.update(sample)
-        found.append(estimator.estimate())
-    return found
+        results.append(estimator.estimate())
+    return results
 
 
-def deviations(found):
+def deviations(result):
     """Return the errors of K5..K8 and friction in standard deviations, shape (8,)."""
-    k = (np.array(found.values) - TRUTH) / np.sqrt(np.diag(np.array(found.covariance)))
-    rub = (np.array(found.friction.values) - FRICTION) / np.sqrt(found.friction.variances)
+    k = (np.array(result.values) - TRUTH) / np.sqrt(np.diag(np.array(result.covariance)))
+    rub = (np.array(result.friction.values) - FRICTION) / np.sqrt(result.friction.variances)
     return np.concatenate((k, rub))
 
 
-def check(found, words):
+def check(result, words):
     """All intervals hold: 32 errors of 4 robots, of which some correlate; and the name is said."""
-    errors = np.array([deviations(each) for each in found])
+    errors = np.array([deviations(each) for each in result])
     assert np.abs(errors).max() < 4.0
     # Of 32 normal errors more than 6 lie beyond 1.96 once in 500.
     assert np.sum(np.abs(errors) > 1.96) <= 6
-    for each in found:
+    for each in result:
         assert each.state is EstimateState.ESTIMATED
         named = [one for one in NAMES if any(one in warning for warning in each.warnings)]
         assert named == words
@@ -141,11 +141,11 @@ def test_nothing_is_named_where_nothing_is():
 @pytest.mark.parametrize(("seed", "delay"), [(2, 0.0), (3, 0.018), (4, 0.035)])
 def test_a_lag_is_found_behind_any_delay(seed, delay):
     """Behind 1.75 periods or more it was not, and K7 was wrong by 9 deviations."""
-    found = estimates(seed, delay=delay, lag=0.015)
-    check(found, ["gradually"])
-    for each in found:
-        told = re.search(r"about (\S+) ms", " ".join(each.warnings))
-        assert float(told[1]) == pytest.approx(15.0, rel=0.2)
+    result = estimates(seed, delay=delay, lag=0.015)
+    check(result, ["gradually"])
+    for each in result:
+        reported = re.search(r"about (\S+) ms", " ".join(each.warnings))
+        assert float(reported[1]) == pytest.approx(15.0, rel=0.2)
 
 
 def test_a_delay_beyond_the_search_gives_no_value():
@@ -161,11 +161,11 @@ def test_wheels_that_slip_are_named_and_taken_into_account(seed, slip):
 
     Measured with drive torques, as K5..K8 of the plant are those of the motion over the floor.
     """
-    found = estimates(seed, slip=slip)
-    check(found, ["slip in proportion"])
-    for each in found:
-        told = re.search(r"left (\S+) %, right (\S+) %", " ".join(each.warnings))
-        assert [float(one) for one in told.groups()] == pytest.approx(
+    result = estimates(seed, slip=slip)
+    check(result, ["slip in proportion"])
+    for each in result:
+        reported = re.search(r"left (\S+) %, right (\S+) %", " ".join(each.warnings))
+        assert [float(one) for one in reported.groups()] == pytest.approx(
             [70.0 * slip, 70.0 * slip], rel=0.3
         )
 
@@ -173,18 +173,18 @@ def test_wheels_that_slip_are_named_and_taken_into_account(seed, slip):
 @pytest.mark.parametrize(("seed", "degrees"), [(8, 0.25), (9, 0.8)])
 def test_backlash_is_told_from_a_lag(seed, degrees):
     """It was called a lag, and K5, K6 and friction did not hold."""
-    found = estimates(seed, play=math.radians(degrees))
-    check(found, ["backlash"])
-    for each in found:
-        told = re.search(r"left (\S+), right (\S+) degrees", " ".join(each.warnings))
-        assert [float(one) for one in told.groups()] == pytest.approx([degrees] * 2, rel=0.25)
+    result = estimates(seed, play=math.radians(degrees))
+    check(result, ["backlash"])
+    for each in result:
+        reported = re.search(r"left (\S+), right (\S+) degrees", " ".join(each.warnings))
+        assert [float(one) for one in reported.groups()] == pytest.approx([degrees] * 2, rel=0.25)
 
 
 def test_skid_steer_that_is_not_described_is_named():
     """It was called a dragging caster, and K6 and K8 were outside of three intervals of four."""
-    found = estimates(10, turning=(0.1, 0.4))
-    check(found, ["resists turning"])
-    for each in found:
+    result = estimates(10, turning=(0.1, 0.4))
+    check(result, ["resists turning"])
+    for each in result:
         error = (np.array(each.turning.values) - (0.1, 0.4)) / np.sqrt(each.turning.variances)
         assert np.abs(error).max() < 4.0
 

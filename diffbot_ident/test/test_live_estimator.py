@@ -51,8 +51,8 @@ def test_both_speeds_have_to_change(v, omega, lacks):
     assert monitor.lacks() == "too short a motion"
     for sample in samples(wheels(v, omega)):
         monitor.update(sample)
-    found = monitor.lacks()
-    assert found is None if lacks is None else found is not None and found.startswith(lacks)
+    result = monitor.lacks()
+    assert result is None if lacks is None else result is not None and result.startswith(lacks)
 
 
 @pytest.mark.parametrize("begin", [100.0, -100.0])

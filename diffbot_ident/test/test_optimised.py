@@ -26,11 +26,13 @@ def information():
 def test_optimised_tells_more_than_prbs_and_as_much_as_it_says():
     """2 seeds, 8 s, exact prior; bits are of all four parameters together."""
     for seed in range(2):
-        found = {kind: drive(TWIL, kind, seed, (0,) * 4, 8.0)[1] for kind in ("prbs", "optimised")}
-        optimised = found["optimised"]
-        assert optimised.information > found["prbs"].information + 2.0
+        results = {
+            kind: drive(TWIL, kind, seed, (0,) * 4, 8.0)[1] for kind in ("prbs", "optimised")
+        }
+        optimised = results["optimised"]
+        assert optimised.information > results["prbs"].information + 2.0
         assert optimised.predicted_information == pytest.approx(optimised.information, abs=1.0)
-        assert math.isnan(found["prbs"].predicted_information)
+        assert math.isnan(results["prbs"].predicted_information)
 
 
 def test_a_wrong_prior_costs_little():

@@ -27,8 +27,8 @@ def samples(seed, factors, noise=0.02):
     generator = np.random.default_rng(seed)
     commands = generator.uniform(-1.0, 1.0, (len(factors) // 40 + 1, 1, 2))
     # There and back, so that the velocities stay bounded.
-    told = np.repeat((commands * [[1.0], [-1.0]]).reshape(-1, 2), 20, axis=0)
-    acting = told * (1.0 + noise * generator.standard_normal(told.shape))
+    reported = np.repeat((commands * [[1.0], [-1.0]]).reshape(-1, 2), 20, axis=0)
+    acting = reported * (1.0 + noise * generator.standard_normal(reported.shape))
     angles, velocity = np.zeros(2), np.zeros(2)
     for step, (factor, torque) in enumerate(zip(factors, acting, strict=False)):
         gained = PERIOD * factor * (K7 * torque.sum(), K8 * (torque[0] - torque[1]))
@@ -36,7 +36,7 @@ def samples(seed, factors, noise=0.02):
         velocity += gained
         read = tuple((np.floor(angles / COUNT) * COUNT).tolist())
         stamp = 100.0 + PERIOD * (step + 1)
-        yield JointSample(stamp, read, (0.0, 0.0), tuple(told[step].tolist()))
+        yield JointSample(stamp, read, (0.0, 0.0), tuple(reported[step].tolist()))
 
 
 def changing(*parts):
@@ -51,8 +51,8 @@ def identified(seed, factors, **arguments):
     return estimator.estimate()
 
 
-def named(found):
-    return [each for each in (*found.warnings, found.reason) if "the robot changed" in each]
+def named(result):
+    return [each for each in (*result.warnings, result.reason) if "the robot changed" in each]
 
 
 @pytest.mark.parametrize(
@@ -62,41 +62,41 @@ def test_a_payload_in_mid_run_is_named_and_the_values_are_those_with_it(k7, k8):
     """Averaged over both, K7 and K8 are those of neither."""
     errors = []
     for seed in range(4):
-        found = identified(seed, changing((12.0, 1.0, 1.0), (13.0, k7, k8)))
-        assert found.parameter_states[2:] == (EstimateState.ESTIMATED,) * 2
-        errors.append((np.array(found.values[2:]) / (k7, k8) - (K7, K8)) * (k7, k8))
-        errors[-1] /= np.sqrt(found.variances[2:])
-        (warning,) = named(found)
+        result = identified(seed, changing((12.0, 1.0, 1.0), (13.0, k7, k8)))
+        assert result.parameter_states[2:] == (EstimateState.ESTIMATED,) * 2
+        errors.append((np.array(result.values[2:]) / (k7, k8) - (K7, K8)) * (k7, k8))
+        errors[-1] /= np.sqrt(result.variances[2:])
+        (warning,) = named(result)
         at = float(warning.split("changed ")[1].split(" s")[0])
         assert at == pytest.approx(12.0, abs=1.2)
-        assert 112.0 <= found.since < 115.0
-        assert found.samples == pytest.approx((125.0 - found.since) / PERIOD, abs=2.0)
+        assert 112.0 <= result.since < 115.0
+        assert result.samples == pytest.approx((125.0 - result.since) / PERIOD, abs=2.0)
     # Eight normal errors: their rms is beyond 1.7 less than once in 200.
     assert np.sqrt(np.mean(np.square(errors))) < 1.7
 
 
 def test_a_load_that_comes_and_goes_leaves_the_values_of_the_end():
-    found = identified(1, changing((12.0, 1.0, 1.0), (12.0, 0.6, 0.8), (12.0, 1.0, 1.0)))
-    np.testing.assert_allclose(found.values[2:], (K7, K8), rtol=0.01)
-    (warning,) = named(found)
+    result = identified(1, changing((12.0, 1.0, 1.0), (12.0, 0.6, 0.8), (12.0, 1.0, 1.0)))
+    np.testing.assert_allclose(result.values[2:], (K7, K8), rtol=0.01)
+    (warning,) = named(result)
     assert "changed 24 s" in warning
 
 
 def test_a_change_just_before_the_end_leaves_no_values():
     """Values of the old robot are no longer valid, and of the new one there is too little."""
-    found = identified(1, changing((20.0, 1.0, 1.0), (1.6, 0.6, 0.8)))
-    assert found.state is EstimateState.UNESTIMATED
-    assert "(the robot changed 20 s after its first sample" in found.reason
-    assert found.explanation.endswith("; wait")
-    assert found.since == pytest.approx(121.0, abs=0.7)
+    result = identified(1, changing((20.0, 1.0, 1.0), (1.6, 0.6, 0.8)))
+    assert result.state is EstimateState.UNESTIMATED
+    assert "(the robot changed 20 s after its first sample" in result.reason
+    assert result.explanation.endswith("; wait")
+    assert result.since == pytest.approx(121.0, abs=0.7)
 
 
 def test_a_robot_that_stays_as_it_is_does_not_change():
     """12 seeds of 30 s: the residuals of a unit scatter by 1 to 2 % of the torque's effect."""
     for seed in range(12):
-        found = identified(seed, changing((30.0, 1.0, 1.0)))
-        assert named(found) == []
-        assert math.isnan(found.since)
+        result = identified(seed, changing((30.0, 1.0, 1.0)))
+        assert named(result) == []
+        assert math.isnan(result.since)
 
 
 def test_a_small_change_is_no_change():
@@ -106,27 +106,27 @@ def test_a_small_change_is_no_change():
 
 
 def test_recordings_of_different_loads_are_averaged_if_asked_for():
-    found = identified(1, changing((12.0, 1.0, 1.0), (13.0, 0.6, 0.8)), steady=False)
-    assert named(found) == [] and 0.7 * K7 < found.values[2] < 0.95 * K7
+    result = identified(1, changing((12.0, 1.0, 1.0), (13.0, 0.6, 0.8)), steady=False)
+    assert named(result) == [] and 0.7 * K7 < result.values[2] < 0.95 * K7
 
 
 def test_the_change_is_found_at_the_same_sample_however_often_estimates_are_asked_for():
     factors = changing((12.0, 1.0, 1.0), (10.0, 0.7, 0.9))
-    found = identified(3, factors)
+    result = identified(3, factors)
     asked = IntegralEstimator(GEOMETRY, MotionScale(1.0, 3.0, 1.0))
     for i, sample in enumerate(samples(3, factors)):
         asked.update(sample)
         if i % 37 == 0:
             asked.estimate()
-    assert asked.estimate().since == found.since
-    np.testing.assert_allclose(asked.estimate().values, found.values, rtol=1e-6)
+    assert asked.estimate().since == result.since
+    np.testing.assert_allclose(asked.estimate().values, result.values, rtol=1e-6)
 
 
 def test_a_long_run_is_watched_in_constant_memory():
     """Ten minutes are divided into at most 32 units; a change in the tenth one is found."""
     factors = changing((560.0, 1.0, 1.0), (60.0, 0.75, 1.0))
-    found = identified(2, factors)
-    (warning,) = named(found)
+    result = identified(2, factors)
+    (warning,) = named(result)
     at = float(warning.split("changed ")[1].split(" s")[0])
     assert at == pytest.approx(560.0, abs=20.0)
-    assert found.values[2] == pytest.approx(0.75 * K7, rel=0.01)
+    assert result.values[2] == pytest.approx(0.75 * K7, rel=0.01)

@@ -75,13 +75,13 @@ def test_random_robots_come_back(model, seed):
         model.wheel_radius, model.half_track, 1.0, 1.0, 0.3,
         model.wheel_mass, model.wheel_inertia_spin, model.wheel_inertia_yaw,
     )  # fmt: skip
-    found = physical_quantities(k, some_covariance(k, 1e-3, seed), ALL, body_unknown)
+    result = physical_quantities(k, some_covariance(k, 1e-3, seed), ALL, body_unknown)
     for key, true in expected(model).items():
         # The body's inertia is what remains after taking off larger terms.
         size = model.equivalent_inertia if key == "body_inertia" else abs(true)
-        assert found[key].value == pytest.approx(true, abs=1e-9 * size + 1e-12), key
-        low, high = found[key].interval
-        assert low <= found[key].value <= high
+        assert result[key].value == pytest.approx(true, abs=1e-9 * size + 1e-12), key
+        low, high = result[key].interval
+        assert low <= result[key].value <= high
 
 
 @pytest.mark.parametrize(
@@ -138,8 +138,8 @@ def test_two_ways_to_the_first_moment_are_better_than_one():
 )
 def test_what_is_not_identifiable_has_no_end(known, without):
     k = parameters(TWIL)
-    found = physical_quantities(k, some_covariance(k, 0.01), known, TWIL)
-    for key, quantity in found.items():
+    result = physical_quantities(k, some_covariance(k, 0.01), known, TWIL)
+    for key, quantity in result.items():
         assert (quantity.interval == EVERYTHING) == (key in without), key
         assert math.isinf(quantity.std) == (key in without), key
 
@@ -147,12 +147,12 @@ def test_what_is_not_identifiable_has_no_end(known, without):
 def test_unphysical_signs_and_numbers_that_are_none():
     k = parameters(TWIL)
     wrong = k * (1.0, 1.0, -1.0, -1.0)
-    for found in (
+    for result in (
         physical_quantities(wrong, np.eye(4), ALL, TWIL),
         physical_quantities(np.full(4, math.nan), np.eye(4), ALL, TWIL),
         physical_quantities(k, np.full((4, 4), math.inf), ALL, TWIL),
     ):
-        assert all(math.isnan(quantity.value) for quantity in found.values())
+        assert all(math.isnan(quantity.value) for quantity in result.values())
 
 
 def test_mass_has_no_upper_end_when_k7_may_be_zero():
@@ -164,9 +164,9 @@ def test_mass_has_no_upper_end_when_k7_may_be_zero():
 
 
 def test_friction():
-    found = friction_quantities((0.01, 0.02, 0.03, math.nan), (1e-6, math.inf, 4e-6, 1.0))
-    assert tuple(found) == FRICTION_NAMES
-    left, right, coulomb, missing = found.values()
+    result = friction_quantities((0.01, 0.02, 0.03, math.nan), (1e-6, math.inf, 4e-6, 1.0))
+    assert tuple(result) == FRICTION_NAMES
+    left, right, coulomb, missing = result.values()
     assert left.interval == pytest.approx((0.01 - 1.96e-3, 0.01 + 1.96e-3), abs=1e-7)
     assert (right.interval, missing.interval) == (EVERYTHING, EVERYTHING)
     assert (coulomb.unit, coulomb.std) == ("N m", pytest.approx(2e-3))

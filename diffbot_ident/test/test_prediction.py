@@ -63,12 +63,12 @@ def test_delay_of_an_estimate(given_delay, used):
 
 
 @given(st.integers(0, 4), st.floats(0.0, 0.999))
-def test_a_ramp_of_torque_comes_later_by_the_delay(whole, share):
+def test_a_ramp_of_torque_comes_later_by_the_delay(whole, fraction):
     """What is linear in time is shifted exactly, whatever part of a period the delay is."""
     ramp = np.array([[1.0], [-2.0]]) * np.arange(30.0)
-    late = delayed(ramp, whole + share)
+    late = delayed(ramp, whole + fraction)
     assert late.shape == ramp.shape
-    expected = np.array([[1.0], [-2.0]]) * (np.arange(30.0) - whole - share)
+    expected = np.array([[1.0], [-2.0]]) * (np.arange(30.0) - whole - fraction)
     assert late[:, whole + 1 :] == pytest.approx(expected[:, whole + 1 :])
 
 

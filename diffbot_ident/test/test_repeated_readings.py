@@ -10,20 +10,20 @@ from diffbot_ident.torque.repeated_readings import MOST, RepeatedReadings
 PERIOD = 0.01
 
 
-def recorded(seed, share, counts=4096, seconds=15.0):
+def recorded(seed, fraction, counts=4096, seconds=15.0):
     """Samples of which a share repeats the one before, and which of them do."""
     times = PERIOD * np.arange(round(seconds / PERIOD))
     angles, torques = readings(times, seed, counts)
-    stale = np.random.default_rng([seed, 5]).random(len(times)) < share
+    stale = np.random.default_rng([seed, 5]).random(len(times)) < fraction
     stale[0] = False
     for k in np.flatnonzero(stale):
         angles[k], torques[k] = angles[k - 1], torques[k - 1]
     return rows(times, angles, torques), stale
 
 
-def left_out(samples, block=64):
+def left_out(samples, batch=64):
     repeated = RepeatedReadings()
-    parts = [repeated.left_out(samples[k : k + block]) for k in range(0, len(samples), block)]
+    parts = [repeated.left_out(samples[k : k + batch]) for k in range(0, len(samples), batch)]
     return repeated, np.concatenate(parts)
 
 
@@ -34,7 +34,7 @@ def test_repeated_readings_of_moving_wheels_are_left_out():
     missing = ~np.isin(samples[:, 0], kept[:, 0])
     assert (stale | ~missing)[:-MOST].all()
     assert np.count_nonzero(missing & stale) > 0.9 * np.count_nonzero(stale)
-    assert repeated.share == pytest.approx(np.mean(stale), rel=0.15)
+    assert repeated.fraction == pytest.approx(np.mean(stale), rel=0.15)
     (warning,) = repeated.warnings()
     assert "% of the readings repeat the one before" in warning
 
@@ -59,7 +59,7 @@ def test_no_reading_of_a_regular_encoder_is_left_out(counts):
     samples = np.concatenate((samples, still))
     repeated, kept = left_out(samples)
     np.testing.assert_array_equal(kept, samples)
-    assert repeated.found == 0 and repeated.warnings() == []
+    assert repeated.result == 0 and repeated.warnings() == []
 
 
 def test_an_encoder_at_half_the_rate_of_its_messages_is_no_trouble():
@@ -77,8 +77,8 @@ def test_an_encoder_at_half_the_rate_of_its_messages_is_no_trouble():
 def test_blocks_do_not_matter():
     samples, _ = recorded(4, 0.1)
     expected = left_out(samples, len(samples))[1]
-    for block in (1, 2, 3, 17):
-        np.testing.assert_array_equal(left_out(samples, block)[1], expected)
+    for batch in (1, 2, 3, 17):
+        np.testing.assert_array_equal(left_out(samples, batch)[1], expected)
 
 
 def test_wrapping_encoders_repeat_as_others_do():
@@ -89,11 +89,11 @@ def test_wrapping_encoders_repeat_as_others_do():
 
 
 def test_intervals_hold_and_the_share_is_named():
-    found = []
+    results = []
     for seed in range(8):
         estimate = estimator(recorded(seed, 0.02)[0]).estimate()
-        found.append(errors(estimate))
+        results.append(errors(estimate))
         assert any("repeat the one before" in each for each in estimate.warnings)
         assert not any("changed" in each for each in estimate.warnings)
-    assert np.abs(found).max() < 3.5
-    assert (np.sqrt(np.mean(np.square(found), axis=0)) < 1.6).all(), found
+    assert np.abs(results).max() < 3.5
+    assert (np.sqrt(np.mean(np.square(results), axis=0)) < 1.6).all(), results

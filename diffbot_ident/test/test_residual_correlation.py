@@ -15,14 +15,14 @@ WINDOW, SMOOTHING = 10, 5
 COLUMNS = TORQUES + 2 * delay_columns(1)
 
 
-def run(unknown, seed=1, blocks=30, size=200, clear=True, straight=0):
+def run(unknown, seed=1, batches=30, size=200, clear=True, straight=0):
     """Rows of dv = 2 sum + noise (+ something unknown), domega = -9 difference + noise.
 
     In the first `straight` rows the torques hardly differ.
     """
     generator = np.random.default_rng(seed)
     sums, white = RowSums(WINDOW, SMOOTHING, 0.01), ResidualCorrelation()
-    count = blocks * size
+    count = batches * size
     noise = np.array(
         [np.convolve(n, np.ones(15), "valid") for n in generator.standard_normal((2, count + 14))]
     )
@@ -35,10 +35,10 @@ def run(unknown, seed=1, blocks=30, size=200, clear=True, straight=0):
     total, difference = (rows[:, columns] @ delay_weights(0.0, 1) for columns in (SUM, DIFFERENCE))
     rows[:, DV] = 2.0 * total + 0.1 * noise[0] + unknown(np.arange(count))
     rows[:, DOMEGA] = -9.0 * difference + 0.1 * noise[1]
-    for block in np.split(rows, blocks):
+    for batch in np.split(rows, batches):
         turning = np.full(size, clear)
-        sums.add(block, turning)
-        white.add(block, turning, sums, 0)
+        sums.add(batch, turning)
+        white.add(batch, turning, sums, 0)
     return white
 
 
@@ -61,9 +61,9 @@ def test_a_slow_unknown_force_is_named_with_its_axis():
 def test_nothing_is_said_too_early_or_where_wheels_always_turn_round():
     assert all(map(math.isnan, ResidualCorrelation().correlation()))
     assert ResidualCorrelation().warnings() == []
-    white = run(lambda k: 0.0, blocks=1)
+    white = run(lambda k: 0.0, batches=1)
     assert white.warnings() == []
-    assert all(map(math.isnan, run(lambda k: 0.0, clear=False, blocks=4).correlation()))
+    assert all(map(math.isnan, run(lambda k: 0.0, clear=False, batches=4).correlation()))
 
 
 def test_what_was_counted_with_poor_parameters_is_forgotten():

@@ -19,9 +19,9 @@ def make_rows(count, seed=1):
     return generator.standard_normal((count, COLUMNS)), generator.random(count) < 0.8
 
 
-def summed(blocks, window=4, smoothing=2):
+def summed(batches, window=4, smoothing=2):
     sums = RowSums(window, smoothing, 0.01)
-    for rows, turning in blocks:
+    for rows, turning in batches:
         sums.add(rows, turning)
     return sums
 
@@ -32,10 +32,10 @@ def test_the_size_of_blocks_does_not_matter(sizes, smoothing):
     rows, turning = make_rows(sum(sizes))
     ends = np.cumsum(sizes)[:-1]
     cut = zip(np.split(rows, ends), np.split(turning, ends), strict=True)
-    whole, blocks = summed([(rows, turning)], 4, smoothing), summed(cut, 4, smoothing)
+    whole, batches = summed([(rows, turning)], 4, smoothing), summed(cut, 4, smoothing)
     for name in SUMS:
-        np.testing.assert_allclose(getattr(blocks, name), getattr(whole, name), atol=1e-9)
-    assert blocks.rows == whole.rows
+        np.testing.assert_allclose(getattr(batches, name), getattr(whole, name), atol=1e-9)
+    assert batches.rows == whole.rows
 
 
 def test_sums_are_those_of_loops():
@@ -93,10 +93,10 @@ def test_noise_sums_are_sums_over_kernels():
     turning[:] = True
     sums = summed([(rows, turning)], window, smoothing)
     padded = np.concatenate((np.zeros((window + smoothing, COLUMNS)), rows))
-    for kernel, found in zip(kernels(window, smoothing), (sums.torque, sums.reading), strict=True):
+    for kernel, result in zip(kernels(window, smoothing), (sums.torque, sums.reading), strict=True):
         psi = [kernel @ padded[k : k + len(kernel)] for k in range(len(padded) - len(kernel) + 1)]
         expected = sum(np.outer(p, p) for p in psi)
-        np.testing.assert_allclose(found, expected, atol=1e-9)
+        np.testing.assert_allclose(result, expected, atol=1e-9)
 
 
 def test_forgetting_weighs_the_past_down():

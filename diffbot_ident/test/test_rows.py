@@ -58,8 +58,8 @@ def test_stamps_that_jitter_do_not_raise_the_gains():
     """
     generator = np.random.default_rng(11)
     there = np.repeat(generator.uniform(-1.0, 1.0, (400, 2)), 20, axis=0)
-    held = (there.reshape(400, 1, 20, 2) * [[[1.0]], [[-1.0]]]).reshape(-1, 2)  # and back
-    samples = samples_of_linear_plant([(0.01, *pair) for pair in held], False)
+    kept = (there.reshape(400, 1, 20, 2) * [[[1.0]], [[-1.0]]]).reshape(-1, 2)  # and back
+    samples = samples_of_linear_plant([(0.01, *pair) for pair in kept], False)
     samples[:, 0] += 3e-4 * generator.standard_normal(len(samples))
     rows, _, _ = IntegralRows(GEOMETRY, 10, 5).make(samples)
     for output, torques, gain in ((DV, SUM, K7), (DOMEGA, DIFFERENCE, K8)):
@@ -106,8 +106,8 @@ def test_integrals_of_a_known_motion():
             (SIN_HEADING, lambda t: np.sin(2.0 / 3.0 * np.sin(3.0 * t)), 3e-4),
         ):
             # Means of two periods' mean speeds are h^2 / 8 of the second derivative off.
-            found, expected = rows[row, column], mean_integral(function, row)
-            assert found == pytest.approx(expected, abs=tolerance * window * h), (row, column)
+            result, expected = rows[row, column], mean_integral(function, row)
+            assert result == pytest.approx(expected, abs=tolerance * window * h), (row, column)
 
 
 def under_triangle(product, first, h):
@@ -116,9 +116,9 @@ def under_triangle(product, first, h):
     By Gauss's rule in either half, which is exact for the cubic that is there.
     """
     nodes, weights = np.polynomial.legendre.leggauss(3)
-    share = 0.5 * (1.0 + nodes)
-    rising = (0.5 * h * weights * share) @ product(first + h * share)
-    falling = (0.5 * h * weights * (1.0 - share)) @ product(first + h * (1.0 + share))
+    fraction = 0.5 * (1.0 + nodes)
+    rising = (0.5 * h * weights * fraction) @ product(first + h * fraction)
+    falling = (0.5 * h * weights * (1.0 - fraction)) @ product(first + h * (1.0 + fraction))
     return rising + falling
 
 
@@ -231,7 +231,7 @@ def test_over_a_gap_encoders_count_turns_unless_they_have_wrapped(most):
     heading = Heading(GEOMETRY)
     before = heading.at(angles[:3])
     heading.interrupt()  # what was seen before the gap counts after it as well
-    found = np.concatenate((before, heading.at(angles[3:])))
-    np.testing.assert_allclose(found, [0.0, *turned], atol=1e-12)
+    result = np.concatenate((before, heading.at(angles[3:])))
+    np.testing.assert_allclose(result, [0.0, *turned], atol=1e-12)
     heading.begin(1.0)
     assert heading.at(angles[:1]) == [1.0]

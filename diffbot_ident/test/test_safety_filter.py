@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 from diffbot_description import load_robot
 from diffbot_ident.excitation.body_model import BodyModel, BodyPrior, Motion, brake_torque
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
-from diffbot_ident.excitation.safety_filter import LOOK_BACK, Arena, extent, outline, reach
+from diffbot_ident.excitation.safety_filter import LOOK_BACK, Arena, extent, reach, silhouette
 from diffbot_ident.torque.estimate import Estimate, EstimateState
 
 TWIL, AGV = load_robot("twil"), load_robot("agv")
@@ -27,17 +27,17 @@ def step(truth, state, torque):
     The state is x, y, theta, v, omega and the way, m.
     """
     k5, k6, k7, k8 = truth
-    x, y, theta, v, omega, way = state
+    x, y, theta, v, omega, path = state
     left, right = torque
     for _ in range(4):
         h = PERIOD / 4
         x, y = x + h * v * math.cos(theta), y + h * v * math.sin(theta)
-        theta, way = theta + h * omega, way + h * v
+        theta, path = theta + h * omega, path + h * v
         v, omega = (
             v + h * (k5 * omega * omega + k7 * (left + right)),
             omega + h * (k6 * v * omega + k8 * (left - right)),
         )
-    return x, y, theta, v, omega, way
+    return x, y, theta, v, omega, path
 
 
 def estimate(values, variances):
@@ -76,7 +76,7 @@ def drive(
     if learned:
         excitation.learn(estimate(truth, [0.0] * 4))
     radius, half = robot.wheels.radius, robot.wheels.half_track
-    corners = outline(robot)
+    corners = silhouette(robot)
     state, before = (*start, 0.0, 0.0, 0.0), None
     torques, farthest = [(0.0, 0.0)] * delay, np.zeros(4)
     for i in range(round(seconds / PERIOD)):
@@ -200,7 +200,9 @@ def test_prediction_is_near_the_exact_motion(torque, v, omega):
     prior = PRIORS["twil"]
     k5, k6, k7, k8 = prior.values
     model = BodyModel(0.075, 0.136, np.array(prior.values)[:, None])
-    paths = model.held(np.zeros((3, 1)), np.array([[v], [omega]]), np.array(torque)[:, None], 0.2)
+    paths = model.constant_torque(
+        np.zeros((3, 1)), np.array([[v], [omega]]), np.array(torque)[:, None], 0.2
+    )
 
     def derivative(_, state):
         return [

@@ -18,10 +18,10 @@ def uniform(most):
     return lambda random, period, n: (np.zeros(n), random.uniform(0.0, most * period, n))
 
 
-def jitter(share):
+def jitter(fraction):
     """True jitter with this share of the period as standard deviation, and no lateness."""
     return lambda random, period, n: (
-        share * period * random.standard_normal(n).clip(-3.0, 3.0),
+        fraction * period * random.standard_normal(n).clip(-3.0, 3.0),
         np.zeros(n),
     )
 
@@ -50,10 +50,10 @@ def recorded(kind, seed, seconds=15.0, counts=4096, rounding=0.0):
     return times, rows(stamps, *readings(times, seed, counts))
 
 
-def timed(samples, block=50):
+def timed(samples, batch=50):
     clock = SampleClock()
-    found = [clock.timed(samples[k : k + block]) for k in range(0, len(samples), block)]
-    return clock, np.concatenate(found)[:, 0]
+    results = [clock.timed(samples[k : k + batch]) for k in range(0, len(samples), batch)]
+    return clock, np.concatenate(results)[:, 0]
 
 
 def unevenness(times, true, period):
@@ -68,7 +68,7 @@ def test_late_stamps_are_put_on_the_grid_of_the_readings(seed):
     clock, times = timed(samples)
     assert clock.period == pytest.approx(PERIODS[seed], rel=1e-3)
     assert clock.scatter.size == pytest.approx(0.6 * PERIODS[seed] / np.sqrt(12.0), rel=0.1)
-    assert clock.scatter.share < 0.05 and clock.scatter.deviation < 0.02
+    assert clock.scatter.fraction < 0.05 and clock.scatter.deviation < 0.02
     assert unevenness(samples[:, 0], true, PERIODS[seed]) > 0.2
     assert unevenness(times, true, PERIODS[seed]) < 0.02
     assert clock.scatter.left < 0.05 * clock.scatter.size
@@ -78,7 +78,7 @@ def test_late_stamps_are_put_on_the_grid_of_the_readings(seed):
 def test_true_jitter_is_kept(seed):
     true, samples = recorded(jitter(0.1), seed)
     clock, times = timed(samples)
-    assert clock.scatter.share > 0.95
+    assert clock.scatter.fraction > 0.95
     assert unevenness(times, true, PERIODS[seed]) < 0.01  # 0.14 on a grid
 
 
@@ -87,7 +87,7 @@ def test_half_jitter_half_lateness_is_found_and_its_rest_counted(seed):
     """The best times still err by s (1 - s) of the scatter's variance: 0.1 / sqrt 2 periods."""
     true, samples = recorded(both, seed)
     clock, times = timed(samples)
-    assert clock.scatter.share == pytest.approx(0.5, abs=0.1)
+    assert clock.scatter.fraction == pytest.approx(0.5, abs=0.1)
     assert clock.scatter.left / PERIODS[seed] == pytest.approx(0.0707, rel=0.1)
     left, stamped = (unevenness(each, true, PERIODS[seed]) for each in (times, samples[:, 0]))
     assert left == pytest.approx(0.1, rel=0.1) and stamped == pytest.approx(0.141, rel=0.1)
@@ -107,8 +107,8 @@ def test_a_standing_robot_does_not_tell_whether_stamps_are_late():
 def test_times_do_not_depend_on_the_blocks_in_which_samples_come():
     samples = recorded(both, 1)[1]
     expected = timed(samples, len(samples))[1]
-    for block in (1, 7, FIRST, 90):
-        np.testing.assert_allclose(timed(samples, block)[1], expected, rtol=1e-13, atol=1e-12)
+    for batch in (1, 7, FIRST, 90):
+        np.testing.assert_allclose(timed(samples, batch)[1], expected, rtol=1e-13, atol=1e-12)
 
 
 @pytest.mark.parametrize("scatter", [0.0, 0.05])
@@ -148,7 +148,7 @@ def test_short_segments_tell_as_well():
     for k in range(0, len(samples), 40):
         clock.interrupt()
         clock.timed(samples[k : k + 36])
-    assert clock.scatter.share < 0.05 and clock.period == pytest.approx(0.01, rel=1e-3)
+    assert clock.scatter.fraction < 0.05 and clock.period == pytest.approx(0.01, rel=1e-3)
 
 
 def test_the_memory_is_constant():
@@ -176,24 +176,24 @@ def test_the_memory_is_constant():
 )
 def test_what_is_notable_is_named_with_its_size_and_nothing_else(kind, rounding, words):
     for seed in range(6):
-        found = timed(recorded(kind, seed, rounding=rounding)[1])[0].warnings()
-        assert len(found) == (words is not None), (seed, found)
-        assert words is None or words in found[0]
+        result = timed(recorded(kind, seed, rounding=rounding)[1])[0].warnings()
+        assert len(result) == (words is not None), (seed, result)
+        assert words is None or words in result[0]
 
 
 def test_intervals_hold_with_late_stamps():
     """As with true ones. As stamped, K5 and K6 were 2 % too small, 6 of their deviations."""
-    found = np.array(
+    result = np.array(
         [errors(estimator(recorded(uniform(0.3), seed)[1]).estimate()) for seed in range(9)]
     )
-    assert np.abs(found).max() < 3.5
-    assert (np.sqrt(np.mean(found**2, axis=0)) < 1.6).all(), found
+    assert np.abs(result).max() < 3.5
+    assert (np.sqrt(np.mean(result**2, axis=0)) < 1.6).all(), result
 
 
 def test_intervals_hold_with_jitter_and_lateness():
-    found = np.array([errors(estimator(recorded(both, seed)[1]).estimate()) for seed in range(6)])
-    assert np.abs(found).max() < 3.5
-    assert (np.sqrt(np.mean(found**2, axis=0)) < 1.6).all(), found
+    result = np.array([errors(estimator(recorded(both, seed)[1]).estimate()) for seed in range(6)])
+    assert np.abs(result).max() < 3.5
+    assert (np.sqrt(np.mean(result**2, axis=0)) < 1.6).all(), result
 
 
 @pytest.mark.parametrize(("step", "lateness"), [(0.01, 0.03), (0.03, 0.06), (0.06, 0.06)])
@@ -204,15 +204,15 @@ def test_intervals_hold_where_the_period_wanders_and_stamps_are_late(step, laten
         step: Standard deviation of each period, as a share of it; the grid is lost slowly.
         lateness: Standard deviation of the lateness, as a share of the period.
     """
-    found = []
+    results = []
     for seed in range(5):
         random = np.random.default_rng([seed, 3])
         period = PERIODS[seed % 3]
         n = round(12.0 / period)
         true = np.cumsum(period * (1.0 + step * random.standard_normal(n)).clip(0.4))
         stamps = true + random.uniform(0.0, lateness * period * np.sqrt(12.0), n)
-        found.append(errors(estimator(rows(stamps, *readings(true, seed))).estimate()))
-    assert np.abs(found).max() < 3.0
+        results.append(errors(estimator(rows(stamps, *readings(true, seed))).estimate()))
+    assert np.abs(results).max() < 3.0
 
 
 def test_late_stamps_cost_little_precision():
@@ -242,6 +242,6 @@ def test_stamps_late_by_about_a_period_are_refused(most):
     for seed in range(3):
         samples = recorded(uniform(most), seed)[1]
         newer = samples[:, 0] > np.maximum.accumulate(np.concatenate(([-1.0], samples[:-1, 0])))
-        found = estimator(samples[newer]).estimate()
-        assert found.state is EstimateState.INVALID
-        assert "stamps are late" in found.reason and "20 % of the period" in found.reason
+        result = estimator(samples[newer]).estimate()
+        assert result.state is EstimateState.INVALID
+        assert "stamps are late" in result.reason and "20 % of the period" in result.reason

@@ -13,7 +13,7 @@ from diffbot_ident.torque.columns import DOMEGA, DV
 from diffbot_ident.torque.effects import DIFFERENCE, SUM
 from diffbot_ident.torque.rows import IntegralRows
 from diffbot_ident.torque.torque_delay import (
-    BLOCKS,
+    BATCHES,
     DELAYS,
     EARLIEST,
     FINE_DELAYS,
@@ -53,8 +53,8 @@ def lateness(fine):
         single = np.append(
             np.arange((FINE_DELAYS - 1) * fine + 2) / fine, range(FINE_DELAYS, DELAYS)
         )
-    ends = single[-1] + np.cumsum(BLOCKS)
-    return np.append(single, ends - 0.5 * (np.array(BLOCKS) - 1.0))
+    ends = single[-1] + np.cumsum(BATCHES)
+    return np.append(single, ends - 0.5 * (np.array(BATCHES) - 1.0))
 
 
 @given(st.floats(0.0, 3.5), st.floats(0.1, 2.0), st.integers(1, FINEST))
@@ -109,18 +109,18 @@ def test_torques_that_follow_with_a_lag_are_those_of_their_weights(delay, lag):
     What the means of the last columns leave is below a hundredth.
     """
     parts, h = 20, 0.01
-    told = np.repeat(np.random.default_rng(2).uniform(-1.0, 1.0, (30, 2)), 10, axis=0)
-    aim = np.repeat(told, parts, axis=0)
+    reported = np.repeat(np.random.default_rng(2).uniform(-1.0, 1.0, (30, 2)), 10, axis=0)
+    aim = np.repeat(reported, parts, axis=0)
     shift = round(delay * parts)
     aim = np.concatenate((np.repeat(aim[:1], shift, axis=0), aim))[: len(aim)]
-    share = math.exp(-1.0 / (lag * parts))
+    fraction = math.exp(-1.0 / (lag * parts))
     acting, torque = [], aim[0]
     for now in aim:
-        before, torque = torque, now + (torque - now) * share
-        acting.append((h / parts, *(now + (before - now) * (1.0 - share) * lag * parts)))
+        before, torque = torque, now + (torque - now) * fraction
+        acting.append((h / parts, *(now + (before - now) * (1.0 - fraction) * lag * parts)))
     plant = samples_of_linear_plant(acting, False)
     samples = np.array([(s.stamp, *s.position, 0.0, 0.0, 0.0) for s in plant])[::parts]
-    samples[1:, 3:5] = told[: len(samples) - 1]
+    samples[1:, 3:5] = reported[: len(samples) - 1]
     rows, _, _ = IntegralRows(GEOMETRY, 10, 5, period=h).make(samples)
     weights = delay_weights(delay, 1, lag)
     for output, torques, gain in ((DV, SUM, K7), (DOMEGA, DIFFERENCE, K8)):
@@ -130,7 +130,7 @@ def test_torques_that_follow_with_a_lag_are_those_of_their_weights(delay, lag):
     # time constants; roughly where a delay is not whole.
     means = np.array(acting)[:, 1:].reshape(-1, parts, 2).mean(axis=1)
     exact = 1e-3 if delay == 0.0 else 0.3
-    np.testing.assert_allclose(delayed(told.T, delay, lag).T[40:], means[40:], atol=exact)
+    np.testing.assert_allclose(delayed(reported.T, delay, lag).T[40:], means[40:], atol=exact)
 
 
 def late_samples(torques, delay, fine, h):
@@ -185,5 +185,5 @@ def test_groups_keep_the_last_angle_and_the_mean_torque(factor):
 @pytest.mark.parametrize(("lag", "named"), [(0.04, False), (0.09, False), (0.15, True)])
 def test_a_lag_that_moves_nothing_is_not_named(lag, named):
     # Of 30 robots with a delay alone, 3 were told of lags of 0.04 to 0.09 periods.
-    found = TorqueDelay(1.3, 1.3, True, 0.01, lag, 0.01, 0.0, 100.0)
-    assert any("gradually" in text for text in found.warnings(0.01, 1)) is named
+    torque_delay = TorqueDelay(1.3, 1.3, True, 0.01, lag, 0.01, 0.0, 100.0)
+    assert any("gradually" in text for text in torque_delay.warnings(0.01, 1)) is named

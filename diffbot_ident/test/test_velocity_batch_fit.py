@@ -43,10 +43,10 @@ def test_a_recording_without_yaw_is_refused_by_the_name_of_its_axis(exact):
 
 def test_prediction_after_a_constant_command_is_the_solution_of_the_model():
     start, command = (0.3, -0.2), (0.5, 0.1)
-    found = solve_ivp(
+    ivp = solve_ivp(
         lambda _t, u: TRUE.acceleration(u, command), (0.0, 1.7), start, rtol=1e-10, atol=1e-12
     )
-    assert TRUE.after(start, command, 1.7) == pytest.approx(found.y[:, -1], rel=1e-8)
+    assert TRUE.after(start, command, 1.7) == pytest.approx(ivp.y[:, -1], rel=1e-8)
     free = Sigma(2.0, 2.0, 0.0, 0.0)
     assert free.after((1.0, 0.0), (0.5, 1.0), 2.0) == pytest.approx((1.5, 1.0))
 
@@ -88,6 +88,6 @@ def test_at_rest_the_published_leak_forgets_sigma_and_the_corrected_one_its_prio
 def test_the_corrected_law_comes_near_from_a_wrong_start(exact):
     start = Sigma(0.6, 0.71, 0.22, 0.12)
     gains = AdaptationGains(rate=50.0, leak=0.0)
-    found = listen(AdaptationLaw(start, gains), exact, laps=4)
+    result = listen(AdaptationLaw(start, gains), exact, laps=4)
     before = np.abs(start.as_array() / TRUE.as_array() - 1.0)
-    assert np.all(np.abs(found / TRUE.as_array() - 1.0) < 0.2 * before)
+    assert np.all(np.abs(result / TRUE.as_array() - 1.0) < 0.2 * before)

@@ -65,15 +65,15 @@ def test_noise_that_is_fed_back_shifts_no_dead_time(late):
 
 @pytest.mark.parametrize(("late", "gain"), [(0, 5.0), (7, 3.0), (15, 1.0)])
 def test_intervals_hold_with_a_given_dead_time_and_it_is_kept(late, gain):
-    held = []
+    kept = []
     for seed in range(8):
         fit = fitted(*driven(100 + seed, late, gain=gain), (late * PERIOD,) * 2)
         assert fit.dead_time == (late * PERIOD,) * 2
         deviations = np.sqrt(fit.covariance.diagonal())
-        held.append(np.abs(fit.values - TRUE.as_array()) <= 1.96 * deviations)
+        kept.append(np.abs(fit.values - TRUE.as_array()) <= 1.96 * deviations)
         assert (deviations < 0.01 * TRUE.as_array()).all()
     # 8 runs, 4 parameters, of which 95 % hold: fewer than 27 in 1 of 70 cases.
-    assert np.sum(held) >= 27
+    assert np.sum(kept) >= 27
 
 
 def test_a_given_dead_time_of_means_makes_no_inertia_wrong():
@@ -144,5 +144,5 @@ def test_numbers_that_overflow_do_not_stay_in_the_rows():
     rows = CausalRows()
     times = 0.1 * np.arange(10)
     rows.take(times, np.full((1, 10), 1e308) * np.array([1.0, -1.0] * 5), 1.0)
-    found = rows.take(times + 0.9, np.arange(10.0)[None, :], 1.0)
-    assert np.isfinite(found).all() and found.shape == (1, 10)
+    result = rows.take(times + 0.9, np.arange(10.0)[None, :], 1.0)
+    assert np.isfinite(result).all() and result.shape == (1, 10)

@@ -56,14 +56,14 @@ def test_a_robot_faster_than_its_samples_is_fitted_exactly():
 
 def test_intervals_hold_over_runs():
     # 30 runs, 4 parameters: of right 95 % intervals less than 90 % hold in 1 of 50 cases.
-    held = []
+    kept = []
     for seed in range(30):
         fit = feed(RecursiveFit(GUESS), *motion(20.0, seed=seed, noise=(0.01, 0.02)))
         deviations = np.sqrt(fit.covariance.diagonal())
-        held.append(np.abs(fit.values - TRUE.as_array()) <= 1.96 * deviations)
+        kept.append(np.abs(fit.values - TRUE.as_array()) <= 1.96 * deviations)
         # Narrow enough to tell something: the yaw drag is the least known.
         assert np.all(deviations < (0.04, 0.1, 0.02, 0.1))
-    assert np.mean(held) >= 0.9
+    assert np.mean(kept) >= 0.9
 
 
 @pytest.mark.parametrize("late", [0, 7, 15])

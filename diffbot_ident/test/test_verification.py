@@ -43,7 +43,7 @@ def motion(seconds, delay=0.0, viscous=0.0, seed=1, backwards=0.0, counts=0):
     """
     rng = np.random.default_rng(seed)
     periods, count = round(seconds / PERIOD), math.tau / (counts or 1)
-    held = np.repeat(rng.choice([-0.3, 0.3], (periods // 20 + 1, 2)), 20, axis=0)[:periods]
+    kept = np.repeat(rng.choice([-0.3, 0.3], (periods // 20 + 1, 2)), 20, axis=0)[:periods]
     h, late = PERIOD / FINE, round(delay * FINE)
     state = np.zeros(4)
     samples = [JointSample(0.0, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0))]
@@ -52,7 +52,7 @@ def motion(seconds, delay=0.0, viscous=0.0, seed=1, backwards=0.0, counts=0):
         # Let the robot wander no faster than its limits: pull it back by its own speed.
         speed, pulls = state[0] + backwards, 0.02 + 0.2 * (backwards > 0.0)
         pull = pulls * (speed + np.array([-HALF, HALF]) * state[1]) / RADIUS
-        reported.append(held[k] - pull)
+        reported.append(kept[k] - pull)
         for i in range(FINE):
             at = (k * FINE + i - late) // FINE
             torque = reported[at] if at >= 0 else np.zeros(2)
@@ -96,31 +96,40 @@ def plain():
 
 
 def test_the_exact_model_passes_with_tiny_errors(plain):
-    found = held_out(plain).verify(Model(TRUTH), Model(TRUTH))
-    assert found.decided and found.passed and found.reason == ""
-    assert found.duration == pytest.approx(10.0) and found.horizon == pytest.approx(HORIZON)
+    verification = held_out(plain).verify(Model(TRUTH), Model(TRUTH))
+    assert verification.decided and verification.passed and verification.reason == ""
+    assert verification.duration == pytest.approx(10.0) and verification.horizon == pytest.approx(
+        HORIZON
+    )
     for i in range(2):
-        assert found.horizon_error[i] < 0.02 * found.horizon_no_model[i]
-        assert found.one_step[i] < 0.05 * found.one_step_no_model[i]
+        assert verification.horizon_error[i] < 0.02 * verification.horizon_no_model[i]
+        assert verification.one_step[i] < 0.05 * verification.one_step_no_model[i]
 
 
 def test_friction_counts():
     samples = held_out(motion(8.0, viscous=0.01))
     with_it = Model(TRUTH, (0.01, 0.01, 0.0, 0.0))
-    found = samples.verify(with_it, Model(TRUTH))
-    assert found.passed
-    assert all(3.0 * e < n for e, n in zip(found.horizon_error, found.horizon_nominal, strict=True))
+    verification = samples.verify(with_it, Model(TRUTH))
+    assert verification.passed
+    assert all(
+        3.0 * e < n
+        for e, n in zip(verification.horizon_error, verification.horizon_nominal, strict=True)
+    )
 
 
 @pytest.mark.parametrize("factors", [{"k7": 1.3}, {"k7": 0.7}, {"k8": 1.3}, {"k6": 3.0}])
 def test_a_wrong_model_is_refuted_against_a_right_description(plain, factors):
-    found = held_out(plain).verify(scaled(**factors), Model(TRUTH))
-    assert found.decided and not found.passed and "ahead with an error" in found.reason
+    verification = held_out(plain).verify(scaled(**factors), Model(TRUTH))
+    assert (
+        verification.decided
+        and not verification.passed
+        and "ahead with an error" in verification.reason
+    )
 
 
 def test_a_hopeless_model_is_refuted_without_fuss(plain):
-    found = held_out(plain).verify(scaled(k6=-20.0, k5=50.0, k7=9.0), Model(TRUTH))
-    assert found.decided and not found.passed
+    verification = held_out(plain).verify(scaled(k6=-20.0, k5=50.0, k7=9.0), Model(TRUTH))
+    assert verification.decided and not verification.passed
 
 
 @pytest.mark.parametrize(("off", "passed"), [(1.0, True), (-1.0, True), (4.0, False)])
@@ -133,9 +142,9 @@ def test_a_model_is_not_refuted_by_what_it_says_itself_that_it_does_not_know(pla
     doubt = np.array([0.003, 0.003, -0.009, -0.009])
     exact = tuple(map(tuple, (1e-8 * np.diag(np.square(TRUTH))).tolist()))
 
-    def verified(share):
+    def verified(fraction):
         """With an estimate that says that its deviations are this share of what they are."""
-        friction = FrictionEstimate.of(off * doubt, share**2 * np.outer(doubt, doubt))
+        friction = FrictionEstimate.of(off * doubt, fraction**2 * np.outer(doubt, doubt))
         model = Model.of(Estimate(TRUTH, exact, friction=friction, delay=0.0))
         return held_out(plain).verify(model, Model(TRUTH))
 
@@ -148,8 +157,8 @@ def test_the_right_delay_predicts_best(true_delay):
     kept = held_out(motion(8.0, delay=true_delay))
     errors = {}
     for delay in {true_delay, 0.0, 1.0, 2.0, 3.0}:
-        found = kept.verify(Model(TRUTH, delay=delay), Model(TRUTH, delay=3.0))
-        errors[delay] = np.array([*found.one_step, *found.horizon_error])
+        verification = kept.verify(Model(TRUTH, delay=delay), Model(TRUTH, delay=3.0))
+        errors[delay] = np.array([*verification.one_step, *verification.horizon_error])
     right = errors.pop(true_delay)
     for wrong in errors.values():
         assert (right < wrong).all()
@@ -160,12 +169,12 @@ def test_gaps_cost_no_more_than_themselves(plain):
     gaps = ((3.0, 3.2), (6.5, 6.52))
     kept = held_out(plain, gaps)
     assert kept.duration == pytest.approx(10.0 - 0.22, abs=0.01)
-    found = kept.verify(Model(TRUTH), Model(TRUTH))
+    verification = kept.verify(Model(TRUTH), Model(TRUTH))
     whole = held_out(plain).verify(Model(TRUTH), Model(TRUTH))
-    assert found.decided and found.passed
+    assert verification.decided and verification.passed
     for i in range(2):
-        assert found.horizon_error[i] < 0.02 * found.horizon_no_model[i]
-        assert found.horizon_no_model[i] == pytest.approx(whole.horizon_no_model[i], rel=0.3)
+        assert verification.horizon_error[i] < 0.02 * verification.horizon_no_model[i]
+        assert verification.horizon_no_model[i] == pytest.approx(whole.horizon_no_model[i], rel=0.3)
     assert not kept.verify(scaled(k7=1.3), Model(TRUTH)).passed
 
 
@@ -175,17 +184,19 @@ def test_a_gap_must_be_told(plain):
     for sample in plain:
         if not 3.0 < sample.stamp < 3.2:
             kept.add(sample)
-    told = held_out(plain, ((3.0, 3.2),))
-    wrong, right = (k.verify(Model(TRUTH), Model(TRUTH)) for k in (kept, told))
+    reported = held_out(plain, ((3.0, 3.2),))
+    wrong, right = (k.verify(Model(TRUTH), Model(TRUTH)) for k in (kept, reported))
     assert wrong.horizon_error[1] > 3.0 * right.horizon_error[1]
 
 
 def test_too_little_motion_refutes_nothing(plain):
     for kept in (HeldOutMotion(GEOMETRY), held_out(plain[:300]), held_out(plain[:1])):
-        found = kept.verify(Model(TRUTH), Model(TRUTH))
-        assert not kept.enough() and not found.decided and not found.passed
-        assert math.isnan(found.horizon_error[0])
-        assert f"{NEEDED:.1f} s" in found.reason and "raise verification" in found.reason
+        verification = kept.verify(Model(TRUTH), Model(TRUTH))
+        assert not kept.enough() and not verification.decided and not verification.passed
+        assert math.isnan(verification.horizon_error[0])
+        assert (
+            f"{NEEDED:.1f} s" in verification.reason and "raise verification" in verification.reason
+        )
 
 
 def test_a_robot_that_did_not_move_refutes_nothing(plain):
@@ -194,9 +205,9 @@ def test_a_robot_that_did_not_move_refutes_nothing(plain):
     for k in range(800):
         angle = 0.02 * (1.0 - math.exp(-0.01 * k))
         kept.add(JointSample(PERIOD * k, (angle, angle), (0.0, 0.0), (0.0, 0.0)))
-    found = kept.verify(Model(TRUTH), Model(TRUTH))
-    assert kept.enough() and not found.decided
-    assert "velocity of the held-out motion changed by" in found.reason
+    verification = kept.verify(Model(TRUTH), Model(TRUTH))
+    assert kept.enough() and not verification.decided
+    assert "velocity of the held-out motion changed by" in verification.reason
     driven = HeldOutMotion(GEOMETRY, (1.0, 3.0))
     for sample in plain:
         driven.add(sample)
@@ -206,26 +217,26 @@ def test_a_robot_that_did_not_move_refutes_nothing(plain):
 def test_short_stretches_do_not_add_up(plain):
     """No prediction goes across a gap, so ten stretches of 1 s tell nothing."""
     kept = held_out(plain, [(s - 0.015, s + 0.015) for s in range(1, 10)])
-    found = kept.verify(Model(TRUTH), Model(TRUTH))
-    assert not found.decided and "samples lost 9 times" in found.reason
+    verification = kept.verify(Model(TRUTH), Model(TRUTH))
+    assert not verification.decided and "samples lost 9 times" in verification.reason
 
 
 @pytest.mark.parametrize("gaps", [(), ((2.9, 3.1),), ((0.02, 0.05), (3.5, 3.6))])
 @pytest.mark.parametrize("delay", [0.0, 3.5])
 def test_enough_is_when_it_is_decided(plain, gaps, delay):
     model = Model(TRUTH, delay=delay)
-    kept, told = HeldOutMotion(GEOMETRY), []
+    kept, reported = HeldOutMotion(GEOMETRY), []
     for sample in plain:
         if any(a < sample.stamp < b for a, b in gaps):
             kept.interrupt()
         else:
             kept.add(sample)
         if round(sample.stamp / PERIOD) % 5 == 0 and sample.stamp > 3.5:
-            told.append(kept.enough(delay))
-            assert kept.verify(model, model).decided == told[-1]
-        if sum(told) == 3:
+            reported.append(kept.enough(delay))
+            assert kept.verify(model, model).decided == reported[-1]
+        if sum(reported) == 3:
             break
-    assert sum(told) == 3 and not told[0]
+    assert sum(reported) == 3 and not reported[0]
     if not gaps:
         assert held_out([s for s in plain if s.stamp <= NEEDED + 0.05]).enough(delay)
 
@@ -238,9 +249,9 @@ def reverse(request):
 
 def test_driving_backwards_refutes_no_right_model(reverse):
     """Without a bound of the growth the rounding of the angles alone is an error of some rad/s."""
-    found = reverse.verify(Model(TRUTH), Model(TRUTH))
-    assert found.passed, found.reason
-    assert found.horizon_error[1] < 0.2 * found.horizon_no_model[1]
+    verification = reverse.verify(Model(TRUTH), Model(TRUTH))
+    assert verification.passed, verification.reason
+    assert verification.horizon_error[1] < 0.2 * verification.horizon_no_model[1]
 
 
 @pytest.mark.parametrize("factors", [{"k7": 1.3}, {"k8": 1.3}, {"k8": 0.7}, {"k6": 2.0}])

@@ -23,9 +23,9 @@ def tests():
     return four_tests(np.random.default_rng(6), KS, KV, KA, 0.03)
 
 
-def check(found, most=0.02):
+def check(result, most=0.02):
     for value, std, true in zip(
-        (found.ks, found.kv, found.ka), found.std, (KS, KV, KA), strict=True
+        (result.ks, result.kv, result.ka), result.std, (KS, KV, KA), strict=True
     ):
         assert abs(value - true) < 4.0 * std
         assert std < most * true
@@ -49,8 +49,8 @@ def test_a_near_time_constant_changes_nothing_but_the_time(tests):
 
 
 def test_ramps_alone_do_not_tell_the_inertia(tests):
-    found = fit_voltage_gains([moving(test, 0.25) for test in tests[:2]], 0.03)
-    assert not found.std[2] < 0.2 * KA
+    voltage_gains = fit_voltage_gains([moving(test, 0.25) for test in tests[:2]], 0.03)
+    assert not voltage_gains.std[2] < 0.2 * KA
 
 
 def test_stretches_that_are_too_short_are_refused(tests):

@@ -40,12 +40,12 @@ def test_friction_bends_the_course_where_the_speed_is_zero():
 
 
 @given(st.floats(0.02, 0.98), st.floats(0.0, 0.95))
-def test_the_time_of_turning_round_is_exact_whatever_the_friction(share, friction):
+def test_the_time_of_turning_round_is_exact_whatever_the_friction(fraction, friction):
     """Slopes 1 + f before and 1 - f after: begin and end follow, and give the share back."""
-    begin, end = -(1.0 + friction) * share * H, (1.0 - friction) * (1.0 - share) * H
+    begin, end = -(1.0 + friction) * fraction * H, (1.0 - friction) * (1.0 - fraction) * H
     rising, falling = course(begin, end, change=friction * H).sign_integrals()
-    np.testing.assert_allclose(rising + falling, H * (1.0 - 2.0 * share), atol=1e-9 * H)
-    np.testing.assert_allclose(rising, H * (0.5 - share**2), atol=1e-9 * H)
+    np.testing.assert_allclose(rising + falling, H * (1.0 - 2.0 * fraction), atol=1e-9 * H)
+    np.testing.assert_allclose(rising, H * (0.5 - fraction**2), atol=1e-9 * H)
 
 
 def test_a_robot_turns_round_while_its_wheels_roll_on():
@@ -65,9 +65,9 @@ def test_a_robot_turns_round_while_its_wheels_roll_on():
         slope = np.where(time < at, d + friction, d - friction)
         turn, path = 0.5 * slope * np.square(time - at), 1.0 * time
         speed = np.diff(np.column_stack((path - b * turn, path + b * turn)) / radius, axis=0) / H
-        found = wheel_speeds(speed, period, impulse, known, GEOMETRY, 4)
-        assert (found.begin > 0.0).all()
-        rising, falling = found.of_yaw(GEOMETRY, known).sign_integrals()
+        result = wheel_speeds(speed, period, impulse, known, GEOMETRY, 4)
+        assert (result.begin > 0.0).all()
+        rising, falling = result.of_yaw(GEOMETRY, known).sign_integrals()
         expected = (time[-1] - at) - (at - time[0])
         assert abs((rising + falling).sum() - expected) < 0.02 * H
 
@@ -87,8 +87,8 @@ def time_error(response, torque, slopes):
         angle = 0.5 * np.where(time < at, *slopes) * np.square(time - at)
         read = np.floor(angle / count + offset) * count
         speed = np.repeat(np.diff(read)[:, None] / H, 2, axis=1)
-        found = wheel_speeds(speed, period, impulse, response, GEOMETRY, 4)
-        rising, falling = found.sign_integrals()
+        result = wheel_speeds(speed, period, impulse, response, GEOMETRY, 4)
+        rising, falling = result.sign_integrals()
         # The sign's integral is what turning forward lasts less what turning backward does.
         whole = (rising + falling)[:, 0].sum()
         errors.append(0.5 * (time[-1] - at - (at - time[0]) - whole))
@@ -109,8 +109,8 @@ def test_torques_tell_when_coarse_encoders_do_not():
 def test_a_wheel_whose_angle_stays_stands():
     speed, period = np.zeros((20, 2)), np.full(20, H)
     impulse = np.full((2, 20), 0.01)
-    found = wheel_speeds(speed, period, impulse, TorqueResponse(1.0, -5.0), GEOMETRY, 4)
-    assert not found.begin.any() and not found.middle.any()
+    result = wheel_speeds(speed, period, impulse, TorqueResponse(1.0, -5.0), GEOMETRY, 4)
+    assert not result.begin.any() and not result.middle.any()
 
 
 @given(st.floats(0.01, 0.1))
@@ -119,5 +119,5 @@ def test_counts_forward_and_back_give_no_direction_whatever_their_rounding_error
     angles = np.tile([[0.0], [count], [count], [0.0], [0.0]], (10, 2))
     period = np.diff(100.0 + H * np.arange(50))
     speed = turns(angles) / period[:, None]
-    found = wheel_speeds(speed, period, np.zeros((2, 49)), UNKNOWN_RESPONSE, GEOMETRY, side=2)
-    assert not found.middle[4:45].any()
+    result = wheel_speeds(speed, period, np.zeros((2, 49)), UNKNOWN_RESPONSE, GEOMETRY, side=2)
+    assert not result.middle[4:45].any()

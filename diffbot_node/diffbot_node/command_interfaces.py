@@ -19,17 +19,17 @@ class RobotInterface(ABC):
 
     Attributes:
         hardware: Name of the robot, for `diagnostics`; empty if unknown.
-        counts: Encoder counts per turn of the angles of `outline`; 0: unknown.
+        counts: Encoder counts per turn of the angles of `wheel_angles`; 0: unknown.
         state_name: What a state is called, in the singular, for messages.
         command_name: The commanded quantity, for messages.
-        taker: What receives the commands, for messages.
+        subscriber: What receives the commands, for messages.
     """
 
     hardware = ""
     counts = 0
     state_name = "state"
     command_name = "command"
-    taker = "the robot"
+    subscriber = "the robot"
 
     def __init__(
         self, states: tuple[type, str], commands: tuple[type, str], limiter: PairLimiter
@@ -56,7 +56,7 @@ class RobotInterface(ABC):
         """Why the messages that arrive do not concern this robot; empty if they do."""
         return ""
 
-    def outline(self, sample: Any) -> tuple[float, ...]:
+    def wheel_angles(self, sample: Any) -> tuple[float, ...]:
         """Return what tells states of two sources apart besides stamps: wheel angles, rad."""
         return ()
 

@@ -29,9 +29,9 @@ from diffbot_node.command_diagnostics import CommandDiagnostics
 from diffbot_node.command_guard import CommandGuard, GuardState, Pair, PairLimiter, StateClock
 from diffbot_node.command_interfaces import CommandLaw, RobotInterface
 from diffbot_node.intra_process import Foreigners, Node
-from diffbot_node.launch_supervision import STARTER, told_failures
+from diffbot_node.launch_supervision import STARTER, reported_failures
 from diffbot_node.parameters import CommandParameters
-from diffbot_node.presence import PARTING, Presence, Takers, beyond_discovery, full_name
+from diffbot_node.presence import PARTING, Presence, Subscribers, beyond_discovery, full_name
 from diffbot_node.robot_messages import (
     NodeClock,
     create_wall_timer,
@@ -131,9 +131,9 @@ class CommandLoop:
             return f"no node publishes {self.states.topic}; start {what}{elsewhere}"
         if rivals := self.output.rivals():
             return rivals
-        if not self.output.has_takers():
-            taker = self.robot.taker
-            return f"no node subscribes to {self.output.topic}; start {taker}{elsewhere}"
+        if not self.output.has_subscribers():
+            subscriber = self.robot.subscriber
+            return f"no node subscribes to {self.output.topic}; start {subscriber}{elsewhere}"
         return ""
 
     def has_left(self) -> str:
@@ -179,11 +179,11 @@ class CommandLoop:
 
     def _check_for_second_source(self, stamp: float, sample: Any, came_from: Origin) -> None:
         """Stop when the states of this robot come from two sources."""
-        outline = None if isinstance(sample, ValueError) else self.robot.outline(sample)
-        finding = self.states.take(stamp, outline, self._age.heard, came_from)
+        wheel_angles = None if isinstance(sample, ValueError) else self.robot.wheel_angles(sample)
+        finding = self.states.take(stamp, wheel_angles, self._age.heard, came_from)
         if finding is None or not (self.guard.may_command or self._node.composed):
             return
-        if finding.sure:
+        if finding.significant:
             self.output.stop_for_another(self.states.two_sources(finding))
         elif finding.replaced and self.guard.began and not self.clock.is_simulated:
             # Meanwhile the robot or its encoder angles may have been moved, and a person may be
@@ -380,7 +380,7 @@ class StateSubscription:
         return self._watch.knows_senders
 
     def take(
-        self, stamp: float, outline: tuple[float, ...] | None, now: float, came_from: Origin
+        self, stamp: float, wheel_angles: tuple[float, ...] | None, now: float, came_from: Origin
     ) -> Finding | None:
         """Process a message; see SourceWatch.update.
 
@@ -388,7 +388,7 @@ class StateSubscription:
         """
         if self._foreigners.include(came_from):
             return Finding("another process sends them, too", True)
-        return self._watch.update(stamp, outline, now, came_from)
+        return self._watch.update(stamp, wheel_angles, now, came_from)
 
     def doubt(self, now: float) -> str:
         """Why the newest states may come from two sources; empty without a sign of that.
@@ -478,7 +478,7 @@ class CommandOutput:
         self._commands = commands
         self.guard = CommandGuard(limiter)
         self._publisher: Publisher[Any] = node.create_publisher(*commands, 10)
-        self._takers = Takers(node, self._publisher)
+        self._subscribers = Subscribers(node, self._publisher)
         self.topic = self._publisher.topic_name
         self.met = ""
         self._diagnostics = CommandDiagnostics(node, limiter.unit, hardware)
@@ -563,8 +563,8 @@ class CommandOutput:
 
         DDS still counts a killed node for 20 s; the launch reports it at once.
         """
-        died = any(name.startswith(WATCHDOG) for name in told_failures())
-        return self.guard.began and self.through_watchdog and (died or not self.has_takers())
+        died = any(name.startswith(WATCHDOG) for name in reported_failures())
+        return self.guard.began and self.through_watchdog and (died or not self.has_subscribers())
 
     def rivals(self) -> str:
         """Why it is wrong that other nodes command the same robot; empty when none does."""
@@ -577,9 +577,9 @@ class CommandOutput:
             "was killed outright counts for some 20 s more)"
         )
 
-    def has_takers(self) -> bool:
-        """Whether any node takes the commands; see Takers."""
-        return self._takers.are_there()
+    def has_subscribers(self) -> bool:
+        """Whether any node takes the commands; see Subscribers."""
+        return self._subscribers.are_there()
 
     def look(self, waits_for: Callable[[], str], refused: int) -> None:
         """Check for rivals and a lost emergency stop, and publish diagnostics; every few ms.

@@ -193,7 +193,7 @@ class TorqueInterface(RobotInterface):
 
     state_name = "joint state"
     command_name = "torque"
-    taker = "the effort controller"
+    subscriber = "the effort controller"
 
     def __init__(
         self,
@@ -225,7 +225,7 @@ class TorqueInterface(RobotInterface):
             stamp, message.name, message.position, message.velocity, message.effort
         )
 
-    def outline(self, sample: JointSample) -> Pair:
+    def wheel_angles(self, sample: JointSample) -> Pair:
         """Return the wheel angles [left, right], rad."""
         return sample.position
 
@@ -267,7 +267,9 @@ class TorqueInterface(RobotInterface):
 
     def message_of(self, command: Pair) -> Float64MultiArray:
         """Return the message of torques [left, right], N m."""
-        return Float64MultiArray(data=[float(share * command[side]) for side, share in self._parts])
+        return Float64MultiArray(
+            data=[float(fraction * command[side]) for side, fraction in self._parts]
+        )
 
 
 class EffortNode(CommandNode[E_co]):

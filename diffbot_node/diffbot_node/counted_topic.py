@@ -9,7 +9,7 @@ from rclpy.duration import Duration
 from rclpy.qos import QoSProfile
 
 from diffbot_node.intra_process import Node
-from diffbot_node.presence import Takers
+from diffbot_node.presence import Subscribers
 
 # Messages that are kept for a subscriber that is late, on either side.
 COUNTED = QoSProfile(depth=200)
@@ -33,7 +33,7 @@ class CountedTopic:
         self.count = 0
         self._tells = "count" in message_type.get_fields_and_field_types()
         self._publisher = node.create_publisher(message_type, topic, COUNTED)
-        self._takers = Takers(node, self._publisher)
+        self._subscribers = Subscribers(node, self._publisher)
 
     @property
     def name(self) -> str:
@@ -43,7 +43,7 @@ class CountedTopic:
     @property
     def subscribers(self) -> int:
         """Number of subscribers, without those that only observe, such as the live view."""
-        return self._takers.count()
+        return self._subscribers.count()
 
     def publish(self, message: Any) -> None:
         """Publish a message; it must not be changed from then on."""

@@ -66,7 +66,7 @@ class EffortWatchdog:
         self.state = WatchdogState.WAITING
         self.reason = "no command received yet; start a controller"
         self.trips = 0
-        self._held = ""
+        self._kept = ""
         self._from_zero_only = True
         self._newest = 0.0  # time of the newest command, s
         self._saved = jitter  # unused time that a later early command may use, s
@@ -84,7 +84,7 @@ class EffortWatchdog:
         elapsed = self._timeout if unknown else min(max(now - self._newest, 0.0), self._timeout)
         self.look(now)
         self._newest = now
-        why = self._held or unfit or self._unfit(values)
+        why = self._kept or unfit or self._unfit(values)
         if not why and self._from_zero_only and max(map(abs, values)) > self._near:
             if self.state is WatchdogState.TRIPPED:
                 return ZERO  # keep the reason of the trip
@@ -126,8 +126,8 @@ class EffortWatchdog:
 
     def hold(self, why: str) -> Pair | None:
         """Let nothing pass while `why` is not empty; return zero if that is new, else None."""
-        is_new = why not in ("", self._held)
-        self._held = why
+        is_new = why not in ("", self._kept)
+        self._kept = why
         return self._trip(why) if is_new else None
 
     def _trip(self, why: str) -> Pair:

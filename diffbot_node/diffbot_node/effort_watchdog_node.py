@@ -28,7 +28,7 @@ from diffbot_node.complaints import Complaints
 from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, WatchdogState
 from diffbot_node.intra_process import Node
 from diffbot_node.parameters import RobotParameters, declare, parameter
-from diffbot_node.presence import Presence, Takers
+from diffbot_node.presence import Presence, Subscribers
 from diffbot_node.robot_messages import NodeClock, create_wall_timer
 from diffbot_node.stop_inputs import LAST_PERIOD, LAST_ZEROS, LATCHED, EmergencyStop
 
@@ -101,7 +101,7 @@ class EffortWatchdogNode(Node):
         self._commands: Subscription[Any] | None = None
         self._topic = self.resolve_topic_name("~/commands")
         self._wheels = self.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
-        self._takers = Takers(self, self._wheels)
+        self._subscribers = Subscribers(self, self._wheels)
         self._diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)
         self._holds = self.create_publisher(Bool, "~/holds", LATCHED)
         self._last_holds: tuple[float, bool | None] = 0.0, None  # wall time, s, and last value
@@ -167,7 +167,7 @@ class EffortWatchdogNode(Node):
 
     def _follow_wheels(self) -> None:
         """Subscribe to commands only while a node takes them from here and their age is known."""
-        if not self._takers.are_there():
+        if not self._subscribers.are_there():
             if self._commands is not None:
                 self.destroy_subscription(self._commands)
                 self._commands = None
@@ -213,9 +213,9 @@ class EffortWatchdogNode(Node):
         self._diagnostics.publish(array)
 
     def _publish_holds(self) -> None:
-        at, told = self._last_holds
+        at, reported = self._last_holds
         holds, now = self.watchdog.holds, time.monotonic()
-        if holds is not told or now - at >= PULSE_PERIOD:
+        if holds is not reported or now - at >= PULSE_PERIOD:
             self._last_holds = now, holds
             self._holds.publish(Bool(data=holds))
 

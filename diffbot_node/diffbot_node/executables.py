@@ -62,12 +62,12 @@ class Executable:
         return _run(self._start)
 
     def _start(self) -> int:
-        found = self.load()
-        if not isinstance(found, type):
-            return int(found())
+        result = self.load()
+        if not isinstance(result, type):
+            return int(result())
         from diffbot_node.node_process import run_node
 
-        return run_node(found)
+        return run_node(result)
 
 
 def _run(start: Callable[[], int]) -> int:
@@ -105,13 +105,13 @@ def _composed() -> int:
 
     words = remove_ros_args(sys.argv)[1:]
     try:
-        found = [_find(word) for word in words if word]
+        results = [_find(word) for word in words if word]
     except (ImportError, AttributeError, ValueError) as error:
         print(f"composed: {error}; give nodes as PACKAGE/EXECUTABLE", file=sys.stderr)
         return 2
-    for each in found:
+    for each in results:
         each.set_environment()
-    nodes = [each.load() for each in found]
+    nodes = [each.load() for each in results]
     from diffbot_node.node_process import run_composed
 
     return run_composed(nodes)
@@ -120,10 +120,10 @@ def _composed() -> int:
 def _find(word: str) -> Executable:
     """Return the executable that PACKAGE/EXECUTABLE names. Raises an error if there is none."""
     package, _, name = word.partition("/")
-    found = getattr(import_module(f"{package}.executables"), name)
-    if not isinstance(found, Executable):
+    executable = getattr(import_module(f"{package}.executables"), name)
+    if not isinstance(executable, Executable):
         raise ValueError(f"'{word}' is no node")
-    return found
+    return executable
 
 
 def effort_watchdog() -> int:

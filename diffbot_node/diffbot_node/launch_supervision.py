@@ -26,7 +26,7 @@ LOOK_PERIOD, WAKING_PERIOD = 0.05, 0.5
 VARIABLE = SUPERVISED
 
 
-def failures_are_told() -> bool:
+def failures_are_reported() -> bool:
     """Whether this process learns which processes of its launch have failed."""
     return VARIABLE in os.environ or PEERS.joined
 
@@ -110,7 +110,7 @@ def say_last_words(node: Node, why: str) -> None:
     tell_why(why)
 
 
-def told_failures(environment: Mapping[str, str] = os.environ) -> list[str]:
+def reported_failures(environment: Mapping[str, str] = os.environ) -> list[str]:
     """Return the nodes of this process, and the processes of its launch, that have failed so far.
 
     Of other processes it is unknown without a launch.

@@ -238,18 +238,18 @@ def read_file(node: Node, name: str, path: str) -> dict[str, Any]:
         content = read_yaml(Path(path).expanduser())
     except ValueError as error:
         raise ValueError(f"parameter '{name}' = {error}") from None
-    own, found = node.get_name(), {}
+    own, result = node.get_name(), {}
     names = ("/**", f"/**/{own}", own, node.get_fully_qualified_name())
     sections = content if isinstance(content, dict) else {}
     for section in (sections.get(each) for each in names):
         values = section.get("ros__parameters") if isinstance(section, dict) else None
-        found.update(values if isinstance(values, dict) else {})
-    if not found:
+        result.update(values if isinstance(values, dict) else {})
+    if not result:
         raise ValueError(
             f"parameter '{name}' = '{path}': no parameters below '/**: ros__parameters:' or "
             f"'{own}: ros__parameters:'; is it another kind of file?"
         )
-    return found
+    return result
 
 
 def check_all_names(parameters: Sequence[tuple[Node, Sequence[str]]]) -> None:
@@ -344,8 +344,8 @@ def pose_from_text(name: str, text: str) -> tuple[float, float, float]:
 def _number(word: str) -> float:
     """Return the number that a word represents; NaN if it represents none."""
     try:
-        if found := PI.fullmatch(word):
-            sign, factor, divisor = found.groups()
+        if match := PI.fullmatch(word):
+            sign, factor, divisor = match.groups()
             return float(f"{sign}{factor or 1}") * math.pi / float(divisor or 1)
         return float(word)
     except (ValueError, ZeroDivisionError):

@@ -64,8 +64,8 @@ class Peers:
         with contextlib.suppress(OSError):
             sweep()
             folder.mkdir(mode=0o700, exist_ok=True)
-            found = folder.lstat()
-            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+            result = folder.lstat()
+            if not stat.S_ISDIR(result.st_mode) or result.st_uid != os.getuid():
                 return
             self._folder, self.joined = folder, True
             if not name.startswith("_"):
@@ -120,9 +120,9 @@ def sweep() -> None:
     """Remove the folders of launches of this user that ended in failure some time ago."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
-            found = folder.lstat()
-            old = time.time() - found.st_mtime > KEPT and found.st_uid == os.getuid()
-            if old and stat.S_ISDIR(found.st_mode) and all(map(_is_free, folder.iterdir())):
+            result = folder.lstat()
+            old = time.time() - result.st_mtime > KEPT and result.st_uid == os.getuid()
+            if old and stat.S_ISDIR(result.st_mode) and all(map(_is_free, folder.iterdir())):
                 shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -128,7 +128,7 @@ class Presence:
         return due
 
 
-class Takers:
+class Subscribers:
     """Counts who takes what is published; observers, such as a recorder, do not count.
 
     Args:
@@ -138,7 +138,7 @@ class Takers:
 
     def __init__(self, node: Node, publisher: Publisher[Any]) -> None:
         self._node, self._publisher = node, publisher
-        self._subscriptions = self._takers = 0  # at the last look
+        self._subscriptions = self._subscribers = 0  # at the last look
         self._nameless: float | None = None  # since when nameless nodes subscribe, s
 
     def are_there(self) -> bool:
@@ -148,17 +148,23 @@ class Takers:
     def count(self) -> int:
         """Return the number of subscriptions of nodes that take the messages."""
         now = self._publisher.get_subscription_count()
-        if now != self._subscriptions or not self._takers or self._nameless is not None:
-            self._subscriptions, self._takers = now, self._look() if now else 0
-        return self._takers
+        if now != self._subscriptions or not self._subscribers or self._nameless is not None:
+            self._subscriptions, self._subscribers = now, self._look() if now else 0
+        return self._subscribers
 
     def _look(self) -> int:
-        found = self._node.get_subscriptions_info_by_topic(self._publisher.topic_name)
-        names = [info.node_name for info in found if info.node_name not in ONLOOKERS]
-        takers = sum(not name.startswith(HIDDEN) for name in names)
+        subscriptions_info_by_topic = self._node.get_subscriptions_info_by_topic(
+            self._publisher.topic_name
+        )
+        names = [
+            info.node_name
+            for info in subscriptions_info_by_topic
+            if info.node_name not in ONLOOKERS
+        ]
+        subscribers = sum(not name.startswith(HIDDEN) for name in names)
         if NAMELESS not in names:
             self._nameless = None
-            return takers
+            return subscribers
         now = time.monotonic()
         self._nameless = self._nameless or now
-        return takers + names.count(NAMELESS) * (now - self._nameless > NAMING_TIME)
+        return subscribers + names.count(NAMELESS) * (now - self._nameless > NAMING_TIME)

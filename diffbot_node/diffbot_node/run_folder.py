@@ -27,7 +27,7 @@ CLAIM = ".run"
 SUMMARY = "summary.json"
 # Longest time to wait for another process that writes its claim at this moment, s.
 _PATIENCE = 2.0
-_held: dict[tuple[int, int], int] = {}  # device and inode of a claim -> descriptor, open for good
+_locks: dict[tuple[int, int], int] = {}  # device and inode of a claim -> descriptor, open for good
 
 
 class FolderTaken(ValueError):
@@ -53,7 +53,7 @@ def claim(folder: Path, launch: str, run: str = "") -> None:
     """
     file = os.open(folder / CLAIM, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     status = os.fstat(file)
-    if (status.st_dev, status.st_ino) in _held:
+    if (status.st_dev, status.st_ino) in _locks:
         os.close(file)
         return
     try:
@@ -72,7 +72,7 @@ def claim(folder: Path, launch: str, run: str = "") -> None:
     except BaseException:
         os.close(file)
         raise
-    _held[status.st_dev, status.st_ino] = file
+    _locks[status.st_dev, status.st_ino] = file
 
 
 def _locked(file: int, kind: int) -> bool:
@@ -89,9 +89,9 @@ def _locked(file: int, kind: int) -> bool:
 def _owner(file: int) -> dict[str, str] | None:
     """Return what the owner has written; None if there is nothing."""
     with contextlib.suppress(ValueError, OSError):
-        found = json.loads(os.pread(file, 4096, 0))
-        if isinstance(found, dict):
-            return {str(key): str(value) for key, value in found.items()}
+        none = json.loads(os.pread(file, 4096, 0))
+        if isinstance(none, dict):
+            return {str(key): str(value) for key, value in none.items()}
     return None
 
 

@@ -59,7 +59,7 @@ def same_names(prefixes: str) -> list[SameName]:
         for marker in sorted(Path(prefix, _INDEX).glob(_NAMES)):
             places.setdefault(marker.name, []).append(prefix)
     own = {_maintainers(prefix, _OWN) for prefix in places.get(_OWN, [])[:1]}
-    return [found for name, where in places.items() for found in _others(name, where, own)]
+    return [result for name, where in places.items() for result in _others(name, where, own)]
 
 
 def _others(name: str, where: list[str], own: set[tuple[str, ...]]) -> Iterator[SameName]:

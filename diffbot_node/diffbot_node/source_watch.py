@@ -43,7 +43,7 @@ TOO_MANY, TOO_MANY_OF_SEVERAL, WITHIN = 3, 2, 5.0
 SPIKES, SPIKES_WITHIN = 4, 1.0
 # Terms of the largest plausible deviation of a sample from its neighbours: encoder counts, rad, a
 # share of the turn between the neighbours (inexact stamps), and wheel acceleration, rad/s^2.
-COUNTS, ROUNDING, SHARE, ACCELERATION = 2.0, 0.01, 0.3, 1500.0
+COUNTS, ROUNDING, FRACTION, ACCELERATION = 2.0, 0.01, 0.3, 1500.0
 # Largest resolution that an encoder is credited with, counts per turn.
 FINEST = 256
 LINES, POINTS = 3, 16  # number of lines, and of points in each, that are kept
@@ -56,12 +56,12 @@ class Finding(NamedTuple):
 
     Attributes:
         text: What was observed, as part of a sentence.
-        sure: Whether no single source can cause it.
+        significant: Whether no single source can cause it.
         replaced: Whether another publisher continues alone: a driver was restarted.
     """
 
     text: str
-    sure: bool
+    significant: bool
     replaced: bool = False
 
 
@@ -89,9 +89,9 @@ class _Line:
 
     def misfit(self, step: float, turn: Values) -> float:
         """Return how far a message is from the line's extrapolation, periods of 10 ms plus rad."""
-        share = step / self._step if self._step else 0.0
+        fraction = step / self._step if self._step else 0.0
         return 100.0 * step + sum(
-            abs(new - share * old) for new, old in zip(turn, self._turn, strict=True)
+            abs(new - fraction * old) for new, old in zip(turn, self._turn, strict=True)
         )
 
     def period(self) -> float:
@@ -120,10 +120,10 @@ class _Line:
         """Append a message; return whether the one before it was a spike between its neighbours."""
         step = stamp - self.points[-1][0]
         first, second = self._step, step
-        share = first / (first + second)
+        fraction = first / (first + second)
         allowed = COUNTS * count + ROUNDING + 0.5 * ACCELERATION * first * second
         spike = first > 0.0 and any(
-            abs(old - share * (old + new)) > allowed + SHARE * abs(old + new)
+            abs(old - fraction * (old + new)) > allowed + FRACTION * abs(old + new)
             for old, new in zip(self._turn, turn, strict=True)
         )
         self.points.append((stamp, values))
@@ -255,11 +255,11 @@ class SourceWatch:
         if others and period and others > max(0, round(step / period) - 1):
             several = sender is None and self._publishers() > 1
             enough = TOO_MANY_OF_SEVERAL if several else TOO_MANY
-            sure = _count(self._signs, now, WITHIN) >= enough
-            return Finding("messages of two different motions alternate", sure)
+            significant = _count(self._signs, now, WITHIN) >= enough
+            return Finding("messages of two different motions alternate", significant)
         if spike:
-            sure = _count(self._spikes, now, SPIKES_WITHIN) >= SPIKES
-            return Finding("the wheels' angles jump back and forth", sure)
+            significant = _count(self._spikes, now, SPIKES_WITHIN) >= SPIKES
+            return Finding("the wheels' angles jump back and forth", significant)
         return None
 
 

@@ -184,8 +184,11 @@ def zero_to_wheels(own: Node, commands: tuple[type, str], zero: object, what: st
     try:
         publisher: Publisher[Any] = node.create_publisher(kind, topic, 10)
         # Wait for all subscribers that `own` knows: the first to match may only be an observer.
-        deadline, takers = time.monotonic() + FINDING_TIME, max(1, own.count_subscribers(topic))
-        while (found := publisher.get_subscription_count()) < takers:
+        deadline, subscribers = (
+            time.monotonic() + FINDING_TIME,
+            max(1, own.count_subscribers(topic)),
+        )
+        while (subscription_count := publisher.get_subscription_count()) < subscribers:
             if time.monotonic() > deadline:
                 break
             time.sleep(LAST_PERIOD)
@@ -195,7 +198,7 @@ def zero_to_wheels(own: Node, commands: tuple[type, str], zero: object, what: st
         publisher.wait_for_all_acked(Duration(seconds=ACKNOWLEDGING_TIME))
         own.get_logger().error(
             f"{WATCHDOG} is dead: zero {what} sent directly to {topic}"
-            if found
+            if subscription_count
             else f"{WATCHDOG} is dead, and no subscriber of {topic} was found to send zero to: "
             "check that the robot stands still"
         )

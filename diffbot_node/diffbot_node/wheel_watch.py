@@ -55,7 +55,7 @@ WIRINGS = {
 
 # Largest load on a wheel that the YAML need not describe, as a share of the torque limit: friction
 # of half the limit, and a slope.
-HELD = 0.75
+STEADY = 0.75
 # Largest ratio of true friction to the friction that the YAML describes.
 FRICTION_ERROR = 1.5
 # Shortest time, s, and fewest steps for which a stuck angle repeats: drivers may repeat an angle
@@ -77,7 +77,7 @@ EFFORT_ROUNDING = 1e-6
 # Number of steps for which commands are stored: the largest delay of a driver that is recognised.
 MEMORY = 200
 # Relative rounding error that the quick bound on the work allows for.
-ROUNDING_SHARE = 1e-9
+ROUNDING_FRACTION = 1e-9
 SIGNS_ADVICE = (
     "check the signs and the order of torque commands and encoders, left and right, "
     "and that nobody pushes the robot"
@@ -312,7 +312,10 @@ class EnergyBalance:
             [model.equivalent_mass, model.mass_body * abs(model.com_offset)]
         )
         self._resolution = np.array([r, r / b])
-        self._way, self._heading = 0.5 * r, 0.5 * r / b  # m and rad per rad of both wheels
+        self._meters_per_count, self._heading = (
+            0.5 * r,
+            0.5 * r / b,
+        )  # m and rad per rad of both wheels
         self.reset()
 
     def reset(self) -> None:
@@ -368,7 +371,7 @@ class EnergyBalance:
         before = self._turns[-1]
         left, right = turn[0] + before[0], turn[1] + before[1]
         span = period + self._periods[-1]
-        v = self._way * abs(left + right) / span
+        v = self._meters_per_count * abs(left + right) / span
         omega = self._heading * abs(right - left) / span
         self._speeds.append((span, v, omega))
         if count != self._energies_count:
@@ -379,7 +382,7 @@ class EnergyBalance:
 
     def _energy(self, span: float, v: float, omega: float, count: float) -> Pair:
         """Return the largest kinetic energies of (v, omega), J; the smallest if `count` < 0."""
-        v = max(v + count * 2.0 * self._way / span, 0.0)
+        v = max(v + count * 2.0 * self._meters_per_count / span, 0.0)
         omega = max(omega + count * 2.0 * self._heading / span, 0.0)
         return self._half_inertia[0] * v * v, self._half_inertia[1] * omega * omega
 
@@ -390,7 +393,7 @@ class EnergyBalance:
         the command, and NumPy takes several times as long for so few numbers.
         """
         works = list(accumulate(self._works))
-        paid = works[-2] - ROUNDING_SHARE * max(max(works), -min(works))
+        paid = works[-2] - ROUNDING_FRACTION * max(max(works), -min(works))
         v, omega = self._energy(*self._speeds[-1], -count)
         for (most_v, most_omega), before in zip(self._energies[:-1], works, strict=False):
             gain_v, gain_omega = v - most_v, omega - most_omega
@@ -481,9 +484,9 @@ def _changes(body: Array) -> Array:
     """
     heading = np.concatenate([[0.0], np.cumsum(body[:, 1])])
     middle = 0.5 * (heading[:-1] + heading[1:])
-    way = _sums_to_end(body[:, :1] * np.stack([np.cos(middle), np.sin(middle)], 1))
+    path = _sums_to_end(body[:, :1] * np.stack([np.cos(middle), np.sin(middle)], 1))
     turn = 2.0 * np.abs(np.sin(0.5 * (heading[-1] - heading[:-1])))
-    return np.stack([np.hypot(*way.T), turn], 1)
+    return np.stack([np.hypot(*path.T), turn], 1)
 
 
 def _sums_to_end(values: Array) -> Array:
@@ -525,7 +528,7 @@ class WheelStandstill:
         self._coupling = abs(k.k5) / r / self._own, b * abs(k.k6) / r / self._own
         friction = robot.friction
         most = friction.coulomb[side] + friction.gear_loss[side] * limit
-        self._friction = max(HELD * limit, FRICTION_ERROR * most)
+        self._friction = max(STEADY * limit, FRICTION_ERROR * most)
         self._side = side
         self.reset()
 
@@ -555,9 +558,9 @@ class WheelStandstill:
         if own != 0.0:
             self._begin(math.copysign(max(abs(own) - count, 0.0) / period, own))
             return None
-        way = 0.5 * self._radius * other / period
-        yaw_rate = way / self._half_track  # magnitude of the yaw rate while this wheel stands
-        coupling = self._coupling[0] * yaw_rate**2 + self._coupling[1] * abs(way * yaw_rate)
+        path = 0.5 * self._radius * other / period
+        yaw_rate = path / self._half_track  # magnitude of the yaw rate while this wheel stands
+        coupling = self._coupling[0] * yaw_rate**2 + self._coupling[1] * abs(path * yaw_rate)
         load = self._friction + self._cross * abs(torque[1 - self._side]) + coupling
         self._advance(period, load)
         least = min(map(abs, self._ways))
@@ -583,8 +586,8 @@ class WheelStandstill:
             if begins:
                 # The speed before is a mean over a step, and so the speed at its middle.
                 size = max(size + min(acceleration, 0.0) * 0.5 * period, 0.0)
-            way, after = _least_motion(size, acceleration, period)
-            self._ways[delay] += direction * way
+            path, after = _least_motion(size, acceleration, period)
+            self._ways[delay] += direction * path
             self._speeds[delay] = direction * after
         self._time += period
         self._steps += 1

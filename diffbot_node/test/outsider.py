@@ -23,11 +23,11 @@ class Outsider:
     def until(self, condition, also=lambda: None, patience=PATIENCE):
         """Spin, and do something else in between, until a condition holds; return what it gives."""
         end = time.monotonic() + patience
-        while not (found := condition()):
+        while not (result := condition()):
             assert time.monotonic() < end, f"waited {patience} s in vain"
             self._executor.spin_once(timeout_sec=0.005)
             also()
-        return found
+        return result
 
     def hear(self, kind, topic, qos=10):
         """Return the list of messages that arrive from now on."""

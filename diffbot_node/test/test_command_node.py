@@ -337,11 +337,14 @@ def test_time_that_stands_still_in_a_simulator_is_said_and_no_silence(make_graph
 def test_diagnostics_name_what_is_missing_at_the_start(make_graph, monkeypatch):
     graph = make_graph()
     monkeypatch.setattr(graph.node, "waits_for", lambda: "the seventh wheel")
-    told = []
+    reported = []
     graph.robot.create_subscription(
-        DiagnosticArray, "diagnostics", lambda message: told.append(message.status[0].message), 10
+        DiagnosticArray,
+        "diagnostics",
+        lambda message: reported.append(message.status[0].message),
+        10,
     )
-    graph.spin_until(lambda: "waiting: the seventh wheel" in told, "diagnostics")
+    graph.spin_until(lambda: "waiting: the seventh wheel" in reported, "diagnostics")
 
 
 def test_reminders_are_apart(graph, monkeypatch):

@@ -148,9 +148,9 @@ def test_a_node_whose_starter_is_stopped_stops_until_it_is_enabled(graph, monkey
 
 def test_a_late_answer_ends_what_the_wheels_motion_can_prove(graph, monkeypatch):
     """As on a machine with a load of 16, where wheels seemed to turn against their torque."""
-    told = []
+    reported = []
     robot = graph.node.loop.robot
-    monkeypatch.setattr(robot, "contradiction", lambda *_: told.append(_[2]))
+    monkeypatch.setattr(robot, "contradiction", lambda *_: reported.append(_[2]))
     drive(graph)
     graph.node.missing = "an input"
     graph.go_on()
@@ -158,12 +158,12 @@ def test_a_late_answer_ends_what_the_wheels_motion_can_prove(graph, monkeypatch)
     graph.spin_until(lambda: graph.node.loop.pending is not None, "the state")
     end = time.monotonic() + 0.06
     graph.spin_until(lambda: time.monotonic() > end, "0.06 s to pass")
-    told.clear()
+    reported.clear()
     graph.node.missing = ""
     graph.node.resume()
-    assert told == [True]
+    assert reported == [True]
     # In time again: at once, or once the machine lets it be.
-    graph.spin_until(lambda: graph.say() and told[-1] is False, "an answer in time")
+    graph.spin_until(lambda: graph.say() and reported[-1] is False, "an answer in time")
 
 
 def test_close_leaves_zero_torque_as_the_last_command(graph):

@@ -28,11 +28,11 @@ def test_a_node_reads_and_commands_currents(robot):
     rclpy.init(args=["--ros-args", *(word for text in parameters for word in ("-p", text))])
     graph = Graph()
     try:
-        told = []
-        graph.node.on_sample = lambda sample: told.append(sample.effort) or TORQUE
+        reported = []
+        graph.node.on_sample = lambda sample: reported.append(sample.effort) or TORQUE
         for _ in range(20):
             command = graph.say(effort=[2.0, -1.0])
-        assert told[-1] == pytest.approx((0.5, -0.3))
+        assert reported[-1] == pytest.approx((0.5, -0.3))
         wanted = [torque / k for torque, k in zip(TORQUE, CONSTANTS, strict=True)]
         assert command == pytest.approx(wanted)
     finally:

@@ -121,10 +121,10 @@ class LOGGER:
 
 
 def test_controllers_are_told_that_it_holds_and_again_when_it_does_not(graph):
-    told, changes = [], []
+    reported, changes = [], []
 
     def hear(message):
-        told.append(message.data)
+        reported.append(message.data)
         if changes[-1:] != [message.data]:
             changes.append(message.data)
 
@@ -135,8 +135,8 @@ def test_controllers_are_told_that_it_holds_and_again_when_it_does_not(graph):
     graph.say(0.0, 0.0)
     graph.spin_until(lambda: changes == [False, True, False], "word")
     # And again though nothing has changed, which controllers take for a sign of life.
-    heard = len(told)
-    graph.spin_until(lambda: len(told) >= heard + 5, "signs of life")
+    heard = len(reported)
+    graph.spin_until(lambda: len(reported) >= heard + 5, "signs of life")
     assert changes == [False, True, False]
 
 

@@ -21,10 +21,10 @@ def test_an_executable_loads_ros_only_when_it_is_called():
 def test_names_that_type_checkers_know_are_there():
     pytest.importorskip("rclpy")
     tree = ast.parse(Path(diffbot_node.__file__).read_text())
-    (block,) = (node for node in tree.body if isinstance(node, ast.If))
-    known = {alias.name for line in block.body for alias in line.names}
+    (batch,) = (node for node in tree.body if isinstance(node, ast.If))
+    known = {alias.name for line in batch.body for alias in line.names}
     assert known == {name for names in diffbot_node._MODULES.values() for name in names}
-    for line in block.body:
+    for line in batch.body:
         for alias in line.names:
             assert getattr(diffbot_node, alias.name).__class__  # it is found
             assert line.module.removeprefix("diffbot_node.") in diffbot_node._MODULES

@@ -37,9 +37,9 @@ def messages(plan, seed):
     """(event, stamp, arrival, wanted) of each message; event is "state" for states."""
     random = np.random.default_rng(seed)
     stamp = 0.0
-    for trouble, share, events, often, size in plan:
+    for trouble, fraction, events, often, size in plan:
         wanted = random.normal(0.0, size, (LENGTH, 2)) * LIMITS
-        spoiled = random.random(LENGTH) < share
+        spoiled = random.random(LENGTH) < fraction
         happens = random.random(LENGTH) < often
         which = random.integers(len(events), size=LENGTH)
         strange = random.choice(STRANGE, LENGTH)

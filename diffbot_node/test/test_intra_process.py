@@ -331,9 +331,9 @@ def test_copies_are_dropped_also_when_they_come_late(process, outsider):
 
 def test_callbacks_learn_the_sender_of_both_kinds(process, outsider):
     """Two publishers of this process are told apart, and each from one outside."""
-    told = []
+    reported = []
     process.two.create_subscription(
-        Int32, "topic", lambda message, info: told.append((message.data, info)), 10
+        Int32, "topic", lambda message, info: reported.append((message.data, info)), 10
     )
     for k in range(2):
         process.one.create_publisher(Int32, "topic", 10).publish(Int32(data=k))
@@ -341,9 +341,9 @@ def test_callbacks_learn_the_sender_of_both_kinds(process, outsider):
     theirs = outsider.node.create_publisher(Int32, "topic", 10)
     outsider.until(theirs.get_subscription_count)
     theirs.publish(Int32(data=2))
-    outsider.until(lambda: len(told) == 3, process.turn)
-    assert [number for number, _ in told] == [0, 1, 2]
-    first, second, third = (info for _, info in told)
+    outsider.until(lambda: len(reported) == 3, process.turn)
+    assert [number for number, _ in reported] == [0, 1, 2]
+    first, second, third = (info for _, info in reported)
     assert first != second and "publisher_gid" in first
     assert third.get("publisher_gid") not in (first["publisher_gid"], second["publisher_gid"])
 

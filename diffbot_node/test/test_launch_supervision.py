@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("rclpy")
 
 from diffbot_node import launch_supervision
-from diffbot_node.launch_supervision import VARIABLE, last_words, tell_why, told_failures
+from diffbot_node.launch_supervision import VARIABLE, last_words, reported_failures, tell_why
 
 
 @pytest.fixture(autouse=True)
@@ -25,9 +25,9 @@ def test_the_first_words_count_and_are_one_line(tmp_path):
     environment = {VARIABLE: str(tmp_path / "failures")}
     tell_why("duration = 0:\n  must be > 0", environment)
     tell_why("the simulator has ended", environment)
-    (told,) = tmp_path.iterdir()
-    assert told.name == f"failures.{os.getpid()}"
-    assert told.read_text() == last_words() == "duration = 0: must be > 0"
+    (reported,) = tmp_path.iterdir()
+    assert reported.name == f"failures.{os.getpid()}"
+    assert reported.read_text() == last_words() == "duration = 0: must be > 0"
 
 
 def test_without_a_launch_words_are_known_in_the_process_only(monkeypatch):
@@ -39,10 +39,10 @@ def test_without_a_launch_words_are_known_in_the_process_only(monkeypatch):
 def test_failures_of_this_process_come_before_those_of_the_launch(tmp_path):
     path = tmp_path / "failures"
     environment = {VARIABLE: str(path)}
-    assert told_failures(environment) == []  # the file is made at the first failure
+    assert reported_failures(environment) == []  # the file is made at the first failure
     path.write_text("view-2 (exit code 1)\n")
     launch_supervision.FAILED_HERE.append("ident (exit code 1): why")
-    assert told_failures(environment) == ["ident (exit code 1): why", "view-2 (exit code 1)"]
+    assert reported_failures(environment) == ["ident (exit code 1): why", "view-2 (exit code 1)"]
 
 
 CHILD = """

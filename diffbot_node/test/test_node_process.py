@@ -48,8 +48,8 @@ def test_in_a_launch_the_status_tells_of_the_signal(number, monkeypatch):
     assert run_node(lambda: interrupt(number), args=[]) == 128 + number
 
 
-@pytest.mark.parametrize(("found", "status"), [(0, 143), (1, 1), (None, 143)])
-def test_a_node_that_ends_well_after_a_signal_has_not_reached_its_end(monkeypatch, found, status):
+@pytest.mark.parametrize(("result", "status"), [(0, 143), (1, 1), (None, 143)])
+def test_a_node_that_ends_well_after_a_signal_has_not_reached_its_end(monkeypatch, result, status):
     monkeypatch.setenv(VARIABLE, "/nowhere")
 
     class Interrupted(Node):
@@ -60,7 +60,7 @@ def test_a_node_that_ends_well_after_a_signal_has_not_reached_its_end(monkeypatc
             self.create_timer(0.01, lambda: interrupt(signal.SIGTERM))
 
         def close(self):
-            self.exit_code = found
+            self.exit_code = result
 
     assert run_node(Interrupted, args=[]) == status
 
@@ -98,8 +98,8 @@ def test_a_program_that_does_not_start_is_reported_in_a_sentence(capfd, tmp_path
 
     monkeypatch.setenv(VARIABLE, str(tmp_path / "failures"))
     assert run_node(create, args=[]) == 1
-    (told,) = tmp_path.iterdir()  # for the others of its launch
-    assert told.read_text() == "gzserver has ended (status 255)"
+    (reported,) = tmp_path.iterdir()  # for the others of its launch
+    assert reported.read_text() == "gzserver has ended (status 255)"
     errors = capfd.readouterr().err
     assert "gzserver has ended (status 255)" in errors and "Traceback" not in errors
 

@@ -21,9 +21,9 @@ class Wall:
 
 @pytest.fixture
 def wall(monkeypatch):
-    found = Wall()
-    monkeypatch.setattr(presence, "time", found)
-    return found
+    result = Wall()
+    monkeypatch.setattr(presence, "time", result)
+    return result
 
 
 def test_patience_ends_and_begins_anew(wall):

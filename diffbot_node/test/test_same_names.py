@@ -15,9 +15,9 @@ def workspace(folder, maintainer, *packages):
         index = folder / "share/ament_index/resource_index/packages"
         index.mkdir(parents=True, exist_ok=True)
         (index / package).touch()
-        share = folder / "share" / package
-        share.mkdir(parents=True)
-        (share / "package.xml").write_text(
+        fraction = folder / "share" / package
+        fraction.mkdir(parents=True)
+        (fraction / "package.xml").write_text(
             f'<package><name>{package}</name>\n<maintainer email="a@b.org">{maintainer}'
             "</maintainer></package>"
         )
@@ -33,16 +33,18 @@ def places(tmp_path):
 
 def test_the_other_package_is_used_where_its_workspace_comes_first(places):
     ours, theirs = places
-    (found,) = same_names(f"{theirs}:{ours}")
-    assert (found.name, found.prefix, found.own) == ("diffbot_description", theirs, ours)
-    assert found.used
-    assert str(found).startswith(f"diffbot_description in {theirs} is a package of another project")
+    (result,) = same_names(f"{theirs}:{ours}")
+    assert (result.name, result.prefix, result.own) == ("diffbot_description", theirs, ours)
+    assert result.used
+    assert str(result).startswith(
+        f"diffbot_description in {theirs} is a package of another project"
+    )
 
 
 def test_the_other_package_is_hidden_where_its_workspace_comes_last(places):
     ours, theirs = places
-    (found,) = same_names(f"{ours}:{theirs}::{ours}")
-    assert not found.used and "hidden" in str(found)
+    (result,) = same_names(f"{ours}:{theirs}::{ours}")
+    assert not result.used and "hidden" in str(result)
 
 
 def test_packages_in_separate_prefixes_and_overlays_of_the_suite_are_its_own(tmp_path):

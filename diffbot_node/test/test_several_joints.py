@@ -42,12 +42,12 @@ def say(graph, position=(0.0,) * 4, **fields):
 
 
 def test_each_joint_gets_an_equal_part_in_the_order_of_the_file(graph):
-    told = []
-    graph.node.on_sample = lambda sample: told.append(sample) or TORQUE
+    reported = []
+    graph.node.on_sample = lambda sample: reported.append(sample) or TORQUE
     command = undisturbed(lambda: say(graph, (1.0, 2.0, 3.0, 4.0), effort=[0.1, 0.3, 0.5, 0.6]), 20)
     assert command == pytest.approx(PARTS)
-    assert told[-1].position == (1.5, 3.5)
-    assert told[-1].effort == pytest.approx((0.4, 1.1))
+    assert reported[-1].position == (1.5, 3.5)
+    assert reported[-1].effort == pytest.approx((0.4, 1.1))
 
 
 def test_a_missing_rear_wheel_gives_zero_to_all(graph):

@@ -175,9 +175,9 @@ class Clocks:
 
 @pytest.fixture(params=[False, True], ids=["real", "simulated"])
 def clocks(request, monkeypatch):
-    found = Clocks(request.param)
-    monkeypatch.setattr(command_guard, "time", found)
-    return found
+    result = Clocks(request.param)
+    monkeypatch.setattr(command_guard, "time", result)
+    return result
 
 
 def started(clocks, stamp=100.0):

@@ -62,24 +62,24 @@ KINDS = (
 @pytest.mark.parametrize("start", [0.0, 1.0])
 @pytest.mark.parametrize("publishers", [1, 2])
 def test_content_tells_two_sources(kind, start, publishers):
-    found = findings(merged(lone(), second(kind, start)), publishers)
+    result = findings(merged(lone(), second(kind, start)), publishers)
     # Wheels that begin where a robot that stands has them must first move away.
-    assert found and found[0][0] < start + 0.1 + (0.05 if kind == "stands" else 0.0)
-    sure = next(now for now, finding in found if finding.sure)
-    assert sure < found[0][0] + 0.1
+    assert result and result[0][0] < start + 0.1 + (0.05 if kind == "stands" else 0.0)
+    significant = next(now for now, finding in result if finding.significant)
+    assert significant < result[0][0] + 0.1
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("period", [0.004, 0.033, 0.2])
 def test_no_command_gets_between_the_signs(kind, period):
-    watch, sure, doubted = SourceWatch(lambda: 1, 4096), False, None
+    watch, significant, doubted = SourceWatch(lambda: 1, 4096), False, None
     for now, stamp, values in merged(lone(6.0), second(kind, 2.0, period, 4.0)):
         finding = watch.update(stamp, values, now)
-        if doubted is not None and not sure and now > doubted + 0.1:
+        if doubted is not None and not significant and now > doubted + 0.1:
             assert watch.doubt(now)
         if finding is not None:
-            doubted, sure = doubted or now, sure or finding.sure
-    assert sure
+            doubted, significant = doubted or now, significant or finding.significant
+    assert significant
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "the same"])
@@ -89,7 +89,7 @@ def test_senders_that_take_turns_are_two(kind):
     two = [(*m, "a") for m in lone()] + [(*m, "b") for m in others]
     for count, (now, stamp, values, sender) in enumerate(sorted(two, key=lambda m: m[0])):
         finding = watch.update(stamp, values, now, sender)
-        if finding is not None and finding.sure:
+        if finding is not None and finding.significant:
             turns = count
             break
     assert turns == 2  # a, b, a
@@ -99,14 +99,14 @@ def test_a_driver_that_is_started_anew_is_one_source():
     watch = SourceWatch(lambda: 2)
     for now, stamp, values in lone(1.0):
         assert watch.update(stamp, values, now, "old") is None
-    found = []
+    results = []
     for now, stamp, values in lone(2.0):
-        found.append(watch.update(stamp + 50.0, values, now + 1.5, "new"))
-        assert watch.doubt(now + 1.5) or any(finding.replaced for finding in found if finding)
-    later = [finding for finding in found[1:] if finding is not None]
-    assert not found[0].sure and not found[0].replaced
-    assert [finding.replaced for finding in later] == [True] and not later[0].sure
-    assert later[0] in found[:40]  # and no state between is answered by more than zero
+        results.append(watch.update(stamp + 50.0, values, now + 1.5, "new"))
+        assert watch.doubt(now + 1.5) or any(finding.replaced for finding in results if finding)
+    later = [finding for finding in results[1:] if finding is not None]
+    assert not results[0].significant and not results[0].replaced
+    assert [finding.replaced for finding in later] == [True] and not later[0].significant
+    assert later[0] in results[:40]  # and no state between is answered by more than zero
 
 
 def test_a_sender_that_comes_back_after_long_is_one_source():
@@ -114,7 +114,7 @@ def test_a_sender_that_comes_back_after_long_is_one_source():
     watch.update(1.0, (0.0, 0.0), 0.0, "a")
     watch.update(1.5, (0.0, 0.0), 0.5, "b")
     finding = watch.update(2.1, (0.0, 0.0), RECENT + 0.1, "a")
-    assert not finding.sure
+    assert not finding.significant
 
 
 def test_a_doubt_ends_when_nothing_more_comes():
@@ -148,15 +148,15 @@ GLITCHES = {
 @pytest.mark.parametrize("glitch", GLITCHES)
 def test_glitches_of_one_source_are_no_second(glitch):
     messages = spoilt(lone(), range(50, 300, 30), GLITCHES[glitch])
-    found = findings(sorted(messages, key=lambda message: message[0]))
-    assert not any(finding.sure for _, finding in found)
-    assert glitch == "angles that jump" or not found
+    result = findings(sorted(messages, key=lambda message: message[0]))
+    assert not any(finding.significant for _, finding in result)
+    assert glitch == "angles that jump" or not result
 
 
 @pytest.mark.parametrize("by", [-0.5, -0.02, 0.02, 30.0])
 def test_a_clock_that_is_set_is_no_second_source(by):
     set_at = [(now, stamp + (by if now > 1.0 else 0.0), values) for now, stamp, values in lone()]
-    assert not any(finding.sure for _, finding in findings(set_at, publishers=2))
+    assert not any(finding.significant for _, finding in findings(set_at, publishers=2))
 
 
 def test_an_encoder_that_is_set_is_no_second_source():
@@ -164,7 +164,7 @@ def test_an_encoder_that_is_set_is_no_second_source():
         (now, stamp, tuple(value - (values[0] if now > 1.0 else 0.0) for value in values))
         for now, stamp, values in lone()
     ]
-    assert not any(finding.sure for _, finding in findings(reset, publishers=2))
+    assert not any(finding.significant for _, finding in findings(reset, publishers=2))
 
 
 def test_states_that_are_said_again_are_no_second_source():
@@ -188,4 +188,4 @@ def test_random_lone_drivers_are_no_two(seed):
         stall = 0.4 if 8.0 < now < 8.4 else 0.0
         came = max(came, now + delay * random.random(), 8.4 if stall else 0.0)
         messages.append((came, 100.0 + now + jitter * random.random(), seen))
-    assert not any(finding.sure for _, finding in findings(messages, 2, counts=counts))
+    assert not any(finding.significant for _, finding in findings(messages, 2, counts=counts))

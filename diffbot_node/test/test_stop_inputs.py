@@ -167,7 +167,7 @@ def test_another_commander_in_mid_run_stops_it(graph):
 def test_a_robot_that_contradicts_its_commands_stops_it(graph, monkeypatch):
     drive(graph)
     robot = graph.node.loop.robot
-    monkeypatch.setattr(robot, "contradiction", lambda *told: "the left wheel is stuck")
+    monkeypatch.setattr(robot, "contradiction", lambda *reported: "the left wheel is stuck")
     assert graph.say() == ZERO
     monkeypatch.undo()
     assert graph.node.stopped_by == "the left wheel is stuck" and graph.say() == ZERO
@@ -208,23 +208,23 @@ def test_a_state_with_an_odd_stamp_is_asked_for_and_answered_by_zero(graph):
 
 
 def test_diagnostics_tell_the_state_when_it_changes(graph):
-    told = []
+    reported = []
     graph.robot.create_subscription(
-        DiagnosticArray, "diagnostics", lambda message: told.append(message.status[0]), 10
+        DiagnosticArray, "diagnostics", lambda message: reported.append(message.status[0]), 10
     )
 
     def newest(level, words):
         graph.spin_until(
-            lambda: told and told[-1].level == level and words in told[-1].message,
+            lambda: reported and reported[-1].level == level and words in reported[-1].message,
             f"diagnostics that say {words!r}",
         )
-        return {pair.key: pair.value for pair in told[-1].values}
+        return {pair.key: pair.value for pair in reported[-1].values}
 
     newest(DiagnosticStatus.WARN, "waiting: nothing received yet")
     for _ in range(20):
         graph.say()
     values = newest(DiagnosticStatus.OK, "active")
-    assert (told[-1].name, told[-1].hardware_id) == ("steady: commands", "twil")
+    assert (reported[-1].name, reported[-1].hardware_id) == ("steady: commands", "twil")
     assert values["command, N m"] == "[0.3, -0.2]" and values["emergency stop"] == "not pressed"
     newest(DiagnosticStatus.STALE, "holding: no joint state for")
     graph.say(position=[float("nan"), 0.0])

@@ -45,7 +45,7 @@ def test_senders_are_told_apart_by_each_executor(graph, make):
     others = [node.create_publisher(JointState, "others", 10) for _ in range(2)]
     listener = rclpy.create_node("listener")
     listener.create_subscription(
-        JointState, "others", WithOrigin(lambda *told: heard.append(told)), 10
+        JointState, "others", WithOrigin(lambda *reported: heard.append(reported)), 10
     )
     executor = make()
     executor.add_node(listener)
@@ -67,7 +67,7 @@ def test_senders_are_told_apart_by_each_executor(graph, make):
 
 def test_rclpy_before_jazzy_knows_no_senders():
     heard = []
-    WithOrigin(lambda *told: heard.append(told))("a message", {"source_timestamp": 1})
+    WithOrigin(lambda *reported: heard.append(reported))("a message", {"source_timestamp": 1})
     assert heard == [("a message", None)]
 
 

@@ -85,7 +85,7 @@ def test_with_its_watchdog_the_wheels_hear_from_nobody_else(graph):
 def test_when_the_watchdog_has_gone_the_wheels_get_zero(graph):
     graph.drive()
     graph.robot.destroy_subscription(graph.watchdog)
-    assert graph.until(lambda: not graph.node.loop.output.has_takers())
+    assert graph.until(lambda: not graph.node.loop.output.has_subscribers())
     graph.node.close()
     assert graph.until(lambda: zeros(graph.at_wheels))
 
@@ -95,9 +95,9 @@ def test_when_the_launch_says_that_the_watchdog_was_killed_the_wheels_get_zero(
 ):
     """DDS still counts it."""
     graph.drive()
-    told = tmp_path / "failures"
-    told.write_text("effort_watchdog-2 (exit code -9)\n")
-    monkeypatch.setenv(VARIABLE, str(told))
+    reported = tmp_path / "failures"
+    reported.write_text("effort_watchdog-2 (exit code -9)\n")
+    monkeypatch.setenv(VARIABLE, str(reported))
     graph.node.close()
     assert graph.until(lambda: zeros(graph.at_wheels))
 

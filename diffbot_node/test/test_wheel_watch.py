@@ -47,7 +47,7 @@ def first(watch, samples):
     return None
 
 
-def held(samples, sides, since):
+def kept(samples, sides, since):
     """The same samples, with angles that repeat themselves from a time on."""
     kept, result = None, []
     for sample, torque in samples:
@@ -104,12 +104,12 @@ def late_driver(effort, *, taken=0.7):
     def acting(time):
         return 0.5 if time < taken - 1e-9 else -0.5
 
-    told = [0.0, *(effort(acting(i * PERIOD), torque(i * PERIOD)) for i in range(100))]
+    reported = [0.0, *(effort(acting(i * PERIOD), torque(i * PERIOD)) for i in range(100))]
     # As a mean over a period, which is rounded.
-    told = [value * (1.0 + i % 3 * 1e-15) for i, value in enumerate(told)]
+    reported = [value * (1.0 + i % 3 * 1e-15) for i, value in enumerate(reported)]
     return [
         (replace(sample, effort=(now, now)), command)
-        for (sample, command), now in zip(straight(torque, acting), told, strict=True)
+        for (sample, command), now in zip(straight(torque, acting), reported, strict=True)
     ]
 
 
@@ -139,13 +139,13 @@ def test_a_command_that_was_taken_in_time_may_be_the_last_for_a_while(sign):
     def acting(time):
         return sign * torque(time - 0.02 if sign < 0.0 or not 0.32 <= time + 1e-9 < 0.7 else 0.29)
 
-    told = [0.0, *(acting(i * PERIOD) for i in range(100))]
-    watch, late, found = WheelWatch(ROBOT), 0, None
-    for (sample, commanded), now in zip(straight(torque, acting), told, strict=True):
+    reported = [0.0, *(acting(i * PERIOD) for i in range(100))]
+    watch, late, result = WheelWatch(ROBOT), 0, None
+    for (sample, commanded), now in zip(straight(torque, acting), reported, strict=True):
         sample = replace(sample, effort=(now, now))
-        found = found or watch.update(sample, (commanded, commanded))
+        result = result or watch.update(sample, (commanded, commanded))
         late += bool(watch.late)
-    assert (found is None and late) if sign > 0.0 else (found and not late)
+    assert (result is None and late) if sign > 0.0 else (result and not late)
 
 
 def test_what_acted_before_a_late_command_was_taken_blames_nobody_afterwards():
@@ -198,7 +198,7 @@ def test_a_wheel_that_leaves_the_ground_and_comes_back_is_no_wrong_sign():
 @pytest.mark.parametrize("sides", [(0,), (1,), (0, 1)])
 def test_an_encoder_that_sticks_in_motion_is_found_within_100_ms(sides):
     samples = straight(lambda t: 0.2, start=5.0)
-    stamp, why = first(WheelWatch(ROBOT), held(samples, sides, 0.3))
+    stamp, why = first(WheelWatch(ROBOT), kept(samples, sides, 0.3))
     assert 0.3 < stamp <= 0.4
     assert f"the {('left', 'right')[sides[0]]} wheel's angle has stood still" in why
     assert "check the encoder's cable" in why
@@ -206,14 +206,14 @@ def test_an_encoder_that_sticks_in_motion_is_found_within_100_ms(sides):
 
 def test_a_sensor_that_sticks_between_two_slow_samples_is_found_at_the_second_repeat():
     samples = straight(lambda t: 0.0, start=10.0, seconds=0.5, period=0.05)
-    assert first(WheelWatch(ROBOT), held(samples, (0,), 0.2))[0] == pytest.approx(0.3)
+    assert first(WheelWatch(ROBOT), kept(samples, (0,), 0.2))[0] == pytest.approx(0.3)
 
 
 def test_an_encoder_that_sticks_at_rest_is_found_when_torque_exceeds_friction():
     def there_and_back(time):
         return 0.5 if time < 0.0995 else -0.5 if time < 0.1995 else 0.0 if time < 0.3995 else 1.0
 
-    samples = held(straight(there_and_back), (0, 1), 0.3)
+    samples = kept(straight(there_and_back), (0, 1), 0.3)
     stamp, why = first(WheelWatch(ROBOT), samples)
     assert 0.4 < stamp <= 0.5
     assert "1 N m" in why
@@ -222,20 +222,20 @@ def test_an_encoder_that_sticks_at_rest_is_found_when_torque_exceeds_friction():
 def test_an_encoder_that_never_moved_may_be_a_coarse_one():
     # 1/256 turn takes 85 ms with 0.25 N m to spare and 2.5 x the mass, 50 ms late; the other
     # wheel's torque can take some 0.08 N m of these: 105 ms.
-    samples = held(straight(lambda t: 1.0), (0, 1), 0.0)
+    samples = kept(straight(lambda t: 1.0), (0, 1), 0.0)
     assert first(WheelWatch(ROBOT), samples)[0] <= 0.18
     # Half of the limit may be friction, a quarter a slope; of a lower limit that is less.
-    weak = held(straight(lambda t: 0.5), (0, 1), 0.0)
+    weak = kept(straight(lambda t: 0.5), (0, 1), 0.0)
     assert first(WheelWatch(ROBOT), weak) is None
     assert first(WheelWatch(ROBOT, 0.5), weak) is not None
 
 
 def test_friction_that_the_yaml_tells_is_believed():
     sticky = replace(ROBOT, friction=replace(ROBOT.friction, coulomb=(0.8, 0.8)))
-    assert first(WheelWatch(sticky), held(straight(lambda t: 1.0), (0, 1), 0.0)) is None
+    assert first(WheelWatch(sticky), kept(straight(lambda t: 1.0), (0, 1), 0.0)) is None
     # Gears that lose 0.75 of the torque hold as much as the torque of the motor.
     geared = replace(ROBOT, friction=replace(ROBOT.friction, gear_loss=(0.75, 0.75)))
-    assert first(WheelWatch(geared), held(straight(lambda t: 1.0), (0, 1), 0.0)) is None
+    assert first(WheelWatch(geared), kept(straight(lambda t: 1.0), (0, 1), 0.0)) is None
 
 
 def test_a_driver_that_repeats_angles_at_20_hz_is_let_drive():
@@ -300,7 +300,7 @@ def test_the_same_stamp_again_says_nothing():
 
 def test_reset_forgets_the_motion():
     watch = WheelWatch(ROBOT)
-    samples = held(straight(lambda t: 0.0, start=10.0), (0, 1), 0.3)
+    samples = kept(straight(lambda t: 0.0, start=10.0), (0, 1), 0.3)
     stamp, _ = first(watch, samples)
     watch.reset()
     assert first(watch, [pair for pair in samples if pair[0].stamp > stamp]) is None
@@ -352,9 +352,9 @@ def test_the_bound_that_settles_most_steps_hides_no_finding(seed, wiring, counts
     watch, thorough = WheelWatch(ROBOT), WheelWatch(ROBOT)
     thorough._energy._is_paid_for = lambda count: False
     for sample, torque in wandering(seed, wiring, counts):
-        found = watch.update(sample, torque)
-        assert found == thorough.update(sample, torque)
-        if found:
+        result = watch.update(sample, torque)
+        assert result == thorough.update(sample, torque)
+        if result:
             watch.reset(), thorough.reset()
 
 

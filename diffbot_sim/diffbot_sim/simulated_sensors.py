@@ -83,22 +83,24 @@ class MotionHistory:
             return a, u
         end, b, w = self._states[index + 1]
         step = end - start
-        share = (time - start) / step
+        fraction = (time - start) / step
         pose = Pose(
-            _cubic(share, step, a.x, b.x, u.v * math.cos(a.theta), w.v * math.cos(b.theta)),
-            _cubic(share, step, a.y, b.y, u.v * math.sin(a.theta), w.v * math.sin(b.theta)),
-            _cubic(share, step, a.theta, b.theta, u.omega, w.omega),
+            _cubic(fraction, step, a.x, b.x, u.v * math.cos(a.theta), w.v * math.cos(b.theta)),
+            _cubic(fraction, step, a.y, b.y, u.v * math.sin(a.theta), w.v * math.sin(b.theta)),
+            _cubic(fraction, step, a.theta, b.theta, u.omega, w.omega),
         )
-        return pose, Velocity(u.v + share * (w.v - u.v), u.omega + share * (w.omega - u.omega))
+        return pose, Velocity(
+            u.v + fraction * (w.v - u.v), u.omega + fraction * (w.omega - u.omega)
+        )
 
 
-def _cubic(share: float, step: float, start: float, end: float, up: float, down: float) -> float:
+def _cubic(fraction: float, step: float, start: float, end: float, up: float, down: float) -> float:
     """Return the Hermite cubic for values and slopes (per s) at both ends of a step (s)."""
-    rest = 1.0 - share
+    rest = 1.0 - fraction
     return (
         start
-        + share * share * (1.0 + 2.0 * rest) * (end - start)
-        + step * share * rest * (rest * up - share * down)
+        + fraction * fraction * (1.0 + 2.0 * rest) * (end - start)
+        + step * fraction * rest * (rest * up - fraction * down)
     )
 
 

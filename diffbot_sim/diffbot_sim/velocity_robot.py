@@ -109,12 +109,12 @@ class VelocityRobot:
         """Put the robot at rest at a pose (m, m, rad); restart time, distance and noise."""
         self._pose = Pose(*check_pose(pose))
         self._v = self._omega = 0.0
-        self.time, self.way = 0.0, 0.0
+        self.time, self.distance = 0.0, 0.0
         self._asked = (0.0, 0.0)
         self._acting = (0.0, 0.0)
         self._dead_band.reset()
         # Delayed commands: time left until each acts, s, and the command.
-        self._under_way: deque[tuple[float, Velocity]] = deque()
+        self._pending: deque[tuple[float, Velocity]] = deque()
         self._generator = np.random.default_rng(self._seed)
 
     def pose(self) -> tuple[float, float, float]:
@@ -140,17 +140,17 @@ class VelocityRobot:
             raise ValueError(f"command = {tuple(command)}: must be finite; send 0 to stop")
         remaining = check_duration(duration)
         taken = self._asked = self._taken(command, duration)
-        self._under_way.append((self._dead_time, self._disturbed(taken)))
+        self._pending.append((self._dead_time, self._disturbed(taken)))
         while remaining > 0.0:
-            while self._under_way and self._under_way[0][0] <= 0.0:
-                begins = self._under_way.popleft()[1]
+            while self._pending and self._pending[0][0] <= 0.0:
+                begins = self._pending.popleft()[1]
                 self._acting = self._dead_band.passed(begins, self.velocity())
-            until = self._under_way[0][0] if self._under_way else math.inf
+            until = self._pending[0][0] if self._pending else math.inf
             piece = min(remaining, until)
             self._advance(piece)
-            self._under_way = deque(
+            self._pending = deque(
                 (left - piece if left - piece > ROUNDING else 0.0, waiting)
-                for left, waiting in self._under_way
+                for left, waiting in self._pending
             )
             remaining -= piece
         self.time += duration
@@ -185,7 +185,7 @@ class VelocityRobot:
                 self._pose.y + evaluate(series.y, piece),
                 self._pose.theta + evaluate(series.theta, piece),
             )
-            self.way += evaluate(series.path, piece)
+            self.distance += evaluate(series.path, piece)
             self._v, self._omega = evaluate(series.v, piece), evaluate(series.omega, piece)
             duration -= piece
             if duration <= 0.0:
@@ -308,4 +308,4 @@ class VelocityOdometry:
 
     def _true_angles(self) -> tuple[float, float]:
         # Distances and turns convert into each other like velocities.
-        return self._true_geometry.wheel_velocity(self._robot.way, self._robot.pose()[2])
+        return self._true_geometry.wheel_velocity(self._robot.distance, self._robot.pose()[2])

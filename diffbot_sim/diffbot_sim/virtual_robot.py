@@ -85,7 +85,7 @@ class Actuator:
     def reset(self) -> None:
         """Forget delayed torques and restart the noise."""
         self._generator = np.random.default_rng(self._seed)
-        self._under_way = deque([(0.0, 0.0)] * self._delay)
+        self._pending = deque([(0.0, 0.0)] * self._delay)
 
     def apply(
         self, command: tuple[float, float]
@@ -99,8 +99,8 @@ class Actuator:
             ValueError: A command is not finite; the actuator's state is then unchanged.
         """
         left, right = (self._clipped(side, c) for side, c in zip("LR", command, strict=True))
-        self._under_way.append((left, right))
-        delayed_left, delayed_right = self._under_way.popleft()
+        self._pending.append((left, right))
+        delayed_left, delayed_right = self._pending.popleft()
         band_left, band_right = self._dead_band
         delayed = (
             delayed_left if abs(delayed_left) >= band_left else 0.0,
@@ -295,10 +295,10 @@ def payload_from_text(text: str, robot: Robot) -> Payload | None:
         return None
     try:
         if len(words) == 1 and words[0].endswith("%"):
-            share = float(words[0].removesuffix("%")) / 100.0
+            fraction = float(words[0].removesuffix("%")) / 100.0
             model = robot.model
             load = Payload(
-                share * model.equivalent_mass, 0.0, 0.0, share * model.equivalent_inertia
+                fraction * model.equivalent_mass, 0.0, 0.0, fraction * model.equivalent_inertia
             )
         else:
             load = Payload(*map(float, words))
@@ -350,7 +350,7 @@ class PayloadSchedule:
 DRAWN = 200
 
 
-class BlockActuator:
+class BatchActuator:
     """Motors of n robots; see Actuator.
 
     Args:
@@ -376,12 +376,12 @@ class BlockActuator:
         n = len(self._limits)
         self._noise = np.broadcast_to(np.asarray(noise, dtype=float), (n,))
         self._seeds = list(seeds) or [0] * n
-        for limit, share, seed in zip(self._limits, self._noise, self._seeds, strict=True):
-            Actuator(float(limit), delay_samples, float(share), seed)
+        for limit, fraction, seed in zip(self._limits, self._noise, self._seeds, strict=True):
+            Actuator(float(limit), delay_samples, float(fraction), seed)
         self._bands = None if dead_bands is None or not dead_bands.any() else dead_bands
         self._generators = [np.random.default_rng(seed) for seed in self._seeds]
         self._delay = delay_samples
-        self._under_way = [np.zeros((2, n))] * delay_samples
+        self._pending = [np.zeros((2, n))] * delay_samples
         self._factors: list[Array] = []
 
     def apply(self, command: Array) -> tuple[Array, Array]:
@@ -395,8 +395,8 @@ class BlockActuator:
         reported = np.clip(command, -self._limits, self._limits)
         acting = reported
         if self._delay:
-            self._under_way.append(reported)
-            acting = self._under_way.pop(0)
+            self._pending.append(reported)
+            acting = self._pending.pop(0)
         if self._bands is not None:
             acting = np.where(np.abs(acting) >= self._bands, acting, 0.0)
         if self._noise.any():
@@ -410,7 +410,7 @@ class BlockActuator:
         return self._factors.pop()
 
 
-class BlockEncoders:
+class BatchEncoders:
     """Encoders of n robots; see Encoders.
 
     Args:

@@ -34,7 +34,7 @@ def runs(number):
 
 def children(parent=None):
     """(number, name) of the processes that a process, by default this one, has started."""
-    found = []
+    results = []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
             text = Path(f"/proc/{entry}/stat").read_text()
@@ -42,8 +42,8 @@ def children(parent=None):
             continue
         name = text[text.index("(") + 1 : text.rindex(")")]
         if int(text.rpartition(")")[2].split()[1]) == (parent or os.getpid()) and runs(entry):
-            found.append((int(entry), name))
-    return found
+            results.append((int(entry), name))
+    return results
 
 
 def servers(parent=None):

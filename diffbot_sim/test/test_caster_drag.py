@@ -51,10 +51,10 @@ def test_straight_ahead_it_is_the_whole_limit(sign):
 
 
 @given(st.floats(-0.99, 0.99))
-def test_a_robot_at_rest_is_held_against_the_torque_to_the_newton(share):
-    torque = 0.5 * share * LIMIT * ROBOT.wheels.radius
+def test_a_robot_at_rest_is_held_against_the_torque_to_the_newton(fraction):
+    torque = 0.5 * fraction * LIMIT * ROBOT.wheels.radius
     force, moment = DRAG.wrench(Velocity(0.0, 0.0), (torque, torque), STEP)
-    assert force == pytest.approx(-share * LIMIT, abs=1e-3)
+    assert force == pytest.approx(-fraction * LIMIT, abs=1e-3)
     assert moment == pytest.approx(0.0, abs=1e-6)
 
 

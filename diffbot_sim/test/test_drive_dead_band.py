@@ -18,7 +18,7 @@ BANDS = (0.05, 0.2)
 THRESHOLD = DeadBandKind.THRESHOLD
 
 
-def held(command, drive, seconds=6.0):
+def constant(command, drive, seconds=6.0):
     """True velocity after a command was held from rest for many time constants."""
     robot = VelocityRobot(QUICK, dead_band=drive)
     for _ in range(round(seconds / 0.02)):
@@ -29,24 +29,24 @@ def held(command, drive, seconds=6.0):
 @given(st.floats(-0.4, 0.4), st.floats(-1.0, 1.0))
 @settings(max_examples=20, deadline=None)
 def test_an_offset_of_the_axes_is_lost_of_the_final_speed(v, omega):
-    found = held((v, omega), DriveDeadBand(BANDS)).velocity()
-    for speed, command, band, drag in zip(found, (v, omega), BANDS, (1.05, 0.95), strict=True):
+    result = constant((v, omega), DriveDeadBand(BANDS)).velocity()
+    for speed, command, band, drag in zip(result, (v, omega), BANDS, (1.05, 0.95), strict=True):
         left = max(abs(command) - band, 0.0)
         assert speed == pytest.approx(math.copysign(left, command) / drag, abs=1e-7)
 
 
 def test_a_threshold_leaves_the_full_speed():
-    assert held((0.049, 0.21), DriveDeadBand(BANDS, kind=THRESHOLD)).velocity() == pytest.approx(
-        (0.0, 0.21 / 0.95), abs=1e-6
-    )
+    assert constant(
+        (0.049, 0.21), DriveDeadBand(BANDS, kind=THRESHOLD)
+    ).velocity() == pytest.approx((0.0, 0.21 / 0.95), abs=1e-6)
 
 
 def test_wheels_stand_below_their_band_and_a_turn_takes_the_robot_out_of_it():
     drive = DriveDeadBand(wheels=(0.05, 0.05), track=TRACK)
-    assert held((0.04, 0.0), drive).way == 0.0
-    assert held((0.0, 0.2), drive).pose()[2] == 0.0  # 0.04 m/s at the rims
+    assert constant((0.04, 0.0), drive).distance == 0.0
+    assert constant((0.0, 0.2), drive).pose()[2] == 0.0  # 0.04 m/s at the rims
     # Rims of 0.04 -+ 0.2 m/s lose as much forward as backward: all of v is left.
-    v, omega = held((0.04, 1.0), drive).velocity()
+    v, omega = constant((0.04, 1.0), drive).velocity()
     assert v == pytest.approx(0.04 / 1.05, abs=1e-7)
     assert omega == pytest.approx((1.0 - 2.0 * 0.05 / TRACK) / 0.95, abs=1e-6)
 
@@ -54,8 +54,8 @@ def test_wheels_stand_below_their_band_and_a_turn_takes_the_robot_out_of_it():
 @pytest.mark.parametrize("kind", DeadBandKind)
 def test_static_friction_holds_what_stands_and_not_what_moves(kind):
     drive = DriveDeadBand(BANDS, kind=kind, stiction=1.6)
-    robot = held((0.079, 0.0), drive, 1.0)
-    assert robot.way == 0.0
+    robot = constant((0.079, 0.0), drive, 1.0)
+    assert robot.distance == 0.0
     robot.step((0.081, 0.0), 1.0)
     robot.step((0.06, 0.0), 1.0)
     robot.step((0.06, 0.0), 1.0)
@@ -63,17 +63,17 @@ def test_static_friction_holds_what_stands_and_not_what_moves(kind):
     assert robot.velocity()[0] == pytest.approx(left / 1.05, rel=0.01)
     for _ in range(400):
         robot.step((0.0, 0.0), 0.02)
-    way = robot.way
+    distance = robot.distance
     robot.step((0.079, 0.0), 1.0)
-    assert robot.way == pytest.approx(way, abs=1e-6)
+    assert robot.distance == pytest.approx(distance, abs=1e-6)
 
 
 def test_a_reset_robot_stands_again():
     drive = DriveDeadBand(BANDS, stiction=2.0)
-    robot = held((0.2, 0.0), drive)
+    robot = constant((0.2, 0.0), drive)
     robot.reset()
     robot.step((0.09, 0.0), 1.0)
-    assert robot.way == 0.0
+    assert robot.distance == 0.0
 
 
 def test_without_dead_band_nothing_changes():

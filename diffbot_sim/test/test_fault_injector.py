@@ -289,11 +289,11 @@ def test_wrapped_numbers_are_in_the_range_and_off_by_whole_turns(angle, wrap):
     )
 
 
-@pytest.mark.parametrize(("offset", "found"), [(10.0, 10_030), (-1.0, -970), (1e-3, 31)])
-def test_wrong_stamps_are_shifted_to_the_ns(offset, found):
+@pytest.mark.parametrize(("offset", "result"), [(10.0, 10_030), (-1.0, -970), (1e-3, 31)])
+def test_wrong_stamps_are_shifted_to_the_ns(offset, result):
     fault = {"offset": offset, "fields": ("header.stamp",)}
     message = through("wrong", **fault)
-    assert stamp(message) == found * 10**6 and 0 <= message.header.stamp.nanosec < NANOSECONDS
+    assert stamp(message) == result * 10**6 and 0 <= message.header.stamp.nanosec < NANOSECONDS
     assert message.position == [3.0, -6.0]
     # A stamp of our days keeps its last ns, which a float could not hold.
     injector = FaultInjector([Fault("a", "wrong", **fault)])

@@ -185,8 +185,8 @@ def test_faults_follow_the_clock_and_are_told_once(make):
             peer.spin(0.05)
         assert len(heard) == {1: 0, 2: 0, 3: 1, 4: 2, 5: 2, 6: 2, 7: 2, 8: 6, 9: 7}[k]
     assert times(heard) == [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
-    told = [words for words in peer.said if "joint_states" in words]
-    assert told == [
+    reported = [words for words in peer.said if "joint_states" in words]
+    assert reported == [
         "begins: joint_states off start=0.1 duration=0.2",
         "has ended: joint_states off start=0.1 duration=0.2",
         "begins: joint_states delayed start=0.5 duration=0.1 delay=0.25",

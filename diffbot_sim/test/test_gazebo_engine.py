@@ -27,9 +27,9 @@ def sim(server):
     return server
 
 
-def drive(sim, robot, periods, share=1.0):
+def drive(sim, robot, periods, fraction=1.0):
     for k in range(periods):
-        sim.step(gentle(share * robot.excitation.amplitude, k), 0.01)
+        sim.step(gentle(fraction * robot.excitation.amplitude, k), 0.01)
 
 
 def measured(sim, amplitude):

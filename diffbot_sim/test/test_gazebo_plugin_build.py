@@ -104,8 +104,8 @@ def test_a_gazebo_needs_both_server_and_headers(tmp_path, monkeypatch, part):
         file = tmp_path / "prefix" / "usr" / name
         file.parent.mkdir(parents=True)
         file.touch(mode=0o755)
-    found = installation.find_installation()
-    assert found == installation.Installation(tmp_path / "prefix", tmp_path)
+    result = installation.find_installation()
+    assert result == installation.Installation(tmp_path / "prefix", tmp_path)
     (tmp_path / "prefix" / "usr" / part).unlink()
-    found = installation.find_installation()
-    assert found is None or not found.is_private()
+    result = installation.find_installation()
+    assert result is None or not result.is_private()

@@ -61,7 +61,7 @@ def test_contact_settings_of_the_robots_yaml_arrive(make, robot, tmp_path):
     path.write_text(text)
     robot = load_robot(path)
     _, model = make(robot)
-    wheels = [x for found in wheel_collisions(robot, model) for x in found]
+    wheels = [x for result in wheel_collisions(robot, model) for x in result]
     casters = [x for x in model.iter("collision") if "caster" in x.get("name")]
     assert len(casters) == len(robot.casters)
     # The casters' drag is the engine's, not the contact's.
@@ -76,7 +76,7 @@ def test_contact_settings_of_the_robots_yaml_arrive(make, robot, tmp_path):
 def test_settings_for_measurements_replace_those_of_the_robot(make, twil):
     settings = {"stiffness": 2e5, "damping": 30.0, "wheel_friction": 2.0}
     world, model = make(twil, solver="quick", iterations=77, inner_step=0.0005, **settings)
-    for collision in (x for found in wheel_collisions(twil, model) for x in found):
+    for collision in (x for result in wheel_collisions(twil, model) for x in result):
         assert values(collision, "contact/ode/kp") == 2e5
         assert values(collision, "contact/ode/kd") == 30.0
         assert values(collision, "friction/ode/mu") == 2.0

@@ -25,13 +25,13 @@ def test_arc_through_pi_is_set_back_by_half_a_step():
     pose = GzPose(STEP)
     for k in range(400):
         x, y, theta = arc(k * PERIOD + STEP / 2)
-        found, velocity = pose.update(k * PERIOD, x, y, math.remainder(theta, math.tau))
+        result, velocity = pose.update(k * PERIOD, x, y, math.remainder(theta, math.tau))
         if k == 0:
             assert velocity == (0.0, 0.0)
             continue
         wanted = arc(k * PERIOD)
-        assert np.allclose(found[:2], wanted[:2], atol=1e-5)
-        assert abs(math.remainder(found[2] - wanted[2], math.tau)) < 1e-9
+        assert np.allclose(result[:2], wanted[:2], atol=1e-5)
+        assert abs(math.remainder(result[2] - wanted[2], math.tau)) < 1e-9
         assert np.allclose(velocity, (0.7, 2.0), rtol=1e-4)
 
 

@@ -111,14 +111,14 @@ def test_coasts_to_rest_where_the_exact_solution_says(twil):
     speed, start = sim.velocity()[0], sim.pose()[0]
     rate, brake = 2 * k7 * 0.02 / r, 2 * k7 * 0.1
     stop = math.log1p(speed * rate / brake) / rate
-    way = speed / rate - brake / rate * stop
+    direction = speed / rate - brake / rate * stop
     steps = math.ceil(stop / 0.01)
     for _ in range(steps - 1):
         sim.step((0.0, 0.0), 0.01)
     assert sim.velocity()[0] > 0.0
     sim.step((0.0, 0.0), 0.01)
     assert sim.velocity() == (0.0, 0.0)
-    assert sim.pose()[0] - start == pytest.approx(way, rel=1e-12)
+    assert sim.pose()[0] - start == pytest.approx(direction, rel=1e-12)
     rest = state(sim)
     for _ in range(100):
         sim.step((0.09, -0.09), 0.05)

@@ -159,8 +159,8 @@ def test_payload_that_tips_the_robot_is_refused():
     before = sim.parameters()
     for x in (1.0, -1.0):
         # Three digits, as of a share of the robot's mass.
-        told = rf"cannot stand.* a payload of 10\.3 kg at x = {x:g} m, z = 0\.1 m it leans"
-        with pytest.raises(ValueError, match=told):
+        reported = rf"cannot stand.* a payload of 10\.3 kg at x = {x:g} m, z = 0\.1 m it leans"
+        with pytest.raises(ValueError, match=reported):
             sim.set_payload(31.0 / 3.0, x, 0.1, 0.1)
     assert sim.parameters() == before
     sim.step((0.0, 0.0), 0.1)

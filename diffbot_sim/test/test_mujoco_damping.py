@@ -92,7 +92,7 @@ def driven(engine: Simulator, robot: Robot, seed: int, duration: float = 6.0) ->
     return np.array(rows)
 
 
-def found(rows: np.ndarray, robot: Robot) -> np.ndarray:
+def result(rows: np.ndarray, robot: Robot) -> np.ndarray:
     """Return K5 to K8 by least squares on integrals over WINDOW steps."""
     tau, w, q = rows[:, :2], rows[:, 2:4], rows[:, 4:6]
     r, b = robot.wheels.radius, robot.wheels.half_track
@@ -122,7 +122,7 @@ def found(rows: np.ndarray, robot: Robot) -> np.ndarray:
 def test_k7_and_k8_are_right_at_any_time_constant(seed: int, time_constant: float | None) -> None:
     robot = drawn(seed, time_constant)
     k = np.array(closed_form(robot.model))
-    error = found(driven(MujocoSimulator(robot), robot, seed), robot) / k - 1.0
+    error = result(driven(MujocoSimulator(robot), robot, seed), robot) / k - 1.0
     assert abs(error[2]) < 1e-4 and abs(error[3]) < 1e-4, error
 
 
@@ -131,7 +131,7 @@ def test_k7_and_k8_are_right_with_dry_friction(seed: int) -> None:
     """Against the engine ideal: the mean sign of a speed in a step of a reversal is not exact."""
     robot = drawn(seed, 0.1, dry=0.2)
     mujoco, ideal = (
-        found(driven(engine(robot), robot, seed), robot)
+        result(driven(engine(robot), robot, seed), robot)
         for engine in (MujocoSimulator, IdealSimulator)
     )
     assert mujoco[2:] == pytest.approx(ideal[2:], rel=1e-4)

@@ -53,13 +53,13 @@ class Process:
 
     def until(self, condition):
         end = time.monotonic() + PATIENCE
-        while not (found := condition()):
+        while not (result := condition()):
             assert time.monotonic() < end, f"waited {PATIENCE} s in vain"
             if self.room is not None:
                 self.room.deliver(0.01)
             self.executor.spin_once(timeout_sec=0.001)
             self.their_executor.spin_once(timeout_sec=0.001)
-        return found
+        return result
 
     def spin(self, duration):
         end = time.monotonic() + duration

@@ -16,11 +16,11 @@ def test_finds_the_first_of_known_roots(roots):
     inside = sorted(r for r in roots if r > 0)
     separate = np.diff(sorted(roots)) > 1e-2
     assume(np.all(separate) and all(abs(r) > 1e-2 and abs(r - 1) > 1e-2 for r in roots))
-    found = first_root(np.polynomial.polynomial.polyfromroots(roots).tolist(), 1.0)
+    result = first_root(np.polynomial.polynomial.polyfromroots(roots).tolist(), 1.0)
     if inside and inside[0] < 1.0:
-        assert found == pytest.approx(inside[0], abs=1e-9)
+        assert result == pytest.approx(inside[0], abs=1e-9)
     else:
-        assert found is None
+        assert result is None
 
 
 def test_a_near_miss_is_no_root_and_a_narrow_pair_is_found():

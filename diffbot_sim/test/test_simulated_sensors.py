@@ -112,21 +112,21 @@ def test_noise_and_outliers_of_poses():
     errors = PoseErrors(
         rate=100.0, position_noise=0.01, heading_noise=0.02, outliers=0.1, outlier_size=(1.0, 1.0)
     )
-    found = np.array(resting(SimulatedPoses(errors, 2), 100.0))
-    far = np.hypot(found[:, 1], found[:, 2]) > 0.06
+    result = np.array(resting(SimulatedPoses(errors, 2), 100.0))
+    far = np.hypot(result[:, 1], result[:, 2]) > 0.06
     # Some outliers are near: the share of them within 0.06 m of a Rayleigh of 1 m is 0.2 %.
-    assert far.mean() == pytest.approx(0.1, abs=4.0 * math.sqrt(0.1 * 0.9 / len(found)))
-    good = found[~far]
+    assert far.mean() == pytest.approx(0.1, abs=4.0 * math.sqrt(0.1 * 0.9 / len(result)))
+    good = result[~far]
     assert good[:, 1:3].std(axis=0) == pytest.approx([0.01, 0.01], rel=0.05)
     assert np.median(np.abs(good[:, 3])) / 0.6745 == pytest.approx(0.02, rel=0.05)
 
 
 def test_jumps_stay():
     errors = PoseErrors(rate=10.0, jump_interval=2.0, jump_size=(0.3, 0.1))
-    found = np.array(resting(SimulatedPoses(errors, 0), 200.0))
-    moved = np.flatnonzero(np.hypot(*np.diff(found[:, 1:3], axis=0).T) > 1e-9)
+    result = np.array(resting(SimulatedPoses(errors, 0), 200.0))
+    moved = np.flatnonzero(np.hypot(*np.diff(result[:, 1:3], axis=0).T) > 1e-9)
     assert len(moved) == pytest.approx(100, abs=40)
-    assert np.hypot(*found[-1, 1:3]) > 0.3
+    assert np.hypot(*result[-1, 1:3]) > 0.3
 
 
 def test_equal_seeds_read_alike_and_settings_do_not_touch_each_other():

@@ -27,25 +27,25 @@ def rolled(robot, slope, downhill, seconds, load=None, engine="ideal"):
 @pytest.mark.parametrize("engine", ["ideal", "mujoco"])
 @pytest.mark.parametrize("load", [None, (2.0, 0.05, 0.1, 0.02)])
 def test_it_rolls_downhill_with_the_share_of_gravity_that_the_wheels_inertia_leaves(engine, load):
-    found = rolled(TWIL, 2.0, 0.0, 1.0, load, engine)
+    result = rolled(TWIL, 2.0, 0.0, 1.0, load, engine)
     model = TWIL.model if load is None else TWIL.model.with_payload(load[0], load[1], load[3])
     mass = model.mass_body + 2.0 * model.wheel_mass
     expected = G * math.sin(math.radians(2.0)) * mass / model.equivalent_mass
-    assert found.velocity()[0] == pytest.approx(expected, rel=1e-9 if engine == "ideal" else 2e-3)
-    assert found.velocity()[1] == pytest.approx(0.0, abs=1e-6)
+    assert result.velocity()[0] == pytest.approx(expected, rel=1e-9 if engine == "ideal" else 2e-3)
+    assert result.velocity()[1] == pytest.approx(0.0, abs=1e-6)
 
 
 @pytest.mark.parametrize("engine", ["ideal", "mujoco"])
-@pytest.mark.parametrize("way", [1.0, -1.0])
-def test_gears_lose_a_share_of_the_torque_that_climbs_and_none_of_gravity(engine, way):
+@pytest.mark.parametrize("direction", [1.0, -1.0])
+def test_gears_lose_a_share_of_the_torque_that_climbs_and_none_of_gravity(engine, direction):
     """Up and down the slope from rest; the acceleration by hand."""
     geared = replace(TWIL, friction=replace(TWIL.friction, gear_loss=(0.2, 0.2)))
     simulator, floor = make_simulator(engine, geared), SlopedFloor(geared, 2.0, 180.0)
     for _ in range(50):
-        floor.step(simulator, (way * 0.5, way * 0.5), 0.01)
+        floor.step(simulator, (direction * 0.5, direction * 0.5), 0.01)
     model = TWIL.model
     weight = G * math.sin(math.radians(2.0)) * (model.mass_body + 2.0 * model.wheel_mass)
-    driven = 2.0 * way * 0.8 * 0.5 / model.wheel_radius
+    driven = 2.0 * direction * 0.8 * 0.5 / model.wheel_radius
     expected = 0.5 * (driven - weight) / model.equivalent_mass
     tolerance = 1e-9 if engine == "ideal" else 2e-3
     assert simulator.velocity()[0] == pytest.approx(expected, rel=tolerance)
@@ -53,19 +53,19 @@ def test_gears_lose_a_share_of_the_torque_that_climbs_and_none_of_gravity(engine
 
 def test_across_the_slope_its_centre_of_mass_turns_downhill():
     """At first domega/dt = -K6 g sin(slope), to the left if the floor falls to the left."""
-    found = rolled(TWIL, 2.0, 90.0, 0.01)
+    result = rolled(TWIL, 2.0, 90.0, 0.01)
     expected = -closed_form(TWIL.model).k6 * G * math.sin(math.radians(2.0))
-    assert found.velocity()[1] / 0.01 == pytest.approx(expected, rel=1e-3)
+    assert result.velocity()[1] / 0.01 == pytest.approx(expected, rel=1e-3)
 
 
 def test_energy_is_kept_while_it_swings():
     """Height lost by the centres of mass is kinetic energy, over 3 s of a turn of its own."""
-    found = rolled(TWIL, 5.0, 70.0, 3.0)
-    model, (x, y, theta), (v, omega) = TWIL.model, found.pose(), found.velocity()
+    result = rolled(TWIL, 5.0, 70.0, 3.0)
+    model, (x, y, theta), (v, omega) = TWIL.model, result.pose(), result.velocity()
     d = model.com_offset
     body = (x + d * (math.cos(theta) - 1.0), y + d * math.sin(theta))
-    way = math.radians(70.0)
-    along = [a * math.cos(way) + b * math.sin(way) for a, b in (body, (x, y))]
+    direction = math.radians(70.0)
+    along = [a * math.cos(direction) + b * math.sin(direction) for a, b in (body, (x, y))]
     fallen = G * math.sin(math.radians(5.0))
     fallen *= model.mass_body * along[0] + 2.0 * model.wheel_mass * along[1]
     moving = 0.5 * (model.equivalent_mass * v**2 + model.equivalent_inertia * omega**2)
@@ -74,12 +74,12 @@ def test_energy_is_kept_while_it_swings():
 
 
 def test_friction_holds_it_up_to_the_slope_that_it_can_bear():
-    held = replace(TWIL, friction=replace(TWIL.friction, coulomb=(0.02, 0.02)))
+    stuck = replace(TWIL, friction=replace(TWIL.friction, coulomb=(0.02, 0.02)))
     model = TWIL.model
     weight = (model.mass_body + 2.0 * model.wheel_mass) * G
     steepest = math.degrees(math.asin(2.0 * 0.02 / model.wheel_radius / weight))
-    assert rolled(held, 0.95 * steepest, 0.0, 0.5).velocity() == (0.0, 0.0)
-    assert rolled(held, 1.05 * steepest, 0.0, 0.5).velocity()[0] > 0.0
+    assert rolled(stuck, 0.95 * steepest, 0.0, 0.5).velocity() == (0.0, 0.0)
+    assert rolled(stuck, 1.05 * steepest, 0.0, 0.5).velocity()[0] > 0.0
 
 
 @pytest.mark.parametrize(

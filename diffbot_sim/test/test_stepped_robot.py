@@ -119,8 +119,8 @@ def test_a_command_that_is_no_number_changes_nothing():
 def test_a_robot_that_something_holds_does_not_move_at_any_torque(section, values):
     robot = load_robot("twil")
     assert moves_at_any_torque(robot)
-    held = replace(robot, **{section: replace(getattr(robot, section), **values)})
-    assert not moves_at_any_torque(held)
+    stuck = replace(robot, **{section: replace(getattr(robot, section), **values)})
+    assert not moves_at_any_torque(stuck)
 
 
 def test_what_these_simulators_lack_is_named():

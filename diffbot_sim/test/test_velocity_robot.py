@@ -38,8 +38,8 @@ def test_a_step_is_the_solution_of_the_equations(v, omega, first, duration):
 
     start = motion(robot)
     robot.step((v, omega), duration)
-    found = solve_ivp(rates, (0.0, duration), start, method="DOP853", rtol=1e-12, atol=1e-13)
-    assert motion(robot) == pytest.approx(found.y[:, -1], rel=1e-10, abs=1e-11)
+    ivp = solve_ivp(rates, (0.0, duration), start, method="DOP853", rtol=1e-12, atol=1e-13)
+    assert motion(robot) == pytest.approx(ivp.y[:, -1], rel=1e-10, abs=1e-11)
 
 
 def test_the_end_does_not_depend_on_how_time_is_cut():
@@ -49,7 +49,7 @@ def test_the_end_does_not_depend_on_how_time_is_cut():
         for command in ((1.0, 0.5), (-0.5, 2.0)):
             for _ in range(pieces):
                 robot.step(command, 0.7 / pieces)
-        ends.append((*motion(robot), robot.way))
+        ends.append((*motion(robot), robot.distance))
     assert ends[0] == pytest.approx(ends[1], rel=1e-12)
 
 

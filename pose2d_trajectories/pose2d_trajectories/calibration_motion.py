@@ -56,15 +56,15 @@ def crossings(half: float, count: int, limits: TrajectoryLimits) -> Chain:
     route.drive(turn=EIGHTH)
     route.drive(diagonal)
     for index in range(count):
-        sense, curved, way = ELEMENTS[index % len(ELEMENTS)]
+        sense, curved, direction = ELEMENTS[index % len(ELEMENTS)]
         if not curved:
             route.drive(turn=sense * 8.0 * EIGHTH)
-            route.drive(2.0 * way * diagonal)
+            route.drive(2.0 * direction * diagonal)
             continue
         # The S starts and ends along a side, which is an eighth of a turn off the diagonal.
         route.drive(turn=sense * 8.0 * EIGHTH - EIGHTH)
-        route.drive(way * half * quarter, quarter)
-        route.drive(way * half * quarter, -quarter)
+        route.drive(direction * half * quarter, quarter)
+        route.drive(direction * half * quarter, -quarter)
         route.drive(turn=EIGHTH)
     return Chain(route.parts)
 

@@ -181,8 +181,11 @@ class PacedNode(Node, ABC, Generic[P_co]):
         return True
 
     def _went(self, now: int) -> str:
-        way = "ahead" if now > self._newest else "back"
-        return f"time went {way} from {self._newest / NANOSECONDS:g} s to {now / NANOSECONDS:g} s"
+        direction = "ahead" if now > self._newest else "back"
+        return (
+            f"time went {direction} from {self._newest / NANOSECONDS:g} s to "
+            f"{now / NANOSECONDS:g} s"
+        )
 
     def _tell(self, what: str) -> None:
         if self._complaints.due(what):
@@ -198,8 +201,8 @@ class PacedNode(Node, ABC, Generic[P_co]):
         hold = self.values.hold
         if not self._ended and t >= self.duration:
             self._ended = True
-            held = f"{hold:g} s" if hold >= 0.0 else "as long as the node runs"
-            self.get_logger().info(f"{self.title} has ended; it is held for {held}")
+            kept = f"{hold:g} s" if hold >= 0.0 else "as long as the node runs"
+            self.get_logger().info(f"{self.title} has ended; it is held for {kept}")
         if hold >= 0.0 and t >= self.duration + hold:
             self.exit_code = 0
 

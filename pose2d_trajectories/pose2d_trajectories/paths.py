@@ -256,7 +256,7 @@ def legs(points: Sequence[Sequence[float]]) -> list[ArcPath]:
     checked = [_point(index, point) for index, point in enumerate(points)]
     if len(checked) < 2:
         raise ValueError(f"points = {checked}: must be at least 2 points (x, y) in m")
-    found: list[ArcPath] = []
+    arc_paths: list[ArcPath] = []
     for index, ((x, y), (x2, y2)) in enumerate(zip(checked, checked[1:], strict=False)):
         length = math.hypot(x2 - x, y2 - y)
         if length < 1e-6:
@@ -265,11 +265,11 @@ def legs(points: Sequence[Sequence[float]]) -> list[ArcPath]:
                 "remove one"
             )
         heading = math.atan2(y2 - y, x2 - x)
-        if found:
-            before = found[-1].start.theta
+        if arc_paths:
+            before = arc_paths[-1].start.theta
             heading = before + math.remainder(heading - before, 2.0 * math.pi)
-        found.append(ArcPath(Pose(x, y, heading), 1.0, 0.0, length))
-    return found
+        arc_paths.append(ArcPath(Pose(x, y, heading), 1.0, 0.0, length))
+    return arc_paths
 
 
 def _point(index: int, point: Sequence[float]) -> tuple[float, float]:

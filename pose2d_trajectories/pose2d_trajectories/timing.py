@@ -200,8 +200,8 @@ class RampLaw:
             # Computed backwards from the end, so that the end is reached exactly.
             p, dp, ddp = _ramp(self.end_rate, self.rate, self.ramp_down, rest)
             return PathParameter(self.total - p, dp, -ddp)
-        way = 0.5 * (self.start_rate + self.rate) * self.ramp_up
-        return PathParameter(way + self.rate * (t - self.ramp_up), self.rate, 0.0)
+        path = 0.5 * (self.start_rate + self.rate) * self.ramp_up
+        return PathParameter(path + self.rate * (t - self.ramp_up), self.rate, 0.0)
 
 
 @dataclass(frozen=True)
@@ -348,11 +348,11 @@ class Route:
         law = RampLaw.between(
             total,
             0.0,
-            min(_share(limits.linear_velocity, ds), _share(limits.angular_velocity, dtheta)),
+            min(_fraction(limits.linear_velocity, ds), _fraction(limits.angular_velocity, dtheta)),
             0.0,
             min(
-                _share(limits.linear_acceleration, ds),
-                _share(limits.angular_acceleration, dtheta),
+                _fraction(limits.linear_acceleration, ds),
+                _fraction(limits.angular_acceleration, dtheta),
             ),
         )
         self.parts.append(PathTrajectory(path, law))
@@ -381,15 +381,15 @@ class Peaks(NamedTuple):
         With time scaled by f, velocities are f times and accelerations f^2 times as large.
         """
         shares = (
-            _share(limits.linear_velocity, self.v),
-            _share(limits.angular_velocity, self.omega),
-            math.sqrt(_share(limits.linear_acceleration, self.dv)),
-            math.sqrt(_share(limits.angular_acceleration, self.domega)),
+            _fraction(limits.linear_velocity, self.v),
+            _fraction(limits.angular_velocity, self.omega),
+            math.sqrt(_fraction(limits.linear_acceleration, self.dv)),
+            math.sqrt(_fraction(limits.angular_acceleration, self.domega)),
         )
         return min(shares)
 
 
-def _share(limit: float, peak: float) -> float:
+def _fraction(limit: float, peak: float) -> float:
     return limit / peak if peak > 0.0 else math.inf
 
 

@@ -111,15 +111,15 @@ def options(values: TrajectoryParameters) -> dict[str, Any]:
         ValueError: The points are not pairs.
     """
     given = {name: getattr(values, name) for name in OPTIONS}
-    found = {k: v for k, v in given.items() if v != getattr(TrajectoryParameters, k)}
-    if "points" in found:
-        numbers = found["points"]
+    results = {k: v for k, v in given.items() if v != getattr(TrajectoryParameters, k)}
+    if "points" in results:
+        numbers = results["points"]
         if len(numbers) % 2:
             raise ValueError(
                 f"points = {list(numbers)}: must be pairs x, y in m, and are {len(numbers)} numbers"
             )
-        found["points"] = list(zip(numbers[::2], numbers[1::2], strict=True))
-    return found
+        results["points"] = list(zip(numbers[::2], numbers[1::2], strict=True))
+    return results
 
 
 class TrajectoryNode(PacedNode[TrajectoryParameters]):

@@ -21,8 +21,8 @@ FIELDS = ("x", "y", "theta", "v", "omega", "dv", "domega")
 
 def sampled(trajectory, number=4000):
     times = np.linspace(0.0, trajectory.duration, number)
-    found = [trajectory.at(float(t)) for t in times]
-    return times, np.array([[getattr(one, field) for field in FIELDS] for one in found])
+    results = [trajectory.at(float(t)) for t in times]
+    return times, np.array([[getattr(one, field) for field in FIELDS] for one in results])
 
 
 def least_time(made_for):

@@ -58,9 +58,9 @@ def largest(trajectory, seed, number=1500):
 @settings(max_examples=40, deadline=None, phases=QUICK)
 @given(SHAPES, st.builds(TrajectoryLimits, *[limit_values] * 4), st.integers(0, 1000))
 def test_limits_hold(shape, limits, seed):
-    found = largest(make_trajectory(limits=limits, **shape), seed)
+    result = largest(make_trajectory(limits=limits, **shape), seed)
     for field, name in LIMIT_FIELDS:
-        assert found[field] <= getattr(limits, name) * (1.0 + 1e-6), (field, found)
+        assert result[field] <= getattr(limits, name) * (1.0 + 1e-6), (field, result)
 
 
 paths = st.one_of(

@@ -42,12 +42,12 @@ def derivative(value, t):
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("case", CASES)
 @settings(max_examples=60, deadline=None)
-@given(share=st.floats(0.0, 1.0))
-def test_velocity_and_acceleration_are_derivatives_of_the_pose(case, backwards, share):
+@given(fraction=st.floats(0.0, 1.0))
+def test_velocity_and_acceleration_are_derivatives_of_the_pose(case, backwards, fraction):
     trajectory = made(case, backwards)
     end = min(trajectory.duration, 120.0)
     # Not before the start: "at once" jumps there.
-    t = 3.0 * STEP + share * (end - 6.0 * STEP)
+    t = 3.0 * STEP + fraction * (end - 6.0 * STEP)
 
     def rate(field):
         return derivative(lambda time: getattr(trajectory.at(time), field), t)

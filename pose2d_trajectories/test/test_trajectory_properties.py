@@ -75,13 +75,13 @@ def trajectories(draw, names=tuple(TRAJECTORIES), limited=False):
 
 def sampled(trajectory, times):
     """Columns of FIELDS at some times, (n, 7)."""
-    found = [trajectory.at(float(t)) for t in times]
-    return np.array([[getattr(one, field) for field in FIELDS] for one in found])
+    results = [trajectory.at(float(t)) for t in times]
+    return np.array([[getattr(one, field) for field in FIELDS] for one in results])
 
 
 @settings(max_examples=10, deadline=None, phases=QUICK)
 @given(trajectories(limited=True), st.floats(0.0, 1.0))
-def test_finite_continuous_and_what_it_says_of_its_own_motion(drawn, share):
+def test_finite_continuous_and_what_it_says_of_its_own_motion(drawn, fraction):
     """From one time to the next the pose moves as v and omega say, and these as dv and domega.
 
     The mean of a rate over a step differs from that of its two ends by less than the rate changes
@@ -91,7 +91,7 @@ def test_finite_continuous_and_what_it_says_of_its_own_motion(drawn, share):
     end = trajectory.duration
     assert math.isfinite(end) and end > 0.0
     step = min(1e-3, end / 1000.0)
-    t = step * np.arange(200) + share * max(0.0, end - 199 * step)
+    t = step * np.arange(200) + fraction * max(0.0, end - 199 * step)
     now = sampled(trajectory, t)
     assert np.isfinite(now).all()
     x, y, theta, v, omega, dv, domega = now.T
@@ -102,12 +102,12 @@ def test_finite_continuous_and_what_it_says_of_its_own_motion(drawn, share):
         (v, dv),
         (omega, domega),
     ):
-        moved, told = np.diff(value) / step, 0.5 * (rate[1:] + rate[:-1])
+        moved, reported = np.diff(value) / step, 0.5 * (rate[1:] + rate[:-1])
         changes = np.pad(np.abs(np.diff(rate)), 1)
         change = np.max([changes[:-2], changes[1:-1], changes[2:]], axis=0)
         # Poses far away are rounded.
         rounding = 4e-16 * np.abs(value).max() / step + 1e-9
-        assert (np.abs(moved - told) <= change + rounding).all()
+        assert (np.abs(moved - reported) <= change + rounding).all()
     for value, name in zip(
         (v, omega, dv, domega), TrajectoryLimits.__dataclass_fields__, strict=True
     ):

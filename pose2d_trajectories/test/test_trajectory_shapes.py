@@ -39,8 +39,8 @@ def test_the_eight_of_2023(backwards):
 
 def test_circle():
     trajectory = make_trajectory("circle", radius=2.0, speed=0.5, laps=1)
-    way = 4.0 * math.pi
-    assert trajectory.duration == pytest.approx(way / 0.5 + 2.0)  # two ramps cost 1 s each
+    path = 4.0 * math.pi
+    assert trajectory.duration == pytest.approx(path / 0.5 + 2.0)  # two ramps cost 1 s each
     now = trajectory.at(0.5 * trajectory.duration)
     assert (now.x, now.y, now.theta) == pytest.approx((0.0, 2.0, math.pi))
     assert (now.v, now.omega, now.dv, now.domega) == pytest.approx((0.5, 0.25, 0.0, 0.0))

@@ -72,5 +72,5 @@ def test_a_circle_of_files_is_found_wherever_they_import_each_other(tmp_path):
     prong = "from fork import handle\n"
     handle = "def lift():\n    from .tip import sharp\n"
     assert made(tmp_path, prong=prong, handle=handle, tip="sharp = 1\n") == []
-    found = made(tmp_path, tip="import fork.prong\n")
-    assert found[0] == found[-1] and {*found} == {"fork.handle", "fork.tip", "fork.prong"}
+    result = made(tmp_path, tip="import fork.prong\n")
+    assert result[0] == result[-1] and {*result} == {"fork.handle", "fork.tip", "fork.prong"}

@@ -24,11 +24,11 @@ def classes(text: str) -> list[str]:
 
 def occurring_twice(files: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     """Of (file, text): the names of classes that are defined more than once, with their files."""
-    found: dict[str, list[str]] = defaultdict(list)
+    results: dict[str, list[str]] = defaultdict(list)
     for file, text in files:
         for name in classes(text):
-            found[name].append(file)
-    return {name: where for name, where in found.items() if len(where) > 1}
+            results[name].append(file)
+    return {name: where for name, where in results.items() if len(where) > 1}
 
 
 def production_files() -> list[Path]:
@@ -43,8 +43,8 @@ def production_files() -> list[Path]:
 def test_a_class_name_exists_once():
     files = production_files()
     assert len(files) > 200
-    told = ((str(file.relative_to(ROOT)), file.read_text(encoding="utf-8")) for file in files)
-    assert occurring_twice(told) == {}
+    reported = ((str(file.relative_to(ROOT)), file.read_text(encoding="utf-8")) for file in files)
+    assert occurring_twice(reported) == {}
 
 
 def test_the_second_class_of_a_name_is_found():

@@ -25,10 +25,10 @@ PAGE = ROOT / "docs" / "architecture.md"
 
 def of_the_project(file: str) -> str | None:
     """Path below the project's packages, as diffbot_node/command_node.py; None for other files."""
-    found = re.search(r"/((?:diffbot_\w+|arc_odometry|pose2d_trajectories)/[\w/]+\.py)$", file)
-    if found is None:
+    match = re.search(r"/((?:diffbot_\w+|arc_odometry|pose2d_trajectories)/[\w/]+\.py)$", file)
+    if match is None:
         return None
-    parts = found[1].split("/")
+    parts = match[1].split("/")
     return "/".join(parts[1:] if parts[0] == parts[1] else parts)
 
 

@@ -64,11 +64,11 @@ FAILING = "def test_a():\n    assert 1 + 1 == 3\n"
 def test_pytest_by_itself_runs_the_same_folders():
     settings = (ROOT / "pyproject.toml").read_text()
     (patterns,) = re.findall(r"^testpaths = \[(.*)\]", settings, re.MULTILINE)
-    found = {
+    results = {
         path.resolve() for pattern in json.loads(f"[{patterns}]") for path in ROOT.glob(pattern)
     }
-    assert found == set(command.test_folders(ROOT, []))
-    assert ROOT / "test" in found
+    assert results == set(command.test_folders(ROOT, []))
+    assert ROOT / "test" in results
 
 
 def test_every_test_file_is_in_such_a_folder():

@@ -304,9 +304,9 @@ def test_a_run_whose_report_left_no_summary_gets_one_that_says_so(
     if there or not code:
         assert not summary.exists() or summary.read_text() == "{}"
         return
-    found = json.loads(summary.read_text())
-    assert (found["name"], found["outcome"], found["complete"]) == ("own", "failed", False)
-    assert f"(exit code {code}); no node wrote a summary" in found["reason"] and found["missing"]
+    none = json.loads(summary.read_text())
+    assert (none["name"], none["outcome"], none["complete"]) == ("own", "failed", False)
+    assert f"(exit code {code}); no node wrote a summary" in none["reason"] and none["missing"]
 
 
 def test_several_launches_in_one_have_their_own_folders(suite: Any, tmp_path: Path) -> None:

@@ -50,15 +50,15 @@ def test_runs_recordings_and_results_are_told_apart(bag, tmp_path, monkeypatch, 
 @pytest.fixture
 def became(monkeypatch):
     """Which program it has become."""
-    found = []
+    results = []
     monkeypatch.setattr(view, "find_executable", lambda *names: "/".join(names))
 
     def become(program, words):
-        found.append((program, words))
+        results.append((program, words))
         raise SystemExit(0)  # as it does not return
 
     monkeypatch.setattr(os, "execv", become)
-    return found
+    return results
 
 
 def test_it_becomes_the_node_in_the_domain_of_the_run(became, monkeypatch, capsys):

@@ -8,16 +8,16 @@ import yaml
 
 pytest.importorskip("rclpy")
 
-from diffbot_bringup.recorder_node import RecorderParameters
+from diffbot_calibration.calibrate_node import CalibrateParameters
 from diffbot_controllers.nodes.backstep_node import BackstepParameters
 from diffbot_controllers.nodes.linearizing_node import LinearizingParameters
 from diffbot_controllers.nodes.pose_node import PoseParameters
 from diffbot_controllers.velocity_tracking.velocity_tracking_node import TrackingParameters
-from diffbot_ident.calibrate_node import CalibrateParameters
 from diffbot_ident.estimator_node import EstimatorParameters
 from diffbot_ident.ident_node import IdentParameters
 from diffbot_node.effort_watchdog_node import WatchdogParameters
 from diffbot_node.parameters import table
+from diffbot_recordings.recorder_node import RecorderParameters
 from diffbot_report.drive_report_node import DriveReportParameters
 from diffbot_report.ident_report_node import IdentReportParameters
 from diffbot_sim.gz.gz_simulator_node import GzParameters

@@ -25,8 +25,8 @@ OPTION = re.compile(r"--[a-z][a-z0-9-]*")
 def lines():
     for document in DOCUMENTS:
         text = document.read_text(encoding="utf-8").replace("\\\n", " ")
-        for found in re.finditer(r"\./diffbot ([^\n`|)]+)", text):
-            line = re.split(r"\s#\s|&&|;", found[1])[0].strip()
+        for result in re.finditer(r"\./diffbot ([^\n`|)]+)", text):
+            line = re.split(r"\s#\s|&&|;", result[1])[0].strip()
             if line and not FORM.search(line.replace("robot:=/path/of/", "robot:=")):
                 yield document.name, line
 
@@ -95,7 +95,7 @@ def test_the_arguments_of_the_controllers_are_those_of_their_launch_files():
     documented = dict(arguments_of_the_controllers())
     assert len(documented) > 25
     included = {"camera", "paused"}  # of simulator.launch.xml
-    for argument, told in documented.items():
-        missing = [name for name in told if argument not in has[name] | included]
-        others = [name for name in CONTROLLERS if argument in has[name] and name not in told]
+    for argument, reported in documented.items():
+        missing = [name for name in reported if argument not in has[name] | included]
+        others = [name for name in CONTROLLERS if argument in has[name] and name not in reported]
         assert not missing and not others, argument

@@ -47,15 +47,15 @@ def test_links_lead_somewhere(document):
 
 
 def test_names_beside_a_linked_module_are_in_it():
-    found, absent = 0, []
+    result, absent = 0, []
     for document in DOCUMENTS:
         for place, names in NAMED.findall(document.read_text(encoding="utf-8")):
             text = (document.parent / place).read_text(encoding="utf-8")
             for name in re.findall(r"`([\w.]+)`", names):
-                found += 1
+                result += 1
                 if not all(re.search(rf"\b{word}\b", text) for word in name.split(".")):
                     absent.append((document.name, place, name))
-    assert found > 25
+    assert result > 25
     assert not absent
 
 

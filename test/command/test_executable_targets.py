@@ -62,9 +62,9 @@ CODE = "from {0}.executables import {1}; print('not reached', {1}())"
             ("-c", CODE.format(package, name))
             for package, name in (
                 ("diffbot_ident", "ident"),
-                ("diffbot_ident", "identify"),
-                ("diffbot_ident", "calibrate"),
-                ("diffbot_report", "calibrate_node"),
+                ("diffbot_recordings", "identify"),
+                ("diffbot_calibration", "calibrate"),
+                ("diffbot_calibration", "calibrate_node"),
                 ("diffbot_node", "effort_watchdog"),
             )
         ),

@@ -55,8 +55,8 @@ def test_bridge_names_each_topic_once_and_only_what_the_systems_offer():
     main, second = launches.split_bridge(entries)
     heard, said = offered_by_gz(TWIL)
     topics = {
-        way: [entry["gz_topic_name"] for entry in main if entry["direction"] == way]
-        for way in ("ROS_TO_GZ", "GZ_TO_ROS")
+        direction: [entry["gz_topic_name"] for entry in main if entry["direction"] == direction]
+        for direction in ("ROS_TO_GZ", "GZ_TO_ROS")
     }
     assert sorted(topics["ROS_TO_GZ"]) == sorted(heard)
     assert sorted(topics["GZ_TO_ROS"]) == sorted(said)

@@ -77,7 +77,7 @@ def test_each_run_that_can_be_recorded_can_be_resolved(name, imu, capsys):
     if name == "ident":
         assert ("imu/data" in line) == (imu != "False")
     # The recorder knows the types of all topics: with imu:=true it ended at once.
-    recorder = pytest.importorskip("diffbot_bringup.recorder_node")
+    recorder = pytest.importorskip("diffbot_recordings.recorder_node")
     (topics,) = re.findall(r" topics: '?([^'>]+)", line)
     for topic in topics.split():
         recorder._topic_and_type(topic)
@@ -197,11 +197,11 @@ def test_a_robot_that_no_node_could_use_is_refused_once_before_any_starts(tmp_pa
 
 
 def test_a_folder_for_a_file_names_the_file_in_it(tmp_path):
-    told = f"argument 'parameters' is '{tmp_path}', a folder; give a file in it"
-    assert f"{told} (" in refusal("pose", f"parameters:={tmp_path}")
+    reported = f"argument 'parameters' is '{tmp_path}', a folder; give a file in it"
+    assert f"{reported} (" in refusal("pose", f"parameters:={tmp_path}")
     path = tmp_path / "dynamic_parameters.yaml"
     path.touch()
-    assert f"{told}, such as {path} (" in refusal("pose", f"parameters:={tmp_path}")
+    assert f"{reported}, such as {path} (" in refusal("pose", f"parameters:={tmp_path}")
 
 
 def test_choices_may_be_of_another_kind_than_the_default(tmp_path):

@@ -16,7 +16,7 @@ import yaml
 pytest.importorskip("rclpy")
 pytest.importorskip("rosbags")
 
-from diffbot_bringup.recorder_node import KNOWN, KNOWN_IN_FULL
+from diffbot_recordings.recorder_node import KNOWN, KNOWN_IN_FULL
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = ROOT / "config"
@@ -24,27 +24,27 @@ CONFIG = ROOT / "config"
 
 def published():
     """Topics that nodes publish: what the policy allows them, which other tests hold to be so."""
-    found = set()
+    none = set()
     for profile in ElementTree.parse(CONFIG / "sros2_policy.xml").getroot().iter("profile"):
         for group in profile.iter("topics"):
             if group.get("publish"):
                 for entry in group:
                     name = entry.text.replace("~", f"/{profile.get('node')}")
-                    found.add(name if name.startswith("/") else f"/{name}")
-    return found
+                    none.add(name if name.startswith("/") else f"/{name}")
+    return none
 
 
 def types():
     """Type of each topic that a launch file records."""
-    found = {f"/{name}": kind for name, kind in KNOWN_IN_FULL.items()}
+    results = {f"/{name}": kind for name, kind in KNOWN_IN_FULL.items()}
     for path in CONFIG.glob("*.yaml"):
         for topics in re.findall(r"^    topics: '(.*)'$", path.read_text(), re.MULTILINE):
             for word in topics.split():
                 name, _, kind = word.partition(":")
                 kind = kind or KNOWN.get(name.rpartition("/")[2])
                 if kind and "$" not in name:
-                    found.setdefault(f"/{name.lstrip('/')}", kind)
-    return found
+                    results.setdefault(f"/{name.lstrip('/')}", kind)
+    return results
 
 
 def foxglove():
@@ -59,11 +59,11 @@ def plotjuggler():
     root = ElementTree.parse(CONFIG / "plotjuggler.xml").getroot()
     names = [curve.get("name") for curve in root.iter("curve")]
     topics = sorted(types(), key=len, reverse=True)
-    found = []
+    results = []
     for name in names:
         topic = next((t for t in topics if name.startswith(f"{t}/")), name)
-        found.append((topic, name[len(topic) + 1 :].replace("/", ".")))
-    return found
+        results.append((topic, name[len(topic) + 1 :].replace("/", ".")))
+    return results
 
 
 def check_field(kind, path):

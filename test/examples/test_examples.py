@@ -25,8 +25,8 @@ def run(capsys):
 
 def numbers(text):
     """All numbers of a text that do not belong to a name such as K5."""
-    found = re.findall(r"(?<![\w.])[+-]?\d+(?:\.\d+)?(?:e[+-]\d+)?", text)
-    return [float(number) for number in found]
+    result = re.findall(r"(?<![\w.])[+-]?\d+(?:\.\d+)?(?:e[+-]\d+)?", text)
+    return [float(number) for number in result]
 
 
 def test_arrays_give_the_truth_within_the_intervals(run):
@@ -70,8 +70,8 @@ def test_the_own_estimator_runs_beside_the_suites(run):
 
 def test_what_was_identified_drives_better_than_what_was_described(run):
     mass, described, identified = run("identify_then_drive.py").splitlines()
-    found, truth = numbers(mass)
-    assert found == pytest.approx(truth, rel=0.005) and truth == pytest.approx(6.2375, abs=1e-3)
+    result, truth = numbers(mass)
+    assert result == pytest.approx(truth, rel=0.005) and truth == pytest.approx(6.2375, abs=1e-3)
     (before, turned_before), (after, turned_after) = map(numbers, (described, identified))
     assert after < 0.5 * before and turned_after < 0.3 * turned_before
 

@@ -16,8 +16,8 @@ from rich.console import Console  # noqa: E402
 from std_msgs.msg import Bool, Float64MultiArray  # noqa: E402
 
 from diffbot_controllers.nodes.backstep_node import BackstepNode  # noqa: E402
-from diffbot_ident.progress import Progress  # noqa: E402
 from diffbot_node import declare, parameter  # noqa: E402
+from diffbot_report.progress import Progress  # noqa: E402
 from diffbot_sim.faults.fault import Fault  # noqa: E402
 from diffbot_sim.faults.injector import FaultInjector  # noqa: E402
 from faults.bus import Bus  # noqa: E402
@@ -172,4 +172,4 @@ def test_the_history_finds_zero_that_stays_and_what_is_not_finite():
     assert history.worst() == history.worst(1.05) == 1.5 and history.worst(1.15) == 0.5
     history.add(1.3, (0.0,))
     assert math.isnan(history.worst())
-    assert history.held(1.4) == (0.5, 0.0)
+    assert history.kept(1.4) == (0.5, 0.0)

@@ -125,6 +125,6 @@ def test_a_simulated_robot_that_contradicts_its_torque_ends_the_run(composed):
         scene.advance(FAULT)
         scene.robot.motor = flipped
         scene.advance(FAULT + 0.5)
-        assert scene.robot.held == (0.0, 0.0)
+        assert scene.robot.kept == (0.0, 0.0)
         assert scene.member.status == (1 if composed else None), scene.last_words()
         assert scene.member.said("both wheels turn against their torque")

@@ -148,13 +148,13 @@ class BusNode(Node):
 
     def get_publishers_info_by_topic(self, topic_name: str, *_: Any) -> list[Any]:
         """Return the publishers of a topic; names only."""
-        found = self.bus.publishers(self.resolve_topic_name(topic_name))
-        return [_named(each) for each in found]
+        result = self.bus.publishers(self.resolve_topic_name(topic_name))
+        return [_named(each) for each in result]
 
     def get_subscriptions_info_by_topic(self, topic_name: str, *_: Any) -> list[Any]:
         """Return the subscribers of a topic; names only."""
-        found = self.bus.subscriptions(self.resolve_topic_name(topic_name))
-        return [_named(each) for each in found]
+        result = self.bus.subscriptions(self.resolve_topic_name(topic_name))
+        return [_named(each) for each in result]
 
     # Time and log.
 

@@ -20,7 +20,7 @@ PACKAGES = (
     *("pose2d_trajectories.", "diffbot_sim.faults.", "diffbot_sim.paced_simulator."),
 )
 # Shows the remaining time at a terminal; it keeps the true time.
-OF_THE_TERMINAL = "diffbot_ident.progress"
+OF_THE_TERMINAL = "diffbot_report.progress"
 
 
 def nanoseconds(seconds: float) -> int:

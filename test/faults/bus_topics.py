@@ -80,12 +80,12 @@ class BusSubscription:
         self.callback = callback
         self.qos_profile = qos
         self.events = events
-        self._told_more = _takes_two(callback)
+        self._report_incompatible = _takes_two(callback)
         self._numbers: dict[BusPublisher, int] = {}  # messages by publisher
 
     def tell(self, publisher: BusPublisher, message: Any) -> None:
         """Call the callback with a message, and with its origin if the callback accepts it."""
-        if self._told_more:
+        if self._report_incompatible:
             self.callback(message, self._information(publisher))
         else:
             self.callback(message)
@@ -196,9 +196,9 @@ def greet(publisher: BusPublisher, subscription: BusSubscription) -> list[Any]:
     if policy is None:
         latched = subscription.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
         return list(publisher.kept) if latched else []
-    told = getattr(subscription.events, "incompatible_qos", None)
-    if told is not None:
-        told(SimpleNamespace(last_policy_kind=policy, total_count=1, total_count_change=1))
+    reported = getattr(subscription.events, "incompatible_qos", None)
+    if reported is not None:
+        reported(SimpleNamespace(last_policy_kind=policy, total_count=1, total_count_change=1))
     return []
 
 
@@ -267,11 +267,11 @@ class BusGraph(ABC):
     def call(self, service: str, request: Any) -> Any:
         """Return the response of a service; raise LookupError if no node offers it."""
         name = absolute(service)
-        found = [e for e in self._ends if isinstance(e, BusService) and e.service_name == name]
-        if not found:
+        results = [e for e in self._ends if isinstance(e, BusService) and e.service_name == name]
+        if not results:
             raise LookupError(f"nobody offers the service {name}")
-        response = found[0].srv_type.Response()
-        self.run(found[0].owner, found[0].callback, request, response)
+        response = results[0].srv_type.Response()
+        self.run(results[0].owner, results[0].callback, request, response)
         self.settle()
         return response
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from diffbot_description.files import dated_folder
-from diffbot_ident.progress import Progress
+from diffbot_report.progress import Progress
 from diffbot_sim.engines import ENGINES
 from diffbot_sim.gazebo.installation import MISSING, find_installation
 from faults.robots import DEFAULT, put_under_test

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from diffbot_ident.charts import Chart, Curve, Role
+from diffbot_report.chart import Chart, Curve, Role
 from diffbot_report.page import Page, Section, Table, Tone
 from diffbot_report.quantity import MISSING
 
@@ -59,14 +59,14 @@ def node_of(entry: Entry) -> str:
     return node if colon else ANY_NODE
 
 
-def _share(entry: Entry) -> float | None:
+def _fraction(entry: Entry) -> float | None:
     """Return time to zero over the promised time; None if none is promised, or zero never came."""
     time, longest = entry.get("time_to_zero"), entry.get("longest")
     return time / longest if time is not None and longest else None
 
 
 def _slowest(rows: Sequence[Entry]) -> str:
-    timed = [(share, entry) for entry in rows if (share := _share(entry)) is not None]
+    timed = [(fraction, entry) for entry in rows if (fraction := _fraction(entry)) is not None]
     if not timed:
         return ""
     entry = max(timed, key=lambda pair: pair[0])[1]
@@ -84,7 +84,7 @@ def _grouped(name: str, rows: Sequence[Entry], key: Callable[[Entry], str]) -> T
     cells, marks = [], []
     for group, entries in groups.items():
         kept = sum(entry["passed"] for entry in entries)
-        shares = [share for entry in entries if (share := _share(entry)) is not None]
+        shares = [fraction for entry in entries if (fraction := _fraction(entry)) is not None]
         times = [e["time_to_zero"] for e in entries if e.get("time_to_zero") is not None]
         torques = [
             entry["worst_torque"] / entry["limit"]
@@ -105,10 +105,10 @@ def _grouped(name: str, rows: Sequence[Entry], key: Callable[[Entry], str]) -> T
 
 
 def _times(rows: Sequence[Entry]) -> list[Chart]:
-    timed = [entry for entry in rows if _share(entry) is not None]
+    timed = [entry for entry in rows if _fraction(entry) is not None]
     if not timed:
         return []
-    timed.sort(key=lambda entry: _share(entry) or 0.0, reverse=True)
+    timed.sort(key=lambda entry: _fraction(entry) or 0.0, reverse=True)
     rank = np.arange(1, len(timed) + 1)
     curves = [
         Curve("time to zero", rank, [1e3 * entry["time_to_zero"] for entry in timed], dots=True),

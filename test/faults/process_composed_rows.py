@@ -22,7 +22,7 @@ from faults.process_failing_law import FAILURE
 from faults.process_graph import PERIOD, ProcessGraph
 from faults.process_group import PATIENCE
 from faults.process_nodes import ONE_PROCESS, WHEELS, ComposedSpec, composed
-from faults.process_probe import ON_ITS_WAY
+from faults.process_probe import IN_TRANSIT
 from faults.process_record import ZERO, Measured, Record, largest
 from faults.row import Outcome, Promise, Row
 
@@ -77,9 +77,9 @@ class ComposedRun:
             # rclpy tells an exception, too.
             if ("[ERROR]" in line or "[FATAL]" in line) and "Exception in '" not in line
         ]
-        told = [line for line in errors if words in line]
+        reported = [line for line in errors if words in line]
         if words:
-            self.expect(len(told) == 1, f"it says {words!r} {len(told)} times: {errors}")
+            self.expect(len(reported) == 1, f"it says {words!r} {len(reported)} times: {errors}")
         else:
             self.expect(not errors, f"it says {errors}")
 
@@ -93,8 +93,10 @@ class ComposedRun:
         for sent, torque in zip(heard.sent, heard.torques, strict=True):
             if torque != FOREIGN:
                 own.add_command(sent, torque)
-        for told, stamp, effort in zip(heard.told, heard.stamps, heard.efforts, strict=True):
-            own.add_state(told, stamp, effort)
+        for reported, stamp, effort in zip(
+            heard.reported, heard.stamps, heard.efforts, strict=True
+        ):
+            own.add_state(reported, stamp, effort)
         self.expect(FOREIGN not in own.efforts, "the robot obeys the commands from outside")
         return own.measure(self.fault, until)
 
@@ -144,7 +146,7 @@ def emergency_stop_in_wall_time(engine: str) -> Outcome:
         moving = [at for at, torque in zip(record.sent, record.torques, strict=True) if any(torque)]
         run.expect(record.torques[-1] == ZERO, "the wheels have torque at the end")
         run.expect(run.process.running, f"it ended with status {run.process.status}")
-        speed = record.robot_time(run.fault) / (run.fault - record.told[0])
+        speed = record.robot_time(run.fault) / (run.fault - record.reported[0])
         run.details.append(f"{speed:.0f} × real time; wall time")
         worst = record.measure(run.fault, until).worst_torque
         return run.outcome(Measured(max(moving[-1] - run.fault, 0.0), worst))
@@ -170,7 +172,7 @@ def killed(engine: str) -> Outcome:
         run.expect(run.process.wait(LEAVING), "it has not ended")
         record, at = run.probe.record, time.time()
         run.probe.hears_for(LASTING)
-        later = [sent for sent in (*record.sent, *record.told) if sent > at]
+        later = [sent for sent in (*record.sent, *record.reported) if sent > at]
         run.expect(not later, f"{len(later)} messages after its end")
         return Outcome(None, largest(record.between(run.fault, at)), run.graph.limit,
                        tuple(run.problems), "the robot is gone, too")  # fmt: skip
@@ -251,7 +253,7 @@ def second_run(engine: str) -> Outcome:
         run.expect(run.process.wait(REFUSED_WITHIN), "the first one drives on")
         run.expect(run.process.status == 1, f"status {run.process.status}, not 1")
         run.details.append(f"the first one ended after {1e3 * (time.time() - run.fault):.0f} ms")
-        probe.hears_for(ON_ITS_WAY)
+        probe.hears_for(IN_TRANSIT)
         said = run.process.said()
         run.expect("ROS_DOMAIN_ID" in said or "two sources" in said, f"it says {said[-300:]}")
         refused, since = second.wait(REFUSED_WITHIN), time.time()
@@ -259,13 +261,13 @@ def second_run(engine: str) -> Outcome:
         if refused:
             run.expect(second.status == 1, f"status {second.status} of the second one, not 1")
             run.details.append("both refused")
-            later = [sent for sent in (*record.sent, *record.told) if sent > since]
+            later = [sent for sent in (*record.sent, *record.reported) if sent > since]
             run.expect(not later, f"{len(later)} messages after the end of both")
         else:
-            told = zip(record.told, record.stamps, record.efforts, strict=False)
+            reported = zip(record.reported, record.stamps, record.efforts, strict=False)
             unlike = [
                 stamp
-                for at, stamp, effort in told
+                for at, stamp, effort in reported
                 if at > since and stamp in first and first[stamp] != effort
             ]
             run.expect(not unlike, f"the second one drives otherwise than alone: {unlike[:3]}")

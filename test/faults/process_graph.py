@@ -139,7 +139,7 @@ class ProcessGraph(ProcessGroup):
         """Wait until the robot publishes its state and no node commands."""
         probe = self.probe
         return probe.until(
-            lambda: probe.record.told and not probe.commanders(CONTROLLERS), PATIENCE
+            lambda: probe.record.reported and not probe.commanders(CONTROLLERS), PATIENCE
         )
 
     def close(self) -> None:

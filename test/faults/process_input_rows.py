@@ -43,12 +43,13 @@ def robot_restarts(engine: str) -> Outcome:
     record, graph = attack.probe.record, attack.graph
     graph.end("simulator")
     attack.measure()
-    told, begun = len(record.told), time.time()
+    reported, begun = len(record.reported), time.time()
     graph.start("simulator")
     attack.expect(
-        attack.probe.until(lambda: len(record.told) > told + 1, RESTART), "no joint states again"
+        attack.probe.until(lambda: len(record.reported) > reported + 1, RESTART),
+        "no joint states again",
     )
-    attack.fault = record.told[told] if len(record.told) > told else time.time()
+    attack.fault = record.reported[reported] if len(record.reported) > reported else time.time()
     attack.expect_gentle(attack.fault)
     # The controller may receive from the new simulator, and answer, before the probe does.
     commands = record.between(begun, time.time())

@@ -32,9 +32,9 @@ def watchdog_killed(engine: str) -> tuple[Measured, float]:
     graph.spent = True
     alone = attack.probe.record.measure(fault, attack.probe.hears_for(LASTING))
     efforts = attack.probe.record.efforts
-    held = efforts[-1]
+    kept = efforts[-1]
     graph.start("effort_watchdog")
-    if not attack.probe.until(lambda: efforts[-1] != held, PATIENCE):
+    if not attack.probe.until(lambda: efforts[-1] != kept, PATIENCE):
         raise RuntimeError(f"no command within {PATIENCE:g} s:\n{graph.said()}")
-    later = len(efforts) - next(n for n, effort in enumerate(reversed(efforts)) if effort == held)
+    later = len(efforts) - next(n for n, effort in enumerate(reversed(efforts)) if effort == kept)
     return alone, largest([efforts[later]]) / (2.0 * graph.rate * attack.probe.record.period)

@@ -33,7 +33,7 @@ except ImportError:  # Humble
     from rclpy.qos_event import PublisherEventCallbacks
 
 DEEP = 1000  # messages; a probe that is blocked for a while loses none
-ON_ITS_WAY = 0.1  # s of wall time for messages in transit to arrive
+IN_TRANSIT = 0.1  # s of wall time for messages in transit to arrive
 NANOSECONDS = 1e-9
 
 
@@ -135,10 +135,10 @@ class Probe:
 
     def hears_for(self, wall: float) -> float:
         """Receive all messages sent in the next `wall` s; return the wall time at the end, s."""
-        end, told = time.time() + wall, self.record.told
+        end, reported = time.time() + wall, self.record.reported
         self.until(lambda: time.time() >= end, wall)
         # Messages sent by then may still be in transit; a dead robot sends nothing more.
-        self.until(lambda: told and told[-1] >= end, ON_ITS_WAY)
+        self.until(lambda: reported and reported[-1] >= end, IN_TRANSIT)
         return end
 
     def commanders(self, topic: str) -> int:

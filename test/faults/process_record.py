@@ -44,7 +44,7 @@ class Record:
         period: Period of the joint states, s.
         sent: Wall times of the commands, s.
         torques: The commands, [left, right], N m.
-        told: Wall times of the joint states, s.
+        reported: Wall times of the joint states, s.
         stamps: Stamps of the joint states, s.
         efforts: Torques that acted in the period before each joint state, [left, right], N m.
     """
@@ -52,7 +52,7 @@ class Record:
     period: float
     sent: list[float] = field(default_factory=list)
     torques: list[Pair] = field(default_factory=list)
-    told: list[float] = field(default_factory=list)
+    reported: list[float] = field(default_factory=list)
     stamps: list[float] = field(default_factory=list)
     efforts: list[Pair] = field(default_factory=list)
 
@@ -65,24 +65,26 @@ class Record:
         """Add a joint state."""
         self.stamps.append(stamp)
         self.efforts.append(effort)
-        self.told.append(wall)
+        self.reported.append(wall)
 
     def robot_time(self, wall: float) -> float:
         """Return the robot time at a wall time, s; extrapolated at the wall's rate at the end."""
-        after = bisect_right(self.told, wall)
+        after = bisect_right(self.reported, wall)
         if after == 0:
             return -math.inf
         before = after - 1
-        stamp, lag = self.stamps[before], wall - self.told[before]
-        if after == len(self.told) or self.stamps[after] < stamp:
+        stamp, lag = self.stamps[before], wall - self.reported[before]
+        if after == len(self.reported) or self.stamps[after] < stamp:
             return stamp + lag
-        share = lag / (self.told[after] - self.told[before])
-        return stamp + share * (self.stamps[after] - stamp)
+        fraction = lag / (self.reported[after] - self.reported[before])
+        return stamp + fraction * (self.stamps[after] - stamp)
 
     def elapsed(self, since: float, until: float) -> float:
         """Return robot time between two wall times, s; wall time if the simulation restarted."""
-        told = self.stamps[bisect_right(self.told, since) - 1 : bisect_right(self.told, until)]
-        if any(b < a for a, b in pairwise(told)):
+        reported = self.stamps[
+            bisect_right(self.reported, since) - 1 : bisect_right(self.reported, until)
+        ]
+        if any(b < a for a, b in pairwise(reported)):
             return until - since
         return max(0.0, self.robot_time(until) - self.robot_time(since))
 
@@ -137,14 +139,14 @@ class Record:
 
     def _acting(self, fault: float, until: float) -> list[tuple[float, Pair]]:
         """Return stamps and efforts of the periods after the fault, of one simulation."""
-        found = []
+        results = []
         start = self.robot_time(fault)
-        for index in range(bisect_left(self.told, fault), bisect_left(self.told, until)):
+        for index in range(bisect_left(self.reported, fault), bisect_left(self.reported, until)):
             if index and self.stamps[index] < self.stamps[index - 1]:
                 break
             if self.stamps[index] - self.period >= start:
-                found.append((self.stamps[index], self.efforts[index]))
-        return found
+                results.append((self.stamps[index], self.efforts[index]))
+        return results
 
     def _zero_acts(self, fault: float, acting: list[tuple[float, Pair]]) -> float | None:
         """Return the robot time from the fault until no torque acts on the wheels any more, s."""

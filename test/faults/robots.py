@@ -49,22 +49,22 @@ class CommandHistory:
         scaled = (abs(s) * value for s, value in zip(self._scale, values, strict=True))
         self.entries.append((time, *scaled))
 
-    def held(self, time: float) -> Pair:
+    def kept(self, time: float) -> Pair:
         """Return the command held right before a time, s; the robot drops non-finite commands."""
-        held = ZERO
+        kept = ZERO
         for at, first, second in self.entries:
             if at >= time:
                 break
             if math.isfinite(first) and math.isfinite(second):
-                held = (first, second)
-        return held
+                kept = (first, second)
+        return kept
 
     def zero_after(self, since: float, until: float) -> float | None:
         """Return the time from `since` until the robot held zero for the rest of the span, s.
 
         None: it did not hold zero at the end of the span. 0: it always held zero.
         """
-        zero = 0.0 if self.held(since) == ZERO else None
+        zero = 0.0 if self.kept(since) == ZERO else None
         for at, first, second in self.entries:
             if not since <= at <= until:
                 continue
@@ -79,7 +79,7 @@ class CommandHistory:
 
         Includes the command held at its start. NaN if a received command was not finite.
         """
-        worst = max(map(abs, self.held(since)))
+        worst = max(map(abs, self.kept(since)))
         for at, first, second in self.entries:
             if since <= at <= until:
                 if not (math.isfinite(first) and math.isfinite(second)):
@@ -175,7 +175,7 @@ class BusRobot:
             Encoders(counts, PERIOD),
             PERIOD,
         )
-        self.held: Pair = (0.0, 0.0)
+        self.kept: Pair = (0.0, 0.0)
         limits = self.robot.limits
         self.limit, self.rate = limits.traction, limits.torque_rate
         self.history = CommandHistory((self.limit, self.limit), self.limit)
@@ -199,10 +199,10 @@ class BusRobot:
         values = tuple(message.data)
         self.history.add(self._bus.time, values)
         if len(values) == 2 and all(map(math.isfinite, values)):
-            self.held = values
+            self.kept = values
 
     def _step(self) -> None:
-        sample = self._virtual.advance(self.motor(self.held))
+        sample = self._virtual.advance(self.motor(self.kept))
         message = JointState(name=self._names)
         message.header.stamp = to_stamp(self._bus.time)
         message.position, message.velocity = list(sample.position), list(sample.velocity)
@@ -236,7 +236,7 @@ class BusVelocityRobot:
 
     def __init__(self, bus: Bus) -> None:
         self.simulator = VelocityRobot(Sigma(*SIGMA), speed_limits=LIMITS)
-        self.held: Pair = (0.0, 0.0)
+        self.kept: Pair = (0.0, 0.0)
         self.limit, self.rate = 1.0, math.inf
         self.history = CommandHistory(LIMITS, 1.0)
         self.driver: Callable[[Odometry], Sequence[Odometry]] = lambda message: (message,)
@@ -253,10 +253,10 @@ class BusVelocityRobot:
         command = (message.twist.linear.x, message.twist.angular.z)
         self.history.add(self._bus.time, command)
         if all(map(math.isfinite, command)):
-            self.held = command
+            self.kept = command
 
     def _step(self) -> None:
-        self.simulator.step(self.held, PERIOD)
+        self.simulator.step(self.kept, PERIOD)
         message = Odometry(child_frame_id="base_link")
         message.header.frame_id = "odom"
         message.header.stamp = to_stamp(self._bus.time)

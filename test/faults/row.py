@@ -115,19 +115,19 @@ def problems(
         outcome: Effect of the fault.
         longest: Largest time to zero, s.
     """
-    found = list(outcome.problems)
+    result = list(outcome.problems)
     worst, limit = outcome.worst_torque, outcome.limit
     if not (math.isfinite(limit) and limit > 0.0):
-        found.append(
+        result.append(
             f"limit = {limit} {outcome.unit}: must be finite and > 0; the row measures nothing"
         )
     if not worst <= limit * (1.0 + ROUNDING):
-        found.append(f"worst torque {worst:.4g} {outcome.unit}, limit {limit:.4g} {outcome.unit}")
+        result.append(f"worst torque {worst:.4g} {outcome.unit}, limit {limit:.4g} {outcome.unit}")
     if promise is Promise.ZERO:
-        found += _late(outcome.time_to_zero, longest)
+        result += _late(outcome.time_to_zero, longest)
     if promise is Promise.REFUSES and worst != 0.0:
-        found.append(f"torque of {worst:.4g} {outcome.unit}, though nothing may be commanded")
-    return tuple(found)
+        result.append(f"torque of {worst:.4g} {outcome.unit}, though nothing may be commanded")
+    return tuple(result)
 
 
 def _late(time_to_zero: float | None, longest: float) -> list[str]:

@@ -214,13 +214,13 @@ class Scene:
             words: Words that one log line of the node must contain.
         """
         history = self.robot.history
-        found = list(self.misbehaviour())
-        if history.held(since) == ZERO:
-            found.append(NOBODY_DRIVES)
+        result = list(self.misbehaviour())
+        if history.kept(since) == ZERO:
+            result.append(NOBODY_DRIVES)
         if words and not self.member.said(*words):
-            found.append(f"it did not say: {' ... '.join(words)}")
+            result.append(f"it did not say: {' ... '.join(words)}")
         at = history.zero_after(since, until)
-        return self._outcome(since, found, at)
+        return self._outcome(since, result, at)
 
     def on(self, since: float, detail: str = "", resting: bool = False) -> Outcome:
         """Return the outcome of a row that promises to drive on: error now, torque until now.
@@ -230,17 +230,17 @@ class Scene:
             detail: Additional text for the row.
             resting: Whether friction may hold the robot now, without torque.
         """
-        history, found = self.robot.history, list(self.misbehaviour())
+        history, result = self.robot.history, list(self.misbehaviour())
         if self.member.status is not None:
-            found.append(f"the node ended with status {self.member.status}: {self.last_words()}")
+            result.append(f"the node ended with status {self.member.status}: {self.last_words()}")
         elif not resting and not history.moved(self.bus.time - 0.1):
-            found.append(f"it does not drive any more: {self.last_words()}")
+            result.append(f"it does not drive any more: {self.last_words()}")
         error = self.error()
         if not error <= self.subject.bounds[1]:
-            found.append(f"error {error:.3f}, bound {self.subject.bounds[1]:g}")
+            result.append(f"error {error:.3f}, bound {self.subject.bounds[1]:g}")
         words = "" if self.source is None else f"error at the end {error:.3f}"
         text = ", ".join(filter(None, (words, detail)))
-        return self._outcome(since, found, detail=text)
+        return self._outcome(since, result, detail=text)
 
     def refused(self, *words: str, status: int | None = 1) -> Outcome:
         """Return the outcome of a row that promises that nothing starts.
@@ -249,23 +249,23 @@ class Scene:
             words: Words that one log line of the node must contain.
             status: Expected exit status; None: it keeps waiting.
         """
-        found = []
+        results = []
         if self.member.status != status:
-            found.append(f"status {self.member.status}, must be {status}")
+            results.append(f"status {self.member.status}, must be {status}")
         if not self.member.said(*words):
-            found.append(f"{' ... '.join(words)!r} is not said; said was: {self.last_words()}")
-        return self._outcome(-math.inf, found)
+            results.append(f"{' ... '.join(words)!r} is not said; said was: {self.last_words()}")
+        return self._outcome(-math.inf, results)
 
     def _outcome(
         self,
         since: float,
-        found: Iterable[str],
+        result: Iterable[str],
         time_to_zero: float | None = None,
         detail: str = "",
     ) -> Outcome:
         robot = self.robot
         worst = robot.history.worst(since)
-        return Outcome(time_to_zero, worst, robot.limit, tuple(found), detail, robot.unit)
+        return Outcome(time_to_zero, worst, robot.limit, tuple(result), detail, robot.unit)
 
     def error(self) -> float:
         """Return the error of the robot to its reference, m or m/s; 0 without a reference."""

@@ -15,7 +15,7 @@ rclpy = pytest.importorskip("rclpy")
 
 from launched import processes_of, run, summary  # noqa: E402
 
-from diffbot_controllers.parameter_file import read_dynamics  # noqa: E402
+from diffbot_controllers.parameter_reader import read_dynamics  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
 from diffbot_report.packed_numbers import unpacked  # noqa: E402
 from diffbot_report.page import read_data  # noqa: E402
@@ -34,15 +34,15 @@ def test_a_payload_is_learnt_to_the_last_digit_alike(tmp_path, domain):
     """On a small, quick 8, on which a short run excites the robot as a long one on the usual 8."""
     kept = tmp_path / "kept.yaml"
     eight = own_sizes(tmp_path, amplitude_x=0.5, amplitude_y=0.25, period=15.0)
-    found = []
+    results = []
     for name in ("first", "second"):
         words = (*RUN, eight, f"last_good:={kept}")
         status, output = run("adaptive", tmp_path / name, *words, pictures=name == "first")
         assert status == 0, output
-        found.append(summary(tmp_path / name))
+        results.append(summary(tmp_path / name))
         learnt = read_dynamics(str(kept), "twil")
         kept.unlink()
-    first, second = found
+    first, second = results
     assert first["outcome"] == "completed"
     said = first["adaptation"]
     # An estimate each 0.2 s, of which the first ones rest on too little.
@@ -104,9 +104,9 @@ def test_a_robot_that_is_there_already_is_driven_and_stays(tmp_path, domain):
     finally:
         robot.terminate()
         robot.wait(timeout=30)
-    found = summary(tmp_path / "run")
-    assert found["outcome"] == "completed" and found["complete"] is True, found
+    result = summary(tmp_path / "run")
+    assert result["outcome"] == "completed" and result["complete"] is True, result
     # A machine that is late gets zero torque, and the law makes up for it: the circle's own speed
     # of 0.3 m/s is certain in lock-step only.
-    assert 0.0 < found["peak_speed"] < load_robot("twil").limits.linear_velocity, found
+    assert 0.0 < result["peak_speed"] < load_robot("twil").limits.linear_velocity, result
     assert processes_of(domain) == []

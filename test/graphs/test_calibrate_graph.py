@@ -23,8 +23,8 @@ def test_radii_and_track_of_another_robot_are_found(domain, tmp_path):
         pictures=True,
     )
     assert status == 0, output
-    found = summary(results)
-    assert found["outcome"] == "completed"
+    result = summary(results)
+    assert result["outcome"] == "completed"
     for name in ("report.html", "calibration.png", "way.png", "drift.png"):
         assert (results / name).is_file()
         assert str(results / name) in output
@@ -32,9 +32,9 @@ def test_radii_and_track_of_another_robot_are_found(domain, tmp_path):
     true = {"left_radius": g.left_radius, "right_radius": g.right_radius, "track": g.separation}
     for name, value in true.items():
         # A short motion; the 95 % intervals are benchmarks/calibrate.py's.
-        assert found["calibration"][name]["value"] == pytest.approx(value, rel=0.01), name
-    told = load_robot("twil").geometry
-    assert abs(told.separation / g.separation - 1.0) > 0.02
+        assert result["calibration"][name]["value"] == pytest.approx(value, rel=0.01), name
+    reported = load_robot("twil").geometry
+    assert abs(reported.separation / g.separation - 1.0) > 0.02
     assert load_robot(results / "twil_calibrated.yaml").geometry.separation == pytest.approx(
         g.separation, rel=0.01
     )

@@ -45,8 +45,8 @@ def once(tmp_path_factory):
 
 def assert_left_behind(name, results):
     """Pictures that show something, and an animation that moves."""
-    found = {path.stem for path in results.glob("*.png")}
-    assert found >= PICTURES[name]
+    entries = {path.stem for path in results.glob("*.png")}
+    assert entries >= PICTURES[name]
     for path in results.glob("*.png"):
         with Image.open(path) as image:
             assert len(set(image.convert("L").resize((64, 64)).tobytes())) > 5, path

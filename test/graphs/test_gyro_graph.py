@@ -23,9 +23,14 @@ def identify(folder):
     robot = load_robot("twil")
     data = yaml.safe_load(robot.path.read_text())
     data["wheels"]["separation"] *= 1.05
-    told = folder / "told.yaml"
-    told.write_text(yaml.safe_dump(data))
-    given = ["engine:=ideal", "duration:=10.0", "ident:use_sim_time:=true", f"ident:robot:={told}"]
+    reported = folder / "told.yaml"
+    reported.write_text(yaml.safe_dump(data))
+    given = [
+        "engine:=ideal",
+        "duration:=10.0",
+        "ident:use_sim_time:=true",
+        f"ident:robot:={reported}",
+    ]
     given += ["ident:verification:=5.0", f"ident:results:={folder}"]
     given += ["torque_noise:=0.01", *GYRO]
     rclpy.init(args=["--ros-args", *(w for word in given for w in ("-p", word))])
@@ -48,15 +53,15 @@ def identify(folder):
 def test_the_yaw_rate_comes_from_the_gyro(domain, tmp_path):
     code, run, truth = identify(tmp_path)
     assert code == 0
-    found = run.estimate
-    assert found.state is EstimateState.ESTIMATED
+    result = run.estimate
+    assert result.state is EstimateState.ESTIMATED
     for value, variance, wanted in zip(
-        found.values, found.variances, (truth.k5, truth.k6, truth.k7, truth.k8), strict=True
+        result.values, result.variances, (truth.k5, truth.k6, truth.k7, truth.k8), strict=True
     ):
         # One run: twice the 95 % interval.
         assert abs(value - wanted) < 2.0 * NORMAL_95 * variance**0.5
-    assert found.gyro.delay == pytest.approx(0.015, abs=1e-3)
-    assert found.gyro.bias == pytest.approx(0.01, abs=1e-3)
+    assert result.gyro.delay == pytest.approx(0.015, abs=1e-3)
+    assert result.gyro.bias == pytest.approx(0.01, abs=1e-3)
     assert run.verified.passed
     # The robot that others take has the track that the gyro gives.
     patched = load_robot(tmp_path / "twil_identified.yaml")

@@ -99,8 +99,8 @@ def test_identifies_within_one_percent(make):
     graph.spin(lambda: ident.exit_code is not None, timeout=100.0)
     assert ident.exit_code == 0
     truth = graph.fake.engine.parameters()
-    found = ident.run.estimate.values
-    for value, wanted in zip(found, (truth.k5, truth.k6, truth.k7, truth.k8), strict=True):
+    result = ident.run.estimate.values
+    for value, wanted in zip(result, (truth.k5, truth.k6, truth.k7, truth.k8), strict=True):
         assert value == pytest.approx(wanted, rel=0.01)
     assert graph.fake.lost == [0, 0]
     graph.executor.remove_node(ident)

@@ -24,10 +24,10 @@ def arguments_of(path):
 
 def conditions_of(element):
     """Texts by which an element, or one inside it, asks for a boolean."""
-    found = {element.attributes.get("if"), element.attributes.get("unless")}
+    results = {element.attributes.get("if"), element.attributes.get("unless")}
     if element.attributes.get("type") == "bool":
-        found.add(element.attributes["value"])
-    return found.union(*(conditions_of(child) for child in element.children))
+        results.add(element.attributes["value"])
+    return results.union(*(conditions_of(child) for child in element.children))
 
 
 def cases():

@@ -45,9 +45,9 @@ class TimedRecorder(CommandRecorder):
 def address_of(process):
     """The URL that the launch prints; what it prints later is read, and dropped, in a thread."""
     for line in process.stdout:
-        if found := re.search(r"live view: (http://127\.0\.0\.1:\d+/)", line):
+        if match := re.search(r"live view: (http://127\.0\.0\.1:\d+/)", line):
             threading.Thread(target=process.stdout.read, daemon=True).start()
-            return found[1]
+            return match[1]
     raise AssertionError("no address was printed")
 
 

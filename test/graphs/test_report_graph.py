@@ -29,9 +29,9 @@ def number_of(program, domain):
     """Number of a process by a part of its command line, waited for; it may still be loading."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
-        found = [n for n, words in processes_by_number(domain) if program in words]
-        if found:
-            return min(found)
+        results = [n for n, words in processes_by_number(domain) if program in words]
+        if results:
+            return min(results)
         time.sleep(0.005)
     raise AssertionError(f"{program} was not started")
 
@@ -57,7 +57,7 @@ def stall(number, seconds):
     os.kill(number, signal.SIGCONT)
 
 
-def told(summary):
+def reported(summary):
     return {key: value for key, value in summary.items() if key not in WALL}
 
 
@@ -80,7 +80,7 @@ def test_a_run_that_is_stalled_at_the_start_and_in_the_middle_is_the_same(
     stall(number, 1.0)
     status, output = ended(process)
     assert status == 0, output
-    assert told(summary(tmp_path)) == told(undisturbed)
+    assert reported(summary(tmp_path)) == reported(undisturbed)
 
 
 @pytest.mark.parametrize(

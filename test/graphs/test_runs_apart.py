@@ -81,9 +81,9 @@ def test_two_runs_in_one_domain_find_out_alone(domain, tmp_path, monkeypatch, na
         assert None not in [ending.status for ending in endings], f"hung:\n{said}"
     assert any(ending.status for ending in endings), said
     for launch, ending in zip(launches, endings, strict=True):
-        found = summary(launch.results)
+        result = summary(launch.results)
         # A run in several processes may complete, and miss what was sent while both were there.
-        whole = found.get("outcome") == "completed" and found["complete"]
+        whole = result.get("outcome") == "completed" and result["complete"]
         assert whole is (ending.status == 0), said
     assert "give each run its own ROS_DOMAIN_ID" in said or "stop all" in said
     assert processes_of(domain) == []

@@ -93,15 +93,15 @@ def enclaves():
 def allowed(profile):
     """(publish, subscribe, reply or request; full name), what sros2_common.xml has included."""
     common = ElementTree.parse(POLICY.with_name(profile.find(INCLUDE).get("href"))).getroot()
-    found = set()
+    none = set()
     for group in [*common, *(child for child in profile if child.tag != INCLUDE)]:
         (kind,) = group.attrib
         assert (group.tag, kind) in KINDS and group.get(kind) == "ALLOW"
         for entry in group:
             assert entry.tag == group.tag[:-1]
             name = entry.text.replace("~", f"/{profile.get('node')}")
-            found.add((kind, name if name.startswith("/") else f"/{name}"))
-    return found
+            none.add((kind, name if name.startswith("/") else f"/{name}"))
+    return none
 
 
 PROFILES = enclaves()
@@ -148,11 +148,11 @@ def made(executable, monkeypatch):
 def test_a_node_is_allowed_what_it_makes_and_nothing_else(name, domain, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     profile = PROFILES[name]
-    found, full = made(name, monkeypatch)
+    result, full = made(name, monkeypatch)
     assert full == f"/{profile.get('node')}" and profile.get("ns") == "/"
     clock = {("subscribe", "/clock")}  # with use_sim_time only
     rest = allowed(profile) - LATER.get(name, set()) - clock
-    assert found - clock == rest
+    assert result - clock == rest
 
 
 def test_every_node_has_an_enclave():

@@ -70,13 +70,13 @@ def statuses(processes, required, sent):
     stubborn = "ignores all" in processes
     if sent is None:
         return {1} if failed else {0, 1} if stubborn else {0}
-    found = {128 + sent}
+    results = {128 + sent}
     if failed or stubborn:
-        found.add(1)
+        results.add(1)
     # Where nothing lasts, or one ends the others, all may be over before the signal comes.
     if not failed and (required or not any(kind in ENDLESS for kind in processes)):
-        found.add(0)
-    return found
+        results.add(0)
+    return results
 
 
 @settings(
@@ -116,17 +116,17 @@ def test_all_processes_are_gone_and_the_status_is_right(prefix, processes, sent,
             begun(pids)
             time.sleep(when)
             runner.send_signal(sent)
-        _, told = runner.communicate(timeout=60)
+        _, reported = runner.communicate(timeout=60)
     finally:
         runner.kill()
         runner.wait()
     left = [path.name for path in pids.iterdir() if alive(path.name)]
     for pid in left:
         os.kill(int(pid), signal.SIGKILL)
-    assert not left, told
+    assert not left, reported
     # As the shell shows it: after its last process has ended, a signal ends the runner, too.
     status = runner.returncode if runner.returncode >= 0 else 128 - runner.returncode
-    assert status in statuses(processes, required, sent), told
+    assert status in statuses(processes, required, sent), reported
 
 
 def begun(pids):

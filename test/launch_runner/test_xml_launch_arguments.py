@@ -75,9 +75,9 @@ def test_arguments_of_included_files_are_found(prefix: Any) -> None:
         "<include file='$(var unknown)'/><arg name='own'/>"
     )
     root = read(path).root
-    found = Arguments.of(root, installed_share)
-    assert [argument.name for argument in found.declared] == ["inner", "own"]
-    assert not found.complete  # nobody knows yet what $(var unknown) is
+    arguments = Arguments.of(root, installed_share)
+    assert [argument.name for argument in arguments.declared] == ["inner", "own"]
+    assert not arguments.complete  # nobody knows yet what $(var unknown) is
     assert [argument.name for argument in Arguments.of(root).declared] == ["own"]
 
 

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from diffbot_bringup.xml_launch.processes import FAILURES, last_words, tell_failures
-from diffbot_node.launch_supervision import VARIABLE, forget_failures, tell_why, told_failures
+from diffbot_node.launch_supervision import VARIABLE, forget_failures, reported_failures, tell_why
 
 
 @pytest.fixture(autouse=True)
@@ -18,15 +18,15 @@ def nothing_has_failed():
 def test_told_and_read(tmp_path):
     path = tmp_path / "failures"
     environment = {VARIABLE: str(path)}
-    assert told_failures(environment) == [] and told_failures({}) == []
+    assert reported_failures(environment) == [] and reported_failures({}) == []
     tell_failures(path, ["simulator-1 (exit code -9)", "ident-2"])
-    assert told_failures(environment) == ["simulator-1 (exit code -9)", "ident-2"]
+    assert reported_failures(environment) == ["simulator-1 (exit code -9)", "ident-2"]
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_folder_that_is_gone_costs_the_explanation_only(tmp_path):
     tell_failures(tmp_path / "gone" / "failures", ["simulator-1"])
-    assert told_failures({VARIABLE: str(tmp_path)}) == []
+    assert reported_failures({VARIABLE: str(tmp_path)}) == []
 
 
 def test_both_sides_mean_the_same_variable():

@@ -72,11 +72,11 @@ def test_text_without_dollar_and_backslash_stays(text: str) -> None:
     ],
 )
 def test_command_line_is_split_at_spaces_of_plain_text(text: str, words: list) -> None:
-    found = [
+    results = [
         tuple(part if isinstance(part, str) else "$" for part in word)
         for word in split(parse(text))
     ]
-    assert found == words
+    assert results == words
 
 
 def test_quotes_around_a_substitution_are_refused() -> None:

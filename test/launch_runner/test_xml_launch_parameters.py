@@ -13,11 +13,11 @@ def parameters(prefix: Any, inside: str, **arguments: str) -> dict[str, Any]:
     declared = "".join(f"<arg name='{name}'/>" for name in arguments)
     text = f'{declared}<node pkg="robots" exec="node">{inside}</node>'
     (process,) = prefix.resolve(text, **arguments)
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for word in prefix.words(process):
         if word.startswith("/**"):
-            found.update(yaml.safe_load(word)["/**"]["ros__parameters"])
-    return found
+            results.update(yaml.safe_load(word)["/**"]["ros__parameters"])
+    return results
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,8 @@ def test_literal_and_substituted_values_have_the_type_yaml_gives(
     literal = parameters(prefix, f'<param name="p" value="{text}"/>')["p"]
     assert (literal, type(literal)) == (value, type(value))
     if given:
-        found = parameters(prefix, '<param name="p" value="$(var x)"/>', **given)["p"]
-        assert (found, type(found)) == (value, type(value))
+        result = parameters(prefix, '<param name="p" value="$(var x)"/>', **given)["p"]
+        assert (result, type(result)) == (value, type(value))
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_literal_and_substituted_values_have_the_type_yaml_gives(
 def test_type_attribute(prefix: Any, kind: str, text: str, value: Any) -> None:
     for written in (text, "$(var x)"):
         inside = f'<param name="p" value="{written}" type="{kind}"/>'
-        found = parameters(prefix, inside, x=text)["p"]
-        assert (found, type(found)) == (value, type(value))
+        result = parameters(prefix, inside, x=text)["p"]
+        assert (result, type(result)) == (value, type(value))
 
 
 @pytest.mark.parametrize(

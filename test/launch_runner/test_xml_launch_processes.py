@@ -172,8 +172,8 @@ def test_the_others_are_told_why_a_process_failed(launch: Launch) -> None:
     )
     code, _, err = launch.run(waiter + node("bad"))
     assert code == 1 and "failed: bad-2 (exit code 1)\n" in err
-    told = (launch.folder / "told").read_text()
-    assert told == "bad-2 (exit code 1): gain = 0: must be > 0\n"
+    reported = (launch.folder / "told").read_text()
+    assert reported == "bad-2 (exit code 1): gain = 0: must be > 0\n"
 
 
 def test_command_lines_are_in_the_log_and_not_on_the_terminal(launch: Launch) -> None:

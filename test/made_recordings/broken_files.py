@@ -26,14 +26,14 @@ def whole_files(folder: Path) -> dict[str, Path]:
     motors = make_log(drawn(rng), rng, seconds=0.3)
     columns = np.column_stack(list(motors.values()))
     rows = _driven(rng)
-    found = {
+    results = {
         "velocity.csv": _table("time,command_v,command_w,v,w", rows),
         "semicolons.csv": _table("time [s];command_v;command_w;v;w", rows, ";").replace(".", ","),
         "motors.csv": _table(",".join(motors), columns),
         "sysid.json": json.dumps(make_logs([MadeDrivetrain(ramp=2.0, duration=0.8)], 1)[0]),
     }
     paths = {}
-    for name, text in found.items():
+    for name, text in results.items():
         paths[name] = folder / name
         paths[name].write_text(text)
     for storage, suffix in (("mcap", ".mcap"), ("sqlite3", ".db3")):
@@ -67,10 +67,10 @@ def _cut(data: bytes, rng: np.random.Generator) -> bytes:
 
 
 def _flip(data: bytes, rng: np.random.Generator) -> bytes:
-    found = bytearray(data)
+    result = bytearray(data)
     for _ in range(int(rng.integers(1, 30))):
-        found[int(rng.integers(0, len(found)))] ^= 1 << int(rng.integers(0, 8))
-    return bytes(found)
+        result[int(rng.integers(0, len(result)))] ^= 1 << int(rng.integers(0, 8))
+    return bytes(result)
 
 
 def _hole(data: bytes, rng: np.random.Generator) -> bytes:
@@ -100,14 +100,14 @@ def _lines(data: bytes, rng: np.random.Generator) -> bytes:
 def _words(data: bytes, rng: np.random.Generator) -> bytes:
     """Replace numbers by text that is not a number or is far too large."""
     words = (b"nan", b"inf", b"-1e308", b"fast", b"", b'"', b"1e400", b"0x10", b"\xff\xfe", b"[]")
-    found = data
+    result = data
     for _ in range(int(rng.integers(1, 60))):
         digit = str(int(rng.integers(0, 10))).encode()
-        parts = found.split(digit)
+        parts = result.split(digit)
         at = int(rng.integers(1, max(len(parts), 2)))
         word = words[int(rng.integers(0, len(words)))]
-        found = digit.join(parts[:at]) + word + digit.join(parts[at:])
-    return found
+        result = digit.join(parts[:at]) + word + digit.join(parts[at:])
+    return result
 
 
 def _separators(data: bytes, rng: np.random.Generator) -> bytes:

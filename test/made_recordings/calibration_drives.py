@@ -22,10 +22,10 @@ import numpy as np
 import yaml
 
 from arc_odometry import JointSample
+from diffbot_calibration.collected_readings import Collected
 from diffbot_controllers.tuning import tuned_backstepping
 from diffbot_description import Robot, closed_form, load_robot
 from diffbot_description.files import read_yaml, write_atomically
-from diffbot_ident.calibration.collected import Collected
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulated_sensors import GyroErrors, PoseErrors, SimulatedGyro, SimulatedPoses
 from diffbot_study.driving import DriveSamples, simulate_drive
@@ -97,7 +97,7 @@ class RecordedDrive:
 
 
 def record_drive(
-    told: Robot,
+    reported: Robot,
     moved: Robot,
     trajectory: Trajectory,
     *,
@@ -109,7 +109,7 @@ def record_drive(
     """Drive a trajectory with the backstepping law, from its first pose to 1 s after its end.
 
     Args:
-        told: The robot as controller and odometry know it.
+        reported: The robot as controller and odometry know it.
         moved: The robot that moves; its joints' names do not matter.
         trajectory: Trajectory with an end.
         engine: Engine of the moved robot.
@@ -121,10 +121,10 @@ def record_drive(
     rate = None if gyro is None else SimulatedGyro(gyro, seed)
     source = None if poses is None else SimulatedPoses(poses, seed)
     # Motors, encoders and limits are those of the moved robot; only its dimensions are unknown.
-    known = replace(told, encoder=moved.encoder, drive=moved.drive)
-    limits = told.limits
+    known = replace(reported, encoder=moved.encoder, drive=moved.drive)
+    limits = reported.limits
     law = tuned_backstepping(
-        closed_form(told.model),
+        closed_form(reported.model),
         limits.traction,
         limits.linear_velocity,
         limits.angular_velocity,

@@ -20,8 +20,8 @@ from diffbot_ident.excitation.signals import GuardedPrbs
 from diffbot_ident.torque.coverage import MotionScale
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
-from diffbot_study.identification import motion_scale
-from diffbot_study.recorded_runs import prbs_of, record_block
+from diffbot_study.recorded_runs import prbs_of, record_batch
+from diffbot_study.simulated_identification import motion_scale
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def record_runs(setting: RunSetting, seeds: Sequence[int], seconds: float) -> li
         return [record(setting, seed, seconds) for seed in seeds]
     robot = setting.make_robot()
     count = len(seeds)
-    block = record_block(
+    batch = record_batch(
         [replace(robot, encoder=replace(robot.encoder, counts=setting.counts))] * count,
         seeds,
         seconds,
@@ -183,4 +183,4 @@ def record_runs(setting: RunSetting, seeds: Sequence[int], seconds: float) -> li
         period=setting.period,
     )
     k = closed_form(robot.model)
-    return [make_run(robot, k, block.samples(index)) for index in range(count)]
+    return [make_run(robot, k, batch.samples(index)) for index in range(count)]

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from lz4.frame import LZ4FrameCompressor
 
-from diffbot_ident.recording.decompression import zstd
+from diffbot_recordings.decompression import zstd
 from made_recordings.mcap_records import mcap, record, text_field
 
 CANARY = "canary"
@@ -46,7 +46,7 @@ def _code(rng: Rng, canary: Path) -> str:
     """Return an expression that would write the canary if nothing stopped it."""
     write = f"open('{canary}', 'w')"
     system = f"system('touch {canary}')"
-    found = _one(
+    result = _one(
         rng,
         write,
         f"exec('{write!r}')",
@@ -59,7 +59,7 @@ def _code(rng: Rng, canary: Path) -> str:
         f"__import__('os').{system}",
     )
     wrapped = _one(rng, "{}", "[{} for i in [1]]", "({} if 1 else 0)", "str({})", "[[{}][0]][0]")
-    return wrapped.format(found).replace("&", "&amp;").replace("<", "&lt;")
+    return wrapped.format(result).replace("&", "&amp;").replace("<", "&lt;")
 
 
 def _in_xacro(rng: Rng, code: str) -> str:
@@ -224,14 +224,14 @@ def mcap_bomb(folder: Path, rng: Rng) -> Sequence[str]:
 
 def _zeros(size: int, compression: str) -> bytes:
     """Return zeros, compressed."""
-    block = bytes(1 << 22)
+    batch = bytes(1 << 22)
     if compression == "zstd":
         packer = zstd.ZstdCompressor()
-        parts = [packer.compress(block) for _ in range(size >> 22)]
+        parts = [packer.compress(batch) for _ in range(size >> 22)]
         return b"".join((*parts, packer.flush()))
     with LZ4FrameCompressor() as other:
         begin = other.begin()
-        parts = [other.compress(block) for _ in range(size >> 22)]
+        parts = [other.compress(batch) for _ in range(size >> 22)]
         return b"".join((begin, *parts, other.flush()))
 
 
@@ -352,8 +352,8 @@ def sqlite_schema(folder: Path, rng: Rng) -> Sequence[str]:
     database = sqlite3.connect(path)
     numbers = "(WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n LIMIT {}) "
     for part in script.split(";"):
-        head, found, count = part.partition("generate(")
-        if found:
+        head, result, count = part.partition("generate(")
+        if result:
             part = head + numbers.format(count.rstrip(")")) + "SELECT value FROM n)"
         try:
             database.execute(part)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from arc_odometry import JointSample
 from diffbot_description import Robot, load_robot
 from diffbot_sim.simulated_sensors import GyroErrors, SimulatedGyro
-from diffbot_study.recorded_runs import BlockRecording, record_block
+from diffbot_study.recorded_runs import BatchRecording, record_batch
 from made_recordings.recorded_bag import RecordedBag
 
 FAULTS = ("load", "tyre", "brake left", "current sensor left", "encoder")
@@ -80,7 +80,7 @@ def make_fleet(
             real = [faulty_robot(robot, active.get(i, "")) for i, robot in enumerate(fleet)]
             day = FIRST_DAY + timedelta(days=run)
             seeds = [1000 * (seed + 1) + 100_000 * place + 500 * run + i for i in range(robots)]
-            made = record_block(real, seeds, seconds, torque_noise=0.02)
+            made = record_batch(real, seeds, seconds, torque_noise=0.02)
             for index, name in enumerate(names):
                 path = folder / name / f"{day.isoformat()}.csv"
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -132,7 +132,7 @@ def faulty_robot(robot: Robot, fault: str) -> Robot:
 
 
 def _recorded(
-    made: BlockRecording, index: int, fault: str, robot: Robot, generator: np.random.Generator
+    made: BatchRecording, index: int, fault: str, robot: Robot, generator: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the angles and torques of a robot as its sensors report them, shapes (m, 2)."""
     positions: NDArray[np.float64] = made.positions[:, :, index].copy()
@@ -151,7 +151,7 @@ def _recorded(
 
 def _write_bag(
     folder: Path,
-    made: BlockRecording,
+    made: BatchRecording,
     index: int,
     positions: NDArray[np.float64],
     efforts: NDArray[np.float64],

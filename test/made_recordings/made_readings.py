@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.calibration.readings import Array, GyroReadings, PoseReadings, WheelTurns
-from diffbot_ident.calibration.wheel_path import WheelPath
+from diffbot_recordings.sensor_readings import Array, GyroReadings, PoseReadings, WheelTurns
+from diffbot_recordings.wheel_path import WheelPath
 
 PERIOD = 0.01
 """Time between readings of the wheels, s."""
@@ -105,8 +105,8 @@ class MadeDrive:
         place = place + complex(*sensor.mounting[:2]) * np.exp(1j * robot[:, 2])
         place = complex(*sensor.frame[:2]) + place * np.exp(1j * sensor.frame[2])
         for at in sensor.jumps:
-            size, way = rng.uniform(0.1, 0.3), rng.uniform(-math.pi, math.pi)
-            place[stamps > at] += size * np.exp(1j * way)
+            size, path = rng.uniform(0.1, 0.3), rng.uniform(-math.pi, math.pi)
+            place[stamps > at] += size * np.exp(1j * path)
         count = len(stamps)
         place = place + rng.normal(0.0, sensor.position, (count, 2)) @ np.array([1.0, 1j])
         yaw = robot[:, 2] + sensor.frame[2] + sensor.mounting[2] + rng.normal(0, sensor.yaw, count)
@@ -141,9 +141,9 @@ def simulated_drive(
     stamps: Array = np.asarray(100.0 + PERIOD * np.arange(len(turned[0])), dtype=np.float64)
     rolled: list[Array] = []
     for angle, radius in zip(turned, (geometry.left_radius, geometry.right_radius), strict=True):
-        way = np.diff(angle) * radius
-        noise = rng.normal(0.0, 1.0, len(way)) * np.sqrt(path_noise * np.abs(way))
-        rolled.append(np.concatenate(([0.0], np.cumsum(way + noise))) / radius)
+        path = np.diff(angle) * radius
+        noise = rng.normal(0.0, 1.0, len(path)) * np.sqrt(path_noise * np.abs(path))
+        rolled.append(np.concatenate(([0.0], np.cumsum(path + noise))) / radius)
     truth = WheelPath(WheelTurns(stamps, *rolled), geometry)
     if counts:
         step = 2.0 * math.pi / counts

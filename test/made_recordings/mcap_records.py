@@ -30,25 +30,25 @@ def mcap(
         index: Offsets and lengths of further chunks that the summary lists.
     """
     begin = MAGIC + record(1, text_field("ros2") + text_field("made"))
-    at, found = len(begin), list(index)
+    at, result = len(begin), list(index)
     for each in records:
         if summary and each[:1] == b"\x06":
-            found.append((at, len(each)))
+            result.append((at, len(each)))
         at += len(each)
     end = record(15, bytes(4))
     summary_begin = at + len(end)
     listed = b"".join(
         record(8, struct.pack("<QQQQ", 0, 1, *chunk) + bytes(12) + text_field("zstd") + bytes(16))
-        for chunk in found
+        for chunk in result
     )
-    if found:
+    if result:
         schema = struct.pack("<H", 1) + b"".join(
             map(text_field, ("sensor_msgs/msg/JointState", "ros2msg", ""))
         )
         channel = struct.pack("<HH", 1, 1) + text_field("/joint_states") + text_field("cdr")
-        statistics = struct.pack("<QHIIIIQQ", 10**6, 1, 1, 0, 0, len(found), 0, 1)
+        statistics = struct.pack("<QHIIIIQQ", 10**6, 1, 1, 0, 0, len(result), 0, 1)
         counts = struct.pack("<IHQ", 10, 1, 10**6)
         listed = record(3, schema) + record(4, channel + bytes(4)) + listed
         listed += record(11, statistics + counts)
-    footer = record(2, struct.pack("<QQI", summary_begin if found else 0, 0, 0))
+    footer = record(2, struct.pack("<QQI", summary_begin if result else 0, 0, 0))
     return b"".join((begin, *records, end, listed, footer, MAGIC))

@@ -118,10 +118,10 @@ def _break(columns: dict[str, Array], fault: str | None, rng: np.random.Generato
 
 def _steps(rng: np.random.Generator, count: int) -> Array:
     """Return random voltages, each held for 40 to 120 ms."""
-    found: list[float] = []
-    while len(found) < count:
-        found += [float(rng.uniform(-12.0, 12.0))] * int(rng.integers(40, 120))
-    return np.array(found[:count])
+    results: list[float] = []
+    while len(results) < count:
+        results += [float(rng.uniform(-12.0, 12.0))] * int(rng.integers(40, 120))
+    return np.array(results[:count])
 
 
 def _simulated(motor: Motor, voltage: Array) -> tuple[Array, Array]:

@@ -86,8 +86,8 @@ def with_unmodelled_effect(drawn: RandomRobot, name: str) -> RandomRobot:
         return replace(drawn, unbalanced=_once_per_turn(drawn.seed, most))
     elif name == "drift":
         generator = np.random.default_rng([drawn.seed, 6])
-        share = float(generator.uniform(0.1, 0.4))
-        return replace(drawn, warming=share, warming_time=_logarithmic(generator, 5.0, 60.0))
+        fraction = float(generator.uniform(0.1, 0.4))
+        return replace(drawn, warming=fraction, warming_time=_logarithmic(generator, 5.0, 60.0))
     elif name == "gear":
         generator = np.random.default_rng([drawn.seed, 7])
         losses = (_logarithmic(generator, 0.03, 0.3), _logarithmic(generator, 0.03, 0.3))

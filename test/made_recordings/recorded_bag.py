@@ -13,7 +13,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
 from arc_odometry import JointSample
-from diffbot_ident.recording.bag import with_control_types
+from diffbot_recordings.bag import with_control_types
 
 STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 JOINTS = ("left_wheel_joint", "right_wheel_joint")

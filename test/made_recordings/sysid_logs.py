@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """SysId logs of simulated drivetrains with known gains: backlash, slip, filters, dead time.
 
-Each side is a motor with the fraction `wheel_share` of the inertia (including gear and wheel), and
-the body that it moves. In unit volts, with the gains ks, kv, ka of the whole,
+Each side is a motor with the fraction `wheel_fraction` of the inertia (including gear and wheel),
+and the body that it moves. In unit volts, with the gains ks, kv, ka of the whole,
 
-    motor   wheel_share ka dv_w/dt = V(t - d) - kv v_w - share of ks - F
-    body    (1 - wheel_share) ka dv_b/dt = F - rest of ks
+    motor   wheel_fraction ka dv_w/dt = V(t - d) - kv v_w - share of ks - F
+    body    (1 - wheel_fraction) ka dv_b/dt = F - rest of ks
 
 Until the backlash is taken up, F is 0. Then it is the force that keeps both together, limited to
 `grip`, above which the wheel slips. Encoders are on the motor's side, so they see backlash and slip
@@ -37,7 +37,7 @@ class MadeDrivetrain:
     Attributes:
         ks, kv, ka: Gains of [left, right], V, V s/m, V s^2/m.
         backlash: Travel of the motor before it pushes, m at the rim.
-        wheel_share: Fraction of the inertia that turns while the body stands, 0 to 1.
+        wheel_fraction: Fraction of the inertia that turns while the body stands, 0 to 1.
         grip: Maximum force between wheel and body, V; infinite: wheels never slip.
         static: Static over dynamic friction, >= 1.
         dead_time: Dead time of measurement and drive together, s.
@@ -55,7 +55,7 @@ class MadeDrivetrain:
     kv: tuple[float, float] = (2.4, 2.45)
     ka: tuple[float, float] = (0.35, 0.34)
     backlash: float = 0.0
-    wheel_share: float = 0.06
+    wheel_fraction: float = 0.06
     grip: float = math.inf
     static: float = 1.0
     dead_time: float = 0.0
@@ -87,7 +87,7 @@ def drawn(rng: np.random.Generator) -> MadeDrivetrain:
         kv=pair(kv),
         ka=pair(ka),
         backlash=float(rng.uniform(0.001, 0.008)),
-        wheel_share=float(rng.uniform(0.04, 0.12)),
+        wheel_fraction=float(rng.uniform(0.04, 0.12)),
         grip=push * float(rng.uniform(0.6, 1.4)),
         static=float(rng.uniform(1.0, 1.3)),
         dead_time=float(rng.uniform(0.0, 0.03)),
@@ -106,7 +106,7 @@ class _State:
 
     wheel: Array
     body: Array
-    way: Array
+    distance: Array
     gap: Array
     together: NDArray[np.bool_] = field(repr=False)
 
@@ -160,13 +160,15 @@ def _rows(
         for drivetrain in drivetrains
     )
     step = SLOW_STEP if slow else FAST_STEP
-    voltage, speed, way = _simulated(drivetrains, round(longest / step), slow, rng)
+    voltage, speed, distance = _simulated(drivetrains, round(longest / step), slow, rng)
     each = round(ROW / step)
-    found = []
+    results = []
     for i, one in enumerate(drivetrains):
         last = round((one.highest / one.ramp if slow else one.duration) / step)
         rows = np.arange(0, last, each)
-        quantised = way[:, i] if one.count == 0.0 else np.floor(way[:, i] / one.count) * one.count
+        quantised = (
+            distance[:, i] if one.count == 0.0 else np.floor(distance[:, i] / one.count) * one.count
+        )
         window = max(round(one.window / step), 1)
         if one.window > 0.0:
             before = np.maximum(rows - window, 0)
@@ -189,8 +191,8 @@ def _rows(
                 rate,
             )
         )
-        found.append(table.tolist())
-    return found
+        results.append(table.tolist())
+    return results
 
 
 def _simulated(
@@ -199,7 +201,17 @@ def _simulated(
     """Return voltage, speed and travel of the wheels, forward, shape (count, robots, 2) each."""
     each: Mapping[str, Array] = {
         name: _column(drivetrains, name)
-        for name in ("ks", "kv", "ka", "backlash", "wheel_share", "grip", "static", "step", "ramp")
+        for name in (
+            "ks",
+            "kv",
+            "ka",
+            "backlash",
+            "wheel_fraction",
+            "grip",
+            "static",
+            "step",
+            "ramp",
+        )
     }
     sag, dead = _column(drivetrains, "sag"), _column(drivetrains, "dead_time")
     step = SLOW_STEP if slow else FAST_STEP
@@ -207,7 +219,7 @@ def _simulated(
     shape = (len(drivetrains), 2)
     gap = each["backlash"] * rng.uniform(0.0, 1.0, shape)
     state = _State(np.zeros(shape), np.zeros(shape), np.zeros(shape), gap, gap <= 0.0)
-    voltage, speed, way = (np.empty((count, *shape)) for _ in range(3))
+    voltage, speed, distance = (np.empty((count, *shape)) for _ in range(3))
     settle = each["ka"] / each["kv"]
     for k in range(count):
         time = k * step
@@ -221,41 +233,41 @@ def _simulated(
         acting = np.where(
             (then >= 0)[:, None], voltage[np.maximum(then, 0), np.arange(shape[0])], 0.0
         )
-        speed[k], way[k] = state.wheel, state.way
+        speed[k], distance[k] = state.wheel, state.distance
         _advance(state, acting, each, step)
-    return voltage, speed, way
+    return voltage, speed, distance
 
 
 def _advance(state: _State, voltage: Array, each: Mapping[str, Array], step: float) -> None:
     """Advance by one step, s; all voltages push forward."""
-    ks, kv, ka, share = each["ks"], each["kv"], each["ka"], each["wheel_share"]
+    ks, kv, ka, fraction = each["ks"], each["kv"], each["ka"], each["wheel_fraction"]
     drive = voltage - kv * state.wheel
     at_rest = (state.wheel <= 0.0) & (state.body <= 0.0)
     free = state.gap > 0.0
-    own = share * ks
+    own = fraction * ks
     # Exact for inputs constant within a step: velocity added per volt, of both and of the motor.
     whole = -np.expm1(-step * kv / ka) / kv
-    light = -np.expm1(-step * kv / (share * ka)) / kv
+    light = -np.expm1(-step * kv / (fraction * ka)) / kv
     # Motor alone, within its backlash.
     alone = np.maximum(state.wheel + light * (drive - own), 0.0)
     # Both together, and the force that the tyre must transmit.
     threshold = np.where(at_rest, each["static"], 1.0) * ks
     push = np.where(at_rest & (drive < threshold), 0.0, drive - ks)
     both = np.maximum(state.wheel + whole * push, 0.0)
-    force = (1.0 - share) * (push + ks)
+    force = (1.0 - fraction) * (push + ks)
     slips = ~free & state.together & (force > each["grip"])
     apart = ~free & (~state.together | slips)
     # Wheel and body slip: the tyre transmits its maximum force until both have the same speed.
     limit = np.minimum(each["grip"], 50.0 * ka)
     wheel = np.maximum(state.wheel + light * (drive - own - limit), 0.0)
-    pull = limit - (1.0 - share) * ks
-    body = state.body + step * np.maximum(pull, 0.0) / ((1.0 - share) * ka)
+    pull = limit - (1.0 - fraction) * ks
+    body = state.body + step * np.maximum(pull, 0.0) / ((1.0 - fraction) * ka)
     caught = apart & (wheel <= body)
-    shared = share * wheel + (1.0 - share) * body
+    shared = fraction * wheel + (1.0 - fraction) * body
     state.wheel = np.where(free, alone, np.where(caught, shared, np.where(apart, wheel, both)))
     state.body = np.where(free, state.body, np.where(caught, shared, np.where(apart, body, both)))
     state.together = ~free & (caught | ~apart)
-    state.way = state.way + step * state.wheel
+    state.distance = state.distance + step * state.wheel
     state.gap = np.where(free, state.gap - step * state.wheel, state.gap)
 
 

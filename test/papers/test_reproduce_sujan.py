@@ -32,18 +32,18 @@ def test_averages_of_the_experiment_follow_from_its_rows():
 
 
 def test_table_1_has_every_parameter_and_the_ensembles_mean():
-    found = ensemble(TABLE_1, None, range(2), replace(ExperimentSettings(), duration=0.8))
+    result = ensemble(TABLE_1, None, range(2), replace(ExperimentSettings(), duration=0.8))
     readings = TABLE_1 + np.linspace(-1.0, 1.0, 21)[:, None]
-    rows = table_1("constant", published.TABLE_1_CONSTANT, readings, found).rows
+    rows = table_1("constant", published.TABLE_1_CONSTANT, readings, result).rows
     assert len(rows) == 22 + 2
     assert [row.ours for row in rows[:22]] == pytest.approx(list(TABLE_1), abs=1e-9)
     inside = np.abs(published.TABLE_1_CONSTANT - TABLE_1) <= 0.9
     assert [row.verdict is RowVerdict.WITHIN for row in rows[:22]] == inside.tolist()
-    assert rows[-1].ours == pytest.approx(found.errors.mean())
+    assert rows[-1].ours == pytest.approx(result.errors.mean())
 
 
 def test_intervals_are_judged_by_what_they_hold():
-    found = ensemble(TABLE_1, None, range(2), replace(ExperimentSettings(), duration=0.8))
-    (row,) = intervals_table({"constant": found}).rows
-    assert row.ours == pytest.approx(100.0 * found.coverage.mean())
+    result = ensemble(TABLE_1, None, range(2), replace(ExperimentSettings(), duration=0.8))
+    (row,) = intervals_table({"constant": result}).rows
+    assert row.ours == pytest.approx(100.0 * result.coverage.mean())
     assert (row.verdict is RowVerdict.REPRODUCED) == (90.0 <= row.ours <= 98.0)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from made_recordings.broken_files import broken, whole_files
 
-from diffbot_ident.recording.identify import main
+from diffbot_recordings.identify import main
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +15,7 @@ def wholes(tmp_path_factory):
 
 @pytest.mark.parametrize("number", range(12))
 def test_a_broken_file_is_answered_with_a_sentence(wholes, tmp_path, capsys, monkeypatch, number):
-    monkeypatch.setattr("diffbot_ident.progress.PATIENCE", 1e6)  # no lines of progress beside it
+    monkeypatch.setattr("diffbot_report.progress.PATIENCE", 1e6)  # no lines of progress beside it
     whole = wholes[number % len(wholes)]
     path = tmp_path / f"broken{whole.suffix}"
     path.write_bytes(broken(whole.read_bytes(), np.random.default_rng(number)))

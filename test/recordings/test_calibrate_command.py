@@ -18,17 +18,17 @@ from made_recordings.made_readings import (
 from made_recordings.recorded_bag import RecordedBag
 
 from arc_odometry import JointSample, WheelGeometry
+from diffbot_calibration.command import main, parser_of
 from diffbot_description import load_robot
 from diffbot_description.robot_parsing import HEAVIEST_ROTORS
-from diffbot_ident.calibration.command import main, parser_of
-from diffbot_ident.calibration.readings import WheelTurns
-from diffbot_ident.calibration.recorded_readings import (
+from diffbot_recordings.recorded_readings import (
     TABLE_CHANNELS,
     ReadingOptions,
     read_readings,
 )
-from diffbot_ident.recording.samples import RecordingError
-from diffbot_ident.recording.table_columns import parse_columns
+from diffbot_recordings.samples import RecordingError
+from diffbot_recordings.sensor_readings import WheelTurns
+from diffbot_recordings.table_columns import parse_columns
 
 DEGREE = math.pi / 180.0
 TRUE = WheelGeometry(0.0760, 0.0748, 0.25)
@@ -74,11 +74,11 @@ def test_a_bag_becomes_files(drive, tmp_path, capsys) -> None:
     assert said.splitlines()[-1].endswith(f"launch ident robot:={output / 'twil_calibrated.yaml'}")
     written = yaml.safe_load((output / "calibration.yaml").read_text())
     assert written["left_radius"]["lower"] < TRUE.left_radius < written["left_radius"]["upper"]
-    found = json.loads((output / "summary.json").read_text())["calibration"]
-    assert found["track"]["identified"] is True
-    assert found["track"]["value"] == pytest.approx(TRUE.separation, rel=6e-3)
+    result = json.loads((output / "summary.json").read_text())["calibration"]
+    assert result["track"]["identified"] is True
+    assert result["track"]["value"] == pytest.approx(TRUE.separation, rel=6e-3)
     robot = load_robot(output / "twil_calibrated.yaml")
-    assert robot.geometry.left_radius == pytest.approx(found["left_radius"]["value"], abs=1e-6)
+    assert robot.geometry.left_radius == pytest.approx(result["left_radius"]["value"], abs=1e-6)
     assert robot.geometry.right_radius != robot.geometry.left_radius
     for name in ("calibration.png", "way.png", "drift.png", "odometry_parameters.yaml"):
         assert (output / name).stat().st_size > 100
@@ -92,10 +92,10 @@ def test_a_gyro_alone_ends_with_status_3(drive, tmp_path) -> None:
     np.savetxt(table, rows, delimiter=",", header=header, comments="", fmt="%.6f")
     arguments = [str(table), "--robot", "twil", "--output", str(tmp_path), "--no-pictures"]
     assert main(arguments) == 3
-    found = json.loads((tmp_path / "summary.json").read_text())["calibration"]
-    assert found["left_radius"]["upper"] is None
-    assert "tape" in found["left_radius"]["reason"]
-    ratio = found["track_over_mean_radius"]["value"]
+    result = json.loads((tmp_path / "summary.json").read_text())["calibration"]
+    assert result["left_radius"]["upper"] is None
+    assert "tape" in result["left_radius"]["reason"]
+    ratio = result["track_over_mean_radius"]["value"]
     assert ratio == pytest.approx(TRUE.separation / 0.0754, rel=0.01)
 
 
@@ -131,10 +131,10 @@ def assert_in_rad(drive, path, *columns):
     options = ReadingOptions(columns=parse_columns(columns, tuple(TABLE_CHANNELS)))
     readings = read_readings([path], options, TWIL)
     run, gyro, _ = drive
-    for found, true in ((readings.wheels.left, run.wheels.left),
+    for result, true in ((readings.wheels.left, run.wheels.left),
                         (readings.wheels.right, run.wheels.right),
                         (readings.gyro.rate, gyro.rate)):  # fmt: skip
-        np.testing.assert_allclose(found, true, atol=1e-6)
+        np.testing.assert_allclose(result, true, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["{}_position_deg", "{}_angle [degrees]"])
@@ -206,8 +206,8 @@ def test_squares_are_typed_in(tmp_path, capsys) -> None:
     assert main(arguments) == 3
     straight = ["--straight", "4,4.06", "4,4.061"]
     assert main([*arguments, *straight]) == 0
-    found = yaml.safe_load((tmp_path / "calibration.yaml").read_text())
-    assert found["source"] == "tape"
+    result = yaml.safe_load((tmp_path / "calibration.yaml").read_text())
+    assert result["source"] == "tape"
     # The example of the help is one that a robot could have driven.
     assert "explain the ends poorly" not in capsys.readouterr().out
     assert words in " ".join(parser_of("calibrate").format_help().replace("\\", "").split())
@@ -262,8 +262,8 @@ def test_a_wheel_of_the_reversed_sign_is_named_and_read_with_its_sign(
     robot.write_text(yaml.safe_dump(data))
     words = [str(path), "--robot", str(robot), "--output", str(tmp_path / "o"), "--no-pictures"]
     assert main(words) == {"bag": 0, "table": 3}[kind]
-    found = json.loads((tmp_path / "o" / "summary.json").read_text())["calibration"]
-    ratio = found["track_over_mean_radius"]["value"]
+    result = json.loads((tmp_path / "o" / "summary.json").read_text())["calibration"]
+    ratio = result["track_over_mean_radius"]["value"]
     assert ratio == pytest.approx(TRUE.separation / 0.0754, rel=0.02)
 
 
@@ -272,11 +272,11 @@ def test_counters_that_wrap_cost_no_reading(drive, tmp_path, capsys, wrap) -> No
     """Before: "an encoder was reset: 2427 readings ignored", status 1."""
     whole = read_readings([write_bag(tmp_path / "whole", drive)], ReadingOptions(), TWIL).wheels
     bag = write_bag(tmp_path / "bag", drive, wrap=wrap)
-    found = read_readings([bag], ReadingOptions(), TWIL)
-    assert len(found.wheels.stamps) == len(whole.stamps)
-    assert "reset" not in " ".join(found.notes)
+    recorded_readings = read_readings([bag], ReadingOptions(), TWIL)
+    assert len(recorded_readings.wheels.stamps) == len(whole.stamps)
+    assert "reset" not in " ".join(recorded_readings.notes)
     for name in ("left", "right"):
-        turned, true = (getattr(each, name) for each in (found.wheels, whole))
+        turned, true = (getattr(each, name) for each in (recorded_readings.wheels, whole))
         wraps = math.ceil(np.ptp(true) / wrap) + 1
         np.testing.assert_allclose(turned - turned[0], true - true[0], atol=0.01 * wraps)
 
@@ -296,17 +296,17 @@ def test_given_lengths_that_are_off_by_two_are_corrected(
     bag, output = write_bag(tmp_path / "bag", drive), tmp_path / "out"
     arguments = [str(bag), "--robot", str(robot), "--output", str(output), "--no-pictures"]
     assert main(arguments) == 0
-    found = json.loads((output / "summary.json").read_text())
+    none = json.loads((output / "summary.json").read_text())
     for name, true in (
         ("left_radius", TRUE.left_radius),
         ("right_radius", TRUE.right_radius),
         ("track", TRUE.separation),
     ):
-        assert found["calibration"][name]["value"] == pytest.approx(true, rel=6e-3), name
-    refused = radius == 2.0 and "robot_file" in found
+        assert none["calibration"][name]["value"] == pytest.approx(true, rel=6e-3), name
+    refused = radius == 2.0 and "robot_file" in none
     assert (output / "twil_calibrated.yaml").exists() is not refused
     if refused:
-        assert found["robot_file"] in capsys.readouterr().out
+        assert none["robot_file"] in capsys.readouterr().out
 
 
 def test_a_radius_that_contradicts_an_inertia_costs_the_robot_file_only(
@@ -321,12 +321,12 @@ def test_a_radius_that_contradicts_an_inertia_costs_the_robot_file_only(
     robot.write_text(yaml.safe_dump(described))
     bag, output = write_bag(tmp_path / "bag", drive), tmp_path / "out"
     assert main([str(bag), "--robot", str(robot), "--output", str(output), "--no-pictures"]) == 0
-    said, found = capsys.readouterr().out, json.loads((output / "summary.json").read_text())
-    assert "twil_calibrated.yaml is not written" in found["robot_file"]
-    assert "wheels.inertia_spin" in found["robot_file"] and found["robot_file"] in said
+    said, result = capsys.readouterr().out, json.loads((output / "summary.json").read_text())
+    assert "twil_calibrated.yaml is not written" in result["robot_file"]
+    assert "wheels.inertia_spin" in result["robot_file"] and result["robot_file"] in said
     assert not (output / "twil_calibrated.yaml").exists()
     assert (output / "odometry_parameters.yaml").exists()
-    assert found["calibration"]["track"]["identified"]
+    assert result["calibration"]["track"]["identified"]
 
 
 def test_a_second_publisher_is_named_and_not_an_encoder_that_was_reset(drive, tmp_path) -> None:

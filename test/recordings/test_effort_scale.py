@@ -14,8 +14,8 @@ from identify_command import identify
 from made_recordings.excited_runs import RunSetting, driver, next_torque
 
 from diffbot_description import load_robot
-from diffbot_ident.recording.samples import Block, Recording
-from diffbot_ident.recording.weighing import parse_mass
+from diffbot_recordings.samples import Batch, Recording
+from diffbot_recordings.weighed_mass import parse_mass
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import VirtualRobot
 
@@ -53,13 +53,13 @@ def tables(tmp_path_factory):
 
 def test_torques_in_a_described_dead_band_are_none():
     """In N m, after the scale; what is not known stays so."""
-    block = Block(np.arange(4.0), {"left_effort": np.array([0.2, -0.2, 1.0, np.nan])})
-    source = SimpleNamespace(blocks=lambda: iter([block]))
+    batch = Batch(np.arange(4.0), {"left_effort": np.array([0.2, -0.2, 1.0, np.nan])})
+    source = SimpleNamespace(batches=lambda: iter([batch]))
     recording = Recording(
         "torque", [source], ("left_effort",), torque_scale=(0.5, 0.5), dead_band=(0.15, 0.0)
     )
-    (found,) = recording.blocks()
-    np.testing.assert_array_equal(found.channels["left_effort"], [0.0, 0.0, 0.5, np.nan])
+    (result,) = recording.batches()
+    np.testing.assert_array_equal(result.channels["left_effort"], [0.0, 0.0, 0.5, np.nan])
 
 
 def weighed():
@@ -67,8 +67,8 @@ def weighed():
     return model.mass_body + 2.0 * model.wheel_mass
 
 
-def holds(found, true, deviations=3.0):
-    return abs(found["value"] - true) < deviations * found["std"]
+def holds(result, true, deviations=3.0):
+    return abs(result["value"] - true) < deviations * result["std"]
 
 
 def check(summary, path):
@@ -191,6 +191,6 @@ def test_without_a_description_the_wheels_inertia_is_asked_for(tables, tmp_path,
 
 @pytest.mark.parametrize("text", ["25", "25+-0.125", "25±0.125", "25 +/- 0.125"])
 def test_a_mass_is_read_with_its_interval(text):
-    found = parse_mass(text, "mass")
-    assert found.value == 25.0
-    assert found.interval95 == pytest.approx((24.875, 25.125), rel=1e-6)
+    value = parse_mass(text, "mass")
+    assert value.value == 25.0
+    assert value.interval95 == pytest.approx((24.875, 25.125), rel=1e-6)

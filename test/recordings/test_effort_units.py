@@ -16,7 +16,7 @@ from made_recordings.recorded_bag import write_run
 
 from diffbot_description import load_robot
 from diffbot_ident.excitation.excitations import make_excitation
-from diffbot_ident.identification import Identification, Phase, RunawayLimits
+from diffbot_ident.identification_run import Identification, Phase, RunawayLimits
 from diffbot_ident.torque.effort_units import (
     EffortCheck,
     EffortUnit,
@@ -81,15 +81,15 @@ def test_the_advice_gives_the_values_of_efforts_in_newton_metres(table, tmp_path
     asked = capsys.readouterr().err
     options = re.search(r"--effort-unit (\w+) --torque-constant (\S+)\)", asked)
     words = ("--effort-unit", options[1], "--torque-constant", options[2])
-    status, found = identify(tmp_path / "advised", table(20.0), *ROBOT, *words)
+    status, result = identify(tmp_path / "advised", table(20.0), *ROBOT, *words)
     assert status == 0 and options[1] == "ampere"
     for name in ("K5", "K6"):
-        assert found["parameters"][name]["value"] == pytest.approx(
+        assert result["parameters"][name]["value"] == pytest.approx(
             right["parameters"][name]["value"], rel=1e-3
         )
     # The constant is that of the description's mass; the run's friction hides 1 % of it at most.
     for name in ("K7", "K8"):
-        assert found["parameters"][name]["value"] == pytest.approx(
+        assert result["parameters"][name]["value"] == pytest.approx(
             right["parameters"][name]["value"], rel=0.02
         )
 
@@ -116,8 +116,8 @@ def test_no_text_holds_a_number_that_is_none(table, tmp_path, capsys, factor, ro
     """Before: "by the robot's description with nan m/s", "residuals inf m/s²"."""
     words = ("--effort-unit", "newton_metre") if factor > 1.0 else ()
     identify(tmp_path, table(factor), *robot, *words)
-    told = capsys.readouterr()
-    assert told.out + told.err and not UNKNOWN.search(told.out + told.err)
+    reported = capsys.readouterr()
+    assert reported.out + reported.err and not UNKNOWN.search(reported.out + reported.err)
 
 
 def test_without_a_description_only_an_impossible_mass_is_asked_for(table, tmp_path, capsys):
@@ -189,27 +189,27 @@ def estimated(factor=1.0):
 
 
 def test_efforts_beyond_the_limit_are_asked_for_unless_the_mass_agrees():
-    robot, found = load_robot("twil"), estimated()
-    assert effort_question(found, robot.geometry, robot, 20.0) is None
-    doubtful = found.with_values(
-        np.array(found.values) * (1.0, 1.0, 0.5, 0.5), np.array(found.covariance)
+    robot, result = load_robot("twil"), estimated()
+    assert effort_question(result, robot.geometry, robot, 20.0) is None
+    doubtful = result.with_values(
+        np.array(result.values) * (1.0, 1.0, 0.5, 0.5), np.array(result.covariance)
     )
     asked = effort_question(doubtful, robot.geometry, robot, 20.0)
-    assert asked.sign is Sign.LIMIT and "limits.torque of twil is 5 N m" in asked.found
+    assert asked.sign is Sign.LIMIT and "limits.torque of twil is 5 N m" in asked.result
     assert effort_question(doubtful, robot.geometry, robot, 4.0) is None
-    unknown = found.as_a_whole(EstimateState.UNESTIMATED, "")
+    unknown = result.as_a_whole(EstimateState.UNESTIMATED, "")
     assert "mass is not known" in str(effort_question(unknown, robot.geometry, robot, 20.0))
 
 
 def test_a_described_short_time_constant_is_no_question():
-    robot, found = load_robot("twil"), estimated()
+    robot, result = load_robot("twil"), estimated()
     viscous, std = 0.2, 1e-3  # r / (K7 2 d) = 0.07 s
     friction = FrictionEstimate((viscous, viscous, 0.0, 0.0), (std**2,) * 4)
-    found = replace(found, friction=friction)
-    asked = effort_question(found, robot.geometry, robot, 1.0)
+    result = replace(result, friction=friction)
+    asked = effort_question(result, robot.geometry, robot, 1.0)
     assert asked.sign is Sign.TIME_CONSTANT
     described = replace(robot, friction=replace(robot.friction, viscous=(viscous, viscous)))
-    assert effort_question(found, robot.geometry, described, 1.0) is None
+    assert effort_question(result, robot.geometry, described, 1.0) is None
 
 
 def test_a_given_constant_is_named_as_the_doubtful_one():

@@ -11,14 +11,14 @@ import pytest
 from diffbot_bringup.xml_launch.document import LaunchError, check, parameter_value, read
 from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_bringup.xml_launch.substitutions import Scope, evaluate
-from diffbot_controllers.parameter_file import read_dynamics, read_sigma
+from diffbot_controllers.parameter_reader import read_dynamics, read_sigma
 from diffbot_description.files import parse_yaml
-from diffbot_ident.recording.bag import Bag
-from diffbot_ident.recording.row_filter import RowFilter
-from diffbot_ident.recording.samples import RecordingError
-from diffbot_ident.recording.sysid_log import read_sysid
-from diffbot_ident.recording.table import CsvSource
-from diffbot_ident.recording.table_columns import parse_columns
+from diffbot_recordings.bag import Bag
+from diffbot_recordings.row_filter import RowFilter
+from diffbot_recordings.samples import RecordingError
+from diffbot_recordings.sysid_log import read_sysid
+from diffbot_recordings.table import CsvSource
+from diffbot_recordings.table_columns import parse_columns
 from diffbot_report.summary import parse_arguments
 
 HUGE = "1" + "0" * 400
@@ -139,7 +139,7 @@ def test_tables(tmp_path):
     refused(error)
     file.write_text("time,v\n" + "x" * 200_000 + "\n1.0,2.0\n")
     source = CsvSource(file, parse_columns(["v=v"]), RowFilter())
-    assert sum(len(block.times) for block in source.blocks()) == 1
+    assert sum(len(batch.times) for batch in source.batches()) == 1
 
 
 def test_recordings_with_lengths_of_nonsense(tmp_path):

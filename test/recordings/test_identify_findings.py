@@ -38,9 +38,9 @@ def test_positions_and_efforts_are_enough(run, tmp_path, velocity):
     status, summary = identify(tmp_path, table(tmp_path / "log.csv", header, rows), *ROBOT)
     assert status == 0
     for name, true in zip(("K7", "K8"), run.truth[2:], strict=True):
-        found = summary["parameters"][name]
-        assert found["value"] == pytest.approx(true, rel=0.01)
-        assert abs(found["value"] - true) < 4.0 * found["std"]
+        result = summary["parameters"][name]
+        assert result["value"] == pytest.approx(true, rel=0.01)
+        assert abs(result["value"] - true) < 4.0 * result["std"]
 
 
 def test_bags_whose_joint_states_leave_velocities_empty_are_learnt_from(run, tmp_path):
@@ -100,12 +100,12 @@ def test_one_noisy_step_is_no_identification(tmp_path):
         rows = one_step(seed, 0.12, 0.3)
         status, summary = identify(tmp_path, table(tmp_path / "log.csv", "time,command_v,v", rows))
         axis = summary["axes"]["v"]
-        found = axis["parameters"].get("time constant", {"identifiable": False})
+        result = axis["parameters"].get("time constant", {"identifiable": False})
         if status == 0:
-            half = 1.96 * found["std"]
-            answers.append((found["value"], half))
-            assert abs(found["value"] - 0.3) < 2.0 * half
-            assert half < 0.6 * found["value"] or half < 0.1
+            half = 1.96 * result["std"]
+            answers.append((result["value"], half))
+            assert abs(result["value"] - 0.3) < 2.0 * half
+            assert half < 0.6 * result["value"] or half < 0.1
         else:
             assert axis["reason"]
     assert len(answers) <= 2, answers
@@ -118,8 +118,8 @@ def test_a_short_log_at_a_high_rate_is_long_enough(tmp_path):
     path = table(tmp_path / "log.csv", HEADER, rows)
     status, summary = identify(tmp_path, path)
     assert status == 0, summary and summary["reason"]
-    found = summary["axes"]["v"]["parameters"]["time constant"]
-    assert found["value"] == pytest.approx(0.03, rel=0.1)
+    result = summary["axes"]["v"]["parameters"]["time constant"]
+    assert result["value"] == pytest.approx(0.03, rel=0.1)
 
 
 @pytest.mark.parametrize(("column", "name"), [(1, "command_v"), (3, "v")])
@@ -178,8 +178,8 @@ def test_the_interval_over_recordings_is_the_one_that_is_limited(tmp_path):
     assert status == 3
     assert summary["status"] == {"forward axis": "not excited", "yaw axis": "estimated"}
     assert "as recordings differ (by their noise alone to 0.0" in summary["reason"]
-    found = summary["axes"]["v"]["parameters"]["time constant"]
-    assert found["std"] > 0.3 * found["value"]
+    result = summary["axes"]["v"]["parameters"]["time constant"]
+    assert result["std"] > 0.3 * result["value"]
 
 
 def test_of_several_bags_with_and_without_load_the_loaded_one_is_named(tmp_path, capsys):
@@ -227,10 +227,10 @@ def test_a_voltage_against_dry_friction_is_no_power_law(tmp_path):
             free = v + period / parts * (volts - 2.4 * v) / 0.35
             v = float(np.copysign(max(abs(free) - period / parts * 0.6 / 0.35, 0.0), free))
     _, summary = identify(tmp_path, table(tmp_path / "log.csv", "time,command_v,v", rows))
-    found = summary["axes"]["v"]["parameters"]
-    assert "exponent" not in found
-    assert found["drag"]["value"] == pytest.approx(2.4, rel=0.06)
-    assert found["smallest command that moves the robot"]["value"] == pytest.approx(0.6, rel=0.2)
+    result = summary["axes"]["v"]["parameters"]
+    assert "exponent" not in result
+    assert result["drag"]["value"] == pytest.approx(2.4, rel=0.06)
+    assert result["smallest command that moves the robot"]["value"] == pytest.approx(0.6, rel=0.2)
 
 
 def test_rows_that_are_left_out_are_said_and_stand_in_the_summary(tmp_path, capsys):

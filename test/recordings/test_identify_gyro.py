@@ -15,8 +15,8 @@ from made_recordings.recorded_bag import RecordedBag
 
 from arc_odometry import JointSample
 from diffbot_description import load_robot
-from diffbot_ident.recording.identify import main
 from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_recordings.identify import main
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulated_sensors import GyroErrors, SimulatedGyro
 from diffbot_sim.virtual_robot import VirtualRobot
@@ -81,17 +81,17 @@ def deviations(summary, truth):
 
 
 def test_the_yaw_rate_comes_from_the_gyro_that_the_recording_holds(bag, drive, tmp_path, capsys):
-    status, found = identify(bag, tmp_path / "gyro")
-    assert status == 0 and found["outcome"] == "completed"
-    assert found["wheels"] == {"track": TRACK}  # for the export
+    status, result = identify(bag, tmp_path / "gyro")
+    assert status == 0 and result["outcome"] == "completed"
+    assert result["wheels"] == {"track": TRACK}  # for the export
     assert "gyro: /imu/data, 15 ms late; the yaw rate comes from it" in capsys.readouterr().out
     # One run: twice the 95 % interval.
-    assert max(map(abs, deviations(found, drive[2]))) < 2.0
-    assert found["verification"]["passed"]
+    assert max(map(abs, deviations(result, drive[2]))) < 2.0
+    assert result["verification"]["passed"]
     # By the wheels alone K5 and K8 take the track for what was told.
-    status, found = identify(bag, tmp_path / "wheels", "--imu", "none")
+    status, result = identify(bag, tmp_path / "wheels", "--imu", "none")
     assert status == 0 and "gyro" not in capsys.readouterr().out
-    k5, k6, k7, k8 = map(abs, deviations(found, drive[2]))
+    k5, k6, k7, k8 = map(abs, deviations(result, drive[2]))
     assert max(k6, k7) < 2.0 and min(k5, k8) > 4.0
 
 
@@ -110,9 +110,9 @@ def test_a_gyro_that_is_another_one_is_refused(rates, reason, drive, tmp_path, c
     assert identify(bag, tmp_path / "asked", "--imu", "/imu/data")[0] == 2
     said = capsys.readouterr().err
     assert reason in said and "or do not use it: --imu none" in said
-    status, found = identify(bag, tmp_path / "found")
+    status, result = identify(bag, tmp_path / "found")
     said = capsys.readouterr().out
-    assert status == 0 and found["parameters"]["K7"]["value"] > 0.0
+    assert status == 0 and result["parameters"]["K7"]["value"] > 0.0
     assert "gyro /imu/data is not used" in said and reason in said
 
 
@@ -138,12 +138,12 @@ def table(drive, tmp_path_factory):
 
 
 def test_the_gyro_of_a_table_is_used_like_that_of_a_bag(table, drive, tmp_path, capsys):
-    status, found = identify(table, tmp_path / "gyro")
+    status, result = identify(table, tmp_path / "gyro")
     assert "gyro: gyro_z [deg/s], 15 ms late" in capsys.readouterr().out
-    assert status == 0 and max(map(abs, deviations(found, drive[2]))) < 2.0
-    assert "gyro" in found
-    status, found = identify(table, tmp_path / "wheels", "--imu", "none")
-    assert status == 0 and "gyro" not in found and "gyro:" not in capsys.readouterr().out
+    assert status == 0 and max(map(abs, deviations(result, drive[2]))) < 2.0
+    assert "gyro" in result
+    status, result = identify(table, tmp_path / "wheels", "--imu", "none")
+    assert status == 0 and "gyro" not in result and "gyro:" not in capsys.readouterr().out
 
 
 def test_a_column_of_a_gyro_is_chosen_by_name_and_checked(table, tmp_path, capsys):

@@ -22,10 +22,10 @@ def test_resistance_and_ke_are_found_from_one_log_or_several(tmp_path, files):
     status, summary = identify(tmp_path, *paths)
     assert status == 0, summary["reason"]
     for side, motor in zip(("left", "right"), motors, strict=True):
-        found = summary["motors"][f"{side} motor"]["parameters"]
+        result = summary["motors"][f"{side} motor"]["parameters"]
         for name, true in (("R", motor.resistance), ("Ke", motor.constant)):
-            assert found[name]["value"] == pytest.approx(true, rel=0.05)
-            assert abs(found[name]["value"] - true) < 4.0 * found[name]["std"]
+            assert result[name]["value"] == pytest.approx(true, rel=0.05)
+            assert abs(result[name]["value"] - true) < 4.0 * result[name]["std"]
     assert (tmp_path / "out" / "motor_parameters.yaml").exists()
 
 

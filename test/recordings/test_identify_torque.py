@@ -65,11 +65,11 @@ def test_the_result_is_the_on_line_one_within_its_intervals(run, identified):
     assert summary["verification"]["state"] == "verified"
     expected = on_line(run)
     for name, value, variance in zip(NAMES, expected.values, expected.variances, strict=True):
-        found = summary["parameters"][name]
-        low, high = found["interval95"]
+        result = summary["parameters"][name]
+        low, high = result["interval95"]
         assert low <= value <= high
         # A fourth of the recording is held out: intervals are wider by 15 %, with some spread.
-        assert found["std"] == pytest.approx(1.15 * np.sqrt(variance), rel=0.3)
+        assert result["std"] == pytest.approx(1.15 * np.sqrt(variance), rel=0.3)
     written = yaml.safe_load((folder / "out" / "dynamic_parameters.yaml").read_text())
     section = written["/**"]["ros__parameters"]
     assert section["state"] == "estimated"
@@ -95,12 +95,12 @@ def test_a_description_that_does_not_fit_is_told(bags, tmp_path, capsys):
     status, summary = identify(tmp_path, bags / "mcap", "--robot", path)
     assert status == 0
     assert not (tmp_path / "out" / "heavy_identified.yaml").exists()
-    told = "heavy_identified.yaml is not written: the identified parameters do not fit"
-    assert told in " ".join(capsys.readouterr().out.split())
-    assert told in summary["notes"][-1]
+    reported = "heavy_identified.yaml is not written: the identified parameters do not fit"
+    assert reported in " ".join(capsys.readouterr().out.split())
+    assert reported in summary["notes"][-1]
 
 
-def loaded_run(seconds, at, share):
+def loaded_run(seconds, at, fraction):
     """Samples of a run with a payload of this share of the body's mass from a time on, s."""
     setting = RunSetting()
     robot = setting.make_robot()
@@ -110,7 +110,9 @@ def loaded_run(seconds, at, share):
         samples = [virtual.sample]
         for step in range(round(seconds / setting.period)):
             if step == round(at / setting.period):
-                engine.set_payload(share * robot.body.mass, robot.body.center_of_mass.x, 0.1, 0.02)
+                engine.set_payload(
+                    fraction * robot.body.mass, robot.body.center_of_mass.x, 0.1, 0.02
+                )
             samples.append(virtual.advance(next_torque(source, samples, setting)))
         return samples, engine.parameters()
 
@@ -129,8 +131,8 @@ def test_a_payload_in_mid_recording_is_told_and_the_values_are_those_with_it(tmp
     (change,) = (each for each in summary["warnings"] if "the robot changed" in each)
     assert float(change.split("changed ")[1].split(" s")[0]) == pytest.approx(30.0, abs=2.5)
     for name, true in zip(NAMES, truth, strict=True):
-        found = summary["parameters"][name]
-        assert abs(found["value"] - true) < 3.0 * found["std"]
+        result = summary["parameters"][name]
+        assert abs(result["value"] - true) < 3.0 * result["std"]
     # K7 and K8 are as precise as from half of the recording.
     assert summary["parameters"]["K7"]["std"] < 5e-3 * truth.k7
 
@@ -142,9 +144,9 @@ def test_commands_stand_for_efforts_that_are_missing(run, tmp_path):
     )
     assert status in (0, 1)
     for name, true in zip(NAMES, run.truth, strict=True):
-        found = summary["parameters"][name]
+        result = summary["parameters"][name]
         # Commands come 1 ms late here: a tenth of the period, which the estimator has to find.
-        assert abs(found["value"] - true) < 5.0 * found["std"] + 2e-3 * abs(true)
+        assert abs(result["value"] - true) < 5.0 * result["std"] + 2e-3 * abs(true)
 
 
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
@@ -285,8 +287,8 @@ def test_wheels_of_one_side_are_combined(run, identified, four_joints, tmp_path)
     assert status == 0
     _, _, expected = identified
     for name in NAMES:
-        found, known = (s["parameters"][name] for s in (summary, expected))
-        assert found["value"] == pytest.approx(known["value"], rel=1e-6)
+        result, known = (s["parameters"][name] for s in (summary, expected))
+        assert result["value"] == pytest.approx(known["value"], rel=1e-6)
 
 
 def test_a_stuck_encoder_of_one_of_several_wheels_is_named(run, four_joints, tmp_path, capsys):

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from diffbot_ident.recording.identify import main
+from diffbot_recordings.identify import main
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def test_a_bag_without_the_library_that_reads_it_names_the_library(tmp_path, cap
         if name.partition(".")[0] == "rosbags":
             monkeypatch.setitem(sys.modules, name, None)
     for name in ("bag", "bag_source"):
-        monkeypatch.delitem(sys.modules, f"diffbot_ident.recording.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"diffbot_recordings.{name}", raising=False)
     (tmp_path / "run.mcap").write_bytes(b"any")
     text = refused(capsys, tmp_path / "run.mcap", "--output", tmp_path / "out")
     assert "pip install rosbags" in text and not (tmp_path / "out").exists()

@@ -7,10 +7,10 @@ import yaml
 from identify_command import identify
 from made_recordings.recorded_bag import RecordedBag
 
-from diffbot_controllers.parameter_file import read_sigma
+from diffbot_controllers.parameter_reader import read_sigma
 from diffbot_description.dynamics import Sigma
-from diffbot_ident.recording.command_line import parse
-from diffbot_ident.recording.identify import open_recording
+from diffbot_recordings.command_line import parse
+from diffbot_recordings.identify import open_recording
 from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.velocity_robot import VelocityRobot
 
@@ -51,9 +51,9 @@ def write_bag(folder, rows, storage="mcap", odom="/odom"):
 def check(summary):
     """Truth inside four standard deviations, and those small."""
     for axis, inertia, drag in (("v", TRUTH.s1, TRUTH.s3), ("w", TRUTH.s2, TRUTH.s4)):
-        found = summary["axes"][axis]["parameters"]
+        result = summary["axes"][axis]["parameters"]
         for name, true in (("inertia", inertia), ("drag", drag), ("dead time", DEAD_TIME)):
-            value = found[name]
+            value = result[name]
             assert abs(value["value"] - true) < 4.0 * value["std"] + 1e-3, (axis, name, value)
             assert value["std"] < 0.05 * max(true, 0.3)
 
@@ -77,10 +77,10 @@ def test_either_storage_gives_the_same_velocities(rows, tmp_path):
     read = []
     for storage in ("mcap", "sqlite3"):
         write_bag(tmp_path / storage, rows, storage)
-        blocks = list(open_recording(parse([str(tmp_path / storage)])).blocks())
+        batches = list(open_recording(parse([str(tmp_path / storage)])).batches())
         read.append(
             {
-                name: np.concatenate([b.channels[name] for b in blocks if name in b.channels])
+                name: np.concatenate([b.channels[name] for b in batches if name in b.channels])
                 for name in ("command_v", "command_w", "v", "w")
             }
         )
@@ -97,9 +97,9 @@ def test_a_dead_band_is_found_written_and_read_by_the_controller(tmp_path):
     assert status == 0
     check(summary)
     for axis, true in zip(("v", "w"), bands, strict=True):
-        found = summary["axes"][axis]["parameters"]["smallest command that moves the robot"]
-        assert found["identifiable"] and found["std"] < 0.05 * true
-        assert abs(found["value"] - true) < 4.0 * found["std"]
+        result = summary["axes"][axis]["parameters"]["smallest command that moves the robot"]
+        assert result["identifiable"] and result["std"] < 0.05 * true
+        assert abs(result["value"] - true) < 4.0 * result["std"]
     known = read_sigma(str(tmp_path / "out" / "velocity_parameters.yaml"))
     assert [band.width for band in known.dead_band] == summary["dead_band"]
     assert summary["dead_band"] == pytest.approx(bands, rel=0.1)
@@ -135,8 +135,8 @@ def test_files_of_commands_and_of_states_are_joined_by_their_clocks(rows, tmp_pa
     columns = "command_v=throttle,v=speed"
     status, summary = identify(tmp_path, commands, states, "--columns", columns)
     assert status == 0
-    found = summary["axes"]["v"]["parameters"]["inertia"]
-    assert abs(found["value"] - TRUTH.s1) < 4.0 * found["std"]
+    result = summary["axes"]["v"]["parameters"]["inertia"]
+    assert abs(result["value"] - TRUTH.s1) < 4.0 * result["std"]
     assert "w" not in summary["axes"]
 
 

@@ -103,9 +103,9 @@ def test_motors_are_found_in_what_people_record(tmp_path, capsys, form, words):
     status, summary = identify(tmp_path, recorded(tmp_path / "bag", form, rows), *words)
     assert status == 0, summary["reason"]
     for side, motor in zip(("left", "right"), motors, strict=True):
-        found = summary["motors"][f"{side} motor"]["parameters"]
+        result = summary["motors"][f"{side} motor"]["parameters"]
         for name, true in (("R", motor.resistance), ("Ke", motor.constant)):
-            assert abs(found[name]["value"] - true) < 4.0 * found[name]["std"] + 0.02 * true
+            assert abs(result[name]["value"] - true) < 4.0 * result[name]["std"] + 0.02 * true
     said = capsys.readouterr().out
     assert "left_voltage = " in said
     assert "kind of robot: motor" in said
@@ -196,8 +196,8 @@ def test_interfaces_are_read_without_definitions(tmp_path):
     status, summary = identify(tmp_path, as_humble_writes(tmp_path / "bag"))
     assert status == 0
     for side, motor in zip(("left", "right"), motors, strict=True):
-        found = summary["motors"][f"{side} motor"]["parameters"]["Ke"]["value"]
-        assert found == pytest.approx(motor.constant, rel=0.02)
+        result = summary["motors"][f"{side} motor"]["parameters"]["Ke"]["value"]
+        assert result == pytest.approx(motor.constant, rel=0.02)
 
 
 def test_a_type_that_is_not_known_is_not_damage(tmp_path, capsys):
@@ -229,7 +229,7 @@ def test_stamps_since_1970_give_the_values_of_stamps_since_0(tmp_path):
         speed[k + 1] = speed[k] + period * torque / 0.02
     current[-1] = (volts[-1] - 0.35 * speed[-1]) / 1.2
     current += 0.02 * rng.normal(size=count)
-    found = []
+    results = []
     for begin in (0.0, 1.7e9):
         times = begin + period * np.arange(count)
         rows = np.column_stack((times, volts, volts, current, current, speed, speed))
@@ -240,8 +240,8 @@ def test_stamps_since_1970_give_the_values_of_stamps_since_0(tmp_path):
         path.write_text("\n".join((",".join(header), *lines)))
         status, summary = identify(tmp_path / f"out {begin:g}", path)
         assert status == 0
-        found.append(summary["motors"]["left motor"]["parameters"])
+        results.append(summary["motors"]["left motor"]["parameters"])
     for name, true in (("R", 1.2), ("Ke", 0.35)):
-        first, second = (each[name] for each in found)
+        first, second = (each[name] for each in results)
         assert abs(first["value"] - true) < 4.0 * first["std"]
         assert abs(second["value"] - first["value"]) < 0.05 * first["std"]

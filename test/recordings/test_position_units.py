@@ -10,9 +10,9 @@ from identify_command import identify
 from made_recordings.excited_runs import usual_run
 from made_recordings.random_runs import record_random
 
-from diffbot_ident.recording.command_line import parse
-from diffbot_ident.recording.identify import open_recording
-from diffbot_ident.recording.samples import POSITIONS
+from diffbot_recordings.command_line import parse
+from diffbot_recordings.identify import open_recording
+from diffbot_recordings.samples import POSITIONS
 from diffbot_study.random_robots import draw
 
 ROBOT = ("--robot", "twil")
@@ -47,9 +47,9 @@ def table(run, tmp_path):
 
 def assert_in_rad(run, path, *words):
     """The positions that are read are those of the run; what follows knows no units."""
-    blocks = list(open_recording(parse([str(path), *ROBOT, *words])).blocks())
+    batches = list(open_recording(parse([str(path), *ROBOT, *words])).batches())
     read = np.column_stack(
-        [np.concatenate([block.channels[name] for block in blocks]) for name in POSITIONS]
+        [np.concatenate([batch.channels[name] for batch in batches]) for name in POSITIONS]
     )
     angles = np.unwrap([s.position for s in run.samples], axis=0)
     np.testing.assert_allclose(read, angles, rtol=1e-7, atol=1e-7)

@@ -10,8 +10,8 @@ from rclpy.serialization import serialize_message
 from rosbags.rosbag2 import Reader, Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-from diffbot_bringup.recorder_node import KNOWN, KNOWN_IN_FULL, STORAGES, VERSION, _definitions
 from diffbot_msgs.msg import BackstepStatus
+from diffbot_recordings.recorder_node import KNOWN, KNOWN_IN_FULL, STORAGES, VERSION, _definitions
 
 STATUS = "diffbot_msgs/msg/BackstepStatus"
 

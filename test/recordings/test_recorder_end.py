@@ -11,8 +11,8 @@ pytest.importorskip("rosbags")
 
 from sensor_msgs.msg import JointState  # noqa: E402
 
-from diffbot_bringup.recorder_node import Recorder  # noqa: E402
 from diffbot_msgs.msg import IdentStatus  # noqa: E402
+from diffbot_recordings.recorder_node import Recorder  # noqa: E402
 
 
 @pytest.fixture

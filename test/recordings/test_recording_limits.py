@@ -16,10 +16,10 @@ from made_recordings.hostile_files import sqlite_pages
 from made_recordings.mcap_records import mcap, record, text_field
 from made_recordings.recorded_bag import RecordedBag
 
-from diffbot_ident.recording import bag_metadata, decompression
-from diffbot_ident.recording.bag import Bag
-from diffbot_ident.recording.identify import main
-from diffbot_ident.recording.samples import RecordingError
+from diffbot_recordings import bag_metadata, decompression
+from diffbot_recordings.bag import Bag
+from diffbot_recordings.identify import main
+from diffbot_recordings.samples import RecordingError
 
 ODOM = "/odom"
 
@@ -41,8 +41,8 @@ def speeds(path):
     """The speeds of all odometry, in the order in which they are read, and the warnings."""
     bag = Bag(path)
     decode = bag.decoder(bag.topics[ODOM])
-    found = [decode(data).twist.twist.linear.x for _, _, data in bag.messages([ODOM])]
-    return np.array(found), bag.warnings
+    results = [decode(data).twist.twist.linear.x for _, _, data in bag.messages([ODOM])]
+    return np.array(results), bag.warnings
 
 
 EXPECTED = 0.1 * np.arange(300)
@@ -67,8 +67,8 @@ def packed(folder, mode):
 def test_a_whole_recording_is_read(tmp_path, storage):
     file = recorded(tmp_path / "bag", storage)
     for path in (tmp_path / "bag", file):
-        found, warnings = speeds(path)
-        assert np.allclose(found, EXPECTED) and warnings == []
+        result, warnings = speeds(path)
+        assert np.allclose(result, EXPECTED) and warnings == []
         assert {t.name: t.count for t in Bag(path).topics.values()} == {ODOM: 300, "/cmd_vel": 300}
 
 
@@ -76,8 +76,8 @@ def test_a_compressed_file_is_read_from_the_temporary_folder(tmp_path, storage, 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     recorded(tmp_path / "bag", storage)
     packed(tmp_path / "bag", "FILE")
-    found, warnings = speeds(tmp_path / "bag")
-    assert np.allclose(found, EXPECTED) and warnings == []
+    result, warnings = speeds(tmp_path / "bag")
+    assert np.allclose(result, EXPECTED) and warnings == []
     assert not list(tmp_path.glob("diffbot-bag-*"))  # removed with the recording
 
 
@@ -115,8 +115,8 @@ def test_compressed_chunks_are_read_with_and_without_an_index(tmp_path, compress
     records = chunks_of(file, compress)
     assert len(records) > 1
     file.write_bytes(mcap(records))
-    found, warnings = speeds(file)
-    assert np.allclose(found, 0.1 * np.arange(9000)) and warnings == []
+    result, warnings = speeds(file)
+    assert np.allclose(result, 0.1 * np.arange(9000)) and warnings == []
 
 
 def odometry_at(times, file):
@@ -146,12 +146,12 @@ def test_chunks_that_overlap_are_merged_by_time(tmp_path):
 @pytest.mark.parametrize("compression", ["zstd", "lz4"])
 @pytest.mark.parametrize("claimed", [1 << 30, 1000])
 def test_a_chunk_of_a_gigabyte_takes_no_memory(tmp_path, compression, claimed):
-    block = bytes(1 << 30)
-    small = decompression.zstd.compress(block) if compression == "zstd" else lz4(block)
+    batch = bytes(1 << 30)
+    small = decompression.zstd.compress(batch) if compression == "zstd" else lz4(batch)
     head = struct.pack("<QQQI", 0, 1, claimed, 0) + text_field(compression)
     file = tmp_path / "bomb.mcap"
     file.write_bytes(mcap([record(6, head + struct.pack("<Q", len(small)) + small)]))
-    del block
+    del batch
     tracemalloc.start()
     with pytest.raises(
         RecordingError, match=r"bomb\.mcap: the size of a chunk .*limit of 64000000"
@@ -204,8 +204,8 @@ def test_a_compressed_file_may_not_fill_the_temporary_folder(tmp_path, monkeypat
 def test_bad_metadata_are_named_and_the_files_read_without_them(tmp_path, storage, text, said):
     recorded(tmp_path / "bag", storage)
     (tmp_path / "bag" / "metadata.yaml").write_text(text)
-    found, warnings = speeds(tmp_path / "bag")
-    assert np.allclose(found, EXPECTED)
+    result, warnings = speeds(tmp_path / "bag")
+    assert np.allclose(result, EXPECTED)
     assert len(warnings) == 1 and said in warnings[0] and "one by one" in warnings[0]
     assert "\n" not in warnings[0]
 
@@ -328,5 +328,5 @@ def test_names_of_topics_reach_the_terminal_as_text(tmp_path, capsys):
 
 def test_metadata_name_files_of_the_folder_only(tmp_path, storage):
     recorded(tmp_path / "bag", storage)
-    found = bag_metadata.StorageFiles.of(tmp_path / "bag")
-    assert [file.parent for file in found.files] == [tmp_path / "bag"] and not found.warnings
+    result = bag_metadata.StorageFiles.of(tmp_path / "bag")
+    assert [file.parent for file in result.files] == [tmp_path / "bag"] and not result.warnings

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from diffbot_controllers.parameter_file import read_dynamics
+from diffbot_controllers.parameter_reader import read_dynamics
 from diffbot_description import load_robot
 from diffbot_description.files import read_regular, read_text
 from diffbot_description.limits import TEXT, Limit
 from diffbot_description.show_parameters import main as show_parameters
-from diffbot_ident.recording.sysid_log import read_sysid
+from diffbot_recordings.sysid_log import read_sysid
 from diffbot_sim.faults.fault import load_script
 
 READERS = {

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from made_recordings.sysid_logs import MadeDrivetrain, drawn, make_logs, repeated
 
-from diffbot_ident.recording.sysid_log import read_sysid
-from diffbot_ident.recording.verdict import AnalysisOutcome
-from diffbot_ident.recording.voltage_analysis import SUBJECTS, analyse_voltages
+from diffbot_recordings.sysid_log import read_sysid
+from diffbot_recordings.verdict import AnalysisOutcome
+from diffbot_recordings.voltage_analysis import SUBJECTS, analyse_voltages
 
 # Angular tests: the gains of turning, seen at the wheels.
 TURNING = MadeDrivetrain(
@@ -37,8 +37,8 @@ def read(folder, data, name="log.json"):
 
 
 def verdicts(*logs, subjects=("left side",)):
-    found = analyse_voltages(logs, subjects)
-    return {analysis.verdict.subject: analysis.verdict for analysis in found}
+    voltage_analysis = analyse_voltages(logs, subjects)
+    return {analysis.verdict.subject: analysis.verdict for analysis in voltage_analysis}
 
 
 def test_backlash_and_slip_do_not_make_the_inertia_larger(logs, tmp_path):
@@ -74,9 +74,9 @@ def test_the_log_that_disagrees_is_named(logs, tmp_path):
     heavy = repeated(robots[0], np.random.default_rng(4))
     heavier = tuple(1.5 * value for value in robots[0].ka)
     loaded = make_logs([replace(heavy, ka=heavier)], 9)[0]
-    found = [read(tmp_path, run[0], f"run{k}.json") for k, run in enumerate(runs[:2])]
-    found.append(read(tmp_path, loaded, "loaded.json"))
-    verdict = verdicts(*found)["left side"]
+    results = [read(tmp_path, run[0], f"run{k}.json") for k, run in enumerate(runs[:2])]
+    results.append(read(tmp_path, loaded, "loaded.json"))
+    verdict = verdicts(*results)["left side"]
     named = [note for note in verdict.notes if "loaded.json disagrees" in note]
     assert any("its ka is" in note for note in named), verdict.notes
     low, high = verdict.value("ka").interval95
@@ -88,13 +88,13 @@ def test_linear_and_angular_logs_give_both_axes_together(tmp_path):
     (linear,) = make_logs([straight], 1)
     (angular,) = make_logs([TURNING], 2, angular=True, track=TRACK)
     both = (read(tmp_path, linear, "a.json"), read(tmp_path, angular, "b.json"))
-    found = verdicts(*both, subjects=SUBJECTS)
-    assert all(verdict.usable for verdict in found.values())
-    assert found["forward axis"].value("ka").value == pytest.approx(0.345, rel=0.02)
-    assert found["left side"].value("ka").value == pytest.approx(0.35, rel=0.02)
-    assert found["yaw axis"].value("ka").value == pytest.approx(0.5 * TRACK / 2.0, rel=0.02)
-    assert found["yaw axis"].value("K8").value == pytest.approx(1.0 / (0.5 * TRACK), rel=0.02)
-    assert found["yaw axis"].value("track width").value == pytest.approx(TRACK, rel=0.01)
+    result = verdicts(*both, subjects=SUBJECTS)
+    assert all(verdict.usable for verdict in result.values())
+    assert result["forward axis"].value("ka").value == pytest.approx(0.345, rel=0.02)
+    assert result["left side"].value("ka").value == pytest.approx(0.35, rel=0.02)
+    assert result["yaw axis"].value("ka").value == pytest.approx(0.5 * TRACK / 2.0, rel=0.02)
+    assert result["yaw axis"].value("K8").value == pytest.approx(1.0 / (0.5 * TRACK), rel=0.02)
+    assert result["yaw axis"].value("track width").value == pytest.approx(TRACK, rel=0.01)
 
 
 def test_the_worst_test_counts_and_not_the_pool(tmp_path):

@@ -10,7 +10,7 @@ from identify_command import identify, torque_rows, write_table
 from made_recordings.excited_runs import usual_run
 
 from diffbot_description import load_robot
-from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_readings
+from diffbot_recordings.recorded_readings import ReadingOptions, read_readings
 
 ROBOT = ("--robot", "twil")
 NAMES = ("K5", "K6", "K7", "K8")
@@ -105,8 +105,8 @@ def test_a_calibration_reads_a_row_per_joint(rows, tmp_path):
     path = by_joint(tmp_path / "log.csv", rows[:200], "time,name,position,velocity,effort", names,
                     "tnpve")  # fmt: skip
     robot = load_robot("twil")
-    found = read_readings([path], ReadingOptions(robot=robot), robot.geometry).wheels
-    np.testing.assert_allclose(found.right, rows[:200, 2], atol=1e-6)
+    result = read_readings([path], ReadingOptions(robot=robot), robot.geometry).wheels
+    np.testing.assert_allclose(result.right, rows[:200, 2], atol=1e-6)
 
 
 def without_header(path, rows, delimiter=","):

@@ -46,7 +46,7 @@ def write(folder, seed, of_world=False, clock=None, taus=(0.25, 0.15)):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_twist_in_the_frame_of_the_pose_is_turned_into_the_robots(tmp_path, capsys, seed):
-    found = {}
+    results = {}
     for of_world in (True, False):
         folder = tmp_path / str(of_world)
         folder.mkdir()
@@ -55,11 +55,11 @@ def test_a_twist_in_the_frame_of_the_pose_is_turned_into_the_robots(tmp_path, ca
         assert status == 0
         said = capsys.readouterr().out
         assert ("in the frame of its pose" in said) is of_world
-        found[of_world] = summary["axes"]["v"]["parameters"]
+        results[of_world] = summary["axes"]["v"]["parameters"]
     for name, true in (("time constant", 0.25), ("gain", 1.0)):
-        value = found[True][name]
+        value = results[True][name]
         assert abs(value["value"] - true) < max(4.0 * value["std"], 0.01 * true)
-        assert value["value"] == pytest.approx(found[False][name]["value"], rel=1e-3)
+        assert value["value"] == pytest.approx(results[False][name]["value"], rel=1e-3)
 
 
 @pytest.mark.parametrize(("clock", "says"), [(-100.0, "before"), (3.0, "after"), (1.6e9, "after")])

@@ -9,9 +9,9 @@ from identify_command import identify
 from made_recordings.excited_runs import usual_run
 from made_recordings.random_runs import record_random
 
-from diffbot_ident.recording.samples import EFFORTS, POSITIONS
-from diffbot_ident.recording.segments import Segment
-from diffbot_ident.recording.wheel_check import WheelCheck
+from diffbot_recordings.samples import EFFORTS, POSITIONS
+from diffbot_recordings.segments import Segment
+from diffbot_recordings.wheel_check import WheelCheck
 from diffbot_study.random_robots import draw
 
 COLUMNS = ("time", *POSITIONS, *EFFORTS)
@@ -68,11 +68,11 @@ def stuck(rows):
 
 def test_a_wheel_that_friction_holds_does_not_stick(rows):
     """The robot turns about a wheel for 3 s, held by 0.05 N m; otherwise 0.4 N m turn it."""
-    rows, held = rows.copy(), slice(1000, 1300)
-    rows[held, 1] = rows[1000, 1]
-    rows[held, 3] = 0.05 * np.sin(rows[held, 0])
+    rows, kept = rows.copy(), slice(1000, 1300)
+    rows[kept, 1] = rows[1000, 1]
+    rows[kept, 3] = 0.05 * np.sin(rows[kept, 0])
     assert stuck(rows) is None
-    rows[held, 3] = 0.4
+    rows[kept, 3] = 0.4
     assert "left wheel's encoder sticks" in stuck(rows)
 
 

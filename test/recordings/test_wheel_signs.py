@@ -16,11 +16,11 @@ import pytest
 
 from diffbot_description import closed_form, load_robot
 from diffbot_description.robot import Joints
-from diffbot_ident.recording.bag_topics import find_wheels, joints, torques
-from diffbot_ident.recording.row_filter import RowFilter
-from diffbot_ident.recording.segments import Segment
-from diffbot_ident.recording.table import CsvSource
-from diffbot_ident.recording.wheel_signs import WheelSigns, opposite_centre
+from diffbot_recordings.bag_topics import find_wheels, joints, torques
+from diffbot_recordings.row_filter import RowFilter
+from diffbot_recordings.segments import Segment
+from diffbot_recordings.table import CsvSource
+from diffbot_recordings.wheel_signs import WheelSigns, opposite_centre
 
 DURATION, STEP = 30.0, 0.001
 SEEDS = range(8)
@@ -103,10 +103,10 @@ def checked(robot, seed, signs, described):
 @pytest.mark.parametrize(("signs", "side"), [((-1, 1), "left"), ((1, -1), "right")])
 def test_the_wheel_of_the_reversed_sign_is_named(seed, signs, side):
     robot = drawn(seed)
-    found = checked(robot, seed, signs, robot)
-    assert found is not None
-    assert found.startswith(f"the sign of the {side} wheel is reversed")
-    assert f"set joints.signs: {list(signs)} in the robot's file" in found
+    result = checked(robot, seed, signs, robot)
+    assert result is not None
+    assert result.startswith(f"the sign of the {side} wheel is reversed")
+    assert f"set joints.signs: {list(signs)} in the robot's file" in result
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -119,10 +119,10 @@ def test_right_signs_are_no_contradiction(seed, signs):
 
 def test_without_a_description_either_wheel_may_be_the_reversed_one():
     robot = drawn(0)
-    found = checked(robot, 0, (1, -1), None)
-    assert found is not None
-    assert found.startswith("the sign of the left wheel or the right wheel is reversed")
-    assert "description" not in found
+    result = checked(robot, 0, (1, -1), None)
+    assert result is not None
+    assert result.startswith("the sign of the left wheel or the right wheel is reversed")
+    assert "description" not in result
 
 
 def test_without_a_coupling_the_exchanged_inertias_show_it():
@@ -131,18 +131,18 @@ def test_without_a_coupling_the_exchanged_inertias_show_it():
     robot = replace(robot, body=replace(robot.body, center_of_mass=middle))
     k, b = closed_form(robot.model), robot.wheels.half_track
     assert abs(math.log(-k.k8 * b / k.k7)) > 0.2  # else nothing shows it
-    found = checked(robot, 1, (1, -1), robot)
-    assert found is not None
-    assert found.startswith("the sign of the left wheel or the right wheel is reversed")
+    result = checked(robot, 1, (1, -1), robot)
+    assert result is not None
+    assert result.startswith("the sign of the left wheel or the right wheel is reversed")
     assert checked(robot, 1, (1, 1), robot) is None
 
 
 def test_a_centre_of_mass_on_the_other_side_may_be_two_reversed_signs():
     robot = load_robot("twil")
     k5 = closed_form(robot.model).k5
-    found = opposite_centre(-k5, 0.01 * k5, robot)
-    assert found is not None
-    assert "joints.signs: [-1, -1]" in found
+    result = opposite_centre(-k5, 0.01 * k5, robot)
+    assert result is not None
+    assert "joints.signs: [-1, -1]" in result
     assert opposite_centre(k5, 0.01 * k5, robot) is None
     assert opposite_centre(-k5, k5, robot) is None
     assert opposite_centre(-k5, 0.0, None) is None
@@ -182,8 +182,8 @@ def test_columns_of_a_table_are_read_forward(tmp_path):
     )
     source = CsvSource(path, {}, RowFilter(), robot=robot)
     channels = {}
-    for block in source.blocks():
-        channels |= block.channels
+    for batch in source.batches():
+        channels |= batch.channels
     assert channels["left_position"][3] == 3.0 and channels["right_position"][3] == -3.0
     assert channels["left_effort"][0] == 3.0 and channels["right_effort"][0] == -3.0
     assert "right_position = -right_position" in source.understood[1]

@@ -14,7 +14,7 @@ from made_recordings.excited_runs import RunSetting, record, usual_run
 from made_recordings.recorded_bag import RecordedBag, write_run
 
 from arc_odometry import JointSample
-from diffbot_ident.recording.counter_wraps import continuous
+from diffbot_recordings.counter_wraps import continuous
 
 ROBOT = ("--robot", "twil")
 NAMES = ("K5", "K6", "K7", "K8")
@@ -62,9 +62,9 @@ def test_a_counter_may_wrap_anywhere(rows, expected, tmp_path, wheels, size, low
     status, summary = identify(tmp_path, write_table(tmp_path / "log.csv", rows), *ROBOT)
     assert status == 0
     for name in NAMES:
-        whole, found = expected[name], summary["parameters"][name]
+        whole, result = expected[name], summary["parameters"][name]
         # Over a wrap, the rotation is known to about a count.
-        assert abs(found["value"] - whole["value"]) < 0.5 * whole["std"], name
+        assert abs(result["value"] - whole["value"]) < 0.5 * whole["std"], name
 
 
 @pytest.mark.parametrize("at", [5.0, 16.0, 24.0, 29.0])
@@ -76,8 +76,8 @@ def test_a_counter_that_is_set_anew_once_costs_nothing(rows, expected, tmp_path,
     status, summary = identify(tmp_path, write_table(tmp_path / "log.csv", rows), *ROBOT)
     assert status == 0
     for name in NAMES:
-        whole, found = expected[name], summary["parameters"][name]
-        assert abs(found["value"] - whole["value"]) < 0.2 * whole["std"], name
+        whole, result = expected[name], summary["parameters"][name]
+        assert abs(result["value"] - whole["value"]) < 0.2 * whole["std"], name
     said = summary["recording_warnings"]
     assert len(said) == 1 and "left_position jumps once" in said[0]
     assert said[0] in capsys.readouterr().out
@@ -92,9 +92,9 @@ def test_wraps_are_removed_exactly_and_sound_angles_are_the_same_array():
     assert same is angles and none is None
     for size in (5000 * COUNT, 9.0 * math.tau, 300 * COUNT + 3.0 * math.tau):
         size = COUNT * round(size / COUNT)
-        back, found = continuous(times, wrapped(angles, size, 0.3 * COUNT))
+        back, result = continuous(times, wrapped(angles, size, 0.3 * COUNT))
         assert np.allclose(np.diff(back), np.diff(angles), atol=1e-9)
-        assert found.size == pytest.approx(size, abs=1e-9)
+        assert result.size == pytest.approx(size, abs=1e-9)
 
 
 def test_an_angle_over_a_gap_is_no_wrap():
@@ -244,8 +244,8 @@ def test_a_velocity_that_is_no_number_does_not_matter(rows, tmp_path, lacking):
     assert status == 0
     rows = rows.copy()
     rows[lacking, 3:5] = math.nan
-    status, found = identify(tmp_path / "nan", write_table(tmp_path / "nan.csv", rows), *ROBOT)
-    assert status == 0 and values(found) == values(without)
+    status, result = identify(tmp_path / "nan", write_table(tmp_path / "nan.csv", rows), *ROBOT)
+    assert status == 0 and values(result) == values(without)
     samples = [
         JointSample(stamp, tuple(angles), tuple(speeds), tuple(efforts))
         for stamp, angles, speeds, efforts in zip(
@@ -253,10 +253,10 @@ def test_a_velocity_that_is_no_number_does_not_matter(rows, tmp_path, lacking):
         )
     ]
     write_run(tmp_path / "bag", samples)
-    status, found = identify(tmp_path / "of_bag", tmp_path / "bag", *ROBOT)
+    status, result = identify(tmp_path / "of_bag", tmp_path / "bag", *ROBOT)
     assert status == 0
     for name in NAMES:  # stamps begin 1 s later, so that other samples may be held out
-        apart = found["parameters"][name]["value"] - without["parameters"][name]["value"]
+        apart = result["parameters"][name]["value"] - without["parameters"][name]["value"]
         assert abs(apart) < 0.5 * without["parameters"][name]["std"], name
 
 
@@ -267,7 +267,7 @@ def test_cells_that_are_not_used_may_be_empty(rows, tmp_path):
     table = np.hstack((rows, volts, volts))
     header = (*TORQUE_COLUMNS, "left_voltage", "v")
     path = write_table(tmp_path / "log.csv", table, header)
-    status, found = identify(tmp_path, path, *ROBOT)
+    status, result = identify(tmp_path, path, *ROBOT)
     plain = write_table(tmp_path / "plain.csv", rows)
     _, expected = identify(tmp_path / "plain", plain, *ROBOT)
-    assert status == 0 and values(found) == values(expected)
+    assert status == 0 and values(result) == values(expected)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from made_recordings.sysid_logs import PER_ROTATION, MadeDrivetrain, make_logs
 
-from diffbot_ident.recording.samples import RecordingError
-from diffbot_ident.recording.sysid_log import read_sysid
-from diffbot_ident.recording.voltage_analysis import LEFT, analyse_voltages
-from diffbot_ident.recording.wpilog import STATES, read_wpilog
+from diffbot_recordings.samples import RecordingError
+from diffbot_recordings.sysid_log import read_sysid
+from diffbot_recordings.voltage_analysis import LEFT, analyse_voltages
+from diffbot_recordings.wpilog import STATES, read_wpilog
 
 SYSID = {
     "state": "sysid-test-state-drive",
@@ -98,14 +98,14 @@ def log():
 def test_it_gives_what_the_json_log_gives(tmp_path, log, names, unit):
     (tmp_path / "log.json").write_text(json.dumps(log))
     json_log = read_sysid(tmp_path / "log.json")
-    found = read_wpilog(write(tmp_path / "log.wpilog", log, names))
-    assert set(found.tests) == set(json_log.tests)
-    assert found.unit == ("m" if names is SYSID else "rad")
+    sys_id_log = read_wpilog(write(tmp_path / "log.wpilog", log, names))
+    assert set(sys_id_log.tests) == set(json_log.tests)
+    assert sys_id_log.unit == ("m" if names is SYSID else "rad")
     for name, test in json_log.tests.items():
-        own = found.tests[name]
+        own = sys_id_log.tests[name]
         assert own.left_voltage == pytest.approx(test.left_voltage)
         assert unit * own.right_velocity == pytest.approx(test.right_velocity)
-    verdict = analyse_voltages([found], [LEFT])[0].verdict
+    verdict = analyse_voltages([sys_id_log], [LEFT])[0].verdict
     assert verdict.usable
     assert verdict.value("ka").value / unit == pytest.approx(0.35, rel=0.02)
 
@@ -113,8 +113,8 @@ def test_it_gives_what_the_json_log_gives(tmp_path, log, names, unit):
 def test_a_log_that_was_cut_off_is_read_as_far_as_it_goes(tmp_path, log):
     path = write(tmp_path / "log.wpilog", log, SYSID)
     path.write_bytes(path.read_bytes()[:-100_000])
-    found = read_wpilog(path)
-    assert "slow-forward" in found.tests
+    sys_id_log = read_wpilog(path)
+    assert "slow-forward" in sys_id_log.tests
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from rich.console import Console
 
 from diffbot_description import load_robot, save_robot
 from diffbot_description.files import strict
-from diffbot_ident.figure_style import COLOURS
 from diffbot_report.animation import LAST_FRAME, LONGEST, RATE, film_of, signed, write_animation
 from diffbot_report.drawing import Drawing
 from diffbot_report.drive_figures import commands_figure, velocities_figure
@@ -27,6 +26,7 @@ from diffbot_report.drive_results import (
     live_table,
     results_table,
 )
+from diffbot_report.figure_style import COLOURS
 from diffbot_report.summary import RunDescription
 
 ABOUT = RunDescription("backstepping", "twil", "ideal", 1)
@@ -247,14 +247,14 @@ def test_keys(parking):
 
 def test_steps_of_the_linearizing_loop(steps):
     """REFERENCE for ideal encoders: settled within 60 ms without overshoot."""
-    found = results_of(steps).steps
-    assert [(s.channel, s.begin, s.end) for s in found] == [
+    result = results_of(steps).steps
+    assert [(s.channel, s.begin, s.end) for s in result] == [
         ("v", 0.0, 0.3),
         ("omega", 0.0, 1.0),
         ("v", 0.3, pytest.approx(-0.2)),
     ]
-    assert found[0].encoders.settling_time <= 0.06 and found[0].true.settling_time <= 0.06
-    assert found[0].true.overshoot < 1.0
+    assert result[0].encoders.settling_time <= 0.06 and result[0].true.settling_time <= 0.06
+    assert result[0].true.overshoot < 1.0
 
 
 def test_tables(parking, steps):

@@ -18,9 +18,9 @@ T = np.arange(0.0, 2.0, 1e-3)
 def test_first_order(time_constant, begin, size, sign):
     """1 % is reached after ln(100) time constants; there is no overshoot."""
     end = begin + sign * size
-    found = response(T, end + (begin - end) * np.exp(-T / time_constant), begin, end)
-    assert found.settling_time == pytest.approx(math.log(100.0) * time_constant, abs=1.001e-3)
-    assert found.overshoot == pytest.approx(0.0, abs=1e-6)
+    result = response(T, end + (begin - end) * np.exp(-T / time_constant), begin, end)
+    assert result.settling_time == pytest.approx(math.log(100.0) * time_constant, abs=1.001e-3)
+    assert result.overshoot == pytest.approx(0.0, abs=1e-6)
 
 
 @given(st.floats(0.3, 0.8), st.floats(20.0, 60.0))

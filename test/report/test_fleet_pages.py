@@ -12,11 +12,11 @@ import pytest
 from test_page import needs_browser
 from written_pages import assert_drawn, charts_of, numbers, verdict_of
 
-from diffbot_report.fleet_page import write_fleet_pages
 from diffbot_report.page import write_page
-from diffbot_report.study_page import study_page
 from diffbot_study.fleet_analysis import analyse_fleet
+from diffbot_study.fleet_page import write_fleet_pages
 from diffbot_study.fleet_rows import COLUMNS
+from diffbot_study.study_page import study_page
 from diffbot_study.study_summary import study_charts
 
 CENTRE = {"k5": 0.08, "k6": -3.8, "k7": 2.6, "k8": -16.0, "coulomb_left": 0.04}
@@ -56,9 +56,9 @@ def fleet(tmp_path_factory):
     report = folder / "r0" / "run3" / "report.html"
     report.parent.mkdir(parents=True)
     report.write_text("its own")
-    found = analyse_fleet(rows, 0.01).to_dict()
+    result = analyse_fleet(rows, 0.01).to_dict()
     # As it is read from fleet.json.
-    summary = json.loads(json.dumps({"recordings": {"all": 64, "unreadable": 1}, **found}))
+    summary = json.loads(json.dumps({"recordings": {"all": 64, "unreadable": 1}, **result}))
     out = folder / "out"
     out.mkdir()
     (out / "prior_twil.yaml").write_text("fleet_prior: {}")

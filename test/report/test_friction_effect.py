@@ -33,17 +33,17 @@ def effect_of(motion, **more):
 def test_share_of_a_straight_drive():
     """At 10 rad/s friction is 10 c + f; torques of 1 and 2 N m."""
     c_l, c_r, f_l, f_r = FRICTION
-    found = effect_of([[0.75, 0.0, 1.0, -2.0], [-0.75, 0.0, -1.0, 2.0]])
+    result = effect_of([[0.75, 0.0, 1.0, -2.0], [-0.75, 0.0, -1.0, 2.0]])
     left, right = 10.0 * c_l + f_l, 10.0 * c_r + f_r
-    assert found.left == pytest.approx(left)
-    assert found.right == pytest.approx(right / 2.0)
-    assert found.both == pytest.approx(math.hypot(left, right) / math.hypot(1.0, 2.0))
+    assert result.left == pytest.approx(left)
+    assert result.right == pytest.approx(right / 2.0)
+    assert result.both == pytest.approx(math.hypot(left, right) / math.hypot(1.0, 2.0))
 
 
 def test_wheels_of_a_robot_that_turns_in_place_turn_opposite_ways():
     c_l, _, f_l, _ = FRICTION
-    found = effect_of([[0.0, 2.0, -1.0, 1.0], [0.0, 2.0, -1.0, 1.0]])
-    assert found.left == pytest.approx(2.0 * 0.136 / 0.075 * c_l + f_l)
+    result = effect_of([[0.0, 2.0, -1.0, 1.0], [0.0, 2.0, -1.0, 1.0]])
+    assert result.left == pytest.approx(2.0 * 0.136 / 0.075 * c_l + f_l)
 
 
 def test_smallest_torque_and_its_interval():
@@ -62,19 +62,19 @@ def test_gears_take_their_share_of_any_torque():
     geared = replace(
         example_estimate(20.0).friction, gear_loss=(0.1, 0.3), gear_variances=(1e-6, 1e-6)
     )
-    found = effect_of(motion, friction=geared)
-    assert found.left == pytest.approx(10.0 * c_l + f_l + 0.1)
-    assert found.right == pytest.approx((10.0 * c_r + f_r) / 2.0 + 0.3)
-    entry = found.keys()["smallest_torque"]
+    result = effect_of(motion, friction=geared)
+    assert result.left == pytest.approx(10.0 * c_l + f_l + 0.1)
+    assert result.right == pytest.approx((10.0 * c_r + f_r) / 2.0 + 0.3)
+    entry = result.keys()["smallest_torque"]
     value = (f_l + f_r) / (0.9 + 0.7)
     assert entry["value"] == pytest.approx(value)
     assert entry["interval95"][1] == pytest.approx(value + 1.96e-3 / 0.8, rel=1e-4)
-    assert f"from {f_l / 0.9:.2g} + {f_r / 0.7:.2g} N m on" in found.note(example_estimate(20.0))
+    assert f"from {f_l / 0.9:.2g} + {f_r / 0.7:.2g} N m on" in result.note(example_estimate(20.0))
 
 
 def test_note_names_both_wheels():
-    found = effect_of([[0.75, 0.0, 0.5, 0.5]])
-    note = found.note(example_estimate(20.0))
+    result = effect_of([[0.75, 0.0, 0.5, 0.5]])
+    note = result.note(example_estimate(20.0))
     assert (
         note == "friction takes 26 % of the torque (rms); the robot moves from 0.031 + 0.029 N m on"
     )
@@ -82,10 +82,10 @@ def test_note_names_both_wheels():
 
 def test_friction_that_is_not_known_is_not_said():
     unknown = FrictionEstimate(FRICTION, (4e-8, 4e-8, math.inf, 1e-6))
-    found = effect_of([[0.75, 0.0, 0.5, 0.5]], friction=unknown)
-    assert found.left is None and found.both is None and found.right is not None
-    assert found.keys()["smallest_torque"]["value"] is None
-    assert found.note(example_estimate(20.0)) is None
+    result = effect_of([[0.75, 0.0, 0.5, 0.5]], friction=unknown)
+    assert result.left is None and result.both is None and result.right is not None
+    assert result.keys()["smallest_torque"]["value"] is None
+    assert result.note(example_estimate(20.0)) is None
 
 
 def test_coulomb_friction_that_may_be_none_moves_nothing():
@@ -106,6 +106,6 @@ def test_nothing_of_an_estimator_without_friction():
 
 def test_nothing_is_said_of_an_estimate_that_may_not_be_used():
     recording = example_recording()
-    found = FrictionEffect.of(recording, MODEL)
-    assert 0.0 < found.both < 1.0
-    assert found.note(replace(recording.estimate, state=EstimateState.INVALID)) is None
+    friction_effect = FrictionEffect.of(recording, MODEL)
+    assert 0.0 < friction_effect.both < 1.0
+    assert friction_effect.note(replace(recording.estimate, state=EstimateState.INVALID)) is None

@@ -17,24 +17,24 @@ from written_pages import assert_drawn, charts_of, data_of, numbers
 
 from diffbot_bringup import cli
 from diffbot_bringup.commands.delegated import identify
-from diffbot_description.files import SUMMARY, write_json
-from diffbot_ident.calibration.charts import way_chart
-from diffbot_ident.charts import Chart
-from diffbot_ident.figure_style import group_figure
-from diffbot_ident.recording.charts import chart_groups
-from diffbot_ident.recording.findings import analyse_axes, motor_findings, voltage_findings
-from diffbot_ident.recording.findings import velocity_findings as findings_of_axes
-from diffbot_ident.recording.motor_analysis import analyse_motors
-from diffbot_ident.recording.segments import Segment
-from diffbot_ident.recording.sysid_log import read_sysid
-from diffbot_papers.page import ComparisonTable, PaperPicture, PaperSection, matches
-from diffbot_papers.page import page as papers_page
-from diffbot_report.calibration_page import (
+from diffbot_calibration.calibration_charts import path_chart
+from diffbot_calibration.calibration_page import (
     calibration_page,
     write_calibration_page,
 )
+from diffbot_description.files import SUMMARY, write_json
+from diffbot_papers.page import ComparisonTable, PaperPicture, PaperSection, matches
+from diffbot_papers.page import page as papers_page
+from diffbot_recordings.findings import analyse_axes, motor_findings, voltage_findings
+from diffbot_recordings.findings import velocity_findings as findings_of_axes
+from diffbot_recordings.identify_page import identify_page
+from diffbot_recordings.motor_analysis import analyse_motors
+from diffbot_recordings.recording_charts import chart_groups
+from diffbot_recordings.segments import Segment
+from diffbot_recordings.sysid_log import read_sysid
+from diffbot_report.chart import Chart
 from diffbot_report.compare_page import compare_page, read_run
-from diffbot_report.identify_page import identify_page
+from diffbot_report.figure_style import group_figure
 from diffbot_report.page import Section, write_page
 from faults.row import Outcome, Promise, Row, Verdict
 from faults.verdicts import write_verdicts
@@ -111,23 +111,25 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def pages(folder):
     """Pages with their summaries, of each kind."""
-    found = {}
+    results = {}
     write_run(folder / "bag", record(RunSetting(), 3, 20.0).samples, "mcap")
     words = [str(folder / "bag"), "--robot", "twil", "--html", "--output", str(folder / "torque")]
     assert identify(words) == 0
-    found["torque"] = folder / "torque" / "report.html"
+    results["torque"] = folder / "torque" / "report.html"
     axes = analyse_axes([first_order()])
-    found["velocity"], _ = saved(findings_of_axes(axes, "25 s", "a robot", "log"), folder / "axes")
+    results["velocity"], _ = saved(
+        findings_of_axes(axes, "25 s", "a robot", "log"), folder / "axes"
+    )
     log = folder / "log.json"
     (made,) = make_logs([MadeDrivetrain(ks=(0.6, 0.6), kv=(2.7, 2.7), ka=(0.5, 0.5), ramp=1.0)], 5)
     log.write_text(json.dumps(made))
-    found["voltage"], _ = saved(voltage_findings([read_sysid(log)]), folder / "voltage")
+    results["voltage"], _ = saved(voltage_findings([read_sysid(log)]), folder / "voltage")
     (folder / "faults").mkdir()
     rows = [verdict("states stop: ident"), verdict("states stop: backstep_controller"),
             verdict("dt 0: ident", "mujoco", 0.3, ("zero after 300 ms",))]  # fmt: skip
     paths = write_verdicts(rows, folder / "faults", 1.0, 3, "./diffbot faults")
     assert [path.name for path in paths] == ["faults.md", "summary.json", "report.html"]
-    found["faults"] = paths[-1]
+    results["faults"] = paths[-1]
     table = ComparisonTable(
         "Table 1", (matches("K7", "1/(kg m)", 2.5, 2.501), matches("m", "kg", 1.0, 2.0))
     )
@@ -136,18 +138,18 @@ def pages(folder):
     )
     summary = {"name": "reproduce", "outcome": "completed", "rows": [{"ours": 2.501}]}
     (folder / "papers").mkdir()
-    found["papers"] = write_page(
+    results["papers"] = write_page(
         papers_page([section], summary, "./diffbot reproduce"), folder / "papers" / "report.html"
     )
     (folder / "calibration").mkdir()
-    way = way_chart({"before": [[0.0, 0.0], [1.0, 0.5]], "after": [[0.0, 0.0], [1.0, 0.0]]})
-    ways = Section("Way", "", [way])
+    sense = path_chart({"before": [[0.0, 0.0], [1.0, 0.5]], "after": [[0.0, 0.0], [1.0, 0.0]]})
+    ways = Section("Way", "", [sense])
     page = calibration_page(calibration(), folder / "calibration", "./diffbot", [ways])
-    found["calibration"] = write_page(page, folder / "calibration" / "report.html")
+    results["calibration"] = write_page(page, folder / "calibration" / "report.html")
     return {
         kind: (path, json.loads((path.parent / "summary.json").read_text(encoding="utf-8"))
                if (path.parent / "summary.json").exists() else data_of(path)["summary"])
-        for kind, path in found.items()
+        for kind, path in results.items()
     }  # fmt: skip
 
 
@@ -186,10 +188,10 @@ def test_the_page_of_a_torque_robot_has_the_numbers_of_its_summary(pages):
 def test_the_page_of_a_launched_calibration_repeats_the_launch(tmp_path):
     """Of a run that found something, and of one that was stopped before it could."""
     launched = {"robot": "twil", "sim": "ideal", "seed": 3, "arguments": "arena:=3.5 sense:="}
-    for number, found in enumerate((calibration(), {**calibration("stopped"), "calibration": {}})):
+    for number, result in enumerate((calibration(), {**calibration("stopped"), "calibration": {}})):
         folder = tmp_path / str(number)
         folder.mkdir()
-        write_json(folder / SUMMARY, {**found, **launched})
+        write_json(folder / SUMMARY, {**result, **launched})
         page = write_calibration_page(None, folder)
         text = page.read_text(encoding="utf-8")
         assert "./diffbot launch calibrate robot:=twil sim:=ideal seed:=3 arena:=3.5<" in text
@@ -198,15 +200,15 @@ def test_the_page_of_a_launched_calibration_repeats_the_launch(tmp_path):
 
 def test_the_page_of_a_velocity_robot_says_each_axis_and_its_evidence(pages):
     page, summary = pages["velocity"]
-    found = summary["verdicts"]["forward axis"]
+    result = summary["verdicts"]["forward axis"]
     text = page.read_text(encoding="utf-8")
-    assert f"{found['r_squared_held_out']:.4f}" in text
+    assert f"{result['r_squared_held_out']:.4f}" in text
     charts = charts_of(page)
     best = charts["dead_time_v"]["events"][0][0]
-    assert best == pytest.approx(found["parameters"]["dead time"]["value"])
+    assert best == pytest.approx(result["parameters"]["dead time"]["value"])
     rest = numbers(charts["residual_v"]["curves"][0]["y"])
     rms = np.sqrt(np.nanmean(rest.astype(float) ** 2))
-    assert rms == pytest.approx(found["error_held_out"], rel=1e-3)
+    assert rms == pytest.approx(result["error_held_out"], rel=1e-3)
 
 
 def test_the_page_of_a_log_of_voltages_predicts_each_test(pages):
@@ -345,12 +347,12 @@ def test_no_interval_of_the_comparison_reaches_below_zero_where_nothing_can_be(t
 def test_garbage_is_named_and_does_not_hide_the_others(compared, tmp_path, capsys):
     pair = [str(compared / "before"), str(compared / "garbage"), "--output", str(tmp_path / "a")]
     assert view(pair) == 0
-    told = capsys.readouterr()
-    tone, said = verdict_of(Path(told.out.strip()))
+    reported = capsys.readouterr()
+    tone, said = verdict_of(Path(reported.out.strip()))
     assert tone == "caution" and "garbage cannot be read" in said
-    assert told.err.startswith("diffbot view: garbage: summary.json cannot be read: ")
+    assert reported.err.startswith("diffbot view: garbage: summary.json cannot be read: ")
     assert view([str(compared / "garbage"), "--output", str(tmp_path / "b")]) == 2
-    assert (*capsys.readouterr(), (tmp_path / "b").exists()) == ("", told.err, False)
+    assert (*capsys.readouterr(), (tmp_path / "b").exists()) == ("", reported.err, False)
     # One run that has a page is shown as it is.
     assert view([str(compared / "before")]) == 0
     assert capsys.readouterr().out.strip() == str(compared / "before" / "report.html")
@@ -422,7 +424,7 @@ def test_a_browser_draws_the_comparison(tab, compared, tmp_path):
     tab.open(tmp_path / "report.html")
     assert_drawn(tab, tmp_path / "report.html")
     shown = tab.value("Array.from(document.getElementById('interval_2').data[0].x)")
-    found = [json.loads((Path(word) / "summary.json").read_text()) for word in words]
-    assert shown == [summary["parameters"]["K7"]["value"] for summary in found]
+    results = [json.loads((Path(word) / "summary.json").read_text()) for word in words]
+    assert shown == [summary["parameters"]["K7"]["value"] for summary in results]
     tab.press("+")
     assert tab.value("diffbot.scenes.paths.state().zoom") == 1.5

@@ -22,7 +22,7 @@ from diffbot_report.summary import ReportWriter, RunDescription, RunFindings
 PERIOD = 10_000_000  # ns
 SAMPLES = 400
 EVERYTHING = range(SAMPLES)
-TAIL, OPENING, MIDDLE = range(350, SAMPLES), range(50), range(150, 160)
+TAIL, BEGINNING, MIDDLE = range(350, SAMPLES), range(50), range(150, 160)
 ALL = {"true", "odometry", "drift", "window", "peak_torque", "peak_speed"}
 
 
@@ -77,7 +77,7 @@ def test_a_run_of_which_all_has_come():
     ("lost", "left", "settles"),
     [
         # What comes before the last second and before the robot settled changes neither.
-        (OPENING, {"true", "odometry", "drift", "window"}, 1.5),
+        (BEGINNING, {"true", "odometry", "drift", "window"}, 1.5),
         (range(100, 110), {"true", "odometry", "drift", "window"}, 1.5),
         # It may have left the goal meanwhile.
         (range(149, 152), {"true", "odometry", "drift", "window"}, None),
@@ -101,7 +101,7 @@ def test_lost_statuses(lost, left, settles):
 @pytest.mark.parametrize(
     ("lost", "left", "settles"),
     [
-        (OPENING, ALL - {"peak_speed"}, 1.5),
+        (BEGINNING, ALL - {"peak_speed"}, 1.5),
         (range(200, 210), ALL - {"peak_speed"}, None),
         (TAIL, ALL - {"peak_speed", "true", "drift"}, None),
         (EVERYTHING, ALL - {"peak_speed", "true", "drift"}, None),
@@ -134,14 +134,14 @@ def test_a_figure_of_an_incomplete_run_is_that_of_the_complete_one(first, length
             assert all(mine in (None, full) for mine, full in pairs), name
 
 
-def adaptation(lost, told=5):
+def adaptation(lost, reported=5):
     recording = recording_of()
     row = np.concatenate([[1.0, 0.0], np.ones(24), [1.0, 0.0]])
     for count in range(1, 6):
         if count not in lost:
             stamp = np.array([count * 20 * PERIOD])
             recording.adaptation.add(("a", "b"), stamp, row[None], [count])
-    recording.add_state(replace(recording.state, judgements=told))
+    recording.add_state(replace(recording.state, judgements=reported))
     return recording, adaptation_keys(recording.adaptation_run(), [])
 
 
@@ -190,7 +190,7 @@ def test_an_identification_needs_its_last_estimate():
 
 def test_what_is_missing_is_said_in_one_line(tmp_path):
     console = Console(width=200, record=True)
-    missing = recording_of(OPENING, TAIL).missing()
+    missing = recording_of(BEGINNING, TAIL).missing()
     findings = RunFindings(4.0, lambda title: title, {}, {}, missing, None)
     writer = ReportWriter(RunDescription(), tmp_path, console, Drawing("nothing"))
     assert writer.write(findings, Ending(Outcome.COMPLETED), None, math.inf)

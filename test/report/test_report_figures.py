@@ -127,12 +127,12 @@ def test_excitation_shows_torques_and_velocity():
     recording = example_recording(duration=40.0)
     figure = draw(recording, "excitation")
     _, motion = recording.motion()
-    whole, opening = figure.axes[0::2], figure.axes[1::2]
+    whole, warm_up = figure.axes[0::2], figure.axes[1::2]
     for axes, column in zip(whole, (2, 3, 0, 1), strict=True):
         # A torque acted during the period that ends at its stamp.
         assert np.array_equal(axes.lines[0].get_ydata(), motion[int(column >= 2) :, column])
     assert whole[0].lines[0].get_drawstyle() == "steps-post"
-    assert all(axes.get_xlim()[1] == pytest.approx(10.0) for axes in opening)
+    assert all(axes.get_xlim()[1] == pytest.approx(10.0) for axes in warm_up)
 
 
 def test_trust_shows_coverage_correlation_and_information():

@@ -49,25 +49,25 @@ def test_all_fields_of_an_estimate():
     message.coverage[:] = [0.1, 0.2, 0.3, 0.4]
     message.residual_correlation[:] = [0.5, math.nan]
     message.slope[:] = [0.02, -1.0]
-    found = estimate_of(message)
-    assert found.values == K
-    assert np.array_equal(found.covariance, covariance)
-    assert found.variances == (math.inf, 1.0, 2.0, 3.0)
-    friction = found.friction
+    result = estimate_of(message)
+    assert result.values == K
+    assert np.array_equal(result.covariance, covariance)
+    assert result.variances == (math.inf, 1.0, 2.0, 3.0)
+    friction = result.friction
     assert (friction.values, friction.variances[2]) == ((0.1, 0.2, 0.3, 0.4), math.inf)
     estimated = EstimateState.ESTIMATED
-    assert found.parameter_states == (
+    assert result.parameter_states == (
         EstimateState.UNESTIMATED,
         estimated,
         estimated,
         EstimateState.INVALID,
     )
-    assert (found.parameter_reasons[0], found.warnings) == ("on the axle", ("odd",))
-    assert (verdict_of(message), found.delay) == (VerificationState.REFUTED, 2.0)
-    assert found.coverage == (0.1, 0.2, 0.3, 0.4)
-    assert found.slope == (0.02, -1.0)
-    assert found.residual_correlation[0] == 0.5 and math.isnan(found.residual_correlation[1])
-    k5, k6, _, k8 = parameter_quantities(found)
+    assert (result.parameter_reasons[0], result.warnings) == ("on the axle", ("odd",))
+    assert (verdict_of(message), result.delay) == (VerificationState.REFUTED, 2.0)
+    assert result.coverage == (0.1, 0.2, 0.3, 0.4)
+    assert result.slope == (0.02, -1.0)
+    assert result.residual_correlation[0] == 0.5 and math.isnan(result.residual_correlation[1])
+    k5, k6, _, k8 = parameter_quantities(result)
     assert (k5.std, k5.reason, k6.std, k8.state) == (
         None,
         "on the axle",
@@ -79,14 +79,14 @@ def test_all_fields_of_an_estimate():
 def test_what_nobody_filled_in_is_unknown():
     """As in ground_truth/dynamic_parameters: K5..K8 and no more."""
     message = estimate(covariance_diagonal=[1.0, 2.0, 3.0, 4.0])
-    found = estimate_of(message)
-    assert np.array_equal(found.covariance, np.diag([1.0, 2.0, 3.0, 4.0]))
-    assert found.parameter_states == (EstimateState.ESTIMATED,) * 4
-    assert found.friction is None and not any(found.coverage) and found.slope is None
+    result = estimate_of(message)
+    assert np.array_equal(result.covariance, np.diag([1.0, 2.0, 3.0, 4.0]))
+    assert result.parameter_states == (EstimateState.ESTIMATED,) * 4
+    assert result.friction is None and not any(result.coverage) and result.slope is None
     assert verdict_of(message) is VerificationState.NOT_VERIFIED
-    assert friction_quantities(found) == {}
+    assert friction_quantities(result) == {}
     assert all(
-        quantity.state is EstimateState.ESTIMATED for quantity in parameter_quantities(found)
+        quantity.state is EstimateState.ESTIMATED for quantity in parameter_quantities(result)
     )
 
 
@@ -114,11 +114,11 @@ def test_status():
     message.pose[:] = [1.0, -2.0, 0.5]
     message.arena[:] = [3.0, 2.0]
     message.predicted_information = math.nan
-    found = ident_state(message)
-    assert (found.phase, found.position, found.heading, found.arena) == (
+    result = ident_state(message)
+    assert (result.phase, result.position, result.heading, result.arena) == (
         RunPhase.VERIFYING, (1.0, -2.0), 0.5, (3.0, 2.0),
     )  # fmt: skip
-    assert found.information[0] == 3.0 and math.isnan(found.information[1])
+    assert result.information[0] == 3.0 and math.isnan(result.information[1])
     assert ident_state(messages.IdentStatus()).arena is None
 
 

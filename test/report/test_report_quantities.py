@@ -64,12 +64,12 @@ def test_no_words_before_the_estimate_may_be_used(more):
 
 
 def test_physical_quantities_have_intervals_states_and_truth():
-    found = physical(std=(math.inf, math.inf, 0.01, 0.05))
-    mass, moment = found["equivalent_mass"], found["first_moment"]
+    result = physical(std=(math.inf, math.inf, 0.01, 0.05))
+    mass, moment = result["equivalent_mass"], result["first_moment"]
     assert mass.value == mass.closed_form == pytest.approx(1.0 / (RADIUS * TRUE[2]))
     assert mass.interval95[0] < mass.value < mass.interval95[1]
     assert (mass.state, mass.unit) == (EstimateState.ESTIMATED, "kg")
-    assert found["equivalent_inertia"].unit == "kg m²"
+    assert result["equivalent_inertia"].unit == "kg m²"
     assert (moment.value, moment.std, moment.interval95) == (None, None, (None, None))
     assert moment.state is EstimateState.UNESTIMATED
     assert moment.closed_form == pytest.approx(TRUE[0] * mass.value, rel=1e-3)  # TRUE is rounded.
@@ -110,12 +110,12 @@ def test_each_parameter_has_its_own_state_and_reason():
         EstimateState.ESTIMATED,
         EstimateState.INVALID,
     )
-    found = parameter_quantities(
+    quantities = parameter_quantities(
         make_estimate(parameter_states=states, parameter_reasons=("too slow", "", "", "no"))
     )
-    assert tuple(quantity.state for quantity in found) == states
-    assert found[0].reason == "too slow" and found[3].reason == "no"
-    assert state_notes(found) == ["K5 not identifiable: too slow", "K8 invalid: no"]
+    assert tuple(quantity.state for quantity in quantities) == states
+    assert quantities[0].reason == "too slow" and quantities[3].reason == "no"
+    assert state_notes(quantities) == ["K5 not identifiable: too slow", "K8 invalid: no"]
     same = parameter_quantities(
         make_estimate(state=EstimateState.UNESTIMATED, parameter_reasons=("x",) * 4)
     )
@@ -125,8 +125,8 @@ def test_each_parameter_has_its_own_state_and_reason():
 def test_friction():
     assert friction_quantities(None) == friction_quantities(sample()) == {}
     friction = FrictionEstimate((0.01, 0.02, 0.03, 0.04), (1e-6, 1e-6, 1e-6, math.inf))
-    found = friction_quantities(make_estimate(friction=friction))
-    left, unknown = found["viscous_left"], found["coulomb_right"]
+    result = friction_quantities(make_estimate(friction=friction))
+    left, unknown = result["viscous_left"], result["coulomb_right"]
     assert (left.value, left.unit, left.state) == (0.01, "N m s/rad", EstimateState.ESTIMATED)
     assert left.half_width == pytest.approx(1.96e-3, rel=1e-4)
     assert (unknown.std, unknown.interval95) == (None, (None, None))

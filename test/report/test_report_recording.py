@@ -85,7 +85,7 @@ def test_most_messages_of_a_long_run_need_not_be_unpacked():
 
 
 def test_opening_keeps_each_status_of_the_first_ten_seconds():
-    times, rows = example_recording(duration=1000.0, rate=50).opening()
+    times, rows = example_recording(duration=1000.0, rate=50).beginning()
     assert len(times) == 501
     assert times[-1] == pytest.approx(10.0)
     assert set(np.unique(rows[:, 2:])) == {-0.3, 0.3}

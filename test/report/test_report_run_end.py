@@ -84,7 +84,7 @@ def test_a_signal_of_a_launch_that_has_failed(state, outcome, reason):
 
 def test_what_failed_says_why_where_it_has_said_so():
     failures = ["ident-2 (exit code 1): arena: 3 m is too small", "simulator-1 (exit code -9)"]
-    assert RunEnd().interrupted(100.0, None, 0, failures, told=True).reason == (
+    assert RunEnd().interrupted(100.0, None, 0, failures, reported=True).reason == (
         "ident-2 (exit code 1), simulator-1 (exit code -9) ended before the run did: "
         "arena: 3 m is too small"
     )
@@ -95,36 +95,36 @@ def test_the_cause_is_what_failed_first_and_not_what_ended_because_of_it():
     gone = "ident-2 (exit code 1): the simulator has ended"
     state = status("stopped", message="the simulator has ended")
     end = RunEnd()
-    told = end.interrupted(100.0, state, 2, [refused, gone], told=True)
+    reported = end.interrupted(100.0, state, 2, [refused, gone], reported=True)
     _, alone = ending_after(end, 0.31, state, STAMP, 2)
     assert alone.reason == "the simulator has ended"
-    assert end.explained(alone, [refused, gone]) == told
-    assert told.reason.partition(": ")[2].startswith("parameter 'payload' refused")
+    assert end.explained(alone, [refused, gone]) == reported
+    assert reported.reason.partition(": ")[2].startswith("parameter 'payload' refused")
     for known in ([], [gone, refused], ["simulator-1 (exit code -9)"]):
         assert end.explained(alone, known) == alone
     done = Ending(Outcome.COMPLETED)
     assert end.explained(done, [refused]) == done
 
 
-@pytest.mark.parametrize(("told", "outcome"), [(True, "stopped"), (False, "failed")])
-def test_a_signal_before_the_node_said_anything(told, outcome):
+@pytest.mark.parametrize(("reported", "outcome"), [(True, "stopped"), (False, "failed")])
+def test_a_signal_before_the_node_said_anything(reported, outcome):
     """Ctrl-C reaches both: where a launch tells of failures and knows none, it was the user's."""
-    ending = RunEnd().interrupted(100.0, None, 0, told=told)
+    ending = RunEnd().interrupted(100.0, None, 0, reported=reported)
     assert ending.outcome is Outcome(outcome)
-    failed = RunEnd().interrupted(100.0, None, 0, ["ident-2 (exit code 1)"], told=told)
+    failed = RunEnd().interrupted(100.0, None, 0, ["ident-2 (exit code 1)"], reported=reported)
     assert failed.outcome is Outcome.FAILED
 
 
-@pytest.mark.parametrize(("told", "outcome"), [(True, "stopped"), (False, "failed")])
+@pytest.mark.parametrize(("reported", "outcome"), [(True, "stopped"), (False, "failed")])
 @pytest.mark.parametrize("silent", [True, False])
 def test_a_last_status_that_got_lost_fails_no_run_of_which_the_launch_knows_no_failure(
-    told, outcome, silent
+    reported, outcome, silent
 ):
     """The node ends properly after Ctrl-C; on a busy machine its last message may not arrive."""
-    ending = RunEnd().interrupted(100.0, status("exciting"), 0, silent=silent, told=told)
+    ending = RunEnd().interrupted(100.0, status("exciting"), 0, silent=silent, reported=reported)
     assert ending.outcome is Outcome(outcome)
     failed = RunEnd().interrupted(
-        100.0, status("exciting"), 0, ["ident-2 (exit code -9)"], told=told
+        100.0, status("exciting"), 0, ["ident-2 (exit code -9)"], reported=reported
     )
     assert failed.outcome is Outcome.FAILED
 

@@ -14,8 +14,8 @@ import pytest
 
 def data_of(page: Path):
     text = page.read_text(encoding="utf-8")
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
-    return json.loads(found[1])
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
+    return json.loads(match[1])
 
 
 def numbers(packed):

@@ -33,7 +33,7 @@ TWIL = load_robot("twil")
 def drive(
     adaptive,
     robot=TWIL,
-    told=TWIL,
+    reported=TWIL,
     spread=LiveSettings.friction_spread,
     slope=0.0,
     times=(LOAD_TIME, RECOVERY),
@@ -53,7 +53,7 @@ def drive(
     with closing(make_simulator("ideal", robot)) as engine:
         nominal, limits = engine.parameters(), robot.limits
         speeds = limits.linear_velocity, limits.angular_velocity
-        wheels = None if robot is TWIL else KnownWheels.of(told)
+        wheels = None if robot is TWIL else KnownWheels.of(reported)
         law = tuned_backstepping(
             nominal, limits.traction, *speeds, mean_velocity=True, wheels=wheels
         )
@@ -63,7 +63,7 @@ def drive(
             schedule.apply(engine, sample.stamp)
 
         settings = LiveSettings(friction_spread=spread)
-        live = LiveAdaptation(told, nominal, law, put_on, settings) if adaptive else put_on
+        live = LiveAdaptation(reported, nominal, law, put_on, settings) if adaptive else put_on
         first = eight.at(0.0)
         run = simulate_drive(
             engine,
@@ -79,13 +79,15 @@ def drive(
             floor=SlopedFloor(robot, slope, downhill=30.0),
         )
         used, true = law.dynamics, engine.parameters()
-    found = []
+    results = []
     for begin in (max(load_time - HALF, 0.0), load_time + recovery):
         inside = (run.time >= begin) & (run.time < begin + HALF)
         x, y, heading = run.true.error[inside].T
-        found.append((1e3 * math.sqrt(np.mean(x * x + y * y)), 1e3 * np.sqrt(np.mean(heading**2))))
+        results.append(
+            (1e3 * math.sqrt(np.mean(x * x + y * y)), 1e3 * np.sqrt(np.mean(heading**2)))
+        )
     shares = [getattr(used, name) / getattr(true, name) for name in ("k5", "k6", "k7", "k8")]
-    return np.array(found[0]), np.array(found[1]), np.array(shares)
+    return np.array(results[0]), np.array(results[1]), np.array(shares)
 
 
 def test_adaptation_takes_the_tracking_back_to_what_it_was():
@@ -117,9 +119,9 @@ def test_a_load_is_learnt_on_a_robot_with_friction(misjudged, spread):
     (benchmarks/adaptation.py --random); with none taken for known it fell to a fifth.
     """
     before = with_coulomb(0.15)
-    told = with_coulomb(0.15 * misjudged)
-    fixed = drive(False, before, told, times=(SETTLED_LOAD, SETTLED))[1]
-    _, after, shares = drive(True, before, told, spread)
+    reported = with_coulomb(0.15 * misjudged)
+    fixed = drive(False, before, reported, times=(SETTLED_LOAD, SETTLED))[1]
+    _, after, shares = drive(True, before, reported, spread)
     assert shares[2:] == pytest.approx(1.0, abs=0.04)
     assert (after < 0.6 * fixed).all()
 

@@ -80,9 +80,9 @@ def robot(tmp_path, monkeypatch, com, spin):
 )
 def test_a_described_robot_is_identified(engine, com, spin, tmp_path, monkeypatch):
     """12 values: errors of 4 standard deviations come once in 1000 such tests by chance."""
-    found = robot(tmp_path, monkeypatch, com, spin)
+    result = robot(tmp_path, monkeypatch, com, spin)
     errors = [
-        simulate_identification(found, engine, seed=seed, seconds=10).normalised_errors
+        simulate_identification(result, engine, seed=seed, seconds=10).normalised_errors
         for seed in range(3)
     ]
     assert np.abs(errors).max() < 4.0

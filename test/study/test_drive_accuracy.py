@@ -138,7 +138,7 @@ def test_the_published_law_comes_near_within_the_torque_limits():
     has a probability below 1e-5.
     """
     engine, robot, goal = engine_of("ideal", "twil"), ROBOTS["twil"], Reference(1.0)
-    found = []
+    results = []
     for seed, start in enumerate(perturbations(20)):
         law = PublishedBackstepping(engine.parameters(), torque_limit=STRONG)
         run = simulate_drive(
@@ -147,10 +147,10 @@ def test_the_published_law_comes_near_within_the_torque_limits():
         )  # fmt: skip
         assert np.isfinite(run.pose).all() and np.isfinite(run.torque).all()
         assert run.peak_torque == STRONG
-        found.append((run.true.distance[-100:].max(), run.true.heading[-1]))
-    found = np.array(found)
-    assert found[:, 0].max() <= 0.05 and found[:, 1].max() <= 0.5
-    distance, heading = np.median(found, axis=0)
+        results.append((run.true.distance[-100:].max(), run.true.heading[-1]))
+    results = np.array(results)
+    assert results[:, 0].max() <= 0.05 and results[:, 1].max() <= 0.5
+    distance, heading = np.median(results, axis=0)
     assert distance <= 5e-3 and heading <= 0.045
 
 
@@ -225,11 +225,11 @@ def figure_eight(ax, ay, period, backwards):
 def beside(trajectory, seed):
     """0.5 m from the beginning of a trajectory in any direction, within 1 mm and 1 mrad."""
     generator = np.random.default_rng(seed)
-    way = generator.uniform(-math.pi, math.pi)
+    path = generator.uniform(-math.pi, math.pi)
     dx, dy, turn = generator.uniform(-1e-3, 1e-3, 3)
     first = trajectory.at(0.0)
     return (
-        first.x + 0.5 * math.cos(way) + dx,
-        first.y + 0.5 * math.sin(way) + dy,
+        first.x + 0.5 * math.cos(path) + dx,
+        first.y + 0.5 * math.sin(path) + dy,
         first.theta + turn,
     )

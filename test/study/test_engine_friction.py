@@ -23,9 +23,9 @@ def friction(monkeypatch):
 
 @pytest.mark.parametrize("case", ["direction", "static", "rolling", "caster", "gears"])
 def test_mujoco_has_the_friction_of_the_file(friction, case):
-    found = friction.check("mujoco", friction.CASES[case])
-    assert len(found) == (4 if case == "caster" else 8)
-    for name, error in found.items():
+    result = friction.check("mujoco", friction.CASES[case])
+    assert len(result) == (4 if case == "caster" else 8)
+    for name, error in result.items():
         assert abs(error) < (LARGEST_CREEP if name in ("creep", "rest") else LARGEST_ERROR), name
 
 

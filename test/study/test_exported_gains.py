@@ -39,14 +39,14 @@ def test_a_wrong_inertia_would_be_seen(gains, tmp_path, monkeypatch):
     identify = gains.identify
 
     def of_a_lighter_robot(drawn, folder):
-        found = identify(drawn, folder)
+        result = identify(drawn, folder)
         path = folder / "dynamic_parameters.yaml"
         document = yaml.safe_load(path.read_text())
         section = document["/**"]["ros__parameters"]
         for name in ("k7", "k8"):
             section[name] *= 2.0
         path.write_text(yaml.safe_dump(document))
-        return found
+        return result
 
     monkeypatch.setattr(gains, "identify", of_a_lighter_robot)
     answers = gains.answers(2, tmp_path)

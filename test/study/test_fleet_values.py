@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from made_recordings.motor_logs import drawn, make_log
 
-from diffbot_report.fleet_page import write_fleet_pages
 from diffbot_study.fleet_analysis import analyse_fleet
+from diffbot_study.fleet_page import write_fleet_pages
 from diffbot_study.fleet_quantities import GYRO, TORQUE, choose_quantities
 from diffbot_study.fleet_rows import COLUMNS, FleetRecording, read_recording
 
@@ -31,11 +31,11 @@ def made_rows(healthy, changes=None, robots=30, recordings=4, seed=0):
         for end, factor in (changes or {}).get(robot, {}).items():
             own |= {name: factor * value for name, value in own.items() if name.endswith(end)}
         for run in range(recordings):
-            told = {
+            reported = {
                 name: [value * math.exp(0.01 * generator.standard_normal()), 0.01 * value, "unit"]
                 for name, value in own.items()
             }
-            row = {"robot": f"r{robot:02d}", "usable": "all", "values": json.dumps(told)}
+            row = {"robot": f"r{robot:02d}", "usable": "all", "values": json.dumps(reported)}
             rows.append({**dict.fromkeys(COLUMNS), **row, "path": f"{robot}/{run}"})
     return rows
 
@@ -104,9 +104,9 @@ def test_what_most_recordings_tell_well_is_compared():
         name if name.endswith(("ks", "dead time")) else f"log_{name}" for name in SIDES
     }
     for row in rows[::3]:
-        told = json.loads(row["values"])
-        told["left side: ks"] = [None, None, "V"]
-        row["values"] = json.dumps(told)
+        reported = json.loads(row["values"])
+        reported["left side: ks"] = [None, None, "V"]
+        row["values"] = json.dumps(reported)
     assert "left side: ks" not in choose_quantities(rows).names
     for row in rows:
         row["usable"] = "none"

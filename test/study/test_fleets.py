@@ -16,8 +16,8 @@ from made_recordings.made_fleet import make_fleet
 from test_studies import InProcess
 
 from diffbot_description import load_robot
-from diffbot_ident.recording.findings import Usable
 from diffbot_ident.torque.fleet_prior import read_prior
+from diffbot_recordings.findings import Usable
 from diffbot_study import fleet as command
 from diffbot_study import fleet_rows, study
 from diffbot_study.fleet import write_priors
@@ -129,15 +129,15 @@ def test_recordings_are_named_by_folder_file_or_table(tmp_path):
     for path in ("kitchen/a.csv", "r7_01.csv", "bag/metadata.yaml", "bag/bag.mcap", "notes.md"):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text("x")
-    found, others = find_recordings([str(tmp_path)], Names(None, "twil"), {})
-    robots = {recording.path.name: recording.robot for recording in found}
+    result, others = find_recordings([str(tmp_path)], Names(None, "twil"), {})
+    robots = {recording.path.name: recording.robot for recording in result}
     assert robots == {"a.csv": "kitchen", "bag": "bag", "r7_01.csv": "r7"}
-    assert others == 1 and {recording.type for recording in found} == {"twil"}
+    assert others == 1 and {recording.type for recording in result} == {"twil"}
     table = tmp_path / "names.csv"
     table.write_text("pattern,robot,type\nkitchen/*,k1,agv\nr7*,,\n")
-    found, _ = find_recordings([str(tmp_path / "kitchen"), str(tmp_path / "r7*")],
+    result, _ = find_recordings([str(tmp_path / "kitchen"), str(tmp_path / "r7*")],
                                Names(table, "twil"), {})  # fmt: skip
-    assert [(each.robot, each.type) for each in found] == [("a", "twil"), ("r7", "twil")]
+    assert [(each.robot, each.type) for each in result] == [("a", "twil"), ("r7", "twil")]
     table.write_text("a,b\n")
     with pytest.raises(ValueError, match="must be pattern, robot"):
         Names(table, None)
@@ -150,8 +150,8 @@ def test_recordings_are_named_by_folder_file_or_table(tmp_path):
 def test_what_cannot_be_read_is_a_row_with_its_reason(tmp_path):
     for name, content in (("empty.csv", ""), ("foreign.csv", "a,b\n1,2\n"), ("torn.mcap", "x")):
         (tmp_path / name).write_text(content)
-    found, _ = find_recordings([str(tmp_path)], Names(None, "twil"), {})
-    rows = [read_recording(recording.key, recording) for recording in found]
+    result, _ = find_recordings([str(tmp_path)], Names(None, "twil"), {})
+    rows = [read_recording(recording.key, recording) for recording in result]
     assert len(rows) == 3
     assert all(row["usable"] == "unreadable" and row["reason"] for row in rows)
 
@@ -238,8 +238,8 @@ def test_residuals_that_follow_a_load_do_not_hide_it():
 def test_a_delay_that_is_not_known_is_none_in_the_row(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("nothing of it is read")
     summary = {"torque_delay": math.nan}
-    found = SimpleNamespace(verdicts=[], usable=Usable.NONE, summary=summary, notes=[])
-    monkeypatch.setattr(fleet_rows, "analyse_recording", lambda _: found)
+    simple_namespace = SimpleNamespace(verdicts=[], usable=Usable.NONE, summary=summary, notes=[])
+    monkeypatch.setattr(fleet_rows, "analyse_recording", lambda _: simple_namespace)
     row = read_recording("key", FleetRecording(tmp_path / "a.csv", "r0", "twil", {}))
     assert row["usable"] == "none" and row["delay"] is None
 

@@ -56,14 +56,14 @@ def eight(robot, wheels, seed=0, delay=0):
     )
 
 
-@pytest.mark.parametrize(("share", "position"), [(0.15, 0.5), (0.35, 1.0)])
-def test_a_robot_on_four_wheels_stays_on_its_eight(share, position):
+@pytest.mark.parametrize(("fraction", "position"), [(0.15, 0.5), (0.35, 1.0)])
+def test_a_robot_on_four_wheels_stays_on_its_eight(fraction, position):
     """The floor takes that share of the wheels' largest moment, and the law knows it.
 
     Seed 0: 0.17 and 0.26 mm; with laws that do not know it 1.75 and 316 mm.
     """
     both = AGV.geometry.body_wrench(-LIMIT, LIMIT)[1]
-    floor = Turning(viscous=0.02 * both, coulomb=share * both)
+    floor = Turning(viscous=0.02 * both, coulomb=fraction * both)
     robot = replace(ROUGH, turning=floor, contact=replace(ROUGH.contact, caster_friction=0.0))
     known = KnownWheels.of(robot)
     assert 1e3 * eight(robot, known).true.rms(0.5 * LAP)[0] < position
@@ -141,14 +141,14 @@ def test_a_robot_with_friction_parks_and_then_its_torque_is_quiet(make):
     engine = make_simulator("ideal", ROUGH)
     for seed in range(3):
         draw = np.random.default_rng(seed)
-        away, way, theta = 0.5 * draw.random(), *draw.uniform(-math.pi, math.pi, 2)
+        away, direction, theta = 0.5 * draw.random(), *draw.uniform(-math.pi, math.pi, 2)
         run = simulate_drive(
             engine,
             ROUGH,
             law_of(engine, ROUGH, KnownWheels.of(ROUGH, 2048), make),
             lambda _: Reference(),
             9.0,
-            start=(away * math.cos(way), away * math.sin(way), float(theta)),
+            start=(away * math.cos(direction), away * math.sin(direction), float(theta)),
             encoder_counts=2048,
             seed=seed,
         )
@@ -160,13 +160,13 @@ def test_a_robot_with_friction_parks_and_then_its_torque_is_quiet(make):
 
 # Turned by half a radian to 3 and 1 to 5 cm beside the goal, where its direction is noise. Largest
 # of seeds 40 to 42: 1.4 and 1.8 %; before the set points were gradual 2.1 and 2.8 %.
-@pytest.mark.parametrize(("counts", "share"), [(2048, 0.02), (512, 0.025)])
+@pytest.mark.parametrize(("counts", "fraction"), [(2048, 0.02), (512, 0.025)])
 @pytest.mark.parametrize("make", [tuned_backstepping, tuned_polar_pose])
-def test_a_robot_with_friction_parks_without_shaking_its_gears(make, counts, share):
+def test_a_robot_with_friction_parks_without_shaking_its_gears(make, counts, fraction):
     engine = make_simulator("ideal", ROUGH)
     for seed in range(40, 43):
         draw = np.random.default_rng(seed)
-        away, way = draw.uniform(0.01, 0.05), draw.uniform(-math.pi, math.pi)
+        away, direction = draw.uniform(0.01, 0.05), draw.uniform(-math.pi, math.pi)
         theta = draw.choice((-1.0, 1.0)) * draw.uniform(0.5, 3.0)
         run = simulate_drive(
             engine,
@@ -174,18 +174,18 @@ def test_a_robot_with_friction_parks_without_shaking_its_gears(make, counts, sha
             law_of(engine, ROUGH, KnownWheels.of(ROUGH, counts), make),
             lambda _: Reference(),
             10.0,
-            start=(away * math.cos(way), away * math.sin(way), float(theta)),
+            start=(away * math.cos(direction), away * math.sin(direction), float(theta)),
             encoder_counts=counts,
             seed=seed,
         )
-        assert run.chatter(LIMIT) <= share
+        assert run.chatter(LIMIT) <= fraction
         assert run.sign_changes(max(3.0, run.true.settling_time)) < 1.0
 
 
 # Runs of benchmarks/friction_drives.py that had 3.3, 2.5 and 2.3 % before the set points were
 # gradual; they have 1.9, 1.3 and 1.2 %.
 @pytest.mark.parametrize(
-    ("engine", "law", "seed", "start", "share"),
+    ("engine", "law", "seed", "start", "fraction"),
     [
         ("mujoco", "pose", 27001, 3, 0.025),
         ("ideal", "pose", 28000, 3, 0.018),
@@ -193,14 +193,14 @@ def test_a_robot_with_friction_parks_without_shaking_its_gears(make, counts, sha
     ],
 )
 def test_torque_does_not_swing_where_the_desired_yaw_rate_jumps(
-    engine, law, seed, start, share, benchmarks, tmp_path
+    engine, law, seed, start, fraction, benchmarks, tmp_path
 ):
     robot = benchmarks.random_robot(seed, tmp_path, True, 2048)
     with closing(make_simulator(engine, robot)) as simulator:
         wheels = benchmarks.wheels_of(robot, 1.0, 2048)
         made = benchmarks.law_of(law, simulator.parameters(), robot, wheels)
         run = benchmarks.drive_to_goal(simulator, robot, made, seed, start, 2048)
-    assert run.chatter(robot.limits.torque) < share
+    assert run.chatter(robot.limits.torque) < fraction
     distance, heading = run.true.largest(9.5)
     assert 1e3 * distance < 1.0 and math.degrees(heading) < 0.2
 
@@ -224,11 +224,11 @@ def test_torque_does_not_go_on_alternating_where_a_wheel_is_to_stand(
 def test_a_load_and_friction_that_change_together_are_both_followed():
     engine = make_simulator("ideal", ROUGH)
     # The law begins with 40 % less Coulomb friction than there is, and a load comes.
-    told = replace(ROUGH, friction=Friction(viscous=(0.05, 0.08), coulomb=(1.2, 0.9)))
-    law = law_of(engine, ROUGH, KnownWheels.of(told))
+    reported = replace(ROUGH, friction=Friction(viscous=(0.05, 0.08), coulomb=(1.2, 0.9)))
+    law = law_of(engine, ROUGH, KnownWheels.of(reported))
     schedule = PayloadSchedule(payload_from_text("30%", ROUGH), 10.0)
     live = LiveAdaptation(
-        told,
+        reported,
         engine.parameters(),
         law,
         also=lambda sample: schedule.apply(engine, sample.stamp),

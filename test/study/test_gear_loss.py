@@ -15,7 +15,7 @@ from made_recordings.random_runs import record_random, with_turning, with_unmode
 from made_recordings.recorded_bag import write_run
 
 from diffbot_description import closed_form, load_robot
-from diffbot_ident.parameter_file import export_results
+from diffbot_ident.parameter_writer import export_results
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.verification import HeldOutMotion, Model
 from diffbot_study.random_robots import draw
@@ -31,14 +31,14 @@ def estimate_of(drawn, turning=False):
     estimator = make_estimator("integral", run.geometry, run.scale, turning=turning)
     for sample in run.samples:
         estimator.update(sample)
-    found = estimator.estimate()
-    return found, (np.array(found.values) - run.truth) / np.sqrt(found.variances)
+    result = estimator.estimate()
+    return result, (np.array(result.values) - run.truth) / np.sqrt(result.variances)
 
 
 def losses_named(estimate):
     """Losses [left, right] of the warning; None without one."""
-    found = [match for text in estimate.warnings if (match := NAMED.search(text))]
-    return tuple(0.01 * float(each) for each in found[0].groups()) if found else None
+    results = [match for text in estimate.warnings if (match := NAMED.search(text))]
+    return tuple(0.01 * float(each) for each in results[0].groups()) if results else None
 
 
 @pytest.fixture(scope="module")
@@ -53,14 +53,14 @@ def geared():
 def test_losses_are_named_and_the_intervals_hold(geared):
     """5 robots; of 20 normal errors of K5..K8 the rms is beyond 1.6 less than once in 1000."""
     errors = []
-    for drawn, found, error in geared:
-        friction, true = found.friction, drawn.robot.friction
+    for drawn, result, error in geared:
+        friction, true = result.friction, drawn.robot.friction
         off = (np.array(friction.gear_loss) - true.gear_loss) / np.sqrt(friction.gear_variances)
         assert np.abs(off).max() < 4.0, drawn.seed
         # The friction is that without load: with the loss in it, it was 10 deviations too large.
         away = np.array(friction.values[2:]) - true.coulomb
         assert (np.abs(away) < 4.0 * np.sqrt(friction.variances[2:])).all(), drawn.seed
-        assert losses_named(found) == pytest.approx(friction.gear_loss, rel=0.06, abs=1e-3)
+        assert losses_named(result) == pytest.approx(friction.gear_loss, rel=0.06, abs=1e-3)
         errors.append(error)
     assert np.sqrt(np.mean(np.square(errors))) < 1.6
 
@@ -69,12 +69,12 @@ def test_losses_are_named_and_the_intervals_hold(geared):
 def test_torques_of_one_size_cannot_tell_a_loss_from_friction(geared):
     """K5..K8 hold then, and the Coulomb friction is that at the amplitude."""
     for drawn, _, _ in geared[1:4]:
-        found, error = estimate_of(replace(drawn, levels=2))
-        assert losses_named(found) is None and found.friction.gear_loss == (0.0, 0.0)
+        result, error = estimate_of(replace(drawn, levels=2))
+        assert losses_named(result) is None and result.friction.gear_loss == (0.0, 0.0)
         assert np.abs(error).max() < 4.0
         true, amplitude = drawn.robot.friction, drawn.robot.excitation.amplitude
         at_amplitude = np.array(true.coulomb) + amplitude * np.array(true.gear_loss)
-        np.testing.assert_allclose(found.friction.values[2:], at_amplitude, atol=0.02 * amplitude)
+        np.testing.assert_allclose(result.friction.values[2:], at_amplitude, atol=0.02 * amplitude)
 
 
 @pytest.mark.numeric
@@ -88,33 +88,33 @@ def test_no_other_effect_is_taken_for_a_loss(effect):
         drawn = replace(draw(seed), levels=4)
         if effect is not None:
             drawn = with_unmodelled_effect(drawn, effect)
-        found, _ = estimate_of(drawn)
-        assert losses_named(found) is None, seed
-        assert found.friction.gear_loss == (0.0, 0.0)
+        result, _ = estimate_of(drawn)
+        assert losses_named(result) is None, seed
+        assert result.friction.gear_loss == (0.0, 0.0)
 
 
 @pytest.mark.numeric
 def test_losses_are_found_beside_a_floor_that_resists_turning(geared):
     drawn = with_turning(geared[3][0])
-    found, error = estimate_of(drawn, turning=True)
-    friction, true = found.friction, drawn.robot
+    result, error = estimate_of(drawn, turning=True)
+    friction, true = result.friction, drawn.robot
     off = (np.array(friction.gear_loss) - true.friction.gear_loss) / np.sqrt(
         friction.gear_variances
     )
-    floor = np.array(found.turning.values) - (true.turning.viscous, true.turning.coulomb)
+    floor = np.array(result.turning.values) - (true.turning.viscous, true.turning.coulomb)
     assert np.abs(off).max() < 4.0 and np.abs(error).max() < 4.0
-    assert np.abs(floor / np.sqrt(found.turning.variances)).max() < 4.0
+    assert np.abs(floor / np.sqrt(result.turning.variances)).max() < 4.0
 
 
 @pytest.mark.numeric
 def test_a_motion_of_other_torques_bears_the_losses_out(geared):
     """Without them in its model, the same estimate predicts it worse by half or more."""
-    for drawn, found, _ in geared[1:4]:
+    for drawn, result, _ in geared[1:4]:
         run = record_random(replace(drawn, seed=drawn.seed + 50), 10.0)
         held_out = HeldOutMotion(run.geometry)
         for sample in run.samples:
             held_out.add(sample)
-        model = Model.of(found)
+        model = Model.of(result)
         without = replace(model, gear_loss=(0.0, 0.0), doubts=())
         true = Model.described(tuple(run.truth.tolist()), drawn.robot)
         true = replace(true, delay=model.delay)
@@ -125,11 +125,13 @@ def test_a_motion_of_other_torques_bears_the_losses_out(geared):
 
 def test_files_hold_the_losses(geared, tmp_path):
     """The identified robot has those that were found; where none was, friction includes them."""
-    drawn, found, _ = geared[0]
+    drawn, result, _ = geared[0]
     robot = replace(load_robot("twil"), name="geared")
     robot = replace(robot, friction=replace(robot.friction, gear_loss=(0.5, 0.5)))
-    for number, friction in enumerate((found.friction, replace(found.friction, gear_loss=(0, 0)))):
-        estimate = replace(found, values=tuple(closed_form(robot.model)), friction=friction)
+    for number, friction in enumerate(
+        (result.friction, replace(result.friction, gear_loss=(0, 0)))
+    ):
+        estimate = replace(result, values=tuple(closed_form(robot.model)), friction=friction)
         folder = tmp_path / str(number)
         folder.mkdir()
         export = export_results(
@@ -140,8 +142,10 @@ def test_files_hold_the_losses(geared, tmp_path):
         assert written.friction.gear_loss == pytest.approx(friction.gear_loss)
     text = (tmp_path / "0" / "dynamic_parameters.yaml").read_text()
     section = yaml.safe_load(text)["/**"]["ros__parameters"]["friction"]
-    assert section["gear_loss_left"]["value"] == pytest.approx(found.friction.gear_loss[0])
-    assert section["gear_loss_right"]["variance"] == pytest.approx(found.friction.gear_variances[1])
+    assert section["gear_loss_left"]["value"] == pytest.approx(result.friction.gear_loss[0])
+    assert section["gear_loss_right"]["variance"] == pytest.approx(
+        result.friction.gear_variances[1]
+    )
     assert drawn.robot.friction.gear_loss[0] > 0.0
 
 
@@ -154,7 +158,7 @@ def test_identify_finds_the_losses_of_a_recording(tmp_path):
     write_run(tmp_path / "bag", run.samples, "mcap")
     status, summary = identify(tmp_path, tmp_path / "bag", "--robot", "twil", pictures=False)
     assert status == 0 and summary["verification"]["state"] == "verified"
-    found = summary["friction"]
+    result = summary["friction"]
     for name, true in (("gear_loss_left", 0.12), ("gear_loss_right", 0.18)):
-        assert abs(found[name]["value"] - true) < 4.0 * found[name]["std"] < 0.06
+        assert abs(result[name]["value"] - true) < 4.0 * result[name]["std"] < 0.06
     assert any(NAMED.search(warning) for warning in summary["warnings"])

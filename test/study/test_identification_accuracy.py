@@ -16,7 +16,7 @@ from diffbot_description import load_robot
 from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_study.identification import identify_arrays, simulate_identification
+from diffbot_study.simulated_identification import identify_arrays, simulate_identification
 
 FINE = (1.0, 1.0, 1.0, 1.0)
 ENCODER = (10.0, 10.0, 2.0, 2.0)
@@ -54,8 +54,8 @@ def test_wheels_that_friction_holds_do_not_spoil_the_estimate(seed):
     )
     assert (np.abs(run.errors) < (0.6, 0.6, 0.15, 0.15)).all(), run.errors
     assert (np.abs(run.estimate.residual_correlation) < 0.25).all()
-    found = np.array(run.estimate.friction.values)
-    assert found == pytest.approx((0.002, 0.001, 0.15, 0.06), rel=0.05)
+    result = np.array(run.estimate.friction.values)
+    assert result == pytest.approx((0.002, 0.001, 0.15, 0.06), rel=0.05)
 
 
 def test_efforts_in_a_described_dead_band_are_none():
@@ -92,8 +92,8 @@ def test_arrays_of_unlike_shapes_are_refused():
 
 def test_arrays_that_do_not_excite_are_not_called_estimated():
     time, still = np.arange(500) * 0.01, np.zeros((500, 2))
-    found = identify_arrays(time, still, still, wheel_radius=0.1, wheel_separation=0.3)
-    assert found.state is EstimateState.UNESTIMATED and found.reason
+    estimate = identify_arrays(time, still, still, wheel_radius=0.1, wheel_separation=0.3)
+    assert estimate.state is EstimateState.UNESTIMATED and estimate.reason
 
 
 def recorded_with_radii(seed, off):
@@ -122,9 +122,11 @@ def test_the_friction_of_unequal_wheels_is_that_of_each_wheel():
         estimator = make_estimator("integral", equal, run.scale)
         for sample in run.samples:
             estimator.update(sample)
-        found = estimator.estimate()
-        assert found.torque_difference[0] == pytest.approx(-1.9 * off, abs=2e-3)
-        errors.append((np.array(found.friction.values) - truth) / np.sqrt(found.friction.variances))
+        result = estimator.estimate()
+        assert result.torque_difference[0] == pytest.approx(-1.9 * off, abs=2e-3)
+        errors.append(
+            (np.array(result.friction.values) - truth) / np.sqrt(result.friction.variances)
+        )
     # Sixteen normal errors, of which pairs are correlated: rms beyond 1.6 less than once in 200.
     assert np.sqrt(np.mean(np.square(errors))) < 1.6
 
@@ -150,7 +152,7 @@ def test_strong_stiction_widens_the_intervals_as_it_shifts_the_gains():
         estimator = make_estimator("integral", run.geometry, run.scale)
         for sample in run.samples:
             estimator.update(sample)
-        found = estimator.estimate()
-        assert any("stiction" in each for each in found.warnings)
-        errors = (np.array(found.values) - run.truth) / np.sqrt(found.variances)
+        result = estimator.estimate()
+        assert any("stiction" in each for each in result.warnings)
+        errors = (np.array(result.values) - run.truth) / np.sqrt(result.variances)
         assert (np.abs(errors) < 2.5).all()

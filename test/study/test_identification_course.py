@@ -13,8 +13,8 @@ import pytest
 from arc_odometry import JointSample
 from diffbot_description import load_robot
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
-from diffbot_ident.excitation.safety_filter import Arena, extent, outline
-from diffbot_ident.identification import Identification, Phase, RunawayLimits
+from diffbot_ident.excitation.safety_filter import Arena, extent, silhouette
+from diffbot_ident.identification_run import Identification, Phase, RunawayLimits
 from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import Estimate, EstimateState, Precision
 from diffbot_ident.torque.estimators import make_estimator
@@ -83,7 +83,7 @@ def drive(duration, seed=0, kind="prbs", arena="", until="", verification=0.0, w
             # The wires may do something else than what the driver was told.
             sample = virtual.advance(wires(torque))
             sample = sample if acting else replace(sample, effort=torque)
-            farthest = max(farthest, *extent(outline(robot), engine.pose()))
+            farthest = max(farthest, *extent(silhouette(robot), engine.pose()))
         v, omega = map(abs, engine.velocity())
         return course, farthest, v < 0.03 and omega < 0.15
 
@@ -115,11 +115,11 @@ def test_lost_samples_do_not_lead_out_of_the_arena():
 def test_a_sample_that_is_refused_is_not_bridged():
     """Zero torque answers it, and the one before it had another: no other sample tells both."""
     (clean, *_), (course, *_) = drive(10.0), drive(10.0, broken=lambda time: time % 0.5 < PERIOD)
-    found = course.estimate
-    assert found.state is EstimateState.ESTIMATED
-    deviations = np.sqrt(np.diag(found.covariance))
-    assert np.all(np.abs(np.subtract(found.values, PRIOR.values)) < 4.0 * deviations)
-    assert np.all(np.array(found.residual_std) < 1.2 * np.array(clean.estimate.residual_std))
+    result = course.estimate
+    assert result.state is EstimateState.ESTIMATED
+    deviations = np.sqrt(np.diag(result.covariance))
+    assert np.all(np.abs(np.subtract(result.values, PRIOR.values)) < 4.0 * deviations)
+    assert np.all(np.array(result.residual_std) < 1.2 * np.array(clean.estimate.residual_std))
 
 
 def test_a_driver_that_stood_still_before_it_stamped_a_reading_is_no_runaway():
@@ -176,7 +176,7 @@ class LateCommands:
 
     def __init__(self, seed):
         self._random = random.Random(seed)
-        self._held, self._next, self._left = (0.0, 0.0), 100, 0
+        self._kept, self._next, self._left = (0.0, 0.0), 100, 0
 
     def __call__(self, torque):
         self._next -= 1
@@ -185,8 +185,8 @@ class LateCommands:
         if self._left > 0:
             self._left -= 1
         else:
-            self._held = torque
-        return self._held
+            self._kept = torque
+        return self._kept
 
 
 @pytest.mark.parametrize(

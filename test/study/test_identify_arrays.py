@@ -8,7 +8,7 @@ import pytest
 from identify_command import identify
 from made_recordings.excited_runs import RunSetting, record, usual_run
 
-from diffbot_ident.recording.samples import EFFORTS, POSITIONS, WHEELS
+from diffbot_recordings.samples import EFFORTS, POSITIONS, WHEELS
 from diffbot_study import identify_arrays
 
 
@@ -26,25 +26,25 @@ def identified(time, angles, torques):
 
 def test_lists_float32_and_encoders_that_wrap_make_no_difference(log):
     time, angles, torques, _ = log
-    found = identified(time, angles, torques)
+    result = identified(time, angles, torques)
     wrapped = np.remainder(angles + np.pi, math.tau) - np.pi
     for same in (
         identified(time.tolist(), angles.tolist(), torques.tolist()),
         identified(time + 1.7e9, wrapped, torques),
         identified(time, angles.astype(np.float32), torques.astype(np.float32)),
     ):
-        np.testing.assert_allclose(same.values, found.values, rtol=1e-4)
-        np.testing.assert_allclose(same.variances, found.variances, rtol=1e-2)
+        np.testing.assert_allclose(same.values, result.values, rtol=1e-4)
+        np.testing.assert_allclose(same.variances, result.variances, rtol=1e-2)
 
 
 @pytest.mark.parametrize("column", [0, 1, 2])
 def test_a_row_with_nan_is_left_out_and_said(log, column):
     arrays = [each.copy() for each in log[:3]]
     arrays[column][300] = math.nan
-    found = identified(*arrays)
-    assert found.samples == len(arrays[0]) - 2  # the torque before the first row is not known
+    result = identified(*arrays)
+    assert result.samples == len(arrays[0]) - 2  # the torque before the first row is not known
     said = "1 of 1001 rows are ignored, the first is row 300"
-    assert any(said in warning for warning in found.warnings)
+    assert any(said in warning for warning in result.warnings)
 
 
 def test_rows_that_are_missing_hardly_widen_the_intervals(log):
@@ -52,27 +52,27 @@ def test_rows_that_are_missing_hardly_widen_the_intervals(log):
     *arrays, truth = log
     complete = identified(*arrays)
     kept = np.delete(np.arange(len(arrays[0])), np.arange(60, 960, 90))
-    found = identified(*(each[kept] for each in arrays))
-    deviations = np.sqrt(found.variances)
+    result = identified(*(each[kept] for each in arrays))
+    deviations = np.sqrt(result.variances)
     assert np.all(deviations < 1.7 * np.sqrt(complete.variances))
-    assert np.all(np.abs(np.array(found.values) - truth) < 4.0 * deviations)
-    assert "gaps in the time: 10" in found.warnings[0]
+    assert np.all(np.abs(np.array(result.values) - truth) < 4.0 * deviations)
+    assert "gaps in the time: 10" in result.warnings[0]
 
 
 def test_many_missing_rows_are_bridged(log):
     *arrays, truth = log
     kept = np.delete(np.arange(len(arrays[0])), np.arange(10, 1000, 12))
-    found = identified(*(each[kept] for each in arrays))
-    deviations = np.sqrt(found.variances)
+    result = identified(*(each[kept] for each in arrays))
+    deviations = np.sqrt(result.variances)
     assert np.all(np.isfinite(deviations))
-    assert np.all(np.abs(np.array(found.values) - truth) < 4.0 * deviations)
+    assert np.all(np.abs(np.array(result.values) - truth) < 4.0 * deviations)
 
 
 def test_a_gap_of_a_second_does_not_refuse_the_log(log):
     *arrays, truth = log
     kept = np.delete(np.arange(len(arrays[0])), np.arange(400, 500))
-    found = identified(*(each[kept] for each in arrays))
-    assert np.all(np.abs(np.array(found.values) - truth) < 4.0 * np.sqrt(found.variances))
+    result = identified(*(each[kept] for each in arrays))
+    assert np.all(np.abs(np.array(result.values) - truth) < 4.0 * np.sqrt(result.variances))
 
 
 def changed(log, index, change):
@@ -156,15 +156,15 @@ def test_a_table_of_the_same_rows_gives_the_same_numbers(log, tmp_path, case):
         path.write_text("\n".join((",".join(header), *lines)) + "\n")
         wheels = ("--wheel-radius", "0.075", "--track", "0.27217")
         _, summary = identify(tmp_path, path, *wheels)
-        found = identified(time, angles, torques)
+        result = identified(time, angles, torques)
         for i, name in enumerate(("K5", "K6", "K7", "K8")):
             own = summary["parameters"][name]
-            assert found.values[i] == pytest.approx(own["value"], rel=1e-9)
-            assert math.sqrt(found.variances[i]) == pytest.approx(own["std"], rel=1e-9)
-        assert found.samples == summary["samples"]
+            assert result.values[i] == pytest.approx(own["value"], rel=1e-9)
+            assert math.sqrt(result.variances[i]) == pytest.approx(own["std"], rel=1e-9)
+        assert result.samples == summary["samples"]
         for i, name in enumerate(("viscous_left", "viscous_right")):
             own = summary["friction"][name]["value"]
-            assert found.friction.values[i] == pytest.approx(own, rel=1e-9, abs=1e-12)
+            assert result.friction.values[i] == pytest.approx(own, rel=1e-9, abs=1e-12)
 
 
 def test_arrays_of_one_encoder_are_refused_as_a_table_is(log):

@@ -259,17 +259,19 @@ def test_forgetting_follows_a_change():
     """
     light, heavy = run(NOISY), run(replace(NOISY, on_axle=True))
     moved = [replace(s, stamp=s.stamp + 6.01) for s in heavy.samples]
-    found = {}
+    results = {}
     for forgetting in (1.0, 0.93):
         estimator = fed(light, forgetting=forgetting)
         for sample in moved:
             with contextlib.suppress(ValueError):
                 estimator.update(sample)
-        found[forgetting] = estimator.estimate()
-        assert abs(found[forgetting].values[2] / heavy.truth[2] - 1.0) < 0.03, forgetting
-    assert not any("the robot changed" in text for text in found[0.93].warnings)
-    told = (found[1.0].reason, *found[1.0].warnings)
-    assert any("the robot changed 6 s after its first sample" in text for text in told), told
+        results[forgetting] = estimator.estimate()
+        assert abs(results[forgetting].values[2] / heavy.truth[2] - 1.0) < 0.03, forgetting
+    assert not any("the robot changed" in text for text in results[0.93].warnings)
+    reported = (results[1.0].reason, *results[1.0].warnings)
+    assert any("the robot changed 6 s after its first sample" in text for text in reported), (
+        reported
+    )
     mixed = (light.truth[2] + heavy.truth[2]) / 2.0
     assert abs(mixed / heavy.truth[2] - 1.0) > 0.1
 
@@ -281,12 +283,12 @@ def test_just_after_a_change_all_parameters_have_one_reason():
     for sample in heavy.samples:
         with contextlib.suppress(ValueError):
             estimator.update(replace(sample, stamp=sample.stamp + 6.01))
-        found = estimator.estimate()
-        if "the robot changed" in found.reason:
+        result = estimator.estimate()
+        if "the robot changed" in result.reason:
             break
-    assert found.reason.endswith("as by a payload)")
-    assert set(found.parameter_reasons) == {found.reason}
-    assert found.advice is Advice.WAIT
+    assert result.reason.endswith("as by a payload)")
+    assert set(result.parameter_reasons) == {result.reason}
+    assert result.advice is Advice.WAIT
 
 
 def test_after_a_change_the_samples_count_from_0_also_with_gaps():
@@ -301,9 +303,9 @@ def test_after_a_change_the_samples_count_from_0_also_with_gaps():
                 estimator.update(sample)
         if count < len(light.samples):
             continue
-        if "the robot changed" in (found := estimator.estimate()).reason:
+        if "the robot changed" in (result := estimator.estimate()).reason:
             break
-    assert found.reason.startswith("0 of 100 samples")
+    assert result.reason.startswith("0 of 100 samples")
 
 
 @pytest.mark.parametrize(
@@ -338,16 +340,16 @@ def test_torques_that_are_told_late_look_like_no_stiction(seed):
     With delays from 0 on alone, 47 of 60 seeds from 7000 on were told of stiction; now none is.
     """
     recorded = run(NOISY, seed, 70.0)
-    told = np.array([sample.effort for sample in recorded.samples])
-    told[1:] = 0.9 * told[1:] + 0.1 * told[:-1]
+    reported = np.array([sample.effort for sample in recorded.samples])
+    reported[1:] = 0.9 * reported[1:] + 0.1 * reported[:-1]
     samples = [
         replace(sample, effort=tuple(effort))
-        for sample, effort in zip(recorded.samples, told.tolist(), strict=True)
+        for sample, effort in zip(recorded.samples, reported.tolist(), strict=True)
     ]
-    found = fed(recorded, samples).estimate()
-    assert found.warnings == () and found.delay == 0.0
-    deviations = np.sqrt(found.variances)
-    assert (np.abs(np.array(found.values) - recorded.truth) < 4.0 * deviations).all()
+    result = fed(recorded, samples).estimate()
+    assert result.warnings == () and result.delay == 0.0
+    deviations = np.sqrt(result.variances)
+    assert (np.abs(np.array(result.values) - recorded.truth) < 4.0 * deviations).all()
 
 
 @pytest.mark.parametrize(("robot", "late"), [("twil", 0.2), ("twil", 0.5), ("agv", 0.7)])
@@ -369,13 +371,13 @@ def test_torque_that_is_late_by_a_part_of_a_period_is_found(robot, late):
         engine.step(acted, late * period)
         engine.step(acting, (1.0 - late) * period)
         acted = acting
-    found, k = estimator.estimate(), engine.parameters()
-    assert found.state is EstimateState.ESTIMATED, found.reason
-    assert found.delay == pytest.approx(late, abs=0.06)
+    result, k = estimator.estimate(), engine.parameters()
+    assert result.state is EstimateState.ESTIMATED, result.reason
+    assert result.delay == pytest.approx(late, abs=0.06)
     # Without it the whole delay that is nearest left K7 and K8 1 % off, and friction far off.
-    np.testing.assert_allclose(found.values[2:], (k.k7, k.k8), rtol=5e-3)
+    np.testing.assert_allclose(result.values[2:], (k.k7, k.k8), rtol=5e-3)
     friction = (*described.friction.viscous, *described.friction.coulomb)
-    np.testing.assert_allclose(found.friction.values, friction, atol=0.01 * own.amplitude)
+    np.testing.assert_allclose(result.friction.values, friction, atol=0.01 * own.amplitude)
 
 
 @pytest.mark.parametrize("side", ["left", "right"])

@@ -160,9 +160,9 @@ def test_wrong_resolution_is_named():
 def test_wrong_wiring_is_reported_once_with_what_follows():
     recorded = run(seconds=4.0)
     swapped = [replace(s, effort=s.effort[::-1]) for s in recorded.samples]
-    found = fed(recorded, swapped).estimate()
-    assert found.state is EstimateState.INVALID and "swapped" in found.reason
-    assert found.explanation.count("torque stays off") == 1
+    result = fed(recorded, swapped).estimate()
+    assert result.state is EstimateState.INVALID and "swapped" in result.reason
+    assert result.explanation.count("torque stays off") == 1
 
 
 def test_stamps_that_are_late_leave_the_values_to_the_other_estimator():

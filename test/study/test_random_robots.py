@@ -54,18 +54,18 @@ def test_no_caster_lifts_as_the_excitation_brakes(seed, tmp_path):
     engine = make_simulator("mujoco", robot)
     amplitude, period = robot.excitation.amplitude, 0.005
     top = robot.excitation.linear_velocity
-    for way in (1.0, -1.0):
+    for direction in (1.0, -1.0):
         engine.reset()
-        torque = way * amplitude
+        torque = direction * amplitude
         for _ in range(400):
             engine.step((torque, torque), period)
-            if way * engine.velocity()[0] > top:
+            if direction * engine.velocity()[0] > top:
                 torque = -torque
             *_, casters = engine.contact_loads()
             assert casters > 0.0
-            if way * torque < 0.0 and way * engine.velocity()[0] < 0.5 * top:
+            if direction * torque < 0.0 and direction * engine.velocity()[0] < 0.5 * top:
                 break
-        assert way * torque < 0.0
+        assert direction * torque < 0.0
 
 
 def test_the_excitation_uses_its_speed_limits_and_keeps_to_them():
@@ -108,8 +108,8 @@ def test_intervals_hold_the_truth_of_robots_with_friction():
     fewer than 4 of 6 would be inside once in 500 times.
     """
     seeds = [seed for seed in range(4000, 4030) if draw(seed).period > 0.008][:6]
-    held = np.array([intervals_that_hold(draw(seed), "ideal") for seed in seeds])
-    assert held.sum() >= 0.66 * held.size, held
+    kept = np.array([intervals_that_hold(draw(seed), "ideal") for seed in seeds])
+    assert kept.sum() >= 0.66 * kept.size, kept
 
 
 @pytest.mark.numeric
@@ -120,8 +120,8 @@ def test_intervals_of_friction_hold_the_truth_of_robots_whose_casters_drag(tmp_p
     """
     seeds = [seed for seed in range(4100, 4130) if draw(seed).period > 0.008][:6]
     robots = [with_unmodelled_effect(draw(seed).written(tmp_path), "caster") for seed in seeds]
-    held = np.array([intervals_that_hold(robot, "mujoco") for robot in robots])[:, 4:]
-    assert held.sum() >= 0.85 * held.size, held
+    kept = np.array([intervals_that_hold(robot, "mujoco") for robot in robots])[:, 4:]
+    assert kept.sum() >= 0.85 * kept.size, kept
 
 
 def intervals_that_hold(drawn, engine):
@@ -130,10 +130,10 @@ def intervals_that_hold(drawn, engine):
     estimator = make_estimator("integral", run.geometry, run.scale)
     for sample in run.samples:
         estimator.update(sample)
-    found = estimator.estimate()
-    assert found.state is EstimateState.ESTIMATED, (drawn.seed, found.reason)
+    result = estimator.estimate()
+    assert result.state is EstimateState.ESTIMATED, (drawn.seed, result.reason)
     friction = drawn.robot.friction
     truth = np.array([*run.truth, *friction.viscous, *friction.coulomb])
-    values = np.array([*found.values, *found.friction.values])
-    variances = np.array([*np.diag(np.array(found.covariance)), *found.friction.variances])
+    values = np.array([*result.values, *result.friction.values])
+    variances = np.array([*np.diag(np.array(result.covariance)), *result.friction.variances])
     return np.abs(values - truth) <= NORMAL_95 * np.sqrt(variances)

@@ -16,8 +16,10 @@ def test_what_takes_seconds_to_load_is_loaded_when_it_is_needed():
     """SciPy's signal and optimize took three quarters of the time of `import diffbot_study`."""
     slow = {"scipy", "matplotlib", "rclpy", "mujoco"}
     code = f"import sys, diffbot_study; print({slow!r} & sys.modules.keys() or 'none')"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout == "none\n"
+    reported = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert reported.stdout == "none\n"
 
 
 class Gives:

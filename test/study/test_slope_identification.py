@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from made_recordings.random_runs import record_random
 
-from diffbot_ident.recording.samples import EFFORTS, POSITIONS
-from diffbot_ident.recording.segments import Segment
-from diffbot_ident.recording.torque_analysis import TorqueResult, analyse_torque, free_run
 from diffbot_ident.torque.effects.slope import floor_slope, gravity_along
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.verification import HeldOutMotion, Model
+from diffbot_recordings.samples import EFFORTS, POSITIONS
+from diffbot_recordings.segments import Segment
+from diffbot_recordings.torque_analysis import TorqueResult, analyse_torque, free_run
 from diffbot_study.random_robots import draw
 
 NAMED = re.compile(r"not level.*about ([\d.]+) degrees, downhill at (-?\d+) degrees")
@@ -28,8 +28,8 @@ def identified(drawn, seconds=20.0, estimator="integral"):
     estimator = make_estimator(estimator, run.geometry, run.scale)
     for sample in run.samples:
         estimator.update(sample)
-    found = estimator.estimate()
-    return found, (np.array(found.values) - run.truth) / np.sqrt(found.variances)
+    result = estimator.estimate()
+    return result, (np.array(result.values) - run.truth) / np.sqrt(result.variances)
 
 
 @cache
@@ -57,17 +57,17 @@ def test_a_slope_of_one_degree_costs_hardly_any_precision():
     errors, wider = [], []
     # Those from 8200 on whose periods are not short, which take long.
     for count, seed in enumerate((8200, 8201, 8202, 8203, 8205, 8207)):
-        drawn, way = draw(seed), 60.0 * count - 150.0
+        drawn, path = draw(seed), 60.0 * count - 150.0
         level, _ = identified(drawn)
-        found, error = identified(replace(drawn, slope=1.0, downhill=way))
-        named = [match for text in found.warnings if (match := NAMED.search(text))]
-        assert len(named) == 1, (seed, found.warnings)
+        result, error = identified(replace(drawn, slope=1.0, downhill=path))
+        named = [match for text in result.warnings if (match := NAMED.search(text))]
+        assert len(named) == 1, (seed, result.warnings)
         slope, downhill = map(float, named[0].groups())
         assert 0.8 < slope < 1.05, seed
-        away = downhill - way
+        away = downhill - path
         assert abs((away + 180.0) % 360.0 - 180.0) < 8.0, seed
         errors.append(error)
-        wider.append(np.sqrt(np.divide(found.variances, level.variances)))
+        wider.append(np.sqrt(np.divide(result.variances, level.variances)))
     # 24 errors, correlated in pairs: their rms is beyond 1.6 less than once in 1000.
     assert np.sqrt(np.mean(np.square(errors))) < 1.6
     assert np.median(wider) < 1.5, wider
@@ -81,9 +81,9 @@ def test_the_verification_knows_the_slope():
     for sample in run.samples:
         held_out.add(sample)
     model = Model.of(estimate)
-    found = held_out.verify(model, model)
-    assert found.passed, found.reason
-    assert found.horizon_error[0] < 0.05 * found.horizon_no_model[0]
+    verification = held_out.verify(model, model)
+    assert verification.passed, verification.reason
+    assert verification.horizon_error[0] < 0.05 * verification.horizon_no_model[0]
     assert not held_out.verify(replace(model, sloped=False), model).passed
 
 
@@ -104,9 +104,9 @@ def test_straight_downhill_is_at_0_degrees():
     estimator = make_estimator("integral", run.geometry, run.scale)
     for sample in run.samples:
         estimator.update(sample)
-    found = replace(estimator.estimate(), slope=(0.017, -0.004))
+    result = replace(estimator.estimate(), slope=(0.017, -0.004))
     named = [
-        match for text in estimator._regression.warnings(found) if (match := NAMED.search(text))
+        match for text in estimator._regression.warnings(result) if (match := NAMED.search(text))
     ]
     assert [match.groups() for match in named] == [("0.97", "0")]
 
@@ -134,24 +134,24 @@ def test_the_heading_is_known_after_a_gap():
     slope, downhill = np.degrees(estimate.slope)
     assert 0.8 < slope < 1.05 and abs(downhill - 30.0) < 8.0
     model = Model.of(estimate)
-    found = held_out.verify(model, model)
-    assert found.passed, found.reason
-    assert found.horizon_error[0] < 0.05 * found.horizon_no_model[0]
+    verification = held_out.verify(model, model)
+    assert verification.passed, verification.reason
+    assert verification.horizon_error[0] < 0.05 * verification.horizon_no_model[0]
 
 
 def test_a_slope_is_not_taken_for_a_delay():
     """Gravity made another delay likely, and the residuals three times as large."""
     drawn = draw(8301)
     level, _ = identified(drawn)
-    found, _ = identified(replace(drawn, slope=1.0, downhill=30.0))
-    np.testing.assert_allclose(found.residual_std, level.residual_std, rtol=0.1)
+    result, _ = identified(replace(drawn, slope=1.0, downhill=30.0))
+    np.testing.assert_allclose(result.residual_std, level.residual_std, rtol=0.1)
 
 
 def test_a_slope_that_no_floor_is_without_is_not_named():
     """0.0045 degrees were: of 333 Hz and 14824 counts the error of the model is significant."""
-    found, _ = identified(draw(3104045))
-    assert found.slope is None or found.slope[0] < 1e-4
-    assert not any("not level" in text for text in found.warnings)
+    result, _ = identified(draw(3104045))
+    assert result.slope is None or result.slope[0] < 1e-4
+    assert not any("not level" in text for text in result.warnings)
 
 
 def test_the_gravity_of_a_slope_is_what_told_it():
@@ -174,11 +174,11 @@ def test_the_robot_may_be_turned_between_recordings(seed):
     """With headings by the angles alone the intervals were 3 to 18 times as wide as those of the
     best recording alone."""
     downhill = np.random.default_rng(seed).uniform(-180.0, 180.0, 3)
-    found = [
+    results = [
         recording(replace(draw(seed), seed=seed + 1000 * i, slope=1.0, downhill=away), str(i))
         for i, away in enumerate(downhill.tolist())
     ]
-    segments, run = [segment for segment, _ in found], found[0][1]
+    segments, run = [segment for segment, _ in results], results[0][1]
     samples = sum(len(segment.times) for segment in segments)
     result = analyse_torque(segments, run.geometry, run.scale, samples=samples)
     estimate = result.estimate

@@ -99,10 +99,10 @@ def test_cells_are_in_the_grids_order_and_have_units_and_shares():
     rows = quick_chunk(study.points())[::-1]
     for row in rows:
         row |= {"settled": row["encoder_counts"] == 512}
-    found = cells(study, rows)
-    order = [(cell["encoder_counts"], cell["torque_delay"]) for cell in found]
+    result = cells(study, rows)
+    order = [(cell["encoder_counts"], cell["torque_delay"]) for cell in result]
     assert order == [(512, 0), (512, 1), (4096, 0), (4096, 1)]
-    assert [cell["unsettled"] for cell in found] == [0.0, 0.0, 1.0, 1.0]
+    assert [cell["unsettled"] for cell in result] == [0.0, 0.0, 1.0, 1.0]
     assert all(name in LABELS for name in shown(study))
     assert LABELS["error_k7_95"].text == "error of K7, 95th percentile, %"
 
@@ -117,9 +117,9 @@ def test_reasons_are_counted_without_their_numbers():
 
 def test_the_table_is_as_wide_as_the_terminal_and_cuts_no_word(capsys):
     study = changed(grid={"known_couplings": [0.5, 1.0], "encoder_counts": [512, 4096]})
-    found = cells(study, quick_chunk(study.points()))
+    result = cells(study, quick_chunk(study.points()))
     for width in (80, 50):
-        command._print(study, found, Console(width=width))
+        command._print(study, result, Console(width=width))
         printed = capsys.readouterr().out
         assert "…" not in printed and max(map(len, printed.splitlines())) <= width
         assert printed.count("known_couplings 0.5") == 2

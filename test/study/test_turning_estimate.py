@@ -21,8 +21,8 @@ from diffbot_ident.torque.friction_fit import friction_terms, fuse_more
 from diffbot_ident.torque.prior import Prior
 from diffbot_ident.verification import Model
 from diffbot_sim.engines import make_simulator
-from diffbot_study.identification import simulate_identification
 from diffbot_study.random_robots import draw
+from diffbot_study.simulated_identification import simulate_identification
 
 # Robots of these seeds have a resistance of 6 to 29 % of the moment of the excitation.
 SEEDS = (95001, 95002, 95004)
@@ -43,21 +43,21 @@ def run(request):
 
 def test_resistance_friction_and_parameters_are_found_within_their_intervals(run):
     robot, recorded = run
-    found = learnt(recorded, turning=True)
-    assert found.state is EstimateState.ESTIMATED
+    result = learnt(recorded, turning=True)
+    assert result.state is EstimateState.ESTIMATED
     true = np.array([robot.turning.viscous, robot.turning.coulomb])
-    std = np.sqrt(found.turning.variances)
-    assert (np.abs(found.turning.values - true) < 4.0 * std).all()
+    std = np.sqrt(result.turning.variances)
+    assert (np.abs(result.turning.values - true) < 4.0 * std).all()
     # They are worth something: f_w to 3 % of the moment of the excitation.
     own, wheels = robot.excitation, robot.wheels
     moment = 2.0 * own.amplitude * wheels.half_track / wheels.radius
     assert std[1] < 0.03 * moment
     friction = np.array([*robot.friction.viscous, *robot.friction.coulomb])
-    error = np.abs(np.array(found.friction.values) - friction)
-    assert (error < 4.0 * np.sqrt(found.friction.variances)).all()
-    k = np.abs(np.array(found.values) - recorded.truth)
-    assert (k < 4.0 * np.sqrt(np.diag(found.covariance))).all()
-    assert DRAG.warning not in found.warnings
+    error = np.abs(np.array(result.friction.values) - friction)
+    assert (error < 4.0 * np.sqrt(result.friction.variances)).all()
+    k = np.abs(np.array(result.values) - recorded.truth)
+    assert (k < 4.0 * np.sqrt(np.diag(result.covariance))).all()
+    assert DRAG.warning not in result.warnings
 
 
 def test_k8_keeps_its_size_where_the_floor_holds_the_robot_now_and_then():
@@ -92,8 +92,8 @@ def test_a_pattern_that_resembles_the_resistance_widens_its_intervals(run, monke
     _, recorded = run
     deviations = []
     for factor in (1.0, DRAG.friction_factor):
-        found = (replace(DRAG, friction_factor=factor),)
-        monkeypatch.setattr(EffectSearch, "likely", lambda *_, f=found, **__: f)
+        result = (replace(DRAG, friction_factor=factor),)
+        monkeypatch.setattr(EffectSearch, "likely", lambda *_, f=result, **__: f)
         monkeypatch.setattr(EffectSearch, "doubtful", lambda *_: None)
         estimate = learnt(recorded, turning=True)
         deviations.append(np.sqrt([*estimate.turning.variances, *estimate.friction.variances]))
@@ -147,9 +147,9 @@ def test_with_a_prior_the_resistance_is_still_learnt_from_the_data(run):
         (*robot.friction.viscous, *robot.friction.coulomb),
         (0.2 * robot.excitation.amplitude,) * 4,
     )
-    found = learnt(recorded, turning=True, prior=prior)
+    result = learnt(recorded, turning=True, prior=prior)
     true = np.array([robot.turning.viscous, robot.turning.coulomb])
-    assert (np.abs(found.turning.values - true) < 4.0 * np.sqrt(found.turning.variances)).all()
+    assert (np.abs(result.turning.values - true) < 4.0 * np.sqrt(result.turning.variances)).all()
 
 
 def test_the_kalman_estimator_refuses_it():

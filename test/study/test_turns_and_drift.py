@@ -24,7 +24,7 @@ PHASES = (0.7, -2.0)
 
 def sizes(kind, estimate):
     """What the one warning of a kind says."""
-    (match,) = (found for text in estimate.warnings if (found := kind.search(text)))
+    (match,) = (result for text in estimate.warnings if (result := kind.search(text)))
     return tuple(map(float, match.groups()))
 
 
@@ -42,10 +42,10 @@ def test_what_varies_once_per_turn_costs_hardly_any_precision(kind, field):
         amplitude = 0.1 * drawn.robot.excitation.amplitude
         true = (0.8, 0.5) if kind is ECCENTRIC else (amplitude, 0.6 * amplitude)
         acting = tuple(map(math.radians, true)) if kind is ECCENTRIC else true
-        found, errors = identified(replace(drawn, **{field: OncePerTurn(acting, PHASES)}))
-        assert sizes(kind, found) == pytest.approx(true, rel=0.15), seed
+        result, errors = identified(replace(drawn, **{field: OncePerTurn(acting, PHASES)}))
+        assert sizes(kind, result) == pytest.approx(true, rel=0.15), seed
         assert np.sqrt(np.mean(np.square(errors))) < 2.5, seed
-        wider = np.sqrt(np.divide(found.variances, plain_variances(seed)))
+        wider = np.sqrt(np.divide(result.variances, plain_variances(seed)))
         assert (wider < 1.6).all(), (seed, wider)
 
 
@@ -53,8 +53,8 @@ def test_what_varies_once_per_turn_costs_hardly_any_precision(kind, field):
 def test_wheels_that_hardly_turn_have_no_eccentric_encoders(seed):
     """The rate of an angle's sine is nearly the output: 5 degrees were named, K8 was 6 deviations
     off."""
-    found, errors = identified(draw(seed))
-    assert not any("once per turn" in text for text in found.warnings)
+    result, errors = identified(draw(seed))
+    assert not any("once per turn" in text for text in result.warnings)
     assert np.abs(errors).max() < 3.5
 
 
@@ -62,27 +62,27 @@ def test_friction_that_falls_is_named_and_that_of_the_end_is_found():
     """It fell by a third within the run; viscous friction was too large, and other causes named."""
     for seed in (3, 8203, 8205):
         drawn = replace(draw(seed), warming=0.4, warming_time=20.0)
-        found, errors = identified(drawn)
+        result, errors = identified(drawn)
         assert np.sqrt(np.mean(np.square(errors))) < 2.5, seed
         start, end = drawn.friction_at(0.0), drawn.friction_at(20.0)
         fell = 100.0 * (start.coulomb[0] - end.coulomb[0]) / start.coulomb[0]
-        assert sizes(FRICTION, found)[0] == pytest.approx(fell, rel=0.3), seed
-        off = np.subtract(found.friction.values, (*end.viscous, *end.coulomb))
-        assert (np.abs(off) < 3.0 * np.sqrt(found.friction.variances)).all(), seed
+        assert sizes(FRICTION, result)[0] == pytest.approx(fell, rel=0.3), seed
+        off = np.subtract(result.friction.values, (*end.viscous, *end.coulomb))
+        assert (np.abs(off) < 3.0 * np.sqrt(result.friction.variances)).all(), seed
 
 
 @pytest.mark.parametrize("seed", [8222, 8224])
 def test_residuals_of_friction_that_falls_are_white(seed):
     """With parameters of the mean friction they were not: slopes and slip were suspected, too."""
-    found, _ = identified(replace(draw(seed), warming=0.4), 40.0)
-    assert any("the friction fell" in text for text in found.warnings)
-    assert not any("not white" in text for text in found.warnings)
+    result, _ = identified(replace(draw(seed), warming=0.4), 40.0)
+    assert any("the friction fell" in text for text in result.warnings)
+    assert not any("not white" in text for text in result.warnings)
 
 
 def test_friction_that_nearly_vanishes_does_not_fall_by_more_than_all_of_it():
     """It fell by 1.7e+02 %, of its mean."""
-    found, _ = identified(replace(draw(9502), warming=0.9, warming_time=12.0), 40.0)
-    assert 80.0 < sizes(FRICTION, found)[0] <= 100.0
+    result, _ = identified(replace(draw(9502), warming=0.9, warming_time=12.0), 40.0)
+    assert 80.0 < sizes(FRICTION, result)[0] <= 100.0
 
 
 @pytest.mark.parametrize("fall", [0.03, 0.12])
@@ -94,18 +94,18 @@ def test_torques_that_weaken_are_named_and_the_gains_are_those_of_the_end(fall):
     run = record_random(draw(8203), 20.0)
     estimator = make_estimator("integral", run.geometry, run.scale)
     for sample in run.samples:
-        share = 1.0 - fall * sample.stamp / 20.0
+        fraction = 1.0 - fall * sample.stamp / 20.0
         left, right = sample.effort
         # Reports that exceed the acting torques more and more.
-        estimator.update(replace(sample, effort=(left / share, right / share)))
-    found = estimator.estimate()
-    assert sizes(TORQUES, found)[0] == pytest.approx(100.0 * fall, rel=0.2)
-    off = np.array(found.values[2:]) / ((1.0 - fall) * run.truth[2:]) - 1.0
-    deviations = np.sqrt(found.variances[2:]) / np.abs(found.values[2:])
+        estimator.update(replace(sample, effort=(left / fraction, right / fraction)))
+    result = estimator.estimate()
+    assert sizes(TORQUES, result)[0] == pytest.approx(100.0 * fall, rel=0.2)
+    off = np.array(result.values[2:]) / ((1.0 - fall) * run.truth[2:]) - 1.0
+    deviations = np.sqrt(result.variances[2:]) / np.abs(result.values[2:])
     assert (np.abs(off) < 3.0 * deviations).all() and (deviations < 0.03).all()
 
 
 def test_a_robot_that_stays_as_it_is_does_not_drift():
     for seed in (8211, 8212, 8213, 8215, 8216, 8217):
-        found, _ = identified(draw(seed))
-        assert not any("over the run" in text for text in found.warnings), seed
+        result, _ = identified(draw(seed))
+        assert not any("over the run" in text for text in result.warnings), seed

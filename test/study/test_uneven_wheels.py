@@ -27,7 +27,7 @@ FORCE, CYCLE = 0.03, 4.0
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """Runs of twil by the difference of its radii, as a share."""
-    found = {}
+    results = {}
     for difference in (0.0, 0.012):
         data = yaml.safe_load(load_robot("twil").path.read_text())
         wheels = data["wheels"]
@@ -36,8 +36,8 @@ def runs(tmp_path_factory):
         data["appearance"].pop("urdf", None)
         path = tmp_path_factory.mktemp("robot") / "moved.yaml"
         path.write_text(yaml.safe_dump(data))
-        found[difference] = [record(RunSetting(robot=str(path)), seed, SECONDS) for seed in SEEDS]
-    return found
+        results[difference] = [record(RunSetting(robot=str(path)), seed, SECONDS) for seed in SEEDS]
+    return results
 
 
 def learn(run, force=0.0):
@@ -49,9 +49,9 @@ def learn(run, force=0.0):
         left, right = sample.effort
         said = (left - torque, right - torque)
         estimator.update(JointSample(sample.stamp, sample.position, sample.velocity, said))
-    found = estimator.estimate()
-    assert found.state is EstimateState.ESTIMATED
-    return found
+    result = estimator.estimate()
+    assert result.state is EstimateState.ESTIMATED
+    return result
 
 
 def says(estimate, words):
@@ -62,11 +62,11 @@ def test_wheels_that_differ_are_named_and_leave_white_residuals(runs):
     """3 seeds, radii 1.2 % apart. Intervals hold: 3 misses of 12 by chance once in 50 runs."""
     misses = 0
     for run in runs[0.012]:
-        found = learn(run)
-        assert says(found, "wheels are not alike") and not says(found, "not white")
-        assert max(map(abs, found.residual_correlation)) < 0.25
-        errors = np.abs(np.array(found.values) - run.truth)
-        misses += int(np.sum(errors > NORMAL_95 * np.sqrt(found.variances)))
+        result = learn(run)
+        assert says(result, "wheels are not alike") and not says(result, "not white")
+        assert max(map(abs, result.residual_correlation)) < 0.25
+        errors = np.abs(np.array(result.values) - run.truth)
+        misses += int(np.sum(errors > NORMAL_95 * np.sqrt(result.variances)))
     assert misses <= 2
 
 
@@ -79,6 +79,6 @@ def test_an_unknown_force_is_found_beside_wheels_that_differ(runs):
     """The same runs with a force that nobody reports: the residuals of dv/dt say so in each."""
     for difference in runs:
         for run in runs[difference]:
-            found = learn(run, FORCE)
-            assert says(found, "residuals of dv/dt are not white")
-            assert says(found, "wheels are not alike") == (difference > 0.0)
+            result = learn(run, FORCE)
+            assert says(result, "residuals of dv/dt are not white")
+            assert says(result, "wheels are not alike") == (difference > 0.0)

@@ -30,21 +30,21 @@ from diffbot_description import Sigma, closed_form, load_robot
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena
-from diffbot_ident.identification import Identification, RunawayLimits
+from diffbot_ident.identification_run import Identification, RunawayLimits
 from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.velocity_robot import VelocityRobot
-from diffbot_study.block_driving import simulate_drives
+from diffbot_study.batch_driving import simulate_drives
 from diffbot_study.driving import simulate_drive
 from diffbot_study.random_robots import draw
 
-SHARE = 0.35  # of the wheel speed that v and omega at their limits ask for
+FRACTION = 0.35  # of the wheel speed that v and omega at their limits ask for
 BEYOND = 1.05
 
 
-def limited(robot, share=SHARE):
-    most = share * robot.wheel_speed
+def limited(robot, fraction=FRACTION):
+    most = fraction * robot.wheel_speed
     return replace(robot, limits=replace(robot.limits, wheel_velocity=most))
 
 

@@ -37,7 +37,7 @@ def test_wiring_is_named_within_two_seconds(words, delay):
     for seed in range(4):
         recorded = run(seed)
         estimator = IntegralEstimator(recorded.geometry, recorded.scale)
-        found = []
+        results = []
         for step, (sample, later) in enumerate(
             zip(recorded.samples, recorded.samples[delay:], strict=False)
         ):
@@ -45,11 +45,11 @@ def test_wiring_is_named_within_two_seconds(words, delay):
             if step % 50 == 0:
                 estimate = estimator.estimate()
                 if estimate.state is EstimateState.INVALID:
-                    found.append(estimate.reason)
+                    results.append(estimate.reason)
         if not words:
-            assert found == []
+            assert results == []
             continue
-        assert found and words in found[-1], (seed, found)
+        assert results and words in results[-1], (seed, results)
 
 
 def test_patterns_are_all_different():

@@ -22,8 +22,8 @@ QUICK = [case for case in cases() if case.quick]
 def test_a_run_is_what_was_frozen(case, tmp_path):
     frozen = read(case.group)["cases"][case.name]
     assert len(frozen) >= 10
-    found = compare_case(case, case.compute(tmp_path), frozen, ACROSS, properties=True)
-    assert not found, "\n".join(map(str, found))
+    differences = compare_case(case, case.compute(tmp_path), frozen, ACROSS, properties=True)
+    assert not differences, "\n".join(map(str, differences))
 
 
 def test_quick_cases_are_of_each_kind():
@@ -55,9 +55,9 @@ def test_differences_are_relative_to_the_frozen_value(value, frozen, difference)
 def test_every_difference_is_told_by_name():
     case = Case("runs", "a run", lambda folder: {})
     frozen = {"a": 1.0, "b": 2.0, "gone": 3.0}
-    found = compare_case(case, {"a": 1.0, "b": 2.0 + 1e-8, "new": 0.0}, frozen, TOLERANCE)
-    assert {each.key for each in found} == {"b", "gone", "new"}
-    assert str(found[0]) == "a run: b: 2.00000001, frozen 2.0 (5.0e-09)"
+    differences = compare_case(case, {"a": 1.0, "b": 2.0 + 1e-8, "new": 0.0}, frozen, TOLERANCE)
+    assert {each.key for each in differences} == {"b", "gone", "new"}
+    assert str(differences[0]) == "a run: b: 2.00000001, frozen 2.0 (5.0e-09)"
 
 
 def test_of_a_chaotic_run_properties_alone_count_across_kernels():

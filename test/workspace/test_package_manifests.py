@@ -15,6 +15,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ KNOWN = {
         "diffbot_bringup",
         "setuptools",
     ): "of the set-up of a checkout, which installs it or has colcon's",
-    ("diffbot_ident", "compression"): "of Python itself from 3.14 on",
+    ("diffbot_recordings", "compression"): "of Python itself from 3.14 on",
     ("diffbot_bringup", "xdist"): "of ./diffbot test, which does without it",
     ("diffbot_bringup", "faults"): "a package of the tests: ./diffbot faults runs in a checkout",
 }
@@ -143,7 +144,8 @@ def uses_of_tests(folder: Path, name: str) -> Uses:
     """Return what the tests import, without the package itself and the helpers beside the tests."""
     uses: Uses = {}
     tests = (folder / "test").resolve()  # a link, in diffbot_bringup
-    beside = {file.stem for file in (*tests.rglob("*.py"), *(ROOT / "benchmarks").glob("*.py"))}
+    others = (folder.glob("*.py") for folder in (ROOT / "benchmarks", ROOT / "test"))
+    beside = {file.stem for file in (*tests.rglob("*.py"), *chain(*others))}
     # Packages in the top level's test/ are on the path of all tests: pytest's `pythonpath`.
     places = (tests, ROOT / "test")
     beside |= {file.parent.name for place in places for file in place.rglob("__init__.py")}
@@ -162,7 +164,7 @@ def _nodes(file: Path) -> list[ast.AST]:
 @functools.cache
 def imports(file: Path) -> list[tuple[int, str]]:
     """Return (line, top-level module) of all imports that are not of the standard library."""
-    found: list[tuple[int, str]] = []
+    results: list[tuple[int, str]] = []
     for node in _nodes(file):
         modules: list[str] = []
         if isinstance(node, ast.Import):
@@ -174,8 +176,8 @@ def imports(file: Path) -> list[tuple[int, str]]:
         for module in modules:
             top = module.partition(".")[0]
             if top and top not in sys.stdlib_module_names:
-                found.append((node.lineno, top))
-    return found
+                results.append((node.lineno, top))
+    return results
 
 
 @functools.cache
@@ -184,15 +186,15 @@ def named_packages(file: Path) -> list[tuple[int, str]]:
 
     These are texts, up to a dot, in calls of `NAMING` and in collections called ...PACKAGES.
     """
-    found: list[tuple[int, str]] = []
+    results: list[tuple[int, str]] = []
     for node in _nodes(file):
         texts: list[str] = []
         if isinstance(node, ast.Call) and _called(node) in NAMING:
             texts = _texts(node.args[NAMING[_called(node)]])
         elif isinstance(node, ast.Assign) and _ends_with_packages(node.targets[0]):
             texts = _texts(_members(node.value))
-        found += [(node.lineno, text.partition(".")[0]) for text in texts]
-    return found
+        results += [(node.lineno, text.partition(".")[0]) for text in texts]
+    return results
 
 
 def _members(node: ast.AST) -> Iterator[ast.AST]:
@@ -217,23 +219,23 @@ def _texts(nodes: Any) -> list[str]:
 
 
 def _matches(pattern: re.Pattern[str], file: Path) -> list[str]:
-    found = pattern.findall(file.read_text())
-    return sorted({next(filter(None, groups)) for groups in found if any(groups)})
+    result = pattern.findall(file.read_text())
+    return sorted({next(filter(None, groups)) for groups in result if any(groups)})
 
 
 def findings(folder: Path) -> list[str]:
     """Return a sentence for each thing that a package's manifests should say otherwise."""
     manifest = read_manifest(folder)
     names = [name for _, name in manifest.named]
-    found = [f"package.xml: {n} is named twice" for n in sorted(set(names)) if names.count(n) > 1]
+    results = [f"package.xml: {n} is named twice" for n in sorted(set(names)) if names.count(n) > 1]
     if len(manifest.versions) > 1:
-        found.append(f"package.xml and setup.py differ in the version: {manifest.versions}")
+        results.append(f"package.xml and setup.py differ in the version: {manifest.versions}")
     if manifest.build_type == "ament_cmake":
-        return [*found, *_findings_of_interfaces(folder, manifest)]
+        return [*results, *_findings_of_interfaces(folder, manifest)]
     code, tests = uses_of_code(folder, manifest.name), uses_of_tests(folder, manifest.name)
     code = {used: place for used, place in code.items() if (manifest.name, used) not in KNOWN}
     return [
-        *found,
+        *results,
         *_findings_of_keys(manifest, code, tests),
         *_findings_of_setup(manifest, code, tests),
     ]
@@ -281,11 +283,11 @@ def _compared(file: str, where: str, needed: Uses, named: set[str]) -> Iterator[
 
 def _findings_of_interfaces(folder: Path, manifest: Manifest) -> Iterator[str]:
     cmake = (folder / "CMakeLists.txt").read_text()
-    found = re.findall(r"find_package\((\w+)", cmake)
+    result = re.findall(r"find_package\((\w+)", cmake)
     yield from _compared(
         "package.xml",
         "buildtool_depend or depend",
-        dict.fromkeys(found, "CMakeLists.txt"),
+        dict.fromkeys(result, "CMakeLists.txt"),
         manifest.dependencies(*BUILD),
     )
     listed = re.search(r"DEPENDENCIES ([\w\s]*)\)", cmake)

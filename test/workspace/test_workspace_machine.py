@@ -26,9 +26,9 @@ def bare(monkeypatch, tmp_path):
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setattr(sysconfig, "get_config_var", lambda name: str(tmp_path / "include"))
-    found = importlib.util.find_spec
+    result = importlib.util.find_spec
     monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "ensurepip" else found(name)
+        importlib.util, "find_spec", lambda name: None if name == "ensurepip" else result(name)
     )
     monkeypatch.setattr(wheels, "_SYSTEM_PYTHON", os.path.realpath(sys._base_executable))
     monkeypatch.setattr(wheels.platform, "machine", lambda: "x86_64")

@@ -33,12 +33,12 @@ def test_packages_of_python_and_debian_are_listed(tmp_path):
     assert write_bill(target, [site, tmp_path / "none"], debian) == 4
     bill = json.loads(target.read_text())
     assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5")
-    found = {each["name"]: each for each in bill["components"]}
-    assert len({each["bom-ref"] for each in bill["components"]}) == len(found) == 4
-    assert found["one-pure"]["purl"] == "pkg:pypi/one-pure@1.0"
-    assert found["one-pure"]["licenses"] == [{"expression": "MIT"}]
-    assert found["many"]["licenses"] == [{"license": {"name": "BSD"}}]
-    assert found["gazebo11"]["purl"] == "pkg:deb/debian/gazebo11@11.1.0%2Bdfsg-6"
+    results = {each["name"]: each for each in bill["components"]}
+    assert len({each["bom-ref"] for each in bill["components"]}) == len(results) == 4
+    assert results["one-pure"]["purl"] == "pkg:pypi/one-pure@1.0"
+    assert results["one-pure"]["licenses"] == [{"expression": "MIT"}]
+    assert results["many"]["licenses"] == [{"license": {"name": "BSD"}}]
+    assert results["gazebo11"]["purl"] == "pkg:deb/debian/gazebo11@11.1.0%2Bdfsg-6"
 
 
 def test_the_option_is_taken_out_of_the_words(tmp_path):

@@ -57,9 +57,9 @@ def test_settings_of_pip_hold_for_uv(tmp_path):
         ":env:.cert='/a/ca.crt'\nglobal.index-url='https://mirror/simple'\n"
         f"global.extra-index-url='file://{tmp_path} file:///not/there'\nglobal.other='1'\n"
     )
-    found = from_pip(listed, {"UV_DEFAULT_INDEX": "mine", "PIP_NO_CACHE_DIR": "1"})
-    assert found["SSL_CERT_FILE"] == "/a/ca.crt"
-    assert found["UV_INDEX"] == f"file://{tmp_path}"
-    assert found["UV_NO_CACHE"] == "1"
-    assert "UV_DEFAULT_INDEX" not in found  # the user's own holds
+    result = from_pip(listed, {"UV_DEFAULT_INDEX": "mine", "PIP_NO_CACHE_DIR": "1"})
+    assert result["SSL_CERT_FILE"] == "/a/ca.crt"
+    assert result["UV_INDEX"] == f"file://{tmp_path}"
+    assert result["UV_NO_CACHE"] == "1"
+    assert "UV_DEFAULT_INDEX" not in result  # the user's own holds
     assert from_pip("", {})["UV_PYTHON_DOWNLOADS"] == "never"

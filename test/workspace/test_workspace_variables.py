@@ -61,11 +61,11 @@ def defaults(environment, distro="kilted"):
 
 def closed(distro="kilted"):
     """What keeps everybody else out."""
-    found = defaults({}, distro)
-    (variable,) = found.keys() - {"ROS_AUTOMATIC_DISCOVERY_RANGE"}
-    assert found["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "SYSTEM_DEFAULT"
-    assert Path(found[variable]).resolve() == PROFILES[variable]
-    return found
+    result = defaults({}, distro)
+    (variable,) = result.keys() - {"ROS_AUTOMATIC_DISCOVERY_RANGE"}
+    assert result["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "SYSTEM_DEFAULT"
+    assert Path(result[variable]).resolve() == PROFILES[variable]
+    return result
 
 
 def test_both_generations_of_fast_dds_get_the_same_participant():
@@ -73,8 +73,8 @@ def test_both_generations_of_fast_dds_get_the_same_participant():
     name = "{http://www.eprosima.com}"
     assert closed().keys() != closed("jazzy").keys()
     for part in ("participant", "transport_descriptors"):
-        found = [ElementTree.tostring(root.find(f".//{name}{part}")) for root in (one, other)]
-        assert found[0].strip() == found[1].strip()
+        results = [ElementTree.tostring(root.find(f".//{name}{part}")) for root in (one, other)]
+        assert results[0].strip() == results[1].strip()
     # Names that Fast DDS 2 does not know would make it refuse the file.
     assert one.find(f".//{name}times") is not None and other.find(f".//{name}times") is None
 
@@ -158,8 +158,8 @@ def test_the_range_that_sourcing_ros_sets_is_not_the_users_choice(tmp_path):
     sourced = {"ROS_DISTRO": "lyrical", **FAR}
     assert without_sourced_range(sourced) == {"ROS_DISTRO": "lyrical"}
     environment = SystemEnvironment(tmp_path, "lyrical")
-    found = environment.variables({**sourced, "RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"})
-    assert found["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
+    result = environment.variables({**sourced, "RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"})
+    assert result["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
     wheels = WheelsEnvironment(tmp_path).variables(sourced)
     assert wheels["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "SYSTEM_DEFAULT"
     # Without a sourced ROS it is a choice, and so are these.

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands implemented by other packages: one function each, named like the command.
+"""Commands implemented by the tools: one function each, named like the command.
+
+This folder is the front door: the only one of the core that imports tools, when a command is
+called.
 
 Each takes the arguments after the command's name and returns the exit status. The modules of a
 command and its page are imported when it is called: some load slowly, and --help needs none of
@@ -16,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from diffbot_ident.calibration.calibrate import Calibration
-    from diffbot_ident.charts import Chart
-    from diffbot_ident.recording.findings import Findings
+    from diffbot_calibration.calibrate import Calibration
+    from diffbot_recordings.findings import Findings
+    from diffbot_report.chart import Chart
 
 
 def describe(argv: list[str]) -> int:
@@ -37,11 +40,11 @@ def export(argv: list[str]) -> int:
 
 def identify(argv: list[str]) -> int:
     """Identify a robot's dynamics from recordings; 0: result usable, 1: not usable, 2: usage."""
-    from diffbot_ident.recording.identify import main
+    from diffbot_recordings.identify import main
 
     def write(findings: Findings, folder: Path) -> Path:
         from diffbot_description.files import SUMMARY
-        from diffbot_report.identify_page import identify_page
+        from diffbot_recordings.identify_page import identify_page
         from diffbot_report.page import REPORT, write_page
 
         summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
@@ -51,12 +54,12 @@ def identify(argv: list[str]) -> int:
 
 
 def calibrate(argv: list[str]) -> int:
-    """Calibrate radii and track, by recordings or tape; see diffbot_ident.calibration.command."""
-    from diffbot_ident.calibration.command import main
+    """Calibrate radii and track, by recordings or tape; see diffbot_calibration.command."""
+    from diffbot_calibration.command import main
 
     def write(calibration: Calibration | None, folder: Path) -> Path:
+        from diffbot_calibration.calibration_page import write_calibration_page
         from diffbot_description.spoken_commands import spoken
-        from diffbot_report.calibration_page import write_calibration_page
 
         command = spoken("calibrate", *argv)
         return write_calibration_page(calibration, folder, command)
@@ -70,7 +73,7 @@ def study(argv: list[str]) -> int:
 
     def write(summary: Mapping[str, Any], charts: Sequence[Chart], folder: Path) -> Path:
         from diffbot_report.page import write_page
-        from diffbot_report.study_page import STUDY, study_page
+        from diffbot_study.study_page import STUDY, study_page
 
         page = study_page(summary, charts, Path(summary["file"]), argv)
         return write_page(page, folder / STUDY)
@@ -83,7 +86,7 @@ def fleet(argv: list[str]) -> int:
     from diffbot_study.fleet import main
 
     def write(summary: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], folder: Path) -> Path:
-        from diffbot_report.fleet_page import write_fleet_pages
+        from diffbot_study.fleet_page import write_fleet_pages
 
         return write_fleet_pages(summary, rows, folder, argv)
 

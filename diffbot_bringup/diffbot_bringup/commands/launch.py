@@ -77,8 +77,8 @@ def _launch(request: Request) -> int:
 
 def _check_names() -> None:
     """Tell of packages of other projects that have the suite's names; refuse if they are used."""
-    found = same_names(os.environ.get("AMENT_PREFIX_PATH", ""))
-    for other in found:
+    result = same_names(os.environ.get("AMENT_PREFIX_PATH", ""))
+    for other in result:
         if other.used:
             raise UsageError(str(other))
         say("WARN", str(other))
@@ -224,12 +224,12 @@ def _check_reach(values: Mapping[str, Any]) -> None:
         return  # the nodes report what is wrong
     time = float(values["goal_time"]) + float(values["arrival_time"])
     speed = min(robot.limits.linear_velocity, robot.rim_limit.speed)
-    way = math.dist(goal[:2], start[:2])
-    if way > speed * time:
+    path = math.dist(goal[:2], start[:2])
+    if path > speed * time:
         raise UsageError(
-            f"argument 'goal' is {values['goal']!r}, {way:g} m from the start: robot "
+            f"argument 'goal' is {values['goal']!r}, {path:g} m from the start: robot "
             f"'{robot.name}' travels at most {speed * time:g} m, at {speed:g} m/s for "
-            f"{time:g} s; give a nearer goal, or duration:={math.ceil(way / speed)}.0 or more"
+            f"{time:g} s; give a nearer goal, or duration:={math.ceil(path / speed)}.0 or more"
         )
 
 
@@ -248,4 +248,4 @@ def _simulates(process: ProcessDescription, domain: str) -> bool:
 def _namespace(process: ProcessDescription) -> str:
     """Return the namespace that a process is started in; empty for the root."""
     words = (str(word).partition("__ns:=") for word in process.command)
-    return next((name.strip("/") for _, found, name in words if found), "")
+    return next((name.strip("/") for _, result, name in words if result), "")

@@ -16,7 +16,6 @@ from rich.console import Console
 from diffbot_bringup.usage import command_parser
 from diffbot_description.files import SUMMARY, dated_folder, strict, write_json
 from diffbot_description.spoken_commands import spoken
-from diffbot_ident.progress import Progress
 from diffbot_papers.page import (
     PAPERS,
     PaperSection,
@@ -27,6 +26,7 @@ from diffbot_papers.page import (
     section_maker,
 )
 from diffbot_report.page import REPORT, write_page
+from diffbot_report.progress import Progress
 from diffbot_report.summary import versions
 
 _EPILOG = """\

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """``diffbot test``: style checks, one pytest run over the packages, and kernel families.
 
-`--kernels` runs every numeric test (see conftest.py) once per family of diffbot_bringup.kernels
-instead. A run of all tests ends with the tests marked `kernels`, a few seconds of them, under each
-family but the one that all tests ran with.
+`--kernels` runs every numeric test (see conftest.py) once per family of
+diffbot_bringup.processor_kernels instead. A run of all tests ends with the tests marked `kernels`,
+a few seconds of them, under each family but the one that all tests ran with.
 """
 
 import importlib
@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from diffbot_bringup.kernels import Family, families
+from diffbot_bringup.processor_kernels import Family, families
 from diffbot_bringup.usage import split_at_dashes
 from diffbot_bringup.workspace.packages import KERNELS, find_packages
 

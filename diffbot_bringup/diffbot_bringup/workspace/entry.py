@@ -222,7 +222,7 @@ def _replace(
 def _clean(root: Path) -> int:
     made = root / ".diffbot"
     with checkout_lock(made / "lock"), ExitStack() as stack:
-        for folder in held_folders(made):
+        for folder in locked_folders(made):
             stack.enter_context(alone(folder))
         shutil.rmtree(made)
     leftovers.sweep()
@@ -298,7 +298,7 @@ def alone(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def held_folders(root: Path) -> list[Path]:
+def locked_folders(root: Path) -> list[Path]:
     """Return the folders below `root` that can be marked as in use."""
     return sorted(path.parent for path in root.glob(f"*/{_FILE}"))
 

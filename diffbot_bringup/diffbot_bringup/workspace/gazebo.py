@@ -52,14 +52,14 @@ class DebianArchive:
 
     def with_dependencies(self, names: Iterable[str]) -> list[str]:
         """Return the packages and everything they depend on."""
-        found: list[str] = []
+        results: list[str] = []
 
         def watch(line: str) -> None:
             if match := _INSTALLED.match(line):
-                found.append(match.group(1))
+                results.append(match.group(1))
 
         self._apt("install", "--simulate", "--no-install-recommends", *names, watch=watch)
-        return found
+        return results
 
     def fetch(self, names: list[str], watch: Watch) -> list[Path]:
         """Download the packages and return their files; a second call fetches only missing ones."""

@@ -50,8 +50,8 @@ def write_bill(file: Path, sites: Iterable[Path], debian: Path | None = None) ->
     Raises:
         UsageError: The file cannot be written.
     """
-    found = {each["bom-ref"]: each for site in sites for each in _python_packages(site)}
-    found |= {component["bom-ref"]: component for component in _debian_packages(debian)}
+    results = {each["bom-ref"]: each for site in sites for each in _python_packages(site)}
+    results |= {component["bom-ref"]: component for component in _debian_packages(debian)}
     bill = {
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",
@@ -60,13 +60,13 @@ def write_bill(file: Path, sites: Iterable[Path], debian: Path | None = None) ->
             "timestamp": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "component": {"type": "application", "name": "diffbot", "bom-ref": "diffbot"},
         },
-        "components": [found[key] for key in sorted(found)],
+        "components": [results[key] for key in sorted(results)],
     }
     try:
         file.write_text(json.dumps(bill, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{OPTION} {file}: cannot be written: {error.strerror}") from None
-    return len(found)
+    return len(results)
 
 
 def _python_packages(site: Path) -> Iterator[dict[str, Any]]:

@@ -124,7 +124,7 @@ def from_pip(listed: str, environment: Mapping[str, str]) -> dict[str, str]:
         listed: Output of `pip config list`.
         environment: Environment variables; uv's own, set by the user, have priority.
     """
-    found = {
+    results = {
         "UV_NO_PROGRESS": "1",
         "UV_PYTHON_DOWNLOADS": "never",
         # All versions and hashes are pinned: a package may come from any index that has it.
@@ -139,10 +139,10 @@ def from_pip(listed: str, environment: Mapping[str, str]) -> dict[str, str]:
         if name == "UV_INDEX":
             value = " ".join(each for each in value.split() if not _is_missing(each))
         if value:
-            found[name] = value
+            results[name] = value
     if environment.get("PIP_NO_CACHE_DIR", "").lower() in ("1", "true", "on", "yes"):
-        found["UV_NO_CACHE"] = "1"
-    return {name: value for name, value in found.items() if name not in environment}
+        results["UV_NO_CACHE"] = "1"
+    return {name: value for name, value in results.items() if name not in environment}
 
 
 def _is_missing(index: str) -> bool:

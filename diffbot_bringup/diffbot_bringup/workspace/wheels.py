@@ -283,13 +283,13 @@ def rewrite(prefix: Path, python_include: Path, site: Path) -> int:
         numpy_include = site / "numpy" / "core" / "include"
     changed = 0
     for path in sorted((prefix / "share").glob("*/cmake/*.cmake")):
-        found = path.read_text(encoding="utf-8")
-        text = _NUMPY.sub(str(numpy_include), found)
+        result = path.read_text(encoding="utf-8")
+        text = _NUMPY.sub(str(numpy_include), result)
         text = _PYTHON.sub(str(python_include), text)
         text = _STRINGS.sub(r"\1 ENCODING UTF-8)", text)
         if _BUILDER in text:
             raise SetupError(f"{path} contains an unknown path of its build machine")
-        if text != found:
+        if text != result:
             # If the process is killed here, the old file stays: pip would not repair half a file.
             partial = path.with_suffix(".partial")
             partial.write_text(text, encoding="utf-8")

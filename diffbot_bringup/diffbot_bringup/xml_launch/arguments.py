@@ -407,8 +407,8 @@ def _file(instead: Sequence[str], text: str) -> str | None:
     if text in instead or path.is_file():
         return None
     if path.is_dir():
-        found = sorted(path.glob("*_parameters.yaml"))
-        return f"a folder; give a file in it{f', such as {found[0]}' if found else ''}"
+        result = sorted(path.glob("*_parameters.yaml"))
+        return f"a folder; give a file in it{f', such as {result[0]}' if result else ''}"
     return f"neither {', '.join(instead)} nor a file that exists{suggestion(text, instead)}"
 
 

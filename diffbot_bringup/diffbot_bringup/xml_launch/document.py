@@ -356,10 +356,10 @@ def parameter_value(text: str, identifier: str | None, scope: Scope | None = Non
         ValueError: The text does not fit the type, or a substitution fails.
     """
     scalar, is_list = TYPES[identifier or "yaml"]
-    found = _coerce(text, scalar, is_list, text_allowed=True)
-    if not isinstance(found, list):
-        return _item(found, scalar, scope)
-    items = [_item(item, scalar, scope) for item in found]
+    result = _coerce(text, scalar, is_list, text_allowed=True)
+    if not isinstance(result, list):
+        return _item(result, scalar, scope)
+    items = [_item(item, scalar, scope) for item in result]
     if len({type(item) for item in items if not isinstance(item, tuple)}) > 1:
         raise ValueError(f"the items of {items} are not of one type")
     return items

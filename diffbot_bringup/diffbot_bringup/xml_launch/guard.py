@@ -92,12 +92,12 @@ class Guard:
             groups: The groups that run, for a new guard.
         """
         try:
-            found = os.waitid(os.P_PID, self._pid, os.WSTOPPED | os.WEXITED | os.WNOHANG)
+            result = os.waitid(os.P_PID, self._pid, os.WSTOPPED | os.WEXITED | os.WNOHANG)
         except ChildProcessError:
             return ""
-        if found is None:
+        if result is None:
             return ""
-        if found.si_code == os.CLD_STOPPED:
+        if result.si_code == os.CLD_STOPPED:
             os.kill(self._pid, signal.SIGCONT)
             return "the launch's guard was stopped"
         os.close(self._writing)

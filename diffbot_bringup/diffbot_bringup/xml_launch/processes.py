@@ -36,8 +36,15 @@ from diffbot_bringup.xml_launch.guard import GRACE, Guard, end_group, end_groups
 # Packages whose executables let Ctrl-C through once Python has started, see
 # diffbot_node/executables.py, and which have only temporary files in the folder of those.
 _OUR_PACKAGES = (
-    *("diffbot_bringup", "diffbot_controllers", "diffbot_ident", "diffbot_node", "diffbot_report"),
-    *("diffbot_sim", "diffbot_view", "pose2d_trajectories"),
+    "diffbot_calibration",
+    "diffbot_controllers",
+    "diffbot_ident",
+    "diffbot_node",
+    "diffbot_recordings",
+    "diffbot_report",
+    "diffbot_sim",
+    "diffbot_view",
+    "pose2d_trajectories",
 )
 OUTPUTS = ("screen", "log", "both")
 LAST_LINES = 20  # lines of the log file that are shown when a process fails
@@ -253,8 +260,8 @@ class Process:
     def stopped_by(self) -> str:
         """Return the signal that has stopped the process since the last call; empty if none has."""
         with contextlib.suppress(ChildProcessError):
-            if found := os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG):
-                return signal.Signals(found.si_status).name
+            if result := os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG):
+                return signal.Signals(result.si_status).name
         return ""
 
     def group_alive(self) -> bool:

@@ -87,9 +87,9 @@ class _Parser:
 
     def mistake(self, expected: str) -> ValueError:
         rest = self.text[self.position : self.position + 20]
-        found = f"found {rest!r}" if rest else "the text ends"
+        result = f"found {rest!r}" if rest else "the text ends"
         where = f"column {self.position + 1} of {self.text!r}"
-        return ValueError(f"bad substitution: expected {expected} but {found} at {where}")
+        return ValueError(f"bad substitution: expected {expected} but {result} at {where}")
 
     def template(self, quote: str) -> Template:
         """Parse text and substitutions up to the closing quote (or to the end)."""

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from arc_odometry import REST, Pose, Velocity
 from arc_odometry.odometry import check_limit, check_positive
 from diffbot_controllers.laws import dual
-from diffbot_controllers.laws.approach import PolarError, offset_to_origin
 from diffbot_controllers.laws.backstepping_standard import BackstepRecord, Mode, pose_rate
 from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw, limit_torque
 from diffbot_controllers.laws.dual import Dual
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.motion import State, check_period
+from diffbot_controllers.laws.polar_approach import PolarError, offset_to_origin
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import check_reference

@@ -14,18 +14,18 @@ from enum import Enum
 from arc_odometry import REST, UNLIMITED_RIMS, Arc, Pose, RimLimit, Velocity
 from arc_odometry.odometry import check_finite, check_limit, check_positive, within
 from diffbot_controllers.laws import dual
-from diffbot_controllers.laws.approach import (
+from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw, limit_torque
+from diffbot_controllers.laws.dual import Dual
+from diffbot_controllers.laws.feedback_linearization import ACCURACY
+from diffbot_controllers.laws.friction import KnownWheels
+from diffbot_controllers.laws.motion import State, check_period
+from diffbot_controllers.laws.polar_approach import (
     Approach,
     ApproachGains,
     PolarError,
     moving_offset,
     to_goal,
 )
-from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw, limit_torque
-from diffbot_controllers.laws.dual import Dual
-from diffbot_controllers.laws.feedback_linearization import ACCURACY
-from diffbot_controllers.laws.friction import KnownWheels
-from diffbot_controllers.laws.motion import State, check_period
 from diffbot_controllers.laws.set_points import GradualSetPoints
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from arc_odometry import REST, Velocity
 from arc_odometry.odometry import check_finite, within
-from diffbot_controllers.laws.first_reading import FirstReading
+from diffbot_controllers.laws.count_offsets import FirstReading
 from diffbot_controllers.laws.friction import FrictionFeedforward, KnownWheels, Laws, Standstill
 from diffbot_controllers.laws.motion import (
     NO_TORQUE,
@@ -31,7 +31,7 @@ from pose2d_trajectories import Reference
 TURN_ROUND = 0.5
 # A robot at rest needs torque if what pushes it, such as gravity on a slope, exceeds this share of
 # a wheel's breakaway torque. Below it a push may be an error of the described friction.
-HELD = 0.7
+STUCK = 0.7
 
 
 class Drivetrain:
@@ -203,8 +203,10 @@ class Drivetrain:
         if self._feedforward is None:
             return torque
         left, right = (
-            0.0 if wanted * way < 0.0 and abs(wanted) < TURN_ROUND * law.starting(-way) else wanted
-            for wanted, way, law in zip(
+            0.0
+            if wanted * direction < 0.0 and abs(wanted) < TURN_ROUND * law.starting(-direction)
+            else wanted
+            for wanted, direction, law in zip(
                 torque, self._last_nonzero, self._feedforward.laws, strict=True
             )
         )
@@ -219,11 +221,11 @@ class Drivetrain:
         if self._feedforward is None:
             return NO_TORQUE
         torque = self.dynamics.torque(REST, self._push)
-        held = (
-            abs(wanted) <= HELD * law.breakaway(-wanted)
+        stuck = (
+            abs(wanted) <= STUCK * law.breakaway(-wanted)
             for wanted, law in zip(torque, self._feedforward.laws, strict=True)
         )
-        return NO_TORQUE if all(held) else torque
+        return NO_TORQUE if all(stuck) else torque
 
     def rests(self, ahead: float, turn: float, motion: ObservedMotion) -> bool:
         """Return whether the robot may rest where it is, held by its friction.

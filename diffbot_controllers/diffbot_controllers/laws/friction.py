@@ -141,7 +141,7 @@ def check_breakaway(laws: Laws, torque: float) -> None:
         ValueError: The friction is too large; the message names wheel, value and limit.
     """
     for side, law in zip(("left", "right"), laws, strict=True):
-        most = max(law.starting(way) for way in (1.0, -1.0))
+        most = max(law.starting(direction) for direction in (1.0, -1.0))
         if not most <= torque:
             raise ValueError(
                 f"friction of the {side} wheel at rest = {most:g} N m: must be <= {torque:g} N m, "
@@ -152,7 +152,7 @@ def check_breakaway(laws: Laws, torque: float) -> None:
 
 def holds(laws: Laws) -> bool:
     """Return whether dry friction holds both wheels at rest."""
-    return all(law.breakaway(way) > 0.0 for law in laws for way in (1.0, -1.0))
+    return all(law.breakaway(direction) > 0.0 for law in laws for direction in (1.0, -1.0))
 
 
 def are_none(laws: Sequence[FrictionLaw[float]]) -> bool:
@@ -203,11 +203,11 @@ class PeriodFriction:
 
     Attributes:
         torque: Mean friction torque of each, N m.
-        held: Whether each was at rest at the end.
+        stuck: Whether each was at rest at the end.
     """
 
     torque: tuple[float, ...]
-    held: tuple[bool, ...]
+    stuck: tuple[bool, ...]
 
 
 def friction_over(
@@ -238,7 +238,8 @@ def friction_over(
     for law, speed in zip(laws, speeds, strict=True):
         standing = abs(speed) < 1e-9
         forward, backward = (
-            (law.breakaway(way) if standing else law.dry(speed, way)) for way in (1.0, -1.0)
+            (law.breakaway(direction) if standing else law.dry(speed, direction))
+            for direction in (1.0, -1.0)
         )
         drag = law.viscous * speed
         bounds.append((drag - backward, drag + forward))
@@ -253,8 +254,8 @@ def friction_over(
             torque[i] = new
         if change < 1e-9:
             break
-    held = (low < t < high for (low, high), t in zip(bounds, torque, strict=True))
-    return PeriodFriction(tuple(torque), tuple(held))
+    stuck = (low < t < high for (low, high), t in zip(bounds, torque, strict=True))
+    return PeriodFriction(tuple(torque), tuple(stuck))
 
 
 class FrictionFeedforward:
@@ -291,7 +292,7 @@ class FrictionFeedforward:
         if are_none(self.laws):
             return 0.0
         return sum(
-            min(law.dry(speed, way) for way in (1.0, -1.0))
+            min(law.dry(speed, direction) for direction in (1.0, -1.0))
             for law, speed in zip(self.laws, self._geometry.wheel_velocity(*u), strict=True)
         )
 
@@ -319,8 +320,8 @@ class FrictionFeedforward:
             moment = self._moment(u.omega, end.omega, wanted.omega)
             output = with_moment(output, moment, self._geometry)
         left, right = (
-            law.motor_torque(of_wheel, share)
-            for law, of_wheel, share in zip(self.laws, output, shares, strict=True)
+            law.motor_torque(of_wheel, fraction)
+            for law, of_wheel, fraction in zip(self.laws, output, shares, strict=True)
         )
         return left, right
 
@@ -328,9 +329,9 @@ class FrictionFeedforward:
         """Return the floor's moment, N m, for the present, final and desired yaw rate, rad/s."""
         half_track, law = self._geometry.half_track, self._turning
         target = desired if abs(final) * half_track < SLOW else final
-        share = within(target * half_track / SMOOTH, 1.0)
+        fraction = within(target * half_track / SMOOTH, 1.0)
         mean = 0.5 * (now + final)
-        return law.viscous * mean + share * law.dry(mean, share)
+        return law.viscous * mean + fraction * law.dry(mean, fraction)
 
     def _wheels(
         self, torque: Torque, u: Velocity, wanted: Velocity, end: Velocity, dt: float
@@ -365,22 +366,22 @@ class FrictionFeedforward:
         law = self.laws[side]
         radius = (self._geometry.left_radius, self._geometry.right_radius)[side]
         target = desired if abs(final) * radius < SLOW else final
-        share = within(target * radius / SMOOTH, 1.0)
+        fraction = within(target * radius / SMOOTH, 1.0)
         mean = 0.5 * (now + final)
-        total = torque + law.viscous * mean + share * law.dry(mean, share)
-        if abs(now) * radius > STILL or share == 0.0:
+        total = torque + law.viscous * mean + fraction * law.dry(mean, fraction)
+        if abs(now) * radius > STILL or fraction == 0.0:
             self._extra[side] = 0.0
-            return total, share
+            return total, fraction
         # The wheel is at rest and must start: apply the breakaway torque, plus an extra torque that
         # grows until the wheel moves.
-        way = math.copysign(1.0, share)
-        hold = law.breakaway(way)
-        if self._extra[side] * way < 0.0:
+        direction = math.copysign(1.0, fraction)
+        hold = law.breakaway(direction)
+        if self._extra[side] * direction < 0.0:
             self._extra[side] = 0.0
-        grown = self._extra[side] + share * hold * dt / START
+        grown = self._extra[side] + fraction * hold * dt / START
         self._extra[side] = within(grown, MOST * hold)
-        needed = abs(share) * BREAK * hold
-        return way * max(way * total, needed) + self._extra[side], share
+        needed = abs(fraction) * BREAK * hold
+        return direction * max(direction * total, needed) + self._extra[side], fraction
 
 
 # A robot held by friction rests if its errors along its axis and in heading are within ALONG, m,

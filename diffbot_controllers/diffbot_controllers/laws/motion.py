@@ -87,13 +87,13 @@ class ObservedMotion(NamedTuple):
         pose: Pose in the odom frame, m and rad.
         velocity: Velocity, m/s and rad/s.
         bias: Acceleration that the model does not explain, m/s^2 and rad/s^2.
-        held: Whether friction holds both wheels.
+        stuck: Whether friction holds both wheels.
     """
 
     pose: Pose
     velocity: Velocity
     bias: Velocity = REST
-    held: bool = False
+    stuck: bool = False
 
 
 # Longest time between two samples, s, that allows an estimate of the velocity at its end.
@@ -263,12 +263,12 @@ class VelocityEstimate:
         by_torque = self.dynamics.input_acceleration(state.torque or NO_TORQUE)
         # f at the mean velocity is the mean of f up to the square of the change.
         drift = self.dynamics.drift(state.velocity)
-        share = -math.expm1(-dt / TIME_CONSTANT) if self._known else 1.0
+        fraction = -math.expm1(-dt / TIME_CONSTANT) if self._known else 1.0
         self._known = True
         before = self.velocity
         self.velocity = Velocity(
-            _blend(before.v, state.velocity.v, by_torque.v + drift.v, share, dt),
-            _blend(before.omega, state.velocity.omega, by_torque.omega + drift.omega, share, dt),
+            _blend(before.v, state.velocity.v, by_torque.v + drift.v, fraction, dt),
+            _blend(before.omega, state.velocity.omega, by_torque.omega + drift.omega, fraction, dt),
         )
         return self.velocity
 
@@ -277,10 +277,10 @@ class VelocityEstimate:
         return ObservedMotion(state.pose, self.update(state, dt))
 
 
-def _blend(before: float, mean: float, rate: float, share: float, dt: float) -> float:
+def _blend(before: float, mean: float, rate: float, fraction: float, dt: float) -> float:
     """Blend the velocity predicted from the previous one with that measured by the mean since."""
     predicted, measured = before + dt * rate, mean + 0.5 * dt * rate
-    return predicted + share * (measured - predicted)
+    return predicted + fraction * (measured - predicted)
 
 
 # Process noise: standard deviation of unmodelled accelerations, as a share NOISE of the
@@ -323,7 +323,7 @@ class _Axis:
         self._begun = False
 
     def update(
-        self, read: float, acceleration: float, held: bool, dt: float, largest: float
+        self, read: float, acceleration: float, stuck: bool, dt: float, largest: float
     ) -> None:
         """Process a reading.
 
@@ -331,7 +331,7 @@ class _Axis:
             read: Change of the position since the previous reading.
             acceleration: Mean acceleration a over the period, d included, so that u becomes
                 u + dt a.
-            held: Whether friction holds the robot at rest: then d cannot be observed, and stays.
+            stuck: Whether friction holds the robot at rest: then d cannot be observed, and stays.
             dt: Period, s, > 0.
             largest: Bound of |d|; without it a blocked robot would cause windup of d.
         """
@@ -350,7 +350,7 @@ class _Axis:
         pp += q * dt**3 / 3.0
         pu += q * half
         uu += q * dt
-        if not held:
+        if not stuck:
             dd += q * dt / (BIAS_TIME_CONSTANT * BIAS_TIME_CONSTANT)
         before = self.u
         self.u += dt * acceleration
@@ -363,7 +363,7 @@ class _Axis:
             pu += 0.5 * dt * more
             pp += more * dt * dt / 3.0
             total = pp + self.variance
-        kp, ku, kd = pp / total, pu / total, 0.0 if held else pd / total
+        kp, ku, kd = pp / total, pu / total, 0.0 if stuck else pd / total
         self.p += kp * wrong
         self.u += ku * wrong
         self.d = within(self.d + kd * wrong, largest)
@@ -473,15 +473,15 @@ class MotionObserver:
         """
         torque = self.acting(state.torque or NO_TORQUE, dt)
         u = Velocity(self._axes[0].u, self._axes[1].u)
-        rate, held = self.rate(u, torque, dt)
+        rate, stuck = self.rate(u, torque, dt)
         for axis, mean, acceleration, largest, unknown in zip(
             self._axes, state.velocity, rate, self._largest_bias, self.unknown(torque), strict=True
         ):
             axis.noise = BASE * unknown**2
-            axis.update(mean * dt, acceleration, held, dt, largest)
+            axis.update(mean * dt, acceleration, stuck, dt, largest)
         v, omega = self._axes
         pose = Arc(v.p, omega.p).end(state.pose)
-        return ObservedMotion(pose, Velocity(v.u, omega.u), self.bias, held)
+        return ObservedMotion(pose, Velocity(v.u, omega.u), self.bias, stuck)
 
     def acting(self, torque: Torque, dt: float) -> Torque:
         """Return the torque that acted over the period that ends, N m; commands act delayed.
@@ -505,8 +505,8 @@ class MotionObserver:
             torque: Torque that acted over the period that ends, [left, right], N m.
         """
         axes, full = self._axes, self._full
-        share = max(quietest(self.wheels.counts), abs(axes[0].u) / BRISK)
-        some = self._by(NOISE * min(full, max(share * full, abs(torque[0]), abs(torque[1]))))
+        fraction = max(quietest(self.wheels.counts), abs(axes[0].u) / BRISK)
+        some = self._by(NOISE * min(full, max(fraction * full, abs(torque[0]), abs(torque[1]))))
         most = self._by(NOISE * full)
         return Velocity(
             min(most.v, some.v + DOUBT * abs(axes[0].d)),
@@ -515,32 +515,32 @@ class MotionObserver:
 
     def predicted(self, motion: ObservedMotion) -> ObservedMotion:
         """Return the motion when the torque commanded now will act, one delay from now."""
-        pose, u, held = motion.pose, motion.velocity, motion.held
+        pose, u, stuck = motion.pose, motion.velocity, motion.stuck
         for torque, span in self._commanded_between(self.wheels.delay, 0.0):
-            rate, held = self.rate(u, torque, span)
+            rate, stuck = self.rate(u, torque, span)
             end = Velocity(u.v + span * rate.v, u.omega + span * rate.omega)
             pose = Arc(0.5 * span * (u.v + end.v), 0.5 * span * (u.omega + end.omega)).end(pose)
             u = end
-        return ObservedMotion(pose, u, motion.bias, held)
+        return ObservedMotion(pose, u, motion.bias, stuck)
 
     def _commanded_between(self, begin: float, end: float) -> list[tuple[Torque, float]]:
         """Return torques and their durations between `begin` and `end` s ago, oldest first.
 
         The torque is zero before the first command.
         """
-        found: list[tuple[Torque, float]] = []
+        results: list[tuple[Torque, float]] = []
         ago = 0.0
         for torque, span in reversed(self._past):
             overlap = min(ago + span, begin) - max(ago, end)
             if overlap > INSTANT:
-                found.append((torque, overlap))
+                results.append((torque, overlap))
             ago += span
             if ago >= begin:
                 break
         missing = begin - max(ago, end)
         if missing > INSTANT:
-            found.append(((0.0, 0.0), missing))
-        return found[::-1]
+            results.append(((0.0, 0.0), missing))
+        return results[::-1]
 
     def rate(self, u: Velocity, torque: Torque, dt: float) -> tuple[Velocity, bool]:
         """Return the mean acceleration over a period from u on, and whether both wheels are held.
@@ -564,4 +564,4 @@ class MotionObserver:
         left, right, *moment = friction.torque
         slowing = with_moment((left, right), moment[0], geometry) if moment else (left, right)
         slowed = dynamics.input_acceleration(slowing)
-        return Velocity(free.v - slowed.v, free.omega - slowed.omega), all(friction.held[:2])
+        return Velocity(free.v - slowed.v, free.omega - slowed.omega), all(friction.stuck[:2])

@@ -7,16 +7,16 @@ import math
 from dataclasses import dataclass
 
 from arc_odometry import REST, Pose, Velocity
-from diffbot_controllers.laws.approach import (
+from diffbot_controllers.laws.drivetrain import DrivetrainLaw
+from diffbot_controllers.laws.feedback_linearization import LinearizingController, LinearizingRecord
+from diffbot_controllers.laws.motion import State, check_period
+from diffbot_controllers.laws.polar_approach import (
     Approach,
     ApproachGains,
     PolarError,
     moving_offset,
     to_goal,
 )
-from diffbot_controllers.laws.drivetrain import DrivetrainLaw
-from diffbot_controllers.laws.feedback_linearization import LinearizingController, LinearizingRecord
-from diffbot_controllers.laws.motion import State, check_period
 from diffbot_controllers.laws.set_points import GradualSetPoints
 from diffbot_description import Torque
 from pose2d_trajectories import Reference

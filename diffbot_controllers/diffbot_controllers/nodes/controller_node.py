@@ -26,9 +26,9 @@ from tf2_msgs.msg import TFMessage
 from arc_odometry import AnomalyKind, DiffOdometry, JointSample, Pose, Velocity
 from arc_odometry.joints import RateLimit
 from arc_odometry.odometry_messages import fill_odometry, fill_transform
-from diffbot_controllers.laws.approach import PolarError
 from diffbot_controllers.laws.friction import KnownWheels, Laws
 from diffbot_controllers.laws.motion import State, WheelFeedback
+from diffbot_controllers.laws.polar_approach import PolarError
 from diffbot_controllers.nodes.live_dynamics import (
     LIVE,
     DynamicsParameters,
@@ -45,7 +45,7 @@ from diffbot_controllers.nodes.references import (
     ReferenceRun,
     ReferenceSource,
 )
-from diffbot_controllers.parameter_file import LONGEST_DELAY
+from diffbot_controllers.parameter_reader import LONGEST_DELAY
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import ControllerState
 from diffbot_msgs.msg import PolarError as PolarErrorMessage
@@ -401,16 +401,16 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
 
     def on_left_out(self, sample: JointSample) -> None:
         """Continue odometry with each skipped sample; one arc over all of them would be wrong."""
-        self._count_way(sample)
+        self._count_distance(sample)
 
     def on_stopped(self, sample: JointSample) -> None:
         """Continue odometry, as somebody may push the robot around, and reset the law."""
         self._dt = 0.0
-        self._count_way(sample)
+        self._count_distance(sample)
         self.law.reset()
         self._publish_odometry()
 
-    def _count_way(self, sample: JointSample) -> None:
+    def _count_distance(self, sample: JointSample) -> None:
         try:
             anomaly = self._feedback.update(sample, self.commanded).anomaly
             self.run.advance_to(sample.stamp, anomaly)

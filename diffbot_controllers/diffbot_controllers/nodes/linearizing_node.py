@@ -64,7 +64,7 @@ def velocity_command(v: float, omega: float) -> Velocity:
     return Velocity(v, omega)
 
 
-def _held(command: Velocity, _duration: float) -> Velocity:
+def _stuck(command: Velocity, _duration: float) -> Velocity:
     """Return a velocity command unchanged: it applies until the next one."""
     return command
 
@@ -84,7 +84,7 @@ class VelocityCommands(ReferenceSource[Velocity]):
         stamped: bool,
         now: Callable[[], float],
     ) -> None:
-        super().__init__(node, "cmd_vel", _held)
+        super().__init__(node, "cmd_vel", _stuck)
         self._stamped, self._now = stamped, now
 
     def subscribe(self) -> None:

@@ -28,7 +28,7 @@ from diffbot_controllers.friction_adaptation import (
 )
 from diffbot_controllers.laws.friction import Laws, without_static
 from diffbot_controllers.nodes.references import LOOK_PERIOD, ReferenceParameters
-from diffbot_controllers.parameter_file import (
+from diffbot_controllers.parameter_reader import (
     ParameterCheckpoint,
     read_dynamics,
     read_friction,
@@ -322,9 +322,9 @@ def known_turning(node: EffortNode[DynamicsParameters]) -> FrictionLaw[float]:
     return FrictionLaw(*_completed(read_turning(source), known))
 
 
-def _completed(found: Sequence[float | None], described: Sequence[float]) -> tuple[float, ...]:
+def _completed(results: Sequence[float | None], described: Sequence[float]) -> tuple[float, ...]:
     """Return the values of a file, with described ones where the file has none."""
-    pairs = zip(found, described, strict=True)
+    pairs = zip(results, described, strict=True)
     return tuple(known if value is None else value for value, known in pairs)
 
 

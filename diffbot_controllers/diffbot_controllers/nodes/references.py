@@ -355,9 +355,9 @@ class PoseReferences(ReferenceSource[Reference]):
 
 def _are_near(one: Reference | Pose, other: Pose, bounds: tuple[float, float]) -> bool:
     """Return whether two poses differ by less than the bounds in m and rad."""
-    way = math.hypot(one.x - other.x, one.y - other.y)
+    path = math.hypot(one.x - other.x, one.y - other.y)
     turn = abs(math.remainder(one.theta - other.theta, math.tau))
-    return way < bounds[0] and turn < bounds[1]
+    return path < bounds[0] and turn < bounds[1]
 
 
 STAY = 1.0  # time at its set point after which a robot has arrived, s

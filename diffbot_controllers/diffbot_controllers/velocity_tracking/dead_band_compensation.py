@@ -72,8 +72,8 @@ class DeadBandCompensation:
     def _one(self, index: int, acting: float, band: DeadBand, wanted: float, stands: bool) -> float:
         if band.width == 0.0:
             return acting
-        share = MOVES if self._resting[index] else RESTS
-        self._resting[index] = stands and abs(wanted) <= share * band.width
+        fraction = MOVES if self._resting[index] else RESTS
+        self._resting[index] = stands and abs(wanted) <= fraction * band.width
         if self._resting[index]:
             self._carried[index] = 0.0
             return acting

@@ -173,17 +173,17 @@ def _steepest(side: float, v: float, brake: float) -> float:
     return math.pow(0.5 * abs(side) * math.sqrt(brake) / abs(v), 2.0 / 3.0)
 
 
-def _approach(way: float, rate: float, ahead: float, behind: float) -> float:
+def _approach(direction: float, rate: float, ahead: float, behind: float) -> float:
     """Return the speed that reduces a distance to 0: rate * way, limited by braking.
 
     Beyond a / rate^2, with a the deceleration, it is the square root of the braking distance; both
     parts join with the same slope.
     """
-    brake = ahead if way > 0.0 else behind
-    size = abs(way)
+    brake = ahead if direction > 0.0 else behind
+    size = abs(direction)
     if size * rate * rate <= brake:
-        return rate * way
-    return math.copysign(math.sqrt(brake * (2.0 * size - brake / (rate * rate))), way)
+        return rate * direction
+    return math.copysign(math.sqrt(brake * (2.0 * size - brake / (rate * rate))), direction)
 
 
 def published_velocity(error: PoseError, velocity: Velocity, gains: KinematicGains) -> Velocity:
@@ -299,13 +299,13 @@ class DeadTimePredictor:
 
     def reset(self) -> None:
         """Forget all commands: rest was commanded for longer than the dead time."""
-        self._held: deque[tuple[float, float, Velocity]] = deque()
+        self._stuck: deque[tuple[float, float, Velocity]] = deque()
 
     def hold(self, start: float, end: float, command: Velocity) -> None:
         """Store the newest command, which was held between two stamps, s."""
-        self._held.append((start, end, command))
-        while self._held and self._held[0][1] <= end - self._longest:
-            self._held.popleft()
+        self._stuck.append((start, end, command))
+        while self._stuck and self._stuck[0][1] <= end - self._longest:
+            self._stuck.popleft()
 
     def predict(
         self, pose: Pose, velocity: Velocity, sigma: Sigma, dead_time: float
@@ -321,14 +321,14 @@ class DeadTimePredictor:
             dead_time: Time from a command to its effect, s, >= 0.
         """
         dead_time = min(dead_time, self._longest)
-        if not self._held:
+        if not self._stuck:
             return self._moved(pose, velocity, REST, dead_time, sigma)
-        now = self._held[-1][1]
+        now = self._stuck[-1][1]
         begin = now - dead_time
-        before = self._held[0][0] - begin
+        before = self._stuck[0][0] - begin
         if before > 0.0:
             pose, velocity = self._moved(pose, velocity, REST, before, sigma)
-        for start, end, command in self._held:
+        for start, end, command in self._stuck:
             duration = end - max(start, begin)
             if duration <= 0.0:
                 continue
@@ -341,8 +341,8 @@ class DeadTimePredictor:
     ) -> tuple[Pose, Velocity]:
         after = sigma.after(velocity, command, duration)
         half = 0.5 * duration
-        way = Arc(half * (velocity.v + after.v), half * (velocity.omega + after.omega))
-        return way.end(pose), after
+        direction = Arc(half * (velocity.v + after.v), half * (velocity.omega + after.omega))
+        return direction.end(pose), after
 
 
 class SigmaSource(Protocol):

@@ -31,7 +31,7 @@ from diffbot_controllers.nodes.references import (
     ReferenceParameters,
     ReferenceRun,
 )
-from diffbot_controllers.parameter_file import IdentifiedSigma, read_sigma, sigma_from
+from diffbot_controllers.parameter_reader import IdentifiedSigma, read_sigma, sigma_from
 from diffbot_controllers.velocity_tracking.dead_band_compensation import BandPair
 from diffbot_controllers.velocity_tracking.law import (
     TrackerRecord,
@@ -213,10 +213,10 @@ def estimator(
 ) -> RecursiveFit:
     """Return the estimator that identifies sigma while driving, starting from known values."""
     variances = np.array(known.variances)
-    sure = bool((np.isfinite(variances) & (variances > 0.0)).all())
+    significant = bool((np.isfinite(variances) & (variances > 0.0)).all())
     return RecursiveFit(
         known.sigma,
-        np.diag(variances) if sure else None,
+        np.diag(variances) if significant else None,
         RecursiveSettings(
             dead_time=known_dead_time(values, known),
             longest_gap=settings.longest_gap,
@@ -275,7 +275,7 @@ class TrackingTelemetry:
         record: TrackerRecord,
         command: tuple[float, float],
         variances: Sequence[float],
-        found: CommandEstimate,
+        command_estimate: CommandEstimate,
         time_step: float,
     ) -> None:
         """Publish all variables of the tracker.
@@ -286,7 +286,7 @@ class TrackingTelemetry:
             record: Record of the tracker's update.
             command: Command as sent, m/s and rad/s.
             variances: Variances of sigma1..sigma4; NaN where unknown.
-            found: Estimates of dead bands and dead times.
+            command_estimate: Estimates of dead bands and dead times.
             time_step: Time since the previous sample, s.
         """
         status, settings = VelocityTrackingStatus(), self._settings
@@ -311,10 +311,10 @@ class TrackingTelemetry:
         status.sigma[:] = record.sigma.as_array()
         status.sigma_variance[:] = variances
         status.dead_band[:] = [float(known.width) for known in record.dead_band]
-        status.dead_band_estimate[:] = found.bands
-        status.dead_band_variance[:] = found.band_variances
-        status.dead_time[:] = found.dead_times
-        status.dead_time_variance[:] = found.dead_time_variances
+        status.dead_band_estimate[:] = command_estimate.bands
+        status.dead_band_variance[:] = command_estimate.band_variances
+        status.dead_time[:] = command_estimate.dead_times
+        status.dead_time_variance[:] = command_estimate.dead_time_variances
         status.time_step = float(time_step)
         self.status_topic.publish(status)
 
@@ -326,7 +326,7 @@ class TrackingTelemetry:
         sigma: Sigma,
         variances: Sequence[float],
         bands: BandPair,
-        found: CommandEstimate,
+        command_estimate: CommandEstimate,
     ) -> None:
         """Publish `state` with stamp (s), phase and message, and sigma and dead bands in use."""
         header = Header(stamp=to_stamp(stamp), frame_id="base_link")
@@ -338,9 +338,9 @@ class TrackingTelemetry:
         parameters.sigma[:] = sigma.as_array()
         parameters.covariance_diagonal[:] = variances
         parameters.dead_band[:] = [float(known.width) for known in bands]
-        parameters.dead_band_variance[:] = found.band_variances
-        parameters.dead_time[:] = found.dead_times
-        parameters.dead_time_variance[:] = found.dead_time_variances
+        parameters.dead_band_variance[:] = command_estimate.band_variances
+        parameters.dead_time[:] = command_estimate.dead_times
+        parameters.dead_time_variance[:] = command_estimate.dead_time_variances
         self._parameters_topic.publish(parameters)
 
 
@@ -355,7 +355,9 @@ class VelocityInterface(RobotInterface):
 
     state_name = "odometry message"
     command_name = "velocity"
-    taker = "the robot's driver, or set stamped to the type that it expects (TwistStamped or Twist)"
+    subscriber = (
+        "the robot's driver, or set stamped to the type that it expects (TwistStamped or Twist)"
+    )
 
     def __init__(self, limits: VelocityLimits, frame: str, stamped: bool) -> None:
         self._frame, self._stamped = frame, stamped
@@ -537,27 +539,27 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
         return tuple(self._estimator.covariance.diagonal().tolist())
 
     def _command_estimate(self) -> CommandEstimate:
-        if (found := self._estimator) is None:
+        if (result := self._estimator) is None:
             nothing = (math.nan, math.nan)
             late = known_dead_time(self.values, self._known)
             spread = nothing if late is None else (0.0, 0.0)
             return CommandEstimate(nothing, nothing, late or (0.0, 0.0), spread)
         return CommandEstimate(
-            tuple(found.dead_band_values.tolist()),
-            tuple(found.dead_band_variances.tolist()),
-            found.dead_time,
-            tuple(found.dead_time_variances.tolist()),
+            tuple(result.dead_band_values.tolist()),
+            tuple(result.dead_band_variances.tolist()),
+            result.dead_time,
+            tuple(result.dead_time_variances.tolist()),
         )
 
     def _warn_of_dead_time(self) -> None:
         """Warn once if a given dead time, or 0, proves to be wrong."""
         if self._estimator is None or self._warned:
             return
-        assumed, found = self._settings.dead_time, self._tracker.dead_time
-        if abs(found - assumed) > WRONG_DEAD_TIME:
+        assumed, result = self._settings.dead_time, self._tracker.dead_time
+        if abs(result - assumed) > WRONG_DEAD_TIME:
             self._warned = True
             self.get_logger().warning(
-                f"the robot's dead time is {found:.3f} s, not {assumed:g} s: it is used from now "
+                f"the robot's dead time is {result:.3f} s, not {assumed:g} s: it is used from now "
                 "on; set dead_time (known_dead_time of launch siwek) to begin with it"
             )
 

@@ -124,7 +124,9 @@ class BodyModel:
         speeds: Array = np.tensordot(self._to_wheels, velocity, axes=1)
         return speeds
 
-    def held(self, pose: Array, velocity: Array, torque: Array, duration: float) -> Paths:
+    def constant_torque(
+        self, pose: Array, velocity: Array, torque: Array, duration: float
+    ) -> Paths:
         """Predict the motions under constant wheel torques.
 
         Args:

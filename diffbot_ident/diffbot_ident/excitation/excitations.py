@@ -24,7 +24,7 @@ from diffbot_description.robot import ExcitationDefaults
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.information import BodyInformation, predicted_window
 from diffbot_ident.excitation.safety_filter import (
-    SPEED_SHARE,
+    SPEED_FRACTION,
     Arena,
     Decision,
     FilteredExcitation,
@@ -130,7 +130,7 @@ class InformationPolicy:
         gains, windows = self._gains(pose, velocity, self._torques[:, allowed])
         best = int(np.argmax(gains))
         self._predicted.add(windows[None, best])
-        return Decision(self._filter.held(int(self._sequences[allowed][best, 0])))
+        return Decision(self._filter.constant_torque(int(self._sequences[allowed][best, 0])))
 
     def _gains(self, pose: Array, velocity: Array, torques: Array) -> tuple[Array, Array]:
         """Return the gains of n sequences, and the windows of their first stages.
@@ -149,7 +149,7 @@ class InformationPolicy:
         windows = []
         for stage, duration in enumerate(self._stages):
             torque = torques[:, :, stage]
-            paths = model.held(poses, velocities, torque, duration)
+            paths = model.constant_torque(poses, velocities, torque, duration)
             windows.append(predicted_window(model, paths, torque, duration))
             poses, velocities = paths.pose[:, -1], paths.velocity[:, -1]
         gains = self._achieved.gain(np.stack(windows))
@@ -280,7 +280,7 @@ def excited_wheel_speed(robot: Robot) -> float:
         wheel_speed_limit(
             own.linear_velocity, own.angular_velocity, wheels.radius, wheels.half_track
         ),
-        SPEED_SHARE * robot.wheel_speed,
+        SPEED_FRACTION * robot.wheel_speed,
     )
 
 

@@ -83,7 +83,7 @@ def sum_of_bits(before: Array, after: Array, of: Sequence[int] | None = None) ->
 OF_INTEREST = (0, 1)
 SIZE = 6
 # Prior standard deviation of the wheels' friction, as a share of the excitation's torque.
-FRICTION_SHARE = 0.1
+FRICTION_FRACTION = 0.1
 # Standard deviation of a period's torque from the reported one, as a share of it.
 TORQUE_ERROR = 0.03
 # Encoder counts per revolution assumed for perfect encoders, as other errors remain.
@@ -125,7 +125,7 @@ class BodyInformation:
             max(0.5 * spread, 0.005) * abs(value)
             for value, spread in zip(prior.values, prior.spread, strict=True)
         )
-        coulomb = FRICTION_SHARE * amplitude
+        coulomb = FRICTION_FRACTION * amplitude
         rub = coulomb / (radius * speed)
         rows = []
         for own, torque, size in ((k5, k7, prior.values[2]), (k6, k8, -prior.values[3])):

@@ -34,9 +34,9 @@ from diffbot_ident.torque.estimate import Array, Estimate
 Torque = tuple[float, float]
 
 # Share of the excitation's amplitude used to predict braking; the real brake uses all of it.
-BRAKE_SHARE = 0.7
+BRAKE_FRACTION = 0.7
 # Share of the speed limits that predictions may use; the rest is for noise of the measured speeds.
-SPEED_SHARE = 0.92
+SPEED_FRACTION = 0.92
 # Time without torque that is expected once samples have been lost, s.
 COASTING = 0.3
 # Possible error of the equivalent mass's offset in a description, m. It is needed as an absolute
@@ -107,9 +107,9 @@ class SafetyFilter:
                 raise ValueError(f"excitation's {name} = {value} {unit}: must be finite and > 0")
         self._radius, self._half_track = radius, half_track
         self._room = None if room is None else np.array(room)[:, None, None]
-        self._speeds = SPEED_SHARE * np.array(speeds)[:, None, None]
-        self._rims = RimLimit(SPEED_SHARE * rims.speed, rims.half_track)
-        self._effort = BRAKE_SHARE * amplitude
+        self._speeds = SPEED_FRACTION * np.array(speeds)[:, None, None]
+        self._rims = RimLimit(SPEED_FRACTION * rims.speed, rims.half_track)
+        self._effort = BRAKE_FRACTION * amplitude
         self._coasting = 0.0
         self.amplitude, self.interval, self.period = amplitude, interval, period
         self.levels = amplitude * np.array(list(product((-1.0, 0.0, 1.0), repeat=2))).T
@@ -161,7 +161,7 @@ class SafetyFilter:
         """Time from one decision to the next, s."""
         return self.interval * self.period
 
-    def held(self, level: int) -> Array:
+    def constant_torque(self, level: int) -> Array:
         """Return a level repeated until the next decision, N m, shape (2, interval)."""
         return np.repeat(self.levels[:, level : level + 1], self.interval, axis=1)
 
@@ -181,18 +181,20 @@ class SafetyFilter:
         count, scenarios = torques.shape[1], ERRORS.shape[1]
         total = count * scenarios
         model = self._model_of(count)
-        held = model.held(
+        constant_torque = model.constant_torque(
             np.repeat(pose[:, None], total, axis=1),
             np.repeat(velocity[:, None], total, axis=1),
             np.repeat(torques, scenarios, axis=1),
             self.duration,
         )
-        beyond = self._beyond(held)
+        beyond = self._beyond(constant_torque)
         if self._coasting:
-            end = held.pose[:, -1], held.velocity[:, -1]
-            held = model.held(*end, np.zeros((2, total)), self._coasting)
-            beyond += self._beyond(held)
-        rest = model.braked(held.pose[:, -1], held.velocity[:, -1], self._effort)
+            end = constant_torque.pose[:, -1], constant_torque.velocity[:, -1]
+            constant_torque = model.constant_torque(*end, np.zeros((2, total)), self._coasting)
+            beyond += self._beyond(constant_torque)
+        rest = model.braked(
+            constant_torque.pose[:, -1], constant_torque.velocity[:, -1], self._effort
+        )
         beyond += self._beyond(rest)
         worst: Array = beyond.reshape(count, scenarios).max(axis=1)
         return worst
@@ -214,7 +216,9 @@ class SafetyFilter:
         # `excess` is the sum of the means over two or three parts of the motion.
         braking = (3.0 if self._coasting else 2.0) * float(self._beyond(rest).max())
         least = int(np.argmin(excess))
-        return Decision(None if braking <= excess[least] else self.held(least), 2 * self.interval)
+        return Decision(
+            None if braking <= excess[least] else self.constant_torque(least), 2 * self.interval
+        )
 
     def plan_excess(self, pose: Array, velocity: Array) -> Array:
         """Return the excess of braking from n states in the nominal model, shape (n,).
@@ -334,10 +338,10 @@ class FilteredExcitation:
         k5, k6, k7, k8 = new
         friction = list(self._prior.friction)
         if estimate.friction is not None:
-            found = list(estimate.friction.values)
+            result = list(estimate.friction.values)
             for pair in (slice(0, 2), slice(2, 4)):
-                if all(map(math.isfinite, found[pair])):
-                    friction[pair] = (max(0.0, value) for value in found[pair])
+                if all(map(math.isfinite, result[pair])):
+                    friction[pair] = (max(0.0, value) for value in result[pair])
         viscous_left, viscous_right, coulomb_left, coulomb_right = friction
         learnt = replace(
             self._prior,
@@ -402,7 +406,7 @@ class FilteredExcitation:
         pose, velocity = np.array(old.pose)[:, None], np.array(old.velocity)[:, None]
         for torque in list(self._torques)[1:]:
             acting = np.array([torque]).T
-            paths = self._filter.model.held(pose, velocity, acting, self._filter.period)
+            paths = self._filter.model.constant_torque(pose, velocity, acting, self._filter.period)
             pose, velocity = paths.pose[:, -1], paths.velocity[:, -1]
         return pose[:, 0], velocity[:, 0]
 
@@ -449,7 +453,7 @@ class SequencePolicy:
             return self._filter.least_excess(pose, velocity, excess[1:])
         distance = ((levels[:, admissible] - mean) ** 2).sum(axis=0)
         nearest = admissible[distance <= distance.min() + 1e-9]
-        plan = self._filter.held(int(self._random.choice(nearest.tolist())))
+        plan = self._filter.constant_torque(int(self._random.choice(nearest.tolist())))
         return Decision(plan, int((plan != wanted).sum()))
 
 
@@ -527,7 +531,7 @@ class Arena:
         return 0.5 * self.length - taken, 0.5 * self.width - taken
 
 
-def outline(robot: Robot) -> Array:
+def silhouette(robot: Robot) -> Array:
     """Return the corners of hull, wheels and casters' bounding squares, x and y, shape (2, n), m.
 
     They are in the robot's frame, with the origin at the axle's midpoint.
@@ -547,11 +551,11 @@ def outline(robot: Robot) -> Array:
 
 def reach(robot: Robot) -> float:
     """Return the largest planar distance of a part of the robot from the axle's midpoint, m."""
-    return float(np.hypot(*outline(robot)).max())
+    return float(np.hypot(*silhouette(robot)).max())
 
 
 def extent(corners: Array, pose: tuple[float, float, float]) -> tuple[float, float]:
-    """Return the largest |x| and |y|, m, of corners (see `outline`) at a pose (m, m, rad)."""
+    """Return the largest |x| and |y|, m, of corners (see `silhouette`) at a pose (m, m, rad)."""
     x, y, theta = pose
     along, across = corners
     c, s = math.cos(theta), math.sin(theta)

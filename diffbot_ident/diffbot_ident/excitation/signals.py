@@ -84,7 +84,7 @@ class Prbs:
         return bit
 
 
-class HeldPrbs:
+class SteppedPrbs:
     """PRBS torque of one wheel; iterate it for the torque of the next control period, N m.
 
     Args:
@@ -106,25 +106,25 @@ class HeldPrbs:
         self._prbs = prbs
         self._sizes = sizes
         self._left_to_hold = 0
-        self._held = 0.0
+        self._constant_torque = 0.0
 
-    def __iter__(self) -> HeldPrbs:
+    def __iter__(self) -> SteppedPrbs:
         return self
 
     def __next__(self) -> float:
         """Return the torque of the next control period, N m."""
         if self._left_to_hold == 0:
-            self._held = self._next_held()
+            self._constant_torque = self._next_stepped()
             self._left_to_hold = self._hold
         self._left_to_hold -= 1
-        return self._held
+        return self._constant_torque
 
-    def _next_held(self) -> float:
-        held = self.amplitude if next(self._prbs) else -self.amplitude
+    def _next_stepped(self) -> float:
+        constant_torque = self.amplitude if next(self._prbs) else -self.amplitude
         if self._sizes is None:
-            return held
+            return constant_torque
         both = next(self._sizes) + next(self._sizes) == 2
-        return 0.5 * held if both else held
+        return 0.5 * constant_torque if both else constant_torque
 
 
 LEVELS = (2, 4)
@@ -160,10 +160,10 @@ class PrbsPair:
         # A register of another length repeats at other times.
         other = register + 1 if register < max(PRIMITIVE_TAPS) else register - 1
 
-        def wheel(halves: int) -> HeldPrbs:
+        def wheel(halves: int) -> SteppedPrbs:
             start, size = (first + halves * 2 ** (bits - 1) for bits in (register, other))
             sizes = Prbs(other, size) if levels > 2 else None
-            return HeldPrbs(amplitude, hold, Prbs(register, start), sizes)
+            return SteppedPrbs(amplitude, hold, Prbs(register, start), sizes)
 
         self.left, self.right = wheel(0), wheel(1)
 

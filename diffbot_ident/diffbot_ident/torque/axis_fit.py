@@ -128,9 +128,9 @@ class DelayedResiduals:
         moments = sums.moments
         self._fine = sums.fine
         self.power = moments[OUTPUTS, OUTPUTS]
-        blocks = _eliminated(extra, len(moments))
-        count = blocks.most
-        seen, _ = blocks.scaled(moments)
+        batches = _eliminated(extra, len(moments))
+        count = batches.most
+        seen, _ = batches.scaled(moments)
         known, power = seen[:, :count, count:], seen[:, count:, count:]
         information = seen[:, :count, :count] + _weak_prior(count)
         # What is left of the torques and the output without the other regressors, of each axis.
@@ -154,12 +154,12 @@ class DelayedResiduals:
 
 
 @lru_cache(maxsize=256)
-def block(columns: tuple[int, ...]) -> tuple[Any, ...]:
+def batch(columns: tuple[int, ...]) -> tuple[Any, ...]:
     """Return the index of the sub-matrix of these rows and columns."""
     return np.ix_(columns, columns)
 
 
-class _Blocks:
+class _Batches:
     """Sub-matrices of moments for n fits at once: for so few columns, calls take most of the time.
 
     Args:
@@ -211,7 +211,7 @@ def _shape(scale: Array) -> Array:
 
 
 @lru_cache(maxsize=256)
-def _blocks(sets: tuple[ExtraColumns, ...], which: tuple[int, ...] = (0,)) -> _Blocks:
+def _batches(sets: tuple[ExtraColumns, ...], which: tuple[int, ...] = (0,)) -> _Batches:
     """Return blocks of the regressors and the output, by set, axis and delay.
 
     Args:
@@ -224,11 +224,11 @@ def _blocks(sets: tuple[ExtraColumns, ...], which: tuple[int, ...] = (0,)) -> _B
         for axis, own in zip(AXES, extra, strict=True)
         for each in which
     ]
-    return _Blocks([own[:-1] for own in columns], [own[-1:] for own in columns])
+    return _Batches([own[:-1] for own in columns], [own[-1:] for own in columns])
 
 
 @lru_cache(maxsize=64)
-def _eliminated(extra: ExtraColumns, size: int) -> _Blocks:
+def _eliminated(extra: ExtraColumns, size: int) -> _Batches:
     """Return blocks of the regressors but the torque, then all torques and the output.
 
     Args:
@@ -240,7 +240,7 @@ def _eliminated(extra: ExtraColumns, size: int) -> _Blocks:
         tuple(each for each in (*axis.regressors, *own) if each != axis.torque.start)
         for axis, own in zip(AXES, extra, strict=True)
     ]
-    return _Blocks(known, [(*own, axis.output) for own, axis in zip(torques, AXES, strict=True)])
+    return _Batches(known, [(*own, axis.output) for own, axis in zip(torques, AXES, strict=True)])
 
 
 def solutions(
@@ -256,13 +256,13 @@ def solutions(
     Returns:
         Parameters of [linear, angular] of each set, shape (delays, 6 + extra) each.
     """
-    blocks = _blocks(sets, which)
-    size, count = blocks.most, len(which)
-    seen, scale = blocks.scaled(moments)
+    batches = _batches(sets, which)
+    size, count = batches.most, len(which)
+    seen, scale = batches.scaled(moments)
     information = seen[:, :size, :size] + _weak_prior(size)
-    found = np.linalg.solve(information, seen[:, :size, size:])[:, :, 0] / scale
-    sizes = blocks.sizes[::count].tolist()
-    return [found[count * i : count * (i + 1), :own] for i, own in enumerate(sizes)]
+    result = np.linalg.solve(information, seen[:, :size, size:])[:, :, 0] / scale
+    sizes = batches.sizes[::count].tolist()
+    return [result[count * i : count * (i + 1), :own] for i, own in enumerate(sizes)]
 
 
 @lru_cache
@@ -293,38 +293,38 @@ def fits(
     priors: Sequence[AxisPrior | None] = (None, None),
 ) -> list[AxisFit]:
     """Fit both axes with each of several sets of additional columns: [linear, angular] of each."""
-    blocks = _blocks(sets)
+    batches = _batches(sets)
     # n fits with up to p parameters.
-    seen, scale = blocks.scaled(sums.products)  # (4, n, p + 1, p + 1)
-    size = blocks.most
+    seen, scale = batches.scaled(sums.products)  # (4, n, p + 1, p + 1)
+    size = batches.most
     squares, spread = seen[:2], seen[2:, :, :-1, :-1]
     weak, b = _weak_prior(size), squares[0, :, :-1, -1:]
     information = squares[0, :, :-1, :-1] + weak
     p = np.linalg.inv(information)
     theta = p @ b
     noises, variances = _noise(sums, squares, theta, p @ spread @ p)
-    torque, reading = (_small_sample(sums, blocks.sizes) * np.array(noises).T)[:, :, None, None]
+    torque, reading = (_small_sample(sums, batches.sizes) * np.array(noises).T)[:, :, None, None]
     omega = torque * spread[0] + reading * spread[1]
     # Noise variance at which uncorrelated rows would give the same precision.
-    per_row = np.maximum((p * omega).sum(axis=(1, 2)) / blocks.sizes, TINY)[:, None, None]
-    told = [prior for prior in priors if prior is not None] * len(sets)
-    if told:
-        own = len(told[0].mean)
+    per_row = np.maximum((p * omega).sum(axis=(1, 2)) / batches.sizes, TINY)[:, None, None]
+    reported = [prior for prior in priors if prior is not None] * len(sets)
+    if reported:
+        own = len(reported[0].mean)
         known, expected = np.zeros_like(p), np.zeros_like(b)
-        known[:, :own, :own] = [prior.information for prior in told]
+        known[:, :own, :own] = [prior.information for prior in reported]
         known *= per_row / _shape(scale)
-        expected[:, :own, 0] = [prior.mean for prior in told] * scale[:, :own]
+        expected[:, :own, 0] = [prior.mean for prior in reported] * scale[:, :own]
         weak = weak + known
         p = np.linalg.inv(information + known)
         theta = p @ (b + known @ expected)
     covariance = p @ (omega + per_row * weak) @ p
     # After much cancellation the inverse is symmetric only to a few parts in 1e9.
     covariance = 0.5 * (covariance + covariance.swapaxes(1, 2)) / _shape(scale)
-    found = zip(theta[:, :, 0] / scale, covariance, variances, noises, strict=True)
+    result = zip(theta[:, :, 0] / scale, covariance, variances, noises, strict=True)
     return [
         AxisFit(parameters[:own], spread[:own, :own], variance, noise)
         for own, (parameters, spread, variance, noise) in zip(
-            blocks.sizes.tolist(), found, strict=True
+            batches.sizes.tolist(), result, strict=True
         )
     ]
 
@@ -357,7 +357,7 @@ def _noise(
     count, size, _ = theta.shape
     error = np.ones((count, size + 1, 1))
     error[:, :-1] = -theta
-    found = (error.swapaxes(1, 2) @ squares @ error)[:, :, 0, 0].T
+    result = (error.swapaxes(1, 2) @ squares @ error)[:, :, 0, 0].T
     # Part of the squares that the fit has removed: tr(spread_j squares_i), (n, 2, 2).
     own = squares[:, :, :-1, :-1].reshape(2, count, -1).swapaxes(0, 1)
     taken = own @ spread.swapaxes(2, 3).reshape(2, count, -1).transpose(1, 2, 0)
@@ -369,9 +369,9 @@ def _noise(
     expected = seen.powers * sums.weights[:, None] - taken
     noises = [
         _likely_noise(own, squared, seen, weights)
-        for own, squared in zip(expected.tolist(), found.tolist(), strict=True)
+        for own, squared in zip(expected.tolist(), result.tolist(), strict=True)
     ]
-    variances = found[:, 0] / weights[0] if weights[0] else np.full(len(found), np.inf)
+    variances = result[:, 0] / weights[0] if weights[0] else np.full(len(result), np.inf)
     return noises, np.maximum(variances, 0.0).tolist()
 
 
@@ -411,7 +411,7 @@ def _seen_noise(window: int, smoothing: int, part: int) -> _SeenNoise:
 
 
 def _likely_noise(
-    expected: list[list[float]], found: list[float], seen: _SeenNoise, weights: list[float]
+    expected: list[list[float]], results: list[float], seen: _SeenNoise, weights: list[float]
 ) -> tuple[float, float]:
     """Return the variances [torque, reading] that are likely, given the squares of the residuals.
 
@@ -421,17 +421,17 @@ def _likely_noise(
 
     Args:
         expected: Sums of squares per unit of each noise, shape (2, 2).
-        found: Sums of squares, shape (2,).
+        results: Sums of squares, shape (2,).
         seen: How the noises appear.
         weights: `RowSums.weights`.
     """
     (a, b), (c, d) = expected
-    x, y = found
+    x, y = results
     determinant = a * d - b * c
     # Torque noise with which the rows have no other.
     most = max(x, 0.0) / max(a, TINY)
-    are_told = weights[1] > 0.0 and determinant < -MIN_DETERMINANT * abs(b * c)
-    reading = (a * y - c * x) / determinant if are_told else 0.0
+    are_reported = weights[1] > 0.0 and determinant < -MIN_DETERMINANT * abs(b * c)
+    reading = (a * y - c * x) / determinant if are_reported else 0.0
     if not reading > 0.0:
         # Nothing tells the noises apart, or slow errors are larger than such noise makes them: rows
         # in which a wheel reverses or a sample was lost, or an effect outside the model.

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from diffbot_ident.torque.effect_search import EffectSearch, Found, probability
+from diffbot_ident.torque.effect_search import EffectSearch, TrustResult, probability
 from diffbot_ident.torque.effects import SLOPE, TURNING, WITHIN
 from diffbot_ident.torque.fitting import Fitting
 from diffbot_ident.torque.sums import RowSums
@@ -19,7 +19,7 @@ LAG_PRIOR = 3.0
 LOOKS = 3
 # Evidence from which an estimator that forgets takes the floor for sloped, and memories for which
 # it must last: while it forgets a robot without its payload, a level floor looks sloped too.
-SURE_LIVE_SLOPE, SLOPE_MEMORIES = 500.0, 3.0
+SIGNIFICANT_LIVE_SLOPE, SLOPE_MEMORIES = 500.0, 3.0
 # Minimum relative standard deviation of the difference of the wheels' torque gains.
 LEAST_DIFFERENCE = 2e-4
 
@@ -42,34 +42,34 @@ class EffectLooks:
     one_robot: bool
     resists: bool
 
-    def found(self, before: Found) -> Found:
+    def result(self, before: TrustResult) -> TrustResult:
         """Return what is found beside the model, beginning with what was found before."""
-        found = before
+        result = before
         for _ in range(LOOKS):
-            effects = found.effects
+            effects = result.effects
             # Test the lag first, because friction that differs by direction resembles it.
             timing = self.fitting.delay(effects, lags=True)
             gain, lags = timing.gain, timing.gain > LIKELY_LAG**2
             if not lags:
                 timing = self.fitting.delay(effects, lags=False)
-            found = self._beside(timing, replace(found, lags=lags))
+            result = self._beside(timing, replace(result, lags=lags))
             # Delay and lag depend on the effects, and these on the former.
-            if set(effects) == set(found.effects):
+            if set(effects) == set(result.effects):
                 break
-        if TURNING in found.effects:
-            return found
-        in_doubt = not found.lags and WITHIN not in found.effects
-        return replace(found, doubtful_lag=probability(gain - LAG_PRIOR) if in_doubt else 0.0)
+        if TURNING in result.effects:
+            return result
+        in_doubt = not result.lags and WITHIN not in result.effects
+        return replace(result, doubtful_lag=probability(gain - LAG_PRIOR) if in_doubt else 0.0)
 
-    def _beside(self, timing: TorqueDelay, found: Found) -> Found:
+    def _beside(self, timing: TorqueDelay, result: TrustResult) -> TrustResult:
         """Return the effects beside this delay and lag."""
         search = self._search(self.fitting.sums.delayed(timing.value, timing.lag))
         least = EffectSearch(search.sums).left_of((TURNING,)) if self.resists else 0.0
-        effects = search.likely(self.variance, within=not found.lags, least=least)
+        effects = search.likely(self.variance, within=not result.lags, least=least)
         doubtful = search.doubtful(effects, self.windows)
         value, std = search.torque_difference(effects)
         difference = value, math.hypot(std, LEAST_DIFFERENCE)
-        return replace(found, effects=effects, doubtful=doubtful, difference=difference)
+        return replace(result, effects=effects, doubtful=doubtful, difference=difference)
 
     def _search(self, sums: RowSums) -> EffectSearch:
         return EffectSearch(sums, self.fitting.known, self.one_robot)
@@ -90,10 +90,10 @@ class LastingSlope:
         self._lasting = SLOPE_MEMORIES / forgotten if forgotten > 0.0 else windows
         self._since = math.inf  # windows at the first of all looks that saw it
 
-    def seen(self, fitting: Fitting, windows: float, found: Found) -> bool:
+    def seen(self, fitting: Fitting, windows: float, result: TrustResult) -> bool:
         """Return whether a slope is sure, with so many disjoint windows."""
-        sums = fitting.sums.delayed(fitting.delay(found.effects, lags=False).value)
-        if EffectSearch(sums, fitting.known).evidence(SLOPE) <= SURE_LIVE_SLOPE:
+        sums = fitting.sums.delayed(fitting.delay(result.effects, lags=False).value)
+        if EffectSearch(sums, fitting.known).evidence(SLOPE) <= SIGNIFICANT_LIVE_SLOPE:
             self._since = math.inf
             return False
         self._since = min(self._since, windows)

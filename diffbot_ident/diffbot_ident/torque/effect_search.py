@@ -26,8 +26,8 @@ from diffbot_ident.torque.axis_fit import fit_axes, fits, joined
 from diffbot_ident.torque.columns import NO_COLUMNS, ExtraColumns
 from diffbot_ident.torque.effects import EFFECTS, UNEVEN, WITHIN, Effect
 from diffbot_ident.torque.effects.evidence import (
-    SURE,
-    SURE_COLUMN,
+    SIGNIFICANT,
+    SIGNIFICANT_COLUMN,
     beyond_chance,
     of_both_wheels,
     statistic,
@@ -53,7 +53,7 @@ MIN_PROBABILITY = 0.02
 
 
 @dataclass(frozen=True)
-class Found:
+class TrustResult:
     """What was found beside the model.
 
     Attributes:
@@ -70,9 +70,9 @@ class Found:
     doubtful_lag: float = 0.0
     difference: Pair = (math.nan, math.inf)
 
-    def alone(self) -> Found:
+    def alone(self) -> TrustResult:
         """Return this without any effect but a lag."""
-        return Found(lags=self.lags, doubtful_lag=self.doubtful_lag)
+        return TrustResult(lags=self.lags, doubtful_lag=self.doubtful_lag)
 
 
 @dataclass(frozen=True)
@@ -101,11 +101,11 @@ class EffectSearch:
             within: Whether torques may change within a period; with a lag that is known already.
             least: Evidence up to which something may be a crumb of an effect that is known.
         """
-        found = self._sure(variance, least)
+        effects = self._is_significant_band(variance, least)
         if not within:
-            return found
-        bent = bend(fit_axes(self.sums, joined(self.with_known(found), BENT)))
-        return (*found, WITHIN) if bent > LIKELY_WITHIN else found
+            return effects
+        bent = bend(fit_axes(self.sums, joined(self.with_known(effects), BENT)))
+        return (*effects, WITHIN) if bent > LIKELY_WITHIN else effects
 
     def with_known(self, effects: Sequence[Effect]) -> ExtraColumns:
         """Return the known columns and those of the effects."""
@@ -121,8 +121,8 @@ class EffectSearch:
             joined(self.with_known(others), each.columns)
             for each, others in zip(effects, beside, strict=True)
         )
-        found = fits(self.sums, sets)
-        return {each: found[2 * i : 2 * i + 2] for i, each in enumerate(effects)}
+        result = fits(self.sums, sets)
+        return {each: result[2 * i : 2 * i + 2] for i, each in enumerate(effects)}
 
     def _possible(self) -> list[Effect]:
         """Return the effects that the motion can tell and that are not known."""
@@ -135,29 +135,29 @@ class EffectSearch:
             and each.possible(self.sums.moments)
         ]
 
-    def _sure(self, variance: float, least: float) -> tuple[Effect, ...]:
+    def _is_significant_band(self, variance: float, least: float) -> tuple[Effect, ...]:
         """Return the effects that are sure enough for a warning, the strongest first."""
-        found: tuple[Effect, ...] = ()
+        effects: tuple[Effect, ...] = ()
         possible = self._possible()
         # No effect alone explains more than all of them together.
         every = joined(*(each.columns for each in possible))
         together = fit_axes(self.sums, joined(self.known, every))
-        if statistic(together, every) < SURE + 2.0 * SURE_COLUMN:
-            return found
-        while len(found) < len(possible):
-            left = [each for each in possible if each not in found]
+        if statistic(together, every) < SIGNIFICANT + 2.0 * SIGNIFICANT_COLUMN:
+            return effects
+        while len(effects) < len(possible):
+            left = [each for each in possible if each not in effects]
             evidence = {
                 each: beyond_chance(fitted, each.columns, variance)
                 if each.once_per_turn
                 else each.evidence(fitted, each.columns)
-                for each, fitted in self._fits(left, [found] * len(left)).items()
+                for each, fitted in self._fits(left, [effects] * len(left)).items()
             }
             best = max(evidence, key=lambda each: evidence[each])
             if evidence[best] <= least:
                 break
             least = max(least, CRUMB * evidence[best])
-            found = (*found, best)
-        return found
+            effects = (*effects, best)
+        return effects
 
     def _without_each(self, effects: Sequence[Effect]) -> dict[Effect, list[AxisFit]]:
         """Return the fits with each effect last, beside all others."""
@@ -173,22 +173,22 @@ class EffectSearch:
         fitted = self._without_each(effects).items()
         return CRUMB * max((statistic(own, each.columns) for each, own in fitted), default=0.0)
 
-    def still_sure(self, effects: Sequence[Effect]) -> tuple[Effect, ...]:
+    def still_significant(self, effects: Sequence[Effect]) -> tuple[Effect, ...]:
         """Return the effects found in earlier rows that are still sure with all rows so far."""
         fitted = self._without_each(effects).items()
         return tuple(each for each, own in fitted if each.evidence(own, each.columns) > 0.0)
 
-    def doubtful(self, found: Sequence[Effect], windows: float) -> tuple[Effect, float] | None:
+    def doubtful(self, effects: Sequence[Effect], windows: float) -> tuple[Effect, float] | None:
         """Return the most likely further effect, with its probability; None if none is likely.
 
         Args:
-            found: Result of `likely`.
+            effects: Result of `likely`.
             windows: Number of disjoint windows, > 0.
         """
         best: tuple[Effect, float] | None = None
-        least = self.left_of(found)
-        left = [each for each in self._possible() if each not in found]
-        for each, fitted in self._fits(left, [found] * len(left)).items():
+        least = self.left_of(effects)
+        left = [each for each in self._possible() if each not in effects]
+        for each, fitted in self._fits(left, [effects] * len(left)).items():
             evidence = statistic(fitted, each.columns)
             if evidence <= least:
                 continue
@@ -197,9 +197,9 @@ class EffectSearch:
                 excess = of_both_wheels(fitted)
                 if excess > LIKELY_ALIKE:
                     gain = max(gain, excess**2 - math.log(windows))
-            share = probability(gain)
-            if share > (best[1] if best else MIN_PROBABILITY):
-                best = each, share
+            fraction = probability(gain)
+            if fraction > (best[1] if best else MIN_PROBABILITY):
+                best = each, fraction
         return best
 
     def torque_difference(self, effects: Sequence[Effect]) -> Pair:

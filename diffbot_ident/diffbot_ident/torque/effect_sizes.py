@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.columns import ACTING_DIFFERENCE, ACTING_SUM, ONE, ExtraColumns
-from diffbot_ident.torque.effect_search import Found
+from diffbot_ident.torque.effect_search import TrustResult
 from diffbot_ident.torque.effects import Effect, EffectFit
 from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.fitted_axis import AxisFit
@@ -34,13 +34,13 @@ def effect_fits(
     linear, angular = axes
     gains = float(linear.theta[1]), float(angular.theta[1])
     first = [6 + len(each) for each in known]
-    found = {}
+    results = {}
     for effect in effects:
         ends = [at + len(own) for at, own in zip(first, effect.columns, strict=True)]
         own = linear.theta[first[0] : ends[0]], angular.theta[first[1] : ends[1]]
-        found[effect] = EffectFit(own, gains, torque, geometry)
+        results[effect] = EffectFit(own, gains, torque, geometry)
         first = ends
-    return found
+    return results
 
 
 def typical_torque(moments: Array) -> float:
@@ -55,12 +55,12 @@ def typical_torque(moments: Array) -> float:
     return math.sqrt(driven / lasting) if driven > 0.0 and lasting > 0.0 else math.inf
 
 
-def roughness(fitted: dict[Effect, EffectFit], found: Found) -> tuple[float, float]:
+def roughness(fitted: dict[Effect, EffectFit], result: TrustResult) -> tuple[float, float]:
     """Return the uncertainty that effects add.
 
     Args:
         fitted: `effect_fits` of the sure effects.
-        found: What was found.
+        result: What was found.
 
     Returns:
         Minimum relative standard deviation of K5..K8, and factor on that of friction.
@@ -70,9 +70,9 @@ def roughness(fitted: dict[Effect, EffectFit], found: Found) -> tuple[float, flo
         floor = max(floor, effect.floor, effect.least)
         if effect.roughness is not None:
             floor = max(floor, effect.roughness(own))
-    if found.doubtful is not None:
-        effect, share = found.doubtful
-        shares.append((effect, share))
-        floor = max(floor, share * effect.floor)
-    factors = (1.0 + share * (each.friction_factor - 1.0) for each, share in shares)
+    if result.doubtful is not None:
+        effect, fraction = result.doubtful
+        shares.append((effect, fraction))
+        floor = max(floor, fraction * effect.floor)
+    factors = (1.0 + fraction * (each.friction_factor - 1.0) for each, fraction in shares)
     return floor, max(factors, default=1.0)

@@ -44,7 +44,7 @@ DENSITIES = (1.0, 25e3)
 FIXED = (("N cm", 0.01), ("N mm", 0.001), ("kgf cm", 0.0980665))
 AGREES = 1.35
 # Largest efforts of a share of full torque, of per cent, and of a PWM register.
-SHARE, PERCENT, PWM = 1.0, 100.0, (255.0, 1023.0, 4095.0)
+FRACTION, PERCENT, PWM = 1.0, 100.0, (255.0, 1023.0, 4095.0)
 # Plausible torques of an ampere at the wheel, gears included, N m.
 PER_AMPERE = (0.002, 20.0)
 
@@ -78,21 +78,21 @@ class EffortQuestion:
 
     Attributes:
         sign: What shows it.
-        found: What was found, with the value and the limit, as a sentence for people.
+        result: What was found, with the value and the limit, as a sentence for people.
         torque_of_one: Torque of one unit of effort by the description, N m; None: not known.
         suggestion: Units that would make sense.
         settles: What settles the question, for the robot's file and for `identify`.
     """
 
     sign: Sign
-    found: str
+    result: str
     torque_of_one: float | None
     suggestion: str
     settles: str
 
     def __str__(self) -> str:
         """Return the whole question."""
-        return f"{self.found}: are the efforts {self.suggestion}? {self.settles}"
+        return f"{self.result}: are the efforts {self.suggestion}? {self.settles}"
 
 
 @dataclass(frozen=True)
@@ -109,23 +109,23 @@ class EffortCheck:
     robot: Robot | None
     unit: EffortUnit = EffortUnit()
 
-    def judged(self, found: Estimate, size: float) -> tuple[Estimate, EffortQuestion | None]:
+    def judged(self, estimate: Estimate, size: float) -> tuple[Estimate, EffortQuestion | None]:
         """Return an estimate, INVALID where its efforts are in doubt, and the question.
 
         Args:
-            found: The estimate.
+            estimate: The estimate.
             size: Size of the efforts, N m as read.
         """
-        if found.state is EstimateState.INVALID:
-            return found, None
-        question = effort_question(found, self.geometry, self.robot, size, self.unit)
+        if estimate.state is EstimateState.INVALID:
+            return estimate, None
+        question = effort_question(estimate, self.geometry, self.robot, size, self.unit)
         if question is None:
-            remark = _remark(found, self.robot, size, self.unit)
+            remark = _remark(estimate, self.robot, size, self.unit)
         elif self.unit.confirmed:
-            remark = question.found
+            remark = question.result
         else:
-            return found.as_a_whole(EstimateState.INVALID, str(question)), question
-        return replace(found, warnings=(*found.warnings, *([remark] if remark else ()))), None
+            return estimate.as_a_whole(EstimateState.INVALID, str(question)), question
+        return replace(estimate, warnings=(*estimate.warnings, *([remark] if remark else ()))), None
 
 
 def effort_question(
@@ -224,26 +224,26 @@ def _by_mass(
     ratio = closed_form(robot.model).k7 / estimate.values[2]
     many = ratio if ratio > 1.0 else 1.0 / ratio
     side = "more" if ratio > 1.0 else "less"
-    found = (
+    result = (
         f"{_masses(estimate, robot).format(unit=unit.name)}, {spoken(many)} times {side}; the "
         f"limit is "
         f"{HEAVIER:g} times"
     )
     one = unit.constant / ratio
     suggestion = suggested(one, size / unit.constant)
-    return EffortQuestion(Sign.MASS, found, one, suggestion, _settled(one, unit, suggestion))
+    return EffortQuestion(Sign.MASS, result, one, suggestion, _settled(one, unit, suggestion))
 
 
 def _beyond_limit(
     heavier: float | None, robot: Robot, size: float, unit: EffortUnit
 ) -> EffortQuestion:
     limit = robot.limits.torque
-    found = (
+    result = (
         f"efforts reach {spoken(size)} N m, and limits.torque of {robot.name} is {spoken(limit)} "
         f"N m; by "
         "the motion, "
     )
-    found += (
+    result += (
         "the robot's mass is not known"
         if heavier is None
         else f"it is {spoken(heavier)} times as heavy as described"
@@ -253,7 +253,7 @@ def _beyond_limit(
     if one is not None:
         suggestion = suggested(one, size / unit.constant)
     settles = f"{_settled(one, unit, suggestion)}, and its limits.torque"
-    return EffortQuestion(Sign.LIMIT, found, one, suggestion, settles)
+    return EffortQuestion(Sign.LIMIT, result, one, suggestion, settles)
 
 
 def suggested(one: float, size: float) -> str:
@@ -263,23 +263,23 @@ def suggested(one: float, size: float) -> str:
         one: Torque of one unit of effort, N m.
         size: Size of the efforts, in their unit.
     """
-    found = [name for name, torque in FIXED if 1.0 / AGREES < one / torque < AGREES]
+    results = [name for name, torque in FIXED if 1.0 / AGREES < one / torque < AGREES]
     least, most = PER_AMPERE
-    if size <= SHARE * 1.01:
-        found.append(f"shares of the full torque, which is {spoken(one)} N m")
+    if size <= FRACTION * 1.01:
+        results.append(f"shares of the full torque, which is {spoken(one)} N m")
     if size <= PERCENT * 1.01:
         if least <= one <= most:
-            found.append(f"A with a torque constant of {spoken(one)} N m/A at the wheel")
-        if size > SHARE:
-            found.append(f"% of the full torque, which is {spoken(PERCENT * one)} N m")
+            results.append(f"A with a torque constant of {spoken(one)} N m/A at the wheel")
+        if size > FRACTION:
+            results.append(f"% of the full torque, which is {spoken(PERCENT * one)} N m")
     elif least <= 1e3 * one <= most:
-        found.append(f"mA with a torque constant of {spoken(1e3 * one)} N m/A at the wheel")
+        results.append(f"mA with a torque constant of {spoken(1e3 * one)} N m/A at the wheel")
     register = next((top for top in PWM if PERCENT < size <= top), None)
     if register is not None:
-        found.append(f"PWM of up to {register:g}")
+        results.append(f"PWM of up to {register:g}")
     if one > 1.0:
-        found.append(f"torques of the motor before a gear of {spoken(one)}")
-    return " or ".join(found) or f"in a unit of {spoken(one)} N m"
+        results.append(f"torques of the motor before a gear of {spoken(one)}")
+    return " or ".join(results) or f"in a unit of {spoken(one)} N m"
 
 
 def _settled(one: float | None, unit: EffortUnit, suggestion: str = "") -> str:
@@ -318,18 +318,18 @@ def _short_time_constant(
     if friction is None or not _is_precise(estimate):
         return None
     viscous, variance = sum(friction.values[:2]), sum(friction.variances[:2])
-    surely = viscous - NORMAL_95 * math.sqrt(max(variance, 0.0))
-    if not surely > 0.0:
+    significant = viscous - NORMAL_95 * math.sqrt(max(variance, 0.0))
+    if not significant > 0.0:
         return None
     radius = geometry.right_radius
-    if not radius / (estimate.values[2] * surely) < limit:
+    if not radius / (estimate.values[2] * significant) < limit:
         return None
-    found = radius / (estimate.values[2] * viscous)
+    result = radius / (estimate.values[2] * viscous)
     if robot is not None and (own := sum(robot.friction.viscous)) > 0.0:
         described = radius / (closed_form(robot.model).k7 * own)
-        if found > described / SHORTER:
+        if result > described / SHORTER:
             return None
-    return found
+    return result
 
 
 def _remark(estimate: Estimate, robot: Robot | None, size: float, unit: EffortUnit) -> str | None:

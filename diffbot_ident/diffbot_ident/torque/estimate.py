@@ -97,17 +97,17 @@ class FrictionEstimate:
             covariance: Their covariance, shape (4, 4) or (6, 6).
         """
         rows = tuple(map(tuple, covariance.tolist()))
-        found, variances = values.tolist(), covariance.diagonal().tolist()
-        plain = cls(tuple(found[:4]), tuple(variances[:4]), rows)
-        if len(found) == 4:
+        result, variances = values.tolist(), covariance.diagonal().tolist()
+        plain = cls(tuple(result[:4]), tuple(variances[:4]), rows)
+        if len(result) == 4:
             return plain
-        return replace(plain, gear_loss=tuple(found[4:]), gear_variances=tuple(variances[4:]))
+        return replace(plain, gear_loss=tuple(result[4:]), gear_variances=tuple(variances[4:]))
 
     def widened(self, factor: float) -> FrictionEstimate:
         """Return the same values with standard deviations multiplied by this factor."""
         return self if factor == 1.0 else self._scaled((1.0,) * 6, (factor,) * 6)
 
-    def less_sure(self, viscous: float, coulomb: float) -> FrictionEstimate:
+    def less_certain(self, viscous: float, coulomb: float) -> FrictionEstimate:
         """Return the same values with these relative standard deviations added, in squares."""
         more = np.square(np.array(self.values) * (viscous, viscous, coulomb, coulomb))
         a, b, c, d = (np.array(self.variances) + more).tolist()
@@ -368,7 +368,7 @@ class Precision:
                     f"until = {text!r}: {name!r} must be one of K5, K6, K7, K8, each once; for "
                     f"example {EXAMPLE!r}"
                 )
-            limits[key] = cls._share(name, number, text)
+            limits[key] = cls._fraction(name, number, text)
             if sign != "%":
                 raise ValueError(
                     f"until = {text!r}: {name} {number} has no unit: write {name} {number}% for a "
@@ -378,17 +378,17 @@ class Precision:
         return cls(limits) if limits else None
 
     @staticmethod
-    def _share(name: str, number: str, text: str) -> float:
+    def _fraction(name: str, number: str, text: str) -> float:
         try:
-            share = 0.01 * float(number)
+            fraction = 0.01 * float(number)
         except ValueError:
-            share = math.nan
-        if not 0.0 < share < math.inf:
+            fraction = math.nan
+        if not 0.0 < fraction < math.inf:
             raise ValueError(
                 f"until = {text!r}: {number!r} after {name} must be a percentage > 0; for example "
                 f"{EXAMPLE!r}"
             )
-        return share
+        return fraction
 
     def is_reached(self, estimate: Estimate) -> bool:
         """Whether all parameters are precise enough.

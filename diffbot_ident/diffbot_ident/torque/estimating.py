@@ -7,7 +7,7 @@ import math
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.axis_fit import fit_axes
-from diffbot_ident.torque.effect_search import Found
+from diffbot_ident.torque.effect_search import TrustResult
 from diffbot_ident.torque.estimate import Estimate, Pair
 from diffbot_ident.torque.fitting import Fitting
 from diffbot_ident.torque.learning import Learning
@@ -49,21 +49,21 @@ class Estimating:
         """Last delay and lag of the torque, periods."""
         return (0.0, 0.0) if self._timing is None else (self._timing.value, self._timing.lag)
 
-    def _found_delay(self, fitting: Fitting, found: Found) -> TorqueDelay:
-        timing = self._timing = fitting.delay(found.effects, found.lags)
+    def _result_delay(self, fitting: Fitting, result: TrustResult) -> TorqueDelay:
+        timing = self._timing = fitting.delay(result.effects, result.lags)
         return timing
 
-    def likely(self, fitting: Fitting, found: Found) -> RobotFit:
+    def likely(self, fitting: Fitting, result: TrustResult) -> RobotFit:
         """Return the most likely fit alone, without the uncertainty of delay and effects."""
-        delay = self._found_delay(fitting, found)
+        delay = self._result_delay(fitting, result)
         sums = fitting.sums.delayed(delay.value, delay.lag)
-        axes = fit_axes(sums, fitting.extra(found.effects), fitting.priors)
-        return RobotFit(axes, fitting, delay, found, self._geometry)
+        axes = fit_axes(sums, fitting.extra(result.effects), fitting.priors)
+        return RobotFit(axes, fitting, delay, result, self._geometry)
 
     def estimate(
         self,
         fitting: Fitting,
-        found: Found,
+        result: TrustResult,
         drift: ForceDrift | None,
         samples: int,
         since: float,
@@ -72,27 +72,27 @@ class Estimating:
 
         Args:
             fitting: Fits of the rows so far.
-            found: What was found beside the model.
+            result: What was found beside the model.
             drift: Drift of the robot over the run; None: none is likely.
             samples: Number of samples.
             since: Stamp from which on the robot is as estimated, s; NaN: it did not change.
         """
-        delay, learning = self._found_delay(fitting, found), self._learning
-        linear, angular = fitting.axes(delay, found)
+        delay, learning = self._result_delay(fitting, result), self._learning
+        linear, angular = fitting.axes(delay, result)
         if self._remembers:
             # With forgetting or a prior, a new load leaves correlated residuals until it is
             # learnt, and an estimate whose interval widens for that would not be followed.
             factors = learning.residuals.variance_factors()
             linear = linear.with_covariance(factors[0] * linear.covariance)
             angular = angular.with_covariance(factors[1] * angular.covariance)
-        fit = self._fit = RobotFit((linear, angular), fitting, delay, found, self._geometry, drift)
+        fit = self._fit = RobotFit((linear, angular), fitting, delay, result, self._geometry, drift)
         span = learning.rows.window * self._period
         known = Estimate(
             samples=samples,
             residual_std=(math.sqrt(linear.variance) / span, math.sqrt(angular.variance) / span),
             residual_correlation=learning.residuals.correlation(),
             coverage=learning.coverage.shares(),
-            delay=delay.told * self._samples if delay.sure else math.nan,
+            delay=delay.reported * self._samples if delay.significant else math.nan,
             period=self._period / self._samples,
             since=since,
         )
@@ -104,7 +104,7 @@ class Estimating:
         A delay at the end of the search is no result, however well it explains the motion.
         """
         timing = self._timing
-        if timing is None or not (timing.sure and timing.at_the_end):
+        if timing is None or not (timing.significant and timing.at_the_end):
             return None
         return timing.in_words(self._period, self._samples) + TOO_LATE
 
@@ -118,7 +118,7 @@ class Estimating:
         """
         if self._fit is None:
             return ()
-        found = self._fit.warnings(
+        result = self._fit.warnings(
             estimate, self._period, self._samples, resists=resists, change=change
         )
-        return (*found, *self._learning.residuals.warnings())
+        return (*result, *self._learning.residuals.warnings())

@@ -187,10 +187,10 @@ class ExcitationMonitor:
             change = sample.position[i] - last.position[i]
             self._turned[i] += math.remainder(change, math.tau)
         if sample.stamp - self._begin >= SPEED_TIME - 1e-6:
-            self._end_block(sample.stamp - self._begin)
+            self._end_batch(sample.stamp - self._begin)
             self._begin, self._turned = sample.stamp, [0.0, 0.0]
 
-    def _end_block(self, span: float) -> None:
+    def _end_batch(self, span: float) -> None:
         v, omega = self._geometry.body_velocity(*(angle / span for angle in self._turned))
         if len(self._speeds) == SPEED_LAG:
             before_v, before_omega = self._speeds[0]
@@ -241,7 +241,7 @@ class LiveEstimator:
         self._monitor = monitor
         self._gear_loss = gear_loss
         self._angles: tuple[float, float] | None = None
-        self._held = True
+        self._stuck = True
 
     def update(self, sample: JointSample) -> bool:
         """Process one joint sample; see Estimator.update.
@@ -253,17 +253,17 @@ class LiveEstimator:
         try:
             self._monitor.update(sample)
         except ValueError:
-            self._held, self._angles = True, None
+            self._stuck, self._angles = True, None
             raise
         sample = self._behind_gears(sample)
-        held, self._held = self._held, self._monitor.lacks() is not None
-        if self._held:
+        stuck, self._stuck = self._stuck, self._monitor.lacks() is not None
+        if self._stuck:
             return False
         try:
             return self._estimator.update(sample)
         except ValueError:
             # The first sample after a hold follows a gap: that is no error.
-            if held:
+            if stuck:
                 return False
             raise
 
@@ -283,7 +283,7 @@ class LiveEstimator:
     def estimate(self) -> Estimate:
         """Return the estimate; while it is held, with a warning and a coverage of 0."""
         estimate = self._estimator.estimate()
-        if not self._held:
+        if not self._stuck:
             return estimate
         why = f"held as it was: {self._monitor.lacks()}"
         return replace(estimate, warnings=(*estimate.warnings, why), coverage=(0.0, 0.0, 0.0, 0.0))

@@ -31,8 +31,8 @@ class AxisFit:
         return AxisFit(self.theta, covariance, self.variance, self.noise)
 
 
-def averaged(one: AxisFit, other: AxisFit, share: float) -> AxisFit:
-    """Average the parameters of two fits, the other of which is true with probability `share`.
+def averaged(one: AxisFit, other: AxisFit, fraction: float) -> AxisFit:
+    """Average the parameters of two fits, the other of which is true with probability `fraction`.
 
     The other fit has the same parameters, followed by more. The covariance is that of the mixture
     and thus includes the difference between the fits.
@@ -40,9 +40,9 @@ def averaged(one: AxisFit, other: AxisFit, share: float) -> AxisFit:
     own = slice(len(one.theta))
     apart = other.theta[own] - one.theta[own]
     covariance = (
-        (1.0 - share) * one.covariance[own, own]
-        + share * other.covariance[own, own]
-        + share * (1.0 - share) * apart[:, None] * apart
+        (1.0 - fraction) * one.covariance[own, own]
+        + fraction * other.covariance[own, own]
+        + fraction * (1.0 - fraction) * apart[:, None] * apart
     )
-    variance = (1.0 - share) * one.variance + share * other.variance
-    return AxisFit(one.theta[own] + share * apart, covariance, variance, one.noise)
+    variance = (1.0 - fraction) * one.variance + fraction * other.variance
+    return AxisFit(one.theta[own] + fraction * apart, covariance, variance, one.noise)

@@ -15,7 +15,7 @@ from diffbot_ident.torque.axis_fit import (
     solutions,
 )
 from diffbot_ident.torque.columns import ExtraColumns
-from diffbot_ident.torque.effect_search import Found
+from diffbot_ident.torque.effect_search import TrustResult
 from diffbot_ident.torque.effects import Effect
 from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.fitted_axis import AxisFit, averaged
@@ -71,27 +71,27 @@ class Fitting:
             self._searches[extra] = search
         return search.with_lag(gain) if lags else search.alone
 
-    def axes(self, delay: TorqueDelay, found: Found) -> tuple[AxisFit, AxisFit]:
+    def axes(self, delay: TorqueDelay, result: TrustResult) -> tuple[AxisFit, AxisFit]:
         """Return both fits, including the uncertainty of the delay and of the effects."""
-        alone = self._axes_with(delay, found)
-        if found.doubtful_lag <= 0.0:
+        alone = self._axes_with(delay, result)
+        if result.doubtful_lag <= 0.0:
             return alone
         # A lag that is likely but not sure, as a doubtful effect.
-        others = self._axes_with(self.delay(found.effects, lags=True, gain=False), found)
+        others = self._axes_with(self.delay(result.effects, lags=True, gain=False), result)
         linear, angular = (
-            averaged(one, other, found.doubtful_lag)
+            averaged(one, other, result.doubtful_lag)
             for one, other in zip(alone, others, strict=True)
         )
         return linear, angular
 
-    def _axes_with(self, delay: TorqueDelay, found: Found) -> tuple[AxisFit, AxisFit]:
-        if found.doubtful is None:
-            linear, angular = self._uncertain(delay, (found.effects,))
+    def _axes_with(self, delay: TorqueDelay, result: TrustResult) -> tuple[AxisFit, AxisFit]:
+        if result.doubtful is None:
+            linear, angular = self._uncertain(delay, (result.effects,))
             return linear, angular
-        effect, share = found.doubtful
-        sets = found.effects, (*found.effects, effect)
+        effect, fraction = result.doubtful
+        sets = result.effects, (*result.effects, effect)
         linear, angular, *others = self._uncertain(delay, sets)
-        return averaged(linear, others[0], share), averaged(angular, others[1], share)
+        return averaged(linear, others[0], fraction), averaged(angular, others[1], fraction)
 
     def _uncertain(self, delay: TorqueDelay, sets: Sequence[tuple[Effect, ...]]) -> list[AxisFit]:
         """Return fits whose covariances include the uncertainty of the delay and the effects.
@@ -110,7 +110,7 @@ class Fitting:
             widths.append(self._add_ends_of_lag(ends, delay, extra))
             # Of the mean delay and the lag.
             spread = np.array([[delay.std**2, delay.shared], [delay.shared, delay.lag_std**2]])
-        found = []
+        axis_fits = []
         for fitted, own in zip(fits(seen, extra, self.priors), ends, strict=True):
             slopes = np.column_stack(
                 [
@@ -118,16 +118,16 @@ class Fitting:
                     for (before, after), width in zip(own, widths, strict=True)
                 ]
             )
-            found.append(fitted.with_covariance(fitted.covariance + slopes @ spread @ slopes.T))
+            axis_fits.append(fitted.with_covariance(fitted.covariance + slopes @ spread @ slopes.T))
         rough = [any(effect.floor > 0.0 for effect in effects) for effects in sets]
         without = solutions(seen.moments, (self.known,)) if any(rough) else []
         for i in np.flatnonzero(rough).tolist():
             # The shape of such an effect is known only roughly: add the whole change that it makes
             # to the parameters as uncertainty.
-            for fitted, (theta,) in zip(found[2 * i : 2 * i + 2], without, strict=True):
+            for fitted, (theta,) in zip(axis_fits[2 * i : 2 * i + 2], without, strict=True):
                 taken = fitted.theta[:6] - theta[:6]
                 fitted.covariance[:6, :6] += taken[:, None] * taken
-        return found
+        return axis_fits
 
     def _ends_of_delay(
         self, delay: TorqueDelay, extra: tuple[ExtraColumns, ...]

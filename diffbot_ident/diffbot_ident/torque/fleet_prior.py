@@ -173,11 +173,11 @@ def _checked(section: Mapping[str, Any], robot: Robot) -> FleetPrior:
             raise ValueError(f"{name} = {section.get(name)!r}: must be {wanted!r}")
     sizes = {"wheel_radius": robot.wheels.radius, "track": robot.wheels.separation}
     for name, size in sizes.items():
-        (found,) = _numbers(section, name, 1)
-        if not abs(found - size) <= SAME * size:
+        (result,) = _numbers(section, name, 1)
+        if not abs(result - size) <= SAME * size:
             raise ValueError(
-                f"{name} = {found:g} m: must be {size:g} m, that of robot '{robot.name}': K5 to K8 "
-                "depend on it"
+                f"{name} = {result:g} m: must be {size:g} m, that of robot '{robot.name}': K5 to "
+                "K8 depend on it"
             )
     robots, date = section.get("robots"), section.get("date")
     if type(robots) is not int:
@@ -208,38 +208,38 @@ def _numbers(section: Mapping[str, Any], name: str, count: int) -> list[float]:
     return [float(value) for value in values or ()]
 
 
-def with_prior(found: Estimate, prior: FleetPrior, half_track: float) -> Estimate:
+def with_prior(estimate: Estimate, prior: FleetPrior, half_track: float) -> Estimate:
     """Fuse an estimate from the data alone with the prior, or add a warning if they contradict.
 
     Args:
-        found: Judged estimate. An INVALID one is returned unchanged. With too few samples for
+        estimate: Judged estimate. An INVALID one is returned unchanged. With too few samples for
             judgement, the fused values stay UNESTIMATED.
         prior: Prior of the robot's type.
         half_track: b, m.
     """
-    if found.state is EstimateState.INVALID:
-        return found
+    if estimate.state is EstimateState.INVALID:
+        return estimate
     mean, spread = np.array(prior.values), np.array(prior.covariance)
-    data, own = np.array(found.values), np.array(found.covariance)
+    data, own = np.array(estimate.values), np.array(estimate.covariance)
     if not (np.isfinite(data).all() and np.isfinite(own).all()):
-        return found.with_values(mean, spread)
+        return estimate.with_values(mean, spread)
     total = own + spread
     distance = float((data - mean) @ np.linalg.solve(total, data - mean))
     if not distance <= CONTRADICTION:
         worst = _worst(data - mean, total)
         return replace(
-            found,
+            estimate,
             warnings=(
-                *found.warnings,
+                *estimate.warnings,
                 f"the data contradict {prior.about} (chi^2 {distance:.3g}, limit "
                 f"{CONTRADICTION:.3g}; most of all {worst}): the prior was dropped; check "
                 "whether the robot is loaded, worn or of another type",
             ),
         )
     values, covariance = _together(data, own, mean, spread)
-    fused = found.with_values(values, covariance)
+    fused = estimate.with_values(values, covariance)
     # Too few samples are too few, however good the prior is.
-    if found.advice is Advice.WAIT:
+    if estimate.advice is Advice.WAIT:
         return fused
     # Judged data are already consistent; enforcing that again would divide by almost 0.
     judged = with_states(fused, half_track)
@@ -250,7 +250,7 @@ def with_prior(found: Estimate, prior: FleetPrior, half_track: float) -> Estimat
     ]
     rest = f"; {', '.join(resting)} rest on it more than on the data" if resting else ""
     remark = f"the intervals of K5 to K8 hold with {prior.about}{rest}"
-    return replace(judged, warnings=(*found.warnings, remark))
+    return replace(judged, warnings=(*estimate.warnings, remark))
 
 
 def _worst(difference: Array, total: Array) -> str:
@@ -265,9 +265,9 @@ def _together(data: Array, own: Array, mean: Array, spread: Array) -> tuple[Arra
     shape = np.outer(scale, scale)
     p, c = own / shape, spread / shape
     # Rows of P (P + C)^-1: the prior's share.
-    share = np.linalg.solve(p + c, p).T
-    values = data / scale + share @ ((mean - data) / scale)
-    covariance = share @ c
+    fraction = np.linalg.solve(p + c, p).T
+    values = data / scale + fraction @ ((mean - data) / scale)
+    covariance = fraction @ c
     return values * scale, 0.5 * (covariance + covariance.T) * shape
 
 

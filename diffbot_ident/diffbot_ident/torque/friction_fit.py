@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.torque.axis_fit import block
+from diffbot_ident.torque.axis_fit import batch
 from diffbot_ident.torque.columns import ExtraColumns
 from diffbot_ident.torque.effects.gear_loss import GEAR_COLUMNS, GEAR_LEFT
 from diffbot_ident.torque.effects.turning import SIGN_OMEGA
@@ -104,10 +104,10 @@ def fuse_more(
         terms[1][1, -2] = lever
         terms[1] = np.vstack((terms[1], np.append(np.zeros(terms[1].shape[1] - 1), lever)))
         places[1].append(6 + extra[1].index(SIGN_OMEGA))
-    found = _fused((linear, angular), terms, places)
-    if found is None:
+    result = _fused((linear, angular), terms, places)
+    if result is None:
         return UNKNOWN_FRICTION, UNKNOWN_TURNING if turning else None
-    values, covariance = found
+    values, covariance = result
     count = 6 if geared else 4
     friction = FrictionEstimate.of(values[:count], covariance[:count, :count])
     if not turning:
@@ -133,7 +133,7 @@ def _fused(
         for fit, own, place in zip(axes, terms, places, strict=True):
             gain, seen = fit.theta[1], fit.theta[[*place]]
             jacobian = np.column_stack((-seen / gain**2, np.eye(len(own)) / gain))
-            spread = fit.covariance[block((1, *place))]
+            spread = fit.covariance[batch((1, *place))]
             precision = _inverse(jacobian @ spread @ jacobian.T, 0.0)
             if precision is not None:
                 information += own.T @ precision @ own

@@ -17,10 +17,10 @@ from diffbot_ident.torque.estimate import Array
 # Dry friction may hold a motion that it would stop within this many control periods.
 SLOW_TURNS = 2.0
 # Dry friction may hold a wheel up to this multiple of its estimate, which is uncertain.
-HELD_SHARE = 1.3
+STUCK_FRACTION = 1.3
 
 
-def held_wheels(motion: StepMotion) -> NDArray[np.bool_]:
+def stuck_wheels(motion: StepMotion) -> NDArray[np.bool_]:
     """Return the periods in which Coulomb friction may hold a wheel, shape (n,).
 
     Assuming 0 or f instead makes K5 and K6 of robots with much friction some per cent too large,
@@ -41,12 +41,12 @@ def held_wheels(motion: StepMotion) -> NDArray[np.bool_]:
     rims = dv[:, None] + domega[:, None] * (-b, b)
     # A wheel may be held if friction can cancel the acceleration it would have without.
     freely = np.abs(rims + (response.k7 - b * response.k8) * resistance) / radius
-    held = slow & (freely < HELD_SHARE * most)
-    either: NDArray[np.bool_] = held[:, 0] | held[:, 1]
+    stuck = slow & (freely < STUCK_FRACTION * most)
+    either: NDArray[np.bool_] = stuck[:, 0] | stuck[:, 1]
     return either
 
 
-def held_turning(motion: StepMotion, drive: Array) -> NDArray[np.bool_]:
+def stuck_turning(motion: StepMotion, drive: Array) -> NDArray[np.bool_]:
     """Return the periods in which the floor may hold the robot against turning, shape (n,).
 
     Args:

@@ -20,9 +20,9 @@ from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import Estimate, EstimateState
 from diffbot_ident.torque.judgement import MIN_WINDOWS, judge
 from diffbot_ident.torque.prior import Prior
-from diffbot_ident.torque.readings import TimedReadings
 from diffbot_ident.torque.regression import RegressionSettings, StagedRegression
-from diffbot_ident.torque.rows import SLOW_SHARE, IntegralRows
+from diffbot_ident.torque.rows import SLOW_FRACTION, IntegralRows
+from diffbot_ident.torque.timed_readings import TimedReadings
 from diffbot_ident.torque.torque_delay import Decimation
 from diffbot_ident.torque.wheel_speeds import Heading, nearest
 from diffbot_ident.torque.wiring import likely_wiring, standing_wheel
@@ -30,9 +30,9 @@ from diffbot_ident.torque.wiring import likely_wiring, standing_wheel
 # Numbers per pending sample: stamp, angles [left, right], torques [left, right].
 FIELDS = 5
 # Samples of the first block.
-FIRST_BLOCK = 24
+FIRST_BATCH = 24
 # Samples that are processed as one block unless an estimate is requested earlier.
-BLOCK_SAMPLES = 2048
+BATCH_SAMPLES = 2048
 # Minimum time between processed samples, s; faster samples are decimated.
 MIN_PERIOD = 0.008
 # Minimum control periods of a window, and over which its ends are averaged. A torque that changes
@@ -94,7 +94,7 @@ class IntegralEstimator:
         # list of tuples.
         self._pending: list[float] = []
         # Count of pending numbers at which they are processed.
-        self._block = FIELDS * FIRST_BLOCK
+        self._batch = FIELDS * FIRST_BATCH
         self._newest: list[float] = []  # the last two samples of those processed
         self._readings = TimedReadings()
         self._regression: StagedRegression | None = None
@@ -128,7 +128,7 @@ class IntegralEstimator:
         self._samples += 1
         pending = self._pending
         pending += (sample.stamp, left, right, torque_left, torque_right)
-        if len(pending) < self._block:
+        if len(pending) < self._batch:
             return False
         self._work_off()
         return True
@@ -186,14 +186,14 @@ class IntegralEstimator:
         period *= decimation.factor
         window = max(MIN_WINDOW, nearest(self._window / period))
         smoothing = min(window, max(MIN_SMOOTHING, nearest(self._smoothing / period)))
-        told = self._settings
-        block = window * decimation.factor if told.forgetting < 1.0 else BLOCK_SAMPLES
-        self._block = FIELDS * block
-        slow = SLOW_SHARE * told.scale.velocity / told.geometry.left_radius
+        reported = self._settings
+        batch = window * decimation.factor if reported.forgetting < 1.0 else BATCH_SAMPLES
+        self._batch = FIELDS * batch
+        slow = SLOW_FRACTION * reported.scale.velocity / reported.geometry.left_radius
         rows = IntegralRows(
-            told.geometry, window, smoothing, decimation.fine, period, slow, told.turning
+            reported.geometry, window, smoothing, decimation.fine, period, slow, reported.turning
         )
-        return StagedRegression(told, rows, decimation, period, self._readings.clock)
+        return StagedRegression(reported, rows, decimation, period, self._readings.clock)
 
     def estimate(self) -> Estimate:
         """Return the current estimate."""
@@ -224,10 +224,12 @@ class IntegralEstimator:
             return judged
         if (change := regression.change_in_words()) is None:
             return judged
-        told = f"{judged.reason} ({change})"
+        reported = f"{judged.reason} ({change})"
         # Equal reasons stay equal, so that users read the common one only once.
-        reasons = tuple(told if why == judged.reason else why for why in judged.parameter_reasons)
-        return replace(judged, reason=told, parameter_reasons=reasons, since=regression.since)
+        reasons = tuple(
+            reported if why == judged.reason else why for why in judged.parameter_reasons
+        )
+        return replace(judged, reason=reported, parameter_reasons=reasons, since=regression.since)
 
     def _judged_rows(self, regression: StagedRegression) -> Estimate:
         """Return the estimate without its warnings."""
@@ -236,19 +238,19 @@ class IntegralEstimator:
             samples = self._samples
         if not regression.learning.has_rows:
             return Estimate.unknown(samples, self._min_samples)
-        found = regression.estimate(samples)
+        result = regression.estimate(samples)
         problem = self._readings.clock.problem() or likely_wiring(regression.learning.sums).problem
         if problem is None and (late := regression.estimating.too_late()) is not None:
-            return found.as_a_whole(EstimateState.UNESTIMATED, late)
+            return result.as_a_whole(EstimateState.UNESTIMATED, late)
         if problem is None and regression.learning.windows >= MIN_WINDOWS:
             problem = standing_wheel(regression.learning.sums)
         judged = judge(
-            found,
+            result,
             self._settings.geometry.half_track,
             problem=problem,
             min_samples=self._min_samples,
             windows=regression.learning.windows,
-            sure_windows=regression.sure_windows,
+            significant_windows=regression.significant_windows,
             sums=regression.learning.sums,
         )
         refused = regression.refused

@@ -22,14 +22,14 @@ from diffbot_ident.torque.torque_delay import DELAYS
 
 # Disagreement that counts as a contradiction: standard deviations, and share of the larger side.
 # Both must be exceeded, as in a long run even slight slip of the wheels is significant.
-CONTRADICTION_STDS, CONTRADICTION_SHARE = 5.0, 0.1
+CONTRADICTION_STDS, CONTRADICTION_FRACTION = 5.0, 0.1
 # Largest half width of the 95 % interval of K7 and K8, relative to the value, that may be used.
 MAX_HALF_WIDTH = 0.1
 # Beyond this relative standard deviation a parameter is not identifiable at all.
 MAX_RELATIVE_STD = 0.25
 # A sign is sure, and K5 differs from 0, beyond so many standard deviations; by chance this happens
 # once in 16000 runs.
-SURE_STDS = 4.0
+SIGNIFICANT_STDS = 4.0
 # A centre of mass nearer to the axle than this share of half the track counts as on it.
 ON_AXLE = 0.01
 # With K5 surely within this share of half the track the centre of mass is on the axle; otherwise a
@@ -62,32 +62,33 @@ NO_YAW_RATE = (
 
 
 def judge(
-    found: Estimate,
+    estimate: Estimate,
     half_track: float,
     *,
     problem: str | None,
     min_samples: int,
     windows: float = math.inf,
-    sure_windows: float = MIN_WINDOWS,
+    significant_windows: float = MIN_WINDOWS,
     sums: RowSums | None = None,
 ) -> Estimate:
     """Make K5..K8 consistent if they are known well enough, and set their states.
 
     Args:
-        found: Values and covariance as fitted to the data, and the number of samples.
+        estimate: Values and covariance as fitted to the data, and the number of samples.
         half_track: b, m.
         problem: Error in the robot's wiring, in words; None if there is none.
         min_samples: Number of samples below which nothing is estimated.
         windows: Number of disjoint windows; below MIN_WINDOWS only a wiring error is reported.
-        sure_windows: Number of windows below which contradicting parameters do not stop the robot,
+        significant_windows: Number of windows below which contradicting parameters do not stop the
+        robot,
             because friction outside the model may cause the contradiction.
         sums: Sums of the rows, which tell a lack of motion from motion that the torques do not
             explain; None: not known.
     """
     if problem is None and windows < MIN_WINDOWS:
         text = f"{windows:.0f} of {MIN_WINDOWS:.0f} windows of motion"
-        return found.as_a_whole(EstimateState.UNESTIMATED, text, Advice.WAIT)
-    values, covariance = np.array(found.values), np.array(found.covariance)
+        return estimate.as_a_whole(EstimateState.UNESTIMATED, text, Advice.WAIT)
+    values, covariance = np.array(estimate.values), np.array(estimate.covariance)
     deviations = np.sqrt(covariance.diagonal())
     if problem is None and (deviations[2:] < MAX_RELATIVE_STD * np.abs(values[2:])).all():
         # A wrong sign also contradicts the geometry, but the sign is the better hint.
@@ -96,19 +97,19 @@ def judge(
             if problem is None:
                 values, covariance = make_consistent(values, covariance, half_track)
         except ContradictionError as error:
-            if windows < sure_windows:
-                text = f"{error}; {windows:.0f} of {sure_windows:.0f} windows of motion"
-                return found.as_a_whole(EstimateState.UNESTIMATED, text, Advice.WAIT)
+            if windows < significant_windows:
+                text = f"{error}; {windows:.0f} of {significant_windows:.0f} windows of motion"
+                return estimate.as_a_whole(EstimateState.UNESTIMATED, text, Advice.WAIT)
             problem = str(error)
-    found = found.with_values(values, covariance)
-    if problem is None and found.samples < min_samples:
-        text = f"{found.samples} of {min_samples} samples"
-        return found.as_a_whole(EstimateState.UNESTIMATED, text, Advice.WAIT)
+    estimate = estimate.with_values(values, covariance)
+    if problem is None and estimate.samples < min_samples:
+        text = f"{estimate.samples} of {min_samples} samples"
+        return estimate.as_a_whole(EstimateState.UNESTIMATED, text, Advice.WAIT)
     deviations = np.sqrt(covariance.diagonal())
     problem = problem or _wrong_sign(values, deviations)
     if problem is not None:
-        return found.as_a_whole(EstimateState.INVALID, problem, Advice.TORQUE_OFF)
-    return with_states(found, half_track, lacks_of(sums, half_track))
+        return estimate.as_a_whole(EstimateState.INVALID, problem, Advice.TORQUE_OFF)
+    return with_states(estimate, half_track, lacks_of(sums, half_track))
 
 
 def lacks_of(sums: RowSums | None, half_track: float) -> tuple[str, str]:
@@ -154,8 +155,10 @@ def make_consistent(values: Array, covariance: Array, half_track: float) -> tupl
     variance = float(slope @ spread)
     deviation = math.sqrt(max(variance, 0.0))
     std5, std6 = np.sqrt(covariance.diagonal()[:2]).tolist()
-    surely_not_0 = abs(k5) > CONTRADICTION_STDS * std5 and abs(k6) > CONTRADICTION_STDS * std6
-    if k5 * k6 > 0.0 and surely_not_0:
+    significantly_not_0 = (
+        abs(k5) > CONTRADICTION_STDS * std5 and abs(k6) > CONTRADICTION_STDS * std6
+    )
+    if k5 * k6 > 0.0 and significantly_not_0:
         raise ContradictionError(
             f"K5 = {k5:.4g} and K6 = {k6:.4g} have the same sign, which no robot has (it would "
             "gain energy by turning); look for slip, a floor that is not level, and torques or "
@@ -163,7 +166,7 @@ def make_consistent(values: Array, covariance: Array, half_track: float) -> tupl
         )
     apart = abs(gap) / deviation if deviation > 0.0 else math.inf
     larger = max(abs(left), abs(right))
-    if apart > CONTRADICTION_STDS and abs(gap) > CONTRADICTION_SHARE * larger:
+    if apart > CONTRADICTION_STDS and abs(gap) > CONTRADICTION_FRACTION * larger:
         raise ContradictionError(
             f"K5 K8 = {left:.4g} and b K6 K7 = {right:.4g} must be equal; they are "
             f"{apart:.0f} standard deviations apart: check that the wheels do not "
@@ -177,7 +180,7 @@ def make_consistent(values: Array, covariance: Array, half_track: float) -> tupl
 
 def _wrong_sign(values: Array, deviations: Array) -> str | None:
     for name, i, sign in (("K7", 2, 1.0), ("K8", 3, -1.0)):
-        if sign * values[i] + SURE_STDS * deviations[i] <= 0.0:
+        if sign * values[i] + SIGNIFICANT_STDS * deviations[i] <= 0.0:
             return (
                 f"{name} = {values[i]:.4g} has the wrong sign; check for a flipped torque sign or "
                 "swapped wheels"
@@ -186,16 +189,16 @@ def _wrong_sign(values: Array, deviations: Array) -> str | None:
 
 
 def with_states(
-    found: Estimate, half_track: float, lacks: tuple[str, str] = (NO_TORQUE, NO_TURNING)
+    estimate: Estimate, half_track: float, lacks: tuple[str, str] = (NO_TORQUE, NO_TURNING)
 ) -> Estimate:
     """Return consistent values with states and reasons set according to their covariance.
 
     Args:
-        found: Values and covariance.
+        estimate: Values and covariance.
         half_track: b, m.
         lacks: Why K7 and K8 are not identifiable, if they are not.
     """
-    values, deviations = np.array(found.values), np.sqrt(np.diag(found.covariance))
+    values, deviations = np.array(estimate.values), np.sqrt(np.diag(estimate.covariance))
     _, _, k7, k8 = values.tolist()
     std5, _, std7, std8 = deviations.tolist()
     linear = "" if std7 <= MAX_RELATIVE_STD * abs(k7) else lacks[0]
@@ -210,7 +213,7 @@ def with_states(
     missing = linear or angular or offset is _Offset.UNKNOWN
     reason = _summary(reasons) if missing else _imprecise(values, deviations)
     return replace(
-        found,
+        estimate,
         parameter_states=states,
         parameter_reasons=reasons,
         state=EstimateState.UNESTIMATED if reason else EstimateState.ESTIMATED,
@@ -227,7 +230,7 @@ class _Offset(Enum):
 
 
 def _offset(k5: float, std: float, half_track: float) -> _Offset:
-    if math.isfinite(std) and abs(k5) > max(SURE_STDS * std, ON_AXLE * half_track):
+    if math.isfinite(std) and abs(k5) > max(SIGNIFICANT_STDS * std, ON_AXLE * half_track):
         return _Offset.KNOWN if std <= MAX_RELATIVE_STD * abs(k5) else _Offset.UNKNOWN
     near = abs(k5) + NORMAL_95 * std <= MAX_AXLE_OFFSET * half_track
     return _Offset.ON_AXLE if near else _Offset.UNKNOWN

@@ -67,7 +67,7 @@ BATCH, MEMORY = 20, 200
 # Limit of a batch's mean square relative to white noise, as outliers must not count as noise.
 MAX_BATCH_RATIO = 10.0
 # Relative uncertainty of the Coulomb friction of a wheel that reverses.
-TURNING_SHARE = 0.3
+TURNING_FRACTION = 0.3
 # Squared norm of a whitened innovation of both wheels beyond which it is implausible.
 MAX_INNOVATION = 200.0
 # Variance of the readings of exact encoders, rad^2.
@@ -253,7 +253,7 @@ class KalmanFilter:
         with np.errstate(all="ignore"):  # what overflows is refused below
             state, jacobian, effect, turning = self._model.step(self.state, torque, period)
             unknown = self._noise * (np.square(torque) + (BASE_NOISE * self._torque) ** 2)
-            unknown += np.square(TURNING_SHARE * turning * state[10:12])
+            unknown += np.square(TURNING_FRACTION * turning * state[10:12])
             p = jacobian @ self.covariance @ jacobian.T + (effect * unknown) @ effect.T
             # Angles are relative to the newest reading, so that they stay small.
             state[ANGLES] -= turned
@@ -406,24 +406,26 @@ class KalmanEstimator:
 
     def _start(self) -> None:
         """Start the filter from the companion's values once its K7 and K8 are ESTIMATED."""
-        found = self._companion.estimate()
-        sure = all(state is EstimateState.ESTIMATED for state in found.parameter_states[2:])
-        if not sure or found.friction is None:
+        result = self._companion.estimate()
+        significant = all(state is EstimateState.ESTIMATED for state in result.parameter_states[2:])
+        if not significant or result.friction is None:
             return
-        self._delay = 0 if math.isnan(found.delay) else round(found.delay)
+        self._delay = 0 if math.isnan(result.delay) else round(result.delay)
         b, torque = self._geometry.half_track, self._scale.torque
         viscous = torque * self._geometry.left_radius / self._scale.velocity
         # Typical sizes of the parameters limit the initial deviations of those hardly known.
-        size = np.array([b, 1.0 / b, *map(abs, found.values[2:]), viscous, viscous, torque, torque])
+        size = np.array(
+            [b, 1.0 / b, *map(abs, result.values[2:]), viscous, viscous, torque, torque]
+        )
         covariance = np.zeros((8, 8))
         # K5 K8 = b K6 K7 makes the companion's covariance singular, and rounding could make it
         # indefinite here. The discretisation errors FLOOR are not bound by that constraint.
-        floor = np.diag(np.square(FLOOR * np.array(found.values)))
-        covariance[:4, :4] = found.covariance + floor
-        covariance[4:, 4:] = np.diag(found.friction.variances)
+        floor = np.diag(np.square(FLOOR * np.array(result.values)))
+        covariance[:4, :4] = result.covariance + floor
+        covariance[4:, 4:] = np.diag(result.friction.variances)
         shrink = np.minimum(1.0, size / np.sqrt(np.diag(covariance)))
         covariance = START_INFLATION * covariance * np.outer(shrink, shrink)
-        theta = np.array((*found.values, *found.friction.values))
+        theta = np.array((*result.values, *result.friction.values))
         self.filter = KalmanFilter(self._geometry, torque, theta, covariance)
         self._placed = False
 
@@ -463,7 +465,7 @@ class KalmanEstimator:
             return replace(companion, warnings=(*warnings, LACKING))
         theta = self.filter.state[4:]
         v, omega = np.sqrt(self.filter.errors).tolist()
-        found = replace(
+        values = replace(
             companion,
             warnings=warnings,
             residual_std=(v, omega),
@@ -472,7 +474,7 @@ class KalmanEstimator:
             theta[:4], self.filter.covariance[4:8, 4:8] + np.diag((FLOOR * theta[:4]) ** 2)
         )
         return judge(
-            found,
+            values,
             self._geometry.half_track,
             problem=companion.reason if companion.state is EstimateState.INVALID else None,
             min_samples=self._min_samples,

@@ -107,7 +107,7 @@ class Learning:
                 each.forget(factor)
 
 
-class Opening:
+class WarmUp:
     """The newest samples of the opening.
 
     Attributes:

@@ -52,13 +52,13 @@ MOST_UNITS = 32
 # Minimum number of units of a test, of those before a change, and of those after it.
 FEWEST, FEWEST_BEFORE, FEWEST_AFTER = 10, 1, 1
 # Likelihood ratio beyond which, and share of the gain from which on, a change is found.
-SURE_CHANGE, LEAST_CHANGE = 30.0, 0.05
+SIGNIFICANT_CHANGE, LEAST_CHANGE = 30.0, 0.05
 # A unit counts if it was driven at least by this share of the mean power.
 DRIVEN = 0.1
 # Standard deviations beyond which a drift is taken into account, and beyond which it is named; and
 # least drift over the run, as a share of the torques and of the friction, that matters, and that is
 # named: other effects look like a smaller one of the torques.
-LIKELY_DRIFT, SURE_DRIFT, LEAST_DRIFT = 3.0, 5.0, (0.005, 0.05)
+LIKELY_DRIFT, SIGNIFICANT_DRIFT, LEAST_DRIFT = 3.0, 5.0, (0.005, 0.05)
 LEAST_NAMED = (0.0125, 0.05)
 # Largest drift of the torques: what changes more is another robot, as with a payload.
 MOST_DRIFT = 0.15
@@ -82,48 +82,48 @@ class ForceDrift:
         shares: Drifts of [torques, viscous, Coulomb friction] from the first to the last sample,
             relative to their means; 0 where none is likely.
         deviations: Relative standard deviations that they add to the values at the end.
-        sure: Whether the drifts of [torques, friction] are sure enough for a warning.
+        significant: Whether the drifts of [torques, friction] are sure enough for a warning.
         correction: A row at time t, with the torques of all delays, times (t - 1/2) times this
             matrix, is what makes its outputs those of the robot at the end; (columns, columns).
     """
 
     shares: Three
     deviations: Three
-    sure: tuple[bool, bool]
+    significant: tuple[bool, bool]
     correction: Array
 
     def warnings(self) -> list[str]:
         """Return what drifts for sure, by how much, and what to do."""
         torques, viscous, coulomb = self.shares
-        of_torques, of_friction = self.sure
-        found = []
+        of_torques, of_friction = self.significant
+        results = []
         if of_torques:
-            found.append(
-                f"the effect of the torques {_way(torques)} over the run, as with motors that warm "
-                "up or a battery that empties: K7 and K8 are those at its end; let the motors warm "
-                "up, charge the battery, and report torques from measured currents"
+            results.append(
+                f"the effect of the torques {_trend(torques)} over the run, as with motors that "
+                "warm up or a battery that empties: K7 and K8 are those at its end; let the motors "
+                "warm up, charge the battery, and report torques from measured currents"
             )
         if of_friction:
             if viscous == coulomb:
-                said = f"the friction {_way(viscous)}"
+                said = f"the friction {_trend(viscous)}"
             elif not coulomb:
-                said = f"the viscous friction {_way(viscous)}"
+                said = f"the viscous friction {_trend(viscous)}"
             elif not viscous:
-                said = f"the Coulomb friction {_way(coulomb)}"
+                said = f"the Coulomb friction {_trend(coulomb)}"
             else:
-                said = f"the viscous friction {_way(viscous)} and Coulomb's {_way(coulomb)}"
-            found.append(
+                said = f"the viscous friction {_trend(viscous)} and Coulomb's {_trend(coulomb)}"
+            results.append(
                 f"{said} over the run, as with bearings and grease that "
                 "warm up: the friction is that at its end; let the robot drive for some minutes, "
                 "then identify again"
             )
-        return found
+        return results
 
 
-def _way(share: float) -> str:
+def _trend(fraction: float) -> str:
     """Return a drift over the run, relative to the mean, in words: relative to the start."""
-    change = max(share / max(1.0 - 0.5 * share, 0.1), -1.0)
-    return f"{'fell' if share < 0.0 else 'rose'} by {float(f'{100.0 * abs(change):.2g}'):g} %"
+    change = max(fraction / max(1.0 - 0.5 * fraction, 0.1), -1.0)
+    return f"{'fell' if fraction < 0.0 else 'rose'} by {float(f'{100.0 * abs(change):.2g}'):g} %"
 
 
 _Fits = tuple[Array, list[tuple[Axis, Sequence[int], Array]]]
@@ -189,20 +189,20 @@ class ChangeWatch:
         if len(self._ends) < FEWEST:
             return None
         units, fits = self._fits(sums, delay, extra, lag)
-        found = []
+        results = []
         for axis, own, theta in fits:
             effect, weight = _effects(units, axis, own, theta)
             ratio, at = _split(effect, weight)
             # The newest unit may have changed in its midst: the share is at least this.
             if (
-                ratio > SURE_CHANGE
+                ratio > SIGNIFICANT_CHANGE
                 and abs(_step(effect, weight, at)) > LEAST_CHANGE
                 and not _drifts(effect, weight, self._times(), ratio)
             ):
-                found.append((ratio, at))
-        if not found:
+                results.append((ratio, at))
+        if not results:
             return None
-        _, at = max(found)
+        _, at = max(results)
         return self._ends[at - 1]
 
     def drift(
@@ -224,10 +224,10 @@ class ChangeWatch:
             value, own_information = _trends(units, self._times(), axis, own, theta)
             information += own_information
             weighted += own_information @ value
-        found = _likely_drifts(information, weighted)
-        if found is None:
+        result = _likely_drifts(information, weighted)
+        if result is None:
             return None
-        shares, deviations, sure = found
+        shares, deviations, significant = result
         correction = np.zeros_like(self._so_far[0])
         torques, viscous, coulomb = shares
         weights = delay_weights(delay, self._fine, lag)
@@ -235,7 +235,7 @@ class ChangeWatch:
             correction[axis.torque, axis.output] = -torques * theta[1] * weights
             correction[[V, OMEGA], axis.output] = -viscous * theta[2:4]
             correction[[SIGN_LEFT, SIGN_RIGHT], axis.output] = -coulomb * theta[4:6]
-        return ForceDrift(shares, deviations, sure, correction)
+        return ForceDrift(shares, deviations, significant, correction)
 
     def steady(self, sums: RowSums, drift: ForceDrift) -> RowSums:
         """Return the sums of a robot that has always been as it is at the end of the run.
@@ -248,17 +248,17 @@ class ChangeWatch:
         first = sum(time * own for time, own in zip(since, self._products, strict=True))
         second = sum(time**2 * own for time, own in zip(since, self._products, strict=True))
         along = first @ drift.correction
-        found = copy(sums)
-        found.products = sums.products + along + along.swapaxes(1, 2)
-        found.products += drift.correction.T @ second @ drift.correction
-        return found
+        known_robot = copy(sums)
+        known_robot.products = sums.products + along + along.swapaxes(1, 2)
+        known_robot.products += drift.correction.T @ second @ drift.correction
+        return known_robot
 
     def _times(self) -> Array:
         """Return the times of the units' middles, -1/2 to 1/2 over the run, shape (n,)."""
         ends = np.array([self._began, *self._ends])
         middles = 0.5 * (ends[1:] + ends[:-1] - ends[0] - ends[-1])
-        found: Array = middles / (ends[-1] - ends[0])
-        return found
+        result: Array = middles / (ends[-1] - ends[0])
+        return result
 
     def _fits(self, sums: RowSums, delay: float, extra: ExtraColumns, lag: float) -> _Fits:
         """Return the moments of the units, and each axis with its extra columns and parameters."""
@@ -355,7 +355,9 @@ def _likely_drifts(
     likely = (size > LIKELY_DRIFT * std) & (size > LEAST_DRIFT)
     if not likely.any() or (likely[0] and size[0] > MOST_DRIFT):
         return None
-    of_torques, of_friction = (likely & (size > SURE_DRIFT * std) & (size > LEAST_NAMED)).tolist()
+    of_torques, of_friction = (
+        likely & (size > SIGNIFICANT_DRIFT * std) & (size > LEAST_NAMED)
+    ).tolist()
     apart = np.linalg.pinv(information, hermitian=True)
     each, own_std = apart @ weighted, np.sqrt(np.diag(apart))
     unlike = float(weighted @ each) - gain > UNLIKE**2
@@ -374,8 +376,8 @@ def _solve(matrix: Array, right: Array) -> Array:
     scale = np.sqrt(np.diag(matrix))
     scale[scale == 0.0] = 1.0
     inverse = np.linalg.pinv(matrix / np.outer(scale, scale), rcond=1e-9, hermitian=True)
-    found: Array = inverse @ (right / scale[:, None]) / scale[:, None]
-    return found
+    result: Array = inverse @ (right / scale[:, None]) / scale[:, None]
+    return result
 
 
 def _split(effect: Array, weight: Array) -> tuple[float, int]:
@@ -402,9 +404,9 @@ def _drifts(effect: Array, weight: Array, time: Array, ratio: float) -> bool:
     """Return whether a drift explains the units better than a change with this ratio."""
     middle = float(weight @ time) / float(weight.sum())
     away = weight * (time - middle)
-    share = float(away @ effect) / float(away @ time)
-    better = _likelihood_ratio(effect, weight, _scatter(effect - share * time, weight)) > ratio
-    return better and abs(share) < MOST_DRIFT
+    fraction = float(away @ effect) / float(away @ time)
+    better = _likelihood_ratio(effect, weight, _scatter(effect - fraction * time, weight)) > ratio
+    return better and abs(fraction) < MOST_DRIFT
 
 
 def _likelihood_ratio(effect: Array, weight: Array, scatter: float) -> float:

@@ -204,14 +204,18 @@ class _Derivation:
             _Ratio(0, 2, 1.0, self._radius),
             _Ratio(1, 3, self._half_track, self._radius),
         ]
-        return [way for way in ways if self._known[way.numerator] and self._known[way.denominator]]
+        return [
+            direction
+            for direction in ways
+            if self._known[direction.numerator] and self._known[direction.denominator]
+        ]
 
     def _is_linear(self, index: int) -> bool:
         return bool(self._std[index] <= MAX_LINEAR_STD * abs(self._k[index]))
 
     def _moment_function(self) -> Function | None:
         """Return m_b d as a function of K5..K8, both formulas weighted for minimum variance."""
-        ways = [way for way in self._ratios() if self._is_linear(way.denominator)]
+        ways = [direction for direction in self._ratios() if self._is_linear(direction.denominator)]
         if not ways:
             return None
         if len(ways) == 1:
@@ -227,9 +231,9 @@ class _Derivation:
     def _first_moment(self) -> PhysicalQuantity:
         if self._moment is not None:
             return self._delta("m_b d", "kg m", self._moment)
-        for way in self._ratios():
-            n, d, c = way.numerator, way.denominator, self._covariance
-            factor = way.over / way.under
+        for direction in self._ratios():
+            n, d, c = direction.numerator, direction.denominator, self._covariance
+            factor = direction.over / direction.under
             return fieller(
                 "m_b d", "kg m",
                 (factor * self._k[n], self._k[d]),
@@ -241,17 +245,17 @@ class _Derivation:
         """Return d = m_b d / (M_e - wheels) = K5 / (1 - wheels r K7)."""
         if not self._known[2]:
             return nothing("d", "m")
-        share = self._wheels_mass * self._radius
-        rest = 1.0 - share * self._k[2]
+        fraction = self._wheels_mass * self._radius
+        rest = 1.0 - fraction * self._k[2]
         moment = self._moment
-        linear = self._is_linear(2) and share * self._std[2] <= MAX_LINEAR_STD * abs(rest)
+        linear = self._is_linear(2) and fraction * self._std[2] <= MAX_LINEAR_STD * abs(rest)
         if moment is not None and linear:
             return self._delta("d", "m", lambda k: moment(k) / self._body_mass(k))
         if not self._known[0]:
             return nothing("d", "m")
         c = self._covariance
         return fieller(
-            "d", "m", (self._k[0], rest), (c[0, 0], share**2 * c[2, 2], -share * c[0, 2])
+            "d", "m", (self._k[0], rest), (c[0, 0], fraction**2 * c[2, 2], -fraction * c[0, 2])
         )
 
     def _body_mass(self, k: NDArray[Any]) -> complex:
@@ -314,15 +318,15 @@ def friction_quantities(
         variances: Variances of the values, in their units squared; infinite where not identifiable.
     """
     symbols = ("c_l", "c_r", "f_l", "f_r")
-    found = {}
+    results = {}
     for name, symbol, unit, value, variance in zip(
         FRICTION_NAMES, symbols, FRICTION_UNITS, values, variances, strict=True
     ):
         if not (math.isfinite(value) and 0.0 <= variance < math.inf):
-            found[name] = nothing(symbol, unit)
+            results[name] = nothing(symbol, unit)
             continue
-        found[name] = normal(symbol, unit, float(value), variance, TRANSFORMED)
-    return found
+        results[name] = normal(symbol, unit, float(value), variance, TRANSFORMED)
+    return results
 
 
 def gear_quantities(friction: FrictionEstimate) -> dict[str, PhysicalQuantity]:

@@ -45,7 +45,7 @@ class Prior:
         """
         k, spread = np.array(self.values), np.array(self.relative) * np.abs(self.values)
         friction, std = np.array(self.friction), np.array(self.friction_std)
-        found = []
+        results = []
         for product, gain, terms in zip((0, 1), (2, 3), friction_terms(geometry), strict=True):
             torques = terms @ friction  # per K7 or K8
             mean = np.concatenate((k[[product, gain]], k[gain] * torques))
@@ -58,5 +58,5 @@ class Prior:
             apart = np.column_stack((np.zeros(4), -torques, np.eye(4)))
             information = apart.T @ (apart / variance[:, None])
             information[[0, 1], [0, 1]] += 1.0 / spread[[product, gain]] ** 2
-            found.append(AxisPrior(mean, information))
-        return found[0], found[1]
+            results.append(AxisPrior(mean, information))
+        return results[0], results[1]

@@ -15,14 +15,14 @@ from arc_odometry import WheelGeometry
 from diffbot_ident.torque.columns import NO_COLUMNS
 from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.effect_looks import EffectLooks, LastingSlope
-from diffbot_ident.torque.effect_search import Found
+from diffbot_ident.torque.effect_search import TrustResult
 from diffbot_ident.torque.effects import SLOPE, TURNING, Effect
 from diffbot_ident.torque.effects.turning import TURNING_COLUMNS
 from diffbot_ident.torque.estimate import Array, Estimate
 from diffbot_ident.torque.estimating import Estimating
 from diffbot_ident.torque.fitting import Fitting
 from diffbot_ident.torque.judgement import MIN_WINDOWS
-from diffbot_ident.torque.learning import Learning, Opening
+from diffbot_ident.torque.learning import Learning, WarmUp
 from diffbot_ident.torque.parameter_change import ForceDrift
 from diffbot_ident.torque.prior import Prior
 from diffbot_ident.torque.response import known_response, with_floor
@@ -38,14 +38,14 @@ RESPONSE_WINDOWS = 5
 UPDATES = 4
 # Length of the opening, in windows. Its rows were built while the response was hardly known, so the
 # times at which wheels reverse were inaccurate: they are rebuilt each time the response is updated.
-OPENING_WINDOWS = 20
+WARM_UP_WINDOWS = 20
 # Windows of the opening that are kept while the response stays unknown, e.g. of a parked robot.
 KEPT_WINDOWS = 200
 # Disjoint windows needed before the residuals are tested for effects beside the model.
 EFFECT_WINDOWS = 40.0
 # Share of the excitation's yaw moment that the floor's dry friction is assumed to resist while it
 # is unknown. A robot that meets more resistance hardly turns.
-MOST_HELD = 0.5
+MOST_STUCK = 0.5
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,11 @@ class RegressionSettings:
         return self.prior is None and self.forgetting == 1.0
 
     @property
-    def most_held(self) -> float:
+    def most_stuck(self) -> float:
         """Moment that the floor is assumed to hold while it is unknown, N m."""
         levers = self.geometry.half_track / self.geometry.left_radius
         # Of both wheels' excitation torques in opposite directions.
-        return MOST_HELD * 2.0 * self.scale.torque * levers
+        return MOST_STUCK * 2.0 * self.scale.torque * levers
 
 
 class StagedRegression:
@@ -102,12 +102,12 @@ class StagedRegression:
         self._priors = (None, None) if prior is None else prior.of_axes(settings.geometry, turning)
         self._known = TURNING_COLUMNS if turning else NO_COLUMNS
         self._resists = False  # whether the floor was found to resist turning
-        self._found = Found()
+        self._result = TrustResult()
         self._slope = LastingSlope(settings.forgetting, EFFECT_WINDOWS)
         response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
-        self._response = replace(response, holding=settings.most_held if turning else 0.0)
+        self._response = replace(response, holding=settings.most_stuck if turning else 0.0)
         # Samples from the first on until effects beside the model are first looked for.
-        self._first: Opening | None = None
+        self._first: WarmUp | None = None
         self._changed: float | None = None  # stamp of the last change, s
         self._began = self.since = math.nan
         self._taken = self._forgotten = 0  # samples, and those before the last change
@@ -124,7 +124,7 @@ class StagedRegression:
         # None once the opening is over. With a prior the response is known from the start; with
         # forgetting, early rows lose their weight anyway. Neither needs its opening rebuilt.
         kept = KEPT_WINDOWS * length * self._rows.fine
-        self._opening = Opening(kept) if self._settings.remembers else None
+        self._warm_up = WarmUp(kept) if self._settings.remembers else None
         self._clear()
 
     def _clear(self) -> None:
@@ -157,7 +157,7 @@ class StagedRegression:
     @property
     def explains_more(self) -> bool:
         """See IntegralEstimator.explains_more."""
-        return bool(self._found.effects) or self._drift is not None
+        return bool(self._result.effects) or self._drift is not None
 
     @property
     def _drift(self) -> ForceDrift | None:
@@ -166,10 +166,10 @@ class StagedRegression:
     @property
     def refused(self) -> Effect | None:
         """The effect with which no value can be given; None: there is none."""
-        return next((effect for effect in self._found.effects if effect.refused), None)
+        return next((effect for effect in self._result.effects if effect.refused), None)
 
     @property
-    def sure_windows(self) -> float:
+    def significant_windows(self) -> float:
         """Number of windows below which effects that were not looked for may mislead."""
         return EFFECT_WINDOWS if self._settings.remembers else MIN_WINDOWS
 
@@ -177,7 +177,7 @@ class StagedRegression:
         """Start a new segment: the next sample does not continue the previous ones."""
         self._decimation.interrupt()
         self.learning.end_segment()
-        for kept in (self._opening, self._first):
+        for kept in (self._warm_up, self._first):
             if kept is not None:
                 kept.interrupt()
 
@@ -198,7 +198,7 @@ class StagedRegression:
             self._taken += periods * self._decimation.factor
             self._until_update -= periods
             learnt = self._learn(part) or learnt
-            if (kept := self._opening or self._first) is not None:
+            if (kept := self._warm_up or self._first) is not None:
                 kept.add(part)
             watch, sums = self._watch, self.learning.sums
             if watch is not None and watch.units.pass_by(periods, sums, stamp):
@@ -213,7 +213,7 @@ class StagedRegression:
             return False
         self._renew()
         delay, lag = self.estimating.delay
-        extra = self._fitting.extra(self._found.effects)
+        extra = self._fitting.extra(self._result.effects)
         self.learning.residuals.add(*learnt, self._fitting.sums, delay, extra, lag)
         return True
 
@@ -224,13 +224,13 @@ class StagedRegression:
         """
         if not self.learning.has_rows:
             return
-        change = watch.look(self._fitting, self._found.effects, *self.estimating.delay)
+        change = watch.look(self._fitting, self._result.effects, *self.estimating.delay)
         if change is None:
             self._renew()
             return
         self._changed, self._forgotten = change, self._taken
         self.since = self._clock.began + stamp
-        self._found = self._found.alone()
+        self._result = self._result.alone()
         self._begin()
 
     def change_in_words(self) -> str | None:
@@ -246,12 +246,12 @@ class StagedRegression:
         if learning.has_rows:
             self._look_for_effects()
         if learning.has_rows:
-            fit = self.estimating.likely(self._fitting, self._found)
+            fit = self.estimating.likely(self._fitting, self._result)
             friction, turning = fit.frictions()
             response = known_response(fit.axes, fit.delay, friction)
-            self._response = with_floor(response, turning, self._response, settings.most_held)
-            if self._opening is not None and response.k7 > 0.0:
-                self._learn_opening_anew(self._opening)
+            self._response = with_floor(response, turning, self._response, settings.most_stuck)
+            if self._warm_up is not None and response.k7 > 0.0:
+                self._learn_warm_up_anew(self._warm_up)
             if settings.forgetting == 1.0:
                 self._update_every += self._update_every // UPDATES
         self._until_update = self._update_every
@@ -267,14 +267,14 @@ class StagedRegression:
         if windows < EFFECT_WINDOWS:
             return
         if not self._settings.remembers:
-            if not self._found.effects and self._slope.seen(self._fitting, windows, self._found):
-                self._found = replace(self._found, effects=(SLOPE,))
+            if not self._result.effects and self._slope.seen(self._fitting, windows, self._result):
+                self._result = replace(self._result, effects=(SLOPE,))
             return
         variance = max(self.learning.residuals.variance_factors())
         steady = self._settings.steady
         looks = EffectLooks(self._fitting, windows, variance, steady, self._resists)
-        self._found = looks.found(self._found)
-        if TURNING in self._found.effects:
+        self._result = looks.result(self._result)
+        if TURNING in self._result.effects:
             self._take_up_turning()
         else:
             self._first = None
@@ -285,32 +285,32 @@ class StagedRegression:
         It changes which rows tell anything: those in which it may hold the robot do not.
         """
         self._resists, self._known, self._rows.turning = True, TURNING_COLUMNS, True
-        self._response = replace(self._response, holding=self._settings.most_held)
-        self._found = Found(lags=self._found.lags)
+        self._response = replace(self._response, holding=self._settings.most_stuck)
+        self._result = TrustResult(lags=self._result.lags)
         first, self._first = self._first, None
         self._begin()
         if first is not None:
-            self._opening = first
-            self._learn_opening_anew(first)
+            self._warm_up = first
+            self._learn_warm_up_anew(first)
 
-    def _learn_opening_anew(self, opening: Opening) -> None:
+    def _learn_warm_up_anew(self, warm_up: WarmUp) -> None:
         """Rebuild the rows of all stored samples with the current response."""
-        over = self.learning.windows >= OPENING_WINDOWS
+        over = self.learning.windows >= WARM_UP_WINDOWS
         self._clear()
-        for follows, part in opening.parts:
+        for follows, part in warm_up.parts:
             if not follows:
                 self.learning.end_segment()
             self._learn(part)
         if over:
-            self._opening, self._first = None, None if self._resists else opening
+            self._warm_up, self._first = None, None if self._resists else warm_up
             if self._settings.steady:
-                first, last = (float(opening.parts[i][1][i, 0]) for i in (0, -1))
+                first, last = (float(warm_up.parts[i][1][i, 0]) for i in (0, -1))
                 self._watch = RobotWatch(self.learning, last, first)
 
     def estimate(self, samples: int) -> Estimate:
         """Return the estimate from the rows so far, not judged yet."""
         return self.estimating.estimate(
-            self._fitting, self._found, self._drift, samples, self.since
+            self._fitting, self._result, self._drift, samples, self.since
         )
 
     def warnings(self, estimate: Estimate) -> tuple[str, ...]:

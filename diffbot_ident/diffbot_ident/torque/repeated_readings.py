@@ -25,7 +25,7 @@ FAST, MOST = 1.5, 3
 # not by more than this one.
 LEAST_CAUGHT_UP, MOST_CAUGHT_UP = 0.7, 1.5
 # Repeated readings, and share of those of fast wheels, from which on they are named.
-NOTABLE, NOTABLE_SHARE = 3, 0.002
+NOTABLE, NOTABLE_FRACTION = 3, 0.002
 
 
 class RepeatedReadings:
@@ -37,7 +37,7 @@ class RepeatedReadings:
     """
 
     def __init__(self) -> None:
-        self.found = self.fast = 0
+        self.result = self.fast = 0
         self._count = np.full(2, np.inf)  # smallest steps of the angles so far, rad
         self.interrupt()
 
@@ -49,9 +49,9 @@ class RepeatedReadings:
         self._passed_on, self._span = 0, 1
 
     @property
-    def share(self) -> float:
+    def fraction(self) -> float:
         """Share of repeated readings among those of fast wheels."""
-        return self.found / max(self.found + self.fast, 1)
+        return self.result / max(self.result + self.fast, 1)
 
     def left_out(self, samples: Array) -> Array:
         """Return the samples without repeated ones; the newest wait until that is decided.
@@ -92,7 +92,7 @@ class RepeatedReadings:
                 keep[last + 1 : after] = False
                 rows[after, 3:5] = rows[last + 1 : after + 1, 3:5].mean(axis=0)
                 spans[after] = number
-                self.found += number - 1
+                self.result += number - 1
         self.fast += int(np.count_nonzero(quick[max(first - 1, 0) : end - 1]))
         self._count = counts[end - 2] if end > 1 else self._count
         passed = np.flatnonzero(keep[:end])
@@ -104,9 +104,9 @@ class RepeatedReadings:
 
     def warnings(self) -> list[str]:
         """Return what is notable about repeated readings, with their share."""
-        if self.found < NOTABLE or self.share < NOTABLE_SHARE:
+        if self.result < NOTABLE or self.fraction < NOTABLE_FRACTION:
             return []
         return [
-            f"{100.0 * self.share:.2g} % of the readings repeat the one before with a new stamp "
+            f"{100.0 * self.fraction:.2g} % of the readings repeat the one before with a new stamp "
             "(stale): they are left out as lost samples; let the driver publish new readings only"
         ]

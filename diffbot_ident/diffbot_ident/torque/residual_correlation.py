@@ -24,7 +24,7 @@ MIN_LENGTHS = 20
 # Standard deviations of chance beyond which a correlation widens the intervals.
 CHANCE_STDS_OF_VARIANCE = 3.0
 # New rows, as a share of the weighted number of rows, after which the parameters are refitted.
-REFIT_SHARE = 0.4
+REFIT_FRACTION = 0.4
 # The previous parameters were too poor if the mean square of their residuals exceeds this multiple
 # of that of new parameters over all rows: without turns so far, a drive cannot determine turning.
 # With 2 instead of 4, slow forces are found a little less often; with 6 some such drives cause
@@ -91,7 +91,7 @@ class ResidualCorrelation:
             self._extra = extra
             self.restart(int(sums.rows))
         self._unfitted += len(rows)
-        if self._unfitted > max(MIN_LENGTHS * self._length, REFIT_SHARE * sums.rows):
+        if self._unfitted > max(MIN_LENGTHS * self._length, REFIT_FRACTION * sums.rows):
             seen, weights = sums.delayed(delay, lag), torque_weights((delay,), sums.fine, lag)
             error = np.zeros((len(seen.moments), 2))
             for side, (theta,) in enumerate(solutions(seen.moments, (extra,))):
@@ -130,10 +130,10 @@ class ResidualCorrelation:
 
     def correlation(self) -> tuple[float, float]:
         """Return the largest in size over the lags, [linear, angular], -1 to 1; NaN if unknown."""
-        found = self._at_lags()
-        if found is None:
+        result = self._at_lags()
+        if result is None:
             return math.nan, math.nan
-        linear, angular = (float(r[np.argmax(np.abs(r))]) for r in found.T)
+        linear, angular = (float(r[np.argmax(np.abs(r))]) for r in result.T)
         return linear, angular
 
     def _at_lags(self) -> Array | None:
@@ -154,21 +154,21 @@ class ResidualCorrelation:
         the errors), as far as r is beyond chance; [linear, angular], 1 to 7. Unmodelled forces do
         not average out as torque noise does.
         """
-        found = self._at_lags()
-        if found is None:
+        result = self._at_lags()
+        if result is None:
             return 1.0, 1.0
-        beyond = np.maximum(found - CHANCE_STDS_OF_VARIANCE * self._chance()[:, None], 0.0)
+        beyond = np.maximum(result - CHANCE_STDS_OF_VARIANCE * self._chance()[:, None], 0.0)
         linear, angular = (1.0 + 2.0 * beyond.sum(axis=0)).tolist()
         return linear, angular
 
     def warnings(self) -> list[str]:
         """Return warnings about notable correlations."""
-        found = []
+        results = []
         for name, value in zip(("dv/dt", "domega/dt"), self.correlation(), strict=True):
             if abs(value) > max(NOTABLE_CORRELATION, CHANCE_STDS * self._chance()[0]):
-                found.append(
+                results.append(
                     f"residuals of {name} are not white (correlation {value:+.2f}): an effect "
                     "outside the model moves the robot; check for slopes, slip, a loose load, or "
                     "velocities and torques that are filtered"
                 )
-        return found
+        return results

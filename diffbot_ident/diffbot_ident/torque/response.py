@@ -17,7 +17,7 @@ from diffbot_ident.torque.torque_delay import TorqueDelay
 from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
 # Friction counts as present if it exceeds this many of its standard deviations.
-SURE_FRICTION = 3.0
+SIGNIFICANT_FRICTION = 3.0
 
 
 def known_response(
@@ -41,7 +41,7 @@ def with_floor(
     response: TorqueResponse,
     turning: TurningEstimate | None,
     before: TorqueResponse,
-    most_held: float,
+    most_stuck: float,
 ) -> TorqueResponse:
     """Return the response with the estimated floor resistance against turning.
 
@@ -59,28 +59,28 @@ def with_floor(
         return response
     if math.isinf(turning.variances[1]):
         return replace(response, turning=before.turning, holding=before.holding)
-    viscous, coulomb = _surely_there(turning.values, turning.variances)
+    viscous, coulomb = _is_significant(turning.values, turning.variances)
     value, deviation = turning.values[1], math.sqrt(turning.variances[1])
-    holding = max(value, min(value + 2.0 * deviation, most_held))
+    holding = max(value, min(value + 2.0 * deviation, most_stuck))
     return replace(response, turning=(viscous, coulomb), holding=holding)
 
 
 def _known_friction(friction: FrictionEstimate) -> Four:
     """Return the friction coefficients, with 0 for those that may be 0."""
-    found = _surely_there(friction.values, friction.variances)
-    return found[0], found[1], found[2], found[3]
+    result = _is_significant(friction.values, friction.variances)
+    return result[0], result[1], result[2], result[3]
 
 
 def _known_losses(friction: FrictionEstimate) -> Pair:
     """Return the gear losses [left, right], with 0 for those that may be 0."""
-    left, right = _surely_there(friction.gear_loss, friction.gear_variances)
+    left, right = _is_significant(friction.gear_loss, friction.gear_variances)
     return left, right
 
 
-def _surely_there(values: Sequence[float], variances: Sequence[float]) -> list[float]:
+def _is_significant(values: Sequence[float], variances: Sequence[float]) -> list[float]:
     """Return the values, with 0 for those that may be 0; see SURE_FRICTION."""
     return [
-        value if value > SURE_FRICTION * math.sqrt(variance) else 0.0
+        value if value > SIGNIFICANT_FRICTION * math.sqrt(variance) else 0.0
         for value, variance in zip(values, variances, strict=True)
     ]
 

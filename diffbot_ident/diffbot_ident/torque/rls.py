@@ -352,7 +352,7 @@ class RlsEstimator:
         for half, own in ((self._linear, [0, 2]), (self._angular, [1, 3])):
             values[own], variances[own] = half.theta, half.variances
             covariance[np.ix_(own, own)] = half.covariance
-        found = Estimate(
+        result = Estimate(
             samples=self._linear.samples,
             residual_std=(
                 math.sqrt(self._linear.noise_variance),
@@ -367,13 +367,13 @@ class RlsEstimator:
             else self._judge(values.tolist(), variances.tolist())
         )
         if state is EstimateState.INVALID:
-            return found.as_a_whole(state, reason)
+            return result.as_a_whole(state, reason)
         states = tuple(
             EstimateState.UNESTIMATED if math.isinf(variance) else EstimateState.ESTIMATED
             for variance in variances
         )
         return replace(
-            found,
+            result,
             state=state,
             reason=reason,
             advice=Advice.WAIT if waits else Advice.NONE,

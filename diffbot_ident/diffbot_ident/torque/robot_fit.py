@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.torque.effect_search import EffectSearch, Found
+from diffbot_ident.torque.effect_search import EffectSearch, TrustResult
 from diffbot_ident.torque.effect_sizes import effect_fits, roughness
 from diffbot_ident.torque.effects import GEAR_LOSS, SLOPE, TURNING, UNEVEN, Effect, EffectFit
 from diffbot_ident.torque.effects.slope import LEAST_SLOPE, floor_slope
@@ -37,7 +37,7 @@ class RobotFit:
         axes: Fits of [linear, angular].
         fitting: The stage that they come from.
         delay: Delay and lag of the torque.
-        found: What was found beside the model.
+        result: What was found beside the model.
         geometry: Wheel radii and separation.
         drift: Drift of the robot over the run; None: none is likely.
     """
@@ -45,24 +45,24 @@ class RobotFit:
     axes: tuple[AxisFit, AxisFit]
     fitting: Fitting
     delay: TorqueDelay
-    found: Found
+    result: TrustResult
     geometry: WheelGeometry
     drift: ForceDrift | None = None
 
     @cached_property
     def effects(self) -> dict[Effect, EffectFit]:
         """The effects of the fit, with their parameters."""
-        if not self.found.effects:
+        if not self.result.effects:
             return {}
         moments = self.fitting.sums.moments_at((self.delay.value,), self.delay.lag)
         return effect_fits(
-            self.found.effects, self.axes, self.fitting.known, moments, self.geometry
+            self.result.effects, self.axes, self.fitting.known, moments, self.geometry
         )
 
     def frictions(self) -> tuple[FrictionEstimate, TurningEstimate | None]:
         """Return the friction of the wheels, and of the floor where it is part of the fit."""
-        if any(self.fitting.known) or GEAR_LOSS in self.found.effects:
-            extra = self.fitting.extra(self.found.effects)
+        if any(self.fitting.known) or GEAR_LOSS in self.result.effects:
+            extra = self.fitting.extra(self.result.effects)
             return fuse_more(*self.axes, self.geometry, extra)
         return fuse_friction(*self.axes, self.geometry), None
 
@@ -80,25 +80,25 @@ class RobotFit:
         covariance = np.zeros((4, 4))
         covariance[::2, ::2] = linear.covariance[:2, :2]
         covariance[1::2, 1::2] = angular.covariance[:2, :2]
-        rough, friction_factor = roughness(self.effects, self.found)
+        rough, friction_factor = roughness(self.effects, self.result)
         covariance += np.diag((self._floor(period, rough, wander, bias) * values) ** 2)
         friction, turning = self.frictions()
-        difference = self.found.difference
+        difference = self.result.difference
         if UNEVEN in self.effects and abs(difference[0]) < MOST_UNEVEN:
             friction = friction.of_uneven_wheels(difference[0])
         if self.drift is not None:
             gain, viscous, coulomb = self.drift.deviations
             covariance[2:, 2:] += np.diag((gain * values[2:]) ** 2)
-            friction = friction.less_sure(math.hypot(gain, viscous), math.hypot(gain, coulomb))
+            friction = friction.less_certain(math.hypot(gain, viscous), math.hypot(gain, coulomb))
         slope = self.effects.get(SLOPE)
-        found = replace(
+        result = replace(
             known,
             friction=friction.widened(friction_factor),
             turning=None if turning is None else turning.widened(friction_factor),
             torque_difference=difference,
             slope=None if slope is None else floor_slope(slope.own[0]),
         )
-        return found.with_values(values, covariance)
+        return result.with_values(values, covariance)
 
     @staticmethod
     def _floor(period: float, rough: float, wander: float, bias: float) -> Array:
@@ -129,22 +129,22 @@ class RobotFit:
             change: When the robot has last changed, in words; None: it has not.
         """
         sums = self.fitting.sums.delayed(self.delay.value, self.delay.lag)
-        search, effects = EffectSearch(sums, self.fitting.known), self.found.effects
+        search, effects = EffectSearch(sums, self.fitting.known), self.result.effects
         # What another effect leaves is no lag.
-        found = self.delay.warnings(period, samples, search.left_of(effects))
+        result = self.delay.warnings(period, samples, search.left_of(effects))
         if change is not None:
-            found.append(f"{change}; only what came later is taken into account")
+            result.append(f"{change}; only what came later is taken into account")
         if self.drift is not None:
-            found += self.drift.warnings()
+            result += self.drift.warnings()
         # Effects stay in the fit until the next look; only those still sure are reported.
-        for effect in search.still_sure(effects):
+        for effect in search.still_significant(effects):
             size = self._size(effect)
             level = estimate.slope is not None and estimate.slope[0] < LEAST_SLOPE
             if effect.notable(size) and not (effect is SLOPE and level):
-                found.append(effect.sentence(estimate, size))
+                result.append(effect.sentence(estimate, size))
         if resists:
-            found.append(TURNING.sentence(estimate, None))
-        return found
+            result.append(TURNING.sentence(estimate, None))
+        return result
 
     def _size(self, effect: Effect) -> Pair | None:
         return None if effect.size is None else effect.size(self.effects[effect])

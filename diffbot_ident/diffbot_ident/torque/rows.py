@@ -48,10 +48,10 @@ from diffbot_ident.torque.columns import (
 )
 from diffbot_ident.torque.effects import TORQUES, StepMotion, fill_columns
 from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.holding import held_turning, held_wheels
+from diffbot_ident.torque.holding import stuck_turning, stuck_wheels
 from diffbot_ident.torque.series import differences, halves, moving_sum
 from diffbot_ident.torque.torque_delay import (
-    BLOCKS,
+    BATCHES,
     DELAYS,
     FINE_DELAYS,
     REACH,
@@ -71,7 +71,7 @@ from diffbot_ident.torque.wheel_speeds import (
 Flags = NDArray[np.bool_]
 
 # Wheel speed up to which low-speed friction may differ, as a share of the expected speed.
-SLOW_SHARE = 0.05
+SLOW_FRACTION = 0.05
 # A sample was lost if the time between two exceeds this many periods.
 LONG_STEP = 1.5
 
@@ -153,8 +153,8 @@ class IntegralRows:
         ends = _means(steps, period, self.smoothing)
         rows = ends[self.window :] - ends[: -self.window]
         within = moving_sum(flags.astype(float), self.window + self.smoothing - 1) > 0.0
-        reverses, held, lost = within.T
-        rows[held] = 0.0
+        reverses, stuck, lost = within.T
+        rows[stuck] = 0.0
         return rows, ~reverses, ~lost
 
     def _steps(
@@ -255,8 +255,8 @@ class IntegralRows:
         (v_squared, v_omega), (_, omega_squared) = products[:, :, first - 1 : end - 1]
         steps[:, OMEGA_SQUARED] = steps[:, ONE] * omega_squared
         steps[:, V_OMEGA] = steps[:, ONE] * v_omega
-        found: Array = v_squared
-        return found
+        result: Array = v_squared
+        return result
 
     def _flags(self, motion: StepMotion, late: Array, lasting: Array) -> Flags:
         """Return the flags of `_steps`.
@@ -267,15 +267,15 @@ class IntegralRows:
             lasting: Time from each sample to the next, s, shape (n fine,).
         """
         response, period, at, speeds = motion.response, motion.period, motion.at, motion.wheels
-        held = held_wheels(motion)
+        stuck = stuck_wheels(motion)
         if self.turning:
-            held |= held_turning(motion, response.k8 * late[1] / period)
+            stuck |= stuck_turning(motion, response.k8 * late[1] / period)
             speeds = speeds.beside(motion.yaw)
         sign = np.sign(speeds.begin) + np.sign(speeds.end)
         lost = _lost(lasting, response.delay, self._period, self.fine)
         flags = np.empty((len(motion.gap), 3), dtype=bool)
         flags[:, 0] = ~(sign[:-1] * sign[1:] > 3.0).all(axis=1)[at]
-        flags[:, 1] = (held[:-1] | held[1:])[at]
+        flags[:, 1] = (stuck[:-1] | stuck[1:])[at]
         flags[:, 2] = (lost[:-1] | lost[1:])[at]
         return flags
 
@@ -289,10 +289,10 @@ class IntegralRows:
         Returns:
             Shape (REACH fine, 2).
         """
-        told = np.concatenate((past, first))[-REACH * self.fine - 1 :]
-        known = told[1:, 3:5] * differences(told[:, 0])[:, None]
+        reported = np.concatenate((past, first))[-REACH * self.fine - 1 :]
+        known = reported[1:, 3:5] * differences(reported[:, 0])[:, None]
         missing = REACH * self.fine - len(known)
-        unknown = told[:1, 3:5] * (self._period / self.fine)
+        unknown = reported[:1, 3:5] * (self._period / self.fine)
         return np.concatenate((np.repeat(unknown, missing, axis=0), known))
 
     def _expected_gains(
@@ -336,10 +336,10 @@ def _lost(lasting: Array, delay: float, period: float, fine: int) -> Flags:
         fine: Samples per control period.
     """
     long = lasting > LONG_STEP * period / fine
-    told: Flags = np.logical_or.reduce(long.reshape(-1, fine), axis=1)
-    lost = told.copy()
+    reported: Flags = np.logical_or.reduce(long.reshape(-1, fine), axis=1)
+    lost = reported.copy()
     for late in range(1, math.ceil(delay) + 1):
-        lost[late:] |= told[:-late]
+        lost[late:] |= reported[:-late]
     return lost
 
 
@@ -372,7 +372,7 @@ def _add_torques(steps: Array, pair: Array, first: int, fine: int) -> None:
     for column, late in enumerate(single, near):
         out[:, column] = far[reach - late : reach - late + count]
     late, column = single[-1], near + len(single)
-    for size in BLOCKS:
+    for size in BATCHES:
         late += size
         part = far[reach - late : reach - late + count + size - 1]
         out[:, column] = moving_sum(part, size) / size
@@ -395,14 +395,14 @@ def _mean_products(mean: Array, jump: Array) -> Array:
     # and by the period after.
     before = one - mean[:, :-3] + 0.5 * (bent + jump[:, :-2])
     after = mean[:, 3:] - other - 0.5 * (bent + jump[:, 2:])
-    found = _products(one, other) - _products(at_boundary, bent) / 6.0
-    return found + 5.0 / 12.0 * _products(before, after) - bent[:, None] * bent / 48.0
+    result = _products(one, other) - _products(at_boundary, bent) / 6.0
+    return result + 5.0 / 12.0 * _products(before, after) - bent[:, None] * bent / 48.0
 
 
 def _products(x: Array, y: Array) -> Array:
     """Return (x_i y_j + y_i x_j) / 2 for every pair of rows, shape (2, 2, n)."""
-    found = x[:, None] * y
-    symmetric: Array = 0.5 * (found + found.swapaxes(0, 1))
+    result = x[:, None] * y
+    symmetric: Array = 0.5 * (result + result.swapaxes(0, 1))
     return symmetric
 
 
@@ -424,5 +424,5 @@ def _means(steps: Array, period: Array, count: int) -> Array:
     gathered = np.zeros((len(steps) + 1, steps.shape[1]))
     steps.cumsum(axis=0, out=gathered[1:])
     lasting = period[:, None]
-    found: Array = moving_sum(lasting * gathered, count) / moving_sum(lasting, count)
-    return found
+    result: Array = moving_sum(lasting * gathered, count) / moving_sum(lasting, count)
+    return result

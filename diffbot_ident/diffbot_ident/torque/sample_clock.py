@@ -63,9 +63,9 @@ NOTABLE_SCATTER, NOTABLE_JITTER = 0.01, 0.03
 # Scatter of late stamps, as a share of the period, up to which readings can be numbered by them,
 # and up to which that is sure although a share of the readings seems to lie on the place of the one
 # before; and the number of steps from which on it is known.
-MOST_LATE, SURELY_NUMBERED, DOUBLE, ENOUGH = 0.2, 0.1, 0.02, 50
+MOST_LATE, CLEARLY_NUMBERED, DOUBLE, ENOUGH = 0.2, 0.1, 0.02, 50
 # Deviations by which s is told from 1 or 0, and beyond which deviation it is not known at all.
-SURE, UNSURE = 3.0, 0.25
+SIGNIFICANT, UNSURE = 3.0, 0.25
 # Error of the finest encoders, rad: smaller effects of the scatter tell nothing.
 FINEST_ANGLE = 1e-4
 # Share of the period by which a step may differ from it in the search for a rounding.
@@ -83,7 +83,7 @@ class StampScatter:
     """
 
     def __init__(self) -> None:
-        self.share, self.deviation = 0.0, 1.0
+        self.fraction, self.deviation = 0.0, 1.0
         # Sums of products [x x, x y, y y, 1] of second differences of steps times speed, and of
         # angles; and the sum of squares of those of steps with their number.
         self._motion, self._steps = np.zeros(4), np.zeros(2)
@@ -102,7 +102,7 @@ class StampScatter:
     @property
     def late(self) -> float:
         """Standard deviation of the stamps' lateness, s."""
-        return self.size * math.sqrt(1.0 - self.share)
+        return self.size * math.sqrt(1.0 - self.fraction)
 
     @property
     def rounding(self) -> float:
@@ -113,10 +113,10 @@ class StampScatter:
     @property
     def left(self) -> float:
         """Standard deviation of the times found, s."""
-        told = self.share * (1.0 - self.share) + self.deviation**2
+        reported = self.fraction * (1.0 - self.fraction) + self.deviation**2
         # Of a jitter finer than the rounding nothing is left in the stamps.
         rounded = self.rounding / math.sqrt(12.0) if self.size > RESOLUTION else 0.0
-        return max(self.size * math.sqrt(told), rounded)
+        return max(self.size * math.sqrt(reported), rounded)
 
     @property
     def wander(self) -> float:
@@ -158,13 +158,13 @@ class StampScatter:
         if not (xx > 0.0 and count > 0.0):
             return
         noise = SHARED * max((yy - xy * xy / xx) / count, FINEST_ANGLE**2)
-        self.share = min(max(xy / (xx + noise), 0.0), 1.0)
+        self.fraction = min(max(xy / (xx + noise), 0.0), 1.0)
         self.deviation = math.sqrt(noise / (xx + noise))
 
     def problem(self, period: float) -> str | None:
         """Return why stamps do not tell when readings of a period, s, were taken; None: they do."""
         double, _, every = self._counts
-        most = SURELY_NUMBERED if double > DOUBLE * every else MOST_LATE
+        most = CLEARLY_NUMBERED if double > DOUBLE * every else MOST_LATE
         if self._steps[1] < ENOUGH or self.late <= most * period:
             return None
         return (
@@ -191,21 +191,24 @@ class StampScatter:
                 f"stamps are rounded to {1e3 * self.rounding:.3g} ms, for readings "
                 f"every {every}: the estimate takes that into account; record finer stamps"
             ]
-        found = []
-        if self.late > NOTABLE_SCATTER * period and self.share + SURE * self.deviation < 1.0:
+        results = []
+        if (
+            self.late > NOTABLE_SCATTER * period
+            and self.fraction + SIGNIFICANT * self.deviation < 1.0
+        ):
             late = f"{1e3 * self.late:.2g} ms"
-            found.append(
+            results.append(
                 f"stamps are late by an amount that scatters by {late} (rms), for readings every "
                 f"{every}: the estimate uses the clock of the readings; stamp each reading when "
                 "it is taken"
             )
-        true = self.size * math.sqrt(self.share)
-        if true > NOTABLE_JITTER * period and self.share > SURE * self.deviation:
-            found.append(
+        true = self.size * math.sqrt(self.fraction)
+        if true > NOTABLE_JITTER * period and self.fraction > SIGNIFICANT * self.deviation:
+            results.append(
                 f"the control period of {every} jitters by {1e3 * true:.2g} ms (rms): the "
                 "estimate takes that into account; give the control loop priority"
             )
-        return found
+        return results
 
 
 class SampleClock:
@@ -277,35 +280,35 @@ class SampleClock:
         if math.isnan(self.began):
             self.began = float(samples[0, 0])
         # Large stamps have large rounding errors, which differences from the first one have not.
-        found = samples.copy()
-        found[:, 0] -= self.began
+        known_robot = samples.copy()
+        known_robot[:, 0] -= self.began
         times = []
         if math.isnan(self._stamp):
             if self._waiting is not None:
-                found = np.concatenate((self._waiting, found))
+                known_robot = np.concatenate((self._waiting, known_robot))
             first = FIRST if math.isnan(self.period) else FIRST_OF_SEGMENT
-            if len(found) < first:
-                self._waiting = found
-                return found[:0]
+            if len(known_robot) < first:
+                self._waiting = known_robot
+                return known_robot[:0]
             self._waiting = None
-            opening = found[:first, :3]
-            self._begin(opening)
-            times.append(self._times_of(opening))
+            warm_up = known_robot[:first, :3]
+            self._begin(warm_up)
+            times.append(self._times_of(warm_up))
             if first == FIRST:
                 # The period is known better now than when these times were found.
                 self._update()
-                self._begin(opening)
-                times = [self._times_of(opening)]
+                self._begin(warm_up)
+                times = [self._times_of(warm_up)]
                 self._new = self._new[:0]
         at = sum(map(len, times))
-        while at < len(found):
-            part = found[at : at + UPDATE - len(self._new), :3]
+        while at < len(known_robot):
+            part = known_robot[at : at + UPDATE - len(self._new), :3]
             times.append(self._times_of(part))
             at += len(part)
             if len(self._new) >= UPDATE:
                 self._update()
-        found[:, 0] = np.concatenate(times)
-        return found
+        known_robot[:, 0] = np.concatenate(times)
+        return known_robot
 
     def _begin(self, readings: Array) -> None:
         """Find the grid of a segment by its first readings."""
@@ -330,7 +333,7 @@ class SampleClock:
         grid = differences(np.array([before, *places]))
         if first:
             grid[0] = 0.0
-        times: Array = self._time + np.cumsum(grid + self.scatter.share * (passed - grid))
+        times: Array = self._time + np.cumsum(grid + self.scatter.fraction * (passed - grid))
         self._stamp, self._time = float(stamps[-1]), float(times[-1])
         self._new = np.concatenate((self._new, np.column_stack((readings, numbers))))
         return times

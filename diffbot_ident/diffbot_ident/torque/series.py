@@ -10,8 +10,8 @@ from diffbot_ident.torque.estimate import Array
 
 def differences(values: Array) -> Array:
     """Return the differences of successive rows; np.diff takes four times as long for few rows."""
-    found: Array = values[1:] - values[:-1]
-    return found
+    result: Array = values[1:] - values[:-1]
+    return result
 
 
 def halves(per_period: Array) -> Array:
@@ -31,11 +31,11 @@ def moving_sum(columns: Array, length: int, add: np.ufunc = np.add) -> Array:
     while not length & size:
         power = add(power[size:], power[:-size])
         size *= 2
-    found, first = power[:count], size
+    result, first = power[:count], size
     while first < length:
         power = add(power[size:], power[:-size])
         size *= 2
         if length & size:
-            found = add(found, power[first : first + count])
+            result = add(result, power[first : first + count])
             first += size
-    return found
+    return result

@@ -29,10 +29,10 @@ def torque_weights(delays: tuple[float, ...], fine: int, lag: float = 0.0) -> Ar
         Shape (torque columns, 2 delays); columns of sum and difference alternate.
     """
     weights = acting_weights(np.array(delays), np.full(len(delays), lag), fine).T
-    found = np.zeros((2 * len(weights), 2 * weights.shape[1]))
+    result = np.zeros((2 * len(weights), 2 * weights.shape[1]))
     for side in (0, 1):
-        found[side::2, side::2] = weights
-    return found
+        result[side::2, side::2] = weights
+    return result
 
 
 def weighted_products(products: Array, weights: Array) -> Array:
@@ -43,13 +43,13 @@ def weighted_products(products: Array, weights: Array) -> Array:
         weights: From `torque_weights`.
     """
     size = TORQUES + weights.shape[1]
-    found = np.empty((*products.shape[:-2], size, size))
+    result = np.empty((*products.shape[:-2], size, size))
     mixed = products[..., TORQUES:] @ weights
-    found[..., :TORQUES, :TORQUES] = products[..., :TORQUES, :TORQUES]
-    found[..., :TORQUES, TORQUES:] = mixed[..., :TORQUES, :]
-    found[..., TORQUES:, :TORQUES] = mixed[..., :TORQUES, :].swapaxes(-1, -2)
-    found[..., TORQUES:, TORQUES:] = weights.T @ mixed[..., TORQUES:, :]
-    return found
+    result[..., :TORQUES, :TORQUES] = products[..., :TORQUES, :TORQUES]
+    result[..., :TORQUES, TORQUES:] = mixed[..., :TORQUES, :]
+    result[..., TORQUES:, :TORQUES] = mixed[..., :TORQUES, :].swapaxes(-1, -2)
+    result[..., TORQUES:, TORQUES:] = weights.T @ mixed[..., TORQUES:, :]
+    return result
 
 
 # Weight of a row in which a wheel reverses, as the time of reversal is known only to some
@@ -176,14 +176,14 @@ class RowSums:
             whole: Whether no sample was lost in a row, shape (n,); None if none was.
         """
         # Rows without information are all 0.
-        told = rows.any(axis=1)
-        weight = np.where(turning, 1.0, self._turning_weight) * told
+        reported = rows.any(axis=1)
+        weight = np.where(turning, 1.0, self._turning_weight) * reported
         if whole is not None:
             weight *= np.where(whole, 1.0, GAP_WEIGHT)
         weighted = weight[:, None] * rows
         moments = self.moments
         moments += weighted.T @ rows
-        self.rows += np.count_nonzero(told)
+        self.rows += np.count_nonzero(reported)
         self.weights[0] += weight.sum()
         self._add_means(rows, weight)
         self._add_noise(weighted)

@@ -42,9 +42,9 @@ DELAYS = 9
 FINE_DELAYS = 5
 # Lengths of the blocks of periods, behind the last delay, whose mean torques have a column each:
 # a motor that follows with a lag still feels them a little.
-BLOCKS = (2, 3, 5, 9)
+BATCHES = (2, 3, 5, 9)
 # Control periods before a step whose torques its columns contain.
-REACH = DELAYS + 1 + sum(BLOCKS)
+REACH = DELAYS + 1 + sum(BATCHES)
 # Maximum number of parts of a period with separate torques.
 FINEST = 8
 # Minimum delay that is tried, samples: commands that were logged slightly after they acted have a
@@ -60,23 +60,23 @@ LAG_PARTS, MOST_LAGS, SHORTEST_LAG = 100, 40.0, 1e-12
 def delay_columns(fine: int) -> int:
     """Return the number of columns of the sum (or difference), with `fine` samples per period."""
     if fine == 1:
-        return DELAYS + 1 + len(BLOCKS)
-    return (FINE_DELAYS - 1) * fine + 2 + DELAYS - FINE_DELAYS + len(BLOCKS)
+        return DELAYS + 1 + len(BATCHES)
+    return (FINE_DELAYS - 1) * fine + 2 + DELAYS - FINE_DELAYS + len(BATCHES)
 
 
 @lru_cache(maxsize=16)
 def _column_of(fine: int) -> NDArray[np.intp]:
     """Return the column of the torques of each whole period: `delay_weights`."""
-    blocks = np.repeat(np.arange(len(BLOCKS)), BLOCKS)
+    batches = np.repeat(np.arange(len(BATCHES)), BATCHES)
     if fine == 1:
-        return np.concatenate((np.arange(DELAYS + 1), DELAYS + 1 + blocks))
+        return np.concatenate((np.arange(DELAYS + 1), DELAYS + 1 + batches))
     last = (FINE_DELAYS - 1) * fine + 1
     single = np.arange(DELAYS - FINE_DELAYS)
     return np.concatenate(
         (
             np.arange(FINE_DELAYS) * fine,
             last + 1 + single,
-            last + 1 + len(single) + blocks,
+            last + 1 + len(single) + batches,
         )
     )
 
@@ -121,9 +121,9 @@ def acting_weights(delays: Array, lags: Array, fine: int) -> Array:
     begin, width, polynomials = begin[first:last], width[first:last], polynomials[:, first:last]
     away, lag = delays[:, None] - begin, lags[:, None]
     ahead = away[:, 1:] / np.maximum(lag, SHORTEST_LAG)
-    share = 1.0 - np.exp(np.maximum(np.minimum(ahead, 0.0), -MOST_LAGS))
+    fraction = 1.0 - np.exp(np.maximum(np.minimum(ahead, 0.0), -MOST_LAGS))
     ends = np.zeros((len(delays), last - first + 1), dtype=np.intp)
-    ends[:, 1:-1] = np.ceil(LAG_PARTS * share - 0.5)
+    ends[:, 1:-1] = np.ceil(LAG_PARTS * fraction - 0.5)
     ends[:, -1] = LAG_PARTS
     sums = _LAG_SUMS.take(ends, axis=1)
     number, parts, squares = sums[:, :, 1:] - sums[:, :, :-1]
@@ -131,8 +131,8 @@ def acting_weights(delays: Array, lags: Array, fine: int) -> Array:
     late = lag * parts
     squares = number * away**2 + 2.0 * away * late + lag * lag * squares
     powers = np.concatenate((number, (number * away + late) / width, squares / width**2), axis=1)
-    found: Array = powers @ polynomials.reshape(-1, polynomials.shape[-1])
-    return found
+    result: Array = powers @ polynomials.reshape(-1, polynomials.shape[-1])
+    return result
 
 
 # Sums of 1, of the parts, and of their squares, over the first k of them, divided by their number.
@@ -198,11 +198,11 @@ def delayed(torque: Array, delay: float, lag: float = 0.0) -> Array:
     memory = math.exp(-1.0 / lag)
     count = min(aim.shape[-1], math.ceil(LAG_MEMORY * lag))
     reached = aim[..., :1] * np.ones(aim.shape)  # at the end of a period, were aim 0 before
-    share = (1.0 - memory) * memory ** np.arange(count)
+    fraction = (1.0 - memory) * memory ** np.arange(count)
     known = np.concatenate((np.repeat(aim[..., :1], count - 1, axis=-1), aim), axis=-1)
     rows = zip(known.reshape(-1, known.shape[-1]), reached.reshape(-1, aim.shape[-1]), strict=True)
     for own, to in rows:
-        to[:] = np.convolve(own, share / share.sum(), "valid")
+        to[:] = np.convolve(own, fraction / fraction.sum(), "valid")
     before = np.concatenate((aim[..., :1], reached[..., :-1]), axis=-1)
     acting: Array = aim + (before - aim) * lag * (1.0 - memory)
     return acting
@@ -251,7 +251,7 @@ class Decimation:
 
 # Reductions of the cost: a delay is sure if it beats all others by SURE_GAIN. A fractional delay
 # is used if it beats the best whole one by LIKELY_GAIN, and reported if by SURE_GAIN_PART.
-SURE_GAIN, SURE_GAIN_PART, LIKELY_GAIN = 25.0, 16.0, 4.0
+SIGNIFICANT_GAIN, SIGNIFICANT_GAIN_PART, LIKELY_GAIN = 25.0, 16.0, 4.0
 # Whole delays count as different from the best one beyond this difference, control periods.
 DELAY_TOLERANCE = 0.75
 # Step within which the squared residuals are nearly a parabola, samples.
@@ -264,9 +264,9 @@ class TorqueDelay:
 
     Attributes:
         value: Most likely delay.
-        told: Delay to report: the value if it is surely not a whole number of samples, else the
+        reported: Delay to report: the value if it is surely not a whole number of samples, else the
             most likely whole one; never below 0, as no torque acts before its command.
-        sure: Whether the data distinguish it from other delays.
+        significant: Whether the data distinguish it from other delays.
         std: Standard deviation of the mean delay, value + lag; 0 where the data give none.
         lag: Time constant of a first-order lag behind the delay, periods of the regression.
         lag_std: Standard deviation of the lag.
@@ -275,8 +275,8 @@ class TorqueDelay:
     """
 
     value: float
-    told: float
-    sure: bool
+    reported: float
+    significant: bool
     std: float
     lag: float = 0.0
     lag_std: float = 0.0
@@ -295,9 +295,9 @@ class TorqueDelay:
             period: Period of the regression, s.
             samples: Control periods in it.
         """
-        late = self.told * samples
+        late = self.reported * samples
         words = f"{round(late, 2):g} control period{'' if late == 1.0 else 's'}"
-        return f"torque acts {words} ({1e3 * self.told * period:.0f} ms) after it is reported"
+        return f"torque acts {words} ({1e3 * self.reported * period:.0f} ms) after it is reported"
 
     def warnings(self, period: float, samples: int, least: float = 0.0) -> list[str]:
         """Return what delay and lag mean for the user, as far as they are sure.
@@ -307,17 +307,17 @@ class TorqueDelay:
             samples: Control periods in it.
             least: Gain up to which a lag may be what another effect has left.
         """
-        found = []
-        if self.sure and self.told > 0.0:
+        results = []
+        if self.significant and self.reported > 0.0:
             text = self.in_words(period, samples)
-            found.append(f"{text}; the estimate takes that into account")
-        if self.gain > max(SURE_LAG**2, least) and self.lag >= LEAST_LAG:
-            found.append(
+            results.append(f"{text}; the estimate takes that into account")
+        if self.gain > max(SIGNIFICANT_LAG**2, least) and self.lag >= LEAST_LAG:
+            results.append(
                 "torque acts gradually, as with motors that follow a command with a lag (about "
                 f"{1e3 * self.lag * period:.2g} ms): the estimate takes this into account; if the "
                 "motors report their torques, use those"
             )
-        return found
+        return results
 
 
 class Residuals(Protocol):
@@ -339,7 +339,7 @@ class Residuals(Protocol):
 
 # Standard deviations beyond which a lag is assumed, and beyond which it is reported. If missed, it
 # shifts K7 and K8 by as many of their deviations; a false detection costs little.
-LIKELY_LAG, SURE_LAG = 1.5, 3.0
+LIKELY_LAG, SIGNIFICANT_LAG = 1.5, 3.0
 # Smallest lag to report, periods of the regression: how torques change within a period looks like
 # it, and it moves nothing.
 LEAST_LAG = 0.1
@@ -399,20 +399,20 @@ class DelaySearch:
         whole, weights = _whole_samples(fine)
         cost = self._cost_of(weights)
         best = int(np.argmin(cost))
-        found, lowest = told, least = float(whole[best]), float(cost[best])
+        result, lowest = reported, least = float(whole[best]), float(cost[best])
         # A fractional delay must be clearly better: most robots have whole ones.
         for step in (0.1 / fine, 0.02 / fine):
-            around = np.maximum(found + step * np.arange(-9, 10), earliest)
+            around = np.maximum(result + step * np.arange(-9, 10), earliest)
             around = np.minimum(around, DELAYS - 1.0)
             costs = self._cost(around)
-            if lowest - costs.min() < (LIKELY_GAIN if found == told else 0.0):
+            if lowest - costs.min() < (LIKELY_GAIN if result == reported else 0.0):
                 break
             lowest = float(costs.min())
-            found = round(float(around[np.argmin(costs)]), 6)
-        others = cost[(np.abs(whole - found) > DELAY_TOLERANCE) & (whole % 1.0 == 0.0)]
-        sure = bool((others - lowest > SURE_GAIN).all())
-        told = max(found, 0.0) if least - lowest > SURE_GAIN_PART else told
-        return TorqueDelay(found, told, sure, self._std(found))
+            result = round(float(around[np.argmin(costs)]), 6)
+        others = cost[(np.abs(whole - result) > DELAY_TOLERANCE) & (whole % 1.0 == 0.0)]
+        significant = bool((others - lowest > SIGNIFICANT_GAIN).all())
+        reported = max(result, 0.0) if least - lowest > SIGNIFICANT_GAIN_PART else reported
+        return TorqueDelay(result, reported, significant, self._std(result))
 
     def with_lag(self, gain: bool = True) -> TorqueDelay:
         """Return the best delay and lag.
@@ -450,7 +450,7 @@ class DelaySearch:
         return TorqueDelay(
             delay,
             max(delay, 0.0),
-            alone.sure,
+            alone.significant,
             std,
             lag,
             lag_std,
@@ -514,8 +514,8 @@ class DelaySearch:
         lags = lag + wide * _AROUND[:, 1]
         # No torque acts before it is reported: the parabola is that of a possible place.
         mean = max(delay + lag, EARLIEST / self._fine + step + lag + wide)
-        found = self._squared(acting_weights(mean + step * _AROUND[:, 0] - lags, lags, self._fine))
-        value = (found / found[:, 4:5]).sum(axis=0)
+        result = self._squared(acting_weights(mean + step * _AROUND[:, 0] - lags, lags, self._fine))
+        value = (result / result[:, 4:5]).sum(axis=0)
         a, b, c, d, e, f, g, h, i = value.tolist()
         mixed = (i - g - c + a) / (4.0 * step * wide)
         bend = [[(b - 2.0 * e + h) / step**2, mixed], [mixed, (d - 2.0 * e + f) / wide**2]]
@@ -534,17 +534,17 @@ class DelaySearch:
 
     def _squared(self, weights: Array) -> Array:
         """Return the squared residuals, with a lower bound for rounding, shape (2, n)."""
-        found: Array = self._residuals.at(weights) + self._least
-        return found
+        result: Array = self._residuals.at(weights) + self._least
+        return result
 
-    def _std(self, found: float) -> float:
+    def _std(self, result: float) -> float:
         """Return the deviation by the curvature of R relative to its minimum.
 
         R itself is used, since log R is a parabola only where R hardly exceeds its minimum.
         """
         step = STEP / self._fine
-        at = min(max(found, EARLIEST / self._fine + step), DELAYS - 1.0 - step)
-        delays = np.array([at - step, at, at + step, found])
+        at = min(max(result, EARLIEST / self._fine + step), DELAYS - 1.0 - step)
+        delays = np.array([at - step, at, at + step, result])
         weights = acting_weights(delays, np.zeros(4), self._fine)
         before, middle, after, best = self._squared(weights).T
         parabola = (before - 2.0 * middle + after) / step**2

@@ -118,8 +118,8 @@ class TorqueResponse:
         coulomb = np.array(self.friction[2:])
         if not any(self.gear_loss):
             return coulomb
-        found: Array = coulomb + self.gear_loss * np.abs(impulse) / period[:, None]
-        return found
+        result: Array = coulomb + self.gear_loss * np.abs(impulse) / period[:, None]
+        return result
 
 
 UNKNOWN_RESPONSE = TorqueResponse()
@@ -187,9 +187,9 @@ def wheel_speeds(
     near = _centred_mean(np.concatenate((speed, np.abs(speed)), axis=1), side)
     moves = near[:, 2:] > 0.0
     still = np.zeros_like(speed)
-    found = WheelSpeeds.risen(near[:, :2], still, moves, still, period)
+    result = WheelSpeeds.risen(near[:, :2], still, moves, still, period)
     if not own > 0.0:
-        return found
+        return result
     torque = each_wheel(impulse)
     coulomb = response.dry_friction(torque, period)
     torque -= viscous * speed * period[:, None]
@@ -206,21 +206,21 @@ def wheel_speeds(
     half = 0.5 * free
     change = own * coulomb * period[:, None]
     for _ in range(PASSES):
-        rising, whole = _frictions(found, coulomb, moment, response, geometry)
+        rising, whole = _frictions(result, coulomb, moment, response, geometry)
         gained = free - whole @ gains
         # Speed gained from a period's mean to its end; the slope changes where a wheel reverses.
         rest = half - rising @ gains
         after = gained.cumsum(axis=0)
         level = _centred_mean(speed - after + rest, side) + after
-        found = WheelSpeeds.risen(level, gained, moves, change, period)
-        again = rubs and found.turn_round()
-        if not (again or (turns and found.of_yaw(geometry, response).turn_round())):
+        result = WheelSpeeds.risen(level, gained, moves, change, period)
+        again = rubs and result.turn_round()
+        if not (again or (turns and result.of_yaw(geometry, response).turn_round())):
             break
-    return found
+    return result
 
 
 def _frictions(
-    found: WheelSpeeds,
+    wheel_speeds: WheelSpeeds,
     coulomb: Array,
     moment: Array,
     response: TorqueResponse,
@@ -229,7 +229,7 @@ def _frictions(
     """Return the integrals of dry friction over each period, as torques of the wheels, N m s.
 
     Args:
-        found: The wheels' speeds in n periods.
+        wheel_speeds: The wheels' speeds in n periods.
         coulomb: `TorqueResponse.dry_friction` of the wheels.
         moment: Wheel torques equivalent to a moment against turning of 1 N m, shape (2,).
         response: Response with the floor's friction.
@@ -241,11 +241,11 @@ def _frictions(
     """
     rising = whole = np.zeros((1, 2))
     if coulomb.any():
-        first, second = found.sign_integrals()
+        first, second = wheel_speeds.sign_integrals()
         rising, whole = coulomb * first, coulomb * (first + second)
     if any(response.turning):
         floor = moment * response.turning[1]
-        first, second = found.of_yaw(geometry, response).sign_integrals()
+        first, second = wheel_speeds.of_yaw(geometry, response).sign_integrals()
         rising, whole = rising + floor * first, whole + floor * (first + second)
     return rising, whole
 
@@ -354,10 +354,10 @@ class WheelSpeeds:
         start = 2.0 * np.abs(begin)
         size = np.abs(end - begin) + friction
         root = np.sqrt(np.maximum(size * size - 2.0 * friction * start, 0.0))
-        share = start / (size + root)
+        fraction = start / (size + root)
         after = np.sign(end) * self.period[at[0]]
-        first = after * (0.5 - share * share)
-        rising[at], falling[at] = first, after * (1.0 - 2.0 * share) - first
+        first = after * (0.5 - fraction * fraction)
+        rising[at], falling[at] = first, after * (1.0 - 2.0 * fraction) - first
         return rising, falling
 
 

@@ -18,7 +18,7 @@ from enum import Enum
 
 import numpy as np
 
-from diffbot_ident.torque.axis_fit import TINY, block
+from diffbot_ident.torque.axis_fit import TINY, batch
 from diffbot_ident.torque.columns import DOMEGA, DV, OMEGA, SIGN_LEFT, SIGN_RIGHT, V
 from diffbot_ident.torque.effects import DIFFERENCE, SUM, TORQUES
 from diffbot_ident.torque.estimate import Array
@@ -93,8 +93,8 @@ def likely_wiring(sums: RowSums, *, runaway: bool = False) -> Wiring:
     windows = sums.rows / (sums.window + sums.smoothing)
     if windows < (MIN_WINDOWS_RUNAWAY if runaway else MIN_WIRING_WINDOWS):
         return Wiring.RIGHT
-    found = _log_likelihoods(_without_friction(sums.moments_at(range(DELAYS))))
-    likelihood = (found[0][_LINEAR] + found[1][_ANGULAR]).max(axis=1)
+    result = _log_likelihoods(_without_friction(sums.moments_at(range(DELAYS))))
+    likelihood = (result[0][_LINEAR] + result[1][_ANGULAR]).max(axis=1)
     best = int(np.argmax(likelihood))
     gain = 0.5 * windows * (likelihood[best] - likelihood[_WIRINGS.index(Wiring.RIGHT)])
     return _WIRINGS[best] if gain > (EVIDENCE_RUNAWAY if runaway else EVIDENCE) else Wiring.RIGHT
@@ -116,7 +116,7 @@ _ANGULAR = (
 def _without_friction(moments: Array) -> Array:
     """Return the moments of the columns' residuals of a regression on speeds and their signs."""
     columns = (V, OMEGA, SIGN_LEFT, SIGN_RIGHT)
-    own, along = moments[block(columns)], moments[columns, :]
+    own, along = moments[batch(columns)], moments[columns, :]
     own += np.diag(NO_FRICTION * own.diagonal() + TINY)
     left: Array = moments - along.T @ np.linalg.solve(own, along)
     return left
@@ -133,9 +133,9 @@ def _log_likelihoods(moments: Array) -> Array:
     power = moments.diagonal()
     product = power[outputs, None] * power[TORQUES:]
     along = moments[outputs, TORQUES:]
-    share = np.square(np.maximum((along, -along), 0.0)) / (product + TINY)
-    found: Array = -np.log(np.minimum(np.maximum(1.0 - share, 0.0), 1.0) + UNEXPLAINED)
-    return found.reshape(2, 2, DELAYS, 2).transpose(1, 0, 3, 2)
+    fraction = np.square(np.maximum((along, -along), 0.0)) / (product + TINY)
+    result: Array = -np.log(np.minimum(np.maximum(1.0 - fraction, 0.0), 1.0) + UNEXPLAINED)
+    return result.reshape(2, 2, DELAYS, 2).transpose(1, 0, 3, 2)
 
 
 def standing_wheel(sums: RowSums) -> str | None:

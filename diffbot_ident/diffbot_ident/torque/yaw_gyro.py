@@ -50,7 +50,7 @@ DEGREES_TOLERANCE = 0.5
 # Intervals longer than so many usual ones, and than this time (s), are gaps.
 GAP_PERIODS, GAP_TIME = 4.0, 0.03
 # The fit is repeated once its time span has grown by this share.
-REFIT_SHARE = 0.05
+REFIT_FRACTION = 0.05
 # Memory of a gyro beside a control loop, s: a longer one would not improve the scale beyond the
 # gyro's own stability, and a fit must finish between two commands.
 LIVE_MEMORY = 120.0
@@ -61,9 +61,9 @@ LAGS = 3
 # Time beyond MIN_WINDOWS windows in which readings of the gyro must have arrived, s.
 ENOUGH_WHEELS = 5.0
 # Standard deviation of the integration error of the readings, as a share of its correction.
-LOST_SHARE = 0.5
+LOST_FRACTION = 0.5
 # Standard deviation of the delay due to sampled angles, as a share of their period.
-DELAY_SHARE = 0.005
+DELAY_FRACTION = 0.005
 
 
 class GyroError(ValueError):
@@ -184,7 +184,7 @@ class YawGyro:
             self._check_presence()
             return None
         newest = min(self._gyro[-1][0], self._wheels[-1][0])
-        due = self._fitted + REFIT_SHARE * (self._fitted - self._gyro[0][0])
+        due = self._fitted + REFIT_FRACTION * (self._fitted - self._gyro[0][0])
         if self._fit is not None and newest < due and not anew:
             return self._fit
         windows, wheels = self._usable()
@@ -284,8 +284,8 @@ class YawGyro:
         variance = _variances(columns, residuals, bias.knots)
         # The integration error of a motion with kinks is known only to about a half.
         rough = np.linalg.lstsq(pair[1], windows.lost, rcond=None)[0]
-        variance[:2] += (LOST_SHARE * rough) ** 2
-        variance[2] += (DELAY_SHARE * float(np.median(np.diff(wheels[:, 0])))) ** 2
+        variance[:2] += (LOST_FRACTION * rough) ** 2
+        variance[2] += (DELAY_FRACTION * float(np.median(np.diff(wheels[:, 0])))) ** 2
         raw = windows.turned - _moved(windows, wheels, np.array([delay]))[0] @ theta
         gamma = float(theta[0])
         track = self._geometry.separation
@@ -360,12 +360,12 @@ def _moved(windows: _Windows, wheels: Array, delays: Array) -> Array:
         """
         i = np.clip(np.searchsorted(stamps, times, side="right") - 1, 0, len(stamps) - 2)
         step = (stamps[i + 1] - stamps[i])[..., None]
-        share = (times - stamps[i])[..., None] / step
-        rest = 1.0 - share
+        fraction = (times - stamps[i])[..., None] / step
+        rest = 1.0 - fraction
         begin, end = values[i], values[i + 1]
-        bend = share * rest * step * (rest * slopes[i] - share * slopes[i + 1])
-        found: Array = begin + share**2 * (1.0 + 2.0 * rest) * (end - begin) + bend
-        return found
+        bend = fraction * rest * step * (rest * slopes[i] - fraction * slopes[i + 1])
+        result: Array = begin + fraction**2 * (1.0 + 2.0 * rest) * (end - begin) + bend
+        return result
 
     late = delays[:, None]
     return at(windows.end - late) - at(windows.begin - late)
@@ -458,9 +458,9 @@ def _variances(columns: Array, residuals: Array, others: int) -> Array:
         shared = weighted[lag:].T @ weighted[:-lag]
         meat += (1.0 - lag / (LAGS + 1.0)) * (shared + shared.T)
     robust = inverse @ meat @ inverse * count / free
-    found = np.full(len(scale), np.inf)
-    found[known] = np.maximum(np.diag(plain), np.diag(robust))[known] / scale[known] ** 2
-    return found
+    result = np.full(len(scale), np.inf)
+    result[known] = np.maximum(np.diag(plain), np.diag(robust))[known] / scale[known] ** 2
+    return result
 
 
 def _check_agreement(gamma: float, agreement: float, turning: float) -> None:

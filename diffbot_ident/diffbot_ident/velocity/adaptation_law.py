@@ -139,7 +139,7 @@ class AdaptationLaw:
         """Return A and the command after the filter, both starting at 0."""
         if self._smoothing == 0.0:
             return a, asked
-        share = -math.expm1(-dt / self._smoothing)
+        fraction = -math.expm1(-dt / self._smoothing)
         old_a, old_asked = self._filtered or (np.zeros_like(a), np.zeros_like(asked))
-        self._filtered = old_a + share * (a - old_a), old_asked + share * (asked - old_asked)
+        self._filtered = old_a + fraction * (a - old_a), old_asked + fraction * (asked - old_asked)
         return self._filtered

@@ -97,8 +97,8 @@ def search_further(
     Returns:
         The last search; it may still have ended at its upper end.
     """
-    found = search(reach)
-    while result(found).at_high and reach < most:
+    match = search(reach)
+    while result(match).at_high and reach < most:
         reach = min(factor * reach, most) if reach > 0.0 else most
-        found = search(reach)
-    return found
+        match = search(reach)
+    return match

@@ -65,8 +65,8 @@ class CausalRows:
                 rows[k + 1] += changes[k]
             if not continued:
                 decay = np.cumprod([1.0, *keeps])
-                share = np.tensordot(decay, rows, axes=1) / float(decay @ decay)
-                rows -= np.multiply.outer(decay, share)
+                fraction = np.tensordot(decay, rows, axes=1) / float(decay @ decay)
+                rows -= np.multiply.outer(decay, fraction)
         self._until, self._last = float(times[-1]), rows[-1].copy()
         if not np.isfinite(self._last).all():
             self.interrupt()

@@ -9,7 +9,7 @@ For a width b_k near b, p(u; b) = p(u; b_k) - (b - b_k) sign(u) where |u| > b_k,
 
     v(t) = v(t0) + a int p(u; b_k) ds - c int v ds - a (b - b_k) int sign(u) [|u| > b_k] ds
 
-The moments of these rows are stored block by block for a grid of b_k, see block_moments.py. The b_k
+The moments of these rows are stored block by block for a grid of b_k, see batch_moments.py. The b_k
 with the smallest sum of squares gives a, c and b = b_k + the ratio of the last coefficient to a.
 
 A threshold acts in full above b. Its sum of squares changes only where b passes the size of a
@@ -34,9 +34,9 @@ from numpy.typing import NDArray
 
 from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand, DeadBandKind, passed_of
 from diffbot_ident.torque.estimate import NORMAL_95, Array
-from diffbot_ident.velocity.block_moments import BlockMoments, GridFit
+from diffbot_ident.velocity.batch_moments import BatchMoments, GridFit
 from diffbot_ident.velocity.bounded_search import BoundedSearch
-from diffbot_ident.velocity.held_commands import integral_of_velocity
+from diffbot_ident.velocity.constant_commands import integral_of_velocity
 
 # Number of widths of the grid, and exponent of their spacing, which is denser at 0.
 GRID, POWER = 24, 1.5
@@ -45,7 +45,7 @@ SMALL, BANDS = 0.25, 2.0
 # Histogram bins of the sizes of commands, up to twice the largest dead band.
 BINS = 80
 # Minimum time of small commands, s, and minimum share of the total time.
-LEAST_SECONDS, LEAST_SHARE = 1.0, 0.02
+LEAST_SECONDS, LEAST_FRACTION = 1.0, 0.02
 # Standard deviations beyond which a dead band is significant, and its minimum share of the largest.
 SIGNIFICANT_SIGMAS, LEAST_BAND = 5.0, 0.02
 # A point of the grid is impossible if its sum of squares exceeds the least one by this number of
@@ -86,7 +86,7 @@ class DeadBandEstimator:
 
     def begin_anew(self) -> None:
         """Forget everything except the trusted dead band, as for another robot."""
-        self._moments = {kind: BlockMoments(self._memory) for kind in DeadBandKind}
+        self._moments = {kind: BatchMoments(self._memory) for kind in DeadBandKind}
         self._seconds: Array = np.zeros(BINS + 1)
         # Sizes of commands between two widths of the grid: the least and the largest.
         self._least, self._most = np.full(GRID, math.inf), np.zeros(GRID)
@@ -135,11 +135,11 @@ class DeadBandEstimator:
         """
         # Only integrals within the block matter: earlier parts are constant and part of the mean.
         steps = np.diff(stamps)
-        held = commands[1:]
-        columns = [passed_of(held[None, :], self._widths[:, None], kind)]
+        constant = commands[1:]
+        columns = [passed_of(constant[None, :], self._widths[:, None], kind)]
         if kind is DeadBandKind.OFFSET:
-            beyond = np.abs(held)[None, :] > self._widths[:, None]
-            columns.append(np.where(beyond, -np.sign(held), 0.0))
+            beyond = np.abs(constant)[None, :] > self._widths[:, None]
+            columns.append(np.where(beyond, -np.sign(constant), 0.0))
         late = times - dead_time
         index = np.clip(np.searchsorted(stamps, late, side="right") - 1, 0, len(steps) - 1)
         part = np.minimum(late - stamps[index], steps[index])
@@ -154,8 +154,8 @@ class DeadBandEstimator:
         driven = np.broadcast_to(-integral_of_velocity(times, velocities), rows[0].shape)
         rows[1:1] = [driven]
         rows.append(np.broadcast_to(velocities, rows[0].shape))
-        found = np.stack(rows, axis=1)
-        return np.asarray(found - found.mean(axis=2, keepdims=True))
+        result = np.stack(rows, axis=1)
+        return np.asarray(result - result.mean(axis=2, keepdims=True))
 
     def _note_sizes(self, durations: Array, sizes: Array, keep: float) -> None:
         cells = np.minimum(sizes / (2.0 * self._largest) * BINS, BINS - 1)
@@ -222,7 +222,7 @@ class DeadBandEstimator:
         self.value = band if math.isfinite(band) else math.nan
         limit = max(SMALL * most, BANDS * band if math.isfinite(band) else 0.0)
         small = float(np.sum(self._seconds[1 : 1 + int(limit / size)]))
-        if small < max(LEAST_SECONDS, LEAST_SHARE * float(np.sum(self._seconds))):
+        if small < max(LEAST_SECONDS, LEAST_FRACTION * float(np.sum(self._seconds))):
             self.reason = f"{self._axis}: no small commands, of up to {limit:.2g}, were sent"
             return
         half = NORMAL_95 * deviation
@@ -235,8 +235,8 @@ class DeadBandEstimator:
         if threshold and abs(self.trusted.width - band) <= half:
             return  # nothing contradicts it
         # A threshold beyond doubt biases sigma, whatever its width.
-        sure = there and kind is DeadBandKind.THRESHOLD
-        if sure or half <= self._precision * max(band, known):
+        significant = there and kind is DeadBandKind.THRESHOLD
+        if significant or half <= self._precision * max(band, known):
             self.trusted = DeadBand(min(band, self._largest), kind) if there else NO_DEAD_BAND
 
 

@@ -65,7 +65,7 @@ WIDEST, LONGEST_WINDOW = 16.0, 0.5
 # The square of a window that smooths as much as a low-pass, over the square of its time constant.
 LAG_SQUARE = 12.0
 # Share of the difference between a mean and a low-pass that is added to a low-pass's deviations.
-SHAPE_SHARE = 0.4
+SHAPE_FRACTION = 0.4
 # Step of the derivative by the square of that time, in readings^2.
 WINDOW_STEP = 0.25
 # Names of the searches besides that of the dead time.
@@ -169,7 +169,7 @@ def fit_dead_time(
         return _fit_within(segments, plain.longest, with_exponent, every, plain)
     return search_further(
         lambda reach: _fit_within(segments, reach, with_exponent, every, None),
-        lambda found: found.dead_time_search,
+        lambda result: result.dead_time_search,
         longest,
         min(max(longest, FURTHEST), _farthest(segments)),
     )
@@ -186,7 +186,7 @@ def _farthest(segments: Sequence[AxisSegment]) -> float:
     steps = [np.abs(np.diff(segment.command)) for segment in segments]
     least = SAME_LEVEL * max((float(step.max(initial=0.0)) for step in steps), default=0.0)
     changes = [np.flatnonzero(step > least) for step in steps]
-    last = max((int(found[-1]) for found in changes if len(found)), default=2 * most)
+    last = max((int(result[-1]) for result in changes if len(result)), default=2 * most)
     before = last - 2 - math.ceil(0.5 * LONGEST_WINDOW / period)
     return max(min(most, before), 0) * period
 
@@ -215,33 +215,35 @@ def _fit_within(
             tried[p] = search.scan((0, int(late) // 2, int(late)), p)
         exponent = min(tried, key=lambda p: float(tried[p][0].min()))
         _, theta, late = tried[exponent]
-    found = search.solve(theta, late, exponent if with_exponent else None)
+    result = search.solve(theta, late, exponent if with_exponent else None)
     scanned = np.float64(period) * np.arange(0, samples + 1, every)
     return DeadTimeFit(
-        fit=found.fit,
-        dead_time_std=found.dead_time_std,
-        exponent=found.more if with_exponent else 1.0,
-        exponent_std=found.more_std,
-        smoothing=found.smoothing,
-        smoothing_range=found.smoothing_range,
+        fit=result.fit,
+        dead_time_std=result.dead_time_std,
+        exponent=result.more if with_exponent else 1.0,
+        exponent_std=result.more_std,
+        smoothing=result.smoothing,
+        smoothing_range=result.smoothing_range,
         scanned=scanned,
         errors=errors,
-        searches=_searches(found, search.lead, int(np.argmin(errors)) + 1 == len(errors)),
+        searches=_searches(result, search.lead, int(np.argmin(errors)) + 1 == len(errors)),
         scan_best=scan_best,
     )
 
 
-def _searches(found: _Solution, lead: float, scan_ended: bool = False) -> tuple[BoundedSearch, ...]:
+def _searches(
+    solution: _Solution, lead: float, scan_ended: bool = False
+) -> tuple[BoundedSearch, ...]:
     """Return how the searches of a solution ended.
 
     Args:
-        found: Solution from the best point of the scan.
+        solution: Solution from the best point of the scan.
         lead: Longest dead time tried, s.
         scan_ended: Whether that point was the last one, which is no result either.
     """
-    late = lead if scan_ended else found.fit.dead_time
+    late = lead if scan_ended else solution.fit.dead_time
     dead_time = BoundedSearch("dead time", late, 0.0, lead, natural_low=True)
-    return (dead_time, found.fit.search, found.window_search, *found.more_search)
+    return (dead_time, solution.fit.search, solution.window_search, *solution.more_search)
 
 
 def fit_dead_band(
@@ -277,19 +279,19 @@ def fit_dead_band(
     banded = _with_band(kind)
     search = _DeadTimeSearch(segments, plain.longest, banded, (-most, MOST_BAND * most), step, BAND)
     lates = sorted({0, late // 2, late})
-    tried = {share * most: search.scan(lates, share * most) for share in BANDS}
+    tried = {fraction * most: search.scan(lates, fraction * most) for fraction in BANDS}
     band = min(tried, key=lambda width: float(tried[width][0].min()))
     _, theta, at = tried[band]
-    found = search.solve(theta, at, band)
+    result = search.solve(theta, at, band)
     return replace(
         plain,
-        fit=found.fit,
-        dead_time_std=found.dead_time_std,
-        dead_band=found.more,
-        dead_band_std=found.more_std,
-        smoothing=found.smoothing,
-        smoothing_range=found.smoothing_range,
-        searches=_searches(found, plain.longest),
+        fit=result.fit,
+        dead_time_std=result.dead_time_std,
+        dead_band=result.more,
+        dead_band_std=result.more_std,
+        smoothing=result.smoothing,
+        smoothing_range=result.smoothing_range,
+        searches=_searches(result, plain.longest),
     )
 
 
@@ -317,28 +319,28 @@ def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: in
         high = min((index for index in tried if index > possible[-1]), default=possible[-1])
     first, last = float(levels[possible[0]]), float(levels[possible[-1] + 1])
     bent = [banded(segment, float(widths[best])) for segment in segments]
-    found = _DeadTimeSearch(bent, plain.longest, _bent).solve(tried[best][1], float(late))
+    result = _DeadTimeSearch(bent, plain.longest, _bent).solve(tried[best][1], float(late))
     return replace(
         plain,
-        fit=found.fit,
-        dead_time_std=found.dead_time_std,
-        smoothing=found.smoothing,
-        smoothing_range=found.smoothing_range,
-        searches=_searches(found, plain.longest),
+        fit=result.fit,
+        dead_time_std=result.dead_time_std,
+        smoothing=result.smoothing,
+        smoothing_range=result.smoothing_range,
+        searches=_searches(result, plain.longest),
         dead_band=0.5 * (first + last),
         dead_band_std=RANGE_STD * (last - first),
         kind=DeadBandKind.THRESHOLD,
     )
 
 
-def scan_dead_times(segments: Sequence[AxisSegment], found: DeadTimeFit) -> DeadTimeFit:
+def scan_dead_times(segments: Sequence[AxisSegment], dead_time_fit: DeadTimeFit) -> DeadTimeFit:
     """Return the fit with the errors of all dead times at its exponent or dead band, for plots."""
-    if found.exponent == 1.0 and found.dead_band == 0.0:
-        return found
-    acting = [found.acting(segment) for segment in segments]
-    search = _DeadTimeSearch(acting, found.longest, _bent)
-    lates = range(0, round(found.longest / segments[0].period) + 1, segments[0].every)
-    return replace(found, errors=search.scan(lates)[0])
+    if dead_time_fit.exponent == 1.0 and dead_time_fit.dead_band == 0.0:
+        return dead_time_fit
+    acting = [dead_time_fit.acting(segment) for segment in segments]
+    search = _DeadTimeSearch(acting, dead_time_fit.longest, _bent)
+    lates = range(0, round(dead_time_fit.longest / segments[0].period) + 1, segments[0].every)
+    return replace(dead_time_fit, errors=search.scan(lates)[0])
 
 
 def power_law(command: Array, exponent: float) -> Array:
@@ -557,11 +559,11 @@ def _widened(best: _Solution, other: _Solution) -> _Solution:
     Digital filters of a few readings are in between; the difference to a mean is the measure.
     """
     fit, model = best.fit, other.fit.model
-    off = SHAPE_SHARE * abs(fit.model.time_constant - model.time_constant)
+    off = SHAPE_FRACTION * abs(fit.model.time_constant - model.time_constant)
     covariance = fit.covariance.copy()
-    covariance[0, 0] += (SHAPE_SHARE * (fit.model.inertia - model.inertia)) ** 2
+    covariance[0, 0] += (SHAPE_FRACTION * (fit.model.inertia - model.inertia)) ** 2
     time_constant_std = math.hypot(fit.time_constant_std, off)
-    late = SHAPE_SHARE * abs(fit.dead_time - other.fit.dead_time)
+    late = SHAPE_FRACTION * abs(fit.dead_time - other.fit.dead_time)
     return replace(
         best,
         fit=replace(fit, covariance=covariance, time_constant_std=time_constant_std),

@@ -15,8 +15,8 @@ d = d_k + the ratio of the last coefficient to a. In slow motion a dead time and
 alike; then the interval is wide.
 
 Velocities are those of instants, or means over the period, whichever fits better; the result is the
-time to the middle of a mean. See held_commands.py. No velocity precedes its command, and no mean
-ends before it: that tells which it is where both fit.
+time to the middle of a mean. See constant_commands.py. No velocity precedes its command, and no
+mean ends before it: that tells which it is where both fit.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ import math
 import numpy as np
 
 from arc_odometry.odometry import Array
-from diffbot_ident.velocity.block_moments import BlockMoments, GridFit
+from diffbot_ident.velocity.batch_moments import BatchMoments, GridFit
 from diffbot_ident.velocity.bounded_search import BoundedSearch
 from diffbot_ident.velocity.causal_rows import CausalRows
-from diffbot_ident.velocity.held_commands import HeldCommands, integral_of_velocity
+from diffbot_ident.velocity.constant_commands import ConstantCommands, integral_of_velocity
 
 LONGEST = 0.6
 """Longest dead time that is searched, s."""
@@ -82,7 +82,7 @@ class DeadTimeEstimator:
     def begin_anew(self) -> None:
         """Forget everything but the rate."""
         # For velocities of instants, and for means.
-        self._moments = BlockMoments(self._memory), BlockMoments(self._memory)
+        self._moments = BatchMoments(self._memory), BatchMoments(self._memory)
         self._causal = CausalRows(), CausalRows()
         self.averaged, self._used_rate = False, self.rate
         # Excess of the sum of squares at dead times, s.
@@ -123,7 +123,7 @@ class DeadTimeEstimator:
 
     def _add(self, times: Array, velocities: Array, stamps: Array, acting: Array) -> bool:
         """Add the moments of the pieces of a block; return whether any counts."""
-        commands = HeldCommands(stamps, acting)
+        commands = ConstantCommands(stamps, acting)
         self._period = period = float(times[-1] - times[0]) / (len(times) - 1)
         columns = np.empty((len(self._grid), 4, len(times)))
         # Without the velocity of the row itself, whose noise is also that of the value.

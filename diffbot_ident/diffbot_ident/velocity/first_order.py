@@ -267,10 +267,10 @@ def fit_first_order(
     """
     problem = OutputError(segments, dead_time, dead_time, smoothing)
     theta = problem.first_guess() if start is None else problem.checked(start)
-    found = least_squares(
+    result = least_squares(
         problem.residuals, theta, jac=problem.jacobian, method="lm", x_scale="jac", max_nfev=200
     )
-    return fit_at(problem, found.x)[0]
+    return fit_at(problem, result.x)[0]
 
 
 def fit_at(
@@ -306,10 +306,10 @@ def fit_at(
         of_all[0, 0] = of_model[0, 0] = math.inf
     deviations = np.sqrt(np.diag(of_all))
     tau_std, gain_std = deviations[:2].tolist()
-    inertia_share = math.sqrt(of_model[0, 0]) * abs(gain) / tau
+    inertia_fraction = math.sqrt(of_model[0, 0]) * abs(gain) / tau
     if not gain_std < LARGEST_RELATIVE_STD * abs(gain):
         gain_std = of_model[1, 1] = math.inf
-    if not inertia_share < LARGEST_RELATIVE_STD:
+    if not inertia_fraction < LARGEST_RELATIVE_STD:
         of_model[0, 0] = math.inf
     total = problem.measured - problem.measured.mean()
     fit = FirstOrderFit(
@@ -555,9 +555,9 @@ def correlated_covariance(jacobian: Array, residuals: Array, lengths: Sequence[i
         [lfilter((1.0,), coefficients, part[::-1], axis=0) for part in _parts(scaled, lengths)]
     )
     p = np.linalg.inv(information)
-    found = variance * (p @ (coloured.T @ coloured) @ p)
+    result = variance * (p @ (coloured.T @ coloured) @ p)
     few = _small_sample(coefficients, len(residuals), size + len(lengths))
-    covariance: Array = found * few / np.outer(scale, scale)
+    covariance: Array = result * few / np.outer(scale, scale)
     return covariance
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from diffbot_ident.torque.estimate import Array
 from diffbot_ident.velocity.causal_rows import SLOWEST, CausalRows
-from diffbot_ident.velocity.held_commands import integral_of_velocity
+from diffbot_ident.velocity.constant_commands import integral_of_velocity
 
 # Weight of the assumed noise, in samples.
 PRIOR_SAMPLES = 20.0
@@ -33,7 +33,7 @@ COARSE = 0.35
 
 
 @dataclass(frozen=True)
-class AxisBlock:
+class AxisBatch:
     """n samples of one axis between two instants.
 
     Attributes:
@@ -74,8 +74,8 @@ def covariance_of_sigma(theta: Array, covariance: Array) -> Array:
     if a == 0.0:
         return np.full((2, 2), math.inf)
     slope = np.array([[-1.0 / a**2, 0.0], [-c / a**2, 1.0 / a]])
-    found: Array = slope @ covariance @ slope.T
-    return found
+    result: Array = slope @ covariance @ slope.T
+    return result
 
 
 class RecursiveAxis:
@@ -135,8 +135,8 @@ class RecursiveAxis:
         autoregressive process and slowly changing regressors.
         """
         r = min(max(self._products / max(self._squares, 1e-300), 0.0), 0.98)
-        found: Array = self.p * ((1.0 + r) / (1.0 - r))
-        return found
+        result: Array = self.p * ((1.0 + r) / (1.0 - r))
+        return result
 
     def values_of(self, theta: Array) -> tuple[float, float]:
         """Return inertia in s and drag of [a, c]; of any sign, infinite if a is 0.
@@ -167,16 +167,16 @@ class RecursiveAxis:
         spikes = np.abs(velocity - median) > SPIKE * noise + fastest * asked
         return np.where(spikes, median, velocity)
 
-    def update(self, block: AxisBlock) -> None:
+    def update(self, batch: AxisBatch) -> None:
         """Process a block; one without excitation only updates the noise.
 
         Raises:
             ValueError: The block contains a number that is not finite or overflows.
         """
-        self._period = block.seconds / (len(block.time) - 1)
+        self._period = batch.seconds / (len(batch.time) - 1)
         rate = max(float(self.theta[1]), SLOWEST)
-        filtered = self._causal.take(block.time, block.columns, rate)
-        rows = _FilteredRows(filtered[:2].T, filtered[2], block.seconds, rate)
+        filtered = self._causal.take(batch.time, batch.columns, rate)
+        rows = _FilteredRows(filtered[:2].T, filtered[2], batch.seconds, rate)
         aside, self._aside = self._aside, None
         if self._explains(rows):
             self._take(rows)

@@ -55,15 +55,15 @@ class SentCommands:
         piece = slice(first, max(int(last), first + 1))
         return SentCommands(self.times[piece] - begin, self.values[piece].copy())
 
-    def changes_between(self, period: float, share: float) -> bool:
+    def changes_between(self, period: float, fraction: float) -> bool:
         """Whether one of them begins between two samples, and changes by more than rounding.
 
         Args:
             period: Time between two samples, s.
-            share: Commands closer to a sample than this share of the period begin there.
+            fraction: Commands closer to a sample than this share of the period begin there.
         """
         late = np.remainder(self.times[1:], period)
-        inside = np.minimum(late, period - late) > share * period
+        inside = np.minimum(late, period - late) > fraction * period
         least = SAME_LEVEL * float(np.abs(self.values).max(initial=0.0))
         return bool(np.any(inside & (np.abs(np.diff(self.values)) > least)))
 

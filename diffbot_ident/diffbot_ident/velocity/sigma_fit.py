@@ -50,11 +50,11 @@ import numpy as np
 from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand
 from diffbot_description.dynamics import AXES, Sigma
 from diffbot_ident.torque.estimate import NORMAL_95, Array
-from diffbot_ident.velocity.block_moments import at_least
+from diffbot_ident.velocity.batch_moments import at_least
+from diffbot_ident.velocity.constant_commands import ConstantCommands
 from diffbot_ident.velocity.dead_band_estimate import DeadBandEstimator
 from diffbot_ident.velocity.dead_time_estimate import STEP, DeadTimeEstimator, furthest
-from diffbot_ident.velocity.held_commands import HeldCommands
-from diffbot_ident.velocity.recursive_axis import AxisBlock, RecursiveAxis, covariance_of_sigma
+from diffbot_ident.velocity.recursive_axis import AxisBatch, RecursiveAxis, covariance_of_sigma
 
 # Longest dead time that may be assumed, s.
 MOST_DEAD_TIME = 1.0
@@ -77,7 +77,7 @@ class RecursiveSettings:
     Attributes:
         dead_time: Times from a command of (v, omega) to its effect, s, >= 0; None: not known. One
             that the motion contradicts is replaced.
-        block: Duration of motion of one update, s, > 0. The first block is a sixteenth of it and
+        batch: Duration of motion of one update, s, > 0. The first block is a sixteenth of it and
             each following one twice as long, so that a bad start is corrected soon.
         memory: Time constant of forgetting, s of excited motion, > 0; math.inf: never.
         noise: Initially assumed standard deviations of measured velocities, m/s, rad/s.
@@ -96,7 +96,7 @@ class RecursiveSettings:
     """
 
     dead_time: tuple[float, float] | None = (0.0, 0.0)
-    block: float = 4.0
+    batch: float = 4.0
     memory: float = 60.0
     noise: tuple[float, float] = (0.01, 0.02)
     excitation: tuple[float, float] = (0.001, 0.001)
@@ -107,7 +107,7 @@ class RecursiveSettings:
     largest_dead_band: tuple[float, float] = (0.25, 1.0)
 
     def __post_init__(self) -> None:
-        for name in ("block", "memory", "precision", "rate", "longest_gap"):
+        for name in ("batch", "memory", "precision", "rate", "longest_gap"):
             if not getattr(self, name) > 0.0:
                 raise ValueError(f"recursive fit: {name} = {getattr(self, name)}: must be > 0")
         if not all(0.0 <= value <= MOST_DEAD_TIME for value in self.dead_time or ()):
@@ -157,9 +157,9 @@ class RecursiveFit:
         # Whether velocities are means over a period, where that is known.
         self._averaged = [False, False]
         self._dead_band = settings.dead_band
-        self._stored: deque[_RawBlock] = deque(maxlen=STORED)
-        self._length = settings.block / 16.0
-        self.blocks = 0
+        self._stored: deque[_RawBatch] = deque(maxlen=STORED)
+        self._length = settings.batch / 16.0
+        self.batches = 0
         self.interrupt()
 
     def _new_axis(self, index: int) -> RecursiveAxis:
@@ -252,10 +252,10 @@ class RecursiveFit:
         theta, axis, delay = self._theta_of(index), self._axes[index], self._delays[index]
         if not math.isfinite(variance) or axis.too_fast or not theta[0] > 0.0:
             return np.diag([math.inf, math.inf])  # nor is there an axis without inertia
-        found = axis.spread + np.outer(delay.sensitivity, delay.sensitivity) * variance
+        result = axis.spread + np.outer(delay.sensitivity, delay.sensitivity) * variance
         if not self._given[index]:
-            found = at_least(found, delay.covariance) + np.diag((APPROXIMATE * theta) ** 2)
-        return covariance_of_sigma(theta, found)
+            result = at_least(result, delay.covariance) + np.diag((APPROXIMATE * theta) ** 2)
+        return covariance_of_sigma(theta, result)
 
     @property
     def surprises(self) -> tuple[int, int]:
@@ -294,13 +294,13 @@ class RecursiveFit:
         self._velocities.append((float(velocity[0]), float(velocity[1])))
         full = len(self._times) > LEAST_SAMPLES
         if full and self._times[-2] - self._times[0] >= self._length - 1e-9:
-            self._finish_block()
+            self._finish_batch()
 
     def reasons(self) -> tuple[str | None, str | None]:
         """Return why the estimate of each axis is not trusted now; None where it is."""
         return self._judge(0), self._judge(1)
 
-    def _finish_block(self) -> None:
+    def _finish_batch(self) -> None:
         # The newest sample is only used to check whether the one before is a spike.
         times, velocities = np.array(self._times[:-1]), np.array(self._velocities)
         sent = np.array(self._sent)
@@ -308,7 +308,7 @@ class RecursiveFit:
         for index, axis in enumerate(self._axes):
             asked = period * float(np.ptp(sent[1:, 1 + index]))
             velocities[:, index] = axis.without_spikes(velocities[:, index], asked)
-        raw = _RawBlock(times, velocities[:-1], sent[:, 0], sent[:, 1:])
+        raw = _RawBatch(times, velocities[:-1], sent[:, 0], sent[:, 1:])
         for index in range(2):
             if self._assumes_otherwise(index, raw):
                 self._process_again(index)
@@ -319,8 +319,8 @@ class RecursiveFit:
                 inertia, drag = self._values_of(index)
                 # The estimate of a drag near 0 may be negative.
                 self._trusted[index] = inertia, max(drag, 0.0)
-        self.blocks += 1
-        self._length = min(2.0 * self._length, self.settings.block)
+        self.batches += 1
+        self._length = min(2.0 * self._length, self.settings.batch)
         # The last sample of this block is the first of the next one.
         del self._times[:-2], self._velocities[:-2]
         self._velocities[0] = tuple(velocities[-2].tolist())
@@ -328,7 +328,7 @@ class RecursiveFit:
         while len(self._sent) > 2 and self._sent[1][0] <= times[-1] - history:
             self._sent.popleft()
 
-    def _assumes_otherwise(self, index: int, raw: _RawBlock) -> bool:
+    def _assumes_otherwise(self, index: int, raw: _RawBatch) -> bool:
         """Identify dead band and dead time; return whether what the fit assumes has changed."""
         band, delay = self._bands[index], self._delays[index]
         stamps, sent, velocities = raw.stamps, raw.sent[:, index], raw.velocities[:, index]
@@ -366,7 +366,7 @@ class RecursiveFit:
         for raw in self._stored:
             self._take(index, raw)
 
-    def _take(self, index: int, raw: _RawBlock) -> None:
+    def _take(self, index: int, raw: _RawBatch) -> None:
         acting = self._dead_band[index].passed_of(raw.sent[:, index])
         axis, noticed = self._axes[index], self._axes[index].surprises
         late, window = self._dead_time[index], raw.period if self._averaged[index] else 0.0
@@ -375,9 +375,9 @@ class RecursiveFit:
         times, velocity = raw.times[known], raw.velocities[known, index]
         if len(times) < LEAST_SAMPLES:
             return
-        commands, rate = HeldCommands(raw.stamps, acting), self._delays[index].rate
+        commands, rate = ConstantCommands(raw.stamps, acting), self._delays[index].rate
         asked = commands.asked(times, np.array([late]), window, rate)[0]
-        axis.update(AxisBlock(times, asked - asked[0], velocity))
+        axis.update(AxisBatch(times, asked - asked[0], velocity))
         if axis.surprises > noticed:
             # Blocks with the load before do not belong to those with it.
             self._delays[index].begin_anew()
@@ -410,7 +410,7 @@ class RecursiveFit:
 
 
 @dataclass(frozen=True)
-class _RawBlock:
+class _RawBatch:
     """n samples of both axes between two instants, and the m commands that act meanwhile.
 
     Attributes:

@@ -92,9 +92,9 @@ class VoltageGains:
         chosen = stretch.counts
         power = float(decay[chosen] @ decay[chosen])
         start = float(decay[chosen] @ missed[chosen]) / power if power > 0.0 else 0.0
-        found = np.zeros(len(segment.velocity))
-        found[stretch.first :] = forced + start * decay
-        return found
+        result = np.zeros(len(segment.velocity))
+        result[stretch.first :] = forced + start * decay
+        return result
 
 
 def fit_voltage_gains(
@@ -170,8 +170,8 @@ class _CountedSegment:
 def _response(drive: Array, period: float, tau: float) -> Array:
     """Return the response of unit gain from rest to held inputs, in the shape of drive."""
     b, a = (0.0, -math.expm1(-period / tau)), (1.0, -math.exp(-period / tau))
-    found: Array = lfilter(b, a, drive, axis=0)
-    return found
+    result: Array = lfilter(b, a, drive, axis=0)
+    return result
 
 
 class _Fit:
@@ -232,16 +232,16 @@ class _Fit:
         """Return the best log tau: around a given one, or of all if that search ends at its end."""
         if near is not None and near > 0.0:
             low, high = self._around(near)
-            found = self._minimum((low, high))
-            if BoundedSearch("log tau", found, low, high, "", margin=END).inside:
-                return found
+            result = self._minimum((low, high))
+            if BoundedSearch("log tau", result, low, high, "", margin=END).inside:
+                return result
         return self._minimum(self._best_of_grid())
 
     def _minimum(self, bounds: tuple[float, float]) -> float:
-        found = minimize_scalar(
+        result = minimize_scalar(
             self._error, bounds=bounds, method="bounded", options={"xatol": 1e-4}
         )
-        return float(found.x)
+        return float(result.x)
 
     def _around(self, near: float) -> tuple[float, float]:
         low, high = self._bounds
@@ -306,5 +306,5 @@ def _least_squares(columns: Array, values: Array) -> Array:
     scale = np.sqrt(np.diag(gram))
     scale[scale == 0.0] = 1.0
     scaled = gram / np.outer(scale, scale)
-    found: Array = np.linalg.lstsq(scaled, right / scale, rcond=1e-12)[0] / scale
-    return found
+    result: Array = np.linalg.lstsq(scaled, right / scale, rcond=1e-12)[0] / scale
+    return result

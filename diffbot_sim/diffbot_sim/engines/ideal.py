@@ -245,10 +245,10 @@ class IdealSimulator:
         self._choose_modes(torque)
 
     def _choose_modes(self, torque: tuple[float, float]) -> None:
-        if not self._is_held_by_casters():
+        if not self._is_stuck_by_casters():
             self._modes = self._friction.choose_modes(self._v, self._omega, torque, self._modes)
 
-    def _is_held_by_casters(self) -> bool:
+    def _is_stuck_by_casters(self) -> bool:
         return bool(self._friction.drag.casters) and self._modes == [HOLDING, HOLDING]
 
     def _stop_or_start(self, torque: tuple[float, float], remaining: float) -> float:
@@ -259,9 +259,9 @@ class IdealSimulator:
         """
         if not self._friction.drag.casters:
             return 0.0
-        b, held = self._half_track, self._is_held_by_casters()
+        b, stuck = self._half_track, self._is_stuck_by_casters()
         speed = math.hypot(self._v, b * self._omega)
-        if not held and speed >= SLOW:
+        if not stuck and speed >= SLOW:
             return 0.0
         departure = self._friction.departure(torque)
         if departure is None:
@@ -271,7 +271,7 @@ class IdealSimulator:
         start, modes = departure
         drag = self._friction.drag
         along = drag.mass * self._v * start.v + drag.inertia * self._omega * start.omega
-        if held or along <= 0.0:
+        if stuck or along <= 0.0:
             self._v = self._omega = 0.0
         elif speed >= 0.1 * SLOW:
             return 0.0

@@ -124,9 +124,9 @@ class WheelFriction:
         """Return the equations of motion for these modes of the wheels [left, right]."""
         if modes.count(HOLDING) == 3:
             still = [0.0] * self._columns
-            held = self._resting(torque)
+            stuck = self._resting(torque)
             return PlanarDynamics(
-                (still, still), tuple([0.0] * 4 + [each] + still[5:] for each in held)
+                (still, still), tuple([0.0] * 4 + [each] + still[5:] for each in stuck)
             )
         own = self._by_modes.get(tuple(modes))
         if own is None:
@@ -159,27 +159,28 @@ class WheelFriction:
         # Two more columns: what a torque of 1 N m of each wheel does.
         free = np.hstack((self._coupling @ drift + self._input @ torques, self._input[:, :2]))
         holding = np.zeros((len(self._laws), self._columns + 2))
-        held = [i for i, mode in enumerate(modes) if mode == HOLDING]
-        if held:
-            gain = self._wheels[held] @ self._input[:, held]
-            holding[held] = -np.linalg.solve(gain, self._wheels[held] @ free)
+        stuck = [i for i, mode in enumerate(modes) if mode == HOLDING]
+        if stuck:
+            gain = self._wheels[stuck] @ self._input[:, stuck]
+            holding[stuck] = -np.linalg.solve(gain, self._wheels[stuck] @ free)
         rows = free + self._input @ holding
-        if len(held) >= 2:
+        if len(stuck) >= 2:
             rows = np.zeros_like(rows)
         return [(row[:-2], row[-2:]) for row in (*rows.tolist(), *holding.tolist())]
 
     def _resting(self, torque: tuple[float, float]) -> tuple[float, float, float]:
         """Return frictions that hold wheels and floor at rest, N m; the floor's is the smallest."""
-        share = -np.linalg.solve(self._input[:, :2], self._input[:, 2])
+        fraction = -np.linalg.solve(self._input[:, :2], self._input[:, 2])
         least, most = -math.inf, math.inf
         for side in (0, 1):
             # Range of floor moments with which this wheel holds.
             ends = [
-                (push * self.limit(side, push) + torque[side]) / share[side] for push in (-1.0, 1.0)
+                (push * self.limit(side, push) + torque[side]) / fraction[side]
+                for push in (-1.0, 1.0)
             ]
             least, most = max(least, min(ends)), min(most, max(ends))
         moment = min(max(0.0, least), most) if least <= most else 0.5 * (least + most)
-        return share[0] * moment - torque[0], share[1] * moment - torque[1], moment
+        return fraction[0] * moment - torque[0], fraction[1] * moment - torque[1], moment
 
     def choose_modes(
         self, v: float, omega: float, torque: tuple[float, float], modes: list[int]
@@ -238,9 +239,9 @@ class WheelFriction:
             torque: Torque from now on, N m.
         """
         for modes in ([HOLDING, 1], [HOLDING, -1], [1, HOLDING], [-1, HOLDING]):
-            held = modes.index(HOLDING)
-            if self.holds[held]:
-                turn = self._pivoting(torque, held, modes[1 - held])
+            stuck = modes.index(HOLDING)
+            if self.holds[stuck]:
+                turn = self._pivoting(torque, stuck, modes[1 - stuck])
                 if turn is not None:
                     return turn, modes
         for modes in map(list, product(*((1, -1) if holds else (1,) for holds in self.holds))):
@@ -258,9 +259,9 @@ class WheelFriction:
                 return start, modes
         return None
 
-    def _pivoting(self, torque: tuple[float, float], held: int, mode: int) -> Velocity | None:
+    def _pivoting(self, torque: tuple[float, float], stuck: int, mode: int) -> Velocity | None:
         """Return the accelerations about the contact point of a held wheel, if it then holds."""
-        turning = 1 - held
+        turning = 1 - stuck
         b = self._half_track
         v, omega = mode * b, mode * (1.0 if turning == 1 else -1.0)
         net = list(torque)
@@ -276,7 +277,7 @@ class WheelFriction:
             return None
         start = Velocity(size * v, size * omega)
         holding = (mass * start.v - force) / (mass * self.parameters.k7)
-        return start if abs(holding) <= self.limit(held, holding) else None
+        return start if abs(holding) <= self.limit(stuck, holding) else None
 
 
 def _coupling(

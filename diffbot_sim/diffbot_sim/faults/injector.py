@@ -187,8 +187,10 @@ class Stage:
 
     def _chance(self) -> bool:
         """Decide whether the next message is hit."""
-        share, burst = self.fault.probability, self.fault.burst
-        if not self._left and self.random.random() < share / (share + burst * (1.0 - share)):
+        fraction, burst = self.fault.probability, self.fault.burst
+        if not self._left and self.random.random() < fraction / (
+            fraction + burst * (1.0 - fraction)
+        ):
             self._left = burst
         if not self._left:
             return False

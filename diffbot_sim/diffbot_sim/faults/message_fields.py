@@ -143,16 +143,16 @@ def places(message: Any, path: str) -> list[Slot]:
         ValueError: The message has no such field; the error lists its fields.
     """
     owners = [message]
-    found: list[Slot] = []
+    slots: list[Slot] = []
     for name, entry in parse_path(path):
-        found = [
+        slots = [
             slot
             for owner in owners
             for slot in _entry(owner, _field(owner, name, path), entry, path)
         ]
-        values = [slot.value for slot in found]
+        values = [slot.value for slot in slots]
         owners = [owner for value in values for owner in (value if is_array(value) else [value])]
-    return found
+    return slots
 
 
 def slots(message: Any, path: str) -> list[Slot]:

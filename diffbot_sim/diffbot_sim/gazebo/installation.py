@@ -80,10 +80,10 @@ class Installation:
         """Return the folders of headers that the plugin is compiled with."""
         headers = self.prefix / _HEADERS
         patterns = ("gazebo-11", "gazebo-11/gazebo", "sdformat-9*", "ignition/*")
-        found = [folder for pattern in patterns for folder in sorted(headers.glob(pattern))]
+        results = [folder for pattern in patterns for folder in sorted(headers.glob(pattern))]
         # The compiler searches the machine's own folders anyway.
         general = [headers, headers / MULTIARCH] if self.is_private() else []
-        return found + general
+        return results + general
 
     def library_folder(self) -> Path:
         """Return the folder of the libraries that the plugin is linked with."""

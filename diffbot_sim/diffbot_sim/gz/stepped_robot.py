@@ -25,14 +25,16 @@ NANOSECONDS = 1_000_000_000
 # Smallest change of a wheel's speed in a period that shows that torque acted, rad/s.
 AT_REST = 1e-6
 # Smallest torque for which this test is reliable, N m.
-SURE_TORQUE = 0.01
+SIGNIFICANT_TORQUE = 0.01
 # Longest time between two poses from which a velocity is derived, s.
 LONGEST_GAP = 0.1
 
 
 def moves_at_any_torque(robot: Robot) -> bool:
     """Whether no dry friction and no dead band keep a wheel from turning under a small torque."""
-    holding = [law.breakaway(way) for law in wheel_friction(robot) for way in (1.0, -1.0)]
+    holding = [
+        law.breakaway(direction) for law in wheel_friction(robot) for direction in (1.0, -1.0)
+    ]
     return not any((*holding, *robot.drive.dead_band, robot.contact.caster_friction))
 
 
@@ -116,7 +118,7 @@ class SteppedRobot:
 
     def _torque_that_acted(self, reading: WheelReading) -> tuple[float, float]:
         # The first torque of a run may be lost while the programs still discover each other.
-        if self._driven or not self._grips or max(map(abs, self.acting)) < SURE_TORQUE:
+        if self._driven or not self._grips or max(map(abs, self.acting)) < SIGNIFICANT_TORQUE:
             return self._reported
         before = self._reading.velocities
         changes = (abs(b - a) for a, b in zip(before, reading.velocities, strict=True))

@@ -52,8 +52,8 @@ def _out_of_order(subject: Subject, engine: str) -> Outcome:
         outcome = scene.zero(FAULT + 0.012 - 1e-6, FAULT + 0.014)
         scene.advance(FAULT + 0.5)
         after = scene.on(FAULT)
-        found = (*outcome.problems, *after.problems)
-        return replace(after, time_to_zero=outcome.time_to_zero, problems=found)
+        result = (*outcome.problems, *after.problems)
+        return replace(after, time_to_zero=outcome.time_to_zero, problems=result)
 
 
 ALL = (*DRIVERS, TRACKING)

@@ -72,7 +72,7 @@ def _offered(changes: Callable[[], Iterator[Change]], strict: bool):
     def run(subject: Subject, engine: str) -> Outcome:
         with Scene(subject, engine, parameters="adaptive") as scene:
             scene.advance(FAULT)
-            before, count, found = scene.member.node.dynamics, 0, set()
+            before, count, result = scene.member.node.dynamics, 0, set()
             for change in changes():
                 message = estimate(scene.bus.time)
                 change(message)
@@ -80,11 +80,11 @@ def _offered(changes: Callable[[], Iterator[Change]], strict: bool):
                 # Estimates take effect 0.1 s later; more arrive in the meantime.
                 scene.advance(scene.bus.time + 0.01)
                 count += 1
-                found |= _wrong(scene, before if strict else None)
+                result |= _wrong(scene, before if strict else None)
             scene.advance(scene.bus.time + 0.3)
-            found |= _wrong(scene, before if strict else None)
+            result |= _wrong(scene, before if strict else None)
             outcome = scene.on(FAULT, f"{count} cases")
-            return replace(outcome, problems=(*outcome.problems, *sorted(found)))
+            return replace(outcome, problems=(*outcome.problems, *sorted(result)))
 
     return run
 
@@ -125,9 +125,11 @@ def _estimator() -> type:
 
 def _at_rest(subject: Subject, engine: str) -> Outcome:
     """A robot at rest: the live estimator has no estimate, and its controller waits."""
-    found: list[DynamicParameters] = []
+    dynamic_parameters: list[DynamicParameters] = []
     with Scene(subject, engine, parameters="topic") as scene:
-        scene.bus.subscribe(DynamicParameters, "ident/dynamic_parameters", found.append)
+        scene.bus.subscribe(
+            DynamicParameters, "ident/dynamic_parameters", dynamic_parameters.append
+        )
         scene.bus.subscribe(
             DynamicParameters,
             "ident/dynamic_parameters",
@@ -135,7 +137,7 @@ def _at_rest(subject: Subject, engine: str) -> Outcome:
         )
         scene.add(_estimator())
         scene.advance(FAULT + 1.0)
-        return _unestimated(scene.refused(status=None), found)
+        return _unestimated(scene.refused(status=None), dynamic_parameters)
 
 
 def _unestimated(outcome: Outcome, messages: list[DynamicParameters]) -> Outcome:
@@ -156,15 +158,17 @@ def _dead_motors(subject: Subject, engine: str) -> Outcome:
 
     Wheels at rest under torque look like stuck encoders; friction may hold them for a while.
     """
-    found: list[DynamicParameters] = []
+    dynamic_parameters: list[DynamicParameters] = []
     with Scene(subject, engine) as scene:
-        scene.bus.subscribe(DynamicParameters, "ident/dynamic_parameters", found.append)
+        scene.bus.subscribe(
+            DynamicParameters, "ident/dynamic_parameters", dynamic_parameters.append
+        )
         scene.robot.motor = lambda torque: (0.0, 0.0)
         scene.advance(FAULT + 1.0)
         begun = next(at for at, *torque in scene.robot.history.entries if any(torque))
         outcome = scene.zero(begun + 2.0 * PERIOD, FAULT + 1.0)
         scene.bus.interrupt(scene.member)
-        return _unestimated(outcome, found)
+        return _unestimated(outcome, dynamic_parameters)
 
 
 ROWS = (

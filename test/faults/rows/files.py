@@ -102,8 +102,8 @@ def _restored(subject: Subject, engine: str) -> Outcome:
                 scene.advance(FAULT)
                 outcome = scene.on(scene.bus.time - 0.5)
                 said = scene.member.said("last_good refused")
-            found = outcome.problems if said else (*outcome.problems, "nothing is said of it")
-            cases.append((label, replace(outcome, problems=found)))
+            result = outcome.problems if said else (*outcome.problems, "nothing is said of it")
+            cases.append((label, replace(outcome, problems=result)))
     return worst_of(cases)
 
 

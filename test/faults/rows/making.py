@@ -20,11 +20,11 @@ def worst_of(cases: Sequence[tuple[str, Outcome]]) -> Outcome:
     outcomes = [outcome for _, outcome in cases]
     times = [outcome.time_to_zero for outcome in outcomes]
     never = [label for label, outcome in cases if outcome.time_to_zero is None]
-    found = [f"{label}: {text}" for label, outcome in cases for text in outcome.problems]
+    results = [f"{label}: {text}" for label, outcome in cases for text in outcome.problems]
     late, slowest = None, ""
     if len(never) < len(cases):
         if never:
-            found += [f"{label}: the wheels never got zero" for label in never]
+            results += [f"{label}: the wheels never got zero" for label in never]
         late = max(time for time in times if time is not None)
         slowest = f", slowest: {cases[times.index(late)][0]}" if late > 0.0 else ""
     torques = [outcome.worst_torque for outcome in outcomes]
@@ -32,7 +32,7 @@ def worst_of(cases: Sequence[tuple[str, Outcome]]) -> Outcome:
     details = [outcome.detail for outcome in outcomes if outcome.detail]
     detail = f"{len(cases)} cases{slowest}" + (f"; {details[-1]}" if details else "")
     first = outcomes[0]
-    return Outcome(late, worst, first.limit, tuple(found), detail, first.unit)
+    return Outcome(late, worst, first.limit, tuple(results), detail, first.unit)
 
 
 PHYSICS = ("ideal", "mujoco")
@@ -102,8 +102,8 @@ def borne(
         bound = subject.bounds[0]
         if worst <= bound:
             return outcome
-        found = (*outcome.problems, f"error {worst:.3f} during the fault, bound {bound:g}")
-        return replace(outcome, problems=found)
+        result = (*outcome.problems, f"error {worst:.3f} during the fault, bound {bound:g}")
+        return replace(outcome, problems=result)
 
 
 def one_by_one(

@@ -31,10 +31,12 @@ def _two_nodes(apart: float):
             since, other = scene.bus.time, scene.bus.publisher(Odometry, subject.states)
 
             def driver(message: Odometry) -> tuple[Odometry]:
-                told = deepcopy(message)
-                told.header.stamp = to_stamp(scene.bus.time - 0.1 * PERIOD)  # stamps must increase
-                told.pose.pose.position.x += apart
-                other.publish(told)
+                reported = deepcopy(message)
+                reported.header.stamp = to_stamp(
+                    scene.bus.time - 0.1 * PERIOD
+                )  # stamps must increase
+                reported.pose.pose.position.x += apart
+                other.publish(reported)
                 return (message,)
 
             alone, scene.robot.driver = scene.robot.driver, driver

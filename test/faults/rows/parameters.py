@@ -67,10 +67,10 @@ def _numeric(kind: type[Node], parameters: dict[str, Any]) -> dict[str, Any]:
         member = bus.add(kind, **parameters)
         if member.node is None:
             raise ValueError(f"{kind.__name__} was not made: {member.log}")
-        found = member.node.get_parameters_by_prefix("")
+        parameters_by_prefix = member.node.get_parameters_by_prefix("")
         return {
             name: parameter.value
-            for name, parameter in found.items()
+            for name, parameter in parameters_by_prefix.items()
             if name not in FOREIGN and not isinstance(parameter.value, (bool, str))
         }
 
@@ -84,7 +84,7 @@ def refused(node: str, values: Sequence[float] = VALUES) -> Outcome:
     """
     kind, parameters = NODES[node][0](), NODES[node][1]
     limit = load_robot("twil").limits.traction
-    history, found, count = CommandHistory((limit, limit), limit), [], 0
+    history, result, count = CommandHistory((limit, limit), limit), [], 0
     for name, good in _numeric(kind, parameters).items():
         for value in values:
             wrong = value if isinstance(good, (int, float)) else [1.0, value]
@@ -96,10 +96,10 @@ def refused(node: str, values: Sequence[float] = VALUES) -> Outcome:
                 status = member.status
             count += 1
             if status != 1 or not said:
-                found.append(f"{name} = {value}: status {status}, said {member.log}")
+                result.append(f"{name} = {value}: status {status}, said {member.log}")
     if not count:
-        found.append("no parameter was tried")
-    return Outcome(None, history.worst(), limit, tuple(found), f"{count} cases")
+        result.append("no parameter was tried")
+    return Outcome(None, history.worst(), limit, tuple(result), f"{count} cases")
 
 
 def _record(bus: Bus, history: CommandHistory) -> None:
@@ -137,7 +137,7 @@ def _places(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ..
 
 def _robot_file(_engine: str) -> Outcome:
     """NaN and infinity in each number of a robot's file, which nodes read first."""
-    limit, found, count = load_robot("twil").limits.traction, [], 0
+    limit, result, count = load_robot("twil").limits.traction, [], 0
     text = Path(load_robot("twil").path).read_text(encoding="utf-8")
     with TemporaryDirectory() as folder:
         path = Path(folder) / "given.yaml"
@@ -151,11 +151,11 @@ def _robot_file(_engine: str) -> Outcome:
                 names = [str(key) for key in place if isinstance(key, str)]
                 try:
                     load_robot(path)
-                    found.append(f"{'.'.join(map(str, place))} = {value} was taken")
+                    result.append(f"{'.'.join(map(str, place))} = {value} was taken")
                 except ValueError as error:
                     if not all(name in str(error) for name in names):
-                        found.append(f"{place}: not named in: {error}")
-    return Outcome(None, 0.0, limit, tuple(found), f"{count} cases")
+                        result.append(f"{place}: not named in: {error}")
+    return Outcome(None, 0.0, limit, tuple(result), f"{count} cases")
 
 
 ROWS = (

@@ -27,7 +27,9 @@ SETTLING = {"linearizing_controller": 1.0, "backstep_controller": 8.0}
 def weak_torque() -> float:
     """Return a torque that is too small for the robot under test, N m."""
     robot = load_robot(under_test())
-    most = max(law.breakaway(way) for law in wheel_friction(robot) for way in (1.0, -1.0))
+    most = max(
+        law.breakaway(direction) for law in wheel_friction(robot) for direction in (1.0, -1.0)
+    )
     return WEAK * robot.limits.traction + AGAINST_FRICTION * most
 
 
@@ -41,7 +43,7 @@ def saturated(subject: Subject, engine: str, seconds: float = MINUTES) -> Outcom
     with Scene(subject, engine, speed=2.0, torque_limit=weak) as scene:
         begin, scene.robot.limit = scene.bus.time, weak
         scene.advance(begin + seconds)
-        share = _share_at_limit(scene, begin)
+        fraction = _fraction_at_limit(scene, begin)
         v, omega = scene.robot.simulator.velocity()
         scene.source.speed = 0.0
         k = scene.robot.simulator.parameters()
@@ -51,19 +53,19 @@ def saturated(subject: Subject, engine: str, seconds: float = MINUTES) -> Outcom
         scene.advance(begin + seconds + bound)
         outcome = scene.on(
             begin,
-            f"{100.0 * share:.0f} % at the limit, recovery bound {bound:.2f} s",
+            f"{100.0 * fraction:.0f} % at the limit, recovery bound {bound:.2f} s",
             resting=holds(wheel_friction(load_robot(under_test()))),
         )
         v, omega = scene.robot.simulator.velocity()
-        found = list(outcome.problems)
-        if share < 0.5:
-            found.append(f"at its limit for {100.0 * share:.0f} % of the time only")
+        result = list(outcome.problems)
+        if fraction < 0.5:
+            result.append(f"at its limit for {100.0 * fraction:.0f} % of the time only")
         if not (abs(v) < 0.02 and abs(omega) < 0.1):
-            found.append(f"after {bound:.2f} s still {v:.3f} m/s, {omega:.3f} rad/s")
-        return replace(outcome, problems=tuple(found))
+            result.append(f"after {bound:.2f} s still {v:.3f} m/s, {omega:.3f} rad/s")
+        return replace(outcome, problems=tuple(result))
 
 
-def _share_at_limit(scene: Scene, since: float) -> float:
+def _fraction_at_limit(scene: Scene, since: float) -> float:
     sizes = [max(abs(a), abs(b)) for at, a, b in scene.robot.history.entries if at >= since]
     return sum(size > 0.999 * scene.robot.limit for size in sizes) / max(len(sizes), 1)
 

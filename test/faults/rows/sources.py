@@ -140,7 +140,7 @@ def _two(change: Change, period: float = PERIOD, relayed: bool = False, start: b
             second = Second(scene, change, period, relayed)
             since = scene.bus.time + PERIOD + PHASE - INSTANT
             scene.advance(since + SECONDS)
-            found = [] if scene.member.node.stopped_by else ["it is not stopped"]
+            result = [] if scene.member.node.stopped_by else ["it is not stopped"]
             second.end()
             scene.advance(since + SECONDS + 0.5)
             outcome = scene.zero(since, scene.bus.time, "two sources tell", subject.states)
@@ -148,10 +148,10 @@ def _two(change: Change, period: float = PERIOD, relayed: bool = False, start: b
                 kept = tuple(text for text in outcome.problems if text != NOBODY_DRIVES)
                 outcome = replace(outcome, problems=kept)
             if not enable(scene, True):
-                found.append("not enabled after the second source fell silent")
+                result.append("not enabled after the second source fell silent")
             scene.advance(scene.bus.time + 3.0)
             after = scene.on(since)
-            problems = (*outcome.problems, *found, *after.problems)
+            problems = (*outcome.problems, *result, *after.problems)
             return replace(outcome, problems=problems)
 
     return run
@@ -225,13 +225,13 @@ def _driver_restarts(subject: Subject, engine: str) -> Outcome:
         robot.states = scene.bus.publisher(robot.states.msg_type, subject.states)
         scene.advance(FAULT + SECONDS)
         stopped = scene.member.node.stopped_by
-        found = [] if "driver was restarted" in stopped else [f"stopped by '{stopped}'"]
+        result = [] if "driver was restarted" in stopped else [f"stopped by '{stopped}'"]
         outcome = scene.zero(FAULT, scene.bus.time, "driver was restarted", subject.states)
         if not enable(scene, True):
-            found.append("not enabled")
+            result.append("not enabled")
         scene.advance(scene.bus.time + 3.0)
         after = scene.on(FAULT)
-        return replace(outcome, problems=(*outcome.problems, *found, *after.problems))
+        return replace(outcome, problems=(*outcome.problems, *result, *after.problems))
 
 
 def _glitches(subject: Subject, engine: str) -> Outcome:

@@ -27,29 +27,29 @@ def enable(scene: Scene, on: bool) -> bool:
     return scene.bus.call(f"{scene.subject.name}/enable", SetBool.Request(data=on)).success
 
 
-def _with(outcome: Outcome, scene: Scene, found: list[str]) -> Outcome:
+def _with(outcome: Outcome, scene: Scene, results: list[str]) -> Outcome:
     after = scene.on(FAULT)
-    problems = (*outcome.problems, *found, *after.problems)
+    problems = (*outcome.problems, *results, *after.problems)
     return replace(after, time_to_zero=outcome.time_to_zero, problems=problems)
 
 
 def _pressed(qos: QoSProfile | int):
     def run(subject: Subject, engine: str) -> Outcome:
         with Scene(subject, engine) as scene:
-            found = []
+            results = []
             scene.advance(FAULT)
             scene.bus.publish(TOPIC, Bool(data=True), qos)
             scene.advance(FAULT + 0.2)
             if enable(scene, True):
-                found.append("enabled while the emergency stop is held")
+                results.append("enabled while the emergency stop is held")
             scene.advance(FAULT + 0.3)
             scene.bus.publish(TOPIC, Bool(data=False), qos)
             scene.advance(FAULT + 0.5)
             outcome = scene.zero(FAULT, FAULT + 0.5)
             if not enable(scene, True):
-                found.append("not enabled after the release")
+                results.append("not enabled after the release")
             scene.advance(FAULT + 1.5)
-            return _with(outcome, scene, found)
+            return _with(outcome, scene, results)
 
     return run
 
@@ -81,16 +81,16 @@ def _unheard(subject: Subject, engine: str) -> Outcome:
 
 def _disabled(subject: Subject, engine: str) -> Outcome:
     with Scene(subject, engine) as scene:
-        found = []
+        results = []
         scene.advance(FAULT)
         if not enable(scene, False):
-            found.append("~/enable with false was refused")
+            results.append("~/enable with false was refused")
         scene.advance(FAULT + 0.3)
         outcome = scene.zero(FAULT, FAULT + 0.3)
         if not enable(scene, True):
-            found.append("not enabled again")
+            results.append("not enabled again")
         scene.advance(FAULT + 1.3)
-        return _with(outcome, scene, found)
+        return _with(outcome, scene, results)
 
 
 def _not_enabled(subject: Subject, engine: str) -> Outcome:
@@ -102,21 +102,21 @@ def _not_enabled(subject: Subject, engine: str) -> Outcome:
 def _rival(subject: Subject, engine: str) -> Outcome:
     """Another publisher of commands appears in mid-run, and leaves."""
     with Scene(subject, engine) as scene:
-        found = []
+        results = []
         scene.advance(FAULT)
         taken = "cmd_vel" if subject.takes_velocity else "effort_controller/commands"
         kind = next(iter(scene.bus.publishers(f"/{taken}"))).msg_type
         rival = scene.bus.publisher(kind, taken)
         scene.advance(FAULT + 0.2)
         if enable(scene, True):
-            found.append("enabled while another node commands the robot")
+            results.append("enabled while another node commands the robot")
         rival.destroy()
         scene.advance(FAULT + 0.4)
         outcome = scene.zero(FAULT, FAULT + 0.4)
         if not enable(scene, True):
-            found.append("not enabled after the other node has left")
+            results.append("not enabled after the other node has left")
         scene.advance(FAULT + 1.4)
-        return _with(outcome, scene, found)
+        return _with(outcome, scene, results)
 
 
 def _second(subject: Subject, engine: str) -> Outcome:

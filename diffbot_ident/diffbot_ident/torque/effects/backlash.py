@@ -56,9 +56,9 @@ def _fill(steps: Array, motion: StepMotion) -> None:
     )
 
 
-def _size(found: EffectFit) -> Pair:
+def _size(effect_fit: EffectFit) -> Pair:
     """Return the play, rad: the side changes from -1/2 of it to 1/2."""
-    left, right = (2.0 * np.abs(found.of_angles()[0])).tolist()
+    left, right = (2.0 * np.abs(effect_fit.of_angles()[0])).tolist()
     return left, right
 
 

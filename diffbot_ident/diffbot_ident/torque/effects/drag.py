@@ -17,8 +17,8 @@ DRAG_V, DRAG_OMEGA = new_columns("drag v", "drag omega")
 
 def _fill(steps: Array, motion: StepMotion) -> None:
     # In proportion to [v, b omega].
-    way = motion.wheels.middle @ (SUM_AND_DIFFERENCE * (1.0, -1.0))
-    drag = way / (np.hypot(*way.T)[:, None] + 1e-9) * motion.period[:, None]
+    path = motion.wheels.middle @ (SUM_AND_DIFFERENCE * (1.0, -1.0))
+    drag = path / (np.hypot(*path.T)[:, None] + 1e-9) * motion.period[:, None]
     steps[:, DRAG_V : DRAG_OMEGA + 1] = halves(drag)[motion.at]
 
 

@@ -39,10 +39,10 @@ def _fill_rates(steps: Array, motion: StepMotion) -> None:
     """
     around, first = _circle(motion), motion.first
     period = motion.period[first : first + len(around) - 1]
-    found = differences(differences(around) / period[:, None])
-    found[:, :2] += around[1:-1, 2:] * motion.unexpected
-    found[:, 2:] -= around[1:-1, :2] * motion.unexpected
-    steps[:, OFF_CENTRE[0] : OFF_CENTRE[-1] + 1] = found
+    result = differences(differences(around) / period[:, None])
+    result[:, :2] += around[1:-1, 2:] * motion.unexpected
+    result[:, 2:] -= around[1:-1, :2] * motion.unexpected
+    steps[:, OFF_CENTRE[0] : OFF_CENTRE[-1] + 1] = result
     steps[:, OFF_BALANCE[0] : OFF_BALANCE[-1] + 1] = motion.gap[:, None] * around[1:-1]
 
 
@@ -52,15 +52,15 @@ def _turns(moments: Array) -> bool:
     return bool((mean < MOST_ONE_SIDED * float(moments[ONE, ONE])).all())
 
 
-def _angles(found: EffectFit) -> Pair:
+def _angles(effect_fit: EffectFit) -> Pair:
     """Return the amplitudes of the angles' errors, rad."""
-    left, right = np.hypot(*found.of_angles()).tolist()
+    left, right = np.hypot(*effect_fit.of_angles()).tolist()
     return left, right
 
 
-def _torques(found: EffectFit) -> Pair:
+def _torques(effect_fit: EffectFit) -> Pair:
     """Return the amplitudes of the torques, N m."""
-    left, right = np.hypot(*found.of_torques()).tolist()
+    left, right = np.hypot(*effect_fit.of_torques()).tolist()
     return left, right
 
 

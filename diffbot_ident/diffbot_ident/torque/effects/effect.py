@@ -80,8 +80,8 @@ class StepMotion:
         v, omega = self.geometry.body_velocity(*speeds.T)
         along, around = self.geometry.body_velocity(*change.T)
         changed = np.column_stack((2.0 * omega * around, v * around + omega * along))
-        found: Array = self.gap[:, None] * changed
-        return found
+        result: Array = self.gap[:, None] * changed
+        return result
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from diffbot_ident.torque.fitted_axis import AxisFit
 
 # Wald's statistic beyond which an effect is accepted, and the surplus per column: by chance
 # this happens in fewer than one of 10 000 runs.
-SURE, SURE_COLUMN = 18.0, 2.0
+SIGNIFICANT, SIGNIFICANT_COLUMN = 18.0, 2.0
 
 
 def beyond_chance(fits: Sequence[AxisFit], own: ExtraColumns, variance: float = 1.0) -> float:
@@ -29,7 +29,7 @@ def beyond_chance(fits: Sequence[AxisFit], own: ExtraColumns, variance: float = 
         own: Columns of the effect.
         variance: Factor on the variances of the parameters.
     """
-    return statistic(fits, own) / variance - SURE - SURE_COLUMN * sum(map(len, own))
+    return statistic(fits, own) / variance - SIGNIFICANT - SIGNIFICANT_COLUMN * sum(map(len, own))
 
 
 def statistic(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
@@ -61,17 +61,17 @@ def against_the_torque(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
     return _driven(fits, own, -1.0)
 
 
-def _driven(fits: Sequence[AxisFit], own: ExtraColumns, way: float) -> float:
-    """Return `beyond_chance` of effects with the sign of their torque times `way`.
+def _driven(fits: Sequence[AxisFit], own: ExtraColumns, path: float) -> float:
+    """Return `beyond_chance` of effects with the sign of their torque times `path`.
 
     The first two columns are those of the left and of the right wheel. What drives a wheel forward
     moves the robot forward, and the left one turns it to the right.
     """
-    ways = np.array([way, way]), np.array([-way, way])
+    ways = np.array([path, path]), np.array([-path, path])
     for fitted, columns, signs in zip(fits, own, ways, strict=True):
         first = len(fitted.theta) - len(columns)
-        found, std = fitted.theta[first:], np.sqrt(fitted.covariance.diagonal()[first:])
-        if not (signs * found[:2] > -std[:2]).all():
+        result, std = fitted.theta[first:], np.sqrt(fitted.covariance.diagonal()[first:])
+        if not (signs * result[:2] > -std[:2]).all():
             return -math.inf
     return beyond_chance(fits, own)
 
@@ -93,14 +93,14 @@ def resisting(fits: Sequence[AxisFit]) -> Iterator[tuple[float, Array, Array, Ar
     of their effects. The last two columns of the fits are those of the frictions.
     """
     ways = np.array([-1.0, -1.0]), np.array([-1.0, 1.0])
-    for fitted, way in zip(fits, ways, strict=True):
-        found, spread = fitted.theta[-2:], fitted.covariance[-2:, -2:]
+    for fitted, path in zip(fits, ways, strict=True):
+        result, spread = fitted.theta[-2:], fitted.covariance[-2:, -2:]
         scale = np.sqrt(np.diag(spread))
         inverse = np.zeros((2, 2))
         if (scale > 0.0).all():
             shape = np.outer(scale, scale)
             inverse = np.linalg.pinv(spread / shape) / shape
-        yield float(fitted.theta[1]), found, inverse, way
+        yield float(fitted.theta[1]), result, inverse, path
 
 
 def of_both_wheels(fits: Sequence[AxisFit]) -> float:
@@ -110,8 +110,8 @@ def of_both_wheels(fits: Sequence[AxisFit]) -> float:
     K8 s in domega/dt: one number instead of four, and never below 0.
     """
     weight = weighted = 0.0
-    for gain, found, inverse, way in resisting(fits):
-        expected = gain * way
+    for gain, result, inverse, path in resisting(fits):
+        expected = gain * path
         weight += float(expected @ inverse @ expected)
-        weighted += float(expected @ inverse @ found)
+        weighted += float(expected @ inverse @ result)
     return weighted / math.sqrt(weight) if weight > 0.0 else 0.0

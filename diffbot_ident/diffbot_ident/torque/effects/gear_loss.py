@@ -10,7 +10,7 @@ import numpy as np
 
 from diffbot_ident.torque.columns import SIGN_LEFT, SIGN_RIGHT, ExtraColumns, new_columns
 from diffbot_ident.torque.effects.effect import Effect, StepMotion
-from diffbot_ident.torque.effects.evidence import SURE, SURE_COLUMN, resisting
+from diffbot_ident.torque.effects.evidence import SIGNIFICANT, SIGNIFICANT_COLUMN, resisting
 from diffbot_ident.torque.estimate import Array, Estimate, Pair
 from diffbot_ident.torque.fitted_axis import AxisFit
 
@@ -44,16 +44,16 @@ def _evidence(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
     -K8 g_l and K8 g_r in domega/dt: two numbers instead of four.
     """
     weight, weighted = np.zeros((2, 2)), np.zeros(2)
-    for gain, found, inverse, way in resisting(fits):
-        weight += gain**2 * way[:, None] * inverse * way
-        weighted += gain * way * (inverse @ found)
+    for gain, result, inverse, path in resisting(fits):
+        weight += gain**2 * path[:, None] * inverse * path
+        weighted += gain * path * (inverse @ result)
     if not (weight.diagonal() > 0.0).all():
         return -math.inf
     losses = np.linalg.pinv(weight) @ weighted
     # A loss below 0 is another effect.
     if (losses * np.sqrt(weight.diagonal()) < -LIKELY_LOSS).any():
         return -math.inf
-    return float(losses @ weighted) - SURE - SURE_COLUMN * len(losses)
+    return float(losses @ weighted) - SIGNIFICANT - SIGNIFICANT_COLUMN * len(losses)
 
 
 def _said(estimate: Estimate, size: Pair | None) -> str | None:

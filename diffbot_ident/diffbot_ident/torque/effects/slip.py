@@ -41,9 +41,9 @@ def _fill(steps: Array, motion: StepMotion) -> None:
     )
 
 
-def _size(found: EffectFit) -> Pair:
+def _size(effect_fit: EffectFit) -> Pair:
     """Return the slip at the typical torque, as a share of the speed."""
-    left, right = (found.torque * np.abs(found.of_angles()[0])).tolist()
+    left, right = (effect_fit.torque * np.abs(effect_fit.of_angles()[0])).tolist()
     return left, right
 
 

@@ -23,17 +23,17 @@ SLOW_LEFT, SLOW_RIGHT = new_columns("slow left", "slow right")
 
 def _fill(steps: Array, motion: StepMotion) -> None:
     speed, period = motion.wheels.middle, motion.period[:, None]
-    share = np.square(speed / motion.slow)
-    slow = np.sign(speed) * np.where(share < FASTEST, np.exp(-share), 0.0) * period
+    fraction = np.square(speed / motion.slow)
+    slow = np.sign(speed) * np.where(fraction < FASTEST, np.exp(-fraction), 0.0) * period
     steps[:, SLOW_LEFT : SLOW_RIGHT + 1] = halves(slow)[motion.at]
 
 
-def _roughness(found: EffectFit) -> float:
+def _roughness(effect_fit: EffectFit) -> float:
     """Return the roughness of a breakaway torque: static less Coulomb friction, of both wheels."""
-    (left, right), (turn_left, turn_right) = found.own
-    k7, k8 = found.gains
+    (left, right), (turn_left, turn_right) = effect_fit.own
+    k7, k8 = effect_fit.gains
     excess = -0.25 * ((left + right) / k7 + (turn_left - turn_right) / k8)
-    return STICTION_FLOOR * max(float(excess), 0.0) / found.torque
+    return STICTION_FLOOR * max(float(excess), 0.0) / effect_fit.torque
 
 
 BREAKAWAY = Effect(

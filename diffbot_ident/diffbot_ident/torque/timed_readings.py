@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples as they were measured: without repeated readings, at the times of the readings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from diffbot_ident.torque.estimate import Array
+from diffbot_ident.torque.repeated_readings import RepeatedReadings
+from diffbot_ident.torque.sample_clock import SampleClock
+
+
+class TimedReadings:
+    """Finds the readings behind joint samples, in the order of time and in constant memory.
+
+    Attributes:
+        clock: When the readings were taken.
+        repeated: Which samples repeat the reading before.
+    """
+
+    def __init__(self) -> None:
+        self.clock, self.repeated = SampleClock(), RepeatedReadings()
+
+    def interrupt(self) -> None:
+        """Start a new segment: the next sample does not continue the previous ones."""
+        self.clock.interrupt()
+        self.repeated.interrupt()
+
+    def of(self, samples: Array) -> Array:
+        """Return the readings of the next samples; the newest, and a segment's first ones, wait.
+
+        Args:
+            samples: Stamp (s), angles [left, right] (rad) and torques [left, right] (N m), shape
+                (n, 5), n > 0.
+
+        Returns:
+            The same, shape (m, 5), with times since `clock.began` instead of stamps.
+        """
+        return self.clock.timed(self.repeated.left_out(samples))
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return what is notable about stamps and readings, with its size."""
+        return (*self.clock.warnings(), *self.repeated.warnings())
+
+
+def readings_of(segments: Sequence[Array]) -> list[Array]:
+    """Return the readings of all samples of a motion, with a clock learnt from the whole of it.
+
+    Args:
+        segments: Samples without gaps, shape (n, 5) each; see `Readings.of`.
+
+    Returns:
+        The readings of each segment; those of one too short for a clock are empty.
+    """
+    readings, kept = TimedReadings(), []
+    for samples in segments:
+        readings.interrupt()
+        kept.append(readings.repeated.left_out(samples) if len(samples) else samples)
+        readings.clock.timed(kept[-1])
+    results = []
+    for samples in kept:
+        readings.interrupt()
+        results.append(readings.clock.timed(samples))
+    return results

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Integrals of held commands for the online fits, and of the velocities that follow them.
+
+A velocity is one of the instant, or, as of most drivers that count encoder steps, the mean over a
+time W. The mean of (3) over W is (3) again, for the mean v and the mean of the command. So an
+integral of the command is replaced by its own mean over W about the same instant.
+
+int v is a sum of trapezoids. A command that starts to act between two samples, a share f of the
+period T after the first, changes the slope of v there; the trapezoids overestimate the integral by
+a T^2 f (1 - f) / 2 times the jump of the command. A mean over T has no such kinks; by Euler and
+Maclaurin its trapezoids exceed the integral by a T^2 / 12 times the change of the mean command. So
+
+    v = v0 + a (I + c E) - c (sum of trapezoids)        E: that excess over a
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arc_odometry.odometry import Array
+
+
+class ConstantCommands:
+    """Commands of one axis, each held since the previous stamp.
+
+    Args:
+        stamps: Ends of the commands, s, increasing, shape (m,), m >= 2.
+        acting: Commands as they act, shape (m,); the first has no effect.
+    """
+
+    def __init__(self, stamps: Array, acting: Array) -> None:
+        self._stamps, self._kept = stamps, acting[1:]
+        steps = np.diff(stamps)
+        self._once = np.concatenate(([0.0], np.cumsum(steps * self._kept)))
+        parts = steps * (self._once[:-1] + 0.5 * steps * self._kept)
+        self._twice = np.concatenate(([0.0], np.cumsum(parts)))
+
+    def integral(self, instants: Array, window: float = 0.0) -> Array:
+        """Return the integral from the first stamp to instants, or its mean about them.
+
+        Args:
+            instants: Times, s, of any shape; within the stamps.
+            window: Width W of the mean, s; 0: none.
+        """
+        if window == 0.0:
+            result: Array = np.interp(instants, self._stamps, self._once)
+            return result
+        half = 0.5 * window
+        return (self._integral_twice(instants + half) - self._integral_twice(instants - half)) / (
+            window
+        )
+
+    def _integral_twice(self, instants: Array) -> Array:
+        last = len(self._kept) - 1
+        index = np.clip(np.searchsorted(self._stamps, instants, side="right") - 1, 0, last)
+        since = instants - self._stamps[index]
+        result: Array = self._twice[index] + since * (
+            self._once[index] + 0.5 * since * self._kept[index]
+        )
+        return result
+
+    def asked(self, times: Array, dead_times: Array, window: float, rate: float) -> Array:
+        """Return I + c E of velocities for several dead times, shape (k, n).
+
+        Args:
+            times: Times of the velocities, s, increasing, shape (n,).
+            dead_times: Times from a command to its effect, or its middle, s, shape (k,).
+            window: Period over which a velocity is a mean, s; 0: it is one of the instant.
+            rate: c, 1/s; 0 where it is not known yet.
+        """
+        late = dead_times[:, None]
+        result = self.integral(times - late, window)
+        if rate == 0.0:
+            return result
+        if window == 0.0:
+            return result + rate * self._kinks(times, late)
+        half = 0.5 * window
+        mean = (self.integral(times - late + half) - self.integral(times - late - half)) / window
+        return result + rate * window**2 / 12.0 * mean
+
+    def _kinks(self, times: Array, late: Array) -> Array:
+        """Return E of velocities of instants, from the first time on, (k, n); late (k, 1), s."""
+        begins = self._stamps[:-1] + late
+        before = np.searchsorted(times, begins, side="right") - 1
+        inside = (before >= 0) & (before < len(times) - 1)
+        before = np.clip(before, 0, len(times) - 2)
+        period = times[before + 1] - times[before]
+        since = begins - times[before]
+        jumps = np.diff(self._kept, prepend=self._kept[:1])
+        excess = np.where(inside, 0.5 * since * (period - since) * jumps, 0.0)
+        total = np.cumsum(excess, axis=1)
+        index = np.searchsorted(self._stamps, times - late, side="right") - 1
+        index = np.clip(index, 0, len(self._kept) - 1)
+        along_axis: Array = np.take_along_axis(total, index, axis=1)
+        return along_axis
+
+
+def integral_of_velocity(times: Array, velocities: Array) -> Array:
+    """Return the integral of a velocity from the first sample on by trapezoids, shape (n,)."""
+    steps = 0.5 * np.diff(times) * (velocities[1:] + velocities[:-1])
+    return np.concatenate(([0.0], np.cumsum(steps)))

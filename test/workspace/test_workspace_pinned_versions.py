@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pinned versions are complete for every Python that is supported, and carry hashes."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from packaging.markers import Marker
+
+from diffbot_bringup.workspace import wheels
+from diffbot_bringup.workspace.packages import find_packages
+from diffbot_bringup.workspace.pinned_versions import ARM, FILES, unresolved
+from diffbot_bringup.workspace.uv import NO_NETWORK
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHONS = [f"3.{minor}" for minor in range(wheels.OLDEST[1], wheels.NEWEST[1] + 1)]
+
+
+def normalized(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def pinned(path, python):
+    """Return {package: version} of a pinned file for this Python; each package once."""
+    machine = {
+        "python_version": python,
+        "python_full_version": f"{python}.1",
+        "platform_machine": "x86_64",
+        "sys_platform": "linux",
+    }
+    results = {}
+    entries = re.sub(r" *\\\n +", " ", (ROOT / path).read_text()).splitlines()
+    for entry in (each for each in entries if each and not each.startswith("#")):
+        requirement, _, marker = entry.partition(" --hash")[0].partition(";")
+        name, version = requirement.strip().split("==")
+        assert " --hash=sha256:" in entry, f"{path}: {name} has no hash"
+        if not marker or Marker(marker.strip()).evaluate(machine):
+            assert name not in results, f"{path}: {name} has two versions for Python {python}"
+            results[name] = version
+    return results
+
+
+def required(path):
+    """Return the packages that a file of requirements names."""
+    none = set()
+    for line in (ROOT / path).read_text().splitlines():
+        if line.startswith("-r "):
+            none |= required(line.removeprefix("-r "))
+        elif line and not line.startswith("#"):
+            none.add(normalized(re.split(r"[=<>~ ;]", line)[0]))
+    return none
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("path", FILES)
+def test_every_requirement_has_one_version_with_hashes_for_every_python(path, python):
+    assert required(FILES[path][0]) <= set(pinned(path, python))
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_both_distributions_share_all_that_is_not_ros(python):
+    both = [pinned(f"constraints-{distro}.txt", python) for distro in wheels.DISTROS]
+    first, second = (
+        {name: version for name, version in each.items() if not name.startswith("ros-")}
+        for each in both
+    )
+    assert {name: first[name] for name in second if name in first} == {
+        name: second[name] for name in second if name in first
+    }
+    assert len(set(first) ^ set(second)) <= 2
+
+
+@pytest.mark.parametrize("python", ["3.10", "3.12", "3.14"])  # Humble, Jazzy, Lyrical
+def test_all_beside_ros_exists_for_arm(python):
+    said = unresolved(ROOT, ARM, python)
+    if NO_NETWORK.search(said):
+        pytest.skip("the package index cannot be reached")
+    assert said == ""
+
+
+def test_a_version_that_does_not_exist_for_a_platform_is_told():
+    said = unresolved(ROOT, "aarch64-pc-windows-msvc", "3.12")
+    if NO_NETWORK.search(said):
+        pytest.skip("the package index cannot be reached")
+    assert "No solution found" in said
+
+
+def test_nothing_assumes_the_processor():
+    code = (
+        "import platform; platform.machine = lambda: 'aarch64'\n"
+        "from diffbot_sim.gazebo import installation\nprint(installation.MULTIARCH)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "aarch64-linux-gnu\n"
+    packages = [package.path / package.name for package in find_packages(ROOT)]
+    named = {
+        f"{file.relative_to(ROOT)}"
+        for folder in packages
+        for file in folder.rglob("*.py")
+        if re.search(r"x86[-_]64|amd64", file.read_text(encoding="utf-8"), re.IGNORECASE)
+    }
+    # The wheels of ROS, the archive of Gazebo 11, and what is tried out in their place.
+    assert named == {
+        f"diffbot_bringup/diffbot_bringup/workspace/{name}.py"
+        for name in ("gazebo", "pins", "wheels")
+    }

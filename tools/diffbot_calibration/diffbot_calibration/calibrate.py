@@ -1,0 +1,495 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calibrate odometry from wheels and a gyro, a pose source, or both.
+
+Quantities that no sensor measures are not guessed. Without a pose source or a tape measure, the
+absolute size of the wheels is unknown, and the result reports it as not identified.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+import numpy as np
+from scipy.special import stdtrit
+
+from arc_odometry import WheelGeometry
+from diffbot_calibration.held_out import HeldOut, held_out_drift
+from diffbot_calibration.wheel_geometry import Fit, WheelGeometryFit
+from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_recordings.sensor_readings import (
+    CalibrationReadings,
+    GyroReadings,
+    PoseReadings,
+    ReadingsError,
+    WheelTurns,
+)
+from diffbot_recordings.sensor_turns import CalibrationError
+
+GYRO_SCALE_STD = 0.005
+"""Default standard deviation of a gyro's scale about 1: 1 % in 19 of 20 gyros."""
+HELD_OUT = 0.3
+"""Share of the drive, at its end, that is held out to prove the calibration."""
+# Largest half widths of the 95 % interval of an identified value, by unit.
+WIDEST = {"m": 0.05, "rad": math.radians(5.0), "s": 0.05, "1": 0.05, "lever": 0.05}
+# Upper limit of the standard deviation of the path noise's logarithm, for a likelihood that does
+# not bound it.
+MOST_DOUBT = 3.0
+# Minimum overlap of a sensor's stamps with those of the wheels, s, and as a share of the shorter.
+SHORTEST, OVERLAP = 10.0, 0.5
+# Clock drifts above both this number of standard deviations and this rate, s/s, are fitted.
+DRIFTS, DRIFT_RATE = 4.0, 3e-4
+# A calibration is refused if its drift on held-out motion is worse by more than this number of
+# standard deviations.
+WORSE_SIGMAS = 2.0
+# The given sizes are also confirmed if they lie in all intervals after widening by this factor, and
+# held-out motion gets neither better nor worse: the sizes of one in ten correct robots miss one of
+# their 95 % intervals.
+NEAR = 2.0
+# A pose source with less noise than this, m and rad, is the wheels' own odometry.
+OWN_ODOMETRY = 3e-5
+# Minimum turn, rad, each way, and minimum distance, m, for a motion to count as containing them.
+TURNED, DRIVEN = math.pi, 1.0
+
+
+def sizes_of(geometry: WheelGeometry) -> dict[str, float]:
+    """Return radii and track, m, and their ratios, by the names of a calibration's quantities."""
+    mean = 0.5 * (geometry.left_radius + geometry.right_radius)
+    return {
+        "left_radius": geometry.left_radius,
+        "right_radius": geometry.right_radius,
+        "track": geometry.separation,
+        "track_over_mean_radius": geometry.separation / mean,
+        "radius_ratio": geometry.right_radius / geometry.left_radius,
+    }
+
+
+class CalibrationOutcome(Enum):
+    """Outcome of a calibration."""
+
+    CALIBRATED = "calibrated"
+    CONFIRMED = "confirmed"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class CalibratedValue:
+    """A value with its 95 % interval.
+
+    Attributes:
+        value: The estimate.
+        lower: Lower end of the interval; -inf or 0 if not identified.
+        upper: Upper end of the interval; inf if not identified.
+        unit: Unit, such as "m", "rad", "s", "rad/s", "m^2/m" or "1".
+        identified: Whether the sensors determine the value.
+        reason: Why it is not identified; None if it is.
+    """
+
+    value: float
+    lower: float
+    upper: float
+    unit: str
+    identified: bool = True
+    reason: str | None = None
+
+    def holds(self, value: float, widening: float = 1.0) -> bool:
+        """Whether a value lies in the interval widened by a factor."""
+        more = widening - 1.0
+        low = self.lower - more * (self.value - self.lower)
+        return low <= value <= self.upper + more * (self.upper - self.value)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Result of a calibration.
+
+    Attributes:
+        outcome: CALIBRATED; CONFIRMED if the given sizes lie within all intervals, or so near that
+            held-out motion shows no difference; or REFUSED.
+        reason: Reason of the outcome for the user, one sentence.
+        source: "pose source", "gyro", "gyro and pose source" or "tape".
+        given: Radii and track before.
+        geometry: Radii and track after; a size that no sensor determines is the given one.
+        quantities: Quantities by name; left_radius, right_radius and track first.
+        held_out: Drift on held-out motion; None: there was none.
+        notes: Notes for the user, one sentence each.
+        fit: The fit, for pictures; None for a tape.
+    """
+
+    outcome: CalibrationOutcome
+    reason: str
+    source: str
+    given: WheelGeometry
+    geometry: WheelGeometry
+    quantities: Mapping[str, CalibratedValue]
+    held_out: HeldOut | None = None
+    notes: tuple[str, ...] = ()
+    fit: Fit | None = field(default=None, repr=False)
+
+    @property
+    def usable(self) -> bool:
+        """Whether radii and track may be used."""
+        return self.outcome is not CalibrationOutcome.REFUSED
+
+    @property
+    def absolute(self) -> bool:
+        """Whether radii and track are identified, not only their ratios."""
+        return all(self.quantities[n].identified for n in ("left_radius", "right_radius", "track"))
+
+
+def calibrate(
+    wheels: WheelTurns,
+    *,
+    geometry: WheelGeometry,
+    gyro: GyroReadings | None = None,
+    poses: PoseReadings | None = None,
+    gyro_scale_std: float = GYRO_SCALE_STD,
+) -> Calibration:
+    """Calibrate radii and track.
+
+    The result is a fit to the whole drive. As a proof, another fit leaves out the last HELD_OUT of
+    the drive, and must drift less there than the given geometry.
+
+    Args:
+        wheels: Angles of both wheels, preferably at 50 Hz or more.
+        geometry: Radii and track assumed so far.
+        gyro: Yaw rates; None: there are none.
+        poses: Poses of a pose source; None: there are none. One of the two is needed.
+        gyro_scale_std: Standard deviation of the gyro's scale about 1, from its data sheet.
+
+    Raises:
+        CalibrationError: The readings do not belong together; the message states what to change.
+        ReadingsError: There are too few readings.
+    """
+    if not 0.0 < gyro_scale_std < 1.0:
+        raise CalibrationError(
+            f"gyro_scale_std = {gyro_scale_std}: must be > 0 and < 1; 0.005 means 1 % in 19 of 20"
+        )
+    for name, source in (("gyro", gyro), ("pose source", poses)):
+        if source is not None:
+            _check_overlap(wheels, name, source)
+    notes: list[str] = []
+    begin, end = wheels.stamps[0], wheels.stamps[-1]
+    if poses is not None:
+        end = min(end, poses.stamps[-1])
+        begin = max(begin, poses.stamps[0])
+    cut = float(end - HELD_OUT * (end - begin))
+    fitter = WheelGeometryFit(wheels, geometry, gyro, poses, gyro_scale_std)
+    fit = fitter.run()
+    drift = _clocks_drift(fitter)
+    if drift:
+        fit = WheelGeometryFit(wheels, geometry, gyro, poses, gyro_scale_std, drift).run()
+        notes += _drifts(fit)
+    held_out = _proof(
+        CalibrationReadings(wheels, gyro, poses), geometry, gyro_scale_std, cut, drift
+    )
+    quantities = _quantities(fit, geometry, _lacks(wheels, fit, geometry))
+    return _judged(fit, geometry, quantities, held_out, notes)
+
+
+def _check_overlap(wheels: WheelTurns, name: str, source: GyroReadings | PoseReadings) -> None:
+    """Check that a sensor has enough readings, on the same clock as the wheels.
+
+    Raises:
+        CalibrationError: The stamps do not overlap enough.
+        ReadingsError: There are too few readings.
+    """
+    for what, stamps in (("wheels", wheels.stamps), (name, source.stamps)):
+        if len(stamps) < 20:
+            raise ReadingsError(
+                f"{what}: {len(stamps)} readings: must be 20 or more; record longer"
+            )
+    a, b = wheels.stamps, source.stamps
+    common = min(a[-1], b[-1]) - max(a[0], b[0])
+    shorter = min(a[-1] - a[0], b[-1] - b[0])
+    if common < OVERLAP * shorter:
+        raise CalibrationError(
+            f"clocks differ: the stamps of the {name} are {b[0]:.2f} to {b[-1]:.2f} s, those of "
+            f"the wheels {a[0]:.2f} to {a[-1]:.2f} s; both must use one clock (use_sim_time the "
+            "same for all nodes, computers synchronised)"
+        )
+    if common < SHORTEST:
+        raise CalibrationError(
+            f"too little motion: wheels and {name} have {common:.1f} s in common, must be at "
+            f"least {SHORTEST:g} s; record about 60 s"
+        )
+
+
+def _clocks_drift(fitter: WheelGeometryFit) -> bool:
+    """Whether a sensor's clock drifts against that of the wheels."""
+    result = fitter.clock_drift().values()
+    return any(abs(value) > max(DRIFTS * std, DRIFT_RATE) for value, std in result)
+
+
+def _drifts(fit: Fit) -> list[str]:
+    """Return a sentence for each clock that drifts."""
+    return [
+        f"clocks differ: the {source}'s clock runs {1e3 * fit.value(name):+.2f} ms per s against "
+        "that of the wheels; its drift was fitted with the rest, but synchronise the computers "
+        "(chrony, PTP) or stamp by one clock"
+        for name, source in (("pose_delay_rate", "pose source"), ("gyro_delay_rate", "gyro"))
+        if abs(fit.value(name)) > DRIFT_RATE
+    ]
+
+
+def _proof(
+    readings: CalibrationReadings,
+    geometry: WheelGeometry,
+    gyro_scale_std: float,
+    cut: float,
+    drift: bool,
+) -> HeldOut | None:
+    """Fit to the readings before the time `cut`, and evaluate the drift after it."""
+    early = readings.until(cut)
+    try:
+        fit = WheelGeometryFit(
+            early.wheels, geometry, early.gyro, early.poses, gyro_scale_std, drift
+        ).run()
+    except ValueError:
+        return None
+    return held_out_drift(readings, cut, geometry, fit)
+
+
+def _lacks(wheels: WheelTurns, fit: Fit, geometry: WheelGeometry) -> str:
+    """Return a text for the user on what the motion lacked."""
+    left = geometry.left_radius * np.diff(wheels.left)
+    right = geometry.right_radius * np.diff(wheels.right)
+    turns, path = (right - left) / geometry.separation, 0.5 * np.abs(left + right)
+    ccw, cw = float(turns[turns > 0.0].sum()), -float(turns[turns < 0.0].sum())
+    lacks = []
+    if float(path.sum()) < DRIVEN:
+        lacks.append(f"only {float(path.sum()):.2g} m driven")
+    if ccw + cw < TURNED:
+        lacks.append(f"only {ccw + cw:.2g} rad turned")
+    elif min(ccw, cw) < TURNED:
+        lacks.append(f"turned {'left' if ccw > cw else 'right'} only")
+    if not lacks:
+        return "too little motion for the noise: drive longer, straight legs and turns both ways"
+    return f"too little motion: {' and '.join(lacks)}; drive straight legs, and turns both ways"
+
+
+_NO_SCALE = (
+    "from a gyro only track over mean radius and the ratio of the radii are identifiable; for "
+    "radii and track give a pose source, or measure a straight leg with a tape"
+)
+
+
+def _quantities(fit: Fit, given: WheelGeometry, lacks: str) -> dict[str, CalibratedValue]:
+    """Return all values with their intervals."""
+    after = fit.geometry(0.5 * (given.left_radius + given.right_radius))
+    mean = 0.5 * (after.left_radius + after.right_radius)
+    skew = (after.right_radius - after.left_radius) / (2.0 * mean)
+    names = ("log_radius", "log_ratio", "log_track")
+    index = [fit.names.index(n) if n in fit.names else None for n in names]
+
+    def half_width(*weights: float) -> float:
+        """Return the half width of the 95 % interval of a weighted sum of the three logarithms."""
+        if any(w and i is None for w, i in zip(weights, index, strict=True)):
+            return math.inf
+        row = np.zeros(len(fit.names))
+        for weight, i in zip(weights, index, strict=True):
+            if i is not None:
+                row[i] = weight
+        variance = max(0.0, float(row @ fit.covariance @ row))
+        of_slip = float(row @ fit.slip_covariance @ row)
+        return _quantile(variance, of_slip, fit) * math.sqrt(variance)
+
+    def relative(value: float, half: float) -> CalibratedValue:
+        if math.isinf(half):
+            return CalibratedValue(value, -math.inf, math.inf, "m", False, _NO_SCALE)
+        if half > WIDEST["1"]:
+            return CalibratedValue(value, -math.inf, math.inf, "m", False, lacks)
+        width = math.exp(half)
+        return CalibratedValue(value, value / width, value * width, "m")
+
+    # d log r_l = d log r - (1 + s) / 2 d log ratio, with s = (r_r - r_l) / (r_r + r_l).
+    results = {
+        "left_radius": relative(after.left_radius, half_width(1.0, -0.5 * (1.0 + skew), 0.0)),
+        "right_radius": relative(after.right_radius, half_width(1.0, 0.5 * (1.0 - skew), 0.0)),
+        "track": relative(after.separation, half_width(1.0, 0.0, 1.0)),
+        "track_over_mean_radius": relative(after.separation / mean, half_width(0.0, 0.0, 1.0)),
+        "radius_ratio": relative(after.right_radius / after.left_radius, half_width(0.0, 1.0, 0.0)),
+    }
+    for name in ("track_over_mean_radius", "radius_ratio"):
+        results[name] = replace(results[name], unit="1")
+    return results | _sensor_quantities(fit, lacks) | _noise_quantities(fit)
+
+
+def _quantile(variance: float, of_slip: float, fit: Fit) -> float:
+    """Return Student's quantile for a variance whose part by slip is itself uncertain.
+
+    As by Satterthwaite (1946), the variance is treated as a chi^2 with as many degrees of freedom
+    as give it the same uncertainty.
+
+    Args:
+        variance: Variance of a value.
+        of_slip: Derivative of the variance by the logarithm of the path noise.
+        fit: Fit, with the uncertainty of the path noise.
+    """
+    doubt = abs(of_slip) * min(fit.noise_std["path"], MOST_DOUBT)
+    if doubt <= 0.0 or variance <= 0.0:
+        return NORMAL_95
+    return float(stdtrit(max(2.0 * (variance / doubt) ** 2, 1.0), 0.975))
+
+
+_SENSOR = {
+    "pose_delay": ("s", "s"),
+    "mount_x": ("m", "lever"),
+    "mount_y": ("m", "lever"),
+    "mount_yaw": ("rad", "rad"),
+    "gyro_delay": ("s", "s"),
+    "gyro_scale": ("1", "1"),
+    "pose_delay_rate": ("1", "1"),
+    "gyro_delay_rate": ("1", "1"),
+}
+
+
+def _sensor_quantities(fit: Fit, lacks: str) -> dict[str, CalibratedValue]:
+    results = {}
+    for name, (unit, width) in _SENSOR.items():
+        if name not in fit.names:
+            continue
+        value, half = fit.value(name), NORMAL_95 * fit.std(name)
+        if name == "mount_yaw":
+            value = math.remainder(value, math.tau)
+        if half > WIDEST[width]:
+            results[name] = CalibratedValue(value, -math.inf, math.inf, unit, False, lacks)
+        else:
+            results[name] = CalibratedValue(value, value - half, value + half, unit)
+    if fit.drive.gyro is not None:
+        if "log_radius" not in fit.names:
+            scale = results["gyro_scale"]
+            why = (
+                "track and radius of the wheels are known no better than the gyro's scale; 1 is "
+                "assumed"
+            )
+            results["gyro_scale"] = CalibratedValue(1.0, scale.lower, scale.upper, "1", False, why)
+        bias = fit.walk[:, -1]
+        middle, spread = float(np.mean(bias)), float(np.ptp(bias))
+        time = float(fit.drive.stamps[-1] - fit.drive.stamps[0])
+        half = NORMAL_95 * math.sqrt(
+            fit.noise.gyro_walk / time + fit.noise.bias_walk * time / 3.0 + (0.5 * spread) ** 2
+        )
+        results["gyro_bias"] = CalibratedValue(middle, middle - half, middle + half, "rad/s")
+    return results
+
+
+def _noise_quantities(fit: Fit) -> dict[str, CalibratedValue]:
+    shown = {
+        "path_noise": ("path", "m^2/m"),
+        "pose_position_noise": ("position", "m"),
+        "pose_yaw_noise": ("yaw", "rad"),
+        "gyro_angle_random_walk": ("gyro_walk", "rad^2/s"),
+        "gyro_bias_walk": ("bias_walk", "(rad/s)^2/s"),
+    }
+    results = {}
+    for name, (level, unit) in shown.items():
+        if level not in fit.noise_std:
+            continue
+        value, std = getattr(fit.noise, level), fit.noise_std[level]
+        if NORMAL_95 * std > 2.5:  # a factor of 12 both ways
+            why = (
+                "not identifiable: too small compared to the other noise; the value is a rough "
+                "upper bound"
+            )
+            results[name] = CalibratedValue(value, 0.0, math.inf, unit, False, why)
+        else:
+            width = math.exp(NORMAL_95 * std)
+            results[name] = CalibratedValue(value, value / width, value * width, unit)
+    return results
+
+
+def _judged(
+    fit: Fit,
+    given: WheelGeometry,
+    quantities: dict[str, CalibratedValue],
+    held_out: HeldOut | None,
+    notes: list[str],
+) -> Calibration:
+    """Judge whether the result may be used, and make the Calibration."""
+    after = fit.geometry(0.5 * (given.left_radius + given.right_radius))
+    has_gyro, has_poses = fit.drive.gyro is not None, fit.drive.poses is not None
+    source = " and ".join(
+        n for n, there in (("gyro", has_gyro), ("pose source", has_poses)) if there
+    )
+    sizes = ("left_radius", "right_radius", "track") if has_poses else ()
+    sizes = (*sizes, "track_over_mean_radius", "radius_ratio")
+    unknown = [name for name in sizes if not quantities[name].identified]
+    before = sizes_of(given)
+    same, near = (
+        all(quantities[name].holds(before[name], widening) for name in sizes)
+        for widening in (1.0, NEAR)
+    )
+    left_out = int(np.count_nonzero(~fit.used))
+    if left_out:
+        notes.append(
+            f"{left_out} of {len(fit.used)} poses deviate from the path by more than white noise "
+            "and were ignored"
+        )
+    jumps = int(np.count_nonzero(fit.drive.breaks))
+    if jumps:
+        notes.append(f"{jumps} jumps or gaps of the pose source; motion across them was ignored")
+    if fit.correlation > 4.0 / math.sqrt(len(fit.used)):
+        notes.append(
+            "the pose source's noise is not white (neighbours correlate by "
+            f"{fit.correlation:.2f}); intervals are wider for it"
+        )
+    outcome, reason = _verdict(unknown, quantities, same, near, held_out)
+    if has_poses and max(fit.noise.position, fit.noise.yaw) < OWN_ODOMETRY:
+        outcome, reason = (
+            CalibrationOutcome.REFUSED,
+            (
+                "the pose source agrees with the wheels to 0.03 mm: it is computed from them "
+                "(odometry); give one that measures independently (--pose, --tf), such as SLAM "
+                "or motion capture"
+            ),
+        )
+    return Calibration(
+        outcome, reason, source, given, after, quantities, held_out, tuple(notes), fit
+    )
+
+
+def _verdict(
+    unknown: list[str],
+    quantities: dict[str, CalibratedValue],
+    same: bool,
+    near: bool,
+    held_out: HeldOut | None,
+) -> tuple[CalibrationOutcome, str]:
+    if unknown:
+        why = quantities[unknown[0]].reason
+        return CalibrationOutcome.REFUSED, f"{', '.join(unknown)} not identified: {why}"
+    if held_out is None:
+        return CalibrationOutcome.REFUSED, (
+            "not verified by held-out motion: the last 30 % of the recording hold less than 9 s "
+            "of motion; record 60 s with motion until the end"
+        )
+    changes = (
+        f"drift on {held_out.windows} held-out windows of {held_out.window:g} s: heading "
+        f"{math.degrees(held_out.before.heading):.2g} to {math.degrees(held_out.after.heading):.2g}"
+        " deg"
+    )
+    if held_out.before.position is not None and held_out.after.position is not None:
+        changes += (
+            f", position {1e3 * held_out.before.position:.3g} to "
+            f"{1e3 * held_out.after.position:.3g} mm"
+        )
+    worse = held_out.worse > WORSE_SIGMAS
+    better = held_out.after.nees < held_out.before.nees
+    if same and not worse:
+        return CalibrationOutcome.CONFIRMED, (
+            f"the given radii and track lie within all intervals; {changes}"
+        )
+    if near and not (worse or better):
+        return CalibrationOutcome.CONFIRMED, (
+            "the given radii and track are so close to all intervals that held-out motion shows "
+            f"no difference; {changes}"
+        )
+    if worse or not better:
+        return CalibrationOutcome.REFUSED, (
+            f"odometry does not improve on held-out motion ({changes}): the wheels slip, or a "
+            "sensor moved; see the picture of the drift"
+        )
+    return CalibrationOutcome.CALIBRATED, changes

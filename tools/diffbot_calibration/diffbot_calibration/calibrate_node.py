@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calibrate_node: records a drive and then calibrates radii and track from it.
+
+It subscribes to `joint_states`, `imu/data` (sensor_msgs/Imu) and `pose` (PoseWithCovarianceStamped,
+PoseStamped or Odometry, see the parameter `pose_type`), or `/tf` instead of `pose` (parameter
+`tf`). The drive ends when no node publishes `reference` any more. It commands and publishes
+nothing. The results and their page are written into `results`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
+from nav_msgs.msg import Odometry
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import Imu, JointState
+from tf2_msgs.msg import TFMessage
+
+from diffbot_calibration.collected_readings import Collected
+from diffbot_description import load_robot
+from diffbot_description.files import SUMMARY, write_json
+from diffbot_node import (
+    Node,
+    RobotParameters,
+    declare,
+    parameter,
+    results_folder,
+    seconds,
+)
+from diffbot_node.complaints import Complaints
+from diffbot_node.node_process import Interrupted, interruptible
+from diffbot_node.presence import Presence
+from diffbot_node.robot_messages import create_wall_timer
+from diffbot_recordings.transforms import Transforms, frames_of, planar_pose
+
+if TYPE_CHECKING:
+    from diffbot_calibration.calibrate import Calibration
+
+IMU_TOPIC, POSE_TOPIC, REFERENCE_TOPIC, TF_TOPIC = "imu/data", "pose", "reference", "/tf"
+LOOK_PERIOD = 0.05  # s of wall time between two checks of which nodes are present
+# Time for the discovery of sensors after the first joint state, s of wall time.
+DISCOVERY = 3.0
+# A node counts as gone after being absent for this long, s of wall time.
+PARTING = 0.5
+POSE_TYPES: dict[str, Any] = {
+    "pose_with_covariance": PoseWithCovarianceStamped,
+    "pose": PoseStamped,
+    "odometry": Odometry,
+}
+MOTIONS = ("calibration", "umbmark")
+# Sensor drivers publish as best effort, which a reliable subscriber would not receive.
+SENSORS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+@dataclass(frozen=True)
+class CalibrateParameters(RobotParameters):
+    """Parameters of the calibrate_node."""
+
+    motion: str = parameter(
+        "calibration",
+        "motion: calibration, or umbmark (a square whose end pose is measured by hand)",
+        choices=MOTIONS,
+    )
+    pose_type: str = parameter(
+        "pose_with_covariance", "type of the messages on pose", choices=tuple(POSE_TYPES)
+    )
+    tf: str = parameter(
+        "",
+        "frames 'FIXED ROBOT' whose transform on /tf is the pose source, such as 'map base_link'; "
+        "empty: the topic pose",
+    )
+    results: str = parameter("results", "folder for calibration.yaml, summary.json and pictures")
+    sim: str = parameter("none", "simulator that moves the robot, or none; for summary.json")
+    seed: int = parameter(0, "of the simulated noise, for summary.json")
+    arguments: str = parameter("", "launch arguments, for summary.json")
+    patience: float = parameter(
+        150.0,
+        "wall time to wait for the drive to begin, s; then exit with status 1; 0: no limit",
+        minimum=0.0,
+    )
+
+
+def _load() -> None:
+    """Import the modules for the calibration during the drive, as this takes seconds."""
+    import diffbot_report.figure_style  # noqa: F401
+
+
+class CalibrateNode(Node):
+    """ROS interface of a calibration."""
+
+    def __init__(self) -> None:
+        super().__init__("calibrate_node")
+        self.exit_code: int | None = None
+        self.values = values = declare(self, CalibrateParameters)
+        self._robot = load_robot(values.robot)
+        self._folder = results_folder(values.results)
+        self._reader = self._robot.joint_reader(("position",))
+        self._collected = Collected()
+        self._transforms = Transforms(*frames_of(values.tf)) if values.tf else None
+        self._complaints = Complaints()
+        self._drive = Presence(values.patience, PARTING)
+        self._begun: float | None = None  # wall time of the first joint state, s
+        self._loading: Thread | None = None
+        self._subscribe()
+        create_wall_timer(self, LOOK_PERIOD, self._look_around)
+
+    def close(self) -> None:
+        """Write the end of an interrupted run."""
+        if self.exit_code is None and self.values.motion == MOTIONS[0]:
+            self._write_end("stopped", "interrupted; nothing was calibrated")
+
+    # Readings.
+
+    def _subscribe(self) -> None:
+        if self.values.motion != MOTIONS[0]:
+            return
+        self.create_subscription(JointState, "joint_states", self._on_joint_state, SENSORS)
+        self.create_subscription(Imu, IMU_TOPIC, self._on_imu, SENSORS)
+        if self._transforms is None:
+            kind = POSE_TYPES[self.values.pose_type]
+            self.create_subscription(kind, POSE_TOPIC, self._on_pose, SENSORS)
+        else:
+            self.create_subscription(TFMessage, TF_TOPIC, self._on_transforms, SENSORS)
+
+    def _on_joint_state(self, message: JointState) -> None:
+        if not self._reader.concerns(message.name):
+            return
+        if self._begun is None:
+            self._begun = time.monotonic()
+        stamp = seconds(message.header.stamp)
+        try:
+            sample = self._reader.read(
+                stamp, message.name, message.position, message.velocity, message.effort
+            )
+        except ValueError as error:
+            if self._complaints.due(str(error)):
+                self.get_logger().warning(f"joint state refused: {error}")
+            return
+        if (apart := self._reader.disagreement) and self._complaints.due(apart):
+            self.get_logger().warning(apart)
+        self._collected.add_wheels(sample.stamp, sample.position)
+
+    def _on_imu(self, message: Imu) -> None:
+        self._collected.add_rate(seconds(message.header.stamp), message.angular_velocity.z)
+
+    def _on_pose(self, message: Any) -> None:
+        self._collected.add_pose(seconds(message.header.stamp), *planar_pose(message))
+
+    def _on_transforms(self, message: TFMessage) -> None:
+        if self._transforms is not None:
+            for stamp, x, y, yaw in self._transforms.read(message):
+                self._collected.add_pose(stamp, x, y, yaw)
+
+    # The drive.
+
+    def _look_around(self) -> None:
+        if self.exit_code is not None:
+            return
+        missing = self._no_sensor()
+        if missing is not None:
+            self.exit_code = self._fail(missing)
+            return
+        driven = self._published(REFERENCE_TOPIC)
+        if driven and self._loading is None and self.values.motion == MOTIONS[0]:
+            self._loading = Thread(target=_load)
+            self._loading.start()
+        left = self._drive.have_left(driven)
+        if not self._drive.met and self._drive.reminds():
+            self.get_logger().info(f"waiting: {self._awaited()}")
+        if not left:
+            return
+        if self._drive.met:
+            self.exit_code = self._finish()
+        elif self._drive.gave_up:
+            self.exit_code = self._fail(
+                f"no node published {self.resolve_topic_name(REFERENCE_TOPIC)} within "
+                f"{self._drive.waited:.0f} s of wall time: start the node that drives the robot"
+            )
+
+    def _awaited(self) -> str:
+        return (
+            self._reader.mismatch
+            or f"no node publishes {self.resolve_topic_name(REFERENCE_TOPIC)} yet"
+        )
+
+    def _published(self, topic: str) -> bool:
+        """Whether any node publishes a topic, by its remapped name."""
+        return self.count_publishers(self.resolve_topic_name(topic)) > 0
+
+    def _no_sensor(self) -> str | None:
+        """Return the problem if a robot has no sensor, after DISCOVERY; else None."""
+        if self._begun is None or time.monotonic() - self._begun < DISCOVERY:
+            return None
+        poses = POSE_TOPIC if self._transforms is None else TF_TOPIC
+        if self._published(IMU_TOPIC) or self._published(poses):
+            return None
+        if self._collected.gyro.rows or self._collected.poses.rows:
+            return None
+        imu, pose = (self.resolve_topic_name(topic) for topic in (IMU_TOPIC, poses))
+        return (
+            f"no node publishes {imu} (a gyro) or {pose} (a pose source); calibration needs one "
+            "of them: start the driver or remap the topic; in a simulation set imu:=true or "
+            "pose_source:=true; without sensors use motion:=umbmark, a tape and diffbot calibrate"
+        )
+
+    def _finish(self) -> int | None:
+        """Calibrate; return the exit status, None after a signal."""
+        if self.values.motion != MOTIONS[0]:
+            self.get_logger().info(
+                "square completed: measure how far ahead (X) and left (Y) of its start the robot "
+                "stands, repeat it several times both ways (sense:=cw, sense:=ccw), then run: "
+                f"diffbot calibrate --umbmark --robot {self.values.robot} --side M --cw X,Y ... "
+                "--ccw X,Y ..."
+            )
+            return 0
+        collected = self._collected
+        missing = collected.missing()
+        if missing is not None:
+            if self._transforms is not None and not collected.poses.rows:
+                missing += (
+                    f"; {TF_TOPIC} never held the transform between '{self.values.tf}', direct "
+                    "or via one frame; check with ros2 run tf2_tools view_frames"
+                )
+            if not collected.wheels.rows and self._reader.mismatch:
+                missing = self._reader.mismatch
+            return self._fail(f"too few readings: {missing}")
+        for source in collected.sources:
+            if source.refused:
+                self.get_logger().warning(
+                    f"{source.refused} readings of {source.name} ignored, the first one: "
+                    f"{source.reason}"
+                )
+        wheels, gyro, poses = (len(source.rows) for source in collected.sources)
+        self.get_logger().info(
+            f"drive completed: fitting radii and track to {wheels} readings of the wheels, "
+            f"{gyro} of a gyro and {poses} of a pose source; this takes some seconds"
+        )
+        began = time.monotonic()
+        from rich.console import Console
+
+        from diffbot_calibration.calibrate import calibrate
+        from diffbot_calibration.command import WIDTH, show
+        from diffbot_calibration.results import next_step, write_results
+
+        try:
+            with interruptible():
+                result = collected.readings()
+                calibration = calibrate(
+                    result.wheels,
+                    geometry=self._robot.geometry,
+                    gyro=result.gyro,
+                    poses=result.poses,
+                )
+            written = write_results(
+                calibration, self._folder, robot=self._robot, about=self._about("completed")
+            )
+        except Interrupted:
+            return None
+        except (ValueError, OSError) as error:
+            return self._fail(f"calibration failed: {error}")
+        self.get_logger().info(f"fitted within {time.monotonic() - began:.1f} s")
+        show(Console(width=WIDTH), calibration)
+        if written.refusal is not None:
+            self.get_logger().warning(written.refusal)
+        for path in written.paths:
+            print(path, flush=True)
+        self._page(calibration)
+        print(f"Next: {next_step(calibration, written.paths)}", flush=True)
+        return 0 if calibration.usable else 1
+
+    def _fail(self, reason: str) -> int:
+        """Report a failure in the log and in summary.json; return the exit status."""
+        self.get_logger().error(reason)
+        self._write_end("failed", reason)
+        return 1
+
+    def _write_end(self, outcome: str, reason: str) -> None:
+        try:
+            write_json(self._folder / SUMMARY, {**self._about(outcome), "reason": reason})
+        except OSError as error:
+            self.get_logger().error(f"summary.json not written: {error}")
+            return
+        self._page(None)
+
+    def _page(self, calibration: Calibration | None) -> None:
+        """Write the page; a failure to do so does not affect the calibration."""
+        from diffbot_calibration.calibration_page import write_calibration_page  # slow to import
+
+        try:
+            print(write_calibration_page(calibration, self._folder), flush=True)
+        except (OSError, ModuleNotFoundError) as error:
+            self.get_logger().warning(f"page not written: {error}")
+
+    def _about(self, outcome: str) -> dict[str, object]:
+        """Return the entries of summary.json that describe the run."""
+        values = self.values
+        return {
+            "name": "calibrate",
+            "robot": values.robot,
+            "sim": values.sim,
+            "seed": values.seed,
+            "arguments": values.arguments,
+            "outcome": outcome,
+        }

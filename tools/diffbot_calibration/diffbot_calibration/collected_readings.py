@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collect the readings of a drive, and report what is missing for a calibration.
+
+Messages may be repeated, arrive out of order, or hold numbers that are not finite. Readings that
+cannot be used are left out and counted, with the reason of the first one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from arc_odometry.odometry import wheel_turn
+from diffbot_recordings.sensor_readings import (
+    FASTEST,
+    CalibrationReadings,
+    GyroReadings,
+    PoseReadings,
+    WheelTurns,
+)
+
+# Minimum number of readings of a source.
+FEWEST = 20
+
+
+@dataclass
+class SourceReadings:
+    """Readings of one source.
+
+    Attributes:
+        name: Name for messages.
+        rows: Stamp (s) and values of each reading.
+        refused: Number of readings that were left out.
+        reason: Why the first of them was; None: there is none.
+    """
+
+    name: str
+    rows: list[tuple[float, ...]] = field(default_factory=list)
+    refused: int = 0
+    reason: str | None = None
+
+    def refuse(self, reason: str) -> None:
+        """Count a reading that is left out."""
+        self.refused += 1
+        self.reason = self.reason or reason
+
+    def takes(self, stamp: float, *numbers: float) -> bool:
+        """Whether a reading is finite and newer than all before; repeated stamps are ignored."""
+        if not all(map(math.isfinite, (stamp, *numbers))):
+            self.refuse(f"{(stamp, *numbers)}: must be finite")
+            return False
+        newest = self.rows[-1][0] if self.rows else -math.inf
+        if stamp < newest:
+            self.refuse(f"stamp {stamp:.6f} s after {newest:.6f} s: must ascend")
+        return stamp > newest
+
+    def columns(self) -> list[np.ndarray[tuple[int], np.dtype[np.float64]]]:
+        """Return stamps and values, (n,) each."""
+        return list(np.array(self.rows, dtype=float).T)
+
+    @property
+    def excuse(self) -> str:
+        """Text on what was left out, to append to a sentence; empty if nothing was."""
+        if not self.refused:
+            return ""
+        return f"; {self.refused} of {self.name} were rejected, the first one: {self.reason}"
+
+
+class Collected:
+    """Readings of one drive.
+
+    Attributes:
+        wheels: Angles of left and right wheel, rad, whole turns counted.
+        gyro: Yaw rates, rad/s.
+        poses: Poses x, y (m), yaw (rad).
+    """
+
+    def __init__(self) -> None:
+        self.wheels, self.gyro, self.poses = map(SourceReadings, ("wheels", "gyro", "poses"))
+        self._raw = (0.0, 0.0)
+
+    @property
+    def sources(self) -> tuple[SourceReadings, SourceReadings, SourceReadings]:
+        """Readings of all three sources."""
+        return self.wheels, self.gyro, self.poses
+
+    def add_wheels(self, stamp: float, position: tuple[float, float]) -> None:
+        """Add angles of the wheels as read from encoders, which may wrap.
+
+        Args:
+            stamp: Stamp, s.
+            position: Angles [left, right], rad.
+        """
+        wheels = self.wheels
+        if not wheels.takes(stamp, *position):
+            return
+        if wheels.rows:
+            before, left, right = wheels.rows[-1]
+            limit = FASTEST * (stamp - before)
+            try:
+                left += wheel_turn("left", self._raw[0], position[0], limit)
+                right += wheel_turn("right", self._raw[1], position[1], limit)
+            except ValueError as error:
+                wheels.refuse(str(error))
+                return
+        else:
+            left, right = position
+        self._raw = position
+        wheels.rows.append((stamp, left, right))
+
+    def add_rate(self, stamp: float, rate: float) -> None:
+        """Add a yaw rate, rad/s, with its stamp, s."""
+        if self.gyro.takes(stamp, rate):
+            self.gyro.rows.append((stamp, rate))
+
+    def add_pose(self, stamp: float, x: float, y: float, yaw: float) -> None:
+        """Add a pose, m, m, rad, with its stamp, s."""
+        if self.poses.takes(stamp, x, y, yaw):
+            self.poses.rows.append((stamp, x, y, yaw))
+
+    def readings(self) -> CalibrationReadings:
+        """Return the readings, without sources that have too few; check `missing` first."""
+        gyro, poses = (len(source.rows) >= FEWEST for source in (self.gyro, self.poses))
+        return CalibrationReadings(
+            WheelTurns(*self.wheels.columns()),
+            GyroReadings(*self.gyro.columns()) if gyro else None,
+            PoseReadings(*self.poses.columns()) if poses else None,
+        )
+
+    def missing(self) -> str | None:
+        """Return a sentence on readings that a calibration lacks; None: nothing is missing."""
+        wheels, gyro, poses = (len(source.rows) for source in self.sources)
+        if wheels < FEWEST:
+            return (
+                f"{wheels} readings of both wheels received on joint_states, must be at least "
+                f"{FEWEST}{self.wheels.excuse}"
+            )
+        if max(gyro, poses) < FEWEST:
+            return (
+                f"{gyro} readings of a gyro received on imu/data and {poses} of a pose source on "
+                "pose; one of them must have at least "
+                f"{FEWEST}{self.gyro.excuse}{self.poses.excuse}"
+            )
+        return None

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `calibrate`: from recordings, or from the ends of squares measured with a tape.
+
+The exit status is 0 if radii and track may be used; 3 if only their ratios may (a gyro alone,
+squares without a straight leg); 1 if nothing may; 2 for wrong usage and files that cannot be read;
+130 after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from arc_odometry import WheelGeometry
+from diffbot_calibration.calibrate import (
+    GYRO_SCALE_STD,
+    Calibration,
+    CalibrationOutcome,
+    calibrate,
+)
+from diffbot_calibration.results import WritePage, next_step, write_results
+from diffbot_calibration.umbmark import Squares, calibrate_umbmark, read_squares
+from diffbot_description import Robot, load_robot
+from diffbot_description.files import dated_folder
+from diffbot_description.terminal_text import complain, printable
+from diffbot_recordings.options import check_wheels
+from diffbot_recordings.recorded_readings import (
+    TABLE_CHANNELS,
+    ReadingOptions,
+    read_readings,
+)
+from diffbot_recordings.sensor_turns import CalibrationError
+from diffbot_recordings.table_columns import parse_columns
+from diffbot_report.progress import Progress
+
+USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
+ALL, NONE, RATIOS = 0, 1, 3
+WIDTH = 110
+
+_DESCRIPTION = """\
+Calibrate odometry: left and right wheel radius and track with 95 % intervals, and proof.
+
+RECORDING is a rosbag2 recording (folder, .mcap, .db3) or a table (.csv) with angles of both wheels
+and
+  a gyro         sensor_msgs/Imu: ratio of the radii, and of track to radius
+  a pose source  PoseWithCovarianceStamped, PoseStamped, Odometry of SLAM, or tf: all sizes
+or both. With a tape: drive squares of --side by odometry, both ways; type in where they ended."""
+
+_EPILOG = """\
+examples:
+  diffbot calibrate drive/ --robot my_robot.yaml
+  diffbot calibrate drive.mcap --robot twil --tf map base_link
+  diffbot calibrate log.csv --robot twil \\
+      --columns time=t,left_position=l,right_position=r,gyro_z=w*deg
+  diffbot calibrate --umbmark --robot twil --side 4 --cw 0.25,0.23 0.26,0.22 \\
+      --ccw -0.08,0.08 -0.06,0.07 --straight 4.000,4.061 4.000,4.058
+
+exit status: 0 radii and track may be used; 3 only their ratios; 1 nothing, and why; 2 wrong usage
+or unreadable files; 130 interrupted by Ctrl-C."""
+
+
+def parser_of(program: str) -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = argparse.ArgumentParser(
+        prog=program,
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("files", metavar="RECORDING", nargs="*", type=Path, help="recordings of one robot")
+    add("--robot", metavar="NAME|FILE", help="description of the robot during the drive")
+    add("--wheel-radius", metavar="M", type=float, help="radius that odometry used, instead, m")
+    add("--track", metavar="M", type=float, help="track that odometry used, instead, m")
+    group = parser.add_argument_group("what to read of a recording")
+    add = group.add_argument
+    add("--joint-states", metavar="TOPIC", help="joint states")
+    add("--left", metavar="JOINT", help="joint of the left wheel")
+    add("--right", metavar="JOINT", help="joint of the right wheel")
+    add("--imu", metavar="TOPIC", help="gyro; none: do not use it")
+    add("--gyro-axis", default="z", metavar="AXIS", help="axis that points up: z, -z, x … (z)")
+    add(
+        "--gyro-scale-std",
+        type=float,
+        default=GYRO_SCALE_STD,
+        metavar="SHARE",
+        help="standard deviation of the gyro's scale (default: %(default)g)",
+    )
+    add("--pose", metavar="TOPIC", help="pose source; none: do not use it")
+    add("--tf", nargs=2, metavar=("FIXED", "ROBOT"), help="pose source in tf, as map base_link")
+    add(
+        "--columns",
+        action="append",
+        default=[],
+        metavar="CHANNEL=COLUMN[*FACTOR],…",
+        help="column of each channel of a table",
+    )
+    group = parser.add_argument_group("with a tape (UMBmark)")
+    add = group.add_argument
+    add("--umbmark", action="store_true", help="driven squares instead of a recording")
+    add("--side", type=float, metavar="M", help="side of the square, m")
+    add("--cw", nargs="+", default=[], metavar="X,Y", help="ends of clockwise runs, m")
+    add("--ccw", nargs="+", default=[], metavar="X,Y", help="ends of counterclockwise runs, m")
+    add(
+        "--straight",
+        nargs="+",
+        default=[],
+        metavar="BY_ODOMETRY,MEASURED",
+        help="lengths of straight legs, m",
+    )
+    parser.add_argument(
+        "--output",
+        metavar="DIR",
+        type=Path,
+        help="folder of the results (default: results/<date>-calibrate)",
+    )
+    parser.add_argument(
+        "--no-pictures", dest="pictures", action="store_false", help="numbers only, no page"
+    )
+    return parser
+
+
+def main(
+    argv: Sequence[str] | None = None,
+    program: str = "calibrate",
+    write_page: WritePage | None = None,
+) -> int:
+    """Calibrate; return the exit status.
+
+    Args:
+        argv: Arguments; None: those of the process.
+        program: Name of the command, for messages.
+        write_page: Writes the page, unless --no-pictures is given; None: there is no page.
+    """
+    parser = parser_of(program)
+    words = sys.argv[1:] if argv is None else argv
+    # Pairs such as -0.1,0.2 and axes such as -z must not be taken for options.
+    values = re.compile(r"-[\d.][^=]*,|-[xyz]$")
+    args = parser.parse_args([f" {w}" if values.match(w) else w for w in words])
+    if bool(args.files) == args.umbmark:
+        parser.error("give recordings, or --umbmark with --side, --cw and --ccw")
+    if not 0.0 < args.gyro_scale_std < 1.0:
+        parser.error(
+            f"--gyro-scale-std {args.gyro_scale_std:g}: must be > 0 and < 1; 0.005 means 1 % in "
+            "19 of 20"
+        )
+    if args.umbmark and not (args.side and args.cw and args.ccw):
+        parser.error("--umbmark needs --side M, --cw X,Y … and --ccw X,Y …")
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDTH)
+    try:
+        return _run(args, console, write_page)
+    except KeyboardInterrupt:
+        console.print("interrupted: nothing was written")
+        return INTERRUPTED
+    except CalibrationError as error:
+        complain(program, error)
+        return NONE
+    except (ValueError, OSError) as error:
+        complain(program, error)
+        return USAGE
+
+
+def _run(result: argparse.Namespace, console: Console, write_page: WritePage | None) -> int:
+    began = time.monotonic()
+    robot = None if result.robot is None else load_robot(result.robot)
+    geometry = _given(result, robot)
+    if result.umbmark:
+        squares = Squares(
+            result.side,
+            read_squares(result.cw, "--cw"),
+            read_squares(result.ccw, "--ccw"),
+            read_squares(result.straight, "--straight"),
+        )
+        calibration, _ = calibrate_umbmark(squares, geometry)
+    else:
+        calibration = _recorded(result, robot, geometry, console)
+    folder = dated_folder("calibrate") if result.output is None else result.output.expanduser()
+    folder.mkdir(parents=True, exist_ok=True)
+    about = {
+        "name": "calibrate",
+        "robot": result.robot,
+        "files": [str(path) for path in result.files],
+        "outcome": "completed",
+        "wall_time": time.monotonic() - began,
+    }
+    written = write_results(calibration, folder, robot=robot, about=about, pictures=result.pictures)
+    paths = [*written.paths]
+    if result.pictures and write_page is not None:
+        paths.append(write_page(calibration, folder))
+    show(console, calibration)
+    if written.refusal is not None:
+        _say(console, written.refusal)
+    for path in paths:
+        _say(console, str(path))
+    _say(console, f"Next: {next_step(calibration, paths)}")
+    return status(calibration)
+
+
+def status(calibration: Calibration) -> int:
+    """Return the exit status of a result, see the top of this file."""
+    if not calibration.usable:
+        return NONE
+    return ALL if calibration.absolute else RATIOS
+
+
+def _given(result: argparse.Namespace, robot: Robot | None) -> WheelGeometry:
+    """Return the radii and track that odometry used."""
+    radius, track = result.wheel_radius, result.track
+    check_wheels(radius, track)
+    if radius is not None and track is not None:
+        return WheelGeometry(radius, radius, track)
+    if robot is None:
+        raise ValueError(
+            "the wheels' radius and track are needed as first values: give --robot NAME or FILE, "
+            "or --wheel-radius M --track M"
+        )
+    own = robot.geometry
+    left, right = radius or own.left_radius, radius or own.right_radius
+    return WheelGeometry(left, right, track or own.separation)
+
+
+def _recorded(
+    result: argparse.Namespace, robot: Robot | None, geometry: WheelGeometry, console: Console
+) -> Calibration:
+    options = ReadingOptions(
+        joint_states=result.joint_states,
+        left=result.left,
+        right=result.right,
+        imu=result.imu,
+        gyro_axis=result.gyro_axis.strip(),
+        pose=result.pose,
+        tf=None if result.tf is None else (result.tf[0], result.tf[1]),
+        columns=parse_columns(result.columns, tuple(TABLE_CHANNELS)),
+        robot=robot,
+    )
+    with Progress("calibrate", None, console) as progress:
+        progress.show("reading")
+        readings = read_readings(result.files, options, geometry)
+    for note in readings.notes:
+        _say(console, note)
+    with Progress("calibrate", None, console) as progress:
+        progress.show("fitting radii and track")
+        return calibrate(
+            readings.wheels,
+            geometry=geometry,
+            gyro=readings.gyro,
+            poses=readings.poses,
+            gyro_scale_std=result.gyro_scale_std,
+        )
+
+
+STYLES = {
+    CalibrationOutcome.CALIBRATED: "cyan",
+    CalibrationOutcome.CONFIRMED: "green",
+    CalibrationOutcome.REFUSED: "red",
+}
+
+
+def show(console: Console, calibration: Calibration) -> None:
+    """Print the result: values with intervals, held-out drift, notes."""
+    style = f"bold {STYLES[calibration.outcome]}"
+    text = f"odometry by {calibration.source}: {calibration.outcome.value}: {calibration.reason}"
+    console.print(printable(text), style=style, markup=False, highlight=False, soft_wrap=True)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table.add_column("", style="bold", no_wrap=True)
+    table.add_column("unit", style="dim", no_wrap=True)
+    for title in ("value", "95 % from", "to"):
+        table.add_column(title, justify="right", no_wrap=True)
+    reasons: dict[str, list[str]] = {}
+    for name, q in calibration.quantities.items():
+        words = [f"{q.value:.6g}", f"{q.lower:.6g}", f"{q.upper:.6g}"]
+        if not q.identified:
+            words = [f"{q.value:.6g}", "-", "-"]
+            reasons.setdefault(q.reason or "", []).append(name)
+        table.add_row(name, "" if q.unit == "1" else q.unit, *words)
+    console.print(table, markup=False, highlight=False)
+    for reason, names in reasons.items():
+        _say(console, f"{', '.join(names)}: not identified: {reason}")
+    result = calibration.held_out
+    if result is not None:
+        low, high = result.bounds
+        says = "consistent" if result.consistent else "NOT consistent"
+        _say(
+            console,
+            f"held-out drift against its covariance: NEES {result.after.nees:.2g}, "
+            f"{result.expected} expected, {low:.2g} to {high:.2g} allowed: {says} "
+            f"({result.windows} windows); before {result.before.nees:.3g}",
+        )
+    for note in calibration.notes:
+        _say(console, note)
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(printable(text), markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Least squares of a few parameters together with a random walk, and its restricted likelihood.
+
+A sensor of a robot's pose has white noise, while an error of the wheels' motion remains for ever.
+The residuals of odometry are therefore correlated over the whole run, and a fit that treats them as
+white gives intervals that are far too narrow. Here the walk is estimated with the parameters. With
+p parameters beta and a walk z_k of n components at knots k = 0 .. K-1, linearised at their current
+values,
+
+    measured:  r_k = H_k dz_k + J_k dbeta + noise of covariance R_k      (m,)
+    the walk:  0   = w_k + F_k dz_k - B_k dz_(k-1) + noise of Q_k        (n,), k >= 1
+
+z is eliminated by a banded Cholesky decomposition, which costs O(K n^3), and leaves a p x p
+problem. The likelihood with z and beta integrated out is the restricted one (REML; Patterson and
+Thompson 1971), whose maximum gives noise levels without the bias of the ordinary maximum
+likelihood.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, cho_solve_banded, cholesky_banded
+
+from diffbot_recordings.sensor_readings import Array
+
+# Share of the diagonal that is added to it, for components that nothing measures.
+RIDGE = 1e-12
+
+
+@dataclass(frozen=True)
+class LinearProblem:
+    """One linearisation, see the top of this file.
+
+    Attributes:
+        r: Residuals r_k, (K, m).
+        h: H_k, (K, m, n).
+        j: J_k, (K, m, p).
+        w: Current steps w_k of the walk, (K - 1, n).
+        f: F_k, (K - 1, n, n).
+        b: B_k, (K - 1, n, n).
+        prior: Prior information on beta, (p,), 1 / variance; 0: none.
+        prior_r: Prior mean minus current beta, (p,).
+    """
+
+    r: Array
+    h: Array
+    j: Array
+    w: Array
+    f: Array
+    b: Array
+    prior: Array
+    prior_r: Array
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Solution of a linear problem.
+
+    Attributes:
+        beta: Step of the parameters, (p,).
+        z: Step of the walk, (K, n).
+        information: Information on beta with unknown walk, (p, p).
+        cost: -2 log of the restricted likelihood, up to a constant.
+    """
+
+    beta: Array
+    z: Array
+    information: Array
+    cost: float
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance of beta, (p, p); directions without information have a huge variance."""
+        scale = 1.0 / np.sqrt(np.maximum(np.diag(self.information), 1e-300))
+        unit = self.information * np.outer(scale, scale)
+        values, vectors = np.linalg.eigh(0.5 * (unit + unit.T))
+        inverse = (vectors / np.maximum(values, 1e-14)) @ vectors.T
+        covariance: Array = inverse * np.outer(scale, scale)
+        return covariance
+
+
+def solve(
+    problem: LinearProblem, r_information: Array, q_information: Array, logs: float
+) -> Solution:
+    """Solve for the steps of parameters and walk.
+
+    Args:
+        problem: The linearisation.
+        r_information: Inverse covariances of the measurements, diagonal, (K, m); 0: left out.
+        q_information: Inverse covariances of the walk's steps, (K - 1, n, n); 0: it may jump.
+        logs: Sum of the log determinants of all noise covariances.
+
+    Raises:
+        numpy.linalg.LinAlgError: The problem is not positive definite, such as after an overflow.
+    """
+    h, j, n = problem.h, problem.j, problem.h.shape[2]
+    weighted = (h * r_information[:, :, None]).transpose(0, 2, 1)
+    diagonal = weighted @ h
+    qf, qb = q_information @ problem.f, q_information @ problem.b
+    f, b = problem.f.transpose(0, 2, 1), problem.b.transpose(0, 2, 1)
+    diagonal[1:] += f @ qf
+    diagonal[:-1] += b @ qb
+    below = -f @ qb  # rows z_k, columns z_(k-1)
+    right = np.concatenate((j, problem.r[:, :, None]), axis=2)
+    walls = weighted @ right
+    moved = q_information @ problem.w[:, :, None]
+    walls[1:, :, -1] -= (f @ moved)[:, :, 0]
+    walls[:-1, :, -1] += (b @ moved)[:, :, 0]
+    banded = _banded(diagonal, below)
+    banded[0] += RIDGE * banded[0] + RIDGE
+    factor = cholesky_banded(banded, lower=True, check_finite=False)
+    flat = walls.reshape(-1, walls.shape[2])
+    solved = cho_solve_banded((factor, True), flat, check_finite=False)
+    white = (right * np.sqrt(r_information)[:, :, None]).reshape(-1, right.shape[2])
+    whole = white.T @ white - flat.T @ solved
+    information = whole[:-1, :-1] + np.diag(problem.prior)
+    pull = whole[:-1, -1] + problem.prior * problem.prior_r
+    squares = (
+        whole[-1, -1]
+        + float(np.sum(problem.w * moved[:, :, 0]))
+        + float(problem.prior @ problem.prior_r**2)
+    )
+    cost = logs + 2.0 * float(np.sum(np.log(factor[0])))
+    if len(pull):
+        scale = 1.0 / np.sqrt(np.diag(information) + 1e-300)
+        unit = information * np.outer(scale, scale) + 1e-12 * np.eye(len(pull))
+        root = cho_factor(unit, lower=True)
+        beta = scale * cho_solve(root, scale * pull)
+        cost += 2.0 * float(np.sum(np.log(np.diag(root[0])) - np.log(scale)))
+    else:
+        beta = pull
+    z = (solved[:, -1] - solved[:, :-1] @ beta).reshape(-1, n)
+    return Solution(beta, z, information, cost + float(squares - pull @ beta))
+
+
+def _banded(diagonal: Array, below: Array) -> Array:
+    """Return the lower band of a symmetric block tridiagonal matrix for LAPACK, (2 n, K n)."""
+    count, n, _ = diagonal.shape
+    band = np.zeros((2 * n, count, n))
+    for column in range(n):
+        for row in range(column, n):
+            band[row - column, :, column] = diagonal[:, row, column]
+        for row in range(n):
+            band[n + row - column, :-1, column] = below[:, row, column]
+    return band.reshape(2 * n, count * n)

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build file of the package diffbot_calibration (ament_python)."""
+
+from setuptools import find_packages, setup
+
+PACKAGE = "diffbot_calibration"
+
+setup(
+    name=PACKAGE,
+    version="0.1.0",
+    packages=find_packages(exclude=["test"]),
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
+        (f"share/{PACKAGE}", ["package.xml"]),
+    ],
+    install_requires=["setuptools", "numpy", "pyyaml", "rich", "scipy"],
+    extras_require={
+        "test": ["pytest", "hypothesis"],
+    },
+    zip_safe=True,
+    maintainer="diffbot maintainers",
+    maintainer_email="maintainers@example.org",
+    description="Calibration of odometry: radii and track from a drive, a recording or a tape.",
+    license="Apache-2.0",
+    entry_points={
+        "console_scripts": [
+            f"{name} = diffbot_calibration.executables:{name}"
+            for name in ("calibrate", "calibrate_node")
+        ]
+    },
+)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Margins and gains of the sampled wheel loop, against what they are defined by."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from diffbot_export.loop_design import LoopAxis, design, integral_gain, linear_step, margins
+
+AXES = st.builds(
+    LoopAxis,
+    st.floats(1e-3, 10.0),
+    st.floats(0.0, 5.0),
+    st.floats(0.0, 0.03),
+)
+
+
+@given(AXES, st.floats(0.001, 0.05))
+@settings(max_examples=40, deadline=None)
+def test_coefficients_are_those_of_fine_integration(axis, period):
+    """w and its mean over a period from efforts that act late, by small steps of the equation."""
+    a, whole, (g0, g1), (alpha, h0, h1) = axis.coefficients(period)
+    late = axis.delay - whole * period
+    before, now, start, steps = 0.7, -0.4, 1.3, 4000
+    speed, path, step = start, 0.0, period / steps
+    for k in range(steps):
+        # Constant within the step: exact with the mean effort of the step.
+        begin, end = k * step, (k + 1) * step
+        fraction = min(max((late - begin) / step, 0.0), 1.0)
+        effort = fraction * before + (1.0 - fraction) * now
+        rate = (effort - axis.drag * speed) / axis.inertia
+        middle = speed + 0.5 * step * rate
+        path += middle * step
+        speed += step * (effort - axis.drag * middle) / axis.inertia
+        assert end <= period * (1.0 + 1e-9)
+    scale = abs(start) + period / axis.inertia
+    assert a * start + g0 * now + g1 * before == pytest.approx(speed, abs=2e-4 * scale)
+    mean = alpha * start + h0 * now + h1 * before
+    assert mean == pytest.approx(path / period, abs=2e-4 * scale)
+
+
+def test_phase_margin_of_a_slow_loop_is_that_of_continuous_time():
+    """Far below the rate, delays add: T / 2 of holding, T / 2 of the mean, and the axis's own."""
+    axis, period, p = LoopAxis(1.0, 0.0, 0.004), 0.002, 5.0
+    result = margins(axis, p, 0.0, period)
+    expected = 90.0 - math.degrees(p * (period + axis.delay))
+    assert result.crossover == pytest.approx(p, rel=1e-3)
+    assert result.phase == pytest.approx(expected, abs=0.05)
+
+
+def test_gain_margin_is_where_the_loop_begins_to_swing():
+    axis, period, p = LoopAxis(0.02, 0.0, 0.01), 0.01, 0.2
+    result = margins(axis, p, 0.0, period)
+
+    def peak(factor):
+        # Long after the beginning: growing or fading.
+        values = linear_step(axis, factor * result.gain * p, 0.0, 0.0, period)
+        longer = np.abs(np.diff(values))
+        return longer[-5:].max() / longer[:10].max()
+
+    assert peak(0.9) < 1.0 < peak(1.1)
+
+
+@given(AXES, AXES, st.floats(0.002, 0.05), st.floats(40.0, 75.0))
+@settings(max_examples=15, deadline=None)
+def test_designed_gains_have_the_margin_for_both_axes(one, other, period, margin):
+    gains = design((one, other), period, feedforward=0.0, margin=margin)
+    assert gains.i == integral_gain((one, other), gains.p)
+    for axis in (one, other):
+        result = margins(axis, gains.p, gains.i, period)
+        assert result.phase >= margin - 1e-6
+        assert result.gain >= 2.0
+        assert linear_step(axis, gains.p, gains.i, 0.0, period).max() < 1.26
+
+
+def test_the_bound_that_is_named_is_the_one_that_binds():
+    axis = LoopAxis(0.02, 0.0, 0.0)
+    free = design((axis,), 0.01, feedforward=0.0)
+    assert "phase margin" in free.bound
+    coarse = design((axis,), 0.01, feedforward=0.0, largest=0.5 * free.p)
+    assert coarse.p == 0.5 * free.p and "encoders" in coarse.bound
+
+
+def test_a_margin_that_no_gain_reaches_is_refused():
+    with pytest.raises(ValueError, match="margin = 90"):
+        design((LoopAxis(1.0, 0.0, 0.0),), 0.01, feedforward=0.0, margin=90.0)

@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Methods 2 and 1 + 2 of 2006: friction over mass, and the inertia, from coasting to standstill.
+
+    (16)-(18)  dV/dt = -b V - c,   b = B / M, c = C / M     (J in place of M for W)
+
+    V(t) = V0 exp(-b t) - c (1 - exp(-b t)) / b             until V = 0, then standstill
+
+Fitting this closed form to the speeds needs no accelerations, and uses the time of standstill.
+Coasting is motion without driving force. It determines b and c only: twice the mass with twice the
+friction coasts alike. B and C themselves need the mass from another source.
+
+Methods 1 + 2: coasting determines B_w / J and C_w / J; method 1 gives B_w and C_w. The uncertainty
+of these two propagates to J: dJ/d[B_w, C_w] follows from the conditions of the least squares.
+
+As printed: accelerations by Euler's method, then least squares.
+
+    dV/dt at k is (V(k + 1) - V(k)) / T,   regressed on V(k)
+
+The noise e of a reading appears in the regressor as e(k) and in the acceleration as -e(k) / T. The
+regression mistakes that for friction: with a standard deviation s of the noise, b comes out too
+large by about s^2 / (T var V), and c too small by that times the mean speed. More frequent readings
+make it worse. In the paper, B_v and B_vn of method 2 are 0.5 and 0.9 N/(m/s) above method 1's,
+which readings every 40 ms with 9 mm/s of noise explain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import least_squares
+
+from diffbot_papers.omni.model import Array, decay_integral, time_to_rest
+from diffbot_papers.omni.omni_identification import (
+    LinearFit,
+    SteadyFit,
+    UncertainValue,
+    combined,
+    ordinary_least_squares,
+)
+
+LEAST_MOVING = 6
+"""Minimum number of readings in motion for a useful coasting curve."""
+
+
+@dataclass(frozen=True)
+class Coasting:
+    """Readings of one axis after the motors were switched off.
+
+    Attributes:
+        period: Period of the readings, s, > 0.
+        speed: V, Vn or W, (n,) m/s or rad/s, of either sign; may include standstill at the end.
+
+    Raises:
+        ValueError: The period is not > 0, a speed is not finite, or there are too few readings
+            before standstill.
+    """
+
+    period: float
+    speed: Array
+
+    def __post_init__(self) -> None:
+        if not self.period > 0.0:
+            raise ValueError(f"period = {self.period} s: must be > 0")
+        object.__setattr__(self, "speed", np.asarray(self.speed, dtype=float))
+        if np.ndim(self.speed) != 1 or not np.isfinite(self.speed).all():
+            raise ValueError("speed: must be one row of finite readings")
+        if self.moving < LEAST_MOVING:
+            raise ValueError(
+                f"{self.moving} readings before standstill: at least {LEAST_MOVING} are needed; "
+                "start faster, or read more often"
+            )
+
+    @property
+    def forward(self) -> Array:
+        """The speeds, with the sign that makes the start positive, (n,)."""
+        return self.speed * np.sign(np.mean(self.speed[:3])) if len(self.speed) else self.speed
+
+    @property
+    def moving(self) -> int:
+        """Number of readings before the speed has fallen to a tenth of that at the start."""
+        if len(self.speed) < 3:
+            return len(self.speed)
+        slow = np.flatnonzero(self.forward < 0.1 * np.mean(self.forward[:3]))
+        return int(slow[0]) if len(slow) else len(self.speed)
+
+    @property
+    def time(self) -> Array:
+        """Times of the readings since the first, (n,) s."""
+        return self.period * np.arange(float(len(self.speed)))
+
+
+def coasting_speed(
+    time: ArrayLike, start: float | Array, rate: float, deceleration: float
+) -> tuple[Array, Array]:
+    """Return the speed while coasting, and its derivatives; exact.
+
+    Args:
+        time: Time since the motors were switched off, (n,) s.
+        start: V0, > 0; one number, or one for each time.
+        rate: b, 1/s. Noise may make an estimate of it negative.
+        deceleration: c, m/s^2 or rad/s^2.
+
+    Returns:
+        Speeds, (n,), and their derivatives by [start, rate, deceleration], (n, 3); 0 at rest.
+    """
+    time = np.asarray(time, dtype=float)
+    moving = time < time_to_rest(start, deceleration, rate)
+    decay, integral = np.exp(-rate * time), decay_integral(rate, time)
+    speed = start * decay - deceleration * integral
+    by_rate = -start * time * decay - deceleration * _integral_by_rate(rate, time)
+    derivatives = np.column_stack((decay, by_rate, -integral))
+    return np.where(moving, speed, 0.0), np.where(moving[:, None], derivatives, 0.0)
+
+
+def _integral_by_rate(rate: float, time: Array) -> Array:
+    """Return the derivative of decay_integral by the rate, s^2."""
+    x = rate * time
+    with np.errstate(all="ignore"):
+        exact = (time * np.exp(-x) - decay_integral(rate, time)) / rate
+    # The difference above loses digits for small x; its series does not.
+    return np.where(np.abs(x) < 1e-3, time**2 * (-0.5 + x / 3.0 - x**2 / 8.0), exact)
+
+
+Law = Callable[[Array], tuple[float, float, Array]]
+"""Returns the rate b, the deceleration c, and their derivatives (2, k) for k law parameters."""
+
+
+@dataclass(frozen=True)
+class CoastingSolution:
+    """Least-squares fit of coasting to the readings of several runs.
+
+    Attributes:
+        parameters: Parameters of the law, (k,).
+        starts: Magnitude of the speed at the first reading of each run, (m,).
+        inverse: Inverse of the normal matrix, parameters first and then starts, (k + m, k + m).
+        jacobian: Derivatives of the model's speeds by the same, (N, k + m).
+        by_law: Derivatives of the model's speeds by [rate, deceleration], (N, 2).
+        variance: Variance of the readings in motion about the model, (m/s)^2 or (rad/s)^2.
+        freedom: Degrees of freedom: readings in motion minus parameters and starts.
+    """
+
+    parameters: Array
+    starts: Array
+    inverse: Array
+    jacobian: Array
+    by_law: Array
+    variance: float
+    freedom: int
+
+
+def solve_coasting(runs: Sequence[Coasting], law: Law, guess: ArrayLike) -> CoastingSolution:
+    """Fit the parameters of a law, common to all runs, and the speed at each run's start.
+
+    Args:
+        runs: At least one run.
+        law: The law that maps the parameters to b and c.
+        guess: Initial parameters, (k,).
+
+    Raises:
+        ValueError: There are no runs, or their readings do not determine the parameters.
+    """
+    if not runs:
+        raise ValueError("no runs of coasting: at least one is needed")
+    guess = np.atleast_1d(np.asarray(guess, dtype=float))
+    k = len(guess)
+    seen = np.concatenate([run.forward for run in runs])
+    time = np.concatenate([run.time for run in runs])
+    # One column for the start of each run.
+    own = np.repeat(np.eye(len(runs)), [len(run.speed) for run in runs], axis=0)
+
+    def model(p: Array) -> tuple[Array, Array, Array]:
+        rate, deceleration, derivatives = law(p[:k])
+        speeds, sensitive = coasting_speed(time, own @ p[k:], rate, deceleration)
+        by_law = sensitive[:, 1:]
+        return speeds, np.hstack((by_law @ derivatives, own * sensitive[:, :1])), by_law
+
+    result = least_squares(
+        lambda p: model(p)[0] - seen,
+        np.concatenate((guess, [float(np.mean(run.forward[:2])) for run in runs])),
+        jac=lambda p: model(p)[1],
+        method="lm",
+        x_scale="jac",
+    )
+    speeds, jacobian, by_law = model(result.x)
+    moving = speeds > 0.0
+    freedom = int(moving.sum()) - len(result.x)
+    if freedom < 1 or np.linalg.matrix_rank(jacobian) < len(result.x):
+        raise ValueError("the readings of coasting do not determine friction; read more often")
+    # Readings at rest do not show the noise in motion: an encoder at rest has none.
+    variance = float(np.sum((speeds - seen)[moving] ** 2)) / freedom
+    inverse: Array = np.asarray(np.linalg.inv(jacobian.T @ jacobian), dtype=float)
+    return CoastingSolution(
+        result.x[:k], result.x[k:], inverse, jacobian, by_law, variance, freedom
+    )
+
+
+def mean_deceleration(run: Coasting) -> float:
+    """Return the deceleration of a line through the readings in motion, m/s^2 or rad/s^2; a guess.
+
+    Raises:
+        ValueError: The speed does not decrease.
+    """
+    n = run.moving
+    result = -float(np.polyfit(run.time[:n], run.forward[:n], 1)[0])
+    if not result > 0.0:
+        raise ValueError(
+            f"the speed falls by {result:.3g} per second while coasting: it must fall; were the "
+            "motors off and the floor level?"
+        )
+    return result
+
+
+# Methods 2 and 1 + 2.
+
+
+@dataclass(frozen=True)
+class CoastingFit:
+    """Result of coasting for one axis.
+
+    Attributes:
+        rate: b = B / M, 1/s (B_w / J for W).
+        deceleration: c = C / M, m/s^2 (C_w / J in rad/s^2 for W).
+        covariance: Covariance of [b, c], (2, 2). They are strongly correlated.
+        starts: Fitted magnitude of the speed at the first reading of each run, m/s or rad/s; () if
+            a method has none.
+    """
+
+    rate: UncertainValue
+    deceleration: UncertainValue
+    covariance: Array
+    starts: tuple[float, ...] = ()
+
+    def friction(self, mass: UncertainValue | float) -> tuple[UncertainValue, UncertainValue]:
+        """Return B and C for a mass in kg (J in kg m^2 for W), including the mass's uncertainty."""
+        return self.rate.scaled(mass), self.deceleration.scaled(mass)
+
+
+def fit_coasting(runs: Sequence[Coasting]) -> CoastingFit:
+    """Fit the closed form of coasting to one or more runs of one axis.
+
+    The intervals are valid for readings with independent errors. A constant offset in time does not
+    matter: the start of each run is free.
+
+    Raises:
+        ValueError: There are no runs, or they do not determine b and c.
+    """
+    guess = [0.0, float(np.mean([mean_deceleration(run) for run in runs]))] if runs else [0.0, 0.0]
+    coasting_solution = solve_coasting(runs, lambda p: (p[0], p[1], np.eye(2)), guess)
+    covariance = coasting_solution.variance * coasting_solution.inverse[:2, :2]
+    fit = LinearFit(coasting_solution.parameters, covariance, coasting_solution.freedom)
+    return CoastingFit(
+        fit.estimate(0), fit.estimate(1), covariance, tuple(coasting_solution.starts.tolist())
+    )
+
+
+def fit_inertia(runs: Sequence[Coasting], steady: SteadyFit) -> UncertainValue:
+    """Return J in kg m^2 from coasting runs in W and method 1's friction of W.
+
+    Raises:
+        ValueError: There are no runs, they do not determine J, or the friction is not > 0.
+    """
+    viscous, coulomb = steady.viscous.value, steady.coulomb.value
+    if not (coulomb > 0.0 and viscous >= 0.0):
+        raise ValueError(
+            f"B_w = {viscous:g}, C_w = {coulomb:g}: friction must be > 0; repeat method 1"
+        )
+
+    def law(p: Array) -> tuple[float, float, Array]:
+        friction = np.array([viscous, coulomb])
+        return viscous / p[0], coulomb / p[0], -(friction / p[0] ** 2)[:, None]
+
+    guess = coulomb / np.mean([mean_deceleration(run) for run in runs]) if runs else 1.0
+    coasting_solution = solve_coasting(runs, law, guess)
+    inertia = float(coasting_solution.parameters[0])
+    noise = float(np.sqrt(coasting_solution.variance * coasting_solution.inverse[0, 0]))
+    # The fitted J compensates the effect of B_w and C_w on the model: b = B_w / J, c = C_w / J.
+    shift = (
+        -(coasting_solution.inverse @ coasting_solution.jacobian.T @ coasting_solution.by_law)[0]
+        / inertia
+    )
+    friction = float(np.sqrt(shift @ steady.covariance @ shift))
+    std, freedom = combined((noise, friction), (coasting_solution.freedom, steady.viscous.freedom))
+    return UncertainValue(inertia, std, freedom)
+
+
+# The same as printed.
+
+
+def euler_accelerations(runs: Sequence[Coasting]) -> tuple[Array, Array]:
+    """Return speeds and accelerations while the robot moves, (N,) each.
+
+    Raises:
+        ValueError: There are no runs.
+    """
+    if not runs:
+        raise ValueError("no runs of coasting: at least one is needed")
+    # The last reading above the limit of `moving` was selected by its noise. Leave it out, so that
+    # this selection does not add a bias of its own.
+    speeds = [run.forward[: run.moving - 1] for run in runs]
+    rates = [np.diff(v) / run.period for v, run in zip(speeds, runs, strict=True)]
+    return np.concatenate([v[:-1] for v in speeds]), np.concatenate(rates)
+
+
+def fit_coasting_published(runs: Sequence[Coasting]) -> CoastingFit:
+    """Fit (16)-(18) by Euler and ordinary least squares; biased by noise.
+
+    Raises:
+        ValueError: There are no runs.
+    """
+    speed, acceleration = euler_accelerations(runs)
+    rows = np.column_stack((-speed, -np.ones_like(speed)))
+    fit = ordinary_least_squares(rows, acceleration)
+    return CoastingFit(fit.estimate(0), fit.estimate(1), fit.covariance)
+
+
+def inertia_published(runs: Sequence[Coasting], viscous: float, coulomb: float) -> UncertainValue:
+    """Return J by methods 1 + 2 as printed, from dW/dt = -(B_w W + C_w) / J by least squares.
+
+    The paper states only that (18) was "used"; this regresses dW/dt on the friction torque. The
+    interval takes B_w and C_w as exact, as the paper does.
+
+    Args:
+        runs: Coasting runs of W.
+        viscous: B_w, N m/(rad/s).
+        coulomb: C_w, N m.
+    """
+    speed, acceleration = euler_accelerations(runs)
+    torque = -(viscous * speed + coulomb)
+    power = float(torque @ torque)
+    per_inertia = float(torque @ acceleration) / power
+    freedom = len(speed) - 1
+    variance = float(np.sum((acceleration - per_inertia * torque) ** 2)) / freedom
+    std = (variance / power) ** 0.5
+    return UncertainValue(1.0 / per_inertia, std / per_inertia**2, freedom)

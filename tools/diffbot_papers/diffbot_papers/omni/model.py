@@ -1,0 +1,455 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The four-wheel omnidirectional robot: kinematics, motors, friction, and its motion.
+
+Omni-wheels at right angles; (4)-(6) is the transpose of (12): the wheels' power is the body's.
+
+    (12)  v1 =  Vn + b W     (4)  F_v  = f4 - f2              (11)  dx/dt = V cos th - Vn sin th
+          v2 = -V  + b W     (5)  F_vn = f1 - f3                    dy/dt = V sin th + Vn cos th
+          v3 = -Vn + b W     (6)  Gamma = (f1 + f2 + f3 + f4) b     dth/dt = W
+          v4 =  V  + b W
+
+DC motors with gear and wheel, driven by pulse-width modulation of a limited supply. The paper
+writes T both for the rotor's torque in (10) and for the wheel's in (8).
+
+    (9)   u = L_a di/dt + R_a i + K_v w_m       armature; w_m = l v / r is the rotor's speed
+    (10)  T_m = K_t i                           torque at the rotor
+    (8)   T = l K_t i,  (7)  f = T / r          torque and force at the wheel
+
+Viscous and Coulomb friction of each axis:
+
+    (1)  F_v   = M (dV/dt  - W Vn) + B_v  V  + C_v  sgn V
+    (2)  F_vn  = M (dVn/dt + W V)  + B_vn Vn + C_vn sgn Vn
+    (3)  Gamma = J  dW/dt          + B_w  W  + C_w  sgn W
+
+The paper's (1), (2) omit W Vn and W V, which arise because the axes of the body turn under a
+velocity that is constant in the world. If only one of V, Vn, W is not 0, as in its experiments,
+they are 0.
+
+One axis under a constant force has an exact solution. At v = 0 the friction balances the force, up
+to C. With the printed sgn(0) = 0 any force would move the axis, and a solver would chatter about
+standstill. With b = B / M and a = (F - C s) / M, s the direction of motion:
+
+    v(t) = v0 exp(-b t) + a (1 - exp(-b t)) / b      until v = 0, at t = ln(1 - b v0 / a) / b
+
+After that the axis rests if |F| <= C; otherwise it starts again from rest in the direction of F.
+
+A simulation step turns the axes, then solves motors and friction exactly for the voltages and the
+speed at its start. Standstill, saturation and coasting along one axis are therefore exact. All else
+is first order in the step: about 0.1 % of a change of speed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from arc_odometry.odometry import Array as Array
+
+# Values printed by Conceicao, Moreira and Costa (2006), Tables 1 to 6. Data only.
+#
+# Source: Dynamic parameters identification of an omni-directional mobile robot, Proceedings of the
+# 3rd International Conference on Informatics in Control, Automation and Robotics (ICINCO 2006),
+# pp. 565-570, DOI 10.5220/0001220805650570. Order of axes: [V, Vn, W].
+
+MASS = 35.0
+"""M, weighed, kg; section 3."""
+
+GRAVITY = 9.8
+"""g of (21), m/s^2."""
+
+DISC_RADIUS = 0.25
+"""r_m of (20), m."""
+
+SAMPLE_PERIOD = 0.04
+"""Sampling period of Figs. 6 and 7, s. Not printed; the figures count samples: coasting from 1.3
+m/s takes 33 samples there, and 1.3 s with the friction of Table 5 and M."""
+
+
+class AxisFriction(NamedTuple):
+    """Friction of the axes [V, Vn, W]; of [V, Vn] only if the paper gives none for W.
+
+    Attributes:
+        viscous: [B_v, B_vn, B_w], N/(m/s), N/(m/s), N m/(rad/s).
+        coulomb: [C_v, C_vn, C_w], N, N, N m.
+    """
+
+    viscous: tuple[float, ...]
+    coulomb: tuple[float, ...]
+
+
+TABLE_1_SPEEDS = (0.6, 0.8, 1.0, 1.2)
+"""Applied V, Vn in m/s and W in rad/s: the same four numbers for each."""
+
+TABLE_1_FORCES = (
+    (30.585, 31.459, 31.874, 32.765),
+    (30.285, 30.814, 31.174, 32.106),
+    (5.556, 5.730, 5.842, 6.009),
+)
+"""Resulting F_v and F_vn in N, Gamma in N m."""
+
+TABLE_2 = AxisFriction((3.45, 2.90, 0.73), (28.55, 28.46, 5.12))
+"""Friction by method 1."""
+
+TABLE_3_PER_MASS = AxisFriction((0.11, 0.10), (0.86, 0.87))
+"""Coefficients B / M in 1/s and C / M in m/s^2 of method 2, as printed in its equations."""
+
+TABLE_3 = AxisFriction((4.01, 3.77), (30.35, 30.76))
+"""Friction by method 2."""
+
+
+class HangingRow(NamedTuple):
+    """One experiment of Table 4.
+
+    Attributes:
+        load: m_o, the falling mass, kg; section 3.3.
+        torque: Gamma, N m.
+        acceleration: dW/dt, rad/s^2.
+        inertia: J as printed, kg m^2.
+    """
+
+    load: float
+    torque: float
+    acceleration: float
+    inertia: float
+
+
+TABLE_4 = (
+    HangingRow(0.510, 1.2495, 0.9126, 1.3691),
+    HangingRow(0.510, 1.2495, 0.8942, 1.3974),
+    HangingRow(0.510, 1.2495, 0.8947, 1.3965),
+    HangingRow(1.0, 2.4500, 1.7512, 1.3990),
+)
+"""Inertia by method 3."""
+
+TABLE_5_MEAN = AxisFriction((3.73, 3.34, 0.73), (29.45, 29.61, 5.12))
+"""Means of methods 1 and 2 (of method 1 alone for W)."""
+
+TABLE_6_METHODS_1_2 = 1.358
+"""J by methods 1 and 2, kg m^2."""
+
+TABLE_6_METHOD_3 = 1.390
+"""J by method 3, mean of Table 4, kg m^2."""
+
+TABLE_6_MEAN = 1.374
+"""Mean of both, kg m^2."""
+
+
+AXES = ("V", "Vn", "W")
+
+
+def check_positive(**values: float) -> None:
+    """Refuse values that are not finite or not > 0, by name."""
+    for name, value in values.items():
+        if not (math.isfinite(value) and value > 0.0):
+            raise ValueError(f"{name} = {value}: must be finite and > 0")
+
+
+# Kinematics.
+
+
+def columns(values: ArrayLike) -> tuple[Array, ...]:
+    """Split along the last dimension, for example into v, vn and w; (...,) each."""
+    values = np.asarray(values, dtype=float)
+    return tuple(values[..., i] for i in range(values.shape[-1]))
+
+
+def wheel_matrix(wheel_distance: float) -> Array:
+    """Return the matrix of (12), 4 rows of 3: wheel speeds, m/s, from [V, Vn, W].
+
+    Args:
+        wheel_distance: b, from the centre of the chassis to each wheel, m, > 0.
+    """
+    b = wheel_distance
+    return np.array([[0.0, 1.0, b], [-1.0, 0.0, b], [0.0, -1.0, b], [1.0, 0.0, b]])
+
+
+def wheel_velocities(body: ArrayLike, wheel_distance: float) -> Array:
+    """(12): return rim speeds, (..., 4) m/s, from [V, Vn, W], (..., 3) m/s, m/s, rad/s."""
+    return np.asarray(body, dtype=float) @ wheel_matrix(wheel_distance).T
+
+
+def body_velocities(wheels: ArrayLike, wheel_distance: float) -> Array:
+    """Invert (12) by least squares: [V, Vn, W], (..., 3), from rim speeds, (..., 4) m/s.
+
+    V = (v4 - v2) / 2, Vn = (v1 - v3) / 2, W = (v1 + v2 + v3 + v4) / (4 b).
+    """
+    v1, v2, v3, v4 = columns(wheels)
+    total = v1 + v2 + v3 + v4
+    return np.stack(((v4 - v2) / 2.0, (v1 - v3) / 2.0, total / (4.0 * wheel_distance)), axis=-1)
+
+
+def body_forces(wheel_forces: ArrayLike, wheel_distance: float) -> Array:
+    """(4)-(6): return [F_v, F_vn, Gamma], (..., 3) N, N, N m, from wheel forces f, (..., 4) N."""
+    return np.asarray(wheel_forces, dtype=float) @ wheel_matrix(wheel_distance)
+
+
+def advance_pose(pose: ArrayLike, body: ArrayLike, duration: float) -> Array:
+    """Integrate (11) over a time in which [V, Vn, W] are constant; exact.
+
+    Args:
+        pose: [x in m, y in m, theta in rad] in the world, (..., 3).
+        body: [V, Vn, W], (..., 3).
+        duration: Duration, s.
+    """
+    x, y, theta = columns(pose)
+    v, vn, w = columns(body)
+    turn = w * duration
+    # Chord of the arc: its direction is that after half the turn. np.sinc(x) is sin(pi x)/(pi x).
+    chord = duration * np.sinc(0.5 * turn / np.pi)
+    cos, sin = np.cos(theta + 0.5 * turn), np.sin(theta + 0.5 * turn)
+    moved = (x + chord * (v * cos - vn * sin), y + chord * (v * sin + vn * cos), theta + turn)
+    return np.stack(np.broadcast_arrays(*moved), axis=-1)
+
+
+# The robot.
+
+
+@dataclass(frozen=True)
+class GearedMotor:
+    """Constants of one motor, its gear and its wheel.
+
+    The paper prints none of them. These are substitutes: a 24 V motor with currents, duty and
+    saturation like those in Figs. 2-4 and 10-12. Only l K_t / r = 6 N/A affects the forces.
+
+    Attributes:
+        reduction: l, turns of the rotor per turn of the wheel.
+        wheel_radius: r, m.
+        torque_constant: K_t, N m/A.
+        emf_constant: K_v, V/(rad/s).
+        resistance: R_a, ohm.
+        inductance: L_a, H.
+        supply: Voltage at full duty, V.
+        duty_steps: Number of steps of the duty cycle from 0 to full.
+
+    Raises:
+        ValueError: A value is not finite or not > 0.
+    """
+
+    reduction: float = 12.0
+    wheel_radius: float = 0.05
+    torque_constant: float = 0.025
+    emf_constant: float = 0.025
+    resistance: float = 4.0
+    inductance: float = 0.5e-3
+    supply: float = 24.0
+    duty_steps: int = 255
+
+    def __post_init__(self) -> None:
+        check_positive(**{f"motor {name}": value for name, value in vars(self).items()})
+
+    @property
+    def force_per_ampere(self) -> float:
+        """(7), (8): l K_t / r, N/A."""
+        return self.reduction * self.torque_constant / self.wheel_radius
+
+    def wheel_force(self, current: ArrayLike) -> Array:
+        """(7), (8): return the force f at the wheel's rim, N, for the current i, A."""
+        return self.force_per_ampere * np.asarray(current, dtype=float)
+
+    def duty(self, voltage: ArrayLike) -> Array:
+        """Return the duty step nearest to a desired voltage, within +-duty_steps."""
+        steps = np.round(np.asarray(voltage, dtype=float) / self.supply * self.duty_steps)
+        return np.clip(steps, -self.duty_steps, self.duty_steps)
+
+    def voltage(self, duty: ArrayLike) -> Array:
+        """Return the mean voltage u of a duty cycle given in steps, V."""
+        return self.supply * np.asarray(duty, dtype=float) / self.duty_steps
+
+    def advance(
+        self, current: ArrayLike, voltage: ArrayLike, wheel_velocity: ArrayLike, duration: float
+    ) -> tuple[Array, Array]:
+        """Solve (9) over a time in which voltage and speed are constant; exact.
+
+        Args:
+            current: i at the start, A.
+            voltage: u, V.
+            wheel_velocity: v of the rim, m/s.
+            duration: Duration, s, > 0.
+
+        Returns:
+            The current at the end and its mean over the time, A.
+        """
+        rotor = self.reduction / self.wheel_radius * np.asarray(wheel_velocity, dtype=float)
+        steady = (np.asarray(voltage, dtype=float) - self.emf_constant * rotor) / self.resistance
+        time_constant = self.inductance / self.resistance
+        gone = -math.expm1(-duration / time_constant)
+        off = np.asarray(current, dtype=float) - steady
+        return steady + off * (1.0 - gone), steady + off * (time_constant / duration * gone)
+
+
+@dataclass(frozen=True)
+class OmniRobot:
+    """Masses and friction of (1)-(3), geometry of (12) and motors of (7)-(10).
+
+    The defaults are the model robot of the paper's section 4, with the means of Tables 5 and 6.
+
+    Attributes:
+        mass: M, kg, > 0.
+        inertia: J about the vertical axis, kg m^2, > 0.
+        viscous: [B_v, B_vn in N/(m/s), B_w in N m/(rad/s)], each >= 0.
+        coulomb: [C_v, C_vn in N, C_w in N m], each >= 0.
+        wheel_distance: b, from the centre to each wheel, m, > 0. Not in the paper.
+        motor: Each of the four motors. Not in the paper.
+
+    Raises:
+        ValueError: A value is not finite or out of its range.
+    """
+
+    mass: float = MASS
+    inertia: float = TABLE_6_MEAN
+    viscous: tuple[float, ...] = TABLE_5_MEAN.viscous
+    coulomb: tuple[float, ...] = TABLE_5_MEAN.coulomb
+    wheel_distance: float = 0.2
+    motor: GearedMotor = field(default_factory=GearedMotor)
+
+    def __post_init__(self) -> None:
+        check_positive(mass=self.mass, inertia=self.inertia, wheel_distance=self.wheel_distance)
+        for name in ("viscous", "coulomb"):
+            values = getattr(self, name)
+            if len(values) != 3 or not all(math.isfinite(v) and v >= 0.0 for v in values):
+                raise ValueError(
+                    f"{name} = {values}: must be three finite numbers >= 0, for {', '.join(AXES)}"
+                )
+
+    @property
+    def masses(self) -> Array:
+        """[M, M, J]: the masses and inertia accelerated by [V, Vn, W], (3,) kg, kg, kg m^2."""
+        return np.array([self.mass, self.mass, self.inertia])
+
+
+# Motion of the robot.
+
+SMALL = 1e-8
+"""Value of b t below which two terms of a series are exact to rounding, unlike a division."""
+
+
+def decay_integral(rate: ArrayLike, time: ArrayLike) -> Array:
+    """Return (1 - exp(-b t)) / b, s, the integral of exp(-b t) from 0 to t; t if b = 0."""
+    rate, time = np.asarray(rate, float), np.asarray(time, float)
+    x = rate * time
+    with np.errstate(all="ignore"):
+        result = -np.expm1(-x) / rate
+    return np.asarray(np.where(np.abs(x) < SMALL, time * (1.0 - 0.5 * x), result))
+
+
+def time_to_rest(speed: ArrayLike, deceleration: ArrayLike, rate: ArrayLike) -> Array:
+    """Return the time until dv/dt = -b v - d stops from speed v, s; infinite if it never does.
+
+    Args:
+        speed: v, >= 0, m/s or rad/s.
+        deceleration: d, in addition to the viscous one; only d > 0 stops.
+        rate: b, 1/s.
+    """
+    speed, deceleration, rate = (np.asarray(x, float) for x in (speed, deceleration, rate))
+    with np.errstate(all="ignore"):
+        ratio = speed / deceleration
+        x = rate * ratio
+        dual = np.where(np.abs(x) < SMALL, ratio * (1.0 - 0.5 * x), np.log1p(x) / rate)
+    return np.asarray(np.where((deceleration > 0.0) & np.isfinite(dual), dual, np.inf))
+
+
+def advance(
+    velocity: ArrayLike,
+    force: ArrayLike,
+    mass: ArrayLike,
+    viscous: ArrayLike,
+    coulomb: ArrayLike,
+    duration: float,
+) -> Array:
+    """Return the velocity after a time with a constant force, by (1)-(3); all arguments broadcast.
+
+    Args:
+        velocity: Velocity at the start, m/s or rad/s.
+        force: F, N or N m.
+        mass: M or J, kg or kg m^2, > 0.
+        viscous: B, N/(m/s) or N m/(rad/s), >= 0.
+        coulomb: C, N or N m, >= 0.
+        duration: Duration, s, >= 0.
+    """
+    velocity, force, mass, viscous, coulomb = (
+        np.asarray(x, float) for x in (velocity, force, mass, viscous, coulomb)
+    )
+    rate, direction = viscous / mass, np.sign(velocity)
+    drive = (force - coulomb * direction) / mass
+    rest = time_to_rest(np.abs(velocity), -direction * drive, rate)
+    rest = np.where(direction == 0.0, 0.0, rest)
+    moving = velocity * np.exp(-rate * duration) + drive * decay_integral(rate, duration)
+    # From standstill: only the force in excess of the friction accelerates.
+    excess = np.sign(force) * np.maximum(np.abs(force) - coulomb, 0.0) / mass
+    after = excess * decay_integral(rate, np.maximum(duration - rest, 0.0))
+    return np.asarray(np.where(rest > duration, moving, after))
+
+
+STEP = 2e-3
+"""Maximum integration step, s."""
+
+
+@dataclass(frozen=True)
+class OmniState:
+    """Velocities, currents and poses of robots; the leading dimensions count robots.
+
+    Attributes:
+        velocity: [V, Vn, W], (..., 3) m/s, m/s, rad/s.
+        current: Currents of the armatures 1 to 4, (..., 4) A.
+        pose: [x, y, theta] in the world, (..., 3) m, m, rad.
+    """
+
+    velocity: Array
+    current: Array
+    pose: Array
+
+    @classmethod
+    def at_rest(cls, *runs: int) -> OmniState:
+        """Return robots at the origin without speed or current; `runs`: leading dimensions."""
+        return cls(np.zeros((*runs, 3)), np.zeros((*runs, 4)), np.zeros((*runs, 3)))
+
+
+def simulate(
+    robot: OmniRobot, state: OmniState, voltage: ArrayLike | None, duration: float
+) -> OmniState:
+    """Return the state after a time with constant voltages.
+
+    Args:
+        robot: Robot type; all robots are identical.
+        state: State at the start.
+        voltage: u of the motors, (..., 4) V; None: the motors are off, their circuits open. (With u
+            = 0 they would brake.)
+        duration: Duration, s, > 0.
+
+    Raises:
+        ValueError: The duration is not > 0.
+    """
+    if not duration > 0.0:
+        raise ValueError(f"duration = {duration} s: must be > 0")
+    steps = int(np.ceil(duration / STEP - 1e-9))
+    for _ in range(steps):
+        state = _step(robot, state, voltage, duration / steps)
+    return state
+
+
+def _step(
+    robot: OmniRobot, state: OmniState, voltage: ArrayLike | None, duration: float
+) -> OmniState:
+    if voltage is None:
+        current = mean = np.zeros_like(state.current)
+    else:
+        rims = wheel_velocities(state.velocity, robot.wheel_distance)
+        current, mean = robot.motor.advance(state.current, voltage, rims, duration)
+    force = body_forces(robot.motor.wheel_force(mean), robot.wheel_distance)
+    velocity = advance(
+        _turned(state.velocity, duration), force, robot.masses, robot.viscous, robot.coulomb,
+        duration,
+    )  # fmt: skip
+    pose = advance_pose(state.pose, 0.5 * (state.velocity + velocity), duration)
+    return OmniState(velocity, current, pose)
+
+
+def _turned(velocity: Array, duration: float) -> Array:
+    """Return [V, Vn, W] in the axes of the body after it has turned by W times the duration."""
+    v, vn, w = columns(velocity)
+    cos, sin = np.cos(w * duration), np.sin(w * duration)
+    return np.stack((cos * v + sin * vn, cos * vn - sin * v, w), axis=-1)

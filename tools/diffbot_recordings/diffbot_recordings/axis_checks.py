@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Check what the tests of a velocity-commanded axis' model cannot detect.
+
+A first-order model may pass its tests only because the recording holds little: one step, or much
+noise. It may also pass although command and velocity are in different units.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.velocity.dead_time import DeadTimeFit, fit_dead_band, fit_dead_time
+from diffbot_ident.velocity.first_order import AxisSegment, Prediction
+from diffbot_recordings.repeats import combined
+from diffbot_recordings.velocity_analysis import AxisAnalysis, prepared, values_of
+from diffbot_recordings.verdict import AnalysisOutcome, Evidence, Verdict
+
+# Range of plausible gains from command to velocity; others mean a different unit or scale.
+GAINS = (0.05, 20.0)
+# Factors between units that are often confused, with their description.
+UNITS = (
+    (1e3, "millimetres for metres"),
+    (100.0, "centimetres, or per cent"),
+    (180.0 / math.pi, "degrees for radians"),
+    (60.0 / math.tau, "revolutions a minute"),
+)
+# A unit is suggested if its factor brings the gain to within this factor of 1.
+GAIN_TOLERANCE = 3.0
+# Largest half width of the 95 % interval of a known time constant, as a share of it or in samples.
+WIDEST, SAMPLES = 0.6, 2.0
+# If the standard deviation is more than this multiple of that by noise alone, the spread of the
+# recordings is the cause of a wide interval.
+WIDENED = 1.5
+# Share of the motion that the model must surely explain in spite of noise.
+SIGNIFICANT = 0.5
+
+
+def checked(analysis: AxisAnalysis, period: float) -> AxisAnalysis:
+    """Return the analysis, refused or not excited if values are not known well enough to be used.
+
+    Args:
+        analysis: Analysis of an axis; for several recordings with the intervals of `over_runs`.
+        period: Time between the samples, s.
+    """
+    verdict = analysis.verdict
+    if not verdict.usable or analysis.held_out is None:
+        return analysis
+    verdict = _units(verdict)
+    if verdict.usable:
+        verdict = _noise(verdict, analysis.held_out)
+    if verdict.usable:
+        alone = math.inf if analysis.fit is None else analysis.fit.fit.time_constant_std
+        verdict = _time_constant(verdict, alone, period)
+    return replace(analysis, verdict=verdict)
+
+
+def over_runs(
+    analysis: AxisAnalysis, runs: Mapping[str, Sequence[AxisSegment]], refresh: float = 0.0
+) -> AxisAnalysis:
+    """Widen the intervals by the spread between recordings; also note which one disagrees.
+
+    Args:
+        analysis: Analysis of all recordings together.
+        runs: Segments of each recording, by name.
+        refresh: See analyse_axis.
+    """
+    if analysis.fit is None or len(runs) < 2:
+        return analysis
+    each = {}
+    for name, segments in runs.items():
+        try:
+            fit = _of_its_kind(analysis.fit, prepared(segments, refresh)[0])
+        except ValueError:
+            continue
+        each[name] = values_of(fit, analysis.verdict.error_unit)
+    verdict = analysis.verdict
+    values, notes = combined(verdict.values, each)
+    return replace(
+        analysis, verdict=replace(verdict, values=values, notes=(*verdict.notes, *notes))
+    )
+
+
+def _of_its_kind(dead_time_fit: DeadTimeFit, segments: Sequence[AxisSegment]) -> DeadTimeFit:
+    """Fit the same kind of model to other segments."""
+    if dead_time_fit.dead_band > 0.0:
+        return fit_dead_band(segments, kind=dead_time_fit.kind)
+    return fit_dead_time(segments, with_exponent=dead_time_fit.exponent != 1.0)
+
+
+def _units(verdict: Verdict) -> Verdict:
+    gain = verdict.value("gain").value
+    if GAINS[0] <= gain <= GAINS[1]:
+        return verdict
+    text = f"gain {gain:.3g}: command and velocity are in different units; " + _factor(gain)
+    evidence = Evidence("gain", gain, f"{GAINS[0]:g} to {GAINS[1]:g}", False)
+    return replace(
+        verdict,
+        outcome=AnalysisOutcome.REFUSED,
+        reason=text,
+        evidence=(*verdict.evidence, evidence),
+    )
+
+
+def _factor(gain: float) -> str:
+    """Return advice on the unit, with the factor that would bring the gain near 1."""
+    up = gain < 1.0
+    size = 1.0 / gain if up else gain
+    factor, what = min(UNITS, key=lambda unit: abs(math.log(size / unit[0])))
+    if abs(math.log(size / factor)) > math.log(GAIN_TOLERANCE):
+        return "give the factor with --columns CHANNEL=COLUMN*FACTOR"
+    wrong = "the command" if up else "the velocity"
+    return (
+        f"is {wrong} in other units ({what})? Then --columns CHANNEL=COLUMN*{1.0 / factor:.4g} "
+        "for it"
+    )
+
+
+def _noise(verdict: Verdict, held_out: Prediction) -> Verdict:
+    """Return NOT_EXCITED if noise may hide that the model explains too little of the motion."""
+    steps = np.concatenate([np.diff(errors) for errors in held_out.errors])
+    noise = held_out.total * (held_out.explained - held_out.r_squared)
+    noise /= max(held_out.explained, 1e-9)
+    # Relative standard deviation of a median of n squares: about sqrt(3 / n).
+    unsure = 2.0 * math.sqrt(3.0 / max(len(steps), 1)) * max(noise, 0.0)
+    motion = held_out.total - max(noise, 0.0)
+    significant = held_out.explained - unsure / motion if motion > 0.0 else -math.inf
+    if held_out.r_squared >= SIGNIFICANT or significant >= SIGNIFICANT:
+        return verdict
+    return replace(
+        verdict,
+        outcome=AnalysisOutcome.NOT_EXCITED,
+        reason=f"noise hides the motion: R^2 {held_out.r_squared:.2g} on held-out samples, and "
+        f"surely only {max(significant, 0.0):.2g} or more without the noise of single readings "
+        f"(must be {SIGNIFICANT:g}); record for longer, or larger steps",
+    )
+
+
+def _time_constant(verdict: Verdict, alone: float, period: float) -> Verdict:
+    """Return NOT_EXCITED if the time constant is not known.
+
+    Args:
+        verdict: Verdict on the axis.
+        alone: Standard deviation of the time constant by noise alone, s; inf: not known.
+        period: Time between the samples, s.
+    """
+    value = verdict.value("time constant")
+    dead_time = verdict.value("dead time")
+    half = NORMAL_95 * value.std
+    if value.identifiable:
+        if half <= max(WIDEST * value.value, SAMPLES * period):
+            return verdict
+        result = f"time constant {value.value:.2g} s, known to {half:.2g} s only"
+    elif dead_time.identifiable and NORMAL_95 * dead_time.std <= SAMPLES * period:
+        return verdict
+    else:
+        result = "neither time constant nor dead time is identifiable"
+    if value.std > WIDENED * alone:
+        result += f", as recordings differ (by their noise alone to {NORMAL_95 * alone:.2g} s)"
+        return replace(
+            verdict,
+            outcome=AnalysisOutcome.NOT_EXCITED,
+            reason=(
+                f"{result}; remove the recordings that differ, or identify each recording "
+                "separately"
+            ),
+        )
+    return replace(
+        verdict,
+        outcome=AnalysisOutcome.NOT_EXCITED,
+        reason=f"{result}; command more and larger steps, both ways, and sample every "
+        f"{0.2 * max(value.value, 0.05):.2g} s or faster",
+    )

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counters of wheels that wrap: at any angle, after any number of counts, one wheel or both.
+
+An angle that jumps while its wheel turns on was wrapped, or set, by its driver. How far the wheel
+turned over that one sample follows from those before and after it, to about a count of the encoder.
+If all jumps of a wheel have one size, this is the range of its counter, known better than by one.
+Wraps after one turn are left as they are, since all that follows understands them.
+
+Angles that jump by different sizes and return at once are not of one wheel; see `diffbot_node`'s
+SourceWatch.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffbot_recordings.samples import Array
+
+Indices = NDArray[np.intp]
+
+# A step jumps if it differs from those around it by more than JUMP (rad) plus what this
+# acceleration of a wheel (rad/s^2) explains.
+JUMP, ACCELERATION = 0.5, 1500.0
+# Steps longer than this many usual ones are gaps, over which nothing is known.
+GAP = 3.5
+# Number of steps on each side from which the rotation over a jump is taken.
+AROUND = 2
+# Largest difference between the sizes of jumps of one counter, rad.
+ALIKE = 0.5
+# A range within NEAR_TURNS (rad), or this number of encoder counts, of whole turns is whole turns.
+NEAR_TURNS, COUNTS = 0.02, 3.0
+# A jump that is undone within so many samples is not a wrap, unless the sizes are alike.
+RETURNS = 3
+
+
+@dataclass(frozen=True)
+class Wraps:
+    """Jumps of one wheel's angle that were removed.
+
+    Attributes:
+        times: When, shape (n,), s.
+        size: Range of the counter, rad; NaN: the jumps have different sizes, as if it was set.
+    """
+
+    times: Array
+    size: float
+
+    def sentence(self, channel: str, begin: float) -> str:
+        """Return what was found, for people.
+
+        Args:
+            channel: Name of the wheel's angle.
+            begin: Time from which times are counted, s.
+        """
+        many = "once" if len(self.times) == 1 else f"{len(self.times)} times"
+        first = f"{channel} jumps {many}, first at {float(self.times[0]) - begin:.2f} s, while the "
+        if math.isfinite(self.size):
+            return (
+                f"{first}wheel turns on: taken for a counter that wraps after {self.size:.5g} rad"
+            )
+        return f"{first}wheel turns on: taken for an encoder that was set anew; the turn goes on"
+
+
+def continuous(
+    times: Array, angles: Array, *, one_turn: bool = False
+) -> tuple[Array, Wraps | None]:
+    """Return the angles of a wheel without jumps of its counter, and these jumps.
+
+    Args:
+        times: Increasing times, shape (n,), s.
+        angles: Angles of the wheel, shape (n,), rad.
+        one_turn: Whether to remove wraps after one turn, too.
+
+    Returns:
+        The angles, the given ones where nothing was changed; the jumps, None where there are none.
+    """
+    steps, periods = np.diff(angles), np.diff(times)
+    if len(steps) < 2 * AROUND + 1:
+        return angles, None
+    usual = float(np.median(periods))
+    jumps = _jumps(steps, periods, usual)
+    if not len(jumps):
+        return angles, None
+    excess = np.array([steps[k] - _rotation(steps, periods, usual, jumps, k) for k in jumps])
+    size = _size(angles, excess)
+    if math.isfinite(size):
+        if not one_turn and abs(size - math.tau) < ALIKE:
+            return angles, None
+        removed = -size * np.sign(excess)
+    elif _returns(jumps, excess):
+        return angles, None
+    else:
+        removed = -excess
+    offset = np.zeros(len(angles))
+    offset[jumps + 1] = removed
+    return angles + np.cumsum(offset), Wraps(times[jumps + 1], size)
+
+
+def _jumps(steps: Array, periods: Array, usual: float) -> Indices:
+    """Return the indices of steps that no wheel turns from one sample to the next."""
+    padded = np.pad(steps, AROUND, mode="edge")
+    near = np.stack([padded[i : i + len(steps)] for i in range(2 * AROUND + 1)])
+    apart = np.abs(steps - np.median(near, axis=0))
+    allowed = JUMP + ACCELERATION * np.square(periods)
+    indices: Indices = np.flatnonzero((apart > allowed) & (periods < GAP * usual))
+    return indices
+
+
+def _rotation(steps: Array, periods: Array, usual: float, jumps: Indices, k: int) -> float:
+    """Return how far the wheel turned in step k, by the mean speed of the steps next to it."""
+    speeds = []
+    for side in (-1, 1):
+        for i in range(1, AROUND + 1):
+            at = k + side * i
+            if not 0 <= at < len(steps) or periods[at] > GAP * usual:
+                break
+            if at not in jumps:
+                speeds.append(float(steps[at] / periods[at]))
+                break
+    return float(periods[k]) * (sum(speeds) / len(speeds) if speeds else 0.0)
+
+
+def _size(angles: Array, excess: Array) -> float:
+    """Return the range of the counter, rad; NaN if the jumps have no common size."""
+    sizes = np.abs(excess)
+    size = float(np.median(sizes))
+    if float(np.max(np.abs(sizes - size))) > ALIKE:
+        return math.nan
+    size = float(np.mean(sizes))
+    count = _count(angles)
+    turns = math.tau * round(size / math.tau)
+    if turns > 0.0 and abs(size - turns) < max(NEAR_TURNS, COUNTS * count):
+        return turns
+    return count * round(size / count) if count > 0.0 else size
+
+
+def _count(angles: Array) -> float:
+    """Return the angle of an encoder's count, rad; 0 for angles that have none."""
+    steps = np.abs(np.diff(angles))
+    steps = steps[(steps > 1e-6) & (steps < JUMP)]
+    if not len(steps):
+        return 0.0
+    count = float(np.min(steps))
+    whole = steps / count
+    return count if float(np.mean(np.abs(whole - np.round(whole)) < 0.02)) > 0.98 else 0.0
+
+
+def _returns(jumps: Indices, excess: Array) -> bool:
+    """Whether most jumps of different sizes are undone at once: angles of two sources."""
+    undone = (np.diff(jumps) <= RETURNS) & (excess[1:] * excess[:-1] < 0.0)
+    return 4 * int(np.count_nonzero(undone)) >= len(jumps)

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The smallest command that moves an axis of a velocity-commanded robot, from a recording.
+
+Both kinds of dead band, offset and threshold (diffbot_description/dead_band.py), are fitted
+together with the axis and its dead time, and the one with the smaller residuals is taken. If the
+dead band is beyond doubt, it is part of the model, so that it does not bias inertia and drag.
+Otherwise inertia and drag are those of the model without it, and the interval of the dead band
+states how large it may be.
+
+The smallest command that moves the robot is identifiable only if small commands were tried: up to a
+quarter of the largest, or twice the dead band. Even so, larger commands alone may show that the
+velocity is proportional to the command minus an offset. The model then includes the offset, as
+inertia and drag would be wrong without it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from diffbot_description.dead_band import DeadBandKind
+from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.velocity.dead_band_estimate import BANDS, LEAST_FRACTION, SMALL
+from diffbot_ident.velocity.dead_time import DeadTimeFit, fit_dead_band
+from diffbot_ident.velocity.first_order import Array, AxisSegment
+from diffbot_ident.velocity.sent_commands import levels_of
+from diffbot_recordings.verdict import Value
+
+NAME = "smallest command that moves the robot"
+# Minimum number of samples with small commands.
+LEAST_SAMPLES = 10
+# A dead band is beyond doubt above this number of standard deviations, and above this share of the
+# largest command.
+SIGNIFICANT_SIGMAS, LEAST_BAND = 4.0, 0.01
+# Largest half width of the 95 % interval of an identifiable dead band, as a share of the largest
+# command.
+WIDEST = 0.25
+# Sizes of commands that must move the axis to tell an offset from a threshold.
+LEAST_SIZES = 2
+ONE_SIZE = (
+    "; warning: commands of one size only moved the robot, so that the gain holds for that size, "
+    "and larger commands may act in full or reduced: send commands of more sizes"
+)
+
+
+@dataclass(frozen=True)
+class DeadBandFinding:
+    """Dead band of an axis as found in a recording.
+
+    Attributes:
+        fit: Fit of the axis with the dead band.
+        value: The dead band and its interval; standard deviation infinite if not identifiable.
+        note: Note for the user.
+        significant: Whether the dead band is beyond doubt, at least for the commands that were
+        tried.
+    """
+
+    fit: DeadTimeFit
+    value: Value
+    note: str
+    significant: bool
+
+
+def find_dead_band(
+    segments: Sequence[AxisSegment], plain: DeadTimeFit, longest: float, unit: str
+) -> DeadBandFinding:
+    """Fit both kinds of dead band, and judge whether there is one.
+
+    Args:
+        segments: Segments of one axis and one period.
+        plain: Fit without a dead band.
+        longest: Longest dead time to scan, s.
+        unit: Unit of command and velocity.
+    """
+    offset, threshold = (
+        fit_dead_band(segments, longest, kind, plain=plain)
+        for kind in (DeadBandKind.OFFSET, DeadBandKind.THRESHOLD)
+    )
+    levels = levels_of(np.concatenate([segment.sent_values for segment in segments]))
+    largest = float(levels[-1])
+    samples = sum(int(np.count_nonzero(segment.counts)) for segment in segments)
+    sizes = _acting_sizes(offset, levels)
+    reported = (offset, threshold) if sizes >= LEAST_SIZES else (threshold,)
+    significant = [fit for fit in reported if _is_significant_band(fit, plain, largest, samples)]
+    result = min(significant, key=lambda fit: fit.fit.residual_std, default=offset)
+    half = NORMAL_95 * result.dead_band_std
+    if not _small_commands(segments, max(SMALL * largest, BANDS * result.dead_band)):
+        value, note = not_identifiable(
+            unit,
+            (
+                "the recording holds no small commands; hold some of up to "
+                f"{SMALL * largest:.2g} {unit}"
+            ),
+        )
+    elif result.kind is DeadBandKind.OFFSET and sizes < LEAST_SIZES:
+        value, note = not_identifiable(
+            unit, "commands of one size only moved the robot; send some of other sizes"
+        )
+    elif result.kind is DeadBandKind.OFFSET and not half <= WIDEST * largest:
+        value, note = not_identifiable(
+            unit, f"it is known to {half:.2g} {unit} only; drive for longer"
+        )
+    else:
+        value = Value(NAME, max(result.dead_band, 0.0), result.dead_band_std, unit)
+        note = "no dead band of the command beyond doubt"
+        if significant:
+            note = _kind_note(result, levels, unit) + _other_kind(significant, result, samples)
+        if significant and sizes < LEAST_SIZES:
+            note += ONE_SIZE
+    return DeadBandFinding(result, value, note, bool(significant))
+
+
+def _acting_sizes(offset: DeadTimeFit, levels: Array) -> int:
+    """Return how many sizes of commands surely move the axis if the dead band is an offset.
+
+    A line through one point has any slope: with fewer than two, the offset may have any width up to
+    the command that moves the axis.
+    """
+    if not math.isfinite(offset.dead_band_std):
+        return 0
+    least = max(SIGNIFICANT_SIGMAS * offset.dead_band_std, LEAST_BAND * float(levels[-1]))
+    return int(np.count_nonzero(levels > offset.dead_band + least))
+
+
+def not_identifiable(unit: str, reason: str) -> tuple[Value, str]:
+    """Return value and note of a dead band that is not identifiable."""
+    return Value(NAME, math.nan, math.inf, unit), f"{NAME} not identifiable: {reason}"
+
+
+def _is_significant_band(
+    fit: DeadTimeFit, plain: DeadTimeFit, largest: float, samples: int
+) -> bool:
+    # A threshold's interval is the whole range of possible values: it must be above 0.
+    deviations = SIGNIFICANT_SIGMAS if fit.kind is DeadBandKind.OFFSET else 0.999 * NORMAL_95
+    least = max(deviations * fit.dead_band_std, LEAST_BAND * largest)
+    gained = (plain.fit.residual_std / fit.fit.residual_std) ** 2 - 1.0
+    return fit.dead_band > least and gained * samples > SIGNIFICANT_SIGMAS**2
+
+
+def _small_commands(segments: Sequence[AxisSegment], limit: float) -> bool:
+    """Whether enough commands other than 0 are small.
+
+    Only commands that last for three samples count: resampling makes an intermediate one of a jump.
+    """
+    small = total = 0
+    for segment in segments:
+        size = np.abs(segment.command)
+        fits = (size > 0.0) & (size <= limit)
+        small += int(np.count_nonzero(fits[2:] & fits[1:-1] & fits[:-2]))
+        total += len(size)
+    return small >= max(LEAST_SAMPLES, LEAST_FRACTION * total)
+
+
+def _kind_note(dead_time_fit: DeadTimeFit, levels: Array, unit: str) -> str:
+    if dead_time_fit.kind is DeadBandKind.OFFSET:
+        width = f"{dead_time_fit.dead_band:.3g} {unit}"
+        return f"commands up to {width} move nothing, and so much is lost of larger ones (offset)"
+    half = NORMAL_95 * dead_time_fit.dead_band_std
+    below = levels[levels <= dead_time_fit.dead_band - 0.99 * half][-1:]
+    above = levels[levels >= dead_time_fit.dead_band + 0.99 * half][:1]
+    text = "larger ones act in full (threshold)"
+    if not (len(below) and len(above)):
+        return f"commands up to {dead_time_fit.dead_band:.3g} {unit} move nothing, {text}"
+    return (
+        f"commands up to {below[0]:.3g} {unit} move nothing, those from {above[0]:.3g} {unit} on "
+        "act in full (threshold); send some in between to know it more exactly"
+    )
+
+
+def _other_kind(
+    significant: Sequence[DeadTimeFit], dead_time_fit: DeadTimeFit, samples: int
+) -> str:
+    """Return a warning if the other kind of dead band explains the motion as well."""
+    for other in significant:
+        worse = (other.fit.residual_std / dead_time_fit.fit.residual_std) ** 2 - 1.0
+        if other is not dead_time_fit and worse * samples <= SIGNIFICANT_SIGMAS**2:
+            return (
+                f"; warning: {other.kind.value} explains the motion as well, with gain "
+                f"{other.fit.model.gain:.3g}: send commands of more sizes"
+            )
+    return ""

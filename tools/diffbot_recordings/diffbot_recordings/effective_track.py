@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Effective track from a recording: how fast the robot turns for a difference of wheel speeds.
+
+Wheels that slip sideways, as those of skid steer do in every turn, turn the robot less than their
+separation predicts: omega = r (w_r - w_l) / b_eff, with an effective track b_eff that depends on
+the ground. It is accepted if one b_eff explains the yaw rate on held-out parts of the recording.
+Each recording has its own, so that recordings on several grounds give one for each ground.
+
+The yaw rate must not come from the wheels but from a gyro or a pose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from arc_odometry import JointSample, WheelGeometry
+from diffbot_ident.torque.estimate import GyroFit
+from diffbot_ident.torque.yaw_gyro import GyroError, YawGyro
+from diffbot_recordings.samples import WHEELS
+from diffbot_recordings.segments import Segment
+from diffbot_recordings.velocity_analysis import LEAST_R_SQUARED
+from diffbot_recordings.verdict import AnalysisOutcome, Evidence, Value, Verdict
+
+# Length of a window, s; and range of delays of the yaw rate after the wheels that is searched, s.
+# The delay may be negative: wheel speeds that are published four times a second are late
+# themselves.
+WINDOW, DELAYS = 0.5, (-0.5, 0.5)
+# Length of a block of time, s; one block in BLOCKS is held out, the others are fitted.
+BATCH, BATCHES = 4.0, 3
+NEEDED = (*WHEELS, "w")
+SUBJECT = "effective track"
+
+
+def effective_tracks(segments: Sequence[Segment], geometry: WheelGeometry) -> list[Verdict]:
+    """Return a verdict for each recording that holds both wheels' speeds and a yaw rate.
+
+    Args:
+        segments: Segments of a robot; "w" (rad/s) must not come from the wheels.
+        geometry: Wheel radii and separation as described.
+    """
+    runs: dict[str | None, list[Segment]] = {}
+    for segment in segments:
+        if {*NEEDED} <= {*segment.channels}:
+            runs.setdefault(segment.run, []).append(segment)
+    several = len(runs) > 1
+    return [
+        replace(verdict, subject=f"{SUBJECT}, {run}") if several else verdict
+        for run, verdict in ((run, _verdict(own, geometry)) for run, own in runs.items())
+    ]
+
+
+def _verdict(segments: Sequence[Segment], geometry: WheelGeometry) -> Verdict:
+    learnt, kept, every = (YawGyro(geometry, WINDOW, DELAYS) for _ in range(3))
+    _feed(segments, learnt, kept, every)
+    try:
+        fit = learnt.fit()
+        whole = every.fit()
+    except GyroError as refused:
+        return Verdict(SUBJECT, AnalysisOutcome.REFUSED, str(refused))
+    if fit is None or whole is None:
+        text = "the robot turns too little; drive curves of 0.3 rad/s or more, both ways"
+        return Verdict(SUBJECT, AnalysisOutcome.NOT_EXCITED, text)
+    fraction, error, windows = kept.explained_by(fit)
+    good = fraction >= LEAST_R_SQUARED
+    evidence = Evidence(
+        f"share of the turns that the wheels explain on held-out parts ({windows} windows of "
+        f"{WINDOW:g} s)",
+        fraction,
+        f">= {LEAST_R_SQUARED:g}",
+        bool(good) if np.isfinite(fraction) else None,
+    )
+    outcome, reason = AnalysisOutcome.ESTIMATED, ""
+    if not np.isfinite(fraction):
+        outcome, reason = (
+            AnalysisOutcome.NOT_EXCITED,
+            "too little motion was held out; record for longer",
+        )
+    elif not good:
+        outcome = AnalysisOutcome.REFUSED
+        reason = (
+            f"no one track explains the yaw rate: {fraction:.2f} of it on held-out parts (must be "
+            f">= {LEAST_R_SQUARED:g}); the wheels slip by turns that are not in proportion"
+        )
+    return Verdict(
+        SUBJECT,
+        outcome,
+        reason,
+        _values(whole, geometry),
+        r_squared_fit=whole.agreement,
+        r_squared_held_out=fraction,
+        error_held_out=error,
+        error_unit="rad",
+        evidence=(evidence,),
+    )
+
+
+def _values(fit: GyroFit, geometry: WheelGeometry) -> tuple[Value, ...]:
+    track = geometry.separation / fit.scale
+    return (
+        Value("effective track", track, track * fit.scale_std / fit.scale, "m"),
+        Value("effective track over track", 1.0 / fit.scale, fit.scale_std / fit.scale**2),
+        Value("delay of the yaw rate after the wheels", fit.delay, fit.delay_std, "s"),
+    )
+
+
+def _feed(segments: Sequence[Segment], learnt: YawGyro, kept: YawGyro, every: YawGyro) -> None:
+    """Feed wheels to all, yaw rates of held-out blocks to `kept` and of others to `learnt`.
+
+    `every` gets all yaw rates. Each segment is separated from the one before.
+    """
+    offset, angles, passed = 0.0, np.zeros(2), 0.0
+    for segment in segments:
+        # The clock may have been set back between two segments: shift the times to increase.
+        stamps = segment.times - segment.times[0] + offset
+        offset = float(stamps[-1]) + 2.0 * (DELAYS[1] - DELAYS[0])
+        speeds = np.column_stack([segment.channels[name] for name in WHEELS])
+        steps = 0.5 * (speeds[1:] + speeds[:-1]) * np.diff(stamps)[:, None]
+        turned = angles + np.concatenate((np.zeros((1, 2)), np.cumsum(steps, axis=0)))
+        angles = turned[-1]
+        for comparison in (learnt, kept, every):
+            comparison.interrupt()
+        for stamp, wheels, rate in zip(
+            stamps.tolist(), turned.tolist(), segment.channels["w"].tolist(), strict=True
+        ):
+            sample = JointSample(stamp, (wheels[0], wheels[1]), (0.0, 0.0), (0.0, 0.0))
+            for comparison in (learnt, kept, every):
+                comparison.add_wheels(sample)
+            batch = int((passed + stamp - stamps[0]) / BATCH) % BATCHES
+            (kept if batch == BATCHES - 1 else learnt).add(stamp, rate)
+            every.add(stamp, rate)
+        passed += segment.duration

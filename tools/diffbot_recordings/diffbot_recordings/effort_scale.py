@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Torque of a unit of effort from a weighed mass or a known load, and K5..K8 in N m.
+
+Efforts e in ampere, per cent or an unknown unit are wheel torques tau = k e. From efforts, one
+identifies K5, K6, K7' = k K7, K8' = k K8 and friction in units of effort, with
+
+    K7' = k / (r M_e),    M_e = m + 2 J / r^2                    (closed form of (41), Lages (2017))
+
+where m is the whole weighed mass, with wheels, and J the inertia about the axle of one wheel and of
+what turns with it, including the rotor's inertia times the gear's ratio squared. Hence
+
+    k = K7' r M_e                                                 from the weighed mass
+    k = r m_L / (1 / K7'_loaded - 1 / K7')                        from a load m_L
+
+The second needs no J: the spinning wheels are the same in both recordings. If both are given, they
+must agree, and their mean of minimum variance is used. k is the mean of both wheels; their ratio is
+that of the robot's file, or 1, unless the motion shows another one (torque_difference of
+effects.unlike_wheels). It is assumed that the wheels have equal radii and do not slip, and that the
+radius is right. Its standard deviation is included if known: k is proportional to its square, since
+K7 and K8 from odometry depend on it, too.
+
+The load's distance x ahead of the axle does not enter k. But it also follows from K5, which checks
+the order of the recordings: m_L (x - K5_loaded) = M_e (K5_loaded - K5).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arc_odometry import WheelGeometry
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState, FrictionEstimate
+from diffbot_ident.torque.physical import MAX_LINEAR_STD, Function, gradient_of
+from diffbot_recordings.samples import Array, RecordingError
+from diffbot_recordings.torque_analysis import TorqueResult
+from diffbot_recordings.verdict import Value
+from diffbot_recordings.weighed_mass import UNIT_NAMES, Weighing
+
+# Number of standard deviations above which two values of the constant, or two places of the load,
+# contradict each other.
+CONTRADICTS = 3.0
+# Smallest difference between places of a load that is reported, m.
+PLACE_RESOLUTION = 0.02
+
+
+@dataclass(frozen=True)
+class EffortScale:
+    """The torque constant, with notes on it.
+
+    Attributes:
+        constant: k, mean of both wheels.
+        effective_mass: M_e, kg.
+        unit: Unit of the efforts, one of UNIT_NAMES.
+        ratio: Ratio of the wheels' constants to k, [left, right].
+        notes: Notes for the user: how k was found, assumptions, and lines for a robot's file.
+    """
+
+    constant: Value
+    effective_mass: Value
+    unit: str
+    ratio: tuple[float, float]
+    notes: tuple[str, ...]
+
+    @property
+    def constants(self) -> tuple[float, float]:
+        """Torque of a unit of effort, N m, [left, right]."""
+        left, right = self.ratio
+        return left * self.constant.value, right * self.constant.value
+
+    def summary(self) -> dict[str, Any]:
+        """Return the keys of summary.json."""
+        return {
+            "torque_constant": {
+                **self.constant.to_dict(),
+                "left_right": list(self.constants),
+                "effort_unit": self.unit,
+                "effective_mass": self.effective_mass.to_dict(),
+            }
+        }
+
+
+def in_newton_metres(
+    result: TorqueResult, loaded: Estimate | None, weighing: Weighing
+) -> tuple[TorqueResult, EffortScale]:
+    """Return the result with torques in N m, and the scale.
+
+    Args:
+        result: Result with efforts in their unit, from the recording without the load.
+        loaded: Estimate from the recording with the load; None: there is none.
+        weighing: The mass, the load, or both.
+
+    Raises:
+        RecordingError: K7 was not identified, or mass, load and recordings do not go together.
+    """
+    _check_identified(result.estimate, "")
+    if loaded is not None:
+        _check_identified(loaded, "of the recording with the load, the second one, ")
+    scale = _Scale(result.estimate, loaded, result.geometry, weighing)
+    return _scaled(result, scale), scale.result()
+
+
+def _check_identified(estimate: Estimate, which: str) -> None:
+    state, reason = estimate.parameter_states[2], estimate.parameter_reasons[2]
+    if reason in ("", estimate.reason):
+        reason = estimate.explanation
+    if state is not EstimateState.ESTIMATED or not estimate.values[2] > 0.0:
+        raise RecordingError(
+            f"the torque of a unit of effort is not identifiable: K7 {which}is not identified: "
+            f"{reason or 'efforts push backward'}"
+        )
+
+
+# Indices in the vector of uncertain quantities: K5, K6, K7', K8' without load; K5 and K7' with
+# load; mass, load, and the radius over its nominal value. COUNT is its length.
+K7, K8, K5_LOADED, K7_LOADED, MASS, LOAD, RADIUS, COUNT = 2, 3, 4, 5, 6, 7, 8, 9
+
+
+class _Scale:
+    """The constant as a function of all uncertain quantities; see in_newton_metres."""
+
+    def __init__(
+        self,
+        estimate: Estimate,
+        loaded: Estimate | None,
+        geometry: WheelGeometry,
+        weighing: Weighing,
+    ) -> None:
+        self._weighing = weighing
+        self._radius = geometry.right_radius
+        self._spin = 2.0 * weighing.wheel_inertia / self._radius**2
+        self.at = np.zeros(COUNT)
+        self.covariance = np.zeros((COUNT, COUNT))
+        self._put(slice(0, 4), np.array(estimate.values), np.array(estimate.covariance))
+        if loaded is not None:
+            some = np.ix_([0, 2], [0, 2])
+            values, covariance = np.array(loaded.values), np.array(loaded.covariance)
+            self._put(slice(4, 6), values[[0, 2]], covariance[some])
+        for i, value in ((MASS, weighing.mass), (LOAD, weighing.load)):
+            if value is not None:
+                self.at[i], self.covariance[i, i] = value.value, value.std**2
+        self.at[RADIUS], self.covariance[RADIUS, RADIUS] = 1.0, weighing.radius_std**2
+        self._fraction = self._fraction_of_mass()
+
+    def _put(self, where: slice, values: Array, covariance: Array) -> None:
+        """Set values; unidentified ones count as exact, since nothing depends on them."""
+        known = np.isfinite(covariance).all(axis=1)
+        self.at[where] = values
+        self.covariance[where, where] = np.where(np.outer(known, known), covariance, 0.0)
+
+    def by_mass(self, x: NDArray[Any]) -> complex:
+        """Return k from the weighed mass."""
+        return complex(x[K7] * self._radius * x[RADIUS] ** 2 * (x[MASS] + self._spin))
+
+    def by_load(self, x: NDArray[Any]) -> complex:
+        """Return k from the load."""
+        change = 1.0 / x[K7_LOADED] - 1.0 / x[K7]
+        return complex(self._radius * x[RADIUS] ** 2 * x[LOAD] / change)
+
+    def constant(self, x: NDArray[Any]) -> complex:
+        """Return k."""
+        fraction = self._fraction
+        if fraction == 1.0:
+            return self.by_mass(x)
+        if fraction == 0.0:
+            return self.by_load(x)
+        return fraction * self.by_mass(x) + (1.0 - fraction) * self.by_load(x)
+
+    def effective_mass(self, x: NDArray[Any]) -> complex:
+        """Return M_e without load, kg."""
+        return complex(self.constant(x) / (self._radius * x[RADIUS] ** 2 * x[K7]))
+
+    def gradient(self, function: Function) -> Array:
+        """Return the gradient of a function of all quantities, shape (COUNT,)."""
+        return gradient_of(self.at, function)
+
+    def value(self, name: str, unit: str, function: Function) -> Value:
+        """Return the value of a function, with its first-order standard deviation."""
+        gradient = self.gradient(function)
+        variance = float(gradient @ self.covariance @ gradient)
+        return Value(name, complex(function(self.at)).real, math.sqrt(max(variance, 0.0)), unit)
+
+    def _fraction_of_mass(self) -> float:
+        """Return the weight of the mass in the mean of mass and load, 0 to 1.
+
+        Raises:
+            RecordingError: They contradict each other, or the load changes K7 too little.
+        """
+        if self._weighing.load is None:
+            return 1.0
+        self._check_change()
+        if self._weighing.mass is None:
+            return 0.0
+        unit = UNIT_NAMES[self._weighing.unit]
+        mass = self.value("mass", unit, self.by_mass)
+        load = self.value("load", unit, self.by_load)
+        apart = self.value("difference", unit, lambda x: self.by_mass(x) - self.by_load(x))
+        if abs(apart.value) > CONTRADICTS * apart.std:
+            raise RecordingError(
+                "--mass and --load contradict each other: by the mass one unit of effort is "
+                f"{_text(mass)}, by the load {_text(load)}: weigh both again, and check "
+                "--wheel-inertia (the load does not need it)"
+            )
+        # Their covariance follows from the variances of both and of their difference.
+        common = 0.5 * (mass.std**2 + load.std**2 - apart.std**2)
+        fraction = (load.std**2 - common) / apart.std**2 if apart.std > 0.0 else 1.0
+        return min(max(fraction, 0.0), 1.0)
+
+    def _check_change(self) -> None:
+        """Check that the load changes K7 by much more than its uncertainty.
+
+        Raises:
+            RecordingError: It does not.
+        """
+        change = self.value("change", "1", lambda x: complex(x[K7] / x[K7_LOADED] - 1.0))
+        fraction, half = 100.0 * change.value, 100.0 * NORMAL_95 * change.std
+        if change.value + CONTRADICTS * change.std < 0.0:
+            raise RecordingError(
+                f"--load: with the load, the second recording, the robot accelerates "
+                f"{-fraction:.2g} % more, not less: give the recording without the load first"
+            )
+        if not change.std < MAX_LINEAR_STD * change.value:
+            raise RecordingError(
+                f"--load: the load changes the acceleration by {fraction:.2g} ± {half:.2g} %: too "
+                "little to identify the torque of a unit of effort; use a heavier load, or "
+                "record longer"
+            )
+
+    def result(self) -> EffortScale:
+        """Return the scale with its notes."""
+        own = self._weighing
+        constant = self.value("torque constant", UNIT_NAMES[own.unit], self.constant)
+        mass = self.value("effective mass", "kg", self.effective_mass)
+        notes = [
+            f"one unit of effort ({own.unit}) is {_text(constant)} of each wheel"
+            f"{' in the mean' if own.ratio != (1.0, 1.0) else ''}, {self._basis()}"
+        ]
+        if own.mass is not None:
+            notes.append(
+                f"effective mass {_text(mass)}, {self._spin:.3g} kg of it from the spin of two "
+                f"wheels of {own.wheel_inertia:.3g} kg m^2 (with rotors and gears), which counts "
+                "as exact"
+            )
+        else:
+            notes.append(
+                f"effective mass {_text(mass)}: the robot without the load, including the "
+                "wheels' spin"
+            )
+        radius = f"its {100.0 * own.radius_std:.2g} % count" if own.radius_std else "it is exact"
+        notes.append(
+            f"assumed: {self._wheels()}, no slip, the radius {self._radius:g} m "
+            f"({radius}: 1 % of it is 2 % of the constant)"
+        )
+        notes += self._place()
+        left, right = (ratio * constant.value for ratio in own.ratio)
+        unit = "percent" if own.unit == "unknown" else own.unit
+        notes.append(
+            f"for the robot's file:  drive: {{effort_unit: {unit}, torque_constant: "
+            f"[{left:.5g}, {right:.5g}]}}"
+        )
+        return EffortScale(constant, mass, own.unit, own.ratio, tuple(notes))
+
+    def _wheels(self) -> str:
+        """Return the assumption about the wheels' constants, as a text."""
+        own = self._weighing
+        if own.ratio_std > 0.0:
+            left, right = own.ratio
+            half = NORMAL_95 * own.ratio_std * 2.0 / left**2
+            return (
+                f"equal radii: by the motion the right wheel's constant is {right / left:.4g} ± "
+                f"{half:.1g} times the left one's"
+            )
+        equal = "equal" if own.ratio == (1.0, 1.0) else "in the ratio of the robot's file"
+        return f"both wheels' constants are {equal}"
+
+    def _basis(self) -> str:
+        own = self._weighing
+        ways = [
+            f"{text} {_text(value)}"
+            for text, value in (("the weighed mass", own.mass), ("the load", own.load))
+            if value is not None
+        ]
+        return "by " + " and ".join(ways)
+
+    def _place(self) -> list[str]:
+        """Return a warning if the load's place by K5 is not the given one; empty otherwise."""
+        own, known = self._weighing, np.diag(self.covariance)
+        if own.load is None or own.place is None or 0.0 in (known[0], known[4]):
+            return []
+
+        def place(x: NDArray[Any]) -> complex:
+            gained = x[K5_LOADED] - x[0]
+            return complex(x[K5_LOADED] + self.effective_mass(x) * gained / x[LOAD])
+
+        result = self.value("place", "m", place)
+        away = abs(result.value - own.place)
+        if away <= max(CONTRADICTS * result.std, PLACE_RESOLUTION):
+            return []
+        return [
+            f"warning: by K5 the load lay {_text(result)} ahead of the axle, but --load-at is "
+            f"{own.place:g} m: check that it is this load and that nothing else moved"
+        ]
+
+
+def _text(value: Value) -> str:
+    _, number, spread, unit = value.row()
+    return f"{number} {spread} {unit}"
+
+
+def _scaled(result: TorqueResult, scale: _Scale) -> TorqueResult:
+    """Return the result with K7, K8, friction and torques in N m."""
+    estimate = result.estimate
+    k = complex(scale.constant(scale.at)).real
+
+    def of(i: int) -> Function:
+        return lambda x: complex(x[i] / scale.constant(x) if i in (K7, K8) else x[i])
+
+    gradients = np.array([scale.gradient(of(i)) for i in range(4)])
+    covariance = gradients @ scale.covariance @ gradients.T
+    unknown = ~np.isfinite(np.array(estimate.covariance)).all(axis=1)
+    covariance[unknown, unknown] = math.inf
+    values = np.array(estimate.values) / [1.0, 1.0, k, k]
+    outcome = estimate.with_values(values, covariance)
+    if estimate.friction is not None:
+        gradient = scale.gradient(scale.constant)
+        fraction = float(gradient @ scale.covariance @ gradient) / k**2
+        outcome = replace(outcome, friction=_friction(estimate.friction, k, fraction))
+    motion = result.held_out_motion.copy()
+    motion[:, 3:5] *= k
+    return replace(result, estimate=outcome, held_out_motion=motion, runs={})
+
+
+def _friction(friction: FrictionEstimate, k: float, fraction: float) -> FrictionEstimate:
+    """Return friction in N m, treating the constant as independent of it.
+
+    Args:
+        friction: Friction in units of effort.
+        k: The constant.
+        fraction: Relative variance of the constant.
+    """
+    vl, vr, cl, cr = friction.values
+    values = (k * vl, k * vr, k * cl, k * cr)
+    a, b, c, d = (
+        k**2 * (variance + fraction * value**2)
+        for value, variance in zip(friction.values, friction.variances, strict=True)
+    )
+    # A share of the torque has no unit.
+    return replace(friction, values=values, variances=(a, b, c, d), covariance=None)

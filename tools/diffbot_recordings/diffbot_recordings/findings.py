@@ -1,0 +1,574 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results of a recording for each kind of robot: verdicts, saved files and pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from enum import Enum
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from arc_odometry import WheelGeometry
+from diffbot_description import Robot, write_atomically
+from diffbot_description.dead_band import DeadBandKind
+from diffbot_description.files import (
+    DYNAMIC_FILE,
+    SUMMARY,
+    VELOCITY_FILE,
+    VOLTAGE_FILE,
+    strict,
+    write_json,
+)
+from diffbot_description.identified_robot import with_drive
+from diffbot_description.spoken import spoken
+from diffbot_ident.parameter_writer import (
+    LABELS,
+    Export,
+    estimate_physical,
+    export_results,
+    floor_section,
+    parameter_document,
+    save_parameters,
+    verification_section,
+)
+from diffbot_ident.torque.effort_units import compared
+from diffbot_ident.torque.estimate import NAMES, UNITS, Estimate, EstimateState
+from diffbot_ident.torque.physical import (
+    PhysicalQuantity,
+    friction_quantities,
+    gear_quantities,
+    turning_quantities,
+)
+from diffbot_ident.velocity.first_order import AxisSegment
+from diffbot_ident.verification import MAX_ERROR_FRACTION, Verification
+from diffbot_recordings.axis_checks import checked, over_runs
+from diffbot_recordings.dead_band_analysis import NAME as DEAD_BAND
+from diffbot_recordings.effort_scale import EffortScale, in_newton_metres
+from diffbot_recordings.motor_analysis import MotorAnalysis
+from diffbot_recordings.recording_charts import Analyses, chart_groups
+from diffbot_recordings.repeats import combined
+from diffbot_recordings.segments import FRESH, Segment, between_readings
+from diffbot_recordings.sysid_log import SysIdLog
+from diffbot_recordings.torque_analysis import TorqueResult
+from diffbot_recordings.velocity_analysis import AxisAnalysis, analyse_axis
+from diffbot_recordings.verdict import AnalysisOutcome, Evidence, Value, Verdict
+from diffbot_recordings.voltage_analysis import VoltageAnalysis, analyse_voltages
+from diffbot_recordings.weighed_mass import Weighing
+
+# Characters that fit below the title of a picture.
+LONGEST_LINE = 118
+# Units of masses and inertias, which cannot be negative.
+MASSES = ("kg", "kg m²", "kg m^2")
+OUTCOMES = {
+    EstimateState.ESTIMATED: AnalysisOutcome.ESTIMATED,
+    EstimateState.INVALID: AnalysisOutcome.REFUSED,
+    EstimateState.UNESTIMATED: AnalysisOutcome.NOT_EXCITED,
+}
+
+VELOCITY_HEADER = """\
+# Dynamics of a velocity-commanded robot, each axis with its dead time d:
+#   sigma[0] dv/dt + sigma[2] v = v_command(t - d), sigma[1] dw/dt + sigma[3] w = w_command(t - d),
+# sigma in [s, s, 1, 1], covariance_diagonal their variances, dead_time of [v, w] in s.
+# each command being sign(u) |u|^exponent where its exponent is not 1, and
+#   sign(u) max(|u| - dead_band, 0), or with dead_band_kind threshold u above dead_band and else 0.
+# dead_band of [v, w] in m/s, rad/s (0: none in the model); dead_band_estimate is the smallest
+# command that moves the robot as the recording tells it, with dead_band_variance.
+# .nan and .inf: refused, or not identifiable. To drive with it: launch siwek parameters:=FILE.
+"""
+VOLTAGE_HEADER = """\
+# Voltage gains of a drivetrain, V = ks sign(v) + kv v + ka dv/dt, for each side and both axes, with
+# standard deviations.
+"""
+
+
+class Usable(str, Enum):
+    """How many of the axes, sides or robots have values that may be used."""
+
+    ALL = "all"
+    SOME = "some"
+    NONE = "none"
+
+
+MOTOR_FILE = "motor_parameters.yaml"
+MOTOR_HEADER = """\
+# Motors of a robot, referred to the wheels: V = R i + Ke w, Ke i = J dw/dt + b w + c sign(w); R in
+# ohm, Ke in V s/rad, which is N m/A; with standard deviations.
+"""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The result of an analysis, ready to be shown and saved.
+
+    Attributes:
+        analyses: The underlying analyses, for pictures and pages.
+        verdicts: One verdict for each axis, side or robot.
+        notes: Further information for the user.
+        summary: Additional keys of summary.json.
+        write: Writes the parameter files, if any.
+    """
+
+    analyses: Analyses
+    verdicts: Sequence[Verdict]
+    notes: Sequence[str]
+    summary: Mapping[str, Any]
+    write: Callable[[Path], Export]
+
+    @property
+    def trusted(self) -> bool:
+        """Whether all values may be used."""
+        return self.usable is Usable.ALL
+
+    @property
+    def usable(self) -> Usable:
+        """How many of the verdicts have values that may be used."""
+        good = [verdict.usable for verdict in self.verdicts]
+        if not any(good):
+            return Usable.NONE
+        return Usable.ALL if all(good) else Usable.SOME
+
+    def save(self, directory: Path, more: Mapping[str, Any]) -> Export:
+        """Write parameter files and summary.json.
+
+        Raises:
+            OSError: The folder cannot be written.
+        """
+        written = self.write(directory)
+        content = {
+            **more,
+            "trusted": self.trusted,
+            "usable": self.usable.value,
+            "status": {verdict.subject: verdict.outcome.value for verdict in self.verdicts},
+            "reason": "; ".join(v.summary() for v in self.verdicts if not v.usable),
+            **self.summary,
+            "verdicts": {verdict.subject: verdict.to_dict() for verdict in self.verdicts},
+            "notes": [*self.notes, *((written.refusal,) if written.refusal else ())],
+        }
+        summary = write_json(directory / SUMMARY, strict(content))
+        return replace(written, paths=(*written.paths, summary))
+
+    def draw(self, directory: Path) -> list[Path]:
+        """Draw the pictures; return their paths."""
+        from diffbot_report.figure_style import group_figure  # Matplotlib takes long to load
+
+        most = LONGEST_LINE // len(self.verdicts)
+        result = "; ".join(verdict.headline(most) for verdict in self.verdicts)
+        return [
+            write_atomically(
+                directory / f"{group.picture}.png", group_figure(group, result).savefig
+            )
+            for group in chart_groups(self.analyses)
+            if group.charts
+        ]
+
+
+def torque_findings(
+    result: TorqueResult,
+    robot: Robot | None,
+    name: str,
+    warnings: Sequence[str] = (),
+    weighing: Weighing | None = None,
+    loaded: Estimate | None = None,
+) -> Findings:
+    """Make the findings of a torque-driven robot.
+
+    Args:
+        result: Result of the analysis.
+        robot: The robot's description; None: only the wheels are known.
+        name: Name of the robot, for the parameter file.
+        warnings: Further warnings to the user.
+        weighing: What determines the torque of a unit of effort; None: efforts are in N m.
+        loaded: Estimate of the recording with a load; None: there is none.
+
+    Raises:
+        RecordingError: `weighing` is given, and the torque of a unit of effort cannot be
+            determined.
+    """
+    result, differences = _over_runs(result)
+    scale = None
+    if weighing is not None:
+        result, scale = in_newton_metres(result, loaded, weighing)
+        robot = None if robot is None else with_drive(robot, scale.unit, scale.constants)
+    verdict = _torque_verdict(result, robot, scale)
+    estimate = result.estimate
+    linear, angular = estimate.residual_std
+    rests = (
+        f"{estimate.samples} samples ({result.learnt:.1f} s) fitted, {result.held_out:.1f} s "
+        f"held out; residuals {spoken(linear, 2)} m/s² and {spoken(angular, 2)} rad/s²"
+    )
+    if math.isfinite(estimate.delay):
+        rests += f"; torque delay {estimate.delay:g} control periods"
+    # With the description of another robot, masses or inertias may be negative beyond doubt.
+    impossible = [
+        f"{value.name} is negative, {value.value:.3g} {value.unit}: the given radius, track or "
+        "masses are not those of this robot"
+        for value in verdict.values
+        if value.unit in MASSES and value.interval95 and value.interval95[1] < 0.0
+    ]
+    texts = [*differences, *estimate.warnings, *impossible, *warnings]
+    return Findings(
+        analyses=result,
+        verdicts=(verdict,),
+        notes=[
+            rests,
+            *(() if robot is None else _compared(estimate, robot)),
+            *(() if scale is None else scale.notes),
+            *(f"warning: {text}" for text in texts),
+        ],
+        summary={**_torque_summary(result), **({} if scale is None else scale.summary())},
+        write=lambda directory: _write_torque(directory, result, robot, name),
+    )
+
+
+def _compared(estimate: Estimate, robot: Robot) -> tuple[str, ...]:
+    line = compared(estimate, robot.model)
+    return () if line is None else (line,)
+
+
+def _over_runs(result: TorqueResult) -> tuple[TorqueResult, tuple[str, ...]]:
+    """Widen the intervals by the spread between recordings; also note which one disagrees."""
+    values, notes = combined(
+        _parameters(result.estimate), {run: _parameters(own) for run, own in result.runs.items()}
+    )
+    before = np.sqrt(result.estimate.variances)
+    factor = np.ones(4)
+    for i, value in enumerate(values):
+        if value.identifiable and before[i] > 0.0:
+            factor[i] = value.std / before[i]
+    if not (factor != 1.0).any():
+        return result, notes
+    covariance = np.array(result.estimate.covariance) * np.outer(factor, factor)
+    estimate = result.estimate.with_values(np.array(result.estimate.values), covariance)
+    return replace(result, estimate=estimate), notes
+
+
+def _parameters(estimate: Estimate) -> list[Value]:
+    """Return K5 to K8."""
+    return [
+        Value(label.upper(), value, _std(variance), unit)
+        for label, value, variance, unit in zip(
+            NAMES, estimate.values, estimate.variances, UNITS, strict=True
+        )
+    ]
+
+
+def _torque_verdict(
+    result: TorqueResult, robot: Robot | None, scale: EffortScale | None
+) -> Verdict:
+    estimate, verified = result.estimate, result.verification
+    outcome, reason = OUTCOMES[estimate.state], estimate.explanation
+    if outcome is AnalysisOutcome.ESTIMATED and (verified is None or not verified.passed):
+        decided = verified is not None and verified.decided
+        outcome = AnalysisOutcome.REFUSED if decided else AnalysisOutcome.NOT_EXCITED
+        reason = verified.reason if verified is not None else "nothing was held out"
+    return Verdict(
+        "torque robot",
+        outcome,
+        reason,
+        (
+            *_parameters(estimate),
+            *(() if scale is None else (scale.constant,)),
+            *_physical(estimate, robot),
+        ),
+        evidence=() if verified is None else _evidence(verified),
+        notes=tuple(
+            f"{label.upper()}: {why}"
+            for label, why in zip(NAMES, estimate.parameter_reasons, strict=True)
+            if why and why != estimate.reason
+        ),
+    )
+
+
+def _physical(estimate: Estimate, robot: Robot | None) -> list[Value]:
+    """Return friction and, where the robot's description suffices, masses and inertias."""
+    if estimate.state is not EstimateState.ESTIMATED:
+        return []
+    results = {**_frictions(estimate), **turning_quantities(estimate.turning)}
+    if robot is not None:
+        results |= estimate_physical(estimate, robot)
+    return [_value(LABELS.get(name, name), quantity) for name, quantity in results.items()]
+
+
+def _frictions(estimate: Estimate) -> dict[str, PhysicalQuantity]:
+    """Return the wheels' friction by name; empty if the estimator does not model it."""
+    friction = estimate.friction
+    if friction is None:
+        return {}
+    return friction_quantities(friction.values, friction.variances) | gear_quantities(friction)
+
+
+def _value(name: str, quantity: PhysicalQuantity) -> Value:
+    return Value(name, quantity.value, quantity.std, quantity.unit)
+
+
+def _std(variance: float) -> float:
+    return math.sqrt(max(variance, 0.0))
+
+
+def _evidence(verified: Verification) -> tuple[Evidence, ...]:
+    if not verified.decided:
+        return ()
+    results = []
+    for name, error, none in zip(
+        ("velocity", "yaw rate"), verified.horizon_error, verified.horizon_no_model, strict=True
+    ):
+        fraction = error / none if none > 0.0 else math.nan
+        test = (
+            f"held-out error of {name} after {verified.horizon:.2g} s, share of that without model"
+        )
+        results.append(
+            Evidence(test, fraction, f"<= {MAX_ERROR_FRACTION:g}", fraction <= MAX_ERROR_FRACTION)
+        )
+    rules = Evidence("verification", float(verified.passed), "1: all its rules", verified.passed)
+    return (*results, rules)
+
+
+def _torque_summary(result: TorqueResult) -> dict[str, Any]:
+    estimate = result.estimate
+    parameters = {
+        value.name: {
+            **value.to_dict(),
+            "closed_form": None,
+            "state": state.name.lower(),
+            "reason": reason,
+        }
+        for value, state, reason in zip(
+            _parameters(estimate),
+            estimate.parameter_states,
+            estimate.parameter_reasons,
+            strict=True,
+        )
+    }
+    friction, turning = (
+        {name: _value(name, quantity).to_dict() for name, quantity in outcome.items()}
+        for outcome in (_frictions(estimate), turning_quantities(estimate.turning))
+    )
+    gyro = {}
+    if (fit := estimate.gyro) is not None:
+        scale = Value("scale", fit.scale, fit.scale_std)
+        radii = Value("radius_difference", fit.radius_difference, fit.radius_difference_std)
+        gyro = {value.name: value.to_dict() for value in (scale, radii)}
+    return {
+        "parameters": parameters,
+        "friction": friction or None,
+        **({"turning": turning} if turning else {}),
+        **({"gyro": gyro} if gyro else {}),
+        "verification": verification_section(result.verification),
+        "residual_std": list(estimate.residual_std),
+        "torque_difference": Value("torque_difference", *estimate.torque_difference).to_dict(),
+        "samples": estimate.samples,
+        "torque_delay": estimate.delay,
+        "control_period": estimate.period,
+        **floor_section(estimate.slope),
+        "warnings": list(estimate.warnings),
+    }
+
+
+def _write_torque(directory: Path, result: TorqueResult, robot: Robot | None, name: str) -> Export:
+    run: dict[str, Any] = {
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "version": version("diffbot_ident"),
+        "seconds": result.learnt,
+        "verification": result.verification,
+    }
+    if robot is not None:
+        return export_results(directory, robot, result.estimate, **run)
+    path = directory / DYNAMIC_FILE
+    save_parameters(path, parameter_document(result.estimate, name, **run))
+    return Export((path,))
+
+
+def analyse_axes(
+    segments: Sequence[Segment],
+    geometry: WheelGeometry | None = None,
+    from_wheels: Sequence[str] = (),
+) -> dict[str, AxisAnalysis]:
+    """Analyse the axes that the segments hold; return the analyses by axis, "v" and "w".
+
+    Args:
+        segments: Segments of a velocity-commanded robot.
+        geometry: Wheel radii and separation, if velocities are computed from wheel speeds.
+        from_wheels: Which of "v" and "w" are computed from wheel speeds.
+    """
+    results = {}
+    kept = 0.0
+    if from_wheels and geometry is not None:
+        segments, kept = between_readings(segments, geometry, from_wheels)
+    for axis, subject, unit in (("v", "forward axis", "m/s"), ("w", "yaw axis", "rad/s")):
+        refresh = kept if axis in from_wheels else 0.0
+        if segments and all(axis in segment.channels for segment in segments):
+            pieces = [_axis_segment(segment, axis, refresh > 0.0) for segment in segments]
+            analysis = analyse_axis(pieces, subject, unit, refresh=refresh)
+            runs: dict[str, list[AxisSegment]] = {}
+            for segment, piece in zip(segments, pieces, strict=True):
+                if segment.run is not None:
+                    runs.setdefault(segment.run, []).append(piece)
+            # Limits apply to the reported intervals, which include the spread of the recordings.
+            analysis = over_runs(analysis, runs, refresh)
+            results[axis] = checked(analysis, refresh or pieces[0].period)
+    return results
+
+
+def _axis_segment(segment: Segment, axis: str, slow: bool) -> AxisSegment:
+    channels = segment.channels
+    fresh = channels[FRESH] > 0.0 if slow else None
+    command = f"command_{axis}"
+    return AxisSegment(
+        segment.period, channels[command], channels[axis], fresh, segment.sent.get(command)
+    )
+
+
+def velocity_findings(
+    axes: Mapping[str, AxisAnalysis],
+    rests: str,
+    robot: str,
+    source: str,
+    tracks: Sequence[Verdict] = (),
+) -> Findings:
+    """Make the findings of a velocity-commanded robot.
+
+    Args:
+        axes: Analyses by axis, "v" and "w".
+        rests: Text for the user on the data that was analysed.
+        robot: Name of the robot, for the parameter file.
+        source: Sources that were read, for the parameter file.
+        tracks: Verdicts on effective tracks, if both wheels and yaw rate were read.
+    """
+    return Findings(
+        analyses=axes,
+        verdicts=(*(analysis.verdict for analysis in axes.values()), *tracks),
+        notes=[rests],
+        summary={
+            "axes": {axis: analysis.verdict.to_dict() for axis, analysis in axes.items()},
+            **_velocity_parameters(axes),
+        },
+        write=lambda directory: _write_velocity(directory, axes, robot, source),
+    )
+
+
+def _velocity_parameters(axes: Mapping[str, AxisAnalysis]) -> dict[str, Any]:
+    """Return the parameters of the parameter file, of the axes [v, w].
+
+    Sigma [s, s, 1, 1], covariance_diagonal, dead_time in s, exponent, and dead band with variance
+    and kind. A refused axis has NaN, variances inf, and exponent 1. A dead band of 0 means that
+    sigma belongs to a model without one; estimate and variance are then those of the dead band that
+    was looked for, NaN and infinite if it is not identifiable.
+    """
+    sigma, variances = [math.nan] * 4, [math.inf] * 4
+    dead, exponents = [math.nan] * 2, [1.0] * 2
+    bands, estimates, band_variances = [math.nan] * 2, [math.nan] * 2, [math.inf] * 2
+    kinds = [DeadBandKind.OFFSET] * 2
+    for i, axis in enumerate(("v", "w")):
+        analysis = axes.get(axis)
+        if analysis is None or analysis.fit is None or not analysis.verdict.usable:
+            continue
+        fit, value = analysis.fit, analysis.verdict.value
+        for k, name in ((i, "inertia"), (2 + i, "drag")):
+            sigma[k], variances[k] = float(value(name).value), float(value(name).std ** 2)
+        dead[i], exponents[i] = float(value("dead time").value), float(fit.exponent)
+        bands[i], kinds[i] = float(fit.dead_band), fit.kind
+        estimates[i] = float(value(DEAD_BAND).value)
+        band_variances[i] = float(value(DEAD_BAND).std ** 2)
+    return {
+        "sigma": sigma,
+        "covariance_diagonal": variances,
+        "dead_time": dead,
+        "exponent": exponents,
+        "dead_band": bands,
+        "dead_band_estimate": estimates,
+        "dead_band_variance": band_variances,
+        "dead_band_kind": [kind.value for kind in kinds],
+    }
+
+
+def _write_velocity(
+    directory: Path, axes: Mapping[str, AxisAnalysis], robot: str, source: str
+) -> Export:
+    if not any(analysis.verdict.usable for analysis in axes.values()):
+        return Export(())
+    content = {
+        **_velocity_parameters(axes),
+        "robot": robot,
+        "source": source,
+        "reasons": [
+            axes[axis].verdict.summary() if axis in axes else f"{axis}: not in the recording"
+            for axis in ("v", "w")
+        ],
+    }
+    return Export((_write_ros(directory / VELOCITY_FILE, VELOCITY_HEADER, content, width=100),))
+
+
+def voltage_findings(logs: Sequence[SysIdLog]) -> Findings:
+    """Analyse SysId logs of one robot and make the findings."""
+    voltage_analysis = analyse_voltages(logs)
+    # An axis that the tests did not drive, such as yaw in straight tests, is only noted.
+    driven = [
+        a for a in voltage_analysis if a.verdict.outcome is not AnalysisOutcome.NOT_EXCITED
+    ] or voltage_analysis
+    notes = [a.verdict.summary() for a in voltage_analysis if a not in driven]
+    listed = [f"{log.name}: {log.kind} log with the tests {', '.join(log.tests)}" for log in logs]
+    return Findings(
+        analyses=voltage_analysis,
+        verdicts=tuple(analysis.verdict for analysis in driven),
+        notes=[*listed, *notes],
+        summary={"log": logs[0].kind, "logs": [log.kind for log in logs], "unit": logs[0].unit},
+        write=lambda directory: _write_usable(
+            directory / VOLTAGE_FILE,
+            VOLTAGE_HEADER,
+            voltage_analysis,
+            {"unit": logs[0].unit, "source": ", ".join(log.name for log in logs)},
+        ),
+    )
+
+
+def motor_findings(motor_analysis: Sequence[MotorAnalysis], rests: str, source: str) -> Findings:
+    """Make the findings of two motors.
+
+    Args:
+        motor_analysis: Analyses of the left and the right motor.
+        rests: Text for the user on the data that was analysed.
+        source: Sources that were read, for the parameter file.
+    """
+    return Findings(
+        analyses=motor_analysis,
+        verdicts=tuple(analysis.verdict for analysis in motor_analysis),
+        notes=[rests],
+        summary={"motors": {a.verdict.subject: a.verdict.to_dict() for a in motor_analysis}},
+        write=lambda directory: _write_usable(
+            directory / MOTOR_FILE, MOTOR_HEADER, motor_analysis, {"source": source}
+        ),
+    )
+
+
+def _write_usable(
+    path: Path,
+    header: str,
+    results: Sequence[VoltageAnalysis] | Sequence[MotorAnalysis],
+    more: Mapping[str, Any],
+) -> Export:
+    """Write usable values with their standard deviations, by subject, if there are any."""
+    usable = {
+        analysis.verdict.subject.replace(" ", "_"): {
+            value.name.replace(" ", "_"): {"value": float(value.value), "std": float(value.std)}
+            for value in analysis.verdict.values
+        }
+        for analysis in results
+        if analysis.verdict.usable
+    }
+    return Export((_write_ros(path, header, {**usable, **more}),) if usable else ())
+
+
+def _write_ros(
+    path: Path, header: str, content: Mapping[str, Any], width: int | None = None
+) -> Path:
+    """Write a ROS parameter file; return its path."""
+    document = {"/**": {"ros__parameters": content}}
+    write_atomically(path, header + yaml.safe_dump(document, sort_keys=False, width=width))
+    return path

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""report.html of an identified recording, for each kind of robot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from diffbot_description.spoken_commands import spoken
+from diffbot_recordings.findings import Findings, Usable
+from diffbot_recordings.recording_charts import chart_groups
+from diffbot_recordings.torque_analysis import TorqueResult
+from diffbot_recordings.verdict import AnalysisOutcome, Verdict
+from diffbot_report.ident_page import correlation
+from diffbot_report.page import Page, Section, Table, Tone
+from diffbot_report.quantity import MISSING, significant
+from diffbot_report.summary import yaml_texts
+
+TONES = {Usable.ALL: Tone.GOOD, Usable.SOME: Tone.CAUTION, Usable.NONE: Tone.BAD}
+MARKS = {True: Tone.GOOD, False: Tone.BAD, None: Tone.CAUTION}
+RESULTS = {True: "passed", False: "FAILED", None: "not decided"}
+
+
+def identify_page(
+    findings: Findings, summary: Mapping[str, Any], folder: Path, words: Sequence[str]
+) -> Page:
+    """Return the page of `diffbot identify`.
+
+    Args:
+        findings: Findings of the recording.
+        summary: Content of summary.json.
+        folder: Folder of the results, for the files to copy.
+        words: Command-line arguments that repeat it.
+    """
+    stopped = summary.get("outcome") == "stopped"
+    notes = [*(note for verdict in findings.verdicts for note in verdict.notes), *findings.notes]
+    if stopped:
+        notes.insert(0, "Interrupted: these results use only the data that were read until then.")
+    files = ", ".join(Path(name).name for name in summary.get("files", []))
+    tone = TONES[findings.usable]
+    return Page(
+        title=f"identify {files}",
+        tone=Tone.CAUTION if stopped and tone is Tone.GOOD else tone,
+        verdict=_verdict_text(findings),
+        advice=_advice(findings, folder),
+        answer=_answer(findings.verdicts),
+        notes=notes,
+        sections=list(_sections(findings)),
+        summary=summary,
+        texts={
+            "Repeat this": spoken("identify", *words),
+            **yaml_texts(folder),
+        },
+    )
+
+
+def _verdict_text(findings: Findings) -> str:
+    if findings.usable is Usable.ALL:
+        names = ", ".join(verdict.subject for verdict in findings.verdicts)
+        return f"Identified and usable: {names}."
+    # Long reasons are in the table below.
+    texts = (verdict.headline(160) for verdict in findings.verdicts if not verdict.usable)
+    return "; ".join(texts)
+
+
+def _advice(findings: Findings, folder: Path) -> str:
+    files = ", ".join(path.name for path in sorted(folder.glob("*_parameters.yaml")))
+    if findings.usable is Usable.NONE:
+        return "Make a new recording as the reason below asks, and identify that one."
+    rest = "" if findings.usable is Usable.ALL else " For the others, see the reason below."
+    return f"Controllers take {files or 'the parameter file'} of this folder.{rest}"
+
+
+def _answer(verdicts: Sequence[Verdict]) -> Table:
+    several = len(verdicts) > 1
+    rows, marks = [], []
+    for verdict in verdicts:
+        for name, value, spread, unit in verdict.rows():
+            subject = f"{verdict.subject}: {name}" if several else name
+            rows.append([subject, unit.replace("^2", "²"), value, spread.removeprefix("± ")])
+            marks.append(None if verdict.usable else Tone.CAUTION)
+    return Table(["", "unit", "value", "± 95 %"], rows, marks=marks)
+
+
+def _sections(findings: Findings) -> Iterator[Section]:
+    yield Section("Verdicts", "Whether it may be used, and how well it predicts other data.",
+                  [_verdicts(findings.verdicts)], wide=True)  # fmt: skip
+    for group in chart_groups(findings.analyses):
+        yield Section(group.title, group.text, group.charts)
+    if isinstance(findings.analyses, TorqueResult):
+        distinguished = correlation(findings.analyses.estimate)
+        yield Section("Trust", "Parameters that the recording cannot distinguish.", distinguished)
+    if evidence := [_evidence(verdict) for verdict in findings.verdicts if verdict.evidence]:
+        yield Section("Evidence", "Tests of the model.", evidence, wide=True)
+
+
+def _verdicts(verdicts: Sequence[Verdict]) -> Table:
+    tones = {AnalysisOutcome.ESTIMATED: Tone.GOOD, AnalysisOutcome.REFUSED: Tone.BAD}
+    rows = [
+        [v.subject, _number(v.r_squared_held_out), _number(v.r_squared_fit),
+         f"{significant(v.error_held_out, 3)} {v.error_unit}"
+         if math.isfinite(v.error_held_out) else MISSING,
+         v.reason, v.outcome.value]
+        for v in verdicts
+    ]  # fmt: skip
+    head = ["", "R² held out", "R² fitted", "error held out", "reason", "verdict"]
+    reported = [i for i, _ in enumerate(head) if any(row[i] not in ("", MISSING) for row in rows)]
+    marks = [tones.get(verdict.outcome, Tone.CAUTION) for verdict in verdicts]
+    return Table(
+        [head[i] for i in reported], [[row[i] for i in reported] for row in rows], marks=marks
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:.4f}" if math.isfinite(value) else MISSING
+
+
+def _evidence(verdict: Verdict) -> Table:
+    rows = [
+        [item.test, significant(item.result, 3) if math.isfinite(item.result) else MISSING,
+         item.limit, RESULTS[item.passed]]
+        for item in verdict.evidence
+    ]  # fmt: skip
+    marks = [MARKS[item.passed] for item in verdict.evidence]
+    return Table(["test", "found", "must be", "result"], rows, verdict.subject, marks=marks)

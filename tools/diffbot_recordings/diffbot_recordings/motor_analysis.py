@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Identify motors from voltage and current: resistance, Ke and friction; and find faults.
+
+For each wheel, with V the voltage, i the current, w the speed and i_0 the current sensor's offset,
+
+    V = R (i - i_0) + Ke w                                       of the windings
+    Ke (i - i_0) = J dw/dt + b w + c sign(w)                     of the wheel in the air
+
+The inductance is neglected: it matters for less than a ms after a step of the voltage. Currents are
+noisy and speeds quantised, which would make R and J too small in a plain regression. Therefore both
+equations are solved with instrumental variables (two-stage least squares): filtered voltages, which
+are independent of that noise. The second equation is integrated over short windows; nothing is
+differentiated.
+
+Ke is also the torque constant, N m/A, so that J, b and c need no weighing. With the robot on the
+ground, J is the inertia of everything that moves.
+
+Faults are found by comparing both wheels, whose motors are assumed to be of one type.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.integrate import cumulative_trapezoid
+from scipy.signal import lfilter
+
+from diffbot_ident.velocity.first_order import correlated_covariance
+from diffbot_recordings.samples import Array
+from diffbot_recordings.verdict import AnalysisOutcome, Evidence, Value, Verdict
+
+SIDES = ("left", "right")
+# Time constants of the instruments' filters, s; and length of the windows of the second equation,
+# s.
+FILTERS, WINDOW = (0.003, 0.01, 0.03, 0.1), 0.01
+# Minimum share of the voltage's variance that current and speed of a sound wheel explain.
+LEAST_R_SQUARED = 0.8
+# Motors are swapped if the other wheel's signals explain this share more of the voltage.
+SWAPPED_GAIN = 0.3
+# A sensor reads nothing if voltages explain less than this share of its variance.
+SILENT = 0.15
+# Ratios between the wheels above which they differ (RATIO; of friction, FRICTION_RATIO), and how
+# many standard deviations the difference must be.
+RATIO, FRICTION_RATIO, SIGNIFICANT_SIGMAS = 1.5, 1.8, 3.0
+# Minimum numbers of samples, and of windows; and the share of a window in which a wheel may stand.
+LEAST_SAMPLES, LEAST_WINDOWS, STANDING = 100, 12, 0.2
+
+
+@dataclass(frozen=True)
+class MotorAnalysis:
+    """Result of one wheel.
+
+    Attributes:
+        verdict: Parameters and whether they may be used.
+        voltage: Measured voltage, shape (n,), V.
+        predicted: R (i - i_0) + Ke w, shape (n,), V.
+    """
+
+    verdict: Verdict
+    voltage: Array
+    predicted: Array
+
+
+@dataclass(frozen=True)
+class _Coefficients:
+    """Coefficients of a regression, with the predicted left side and its explained share."""
+
+    values: Array
+    covariance: Array
+    predicted: Array
+    explained: float
+
+    @property
+    def std(self) -> Array:
+        return np.sqrt(np.diag(self.covariance))
+
+
+def analyse_motors(
+    segments: Sequence[tuple[float, Mapping[str, Array]]],
+) -> list[MotorAnalysis]:
+    """Analyse both wheels' motors.
+
+    Args:
+        segments: Period, s, and values by channel (left_voltage, left_current, left_velocity, …),
+            shape (n,), V, A and rad/s.
+
+    Raises:
+        ValueError: There are too few samples.
+    """
+    count = sum(len(channels["left_voltage"]) for _, channels in segments)
+    if count < LEAST_SAMPLES:
+        raise ValueError(f"{count} samples: must be at least {LEAST_SAMPLES}; record for longer")
+    electrical = {side: _electrical(segments, side, side) for side in SIDES}
+    mechanical = {side: _mechanical(segments, side, electrical[side]) for side in SIDES}
+    problem = _problem(segments, electrical, mechanical)
+    motor_analysis = []
+    for side in SIDES:
+        voltage = np.concatenate([channels[f"{side}_voltage"] for _, channels in segments])
+        verdict = _verdict(side, electrical[side], mechanical[side], problem)
+        motor_analysis.append(MotorAnalysis(verdict, voltage, electrical[side].predicted))
+    return motor_analysis
+
+
+def _verdict(
+    side: str, electrical: _Coefficients, mechanical: _Coefficients, problem: str | None
+) -> Verdict:
+    resistance, constant, _ = electrical.values.tolist()
+    stds = electrical.std
+    values = (
+        Value("R", resistance, float(stds[0]), "ohm"),
+        Value("Ke", constant, float(stds[1]), "V s/rad"),
+        *(
+            Value(name, float(value), float(std), unit)
+            for name, unit, value, std in zip(
+                ("inertia", "viscous friction", "Coulomb friction"),
+                ("kg m^2", "N m s/rad", "N m"),
+                mechanical.values,
+                mechanical.std,
+                strict=True,
+            )
+        ),
+    )
+    fraction = electrical.explained
+    evidence = (
+        Evidence(
+            "share of the voltage that current and speed explain",
+            fraction,
+            f">= {LEAST_R_SQUARED:g}",
+            fraction >= LEAST_R_SQUARED,
+        ),
+        Evidence("R", resistance, "> 0", resistance > 0.0),
+        Evidence("Ke", constant, "> 0", constant > 0.0),
+    )
+    verdict = Verdict(
+        f"{side} motor", values=values, evidence=evidence, r_squared_fit=fraction, error_unit="V"
+    ).judged("not a motor with these signals: ", "", "", "drive more steps of the voltage")
+    if problem is not None:
+        return Verdict(
+            verdict.subject, AnalysisOutcome.REFUSED, problem, values, fraction, evidence=evidence
+        )
+    return verdict
+
+
+def _electrical(
+    segments: Sequence[tuple[float, Mapping[str, Array]]], driven: str, sensed: str
+) -> _Coefficients:
+    """Fit [R, Ke, -R i_0] to one side's voltage by current and speed of the same or other side."""
+    parts = []
+    for period, channels in segments:
+        voltage = channels[f"{driven}_voltage"]
+        x = np.column_stack(
+            (
+                channels[f"{sensed}_current"],
+                channels[f"{sensed}_velocity"],
+                np.ones_like(voltage),
+            )
+        )
+        parts.append((voltage, x, _instruments(voltage, period)))
+    return _two_stage(parts)
+
+
+def _mechanical(
+    segments: Sequence[tuple[float, Mapping[str, Array]]], side: str, electrical: _Coefficients
+) -> _Coefficients:
+    """Fit [J, b, c] to integrals over windows."""
+    resistance, constant, shift = electrical.values.tolist()
+    offset = -shift / resistance if resistance else 0.0
+    parts = []
+    for period, channels in segments:
+        width = max(round(WINDOW / period), 2)
+        speed = channels[f"{side}_velocity"]
+        if len(speed) < 3 * width:
+            continue
+        torque = constant * (channels[f"{side}_current"] - offset)
+        columns = np.column_stack((torque, speed, np.sign(speed)))
+        sums = np.vstack((np.zeros(3), cumulative_trapezoid(columns, dx=period, axis=0)))
+        starts = np.arange(0, len(speed) - width, width)
+        # Friction that holds a wheel at rest may be anything up to c: skip such windows.
+        rest = np.concatenate(([0], np.cumsum(speed == 0.0)))
+        starts = starts[rest[starts + width] - rest[starts] <= STANDING * width]
+        if not len(starts):
+            continue
+        integral = sums[starts + width] - sums[starts]
+        change = speed[starts + width] - speed[starts]
+        # A step of the voltage makes a step of the current, which the trapezoidal rule smears.
+        voltage = channels[f"{side}_voltage"]
+        smeared = period * (voltage[starts + width] - voltage[starts])
+        x = np.column_stack((change, integral[:, 1], integral[:, 2], smeared))
+        z = _instruments(channels[f"{side}_voltage"], period)
+        z_sums = np.vstack((np.zeros(z.shape[1]), np.cumsum(z, axis=0) * period))
+        z_window = z_sums[starts + width] - z_sums[starts]
+        z_change = z[starts + width] - z[starts]
+        # Without the first column: the change of the constant is 0.
+        parts.append((integral[:, 0], x, np.column_stack((z_window, z_change[:, 1:]))))
+    if sum(len(part[0]) for part in parts) < LEAST_WINDOWS:
+        unknown = np.full(3, math.nan)
+        return _Coefficients(unknown, np.diag(np.full(3, math.inf)), np.empty(0), math.nan)
+    coefficients = _two_stage(parts)
+    coefficients = replace(
+        coefficients, values=coefficients.values[:3], covariance=coefficients.covariance[:3, :3]
+    )
+    # All three are proportional to Ke, whose uncertainty they share.
+    own = float(electrical.std[1]) / constant if constant else math.inf
+    return replace(
+        coefficients,
+        covariance=coefficients.covariance
+        + own**2 * np.outer(coefficients.values, coefficients.values),
+    )
+
+
+def _instruments(voltage: Array, period: float) -> Array:
+    """Return the instruments: 1, the voltage, it and its sign filtered, and signs, shape (n, m)."""
+    columns = [np.ones_like(voltage), voltage]
+    for tau in FILTERS:
+        a = math.exp(-period / tau)
+        for signal in (voltage, np.sign(voltage)):
+            columns.append(lfilter((1.0 - a,), (1.0, -a), signal))
+    # The sign of the speed, as in Coulomb friction, follows that of the filtered voltage.
+    columns += [np.sign(columns[k]) for k in (4, 6, 8)]
+    return np.column_stack(columns)
+
+
+def _two_stage(parts: Sequence[tuple[Array, Array, Array]]) -> _Coefficients:
+    """Solve y = x c with instruments z, for parts [(y, x, z), …]."""
+    y, x, z = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    scale = np.linalg.norm(z, axis=0)
+    z = z[:, scale > 0.0] / scale[scale > 0.0]
+    projected = z @ np.linalg.lstsq(z, x, rcond=1e-9)[0]
+    values = np.linalg.lstsq(projected, y, rcond=1e-12)[0]
+    residuals = y - x @ values
+    covariance = correlated_covariance(projected, residuals, [len(part[0]) for part in parts])
+    total = float(np.sum((y - y.mean()) ** 2))
+    # Only the part of the residuals that the instruments explain counts, not sensor noise.
+    seen = z @ np.linalg.lstsq(z, residuals, rcond=1e-9)[0]
+    fraction = 1.0 - float(seen @ seen) / total if total > 0.0 else math.nan
+    return _Coefficients(values, covariance, x @ values, fraction)
+
+
+def _problem(
+    segments: Sequence[tuple[float, Mapping[str, Array]]],
+    electrical: Mapping[str, _Coefficients],
+    mechanical: Mapping[str, _Coefficients],
+) -> str | None:
+    """Return a description of what is wrong; None: nothing."""
+    for side in SIDES:
+        for kind, what in (("current", "current sensor"), ("velocity", "encoder")):
+            if _silent(segments, side, kind):
+                return (
+                    f"the {side} {what} does not react to the voltages: check its cable and channel"
+                )
+    crossed = [_electrical(segments, a, b) for a, b in (SIDES, SIDES[::-1])]
+    if all(
+        _plausible(other) and other.explained > electrical[side].explained + SWAPPED_GAIN
+        for other, side in zip(crossed, SIDES, strict=True)
+    ) or all(
+        _plausible(other) and not _plausible(electrical[side])
+        for other, side in zip(crossed, SIDES, strict=True)
+    ):
+        return "the motors are swapped: the left voltage drives the right wheel, and the reverse"
+    for side in SIDES:
+        resistance, constant, _ = electrical[side].values.tolist()
+        wrong = [
+            text
+            for value, text in (
+                (resistance, "current (or of the voltage, and of the speed, too)"),
+                (constant, "speed (or of the voltage, and of the current, too)"),
+            )
+            if value < 0.0
+        ]
+        if len(wrong) == 2:
+            return f"the sign of the {side} voltage is flipped"
+        if wrong:
+            return f"the sign of the {side} {wrong[0]} is flipped"
+    return _unlike(electrical, mechanical)
+
+
+def _silent(segments: Sequence[tuple[float, Mapping[str, Array]]], side: str, kind: str) -> bool:
+    """Whether voltages explain next to nothing of what a sensor reads."""
+    read, z = [], []
+    for period, channels in segments:
+        # Voltages of both wheels, as the motors may be swapped.
+        read.append(channels[f"{side}_{kind}"])
+        z.append(np.column_stack([_instruments(channels[f"{s}_voltage"], period) for s in SIDES]))
+    y, x = np.concatenate(read), np.concatenate(z)
+    y = y - y.mean()
+    total = float(y @ y)
+    if total == 0.0:
+        return True
+    seen = x @ np.linalg.lstsq(x, y, rcond=1e-9)[0]
+    return float(seen @ seen) / total < SILENT
+
+
+def _plausible(coefficients: _Coefficients) -> bool:
+    """Whether current and speed explain a wheel's voltage, with positive R and Ke."""
+    return bool(coefficients.explained >= LEAST_R_SQUARED and (coefficients.values[:2] > 0.0).all())
+
+
+def _unlike(
+    electrical: Mapping[str, _Coefficients], mechanical: Mapping[str, _Coefficients]
+) -> str | None:
+    """Return a description of how one wheel differs from the other; None: it does not."""
+
+    def ratio(results: Mapping[str, _Coefficients], i: int) -> tuple[float, float]:
+        """Return the logarithm of left over right, and its standard deviation."""
+        left, right = (results[side].values[i] for side in SIDES)
+        stds = [results[side].std[i] / abs(results[side].values[i]) for side in SIDES]
+        if not (left > 0.0 and right > 0.0):
+            return 0.0, math.inf
+        return math.log(left / right), math.hypot(*stds)
+
+    def differs(size: tuple[float, float], least: float) -> bool:
+        return abs(size[0]) > math.log(least) and abs(size[0]) > SIGNIFICANT_SIGMAS * size[1]
+
+    resistance, constant = ratio(electrical, 0), ratio(electrical, 1)
+    inertia, friction = ratio(mechanical, 0), ratio(mechanical, 2)
+    # If a sensor reads half of the current, R comes out twice as large, and J half as large.
+    if differs(resistance, RATIO) and resistance[0] * inertia[0] < 0.0:
+        side, other = SIDES if resistance[0] > 0.0 else SIDES[::-1]
+        fraction = math.exp(-0.5 * (abs(resistance[0]) + abs(inertia[0])))
+        return (
+            f"the {side} current sensor reads {fraction:.2g} of the current, if the {other} one is "
+            "right: check its scale"
+        )
+    if differs(constant, RATIO):
+        side = SIDES[0] if constant[0] > 0.0 else SIDES[1]
+        fraction = math.exp(-abs(constant[0]))
+        return f"the {side} encoder reads {fraction:.2g} of the speed: check its counts and gear"
+    if differs(resistance, RATIO):
+        side = SIDES[0] if resistance[0] > 0.0 else SIDES[1]
+        return (
+            f"the {side} motor has {math.exp(abs(resistance[0])):.2g} times the resistance of the "
+            "other: check its cable and connector"
+        )
+    if differs(friction, FRICTION_RATIO):
+        side = SIDES[0] if friction[0] > 0.0 else SIDES[1]
+        return (
+            f"the {side} wheel has {math.exp(abs(friction[0])):.2g} times the friction of the "
+            "other: check its bearing and brake, and that nothing rubs on it"
+        )
+    return None

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples of a recording: blocks of channels on one clock.
+
+A source is one file or folder. Values of the same instants (the columns of a CSV file, the fields
+of a message) are in the same block; values with instants of their own (another topic) are in blocks
+of their own, distinguished by the channels that they hold. All values are in SI units and in the
+frame base_link (x forward, yaw counter-clockwise).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arc_odometry import WheelGeometry
+from arc_odometry.odometry import Array as Array
+
+Mask = NDArray[np.bool_]
+
+TABLES = (".csv", ".tsv", ".txt")
+"""Suffixes of tables, in lower case."""
+BATCH = 4096
+"""Maximum number of samples in a block: how often the progress bar and Ctrl-C are checked."""
+SET_BACK = 0.5
+"""If time steps back by less, s, a sample is out of order; by more, the clock was set back."""
+
+TORQUE_COMMANDS = ("command_left", "command_right")
+COMMANDS = ("command_v", "command_w", *TORQUE_COMMANDS)
+"""Channels that hold until the next sample: m/s, rad/s, and wheel torques in N m."""
+POSITIONS = ("left_position", "right_position")
+WHEELS = ("left_velocity", "right_velocity")
+EFFORTS = ("left_effort", "right_effort")
+VOLTAGES = ("left_voltage", "right_voltage")
+CURRENTS = ("left_current", "right_current")
+MOTOR_CHANNELS = (*VOLTAGES, *CURRENTS, *WHEELS)
+"""Channels that identify motors: V and A of each motor, and rad/s of its wheel."""
+MEASURED = ("v", "w", *POSITIONS, *WHEELS, *EFFORTS, *VOLTAGES, *CURRENTS)
+"""Channels measured at the sample: m/s, rad/s; rad, rad/s and N m of the wheels; V, A."""
+
+
+class RecordingError(ValueError):
+    """A recording cannot be used; the message states why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Samples of one stream, in the order in which they were recorded.
+
+    Attributes:
+        times: Times, shape (n,), s; may step back by less than SET_BACK.
+        channels: Values by channel, shape (n,) each; names as in COMMANDS and MEASURED.
+        run: Name of the recording it belongs to, each having a clock of its own; None: all samples
+            share one clock.
+    """
+
+    times: Array
+    channels: Mapping[str, Array]
+    run: str | None = None
+
+
+class Source(Protocol):
+    """A recording that can be read once, from its beginning.
+
+    Attributes:
+        name: File and topics or columns, as a text for the user.
+        warnings: Warnings so far, such as of a file that ends early.
+        done: Progress of `batches`, in units of its own (bytes or messages).
+        total: Value of `done` at the end.
+    """
+
+    name: str
+    warnings: list[str]
+    done: int
+    total: int
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the samples.
+
+        Raises:
+            RecordingError: Nothing can be read. Damage after the beginning only ends the samples,
+                with a warning.
+        """
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Sources of one robot, ready to be read, and how to read them.
+
+    Attributes:
+        kind: Kind of robot, "torque", "velocity" or "motor".
+        sources: Sources to read, one after another.
+        channels: Channels that the analysis needs.
+        geometry: Wheel radii and separation; None: unknown.
+        samples: Expected number of measured samples; 0: not known.
+        from_wheels: Which of "v" and "w" are computed from wheel speeds.
+        notes: How the recording was understood, as texts for the user.
+        runs: Names of the sources if each is a recording of its own; None: they are parts of one
+            recording and share one clock.
+        torque_scale: N m of a unit of effort or torque command, [left, right].
+        dead_band: Dead band of the drive, N m, [left, right]; smaller torques count as 0.
+        apart: Whether one reading of the robot is spread over several messages.
+        optional: Channels among `channels` whose samples count without a number, too.
+        wheels: Names of the wheels' joints or columns, [left, right], for people.
+    """
+
+    kind: str
+    sources: Sequence[Source]
+    channels: tuple[str, ...]
+    geometry: WheelGeometry | None = None
+    samples: int = 0
+    from_wheels: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
+    runs: tuple[str, ...] | None = None
+    torque_scale: tuple[float, float] = (1.0, 1.0)
+    dead_band: tuple[float, float] = (0.0, 0.0)
+    apart: bool = False
+    wheels: tuple[str, str] = POSITIONS
+    optional: tuple[str, ...] = ()
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield all blocks, with torques in N m and body velocities computed from wheel speeds."""
+        for batch in map(self._scaled, self._recorded()):
+            if self.geometry is None or not self.from_wheels or not {*WHEELS} <= {*batch.channels}:
+                yield batch
+            else:
+                left, right = (batch.channels[name] for name in WHEELS)
+                body = body_velocity(self.geometry, left, right)
+                added = {name: body[name] for name in self.from_wheels}
+                yield replace(batch, channels={**batch.channels, **added})
+
+    def _scaled(self, batch: Batch) -> Batch:
+        if self.torque_scale == (1.0, 1.0) and not any(self.dead_band):
+            return batch
+        torques = {}
+        for names in (EFFORTS, TORQUE_COMMANDS):
+            for name, scale, band in zip(names, self.torque_scale, self.dead_band, strict=True):
+                if name in batch.channels:
+                    torque = scale * batch.channels[name]
+                    torques[name] = np.where(np.abs(torque) < band, 0.0, torque)
+        return replace(batch, channels={**batch.channels, **torques})
+
+    def _recorded(self) -> Iterator[Batch]:
+        if self.runs is None:
+            yield from chain.from_iterable(source.batches() for source in self.sources)
+            return
+        for run, source in zip(self.runs, self.sources, strict=True):
+            for batch in source.batches():
+                yield replace(batch, run=run)
+
+
+def names_of_runs(paths: Sequence[Path]) -> tuple[str, ...]:
+    """Return a name for each file: the file name, or the path if two have the same name."""
+    names = [path.name for path in paths]
+    unique = len({*names}) == len(names)
+    return tuple(names if unique else [str(path) for path in paths])
+
+
+def body_velocity(geometry: WheelGeometry, left: Array, right: Array) -> dict[str, Array]:
+    """Return body velocities "v" (m/s) and "w" (rad/s) from wheel speeds (rad/s), shape (n,)."""
+    # The method is annotated for floats, and works on arrays, too.
+    of_arrays = cast("Callable[[Array, Array], tuple[Array, Array]]", geometry.body_velocity)
+    return dict(zip(("v", "w"), of_arrays(left, right), strict=True))
+
+
+def newest_by(times: Array, newest: float) -> Array:
+    """Return the newest time before each sample, and at the end, shape (n + 1,), s.
+
+    Args:
+        times: Times of the samples, shape (n,), s.
+        newest: Newest time of all earlier samples, s.
+    """
+    result: Array = np.maximum.accumulate(np.concatenate(([newest], times)))
+    return result

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Map channels to the columns of a table, with their units.
+
+Columns are chosen by the user, or recognised by usual names. A unit in the name,
+such as "v [mm/s]", "speed (km/h)" or "time_ms", gives the factor into SI.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from diffbot_recordings.samples import COMMANDS, MEASURED, RecordingError
+
+TIME = "time"
+GYRO = "gyro_z"
+"""Channel of a gyro about the upward axis, rad/s, of a torque robot; see recorded_gyro.py."""
+CHANNELS = (TIME, *COMMANDS, *MEASURED, GYRO)
+
+# Names by which columns are recognised, in order of preference; case does not matter.
+KNOWN: Mapping[str, tuple[str, ...]] = {
+    TIME: ("time", "t", "t_s", "time_s", "timestamp", "stamp", "__time", "seconds", "sec"),
+    "command_v": ("command_v", "cmd_v", "v_cmd", "cmd_vel_x", "cmd_vel.linear.x", "v_ref"),
+    "command_w": (
+        "command_w",
+        "cmd_w",
+        "w_cmd",
+        "cmd_omega",
+        "cmd_vel_omega",
+        "cmd_vel.angular.z",
+        "w_ref",
+    ),
+    "command_left": ("command_left", "cmd_left", "effort_command_left"),
+    "command_right": ("command_right", "cmd_right", "effort_command_right"),
+    "v": ("v", "speed", "linear_velocity", "odom_v", "odom.twist.twist.linear.x"),
+    "w": ("w", "omega", "yaw_rate", "angular_velocity", "odom_w", "odom.twist.twist.angular.z"),
+    "left_position": ("left_position", "left_angle"),
+    "right_position": ("right_position", "right_angle"),
+    "left_velocity": ("left_velocity", "meas_left_vel", "left_wheel_velocity"),
+    "right_velocity": ("right_velocity", "meas_right_vel", "right_wheel_velocity"),
+    "left_effort": ("left_effort", "left_torque"),
+    "right_effort": ("right_effort", "right_torque"),
+    "left_voltage": ("left_voltage", "left_motor_voltage", "voltage_left"),
+    "right_voltage": ("right_voltage", "right_motor_voltage", "voltage_right"),
+    "left_current": ("left_current", "left_motor_current", "current_left"),
+    "right_current": ("right_current", "right_motor_current", "current_right"),
+}
+GYRO_NAMES = ("gyro_z", "gyro", "angular_velocity.z", "angular_velocity_z")
+# Named factors into SI that --columns accepts.
+FACTORS = {"pi": math.pi, "2pi": math.tau, "deg": math.pi / 180.0, "rpm": math.tau / 60.0}
+
+# Units in the names of columns, with their factors into SI: units of time, then those of all other
+# quantities by SI unit.
+_TIMES = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
+DEGREE, _TURN = math.pi / 180.0, math.tau
+_UNITS: Mapping[str, Mapping[str, float]] = {
+    "m/s": {"m/s": 1.0, "mm/s": 1e-3, "cm/s": 1e-2, "km/h": 1.0 / 3.6, "kmh": 1.0 / 3.6},
+    "rad/s": {
+        "rad/s": 1.0,
+        "mrad/s": 1e-3,
+        "deg/s": DEGREE,
+        "dps": DEGREE,
+        "°/s": DEGREE,
+        "rpm": _TURN / 60.0,
+        "rev/s": _TURN,
+        "rps": _TURN,
+    },
+    "rad": {
+        "rad": 1.0,
+        "deg": DEGREE,
+        "degree": DEGREE,
+        "degrees": DEGREE,
+        "°": DEGREE,
+        "rev": _TURN,
+    },
+    "m": {"m": 1.0, "mm": 1e-3, "cm": 1e-2},
+    "N m": {"nm": 1.0, "mnm": 1e-3, "ncm": 1e-2},
+    "V": {"v": 1.0, "mv": 1e-3},
+    "A": {"a": 1.0, "ma": 1e-3},
+    "%": {"%": 1.0, "percent": 1.0},
+}
+_SI = {unit: si for si, units in _UNITS.items() for unit in units}
+# Text for messages: the factor that turns an encoder's ticks into rad.
+TICKS = "FACTOR being 2 pi / ticks of one turn of the wheel"
+# SI unit, or per cent, of each unit of effort.
+_EFFORTS = {"newton_metre": "N m", "ampere": "A", "percent": "%", "volt": "V"}
+# Units of channels, by name or by its last part; those of efforts depend on the effort unit.
+_MEASURED_IN = {
+    "position": "rad", "velocity": "rad/s", "voltage": "V", "current": "A",
+    "v": "m/s", "w": "rad/s", "yaw": "rad", "pose_x": "m", "pose_y": "m",
+    "gyro_x": "rad/s", "gyro_y": "rad/s", "gyro_z": "rad/s",
+}  # fmt: skip
+# Patterns of a unit in brackets, and of a unit at the end of a name.
+_BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*([^\])]*?)\s*[\])]\s*")
+_SUFFIX = re.compile(r"(.+?)_(mm_s|mmps|cm_s|kmh|deg_s|degps|dps|rpm|rad_s|mnm|ms|us|ns)")
+# Patterns of an angle's unit: at the end of a name, and, in columns of positions, as a word
+# anywhere, as in "enc_ticks_left".
+_ANGLES = r"(rad|deg|degrees?|ticks?|counts?)"
+_ANGLE_SUFFIX = re.compile(rf"(.*(?:position|angle))_{_ANGLES}")
+_ANGLE_WORD = re.compile(rf"(?:.*[\W_])?{_ANGLES}(?:[\W_].*)?")
+# Units whose size depends on the encoder.
+_TICKS = ("tick", "ticks", "count", "counts")
+# Usual spelling of units at the end of a name.
+_SPELLED = {
+    "mm_s": "mm/s",
+    "mmps": "mm/s",
+    "cm_s": "cm/s",
+    "deg_s": "deg/s",
+    "degps": "deg/s",
+    "rad_s": "rad/s",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column and the factor that turns it into SI.
+
+    Attributes:
+        name: Name as in the table, or as the user gave it.
+        factor: Factor into SI; None: none is given, or the unit is not known; 1 is used.
+        unit: Unit in the name, from which the factor follows; None: there is none, or the user gave
+            the factor.
+    """
+
+    name: str
+    factor: float | None = None
+    unit: str | None = None
+
+    @property
+    def scale(self) -> float:
+        """The factor into SI."""
+        return 1.0 if self.factor is None else self.factor
+
+    def __str__(self) -> str:
+        """Return name and factor as a text for the user."""
+        return self.name if self.scale == 1.0 else f"{self.name} * {self.scale:.6g}"
+
+
+def parse_columns(texts: Iterable[str], channels: Sequence[str] = CHANNELS) -> dict[str, Column]:
+    """Parse texts such as "v=speed,w=gyro_z*deg", each CHANNEL=COLUMN[*FACTOR].
+
+    Args:
+        texts: Texts given by the user.
+        channels: Channels that are allowed.
+
+    Raises:
+        RecordingError: A text is no such pair, or there is no such channel.
+    """
+    results: dict[str, Column] = {}
+    for entry in (part.strip() for text in texts for part in text.split(",") if part.strip()):
+        channel, equals, column = (part.strip() for part in entry.partition("="))
+        if not equals or not column:
+            raise RecordingError(
+                f"--columns {entry!r}: must be CHANNEL=COLUMN or CHANNEL=COLUMN*FACTOR"
+            )
+        if channel not in channels:
+            raise RecordingError(
+                f"--columns {entry!r}: there is no channel {channel!r}; there are "
+                f"{', '.join(channels)}"
+            )
+        name, times, factor = column.rpartition("*")
+        results[channel] = Column(name.strip(), _factor(entry, factor)) if times else Column(column)
+    return results
+
+
+def _factor(entry: str, text: str) -> float:
+    text = text.strip()
+    if text.lstrip("-") in FACTORS:
+        return (-1.0 if text.startswith("-") else 1.0) * FACTORS[text.lstrip("-")]
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = math.nan
+    if not math.isfinite(factor) or factor == 0.0:
+        raise RecordingError(
+            f"--columns {entry!r}: factor {text!r} must be a number other than 0, or one of "
+            f"{', '.join(FACTORS)}"
+        )
+    return factor
+
+
+def columns_of(
+    header: Sequence[str],
+    chosen: Mapping[str, Column],
+    known: Mapping[str, tuple[str, ...]] = KNOWN,
+) -> dict[str, Column]:
+    """Return the columns of the channels that a table has, named as in its header.
+
+    Args:
+        header: Names of the table's columns, with or without units.
+        chosen: Columns chosen by the user. If there are any, only the time is still found by name;
+            otherwise all channels are.
+        known: Names by which the column of each channel is recognised.
+    """
+    by_name = {name.strip().lower(): name for name in reversed(header)}
+    plain = {bare(name): name for name in reversed(header)}
+    results = {}
+    for channel, column in chosen.items():
+        name = column.name if column.name in header else plain.get(column.name.lower())
+        if name is not None:
+            results[channel] = _with_unit(channel, name, column.factor)
+    for channel, names in known.items():
+        if channel in chosen or (chosen.keys() - {TIME} and channel != TIME):
+            continue
+        full = next((by_name[name] for name in names if name in by_name), None)
+        name = full or next((plain[name] for name in names if name in plain), None)
+        if name is not None:
+            results[channel] = _with_unit(channel, name, None)
+    return results
+
+
+def bare(name: str) -> str:
+    """Return a column's name without its unit, in lower case."""
+    return _split(name)[0].lower()
+
+
+def _split(name: str) -> tuple[str, str | None]:
+    """Return a column's name and unit; None: no unit."""
+    name = name.strip()
+    if (match := _BRACKETS.fullmatch(name)) is not None:
+        return match[1].strip(), match[2]
+    for suffix in (_SUFFIX, _ANGLE_SUFFIX):
+        if (match := suffix.fullmatch(name.lower())) is not None:
+            return name[: len(match[1])], _SPELLED.get(match[2], match[2])
+    return name, None
+
+
+def _with_unit(channel: str, name: str, factor: float | None) -> Column:
+    unit = _split(name)[1]
+    if unit is None and _kind(channel) == "position":
+        word = _ANGLE_WORD.fullmatch(name.lower())
+        unit = word and word[1]
+    if unit is None or factor is not None:
+        return Column(name, factor)
+    if channel == TIME:
+        return Column(name, _TIMES.get(_spelled(unit)), unit)
+    si = _SI.get(_spelled(unit))
+    return Column(name, None if si is None else _UNITS[si][_spelled(unit)], unit)
+
+
+def _kind(channel: str) -> str:
+    """Return the quantity of a channel, such as "position"."""
+    return channel.rpartition("_")[2]
+
+
+def _spelled(unit: str) -> str:
+    return unit.lower().replace(" ", "").replace("·", "").replace("*", "")
+
+
+def unit_problem(channel: str, column: Column, effort_unit: str) -> str | None:
+    """Return why a column's unit does not fit its channel, and what to do; None: it fits, or none.
+
+    Args:
+        channel: One of CHANNELS except the time.
+        column: Column with its unit.
+        effort_unit: Unit of efforts and torque commands, one of options.EFFORT_UNITS.
+    """
+    if column.unit is None:
+        return None
+    si, kind = _SI.get(_spelled(column.unit)), _kind(channel)
+    own = _MEASURED_IN.get(channel, _MEASURED_IN.get(kind))
+    wanted = own or _EFFORTS.get(effort_unit)
+    factor = f"--columns {channel}={column.name!r}*FACTOR"
+    if kind == "position" and _spelled(column.unit) in _TICKS:
+        return (
+            f"column {column.name!r} is in {column.unit}, and {channel} in rad: {factor}, {TICKS}"
+        )
+    if si is None:
+        return (
+            f"column {column.name!r}: the unit {column.unit!r} is not known; {channel} is in "
+            f"{wanted or 'a unit of its own'}: give the factor, {factor}"
+        )
+    if wanted in (None, si):
+        return None
+    if own is None and si in _EFFORTS.values():
+        unit = next(name for name, each in _EFFORTS.items() if each == si)
+        return (
+            f"column {column.name!r} is in {column.unit}, but efforts are read in {wanted}: set "
+            f"--effort-unit {unit}"
+        )
+    return f"column {column.name!r} is in {column.unit}, and {channel} in {wanted}; {factor}"

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Result of an identification: values, their intervals, and whether they may be used.
+
+There is one `Verdict` for each axis, side or robot. To print or write it:
+
+    verdict.rows()        -> [(name, value, half width of the 95 % interval, unit), ...], as text
+    verdict.summary()     -> "forward axis: estimated" or "yaw axis: refused: not first order: ..."
+    verdict.to_dict()     -> plain floats, text and None, ready for YAML or JSON
+    verdict.evidence      -> tests of the model with value, limit and result; `str` gives one line
+    verdict.notes         -> sentences for the user
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from diffbot_description.files import finite
+from diffbot_description.spoken import spoken
+from diffbot_description.terminal_text import printable
+from diffbot_ident.torque.estimate import NORMAL_95
+
+
+class AnalysisOutcome(str, Enum):
+    """Whether the values may be used."""
+
+    ESTIMATED = "estimated"
+    REFUSED = "refused"
+    NOT_EXCITED = "not excited"
+
+
+@dataclass(frozen=True)
+class Value:
+    """One parameter.
+
+    Attributes:
+        name: Standard term or symbol of the field.
+        value: Value in the unit; NaN: none.
+        std: Standard deviation in the unit; infinite: not identifiable from the recording; 0:
+            given, not estimated.
+        unit: Unit; "1": dimensionless.
+    """
+
+    name: str
+    value: float
+    std: float
+    unit: str = "1"
+
+    @property
+    def identifiable(self) -> bool:
+        """Whether the parameter is identifiable from the recording."""
+        return math.isfinite(self.value) and math.isfinite(self.std)
+
+    @property
+    def interval95(self) -> tuple[float, float] | None:
+        """Ends of the 95 % interval in the unit; None: not identifiable."""
+        if not self.identifiable:
+            return None
+        half = NORMAL_95 * self.std
+        return self.value - half, self.value + half
+
+    def row(self) -> tuple[str, str, str, str]:
+        """Return name, value, half width of the 95 % interval and unit as texts for a table."""
+        if not self.identifiable:
+            return self.name, spoken(self.value, 4), "not identifiable", self.unit
+        half = NORMAL_95 * self.std
+        # Two significant digits of the interval.
+        digits = max(0, 1 - math.floor(math.log10(half))) if half > 0.0 else 4
+        return self.name, f"{self.value:.{digits}f}", f"± {half:.{digits}f}", self.unit
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values; None for unknown ones."""
+        interval = self.interval95
+        return {
+            "value": finite(self.value),
+            "std": finite(self.std),
+            "interval95": [None, None] if interval is None else [*interval],
+            "unit": self.unit,
+            "identifiable": self.identifiable,
+        }
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One test of the model.
+
+    Attributes:
+        test: Description of the test for the user.
+        result: Measured quantity, in the limit's unit; NaN: could not be measured.
+        limit: Limit of `result` as text, such as ">= 0.9".
+        passed: Whether the model passed; None: not decided, too little data.
+    """
+
+    test: str
+    result: float
+    limit: str
+    passed: bool | None
+
+    def __str__(self) -> str:
+        mark = {True: "passed", False: "FAILED", None: "not decided"}[self.passed]
+        return f"{self.test}: {spoken(self.result, 4)} (must be {self.limit}): {mark}"
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values; None for unknown ones."""
+        result = finite(self.result)
+        return {"test": self.test, "found": result, "limit": self.limit, "passed": self.passed}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Result of one axis, side or robot.
+
+    Attributes:
+        subject: What was identified, such as "forward axis".
+        outcome: Whether the values may be used.
+        reason: Why the values may not be used, and what to do; empty if they may.
+        values: The parameters; also kept, for information, if refused.
+        r_squared_fit: 1 - SSE / SST of the simulation on the fitted samples; NaN: none.
+        r_squared_held_out: The same on held-out samples; NaN: none.
+        error_held_out: Root mean square of measured minus simulated on held-out samples; NaN: none.
+        error_unit: Unit of `error_held_out`.
+        evidence: Tests of the model.
+        notes: Further information for the user.
+    """
+
+    subject: str
+    outcome: AnalysisOutcome = AnalysisOutcome.ESTIMATED
+    reason: str = ""
+    values: tuple[Value, ...] = ()
+    r_squared_fit: float = math.nan
+    r_squared_held_out: float = math.nan
+    error_held_out: float = math.nan
+    error_unit: str = "m/s"
+    evidence: tuple[Evidence, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def judged(self, refusal: str, needed: str, to_excite: str, to_identify: str) -> Verdict:
+        """Return the verdict with the outcome that follows from evidence and intervals.
+
+        Args:
+            refusal: Beginning of the reason if a test failed: what that means.
+            needed: Parameter that must be identifiable; without it the outcome is NOT_EXCITED.
+                Empty: none.
+            to_excite: Advice to the user if `needed` is not identifiable.
+            to_identify: Advice to the user if other parameters are not identifiable.
+        """
+        failed = [
+            f"{item.test} {spoken(item.result)} (must be {item.limit})"
+            for item in self.evidence
+            if item.passed is False
+        ]
+        if failed:
+            return replace(
+                self, outcome=AnalysisOutcome.REFUSED, reason=refusal + "; ".join(failed)
+            )
+        unknown = [value.name for value in self.values if not value.identifiable]
+        if not unknown:
+            return replace(self, outcome=AnalysisOutcome.ESTIMATED)
+        text = f"{', '.join(unknown)} not identifiable: "
+        if needed in unknown:
+            return replace(self, outcome=AnalysisOutcome.NOT_EXCITED, reason=text + to_excite)
+        return replace(
+            self, outcome=AnalysisOutcome.ESTIMATED, notes=(*self.notes, text + to_identify)
+        )
+
+    @property
+    def usable(self) -> bool:
+        """Whether the values may be used."""
+        return self.outcome is AnalysisOutcome.ESTIMATED
+
+    def value(self, name: str) -> Value:
+        """Return the parameter of this name.
+
+        Raises:
+            KeyError: There is none.
+        """
+        for value in self.values:
+            if value.name == name:
+                return value
+        raise KeyError(f"{name!r}: must be one of {[value.name for value in self.values]}")
+
+    def summary(self) -> str:
+        """Return subject, outcome and reason in one line."""
+        end = f": {self.reason}" if self.reason else ""
+        return f"{self.subject}: {self.outcome.value}{end}"
+
+    def headline(self, most: int) -> str:
+        """Return the summary, cut to `most` characters."""
+        text = self.summary()
+        return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Return `Value.row` of each parameter."""
+        return [value.row() for value in self.values]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain floats, text and None; no NaN and no infinity."""
+        return {
+            "outcome": self.outcome.value,
+            "reason": self.reason,
+            "parameters": {value.name: value.to_dict() for value in self.values},
+            "r_squared_fit": finite(self.r_squared_fit),
+            "r_squared_held_out": finite(self.r_squared_held_out),
+            "error_held_out": finite(self.error_held_out),
+            "error_unit": self.error_unit,
+            "evidence": [item.to_dict() for item in self.evidence],
+            "notes": list(self.notes),
+        }
+
+
+# Output of `identify`: tables of values with their intervals, notes, and the evidence.
+
+STYLES = {
+    AnalysisOutcome.ESTIMATED: "cyan",
+    AnalysisOutcome.REFUSED: "red",
+    AnalysisOutcome.NOT_EXCITED: "dim",
+}
+MARKS = {True: "green", False: "red", None: "dim"}
+
+
+def show(console: Console, verdicts: Sequence[Verdict], notes: Sequence[str]) -> None:
+    """Print each verdict with its table, tests and notes, then the evidence for each."""
+    for verdict in verdicts:
+        console.print()
+        style = f"bold {STYLES[verdict.outcome]}"
+        console.print(Text(printable(verdict.summary()), style), soft_wrap=True)
+        if verdict.values:
+            console.print(_table(verdict), markup=False, highlight=False)
+        _print(console, _trust(verdict))
+        for note in verdict.notes:
+            _print(console, note)
+    console.print()
+    for note in notes:
+        console.print(Text(printable(note)), soft_wrap=True)
+    for verdict in verdicts:
+        if verdict.evidence:
+            console.print()
+            console.print(Text(printable(f"evidence, {verdict.subject}:")), soft_wrap=True)
+        for item in verdict.evidence:
+            _print(console, str(item), MARKS[item.passed])
+    console.print()
+
+
+def _trust(verdict: Verdict) -> str:
+    """Return how many tests the model passed, and how well it predicts the measurements."""
+    results = [item.passed for item in verdict.evidence]
+    passed = f"{results.count(True)} of {len(results)} tests of the model passed"
+    if None in results:
+        passed += f", {results.count(None)} not decided"
+    if not math.isfinite(verdict.r_squared_held_out):
+        return passed
+    return f"{passed}; {_fit_quality(verdict)}"
+
+
+def _print(console: Console, text: str, style: str = "") -> None:
+    """Print one item, indented; without a terminal, on one line."""
+    text = printable(text)
+    width = console.width if console.is_terminal else len(text) + 2
+    lines = textwrap.fill(text, width, initial_indent="  ", subsequent_indent="      ")
+    console.print(Text(lines, style), soft_wrap=True)
+
+
+def _fit_quality(verdict: Verdict) -> str:
+    """Return how well the simulation predicts the measurements, including their noise."""
+    return (
+        f"R^2 of the simulation: {verdict.r_squared_held_out:.4f} on held-out samples, "
+        f"{verdict.r_squared_fit:.4f} on fitted ones; error {spoken(verdict.error_held_out)} "
+        f"{verdict.error_unit} (held-out, root mean square)"
+    )
+
+
+def _table(verdict: Verdict) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table.add_column("", style="bold", no_wrap=True)
+    table.add_column("unit", style="dim", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("± 95 %", justify="right", no_wrap=True)
+    for name, value, spread, unit in verdict.rows():
+        style = STYLES[verdict.outcome]
+        table.add_row(name, unit.replace("^2", "²"), Text(value, style), spread.lstrip("± "))
+    return table

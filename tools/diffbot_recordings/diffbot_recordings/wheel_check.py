@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Find stuck encoders and efforts that are always 0, which a fit takes for another robot's.
+
+A wheel also keeps its angle if friction holds it while the robot turns about it, but then under
+less effort than usually turns it. An encoder is reported as stuck only if the wheel keeps its angle
+under about the usual effort.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from diffbot_ident.torque.wheel_speeds import turns
+from diffbot_recordings.samples import EFFORTS, POSITIONS, TORQUE_COMMANDS, Array, Mask
+from diffbot_recordings.segments import Segment
+from diffbot_recordings.wheel_sources import WheelSources
+
+# An encoder may be stuck if its angle stays the same for this time, s, while the other wheel turns
+# by more than this angle, rad.
+LASTS, OTHER_TURNS = 1.0, math.pi
+# Efforts are compared by this quantile of their size; "about the usual effort" is this share of the
+# effort with which the wheel turns.
+QUANTILE, AS_MUCH = 0.9, 0.8
+SIDES = ("left", "right")
+
+
+@dataclass(frozen=True)
+class _KeptAngle:
+    """An interval in which a wheel kept its angle under effort while the other wheel turned.
+
+    Attributes:
+        begin, end: Since the recording's first sample, s.
+        angle: Angle of the wheel, rad.
+        other: Angle by which the other wheel turned, rad.
+        effort: Quantile of the wheel's effort.
+    """
+
+    begin: float
+    end: float
+    angle: float
+    other: float
+    effort: float
+
+
+class WheelCheck:
+    """Checks the wheels while the segments of a recording pass on to the analysis.
+
+    Args:
+        names: Names of the wheels' joints or columns, for people.
+    """
+
+    def __init__(self, names: tuple[str, str] = POSITIONS) -> None:
+        self._sources = WheelSources(names)
+        self._first = math.nan
+        self._efforts: tuple[str, str] = EFFORTS
+        self._largest = [0.0, 0.0]
+        self._turned = [0.0, 0.0]
+        self._kept_angles: tuple[list[_KeptAngle], list[_KeptAngle]] = ([], [])
+        # Effort with which each wheel turns, by segment.
+        self._usual: tuple[list[float], list[float]] = ([], [])
+
+    def watched(self, segments: Iterable[Segment]) -> Iterator[Segment]:
+        """Yield the segments, and check each of them."""
+        for segment in segments:
+            self._check(segment)
+            yield segment
+
+    def _check(self, segment: Segment) -> None:
+        if math.isnan(self._first):
+            self._first = float(segment.times[0])
+            self._efforts = EFFORTS if {*EFFORTS} <= {*segment.channels} else TORQUE_COMMANDS
+        self._sources.check(segment, self._efforts)
+        angles = np.column_stack([segment.channels[name] for name in POSITIONS])
+        efforts = np.abs([segment.channels[name] for name in self._efforts])
+        path = np.abs(turns(angles))
+        for i in range(2):
+            self._largest[i] = max(self._largest[i], float(efforts[i].max()))
+            self._turned[i] += float(path[:, i].sum())
+            moving = path[:, i] > 0.0
+            if moving.any():
+                self._usual[i].append(float(np.quantile(efforts[i, 1:][moving], QUANTILE)))
+            for a, b in _kept(segment.times, moving):
+                other = float(path[a:b, 1 - i].sum())
+                effort = float(np.quantile(efforts[i, a : b + 1], QUANTILE))
+                if other > OTHER_TURNS and effort > 0.0:
+                    begin, end = (segment.times[[a, b]] - self._first).tolist()
+                    kept = _KeptAngle(begin, end, float(angles[a, i]), other, effort)
+                    self._kept_angles[i].append(kept)
+
+    def wrong(self, verified: bool) -> str | None:
+        """Return the message about wheels that cannot be used; None: there is none.
+
+        Args:
+            verified: Whether the model predicts all the same.
+        """
+        if (stuck := self.stuck()) is not None or verified:
+            return stuck
+        return self.no_effort() or self._sources.alternating() or self._sources.identical()
+
+    def stuck(self) -> str | None:
+        """Return the message about a stuck encoder; None: there is none."""
+        for i, (side, other) in enumerate(zip(SIDES, reversed(SIDES), strict=True)):
+            usual = float(np.median(self._usual[i])) if self._usual[i] else 0.0
+            results = [each for each in self._kept_angles[i] if each.effort >= AS_MUCH * usual]
+            if results:
+                longest = max(results, key=lambda each: each.end - each.begin)
+                return (
+                    f"{POSITIONS[i]} stays at {longest.angle:.4g} rad from {longest.begin:.1f} "
+                    f"to {longest.end:.1f} s, while the {other} wheel turns by "
+                    f"{longest.other:.3g} rad under a {self._efforts[i]} of up to "
+                    f"{longest.effort:.3g}: the {side} wheel's encoder sticks, or the wheel is "
+                    "blocked; repair it and record again, or remove that part"
+                )
+        return None
+
+    def no_effort(self) -> str | None:
+        """Return the message about an effort that is always 0 while its wheel turns; None: none."""
+        none = [i for i in range(2) if self._largest[i] == 0.0 and self._turned[i] > OTHER_TURNS]
+        if not none:
+            return None
+        names = " and ".join(self._efforts[i] for i in none)
+        turning = f"the {SIDES[none[0]]} wheel turns" if len(none) == 1 else "both wheels turn"
+        return (
+            f"{names}: always 0, while {turning}, so it is not the torque: choose the right "
+            "column or topic (--columns, --joint-states, --effort-source commands)"
+        )
+
+
+def _kept(times: Array, moving: Mask) -> list[tuple[int, int]]:
+    """Return first and last index of each interval of LASTS or longer in which a wheel rests.
+
+    Args:
+        times: Times of n samples, s.
+        moving: Whether the wheel turned from each sample to the next, shape (n - 1,).
+    """
+    bounds = np.concatenate(([-1], np.flatnonzero(moving), [len(moving)]))
+    pairs = zip((bounds[:-1] + 1).tolist(), bounds[1:].tolist(), strict=True)
+    return [(a, b) for a, b in pairs if times[b] - times[a] >= LASTS]

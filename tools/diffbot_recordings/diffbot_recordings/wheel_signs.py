@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Find the wheel whose angles and efforts are both negative where it rolls forward.
+
+Such a recording obeys the model's torque terms, with the equivalent inertias of both axes
+exchanged: what drives forward seems to turn. Only the centre of mass tells the difference. With
+v' = K5 omega^2 + ..., omega' = K6 v omega + ... and v_a, omega_a from the recorded angles, s = 1 if
+the left wheel is reversed and -1 if the right one is,
+
+    v_a = s b omega,  omega_a = s v / b:    v_a' = s b K6 v_a omega_a,  omega_a' = s K5 / b^3 v_a^2
+
+The two patterns are compared by least squares over windows; as the coupling does no work, the
+coefficients of either must have opposite signs. The sign of K5 in the robot's description then
+tells which wheel it is. Without a coupling, the exchanged inertias alone show that it is one of
+them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from arc_odometry import WheelGeometry
+from diffbot_description import DynamicParameters, Robot, closed_form
+from diffbot_ident.torque.wheel_speeds import turns
+from diffbot_recordings.samples import EFFORTS, POSITIONS, TORQUE_COMMANDS, Array
+from diffbot_recordings.segments import Segment
+
+SIDES = ("left", "right")
+# Speeds are averages over SMOOTH, s; windows span WINDOW, s; torques may act LATE later, s.
+SMOOTH, WINDOW, LATE = 0.05, 0.2, 0.05
+# Logarithm of the likelihood ratio of the patterns beyond which one is taken.
+EVIDENCE = 10.0
+# Standard deviations of both coefficients from 0, and largest factor between the two sides of
+# M_a a = -I_a e, which says that the coupling does no work.
+CLEAR, LARGEST_FACTOR = 5.0, 2.0
+# Inertias are exchanged if this explains them better by EXCHANGED, and the description as it is
+# differs by more than DIFFERENT (logarithms of ratios).
+EXCHANGED, DIFFERENT = 0.3, 0.25
+# Columns: changes of v and omega, torques, late torques, speeds and signs of the wheels, products.
+_DV, _DOMEGA, _OTHERS = 0, 1, slice(2, 10)
+_VV, _VW, _WW = 10, 11, 12
+_COLUMNS = 13
+
+
+@dataclass(frozen=True)
+class _Pattern:
+    """A fit with one product for each axis.
+
+    Attributes:
+        likelihood: Twice the logarithm of its likelihood per window, up to a constant.
+        coefficients: Of the products in v' and omega'.
+        clear: Whether both differ from 0 by CLEAR standard deviations.
+    """
+
+    likelihood: float
+    coefficients: tuple[float, float]
+    clear: bool
+
+
+class WheelSigns:
+    """Collects the motion while the segments of a recording pass on to the analysis.
+
+    Args:
+        geometry: Wheel radii and separation.
+    """
+
+    def __init__(self, geometry: WheelGeometry) -> None:
+        self._geometry = geometry
+        self._moments = np.zeros((_COLUMNS, _COLUMNS))
+        self._windows = 0.0
+
+    def watched(self, segments: Iterable[Segment]) -> Iterator[Segment]:
+        """Yield the segments, and collect the motion of each of them."""
+        for segment in segments:
+            self._collect(segment)
+            yield segment
+
+    def _collect(self, segment: Segment) -> None:
+        period = segment.period
+        smooth, window, late = (max(1, round(x / period)) for x in (SMOOTH, WINDOW, LATE))
+        times = np.arange(segment.times[0], segment.times[-1], period)
+        if len(times) < smooth + window + late + 2:
+            return
+        efforts = EFFORTS if {*EFFORTS} <= {*segment.channels} else TORQUE_COMMANDS
+        angles = np.column_stack([segment.channels[name] for name in POSITIONS])
+        path = np.vstack([np.zeros(2), np.cumsum(turns(angles), axis=0)])
+
+        def even(columns: Array) -> Array:
+            return np.column_stack([np.interp(times, segment.times, each) for each in columns.T])
+
+        acting = np.column_stack([segment.channels[name] for name in efforts])[1:]
+        impulses = np.cumsum(acting * np.diff(segment.times)[:, None], axis=0)
+        turned, pushed = even(path), even(np.vstack([np.zeros(2), impulses]))
+        # Both averaged over SMOOTH: equal linear operations keep the torques' terms exact.
+        speeds = (turned[smooth:] - turned[:-smooth]) / (smooth * period)
+        sums = np.cumsum(pushed, axis=0)
+        pushes = (sums[smooth:] - sums[:-smooth]) / smooth
+        r, b = self._geometry.left_radius, self._geometry.half_track
+        v, omega = 0.5 * r * speeds.sum(axis=1), 0.5 * r * (speeds[:, 1] - speeds[:, 0]) / b
+        products = np.column_stack([speeds, np.sign(speeds), v * v, v * omega, omega * omega])
+        done = np.cumsum(products, axis=0) * period
+        first = np.arange(late, len(v) - window, max(1, smooth))
+        last = first + window
+        rows = np.column_stack([
+            v[last] - v[first],
+            omega[last] - omega[first],
+            pushes[last] - pushes[first],
+            pushes[last - late] - pushes[first - late],
+            done[last] - done[first],
+        ])  # fmt: skip
+        self._moments += rows.T @ rows
+        self._windows += len(first) * smooth / window
+
+    def contradiction(self, k7: float, k8: float, robot: Robot | None) -> str | None:
+        """Return which wheel's sign contradicts the description, and what to change; None: none.
+
+        Args:
+            k7, k8: As estimated from the recording.
+            robot: The robot's description; None: there is none.
+        """
+        if not (k7 > 0.0 > k8) or self._windows < 2 * _COLUMNS:
+            return None
+        right, reversed_one = self._pattern(_WW, _VW), self._pattern(_VW, _VV)
+        gain = 0.5 * self._windows * (reversed_one.likelihood - right.likelihood)
+        which = None
+        if gain > EVIDENCE and reversed_one.clear:
+            which = self._by_coupling(reversed_one, k7, k8, robot)
+        elif gain > -EVIDENCE:
+            which = self._by_inertia(k7, k8, robot)
+        if which is None:
+            return None
+        wheels = " or ".join(f"the {SIDES[side]} wheel" for side in which)
+        signs = " or ".join(str(_changed(robot, side)) for side in which)
+        return (
+            f"the sign of {wheels} is reversed: its position and effort are negative where it "
+            f"rolls forward{'' if robot is None else ', unlike in the description'}; set "
+            f"joints.signs: {signs} in the robot's file, or change both signs in the recording"
+        )
+
+    def _by_coupling(
+        self, pattern: _Pattern, k7: float, k8: float, robot: Robot | None
+    ) -> tuple[int, ...] | None:
+        """Return the sides that may be reversed by the pattern of a reversed wheel; None: none."""
+        along, turning = pattern.coefficients
+        geometry = self._geometry
+        mass, inertia = 1.0 / k7, -geometry.half_track / k8  # both times the radius
+        balance = -mass * along / (inertia * turning)
+        if not 1.0 / LARGEST_FACTOR < balance < LARGEST_FACTOR:
+            return None
+        k5 = 0.0 if robot is None else closed_form(robot.model).k5
+        if k5 == 0.0:
+            return 0, 1
+        return (0,) if turning * k5 > 0.0 else (1,)
+
+    def _by_inertia(self, k7: float, k8: float, robot: Robot | None) -> tuple[int, ...] | None:
+        """Return both sides if the inertias of both axes are exchanged; None: they are not."""
+        if robot is None:
+            return None
+        result, own = (_inertias(DynamicParameters(0.0, 0.0, *k), self._geometry.half_track)
+                      for k in ((k7, k8), closed_form(robot.model)[2:]))  # fmt: skip
+        as_described = np.abs(np.log(np.divide(result, own))).sum()
+        exchanged = np.abs(np.log(np.divide(result, own[::-1]))).sum()
+        exchange = as_described > DIFFERENT and exchanged < EXCHANGED * as_described
+        return (0, 1) if exchange else None
+
+    def _pattern(self, along: int, turning: int) -> _Pattern:
+        """Fit both axes with a product each."""
+        likelihood, coefficients, clear = 0.0, [], True
+        for output, product in ((_DV, along), (_DOMEGA, turning)):
+            columns = [*range(_OTHERS.start, _OTHERS.stop), product]
+            own = self._moments[np.ix_(columns, columns)]
+            scale = np.sqrt(np.maximum(own.diagonal(), 1e-300))
+            inverse = np.linalg.pinv(own / np.outer(scale, scale), rcond=1e-10)
+            toward = self._moments[columns, output] / scale
+            result = inverse @ toward
+            power = self._moments[output, output]
+            rest = max(float(power - toward @ result), 1e-12 * float(power), 1e-300)
+            likelihood -= math.log(rest)
+            spread = math.sqrt(rest / self._windows * max(float(inverse[-1, -1]), 0.0))
+            clear = clear and abs(float(result[-1])) > CLEAR * spread
+            coefficients.append(float(result[-1] / scale[-1]))
+        return _Pattern(likelihood, (coefficients[0], coefficients[1]), clear)
+
+
+def opposite_centre(k5: float, half_width: float, robot: Robot | None) -> str | None:
+    """Return a warning if the centre of mass is on the other side of the axle than described.
+
+    Both wheels may be reversed then, in which case all but the sign of K5 and K6 stays the same.
+
+    Args:
+        k5: As estimated, m.
+        half_width: Half of its 95 % interval, m.
+        robot: The robot's description; None: there is none.
+    """
+    described = 0.0 if robot is None else closed_form(robot.model).k5
+    if robot is None or not k5 * described < 0.0 or abs(k5) < max(2 * half_width, described / 2):
+        return None
+    signs = [-sign for sign in robot.joints.directions]
+    return (
+        f"K5 = {k5:.4g} m, and {described:.4g} m in the description: the centre of mass is on the "
+        "other side of the axle, or both wheels' signs are reversed; if it is the signs, set "
+        f"joints.signs: {signs} in the robot's file"
+    )
+
+
+def _changed(robot: Robot | None, side: int) -> list[int]:
+    """Return the signs of all joints, those of a side (0 left, 1 right) changed."""
+    sides = ((1,), (1,)) if robot is None else robot.joints.side_signs
+    return [-sign if i == side else sign for i, own in enumerate(sides) for sign in own]
+
+
+def _inertias(k: DynamicParameters, half_track: float) -> tuple[float, float]:
+    """Return the inertias of a wheel as both turn alike and opposite, each over r / 2."""
+    return 1.0 / k.k7, -1.0 / (half_track * k.k8)

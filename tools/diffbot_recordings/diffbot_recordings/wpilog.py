@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read SysId tests from WPILOG files, the data logs of WPILib, of newer SysId and AdvantageKit.
+
+A file begins with "WPILOG", its version, and a header text. Records follow: a byte with the lengths
+of three numbers, these numbers (entry, size of the content, time in us), and the content. Entry 0
+contains control records, which define name, type and metadata of an entry before its first record.
+
+The tests need a text entry with the state of the test, such as sysid-test-state-drive, or
+AdvantageKit's …/SysIdState, with values quasistatic-forward, dynamic-reverse and so on; and
+voltage, position and velocity of both sides, found by left and right in their names.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from diffbot_description.limits import LOG, RECORDS
+from diffbot_recordings.samples import Array, RecordingError
+from diffbot_recordings.sysid_log import DRIVETRAINS, SysIdLog, SysIdTest
+
+MAGIC = b"WPILOG"
+# Names of the tests by the states of SysId.
+STATES = {
+    "quasistatic-forward": "slow-forward",
+    "quasistatic-reverse": "slow-backward",
+    "dynamic-forward": "fast-forward",
+    "dynamic-reverse": "fast-backward",
+}
+# Words in the names of entries, by quantity.
+QUANTITIES = {
+    "voltage": ("voltage", "volts"),
+    "position": ("position",),
+    "velocity": ("velocity", "speed"),
+}
+SIDES = ("left", "right")
+YAW, YAW_RATE = ("yaw", "heading"), ("yawrate", "yawvelocity", "yaw_rate", "yaw-rate")
+# Minimum number of records of a test.
+LEAST_RECORDS = 20
+
+
+@dataclass
+class LogEntry:
+    """An entry of a log with its records.
+
+    Attributes:
+        name: Name of the entry.
+        kind: Type of the values, such as "double".
+        metadata: Metadata; SysId writes the unit here.
+        times: Times of the records, s.
+        values: Numbers, or the texts of an entry that names the running test.
+    """
+
+    name: str
+    kind: str
+    metadata: str
+    times: array[float] = field(default_factory=lambda: array("d"))
+    values: array[float] | list[str] = field(default_factory=lambda: array("d"))
+
+    def numbers(self) -> tuple[Array, Array]:
+        """Return times and values of an entry of numbers, shape (n,) each."""
+        return np.array(self.times), np.array(self.values, dtype=float)
+
+
+def read_wpilog(path: Path) -> SysIdLog:
+    """Read the SysId tests in a log.
+
+    Raises:
+        RecordingError: It is no such log, or holds no tests of a drivetrain.
+    """
+    entries = read_entries(path)
+    state = next((e for e in entries if isinstance(e.values, list) and e.values), None)
+    if state is None:
+        listed = ", ".join(entry.name for entry in entries[:12]) or "nothing"
+        raise RecordingError(
+            f"{path.name}: no entry names the running SysId test (sysid-test-state-… or "
+            f"SysIdState); the log has: {listed}"
+        )
+    signals = {
+        (side, quantity): _signal(path, entries, side, quantity)
+        for side in SIDES
+        for quantity in QUANTITIES
+    }
+    unit = _unit(path, signals["left", "position"])
+    tests = {}
+    for name, begin, end in _intervals(state):
+        test = _test(name, begin, end, signals, entries, unit[0])
+        if test is not None:
+            tests[name] = test
+    if not tests:
+        raise RecordingError(
+            f"{path.name}: {state.name} names no test that lasts {LEAST_RECORDS} records of the "
+            f"voltage: its states are {', '.join([*dict.fromkeys(map(str, state.values))][:12])}, "
+            f"those of tests must be {', '.join(STATES)}; rename them"
+        )
+    return SysIdLog(path.name, _kind(tests), unit[1], tests)
+
+
+def _is_state(name: str) -> bool:
+    text = name.lower()
+    return "sysid" in text and "state" in text
+
+
+def read_entries(path: Path) -> list[LogEntry]:
+    """Read all entries of a log; a truncated log is read as far as it goes.
+
+    Raises:
+        RecordingError: The file is no WPILOG, or is too large.
+    """
+    if not path.is_file():
+        raise RecordingError(f"{path}: not a regular file; give a .wpilog file")
+    with path.open("rb") as file:
+        data = file.read(LOG.value + 1)
+    if len(data) > LOG.value:
+        raise RecordingError(f"{path}: {LOG.error()}")
+    if data[: len(MAGIC)] != MAGIC or len(data) < 12:
+        raise RecordingError(f"{path.name}: not a WPILOG file: it must begin with {MAGIC.decode()}")
+    (extra,) = struct.unpack_from("<I", data, 8)
+    entries: dict[int, LogEntry] = {}
+    texts: dict[str, str] = {}
+    for count, (number, time, content) in enumerate(_records(data, 12 + extra)):
+        if count >= RECORDS.value:
+            raise RecordingError(f"{path}: {RECORDS.error()}")
+        if number == 0:
+            _control(content, entries)
+            continue
+        entry = entries.get(number)
+        if entry is None:
+            continue
+        if isinstance(entry.values, list):
+            text = content.decode("utf-8", "replace").strip('"')
+            entry.times.append(1e-6 * time)
+            entry.values.append(texts.setdefault(text, text))  # equal texts take memory once
+        elif (value := _number(entry.kind, content)) is not None:
+            entry.times.append(1e-6 * time)
+            entry.values.append(value)
+    return list(entries.values())
+
+
+def _records(data: bytes, at: int) -> Iterator[tuple[int, int, bytes]]:
+    """Yield entry, time in us and content of each record, until one is incomplete."""
+    while at < len(data):
+        lengths = data[at]
+        sizes = ((lengths & 3) + 1, (lengths >> 2 & 3) + 1, (lengths >> 4 & 7) + 1)
+        at += 1
+        numbers = []
+        for size in sizes:
+            numbers.append(int.from_bytes(data[at : at + size], "little"))
+            at += size
+        entry, size, time = numbers
+        if at + size > len(data):
+            return
+        yield entry, time, data[at : at + size]
+        at += size
+
+
+def _control(content: bytes, entries: dict[int, LogEntry]) -> None:
+    """Process a control record; only the definition of an entry matters here."""
+    if len(content) < 5 or content[0] != 0:
+        return
+    (number,) = struct.unpack_from("<I", content, 1)
+    at, texts = 5, []
+    for _ in range(3):
+        if at + 4 > len(content):
+            return
+        (size,) = struct.unpack_from("<I", content, at)
+        texts.append(content[at + 4 : at + 4 + size].decode("utf-8", "replace"))
+        at += 4 + size
+    name, kind, metadata = texts
+    entries[number] = LogEntry(name, kind, metadata)
+    if kind == "string" and _is_state(name):
+        entries[number].values = []
+
+
+def _number(kind: str, content: bytes) -> float | None:
+    """Return the number of a record; None for types that are not needed."""
+    form = {"double": "<d", "float": "<f", "int64": "<q"}.get(kind)
+    if form is None or len(content) != struct.calcsize(form):
+        return None
+    return float(struct.unpack(form, content)[0])
+
+
+def _signal(path: Path, entries: Sequence[LogEntry], side: str, quantity: str) -> LogEntry:
+    """Find the entry of a quantity of a side by its name.
+
+    Raises:
+        RecordingError: There is none with numbers.
+    """
+    results = [
+        entry
+        for entry in entries
+        if entry.kind != "string"
+        and entry.values
+        and side in entry.name.lower()
+        and any(word in entry.name.lower() for word in QUANTITIES[quantity])
+    ]
+    if not results:
+        listed = ", ".join(entry.name for entry in entries if entry.values)[:400]
+        raise RecordingError(
+            f"{path.name}: no entry with numbers has {side} and {QUANTITIES[quantity][0]} in its "
+            f"name; a drivetrain needs both sides. The log has: {listed or 'nothing'}"
+        )
+    # Of several, such as a follower's or a setpoint, take the one with most values, then the one
+    # with the shortest name.
+    return min(results, key=lambda entry: (-len(entry.values), len(entry.name)))
+
+
+def _unit(path: Path, position: LogEntry) -> tuple[float, str]:
+    """Return the factor into SI, and the unit, of a position.
+
+    Raises:
+        RecordingError: Neither metadata nor name states the unit.
+    """
+    text = f"{position.metadata} {position.name}".lower()
+    if "meter" in text:
+        return 1.0, "m"
+    for word, factor in (("rot", math.tau), ("deg", math.pi / 180.0), ("rad", 1.0)):
+        if word in text:
+            return factor, "rad"
+    raise RecordingError(
+        f"{path.name}: {position.name}: unknown unit (metadata {position.metadata!r}); must "
+        "contain meter, rotation, radian or degree"
+    )
+
+
+def _intervals(state: LogEntry) -> Iterator[tuple[str, float, float]]:
+    """Yield name, begin and end of each test, s; of repeated tests, the last one."""
+    results: dict[str, tuple[float, float]] = {}
+    ends = [*state.times[1:], math.inf]
+    open_tests: dict[str, float] = {}
+    for time, end, text in zip(state.times, ends, state.values, strict=True):
+        name = STATES.get(str(text).lower())
+        if name is None:
+            open_tests.clear()
+            continue
+        # SysId writes the state repeatedly while a test runs.
+        begin = open_tests.setdefault(name, time)
+        for other in [other for other in open_tests if other != name]:
+            del open_tests[other]
+        results[name] = (begin, end)
+    for name, (begin, end) in results.items():
+        yield name, begin, end
+
+
+def _test(
+    name: str,
+    begin: float,
+    end: float,
+    signals: Mapping[tuple[str, str], LogEntry],
+    entries: Sequence[LogEntry],
+    scale: float,
+) -> SysIdTest | None:
+    """Return one test, at the times of the left velocity; None if there are too few records."""
+    clock, _ = signals["left", "velocity"].numbers()
+    times = np.unique(clock[(clock >= begin) & (clock <= end)])
+    if len(times) < LEAST_RECORDS:
+        return None
+    columns: dict[str, Array] = {}
+    for (side, quantity), entry in signals.items():
+        own, values = entry.numbers()
+        if quantity == "voltage":
+            # A voltage holds until the next record.
+            index = np.searchsorted(own, times, side="right") - 1
+            columns[f"{side}_{quantity}"] = np.where(index >= 0, values[np.maximum(index, 0)], 0.0)
+        else:
+            columns[f"{side}_{quantity}"] = scale * np.interp(times, own, values)
+    finite = np.all([np.isfinite(values) for values in columns.values()], axis=0)
+    if np.count_nonzero(finite) < LEAST_RECORDS:
+        return None
+    times = times[finite]
+    columns = {key: values[finite] for key, values in columns.items()}
+    yaw, rate = (_gyro(entries, words, times) for words in (YAW, YAW_RATE))
+    return SysIdTest(
+        name=name,
+        times=times,
+        **columns,
+        yaw=np.zeros(len(times)) if yaw is None else yaw,
+        yaw_rate=np.full(len(times), math.nan) if rate is None else rate,
+    )
+
+
+def _gyro(entries: Sequence[LogEntry], words: Sequence[str], times: Array) -> Array | None:
+    """Return a signal of the gyro at these times, rad or rad/s; None if there is none."""
+    for entry in entries:
+        text = entry.name.lower()
+        is_rate = any(word in text for word in YAW_RATE)
+        if entry.kind == "string" or not entry.values or is_rate != (words is YAW_RATE):
+            continue
+        if any(word in text for word in words):
+            own, values = entry.numbers()
+            degrees = "deg" in f"{entry.metadata} {text}".lower()
+            return np.interp(times, own, values) * (math.pi / 180.0 if degrees else 1.0)
+    return None
+
+
+def _kind(tests: Mapping[str, SysIdTest]) -> str:
+    """Return the kind of log: whether the sides were driven alike, or against each other."""
+    product = sum(float(test.left_voltage @ test.right_voltage) for test in tests.values())
+    return DRIVETRAINS[0 if product >= 0.0 else 1]

@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics of a run: tracking errors, responses to velocity steps, and effect of robot changes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffbot_controllers.laws.tracking_errors import TrackingErrors
+from diffbot_report.drive_recording import AdaptationRun, DriveRun
+
+# Kinds of the part of a run over which tracking is evaluated.
+LAST_LAP, ONLY_LAP, LAST_SECOND = "last lap", "only lap, approach included", "last second"
+# Minimum tolerances within which a reference is at its final pose: m and rad.
+SAME_POSITION, SAME_HEADING = 1e-3, 1e-2
+# Tolerance in steps of the reference: one that passes a pose has a sample within half a step.
+SAME_STEPS = 0.75
+CHANNELS = ("v", "omega")
+# Tolerances for a settled velocity, fine and coarse, as fractions of its step.
+FINE, ROUGH = 0.01, 0.05
+# Steps smaller than this, m/s or rad/s, are ignored.
+SMALLEST_STEP = 1e-6
+# A set point that changes again within this time, s, is a ramp.
+SHORTEST_STEP = 0.1
+# Time for which a change of the robot may disturb its tracking, s of robot time.
+RECOVERY = 12.0
+
+
+@dataclass(frozen=True)
+class Window:
+    """Part of a run.
+
+    Attributes:
+        kind: LAST_LAP, ONLY_LAP (there is only the first lap) or LAST_SECOND.
+        begin: Begin, s since driving began.
+        end: End, s since driving began.
+    """
+
+    kind: str
+    begin: float
+    end: float
+
+    def holds(self, time: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether each of these times, s, is inside, including the ends."""
+        return (time >= self.begin - 1e-9) & (time <= self.end + 1e-9)
+
+
+def judged_window(time: NDArray[np.float64], reference: NDArray[np.float64]) -> Window:
+    """Return the last lap of a closed curve or, for other references, the last second.
+
+    A lap is found from the references alone. It begins when the reference was last at its final
+    pose before, including heading: closed curves end where they begin, and a figure eight crosses
+    itself with another heading. Rest at the end is not part of the lap.
+
+    Args:
+        time: Time in s, increasing, shape (n,), n > 0.
+        reference: x, y, theta, m, m, rad, finite, shape (n, 3).
+    """
+    final = reference[-1]
+    distance = np.hypot(*(reference[:, :2] - final[:2]).T)
+    turn = np.abs(np.remainder(reference[:, 2] - final[2] + math.pi, math.tau) - math.pi)
+    step, turn_step = _steps(reference)
+    near = (distance <= np.maximum(SAME_POSITION, SAME_STEPS * step)) & (
+        turn <= np.maximum(SAME_HEADING, SAME_STEPS * turn_step)
+    )
+    away = np.flatnonzero(~near)
+    before = np.flatnonzero(near[: away[-1]]) if len(away) else away
+    if not len(before):
+        return Window(LAST_SECOND, max(float(time[-1]) - 1.0, float(time[0])), float(time[-1]))
+    # Of the previous visit take the sample nearest to the pose, or the last one of a rest.
+    visit = np.arange(_first_of_visit(near, before[-1]), before[-1] + 1)
+    miss = distance[visit] + turn[visit] * SAME_POSITION / SAME_HEADING
+    begin = visit[np.flatnonzero(miss <= miss.min() + 1e-12)[-1]]
+    moving = np.flatnonzero((step > 1e-9) | (turn_step > 1e-9))
+    kind = LAST_LAP if moving[0] < begin else ONLY_LAP
+    return Window(kind, float(time[begin]), float(time[min(moving[-1], len(time) - 1)]))
+
+
+def _steps(reference: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the distance (m) and angle (rad) moved by the reference up to each sample, (n,)."""
+    change = np.diff(reference, axis=0, prepend=reference[:1])
+    turn = np.remainder(change[:, 2] + math.pi, math.tau) - math.pi
+    return np.hypot(change[:, 0], change[:, 1]), np.abs(turn)
+
+
+def _first_of_visit(near: NDArray[np.bool_], last: int) -> int:
+    """Return the first sample of the visit that ends with sample `last`."""
+    gaps = np.flatnonzero(~near[:last])
+    return int(gaps[-1]) + 1 if len(gaps) else 0
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Root mean squares and maxima over a window.
+
+    Attributes:
+        rms_position: Rms of the position error, m.
+        rms_heading: Rms of the heading error, rad.
+        max_position: Maximum position error, m.
+        max_heading: Maximum heading error, rad.
+    """
+
+    rms_position: float
+    rms_heading: float
+    max_position: float
+    max_heading: float
+
+
+@dataclass(frozen=True)
+class Tracking(Errors):
+    """Errors against the reference.
+
+    Attributes:
+        settling_time: First time since driving began from which the robot stays within 1 cm and 1
+            degree of the reference to the end of the run, s; None if never, or if later samples are
+            missing.
+    """
+
+    settling_time: float | None
+
+
+@dataclass(frozen=True)
+class DriveMetrics:
+    """Metrics of a run.
+
+    Attributes:
+        window: Window over which errors are evaluated; None without a pose reference.
+        true: Errors of the true pose; None if it is unknown or there is no reference.
+        odometry: Errors of the pose by odometry.
+        drift: Difference between true pose and odometry over the window; None if one is unknown.
+        peak_speed: Maximum |v|, m/s, of the true velocity if known; None without samples.
+        peak_yaw_rate: Maximum |omega|, rad/s.
+    """
+
+    window: Window | None
+    true: Tracking | None
+    odometry: Tracking | None
+    drift: Errors | None
+    peak_speed: float | None
+    peak_yaw_rate: float | None
+
+
+def drive_metrics(run: DriveRun) -> DriveMetrics:
+    """Return the metrics of a run, which may be empty."""
+    window = _window(run)
+    whole = run.is_whole(true=True)
+    speeds = [
+        float(np.nanmax(np.abs(column))) if whole and np.isfinite(column).any() else None
+        for column in run.best_velocity.T
+    ]
+    reported = window is not None and run.is_whole(window.begin, window.end, true=True)
+    return DriveMetrics(
+        window=window,
+        true=_tracking(run, run.true_errors, window, true=True) if reported else None,
+        odometry=_tracking(run, run.odometry_errors, window),
+        drift=errors_within(run.drift, window) if reported else None,
+        peak_speed=speeds[0],
+        peak_yaw_rate=speeds[1],
+    )
+
+
+def _window(run: DriveRun) -> Window | None:
+    """Return the window for the errors, or None if missing samples could shift it."""
+    if not run.has_pose_reference:
+        return None
+    known = np.isfinite(run.reference).all(axis=1)
+    window = judged_window(run.time[known], run.reference[known])
+    if run.is_whole():
+        return window
+    # Samples missing before a lap cannot shift it, but may hide that there was a lap.
+    resting = not np.ptp(run.reference[known], axis=0).any()
+    certain = window.kind == LAST_LAP or resting
+    return window if certain and run.is_whole(window.begin) else None
+
+
+def _tracking(
+    run: DriveRun, errors: TrackingErrors | None, window: Window | None, true: bool = False
+) -> Tracking | None:
+    result = errors_within(errors, window)
+    if errors is None or result is None:
+        return None
+    settled = errors.settling_time
+    earlier = errors.time[errors.time < settled]
+    # The robot may have left the tolerance again where samples are missing.
+    known = run.is_whole(float(earlier[-1]) if len(earlier) else 0.0, true=true)
+    time = settled if known and math.isfinite(settled) else None
+    return Tracking(**vars(result), settling_time=time)
+
+
+def errors_within(errors: TrackingErrors | None, window: Window | None) -> Errors | None:
+    """Return the errors over a window, or None if there are none."""
+    if errors is None or window is None:
+        return None
+    inside = window.holds(errors.time)
+    if not inside.any():
+        return None
+    part = TrackingErrors(errors.time[inside], errors.error[inside])
+    begin = float(part.time[0])
+    return Errors(*part.rms(begin), *part.largest(begin))
+
+
+@dataclass(frozen=True)
+class Response:
+    """Response of one velocity to one step.
+
+    Attributes:
+        settling_time: Time after which the velocity stays within 1 % of the step, s since the step;
+            None if it does not before the next step.
+        settling_time_5: Same within 5 %. One encoder count per period is often more than 1 % of a
+            step.
+        overshoot: Maximum excess over the set point, % of the step, >= 0.
+    """
+
+    settling_time: float | None
+    settling_time_5: float | None
+    overshoot: float
+
+
+@dataclass(frozen=True)
+class VelocityStep:
+    """A step of a set point.
+
+    Attributes:
+        channel: "v" (m/s) or "omega" (rad/s).
+        time: Time since driving began, s.
+        begin: Set point before; 0 before the run.
+        end: Set point after.
+        encoders: Response as measured by the wheels' encoders, which the control law uses; None if
+            samples are missing.
+        true: Response of the simulated robot; None if it is not completely known.
+    """
+
+    channel: str
+    time: float
+    begin: float
+    end: float
+    encoders: Response | None
+    true: Response | None
+
+
+def velocity_steps(run: DriveRun) -> list[VelocityStep]:
+    """Return the steps of v and omega in a run, in order of time.
+
+    A response is evaluated until either set point changes again.
+    """
+    changes = np.abs(np.diff(run.wanted, axis=0, prepend=np.zeros((1, 2)))) > SMALLEST_STEP
+    instants = np.flatnonzero(changes.any(axis=1))
+    results = []
+    for at, until in pairwise([*instants, len(run)]):
+        if run.time[until - 1] - run.time[at] < SHORTEST_STEP:
+            continue
+        for column in np.flatnonzero(changes[at]):
+            begin = float(run.wanted[at - 1, column]) if at else 0.0
+            results.append(_step(run, int(column), slice(at, until), begin))
+    return results
+
+
+def _step(run: DriveRun, column: int, part: slice, begin: float) -> VelocityStep:
+    time, end = run.time[part], float(run.wanted[part.start, column])
+    true = run.true_velocity[part, column]
+    known = np.isfinite(true)
+    first, last = max(part.start - 1, 0), min(part.stop, len(run) - 1)
+    span = (float(run.time[first]), float(run.time[last]) if last >= part.stop else math.inf)
+    whole, reported = run.is_whole(*span), run.is_whole(*span, true=True)
+    return VelocityStep(
+        channel=CHANNELS[column],
+        time=float(time[0]),
+        begin=begin,
+        end=end,
+        encoders=response(time, run.velocity[part, column], begin, end) if whole else None,
+        true=response(time[known], true[known], begin, end, time[0])
+        if reported and known.any()
+        else None,
+    )
+
+
+def response(
+    time: NDArray[np.float64],
+    velocity: NDArray[np.float64],
+    begin: float,
+    end: float,
+    since: float | None = None,
+) -> Response:
+    """Evaluate the response to a step from `begin` to `end`, both in the unit of the velocity.
+
+    Args:
+        time: Time in s, increasing, shape (n,), n > 0.
+        velocity: Velocity, shape (n,).
+        begin: Set point before.
+        end: Set point after; differs from begin.
+        since: Time of the step, s; None for the first time.
+    """
+    # In units of the step: 0 before, 1 after.
+    progress = (velocity - begin) / (end - begin)
+    first = float(time[0] if since is None else since)
+
+    def settled(fraction: float) -> float | None:
+        outside = np.flatnonzero(np.abs(progress - 1.0) > fraction + 1e-9)
+        sample = int(outside[-1]) + 1 if len(outside) else 0
+        return None if sample == len(time) else float(time[sample]) - first
+
+    overshoot = 100.0 * max(float(progress.max()) - 1.0, 0.0)
+    return Response(settled(FINE), settled(ROUGH), overshoot)
+
+
+@dataclass(frozen=True)
+class Change:
+    """Tracking around a change of the true parameters, such as a payload.
+
+    Attributes:
+        time: Time of the change, s since driving began.
+        before: Errors over one lap before the change (less at the start of a run); None if unknown.
+        after: Errors over the same length, starting RECOVERY after the change; None if unknown.
+    """
+
+    time: float
+    before: Errors | None
+    after: Errors | None
+
+    @property
+    def ratio(self) -> float | None:
+        """Rms position error after the change over that before."""
+        if self.before is None or self.after is None or not self.before.rms_position:
+            return None
+        return self.after.rms_position / self.before.rms_position
+
+
+def changes_of(run: DriveRun, adaptation: AdaptationRun, lap: Window | None) -> list[Change]:
+    """Evaluate tracking around each change; `lap` is the window of the run's metrics."""
+    errors = run.true_errors or run.odometry_errors
+    if errors is None or not len(run):
+        return []
+    changes = []
+    for time in adaptation.changes:
+        length = min(time, float(run.time[-1]) - time - RECOVERY)
+        if lap is not None and lap.kind == LAST_LAP:
+            length = min(length, lap.end - lap.begin)
+        if length <= 0.0:
+            changes.append(Change(time, None, None))
+            continue
+        windows = (
+            Window(LAST_LAP, time - length, time),
+            Window(LAST_LAP, time + RECOVERY, time + RECOVERY + length),
+        )
+        parts = (
+            errors_within(errors, window)
+            if run.is_whole(window.begin, window.end, true=True)
+            else None
+            for window in windows
+        )
+        changes.append(Change(time, *parts))
+    return changes

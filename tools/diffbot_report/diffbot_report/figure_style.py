@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All figures: colours that colour-blind readers distinguish, quiet frames; charts as pictures.
+
+`group_figure` draws a group of charts, which report.html shows as a section.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from arc_odometry.odometry import Array
+from diffbot_report.chart import Chart, ChartGroup, Intervals, Role
+
+# Okabe and Ito's palette.
+BLUE = "#0072B2"
+ORANGE = "#D55E00"
+GREEN = "#009E73"
+PURPLE = "#A6538A"
+INK = "#2B2B2B"
+QUIET = "#8A8A8A"
+# Colours of a light page, see web/colours.css.
+COLOURS = {
+    Role.FIRST: BLUE,
+    Role.SECOND: ORANGE,
+    Role.THIRD: GREEN,
+    Role.FOURTH: PURPLE,
+    Role.TRUTH: ORANGE,
+    Role.WANTED: INK,
+    Role.QUIET: QUIET,
+}
+DASHES = (0, (5, 3))
+DOTS = (0, (2, 2))
+
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+# 9 in at 110 dots per inch fills the width of a README.
+WIDTH, DPI = 9.0, 110
+# Height of a row of panels, of the only panel, and of the title above and the label below, inch.
+ROW, ALONE, ABOVE, BELOW = 1.7, 3.8, 1.2, 0.5
+COLUMNS = 2
+
+
+def new_figure(title: str, subtitle: str, height: float) -> Figure:
+    """Return an empty figure of this height (inch) with a left-aligned title; no pyplot state."""
+    figure = Figure(figsize=(WIDTH, height), dpi=DPI, facecolor="white")
+    FigureCanvasAgg(figure)
+    top = 1.0 - 0.10 / height
+    figure.text(0.012, top, title, fontsize=14, fontweight="bold", color=INK, va="top")
+    figure.text(0.012, top - 0.30 / height, subtitle, fontsize=10, color=QUIET, va="top")
+    return figure
+
+
+def quiet(axes: Axes) -> None:
+    """Show only what helps to read values: left and bottom lines, a light grid."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color("#BBBBBB")
+    axes.grid(True, color="#E6E6E6", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=INK, labelsize=9, length=3, color="#BBBBBB")
+
+
+def panels(figure: Figure, rows: int, columns: int, **edges: Any) -> list[Axes]:
+    """Return rows x columns quiet panels, row by row.
+
+    Args:
+        figure: The figure.
+        rows: Number of rows.
+        columns: Number of columns.
+        edges: Edges and spaces of the grid, see Figure.add_gridspec.
+    """
+    grid = figure.add_gridspec(rows, columns, **edges)
+    results = [figure.add_subplot(grid[k // columns, k % columns]) for k in range(rows * columns)]
+    for axes in results:
+        quiet(axes)
+    return results
+
+
+def panel_title(axes: Axes, bold: str, rest: str) -> None:
+    """Put a panel's title at its upper left in bold, and its unit or value at its upper right."""
+    axes.annotate(
+        bold,
+        (0, 1),
+        (0, 5),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=11,
+        fontweight="bold",
+        color=INK,
+    )
+    axes.annotate(
+        rest.replace("-", "−"),
+        (1, 1),
+        (0, 5),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=10,
+        color=INK,
+        ha="right",
+    )
+
+
+def power_of_ten(value: float, _position: int = 0) -> str:
+    """Return a tick label such as 10⁻³ in plain text, as matplotlib's formula engine is slow."""
+    exponent = round(math.log10(value))
+    return f"10{str(exponent).translate(SUPERSCRIPTS)}"
+
+
+def say(axes: Axes, text: str) -> None:
+    """Write text in the middle of a panel, e.g. why it is empty."""
+    axes.text(0.5, 0.7, text, transform=axes.transAxes, ha="center", va="center", color=QUIET)
+    if not axes.lines:
+        axes.set_yticks([])
+
+
+def draw_intervals(axes: Axes, chart: Intervals) -> None:
+    """Draw values with their intervals, one below the other; the title is not drawn."""
+    values, above = (np.asarray(each, float) for each in (chart.values, chart.half_widths))
+    below = above if chart.below is None else np.asarray(chart.below, float)
+    rows, ends = np.arange(len(values)), np.nan_to_num([below, above])
+    axes.errorbar(values, rows, xerr=ends, fmt="o", color=BLUE, capsize=5)
+    axes.set_yticks(rows, chart.names)
+    axes.set_ylim(len(rows) - 0.3, -0.7)
+    axes.margins(x=0.4)
+    axes.locator_params(axis="x", nbins=3)
+    axes.ticklabel_format(axis="x", useOffset=False)
+
+
+def draw_chart(axes: Axes, chart: Chart, begin: float, end: float) -> None:
+    """Draw a chart from x = `begin` to `end`, in its page's colours; its title is not drawn."""
+    shown = [np.zeros(0)]
+    for curve in chart.curves:
+        x, y = np.asarray(curve.x, float), np.asarray(curve.y, float)
+        part = slice(None)
+        if not curve.dots:
+            # One more point at each end: lines and steps enter and leave the panel.
+            first, last = np.searchsorted(x, begin, "right") - 1, np.searchsorted(x, end)
+            part = slice(max(int(first), 0), int(last) + 1)
+        x, y = x[part], y[part]
+        if not np.isfinite(y).any():
+            continue
+        shown.append(y[np.isfinite(y)])
+        colour = COLOURS[curve.role]
+        if curve.half_width is not None:
+            half = np.asarray(curve.half_width, float)[part]
+            axes.fill_between(
+                x, y - half, y + half, color=colour, alpha=0.22, linewidth=0, label="95 %",
+                step="post" if curve.steps else None,
+            )  # fmt: skip
+        axes.plot(
+            x, y, label=curve.name, color=colour,
+            # The first curve is below the others.
+            linewidth=1.8 if curve.role is Role.FIRST and not curve.steps else 1.1,
+            linestyle=DASHES if curve.dashed else "" if curve.dots else "-",
+            marker="." if curve.dots else "o" if curve.marks else "", markersize=3.0,
+            zorder=4 if curve.dashed else 3,
+            drawstyle="steps-post" if curve.steps else "default",
+        )  # fmt: skip
+    for limit in chart.limits:
+        axes.axhline(limit, color=QUIET, linewidth=1.0, linestyle=DOTS, zorder=2)
+    for x_event, _ in chart.events:
+        axes.axvline(x_event, color=QUIET, linewidth=1.0, linestyle=DOTS, zorder=2)
+    if chart.equal:
+        axes.set_aspect("equal", adjustable="box")
+    axes.set_xlim(begin, end)
+    axes.set_ylim(*(chart.y_range or value_range(np.concatenate(shown), chart.limits)))
+
+
+def value_range(values: Array, limits: Sequence[float] = ()) -> tuple[float, float]:
+    """Return (low, high) that includes all values, 0, and limits that the values come near."""
+    low, high = float(min(values.min(initial=0.0), 0.0)), float(max(values.max(initial=0.0), 0.0))
+    for limit in limits:
+        if low < 0.6 * limit < 0.0 or high > 0.6 * limit > 0.0:
+            low, high = min(low, limit), max(high, limit)
+    margin = 0.10 * (high - low) or 1e-3
+    return low - margin, high + margin
+
+
+def legend(figure: Figure, below: float | None = None) -> None:
+    """Add one legend for all panels, at the right below the title.
+
+    Args:
+        figure: Figure with all panels drawn.
+        below: Distance from the figure's top, inch; None: beside the subtitle.
+    """
+    top = 0.94 if below is None else 1.0 - below / figure.get_figheight()
+    entries: dict[str, Any] = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    if entries:
+        figure.legend(
+            list(entries.values()), list(entries), loc="upper right", ncols=len(entries),
+            frameon=False, fontsize=10, borderaxespad=0.0, handlelength=1.8,
+            bbox_to_anchor=(0.985, top), labelcolor=INK,
+        )  # fmt: skip
+
+
+def group_figure(group: ChartGroup, result: str) -> Figure:
+    """Draw the charts of a group in two columns, or a single one.
+
+    Args:
+        group: The charts; at least one.
+        result: The verdict, a line below the title.
+    """
+    columns = min(COLUMNS, len(group.charts))
+    rows = -(-len(group.charts) // columns)
+    height = (rows * ROW if columns > 1 else ALONE) + ABOVE + BELOW
+    figure = new_figure(group.title, result, height)
+    grid = figure.add_gridspec(
+        rows, columns, left=0.11, right=0.985, top=1.0 - ABOVE / height, bottom=BELOW / height,
+        hspace=0.7, wspace=0.3,
+    )  # fmt: skip
+    for k, chart in enumerate(group.charts):
+        axes = figure.add_subplot(grid[k // columns, k % columns])
+        quiet(axes)
+        panel_title(axes, chart.title, "")
+        if isinstance(chart, Intervals):
+            draw_intervals(axes, chart)
+            below = chart.unit
+        else:
+            draw_chart(axes, chart, *span(chart))
+            axes.set_ylabel(chart.unit, color=INK, fontsize=9)
+            below = chart.x_unit
+        # Beside the title, there is not always enough space for the note.
+        note = f"{below}; {chart.note}" if chart.note else below
+        axes.set_xlabel(note.replace("-", "−"), color=INK, fontsize=9)
+    legend(figure, below=0.62)
+    return figure
+
+
+def span(chart: Chart) -> tuple[float, float]:
+    """Return the least and the largest x of a chart; an interval of 1 if they are one."""
+    x = np.concatenate([np.zeros(0), *(np.asarray(curve.x, float) for curve in chart.curves)])
+    x = x[np.isfinite(x)]
+    begin, end = (float(x.min()), float(x.max())) if len(x) else (0.0, 0.0)
+    return begin, end if end > begin else begin + 1.0

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results of an identification run: the table, and its keys of summary.json.
+
+Both contain K5..K8, the quantities derived from them, and how far they can be trusted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from diffbot_description import RobotModel
+from diffbot_ident.parameter_writer import floor_section
+from diffbot_ident.torque.effort_units import compared
+from diffbot_ident.torque.estimate import Estimate, EstimateState
+from diffbot_ident.verification import Verification, VerificationState
+from diffbot_report.display import new_table
+from diffbot_report.friction_effect import FrictionEffect
+from diffbot_report.ident_recording import IdentRecording
+from diffbot_report.quantity import (
+    MISSING,
+    NOT_IDENTIFIABLE,
+    UNITS,
+    Quantity,
+    friction_quantities,
+    meanings,
+    parameter_quantities,
+    physical_quantities,
+    significant,
+    with_uncertainty,
+)
+from diffbot_report.run_end import Pair
+
+# Columns of text that the table needs to include the meanings, with errors and without.
+WIDE, NARROW = 106, 78
+FRICTION = {
+    "c_l": "viscous friction, left wheel",
+    "c_r": "viscous friction, right wheel",
+    "f_l": "Coulomb friction, left wheel",
+    "f_r": "Coulomb friction, right wheel",
+    "g_l": "gear loss, left wheel",
+    "g_r": "gear loss, right wheel",
+    "c_w": "viscous floor resistance to turning",
+    "f_w": "constant floor resistance to turning",
+}
+# Error of a prediction, as a share of that without a model, beyond which something is missing. With
+# gears that lose 12 and 20 % of torques of one size it is 0.3 for v, with a right model 0.01.
+POOR_PREDICTION = 0.1
+GEARS_ADVICE = (
+    "these errors are large for an identified robot: if its motors have gears, identify with "
+    "torques of several sizes (levels:=4), which tells the gears' losses from Coulomb friction"
+)
+
+
+def identification_table(
+    recording: IdentRecording, model: RobotModel, width: int, title: str = ""
+) -> RenderableType:
+    """Return the current parameters of a run as a table `width` columns wide."""
+    estimate, verdict = recording.estimate, recording.verdict
+    parameters = parameter_quantities(estimate, recording.true_parameters.last)
+    return parameter_table(
+        parameters,
+        meanings(parameters, physical_quantities(estimate, model)),
+        title,
+        [
+            *state_notes(parameters),
+            *friction_notes(recording, model),
+            *description_notes(recording, model),
+            *confidence_notes(estimate, verdict, recording.verification),
+        ],
+        width,
+        tuple(friction_quantities(estimate).values()),
+    )
+
+
+def parameter_table(
+    parameters: Sequence[Quantity],
+    phrases: Mapping[str, str],
+    title: str = "",
+    notes: Sequence[str] = (),
+    width: int = 120,
+    friction: Sequence[Quantity] = (),
+) -> RenderableType:
+    """Return parameter, unit, value, 95 % interval and meaning; errors where the truth is known.
+
+    Args:
+        parameters: K5..K8.
+        phrases: The meaning of each symbol.
+        title: Line above the table.
+        notes: Lines below the table.
+        width: Columns of the terminal; if they are too few, the meanings go below the table.
+        friction: Further rows.
+    """
+    known = any(quantity.closed_form is not None for quantity in parameters)
+    table = new_table(title)
+    beside = width >= (WIDE if known else NARROW)
+    table.add_column("", style="bold", no_wrap=True)
+    table.add_column("unit", style="dim", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("± 95 %", justify="right", no_wrap=True)
+    if known:
+        table.add_column("closed form", justify="right", no_wrap=True)
+        table.add_column("error %", justify="right", no_wrap=True)
+        table.add_column("error σ", justify="right", no_wrap=True)
+    if beside:
+        table.add_column("physical meaning", no_wrap=True)
+    phrases = {**phrases, **{quantity.symbol: FRICTION[quantity.symbol] for quantity in friction}}
+    for quantity in (*parameters, *friction):
+        meaning = NOT_IDENTIFIABLE if _is_open(quantity) else phrases.get(quantity.symbol, "")
+        last = quantity is parameters[-1]
+        cells = _cells(quantity, known)
+        table.add_row(*cells, *([meaning] if beside else []), end_section=last)
+    lines = [] if beside else [f"{symbol}: {meaning}" for symbol, meaning in phrases.items()]
+    lines += notes
+    return Group(table, Text("\n".join(lines))) if lines else table
+
+
+def state_notes(parameters: Sequence[Quantity]) -> list[str]:
+    """Return lines on which parameters may not be used, and why; equal reasons share a line."""
+    results: dict[str, list[str]] = {}
+    for quantity in parameters:
+        if quantity.reason and quantity.state is not EstimateState.ESTIMATED:
+            results.setdefault(f"{quantity.lack}: {quantity.reason}", []).append(quantity.symbol)
+    return [f"{', '.join(symbols)} {text}" for text, symbols in results.items()]
+
+
+def friction_notes(recording: IdentRecording, model: RobotModel) -> list[str]:
+    """Return a line on the effect of friction in the run, if that is known."""
+    estimate, effect = recording.estimate, FrictionEffect.of(recording, model)
+    note = effect.note(estimate) if effect and estimate else None
+    return [] if note is None else [note]
+
+
+def description_notes(recording: IdentRecording, model: RobotModel) -> list[str]:
+    """Return a line that compares a real robot with its description."""
+    if recording.estimate is None or recording.true_parameters.last is not None:
+        return []
+    note = compared(recording.estimate, model)
+    return [] if note is None else [note]
+
+
+def _is_open(quantity: Quantity) -> bool:
+    """Whether there is a value that the data do not determine."""
+    return quantity.value is not None and quantity.std is None
+
+
+def _cells(quantity: Quantity, known: bool) -> list[Text | str]:
+    value, spread = with_uncertainty(quantity.value, quantity.half_width)
+    style = {EstimateState.ESTIMATED: "cyan", EstimateState.INVALID: "red"}.get(
+        quantity.state, "dim"
+    )
+    style = "dim" if _is_open(quantity) else style
+    cells: list[Text | str] = [quantity.symbol, quantity.unit, Text(value, style), spread]
+    if known:
+        true = quantity.closed_form
+        cells.append(_closed_form(true, quantity.half_width))
+        cells.append(_signed(quantity.error_percent if quantity.std is not None else None, 2))
+        cells.append(_signed(quantity.error_sigma, 1))
+    return cells
+
+
+def _closed_form(true: float | None, half_width: float | None) -> str:
+    """Return the true value with the decimals of the estimate next to it."""
+    if true is None:
+        return MISSING
+    return significant(true, 4) if half_width is None else with_uncertainty(true, half_width)[0]
+
+
+def _signed(value: float | None, decimals: int) -> str:
+    return MISSING if value is None else f"{value:+.{decimals}f}"
+
+
+def confidence_notes(
+    estimate: Estimate | None, verdict: VerificationState, verification: Verification | None
+) -> list[str]:
+    """Return lines below the table: samples, residuals, delay, verdict, state and warnings."""
+    if estimate is None:
+        return []
+    linear, angular = estimate.residual_std
+    line = f"{estimate.samples} samples"
+    if math.isfinite(linear) and math.isfinite(angular):
+        line += f", residuals {linear:.2g} m/s² and {angular:.2g} rad/s²"
+    if math.isfinite(estimate.delay):
+        periods = "period" if estimate.delay == 1.0 else "periods"
+        line += f"; torque delay {estimate.delay:g} control {periods}"
+    lines = [line]
+    if estimate.reason:
+        lines.append(f"{estimate.state.name.lower()}: {estimate.reason}")
+    if verification is not None:
+        lines.append(_verdict_note(verification))
+        if _gears_are_likely(estimate, verification):
+            lines.append(GEARS_ADVICE)
+    elif verdict is not VerificationState.NOT_VERIFIED:
+        lines.append(verdict.name.lower())
+    return lines + [f"warning: {warning}" for warning in estimate.warnings]
+
+
+def _gears_are_likely(estimate: Estimate, verification: Verification) -> bool:
+    """Whether torques of other sizes act so differently that gears may take a share of them."""
+    friction = estimate.friction
+    return (
+        verification.decided
+        and friction is not None
+        and not any(friction.gear_loss)
+        and any(fraction > POOR_PREDICTION for fraction in _error_shares(verification))
+    )
+
+
+def _error_shares(verification: Verification) -> tuple[float, float]:
+    """Return the errors of the predictions of [v, omega] as shares of those without a model."""
+    pairs = zip(verification.horizon_error, verification.horizon_no_model, strict=True)
+    v, omega = (error / base if base > 0.0 else math.nan for error, base in pairs)
+    return v, omega
+
+
+def _verdict_note(verification: Verification) -> str:
+    if not verification.decided:
+        return f"not verified: {verification.reason}"
+    words = [
+        f"{name} {significant(100.0 * fraction, 2)} %" if math.isfinite(fraction) else f"{name} –"
+        for name, fraction in zip("vω", _error_shares(verification), strict=True)
+    ]
+    verdict = f"{verification.state.name.lower()} by another motion"
+    text = (
+        f"{verdict} of {verification.duration:.3g} s: after {verification.horizon:.3g} s "
+        f"{', '.join(words)} of the error without a model"
+    )
+    return f"{text}; {verification.reason}" if verification.reason else text
+
+
+def identification_keys(
+    parameters: Sequence[Quantity],
+    physical: Mapping[str, Quantity],
+    friction: Mapping[str, Quantity],
+    verdict: VerificationState = VerificationState.NOT_VERIFIED,
+    verification: Verification | None = None,
+) -> dict[str, Any]:
+    """Return the keys of summary.json that every identification has.
+
+    Args:
+        parameters: K5..K8.
+        physical: Quantities derived from them, by key.
+        friction: Friction of the wheels, by key; empty if it is not modelled.
+        verdict: Verdict of a held-out motion.
+        verification: How well that motion was predicted; pairs are [v in m/s, omega in rad/s].
+    """
+    verified: dict[str, Any] = {"state": verdict.name.lower()}
+    if result := verification:
+        verified |= {
+            "reason": result.reason,
+            "duration": result.duration,
+            "horizon": result.horizon,
+            "one_step": _errors(result.one_step, result.one_step_nominal, result.one_step_no_model),
+            "at_horizon": _errors(
+                result.horizon_error, result.horizon_nominal, result.horizon_no_model
+            ),
+        }
+    return {
+        "parameters": {quantity.symbol: quantity.entry() for quantity in parameters},
+        "friction": {key: quantity.entry() for key, quantity in friction.items()},
+        "physical": {key: quantity.entry() for key, quantity in physical.items()},
+        "verification": verified,
+    }
+
+
+def _errors(identified: Pair, nominal: Pair, no_model: Pair) -> dict[str, Pair]:
+    return {"identified": identified, "nominal": nominal, "no_model": no_model}
+
+
+def confidence_keys(estimate: Estimate) -> dict[str, Any]:
+    """Return the keys of summary.json about one estimate."""
+    coverage = estimate.coverage
+    return {
+        "samples": estimate.samples,
+        "residual_std": list(estimate.residual_std),
+        "residual_correlation": list(estimate.residual_correlation),
+        "coverage": dict(zip(UNITS, coverage, strict=True)) if any(coverage) else None,
+        "torque_delay": estimate.delay,
+        "control_period": estimate.period,
+        **floor_section(estimate.slope),
+        "warnings": list(estimate.warnings),
+    }

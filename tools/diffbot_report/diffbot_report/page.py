@@ -1,0 +1,501 @@
+# SPDX-License-Identifier: Apache-2.0
+"""report.html: a run on one self-contained page.
+
+The page contains its style, its script, the plotting library (Plotly) and the run's numbers. It
+loads nothing, so it opens from a file manager on a robot's own network. `write_page` writes a
+`Page`; ident_page, drive_page and others define what a kind of run shows.
+
+    Page: verdict, answer, next step -> sections of charts, tables and scenes -> summary.json, files
+
+`read_data` returns the data of a written page, to compare runs.
+
+packed_numbers describes how the numbers are reduced.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from diffbot_description import write_atomically
+from diffbot_description.dynamics import Array
+from diffbot_description.files import parse_json, read_regular
+from diffbot_description.limits import JSON, PAGE
+from diffbot_report.chart import Chart, Curve, Intervals, Role
+from diffbot_report.packed_numbers import (
+    MOST_FRAMES,
+    changes_kept,
+    evenly,
+    packed,
+    peaks_kept,
+    points_of_each,
+)
+from diffbot_report.quantity import MISSING
+
+REPORT = "report.html"
+# Length of a table's cell from which its lines may be broken, characters.
+LONG = 22
+NUMBER = re.compile(r"[-+−]?[0-9][0-9.]*(e[-+]?[0-9]+)?( %)?( \([-+][^()]+ %\))?|never")
+
+
+class Tone(Enum):
+    """Meaning of a verdict: the colour of the page's head."""
+
+    GOOD = "good"
+    CAUTION = "caution"
+    BAD = "bad"
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A table of coloured cells, for correlations and fractions.
+
+    Attributes:
+        key: Id of the table in the page.
+        title: What the table shows.
+        columns: Names of the columns.
+        rows: Names of the rows.
+        values: Values, shape (rows, columns); NaN is an empty cell.
+        limits: Values of the palest and of the strongest colour; negative values have another
+            colour.
+        note: Text beside the title.
+    """
+
+    key: str
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[str]
+    values: ArrayLike
+    limits: tuple[float, float] = (-1.0, 1.0)
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Strips:
+    """States over time: one strip per name, filled while the state is active.
+
+    Attributes:
+        key: Id of the chart in the page.
+        title: What the chart shows.
+        names: Names of the m strips.
+        x: Times, s, shape (n,).
+        holds: 1 while a state is active, otherwise 0, shape (n, m).
+        note: Text beside the title.
+    """
+
+    key: str
+    title: str
+    names: Sequence[str]
+    x: ArrayLike
+    holds: ArrayLike
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A driving robot, seen from above, played back at any speed.
+
+    Attributes:
+        key: Id of the scene in the page.
+        title: What the scene shows.
+        time: Times, s, shape (n,).
+        pose: x, y, theta of the robot, m, m, rad, shape (n, 3).
+        paths: Name, role and places [x, y] (k, 2), m, of further paths.
+        silhouette: Polygons of the robot in its own frame, m, each (j, 2): body, nose, wheels.
+        colour: Colour of the body, red, green, blue, 0..1.
+        reference: Reference pose, shape (n, 3); None: none.
+        arena: Length along x and width along y, m; None: none.
+        note: Text beside the title.
+    """
+
+    key: str
+    title: str
+    time: ArrayLike
+    pose: ArrayLike
+    paths: Sequence[tuple[str, Role, ArrayLike]]
+    silhouette: Sequence[ArrayLike]
+    colour: tuple[float, float, float]
+    reference: ArrayLike | None = None
+    arena: tuple[float, float] | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text below a header; the first cell of a row is its name.
+
+    Attributes:
+        head: Names of the columns.
+        rows: Rows, with one cell per column.
+        title: What the table shows; empty: the title of its section suffices.
+        note: A sentence below the table.
+        filtered: Whether an input field above the table filters the rows by text.
+        marks: A tone for each row, or None; empty: no row has one.
+        links: Link target of each row's name, a path relative to the page, or None; empty: no
+            links.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    note: str = ""
+    filtered: bool = False
+    marks: Sequence[Tone | None] = ()
+    links: Sequence[str | None] = ()
+
+
+@dataclass(frozen=True)
+class Image:
+    """A PNG with a title."""
+
+    title: str
+    png: bytes
+
+
+Part = Chart | Intervals | Matrix | Strips | Scene | Table | Image
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, a sentence or a few lines, and parts in two columns, or in one if `wide`."""
+
+    title: str
+    text: str
+    parts: Sequence[Part]
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Page:
+    """Content of a page.
+
+    Attributes:
+        title: What was run, for example "ident twil (mujoco)".
+        tone: Tone of the verdict.
+        verdict: One sentence: what was found, or how it failed.
+        advice: One sentence: what to do next.
+        answer: The table of the results.
+        notes: Sentences below it, such as warnings.
+        sections: Evidence; those without parts are left out.
+        summary: Content of summary.json.
+        texts: Name and content of texts to copy: the command that repeats the run, YAML files.
+    """
+
+    title: str
+    tone: Tone
+    verdict: str
+    advice: str
+    answer: Table
+    notes: Sequence[str] = ()
+    sections: Sequence[Section] = ()
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+def write_page(page: Page, path: Path) -> Path:
+    """Write a page atomically; return its path.
+
+    Raises:
+        OSError: The file cannot be written.
+        ModuleNotFoundError: The package plotly, whose script draws the charts, is not installed.
+    """
+    return write_atomically(path, page_text(page))
+
+
+def colours() -> str:
+    """Return the style sheet with the colours of light and dark pages, for all of the suite."""
+    return (files("diffbot_report") / "web" / "colours.css").read_text(encoding="utf-8")
+
+
+def page_text(page: Page) -> str:
+    """Return the HTML of a page. Raises ModuleNotFoundError without the package plotly."""
+    web = files("diffbot_report") / "web"
+    style = colours() + (web / "page.css").read_text(encoding="utf-8")
+    script = (web / "page.js").read_text(encoding="utf-8")
+    shown = [section for section in page.sections if section.parts]
+    parts = [part for section in shown for part in section.parts]
+    curves = sum(len(part.curves) for part in parts if isinstance(part, Chart))
+    most = points_of_each(curves)
+    charts = [_data(part, most) for part in parts if not isinstance(part, Table | Image)]
+    data = {"charts": charts, "summary": page.summary}
+    sections = (_section(section, i) for i, section in enumerate(shown))
+    body = "\n".join((_head(page, shown), *sections, _texts(page.texts), _foot(page)))
+    # Tables, pictures and scenes do not need the library, which makes up most of a page's size.
+    plotted = any(not isinstance(part, Table | Image | Scene) for part in parts)
+    library = f"<script>{_plotly()}</script>" if plotted else ""
+    # The policy forbids loading anything, so the tests fail if the page is not self-contained.
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline';
+ style-src 'unsafe-inline'; img-src data: blob:">
+<link rel="icon" href="data:,">
+<title>{html.escape(page.title)}</title>
+<style>
+{style}
+</style>
+</head>
+<body>
+{body}
+{_DATA}{_json(data)}</script>
+{library}
+<script>
+{script}
+</script>
+</body>
+</html>
+"""
+
+
+_DATA = '<script type="application/json" id="data">'
+
+
+def read_data(path: Path) -> dict[str, Any]:
+    """Return the charts and the summary in a page.
+
+    Raises:
+        OSError: The file cannot be read.
+        ValueError: It is not a page of this suite.
+    """
+    text = read_regular(path, PAGE)
+    begin = text.find(_DATA)
+    end = text.find("</script>", begin)
+    if begin < 0 or end < 0:
+        raise ValueError(f"{path}: contains no data: it is not a {REPORT} of this suite")
+    JSON.check(end - begin)
+    json = parse_json(text[begin + len(_DATA) : end])
+    if not isinstance(json, dict) or not isinstance(json.get("charts"), list):
+        raise ValueError(f"{path}: its data are not charts: it is not a {REPORT} of this suite")
+    return json
+
+
+def _plotly() -> str:
+    """Return the plotting library's script without the slow import of its Python package."""
+    spec = find_spec("plotly")
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError("No module named 'plotly'", name="plotly")
+    script = Path(spec.submodule_search_locations[0]) / "package_data" / "plotly.min.js"
+    return script.read_text(encoding="utf-8").replace("</script", "<\\/script")
+
+
+def _json(value: Any) -> str:
+    """Return JSON that is safe inside <script>."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+
+
+def _head(page: Page, sections: Sequence[Section]) -> str:
+    notes = "".join(f"<li>{html.escape(note)}</li>" for note in page.notes)
+    return f"""<header class="{page.tone.value}">
+<div class="bar"><h1>{html.escape(page.title)}</h1>
+<button id="theme" type="button" title="light or dark (d)">◐</button></div>
+<p class="verdict">{html.escape(page.verdict)}</p>
+<p class="advice">{html.escape(page.advice)}</p>
+</header>
+<main>
+<section class="answer">{_table(page.answer)}{f"<ul>{notes}</ul>" if notes else ""}</section>
+{_contents(page, sections)}"""
+
+
+def _contents(page: Page, sections: Sequence[Section]) -> str:
+    """Return links to the sections."""
+    names = [(f"section-{i}", section.title) for i, section in enumerate(sections)]
+    names += [("copy", "To copy")] if page.texts else []
+    links = "".join(f"<a href='#{key}'>{html.escape(name)}</a>" for key, name in names)
+    return f"<nav aria-label='Sections'>{links}</nav>" if len(names) > 1 else ""
+
+
+def _table(table: Table) -> str:
+    title = f"<b>{html.escape(table.title)}</b>" if table.title else ""
+    note = f"<p class='note'>{html.escape(table.note)}</p>" if table.note else ""
+    if not table.rows:
+        return f"{title}{note}"  # a header alone is of no use
+    # Columns of sentences break their lines; the others are read from top to bottom.
+    columns = zip(*table.rows, strict=True)
+    kinds = [_kind(cells) for cells in columns]
+    head = "".join(
+        f"<th scope='col' class='{kind}'>{html.escape(cell)}</th>"
+        for kind, cell in zip(kinds, table.head, strict=True)
+    )
+    marks = table.marks or [None] * len(table.rows)
+    links = table.links or [None] * len(table.rows)
+    rows = "".join(
+        _row(table.head, kinds, *row) for row in zip(table.rows, marks, links, strict=True)
+    )
+    field = (
+        "<label class='filter'>only rows with <input type='search'> <output></output></label>"
+        if table.filtered
+        else ""
+    )
+    text = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f"{title}{field}<div class='table'>{text}</div>{note}"
+
+
+def _kind(cells: Sequence[str]) -> str:
+    """Return the style of a column: sentences break their lines, numbers are right-aligned."""
+    if max(map(len, cells)) > LONG:
+        return "words"
+    known = [cell for cell in cells if cell not in ("", MISSING)]
+    return "number" if known and all(map(NUMBER.fullmatch, known)) else ""
+
+
+def _row(
+    head: Sequence[str],
+    kinds: Sequence[str],
+    row: Sequence[str],
+    mark: Tone | None,
+    link: str | None,
+) -> str:
+    """Return a row; each cell has its column's name, which a phone shows beside it."""
+    cells = "".join(
+        f"<td data-name='{html.escape(name)}' class='{'none' if cell == MISSING else kind}'>"
+        f"{html.escape(cell)}</td>"
+        for name, kind, cell in zip(head[1:], kinds[1:], row[1:], strict=True)
+    )
+    tone = "" if mark is None else f" class='{mark.value}'"
+    text = html.escape(row[0])
+    if link is not None:
+        text = f"<a href='{html.escape(quote(link))}'>{text}</a>"
+    name = f"<th scope='row' class='{kinds[0]}'>{text}</th>"
+    return f"<tr{tone}>{name}{cells}</tr>"
+
+
+def _section(section: Section, number: int) -> str:
+    parts = "".join(_part(part) for part in section.parts)
+    kind = "wide" if section.wide else "pair"
+    text = "".join(f"<p>{html.escape(line)}</p>" for line in section.text.splitlines())
+    heading = f"<h2>{html.escape(section.title)}</h2>"
+    place = f"section-{number}"
+    return f"<section id='{place}'>{heading}{text}<div class='{kind}'>{parts}</div></section>"
+
+
+def _part(part: Part) -> str:
+    if isinstance(part, Table):
+        return f"<figure>{_table(part)}</figure>"
+    if isinstance(part, Image):
+        data = base64.b64encode(part.png).decode("ascii")
+        title = html.escape(part.title)
+        image = f"<img src='data:image/png;base64,{data}' alt='{title}'>"
+        return f"<figure>{image}<figcaption>{title}</figcaption></figure>"
+    caption = f"<b>{html.escape(part.title)}</b> <span>{html.escape(part.note)}</span>"
+    tools = ""
+    if isinstance(part, Scene):
+        tools = (
+            "<div class='tools'><button type='button' class='play' title='play (space)'>▶</button>"
+            "<input type='range' class='at' min='0' max='1000' value='0' aria-label='time'>"
+            "<select class='speed' aria-label='speed'>"
+            + "".join(
+                f"<option value='{rate}'{' selected' if rate == 1 else ''}>{rate:g}×</option>"
+                for rate in (0.1, 0.25, 0.5, 1, 2, 5, 10)
+            )
+            + "</select><button type='button' class='closer' title='closer (+)'>+</button>"
+            "<button type='button' class='farther' title='farther (-)'>−</button>"
+            "<output></output></div>"
+        )
+    kind = {Scene: "scene", Intervals: "chart intervals"}.get(type(part), "chart")
+    return (
+        f"<figure><figcaption>{caption}</figcaption>"
+        f"<div class='{kind}' id='{html.escape(part.key)}' role='img' "
+        f"aria-label='{html.escape(part.title)}'></div>{tools}</figure>"
+    )
+
+
+def _texts(texts: Mapping[str, str]) -> str:
+    batches = "".join(
+        f"<figure class='text'><figcaption><b>{html.escape(name)}</b> "
+        "<button type='button' class='copy'>copy</button></figcaption>"
+        f"<pre>{html.escape(text)}</pre></figure>"
+        for name, text in texts.items()
+    )
+    section = f"<section id='copy'><h2>To copy</h2>{batches}</section>" if batches else ""
+    return f"{section}</main>"
+
+
+def _foot(page: Page) -> str:
+    """Return the line of the versions that the run had."""
+    versions = page.summary.get("versions")
+    if not isinstance(versions, Mapping):
+        return ""
+    named = {"ros": "ROS 2", "middleware": "by", "python": "Python"}
+    said = ", ".join(f"{named.get(name, name)} {value}" for name, value in versions.items())
+    return f"<footer class='note'>{html.escape(said)}</footer>"
+
+
+def _data(part: Chart | Intervals | Matrix | Strips | Scene, most: int) -> dict[str, Any]:
+    """Return the data of a part for the page's script, with at most `most` points per curve."""
+    # Title and note are in the page's text.
+    own = {name: value for name, value in vars(part).items() if name not in ("title", "note")}
+    own["kind"] = type(part).__name__.lower()
+    if isinstance(part, Chart):
+        result = (_curve(curve, most) for curve in part.curves)
+        own["curves"] = [curve for curve in result if curve is not None]
+    elif isinstance(part, Intervals):
+        own |= {"values": _cells(part.values), "half_widths": _cells(part.half_widths)}
+        own["below"] = None if part.below is None else _cells(part.below)
+    elif isinstance(part, Matrix):
+        own["values"] = [_cells(row) for row in np.asarray(part.values, float)]
+    elif isinstance(part, Strips):
+        holds = np.asarray(part.holds, float)
+        kept = changes_kept(holds, MOST_FRAMES)
+        own |= {"x": packed(np.asarray(part.x, float)[kept]), "holds": _columns(holds[kept])}
+    else:
+        own |= _scene(part)
+    return own
+
+
+def _cells(values: ArrayLike) -> list[float | None]:
+    """Convert numbers for JSON; None if not finite."""
+    return [float(v) if np.isfinite(v) else None for v in np.asarray(values, float)]
+
+
+def _columns(values: ArrayLike) -> list[dict[str, str]]:
+    return [packed(column) for column in np.asarray(values, float).T]
+
+
+def _scene(part: Scene) -> dict[str, Any]:
+    """Return the fields of a scene that the page stores in another form."""
+    kept = evenly(len(np.asarray(part.time)), MOST_FRAMES)
+    reference = part.reference
+    return {
+        "time": packed(np.asarray(part.time, float)[kept]),
+        "pose": _columns(np.asarray(part.pose, float)[kept]),
+        "reference": None if reference is None else _columns(np.asarray(reference, float)[kept]),
+        "paths": [
+            {"name": name, "role": role.value, "places": _columns(_thinned_path(places))}
+            for name, role, places in part.paths
+        ],
+        "silhouette": [np.round(np.asarray(p, float), 5).tolist() for p in part.silhouette],
+        "colour": [round(255 * c) for c in part.colour],
+    }
+
+
+def _curve(curve: Curve, most: int) -> dict[str, Any] | None:
+    x, y = np.asarray(curve.x, float), np.asarray(curve.y, float)
+    if not len(x) or not np.isfinite(y).any():
+        return None
+    kept = peaks_kept(y, most)
+    own = dict(vars(curve))
+    half_width = own.pop("half_width")
+    band = None if half_width is None else packed(np.asarray(half_width, float)[kept])
+    return {
+        **own, "role": curve.role.value, "x": packed(x[kept]), "y": packed(y[kept]), "band": band
+    }  # fmt: skip
+
+
+def _thinned_path(places: ArrayLike) -> Array:
+    result = np.asarray(places, float).reshape(-1, 2)
+    return result[evenly(len(result), MOST_FRAMES)]

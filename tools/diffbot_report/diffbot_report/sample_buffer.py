@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Time series of a run in bounded memory, and detection of missing numbered messages.
+
+All stamps are whole nanoseconds of robot time. So those of two topics can be compared, and they
+stay exact on a real robot, where seconds as a float are exact to 0.2 µs only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from arc_odometry.joints import LONGEST_PROGRESS
+
+Stamps = NDArray[np.int64]
+Rows = NDArray[np.float64]
+
+NANOSECONDS = 1_000_000_000
+# Rounding error of times in s that were converted to stamps, ns.
+STAMP_TOLERANCE = 1000
+# Default capacity, rows: 200,000 are 33 min at 100 Hz, and at most 40 MB.
+CAPACITY = 200_000
+
+
+class RunClock:
+    """Converts stamps to times of a run; its pauses and jumps of the robot's time take none.
+
+    Attributes:
+        start: Stamp at which driving began, ns; None before.
+    """
+
+    def __init__(self) -> None:
+        self.start: int | None = None
+        self._stamp = 0  # of the last state, ns
+        # Stamps after which time is counted from other beginnings, and these beginnings, ns.
+        self._jumps: list[tuple[int, int]] = []
+
+    def add(self, stamp: int, elapsed: float) -> None:
+        """Process that so much time, s, had elapsed at this stamp, ns."""
+        begin = stamp - round(elapsed * NANOSECONDS)
+        last = self._jumps[-1][1] if self._jumps else self.start
+        ahead = 0.0 if last is None else (begin - last) / NANOSECONDS
+        if ahead > LONGEST_PROGRESS:
+            self._jumps.append(((self._stamp + stamp) // 2, begin))
+        elif self._jumps and ahead >= -LONGEST_PROGRESS:
+            self._jumps[-1] = self._jumps[-1][0], begin
+        else:
+            self.start, self._jumps = begin, []  # also when time was reset
+        self._stamp = stamp
+
+    def times(self, stamps: Stamps | NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the times of stamps, ns, in s since driving began."""
+        start = self.start or 0
+        befores = np.array([before for before, _ in self._jumps], np.int64)
+        starts = np.array([start, *(begin for _, begin in self._jumps)], np.int64)
+        result: NDArray[np.float64] = (
+            stamps - starts[np.searchsorted(befores, stamps)]
+        ) / NANOSECONDS
+        return result
+
+
+class SampleBuffer:
+    """Rows of numbers with stamps in ns, oldest first.
+
+    If the stamps step back (robot time was reset), the buffer starts again. If it is full, every
+    second row is dropped, by its place on the grid of the control period, so that two buffers of
+    the same run keep the same stamps.
+
+    Args:
+        width: Number of columns, >= 1.
+        capacity: Maximum number of rows, >= 4.
+        interval: Minimum time between two rows that `wants` accepts, s, >= 0.
+
+    Attributes:
+        interval: See Args; may be set later.
+        taken: Number of rows added since the start.
+        every: One in so many rows is kept.
+
+    Raises:
+        ValueError: Width or capacity is too small, or the interval is negative or not finite.
+    """
+
+    def __init__(self, width: int, capacity: int = CAPACITY, interval: float = 0.0) -> None:
+        if width < 1 or capacity < 4:
+            raise ValueError(
+                f"width = {width}, capacity = {capacity}: must be >= 1 number and >= 4 rows"
+            )
+        if not 0.0 <= interval < math.inf:
+            raise ValueError(f"interval = {interval} s: must be finite and >= 0")
+        self.interval = interval
+        self._capacity = capacity
+        self._stamps = np.empty(min(1024, capacity), np.int64)
+        self._rows = np.empty((len(self._stamps), width))
+        self._clear()
+
+    def _clear(self) -> None:
+        self._size = self.taken = 0
+        self.every = 1
+        self._period = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def stamps(self) -> Stamps:
+        """Stamps in ns, increasing, shape (n,)."""
+        return self._stamps[: self._size]
+
+    @property
+    def rows(self) -> Rows:
+        """Rows, shape (n, width)."""
+        return self._rows[: self._size]
+
+    @property
+    def last(self) -> int | None:
+        """Stamp of the last row, ns; None without one."""
+        return int(self._stamps[self._size - 1]) if self._size else None
+
+    def since(self, clock: RunClock) -> tuple[NDArray[np.float64], Rows]:
+        """Return times (n,), s since driving began, and rows (n, width); empty if it has not."""
+        if clock.start is None:
+            return np.empty(0), self.rows[:0]
+        first = int(np.searchsorted(self.stamps, clock.start - STAMP_TOLERANCE))
+        return clock.times(self.stamps[first:]), self.rows[first:]
+
+    def wants(self, stamp: int) -> bool:
+        """Whether a row with this stamp (ns) is needed; cheap, so check it before deserialising."""
+        last = self.last
+        if last is None or stamp < last:
+            return True
+        if stamp - last < max(round(self.interval * NANOSECONDS) - STAMP_TOLERANCE, 1):
+            return False
+        return self.every == 1 or bool(self._on_grid(stamp))
+
+    def take(self, stamp: int, row: ArrayLike) -> None:
+        """Append one row if `wants` accepts it."""
+        if self.wants(stamp):
+            self.add(np.array([stamp]), np.array(row, float)[None])
+
+    def add(self, stamps: Stamps, rows: Rows) -> None:
+        """Append a batch, whatever the interval; of rows with the same stamp the first one is kept.
+
+        Args:
+            stamps: Stamps in ns, shape (n,).
+            rows: Rows, shape (n, width).
+        """
+        back = np.flatnonzero(np.diff(stamps) < 0)
+        if len(back):
+            first = back[-1] + 1
+            self._clear()
+            stamps, rows = stamps[first:], rows[first:]
+        elif len(stamps) and self._size and stamps[0] < self._stamps[self._size - 1]:
+            self._clear()
+        if self._size:
+            new = stamps > self._stamps[self._size - 1]
+            stamps, rows = stamps[new], rows[new]
+        new = np.diff(stamps, prepend=-1) > 0
+        stamps, rows = stamps[new], rows[new]
+        self.taken += len(stamps)
+        if self.every > 1:
+            kept = self._on_grid(stamps)
+            stamps, rows = stamps[kept], rows[kept]
+        self._append(stamps, rows)
+        while self._size > self._capacity:
+            self._thin()
+
+    def finish(self, stamp: int, row: ArrayLike) -> None:
+        """Append the last row of a run, wanted or not; it replaces rows from its stamp on."""
+        self._size = int(np.searchsorted(self.stamps, stamp))
+        if self._size == self._capacity:
+            self._thin()
+        self._append(np.array([stamp]), np.array(row, float)[None])
+
+    def _append(self, stamps: Stamps, rows: Rows) -> None:
+        end = self._size + len(stamps)
+        if end > len(self._stamps):
+            size = max(end, 2 * len(self._stamps))
+            self._stamps = np.resize(self._stamps, size)
+            self._rows = np.concatenate(
+                [self.rows, np.empty((size - self._size, self._rows.shape[1]))]
+            )
+        self._stamps[self._size : end] = stamps
+        self._rows[self._size : end] = rows
+        self._size = end
+
+    def _thin(self) -> None:
+        if not self._period:
+            self._period = max(int(np.median(np.diff(self.stamps))), 1)
+        self.every *= 2
+        kept = self._on_grid(self.stamps)
+        if kept.all():
+            # All stamps are off the grid of their period: drop every second one.
+            kept[1::2] = False
+        size = int(kept.sum())
+        self._stamps[:size] = self.stamps[kept]
+        self._rows[:size] = self.rows[kept]
+        self._size = size
+
+    def _on_grid(self, stamps: Stamps | int) -> NDArray[np.bool_]:
+        """Return which of these stamps are on the grid that is kept."""
+        place = (np.asarray(stamps) + self._period // 2) // self._period
+        return np.asarray(place % self.every == 0)
+
+
+class TrueParameters:
+    """Sets of four true parameters from a simulator, by the stamp from which they are valid.
+
+    If the stamps step back (robot time was reset), the collection starts again.
+    """
+
+    def __init__(self) -> None:
+        self._sets: dict[int, tuple[float, ...]] = {}
+
+    def __len__(self) -> int:
+        return len(self._sets)
+
+    def add(self, stamp: int, values: Sequence[float]) -> None:
+        """Add a set that is valid from a stamp (ns) on, such as one with a payload."""
+        if self._sets and stamp < max(self._sets):
+            self._sets.clear()
+        self._sets[stamp] = tuple(values)
+
+    def since(self, clock: RunClock) -> tuple[NDArray[np.float64], Rows]:
+        """Return valid-from times (k,), s since driving began, and the sets (k, 4)."""
+        stamps = np.array(list(self._sets), np.int64)
+        return clock.times(stamps), np.array(list(self._sets.values())).reshape(-1, 4)
+
+    @property
+    def last(self) -> tuple[float, ...] | None:
+        """The latest set; None if there is none."""
+        return next(reversed(self._sets.values()), None)
+
+
+class Arrivals:
+    """Tracks the field `count` of messages that a CountedTopic publishes.
+
+    A count that does not increase means that the publisher was restarted: tracking starts again. A
+    count of 0 means that the publisher does not count: no message is known to be missing.
+
+    Attributes:
+        newest: Count of the latest message.
+        lost: Number of earlier messages that were not received.
+        gaps: [stamp before, stamp after], s, of each interval in which messages are missing; the
+            first may begin at minus infinity.
+    """
+
+    def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
+        self.newest = self.lost = 0
+        self.gaps: list[tuple[float, float]] = []
+        self._stamp = -math.inf
+
+    def add(self, counts: Sequence[int], stamps: Stamps) -> None:
+        """Add a batch: counts, and stamps in ns, both of n messages."""
+        for count, stamp in zip(counts, (1e-9 * stamps).tolist(), strict=True):
+            if count == 0:
+                continue
+            if count <= self.newest:
+                self._clear()
+            if count > self.newest + 1:
+                self.lost += count - self.newest - 1
+                self.gaps.append((self._stamp, stamp))
+            self.newest, self._stamp = count, stamp
+
+    def missing(self, sent: int) -> int:
+        """Return the number of missing messages if the publisher reports `sent` published ones."""
+        return self.lost + max(sent - self.newest, 0)
+
+    def gaps_until(self, sent: int) -> NDArray[np.float64]:
+        """Return `gaps`, s, shape (n, 2), including one at the end, which lasts to infinity."""
+        gaps = [*self.gaps, (self._stamp, math.inf)] if sent > self.newest else self.gaps
+        return np.array(gaps, float).reshape(-1, 2)

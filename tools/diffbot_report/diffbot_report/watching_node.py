@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A node that watches another one during a run, and writes a report of the run.
+
+It subscribes to `diagnostics` for commands that effort_watchdog blocked: summary.json lists them.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.qos import QoSProfile
+from rich.console import RenderableType
+
+from diffbot_description import load_robot
+from diffbot_description.files import dated_folder
+from diffbot_node import COUNTED, Node, RobotParameters, declare, parameter, results_folder
+from diffbot_node.launch_supervision import failures_are_reported, reported_failures
+from diffbot_node.robot_messages import create_wall_timer
+from diffbot_node.stop_inputs import LONGEST_LAST_ZEROS, last_zero_name
+from diffbot_report.display import RunProgress, make_console, make_display
+from diffbot_report.drawing import Drawing
+from diffbot_report.inbox import Inbox
+from diffbot_report.run_end import Ending, NodeState, Outcome, RunEnd, RunPhase
+from diffbot_report.summary import (
+    SHOWN,
+    WITHOUT_PICTURES,
+    ReportWriter,
+    RunDescription,
+    RunFindings,
+    parse_arguments,
+)
+
+
+@dataclass(frozen=True)
+class ReportParameters(RobotParameters):
+    """Parameters common to all reports."""
+
+    name: str = parameter("", "name of the run, for the summary; empty: the controller's")
+    sim: str = parameter("", "simulator, for the summary; empty or none: a real robot")
+    seed: int = parameter(-1, "seed of the run, for the summary; -1: unknown", minimum=-1)
+    results: str = parameter("", "folder for the report; empty: results/<date>-<name>")
+    shown: str = parameter(
+        "all",
+        "files besides summary.json: all, html (only report.html), png (only pictures)",
+        choices=SHOWN,
+    )
+    arguments: str = parameter("", "launch arguments, for the summary: JSON or name:=value ...")
+    patience: float = parameter(
+        20.0, "wall time to wait for the node to watch, s; 0: for ever", minimum=0.0
+    )
+    refresh_rate: float = parameter(
+        4.0, "updates of the view, 1/s of wall time", above=0.0, maximum=5.0
+    )
+
+
+POLL_PERIOD = 0.02  # period of the polls, s of wall time
+# Wall time between two counts of the publishers, s.
+COUNT_PERIOD = 0.2
+# Wall time for pictures after a regular end, and in which none is begun any more after a signal, s:
+# both kinds of launch wait 5 s before the next signal.
+DRAWING_TIME, HURRIED_DRAWING_TIME = 30.0, 4.0
+# Wall time after a signal for the watched node, which may have got it too, to report its end, s.
+LAST_WORDS_TIME = 0.4
+# The same if nothing has arrived since the signal: the node's process may be slow, or dead.
+SILENCE_TIME = 1.0
+# Messages received this soon after a signal were sent before it, and do not prove that their
+# publisher is alive, s.
+IN_FLIGHT_TIME = 0.2
+# A shorter run has no meaningful real-time factor, s of wall time.
+SHORTEST_RUN = 0.05
+# Name of the watchdog's status of commands, and the levels at which it gives a reason for zero.
+WATCHDOG = "effort_watchdog: commands"
+STOPPING = (DiagnosticStatus.ERROR, DiagnosticStatus.STALE)
+
+
+class RealTimeFactor:
+    """Real-time factor, as the mean since the first instant.
+
+    Attributes:
+        factor: Robot time over wall time; None before it is known.
+    """
+
+    def __init__(self) -> None:
+        self.factor: float | None = None
+        self._first: tuple[float, float] | None = None
+
+    def update(self, robot: float, wall: float) -> None:
+        """Add an instant: robot time and wall time, both s."""
+        if self._first is None or robot < self._first[0]:
+            self._first = (robot, wall)
+        passed = wall - self._first[1]
+        if passed >= SHORTEST_RUN:
+            self.factor = (robot - self._first[0]) / passed
+
+
+class WatchdogRecord:
+    """Commands that effort_watchdog blocked, as it reports them.
+
+    Attributes:
+        trips: Number of times that it replaced a torque by zero; None: there is no watchdog.
+        reasons: Reasons, as far as they were received: two within 0.1 s are reported as one.
+    """
+
+    def __init__(self) -> None:
+        self.trips: int | None = None
+        self.reasons: list[str] = []
+
+    def take(self, array: DiagnosticArray) -> None:
+        """Process a diagnostics message; ignores everything but the watchdog's status."""
+        for status in array.status:
+            if status.name == WATCHDOG:
+                trips = next((int(each.value) for each in status.values if each.key == "trips"), 0)
+                if trips > (self.trips or 0) and status.level in STOPPING:
+                    self.reasons.append(status.message)
+                self.trips = trips
+
+    def summary(self) -> dict[str, Any]:
+        """Return the keys of summary.json; none without a watchdog."""
+        if self.trips is None:
+            return {}
+        return {"watchdog": {"trips": self.trips, "reasons": self.reasons}}
+
+
+class RunRecording(Protocol):
+    """Data that a report keeps of its run."""
+
+    @property
+    def state(self) -> NodeState | None:
+        """Latest state of the watched node; None before the first."""
+
+    @property
+    def elapsed(self) -> float:
+        """Robot time since the run began, s."""
+
+    def missing(self) -> list[str]:
+        """Return sentences on data that should have been received by now and were not."""
+
+
+R = TypeVar("R", bound=RunRecording)
+P = TypeVar("P", bound=ReportParameters)
+
+
+class WatchingNode(Node, Generic[R, P]):
+    """Base class of the reports of all kinds of runs: polling, the table, the end, and signals.
+
+    A subclass calls `watch`, which makes it subscribe at once, before the rest is loaded, because
+    the watched node may wait for its listeners.
+
+    Args:
+        name: Name of this node.
+        parameters: Parameters of the node.
+
+    Attributes:
+        values: The parameters.
+        robot: Description of the robot.
+        run: What is run.
+        folder: Folder for the report.
+        console: Console for the table.
+        real_time: Robot time over wall time.
+        received: time.monotonic() when the latest sample arrived, s.
+        recording: Data of the run; set by `watch`.
+
+    Raises:
+        ValueError: A parameter is wrong; the message states which and how.
+    """
+
+    def __init__(self, name: str, parameters: type[P]) -> None:
+        super().__init__(name)
+        self.exit_code: int | None = None
+        self.values: P = declare(self, parameters)
+        self.robot = load_robot(self.values.robot)
+        started = datetime.now().astimezone()
+        file = Path(self.values.robot)
+        self.run = RunDescription(
+            name=self.run_name(),
+            robot=self.robot.name,
+            robot_file=str(file.resolve()) if file.is_file() else self.values.robot,
+            sim=self.values.sim,
+            seed=self.values.seed if self.values.seed >= 0 else None,
+            arguments=parse_arguments(self.values.arguments),
+            started=started.isoformat(timespec="seconds"),
+        )
+        self.folder = results_folder(self.values.results or str(dated_folder(self.run.name)))
+        self.console = make_console()
+        self.real_time = RealTimeFactor()
+        self.received = time.monotonic()
+        self._viewed = self._counted = -1e9
+        self._publisher_count = 0
+        self._reported = False
+        self._ending: tuple[Ending, float] | None = None  # deadline: of pictures
+        self._broken: str | None = None
+
+    def watch(self, node: str, recording: R, figures: str) -> None:
+        """Begin to poll.
+
+        Args:
+            node: Name of the watched node.
+            recording: Data that is kept of the run.
+            figures: Module that draws the pictures, loaded while samples arrive.
+        """
+        self._node, self.recording = node, recording
+        self._watchdog = WatchdogRecord()
+        self._inboxes: list[Inbox] = []
+        self._diagnostics = self.inbox(DiagnosticArray, "diagnostics", QoSProfile(depth=50))
+        self._watched = self.subscribe()
+        self._drawing = Drawing(figures)
+        self._end = RunEnd(self.values.patience, node)
+        self._display = make_display(self.console)
+        create_wall_timer(self, POLL_PERIOD, self._poll)
+
+    # Methods that a subclass implements.
+
+    def run_name(self) -> str:
+        """Return the name of the run."""
+        return self.values.name
+
+    def inbox(self, message_type: type, topic: str, qos: QoSProfile = COUNTED) -> Inbox:
+        """Subscribe to a topic."""
+        inbox = Inbox(self, message_type, topic, qos)
+        self._inboxes.append(inbox)
+        return inbox
+
+    @abstractmethod
+    def subscribe(self) -> tuple[Inbox, ...]:
+        """Create the subscriptions, with `inbox`.
+
+        Returns:
+            Those to the watched node, which is gone when none of them has a publisher.
+        """
+
+    @abstractmethod
+    def take_all(self, now: float) -> bool:
+        """Take all messages received by wall time `now`, s; return whether there were samples."""
+
+    @abstractmethod
+    def newest(self) -> int | None:
+        """Return the stamp of the latest result, ns; None before the first. See RunEnd."""
+
+    @abstractmethod
+    def table(self) -> RenderableType:
+        """Return the current results, for the live view."""
+
+    @abstractmethod
+    def findings(self) -> RunFindings:
+        """Return the findings of the run at its end."""
+
+    # Polling.
+
+    def _poll(self) -> None:
+        if self._reported:
+            return
+        try:
+            if self._ending is None:
+                self._look(time.monotonic())
+            else:
+                self._report(*self._ending)
+        except Exception as error:
+            self._broken = f"{type(error).__name__}: {error}"
+            raise
+
+    def _look(self, now: float) -> None:
+        self._take(now)
+        if now - self._counted >= COUNT_PERIOD:
+            self._counted = now
+            self._publisher_count = self._count_publishers()
+        ending = self._end.update(
+            now, self.recording.state, self.newest(), self._publisher_count, self.received
+        )
+        if ending is not None:
+            self._leave(self._end.explained(ending, reported_failures()), now + DRAWING_TIME)
+        elif now - self._viewed >= 1.0 / self.values.refresh_rate:
+            self._viewed = now
+            self._show(now)
+
+    def _take(self, now: float) -> None:
+        for array in self._diagnostics.take():
+            self._watchdog.take(array)
+        if self.take_all(now):
+            self.received = now
+            if self.values.shown not in WITHOUT_PICTURES:
+                # Not earlier: during their start the other processes need the processors.
+                self._drawing.start()
+
+    def _fetch(self, now: float) -> None:
+        """Take what has arrived while no executor runs."""
+        for inbox in self._inboxes:
+            inbox.fetch()
+        self._take(now)
+
+    def _count_publishers(self) -> int:
+        return sum(self.count_publishers(inbox.topic) for inbox in self._watched)
+
+    def _show(self, now: float) -> None:
+        state = self.recording.state
+        progress = RunProgress(self.run.label, note=f"waiting for the {self._node} node")
+        if state is not None:
+            verifying = "verifying with another motion" if state.phase is RunPhase.VERIFYING else ""
+            note = "" if state.phase.ended else state.message or verifying
+            factor = self.real_time.factor
+            progress = RunProgress(self.run.label, state.elapsed, state.duration, factor, note)
+        self._display.show(progress, self.table(), now)
+
+    # The end.
+
+    def _leave(self, ending: Ending, deadline: float) -> None:
+        """Report at the next poll: a destroyed subscription lasts until this callback returns."""
+        while self._inboxes:
+            self._inboxes.pop().close()
+        self._ending = ending, deadline
+
+    def _report(self, ending: Ending, deadline: float) -> None:
+        self._reported = True
+        self._show(time.monotonic())
+        self._display.close()
+        writer = ReportWriter(self.run, self.folder, self.console, self._drawing, self.values.shown)
+        findings, kept = self.findings(), self._watchdog.summary()
+        findings = replace(findings, more={**findings.more, **kept})
+        written = writer.write(findings, ending, self.real_time.factor, deadline)
+        well = written and ending.outcome is not Outcome.FAILED and not self.recording.missing()
+        self.exit_code = 0 if well else 1
+
+    def close(self) -> None:
+        """Restore the terminal and report what there is; called on every exit."""
+        if self._reported:
+            return
+        deadline = time.monotonic() + HURRIED_DRAWING_TIME
+        if self._broken is not None:
+            self._display.close()
+            ending = Ending(Outcome.FAILED, self._broken)
+        else:
+            ending = self._ending[0] if self._ending else self._ending_by_signal()
+        self._report(ending, deadline)
+
+    def _ending_by_signal(self) -> Ending:
+        """Determine the meaning of a signal: from the user, or a launch that ends a failed run."""
+        # Messages that have arrived by now were sent before the signal.
+        self._fetch(time.monotonic())
+        begin = waits_since = time.monotonic()
+        while True:
+            now = time.monotonic()
+            self._fetch(now)
+            state, failures = self.recording.state, reported_failures()
+            silent = self.received <= begin + IN_FLIGHT_TIME and not failures
+            if silent and now - begin < LONGEST_LAST_ZEROS and self._commands_last_zeros():
+                waits_since = now
+            ended = state is not None and state.phase.ended and not self.recording.missing()
+            if ended or now - waits_since >= (SILENCE_TIME if silent else LAST_WORDS_TIME):
+                publishers = self._count_publishers()
+                return self._end.interrupted(
+                    now, state, publishers, failures, silent, failures_are_reported()
+                )
+            time.sleep(POLL_PERIOD)
+
+    def _commands_last_zeros(self) -> bool:
+        """Whether the watched node is still commanding zero torque before it reports its end."""
+        own = last_zero_name(self._node), self.get_namespace()
+        return own in self.get_node_names_and_namespaces()

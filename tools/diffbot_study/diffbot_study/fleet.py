@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`diffbot fleet FOLDER --output DIR`: a row per recording, and findings on the fleet.
+
+Exit status: 0 all recordings have a row, 3 some tasks failed, 2 wrong usage, 130 after Ctrl-C, with
+finished work kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from diffbot_description import load_robot
+from diffbot_description.files import write_json
+from diffbot_description.terminal_text import printable
+from diffbot_ident.torque.fleet_prior import FleetPrior, write_prior
+from diffbot_study.fleet_analysis import FEWEST, RECORDINGS, UNKNOWN, Fleet, analyse_fleet
+from diffbot_study.fleet_rows import (
+    COLUMNS,
+    CONTENT,
+    SUFFIXES,
+    VERSION,
+    FleetRecording,
+    Names,
+    find_recordings,
+    read_recordings,
+)
+from diffbot_study.fleet_trends import said
+from diffbot_study.parquet_store import ParquetStore, Row
+from diffbot_study.study import add_cluster_options, status_of, store_results, write_page
+
+# Recordings per task: some seconds of work.
+CHUNK = 10
+# Maximum number of robots, and of rows with a reason, that are printed.
+SHOWN = 30
+# Values of a row's `usable` without a model; a reason is printed for these rows.
+REASONED = ("none", "unreadable")
+
+
+WritePages = Callable[[Mapping[str, Any], Sequence[Row], Path], Path]
+"""Writes pages of fleet.json's content and the rows into a folder; returns the first."""
+
+
+def main(
+    argv: Sequence[str] | None = None,
+    program: str = "diffbot fleet",
+    write_pages: WritePages | None = None,
+) -> int:
+    """Add recordings to the table; return the exit status.
+
+    Args:
+        argv: Arguments; None: those of the process.
+        program: Name of the program, for messages.
+        write_pages: Writes the pages; None: no pages.
+    """
+    options = _parser(program).parse_args(argv)
+    return status_of(
+        lambda: _run(options, Console(highlight=False, markup=False), write_pages), program
+    )
+
+
+def _parser(program: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        program, description="Analyse a fleet's recordings, a row for each; see docs/fleet.md."
+    )
+    add = parser.add_argument
+    add("places", metavar="FOLDER|GLOB", nargs="+", help="FOLDER/ROBOT/RECORDING, or ROBOT_*.csv")
+    add(
+        "--output",
+        metavar="DIR",
+        type=Path,
+        required=True,
+        help="folder of the table; new rows are added",
+    )
+    add("--names", metavar="FILE.csv", type=Path, help="table with columns pattern, robot, type")
+    add("--robot", metavar="NAME|FILE", help="description of robots without type in --names")
+    add("--wheel-radius", metavar="M", type=float, help="of robots without a description, m")
+    add("--track", metavar="M", type=float, help="of robots without a description, m")
+    add(
+        "--false-alarms", metavar="SHARE", type=float, default=0.01,
+        help="probability of any alarm in a fleet without a fault (default: %(default)g)",
+    )  # fmt: skip
+    add_cluster_options(parser)
+    return parser
+
+
+def _run(options: argparse.Namespace, console: Console, write_pages: WritePages | None) -> int:
+    if not 0.0 < options.false_alarms < 1.0:
+        raise ValueError(f"--false-alarms {options.false_alarms}: must be between 0 and 1")
+    names = Names(options.names, options.robot)
+    sizes = {"wheel_radius": options.wheel_radius, "track": options.track}
+    given = {name: size for name, size in sizes.items() if size is not None}
+    recordings, others = find_recordings(options.places, names, given)
+    _check_descriptions(recordings, given)
+    store = ParquetStore(options.output / "recordings", COLUMNS)
+    store.compact()
+    known = store.keys(version=VERSION)  # rows of older versions are computed again
+    if not recordings and not store.parts:
+        raise ValueError(
+            f"{', '.join(options.places)}: contains no recording ({others} other files); "
+            f"recordings are folders of bags and files that end in {', '.join(sorted(SUFFIXES))}"
+        )
+    contents: dict[str, FleetRecording] = {}
+    for recording in recordings:
+        contents.setdefault(recording.content, recording)
+    wanted = {recording.key: recording for recording in contents.values()}
+    new = {key: recording for key, recording in wanted.items() if key not in known}
+    console.print(
+        f"{len(recordings)} recordings, {len(new)} of them new, "
+        f"{len(recordings) - len(wanted)} duplicates; {others} other files"
+    )
+    items = list(new.items())
+    tasks = [items[at : at + CHUNK] for at in range(0, len(items), CHUNK)]
+    status = store_results(
+        read_recordings, tasks, store, options, console, name="recordings", complaint=_complaint
+    )
+    rows = _one_row_each(store.rows(), wanted)
+    summary = _report_findings(rows, options, console)
+    if write_pages is not None:
+        write_page(lambda: write_pages(summary, rows, options.output), console)
+    return status
+
+
+def _complaint(task: Sequence[tuple[str, FleetRecording]], failure: str) -> str:
+    paths = ", ".join(str(recording.path) for _, recording in task)
+    return f"cannot be read ({failure}): {paths}"
+
+
+def _one_row_each(rows: Sequence[Row], wanted: Mapping[str, FleetRecording]) -> list[Row]:
+    """Return one row per recording: the row for this call's options, or otherwise the newest.
+
+    The robot and its type are also those of this call.
+    """
+    newest: dict[str, Row] = {}
+    asked = {key[:CONTENT] for key in wanted}
+    for row in rows:
+        content, recording = row["key"][:CONTENT], wanted.get(row["key"])
+        if recording is not None:
+            newest[content] = {**row, "robot": recording.robot, "type": recording.type}
+        elif content not in asked:
+            newest[content] = row
+    return list(newest.values())
+
+
+def _check_descriptions(recordings: Sequence[FleetRecording], sizes: Mapping[str, float]) -> None:
+    """Refuse options that would make each row unreadable, as the rows would stay in the table.
+
+    Raises:
+        ValueError: A robot's description cannot be read, or a size is invalid.
+    """
+    for name, size in sizes.items():
+        if not 0.0 < size < math.inf:
+            option = name.replace("_", "-")
+            raise ValueError(f"--{option} {size:g} m: must be finite and > 0; measure it in m")
+    for kind in sorted({recording.type for recording in recordings if recording.type}):
+        load_robot(kind)
+
+
+def _report_findings(
+    rows: Sequence[Row], options: argparse.Namespace, console: Console
+) -> dict[str, Any]:
+    """Analyse the rows, print and write the findings; return the content of fleet.json."""
+    counts = Counter(row["usable"] for row in rows)
+    said = ", ".join(f"{name}: {count}" for name, count in counts.most_common())
+    console.print(f"rows by usability: {said or 'no rows'}")
+    for row in [row for row in rows if row["usable"] in REASONED][:SHOWN]:
+        console.print(
+            printable(f"  {row['path']}: {row['usable']}: {row['reason']}"), soft_wrap=True
+        )
+    fleet = analyse_fleet(rows, options.false_alarms)
+    summary = {"recordings": dict(counts), **fleet.to_dict()}
+    write_json(options.output / "fleet.json", summary)
+    _print(fleet, console)
+    for path in write_priors(fleet, options.output):
+        console.print(f"prior for launch ident and adaptive: prior:={path}", soft_wrap=True)
+    console.print(f"table: {options.output / 'recordings'}; fleet.json beside it", soft_wrap=True)
+    return summary
+
+
+def write_priors(fleet: Fleet, folder: Path) -> list[Path]:
+    """Write prior_TYPE.yaml for each type whose robots have a description; return the files."""
+    paths: list[Path] = []
+    date = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    for kind, result in fleet.types.items():
+        if kind == UNKNOWN or result.k is None or result.k_covariance is None:
+            continue
+        robot = load_robot(kind)
+        path = folder / f"prior_{robot.name}.yaml"
+        if path in paths:
+            # Several types have robots of the same name: number the files.
+            path = folder / f"prior_{robot.name}-{len(paths) + 1}.yaml"
+        prior = FleetPrior(
+            robot=robot.name,
+            values=result.k,
+            covariance=result.k_covariance,
+            robots=result.robots,
+            wheel_radius=robot.wheels.radius,
+            track=robot.wheels.separation,
+            date=date,
+        )
+        write_prior(path, prior)
+        paths.append(path)
+    return paths
+
+
+def _print(fleet: Fleet, console: Console) -> None:
+    chance = f"(probability of any alarm in a fleet without a fault: {fleet.false_alarms:g})"
+    if fleet.types:
+        alarms = [robot for robot in fleet.robots if robot.alarm]
+        console.print(
+            f"{len(fleet.robots)} robots of {len(fleet.types)} types; {len(alarms)} are unlike the "
+            f"others {chance}"
+        )
+        rows = [(a.name, a.type, f"{a.p:.1e}", a.cause, a.evidence) for a in alarms[:SHOWN]]
+        head = ("robot", "type", "p", "cause", "evidence")
+        _print_table("unlike the others", head, rows, console)
+    else:
+        console.print(
+            f"no type has at least {FEWEST} robots with at least {RECORDINGS} usable recordings "
+            "each: no robot is compared"
+        )
+    if fleet.trends:
+        changed = [trend for trend in fleet.trends if trend.alarm]
+        console.print(f"{len(fleet.trends)} robots over time; {len(changed)} have changed {chance}")
+        rows = [(t.name, t.type, f"{t.p:.1e}", said(t), t.cause) for t in changed[:SHOWN]]
+        head = ("robot", "type", "p", "change", "cause")
+        _print_table("changed over time", head, rows, console)
+
+
+def _print_table(
+    title: str, head: Sequence[str], rows: Sequence[tuple[str, ...]], console: Console
+) -> None:
+    """Print a table unless it is empty."""
+    if not rows:
+        return
+    table = Table(title=title)
+    for name in head:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*map(printable, row))
+    console.print(table)

@@ -1,0 +1,407 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Analysis of the robots of a fleet by their recordings: a prior per type, alarms, causes.
+
+Robust random effects: a quantity of robot j is the median of its recordings, with a standard error
+from their scatter and their own intervals. Robots of one type spread about their median with a
+standard deviation tau, which is their spread without those errors. The spread is that of the robots
+within three deviations of the median, starting from the median absolute deviation (reweighted,
+Rousseeuw and Leroy, Robust Regression and Outlier Detection, 1987). So up to half of the robots may
+be faulty without shifting centre and spread.
+
+Alarm: the largest |deviation| / sqrt(tau^2 + error^2) of a robot's quantities is tested by
+Student's t. Its degrees of freedom are those of such a spread of the type's robots. Sidak's
+correction accounts for the number of quantities and for the number of robots in the whole fleet. So
+a fleet without a fault raises any alarm at all with at most the requested probability, if its
+robots are normally distributed.
+
+Change: fleet_trends decides whether a robot has changed over its recordings, by the same rule for
+the whole fleet. If there are recordings at enough times, changes get a tenth of the probability of
+a false alarm, and deviations the rest: a robot is compared with its own past far more precisely
+than with others, so changes lose nothing. After a step, only a robot's later recordings are
+compared with those of others.
+
+The compared quantities are in fleet_quantities, causes in fleet_causes. A change is additional
+evidence: if a robot both deviates and changed, the criteria are added, unless no cause explains
+both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from diffbot_ident.torque.estimate import NORMAL_95, Four
+from diffbot_study.fleet_causes import NO_CAUSE, name_cause
+from diffbot_study.fleet_quantities import (
+    LOG,
+    SMALLEST,
+    TORQUE,
+    WITH_GYRO,
+    Array,
+    Quantities,
+    choose_quantities,
+)
+from diffbot_study.fleet_trends import MAD, STEP, Track, Trend, find_trends, fraction, said
+from diffbot_study.parquet_store import Row
+
+# Minimum number of robots of a type, and of recordings of a robot, for a comparison.
+FEWEST, RECORDINGS = 5, 2
+# Ratio of standard errors, median over mean (normal distribution).
+MEDIAN = 1.2533
+# Cut of the spread, in deviations; and the fraction of a normal variance that remains after it.
+SPREAD_CUT = 3.0
+KEPT_VARIANCE = 0.97334
+# Cut of deviations for correlations, and minimum relative spread of a prior.
+CUT, LEAST_SPREAD = 2.5, 1e-4
+# Fraction of the probability of a false alarm that is spent on changes over time.
+CHANGES = 0.1
+# Minimum assumed difference between robots of a type, relative.
+LEAST_DIFFERENCE = 0.01
+UNKNOWN = "unknown"  # type of robots without a description
+
+
+@dataclass(frozen=True)
+class TypePrior:
+    """Prior of the robots of one type.
+
+    Attributes:
+        robots: Number of robots that it is based on.
+        centre: Median, by quantity.
+        spread: tau, the standard deviation between robots, by quantity.
+        relative_to: Reference values of K5, K6 and friction, by quantity, in SI units.
+        k: Centre of K5..K8; None if other quantities are compared.
+        k_covariance: Covariance of K5..K8 of a further, unseen robot about the centre, 4 rows of 4.
+    """
+
+    robots: int
+    centre: Mapping[str, float]
+    spread: Mapping[str, float]
+    relative_to: Mapping[str, float]
+    k: Four | None = None
+    k_covariance: tuple[tuple[float, ...], ...] | None = None
+
+
+@dataclass(frozen=True)
+class RobotFinding:
+    """One robot compared with its type.
+
+    Attributes:
+        name: Name of the robot.
+        type: Type of the robot.
+        recordings: Number of recordings used.
+        deviations: Deviations from the type's centre, by quantity.
+        scores: The deviations in standard deviations.
+        p: Probability of as large a score for a robot without a fault.
+        alarm: Whether it is unlike the others, by the rate of the whole fleet.
+        cause: Cause by its signature; empty without an alarm.
+        confidence: Weight of the cause among all, 0 to 1.
+        evidence: The largest scores, as text.
+    """
+
+    name: str
+    type: str
+    recordings: int
+    deviations: Mapping[str, float]
+    scores: Mapping[str, float]
+    p: float
+    alarm: bool = False
+    cause: str = ""
+    confidence: float = 0.0
+    evidence: str = ""
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Findings on a fleet.
+
+    Attributes:
+        types: Priors by type.
+        robots: Findings on the robots, smallest p first.
+        false_alarms: Probability of any alarm in a fleet without a fault.
+        left_out: Robots that were not compared, and why.
+        trends: Trends of robots with recordings at enough times, smallest p first.
+    """
+
+    types: Mapping[str, TypePrior]
+    robots: Sequence[RobotFinding]
+    false_alarms: float
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    trends: Sequence[Trend] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return asdict(self)
+
+
+def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
+    """Compare the robots of each type, and each robot with its own past.
+
+    Args:
+        rows: Rows of the table of recordings.
+        false_alarms: Probability of any alarm in a fleet without a fault, 0 to 1.
+    """
+    members: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=_sort_key):
+        members.setdefault(row["type"] or UNKNOWN, []).append(row)
+    kinds = {
+        kind: _Type(kind, quantities, own)
+        for kind, own in sorted(members.items())
+        if (quantities := choose_quantities(own)) is not None
+    }
+    trends = _changes(kinds.values(), CHANGES * false_alarms)
+    changed = {(trend.type, trend.name): trend for trend in trends if trend.alarm}
+    types: dict[str, TypePrior] = {}
+    results: list[tuple[RobotFinding, Array]] = []
+    left_out: dict[str, str] = {}
+    for kind, own_rows in members.items():
+        reported = kinds[kind].robots if kind in kinds else {}
+        silent = {row["robot"] for row in own_rows} - {*reported}
+        left_out |= {name: "has no comparable recording" for name in sorted(silent)}
+    for kind, of_kind in kinds.items():
+        robots, reasons = of_kind.compared()
+        left_out |= reasons
+        if robots:
+            newest = {name: _after(changed.get((kind, name)), own) for name, own in robots.items()}
+            types[kind], own = _compare(of_kind, newest)
+            results += own
+    chance = (1.0 - CHANGES) * false_alarms if trends else false_alarms
+    limit = _p_limit(chance, len(results))
+    trends = [_explained(trend, types.get(trend.type)) for trend in trends]
+    changed = {(trend.type, trend.name): trend for trend in trends if trend.alarm}
+    judged = [
+        _with_verdict(
+            robot, errors, limit, changed.get((robot.type, robot.name)), types[robot.type]
+        )
+        for robot, errors in results
+    ]
+    return Fleet(
+        types,
+        sorted(judged, key=lambda each: each.p),
+        false_alarms,
+        left_out,
+        sorted(trends, key=lambda each: each.p),
+    )
+
+
+class _Type:
+    """Comparable recordings of robots of one type.
+
+    Args:
+        kind: The type.
+        quantities: The quantities by which they are compared.
+        rows: Rows of the type, in order of time.
+    """
+
+    def __init__(self, kind: str, quantities: Quantities, rows: Sequence[Row]) -> None:
+        self.kind, self.quantities = kind, quantities
+        self.robots: dict[str, list[Row]] = {}
+        for row in rows:
+            if quantities.is_reported(row):
+                self.robots.setdefault(row["robot"], []).append(row)
+
+    def compared(self) -> tuple[dict[str, list[Row]], dict[str, str]]:
+        """Return the robots that can be compared, and why each of the others is left out."""
+        full = {name: own for name, own in self.robots.items() if len(own) >= RECORDINGS}
+        reasons = {
+            name: f"has {len(own)} usable recordings, fewer than {RECORDINGS}"
+            for name, own in self.robots.items()
+            if name not in full
+        }
+        if len(full) >= FEWEST:
+            return full, reasons
+        few = f"type {self.kind} has {len(full)} such robots, fewer than {FEWEST}"
+        return {}, reasons | dict.fromkeys(full, few)
+
+    def named(self, values: Array) -> dict[str, float]:
+        """Return values, shape (quantities,), by quantity."""
+        return dict(zip(self.quantities.names, values.tolist(), strict=True))
+
+
+def _p_limit(fraction: float, robots: int) -> float:
+    """Return the p of one robot below which there is an alarm, by Sidak."""
+    return -math.expm1(math.log1p(-fraction) / max(robots, 1))
+
+
+def _sort_key(row: Row) -> tuple[float, str]:
+    """Return the sort key of recordings: time, then path."""
+    return row.get("time") or 0.0, str(row.get("path"))
+
+
+def _changes(kinds: Iterable[_Type], false_alarms: float) -> list[Trend]:
+    """Return the trends of all robots, with alarms by the rate of the whole fleet."""
+    results = []
+    for kind in kinds:
+        tracks = {}
+        for name, own in kind.robots.items():
+            timed = [row for row in own if row.get("time") is not None]
+            if timed:
+                times = np.array([row["time"] for row in timed])
+                tracks[name] = Track(times, *kind.quantities.of(timed))
+        results += find_trends(kind.kind, tracks, kind.quantities.names)
+    limit = _p_limit(false_alarms, len(results))
+    return [replace(trend, alarm=trend.p <= limit) for trend in results]
+
+
+def _after(change: Trend | None, rows: Sequence[Row]) -> Sequence[Row]:
+    """Return a robot's recordings since its last step."""
+    if change is None or change.kind != STEP:
+        return rows
+    later = [row for row in rows if (row["time"] or 0.0) >= change.between[1]]
+    return later if len(later) >= RECORDINGS else rows
+
+
+def _explained(trend: Trend, prior: TypePrior | None) -> Trend:
+    """Return a change with its cause."""
+    if not trend.alarm:
+        return trend
+    cause, confidence = name_cause([*trend.change], *_change(trend, prior))
+    return replace(trend, cause=cause, confidence=confidence)
+
+
+def _change(trend: Trend, prior: TypePrior | None) -> tuple[Array, Array]:
+    """Return a change, and the errors used to find its cause, by quantity.
+
+    Signatures are only as precise as the differences between robots of a type.
+    """
+    spread = np.array([0.0 if prior is None else prior.spread[name] for name in trend.change])
+    own = np.array([*trend.change_std.values()])
+    return np.array([*trend.change.values()]), np.hypot(own, np.maximum(spread, LEAST_DIFFERENCE))
+
+
+def _compare(
+    kind: _Type, robots: Mapping[str, Sequence[Row]]
+) -> tuple[TypePrior, list[tuple[RobotFinding, Array]]]:
+    """Return the prior of a type, and its robots with the deviations' standard errors."""
+    names, scale = kind.quantities.names, kind.quantities.scale
+    pairs = [_of_robot(own, kind.quantities) for own in robots.values()]
+    values, errors = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
+    centre = np.median(values, axis=0)
+    deviation = values - centre
+    total = _spread(deviation)
+    spread = np.sqrt(np.maximum(total**2 - np.median(errors**2, axis=0), (0.1 * total) ** 2))
+    # Variance of the centre, the median of the robots.
+    known = MEDIAN**2 * total**2 / len(robots)
+    whole = np.sqrt(spread**2 + errors**2 + known)
+    scores = deviation / np.maximum(whole, 1e-12)
+    worst = np.abs(scores).max(axis=1)
+    single = 2.0 * stdtr(_freedom(len(robots)), -worst)
+    p_values = -np.expm1(len(names) * np.log1p(-np.minimum(single, 1.0 - 1e-16)))
+    results = [
+        (
+            RobotFinding(
+                name=name,
+                type=kind.kind,
+                recordings=len(own),
+                deviations=kind.named(deviation[i]),
+                scores=kind.named(scores[i]),
+                p=float(p_values[i]),
+            ),
+            whole[i],
+        )
+        for i, (name, own) in enumerate(robots.items())
+    ]
+    prior = TypePrior(
+        robots=len(robots),
+        centre=kind.named(centre),
+        spread=kind.named(spread),
+        relative_to=scale,
+    )
+    if names in (TORQUE, WITH_GYRO):
+        covariance = _k_covariance(centre, scale, deviation, np.sqrt(total**2 + known))
+        prior = replace(prior, k=_k(centre, scale), k_covariance=covariance)
+    return prior, results
+
+
+def _spread(deviation: Array) -> Array:
+    """Return the standard deviation of the robots without outliers, by quantity.
+
+    Args:
+        deviation: Deviations from the medians, shape (robots, quantities).
+    """
+    size = np.abs(deviation)
+    spread = (1.0 + 0.9 / len(deviation)) * MAD * np.median(size, axis=0)
+    for _ in range(2):
+        kept = np.where(size <= SPREAD_CUT * spread, deviation, np.nan)
+        spread = np.sqrt(np.nanvar(kept, axis=0, ddof=1) / KEPT_VARIANCE)
+    return np.asarray(spread)
+
+
+def _freedom(robots: int) -> float:
+    """Return the effective degrees of freedom of `_spread` for so many robots, FEWEST or more.
+
+    Fitted to simulated normal fleets, whose outermost robots must not exceed a limit of Student's t
+    more often than stated; a test checks this.
+    """
+    return min(0.6, 0.37 + 0.033 * (robots - FEWEST)) * (robots - 1)
+
+
+def _k(centre: Array, scale: Mapping[str, float]) -> Four:
+    k7, k8, k5, k6 = centre[:4].tolist()
+    return k5 * scale["k5"], k6 * scale["k6"], math.exp(k7), -math.exp(k8)
+
+
+def _k_covariance(
+    centre: Array, scale: Mapping[str, float], deviation: Array, spread: Array
+) -> tuple[tuple[float, ...], ...]:
+    """Return the covariance of K5..K8 of a further robot of the type.
+
+    It uses the observed spread of the robots, including their own errors: without these, almost
+    nothing would remain where they dominate, and the prior would be overconfident. It is widened as
+    Student's t requires for a spread from so few robots. Correlations are those of deviations cut
+    where those of faulty robots begin, shrunk slightly towards zero.
+
+    Args:
+        centre: Centre of TORQUE, shape (quantities,).
+        scale: Reference values of K5 and K6.
+        deviation: Deviations of the robots, shape (robots, quantities).
+        spread: Standard deviations of a further robot, shape (quantities,).
+    """
+    order = [TORQUE.index(name) for name in ("k5", "k6", "log_k7", "log_k8")]
+    robots = len(deviation)
+    size = MAD * np.median(np.abs(deviation[:, order]), axis=0)
+    cut = np.clip(deviation[:, order] / np.maximum(size, SMALLEST), -CUT, CUT)
+    power = np.maximum(np.sqrt(np.mean(cut**2, axis=0)), SMALLEST)
+    correlation = (cut.T @ cut) / robots / np.outer(power, power)
+    kept = robots / (robots + 4.0)
+    correlation = kept * correlation + (1.0 - kept) * np.eye(4)
+    np.fill_diagonal(correlation, 1.0)
+    _, _, k7, k8 = _k(centre, scale)
+    units = np.array([scale["k5"], scale["k6"], k7, k8])  # with their signs
+    wide = float(stdtrit(_freedom(robots), 0.975)) / NORMAL_95
+    std = wide * units * np.maximum(spread[order], LEAST_SPREAD)
+    return tuple(map(tuple, (correlation * np.outer(std, std)).tolist()))
+
+
+def _of_robot(rows: Sequence[Row], quantities: Quantities) -> tuple[Array, Array]:
+    """Return the medians of the quantities over a robot's recordings, and their standard errors."""
+    table, intervals = quantities.of(rows)
+    centre = np.median(table, axis=0)
+    scatter = MAD * np.median(np.abs(table - centre), axis=0)
+    each = np.maximum(scatter, np.median(intervals, axis=0))
+    return centre, MEDIAN * each / math.sqrt(len(rows))
+
+
+def _with_verdict(
+    robot: RobotFinding, errors: Array, limit: float, change: Trend | None, prior: TypePrior
+) -> RobotFinding:
+    if robot.p > limit:
+        return robot
+    ordered = sorted(robot.scores.items(), key=lambda item: -abs(item[1]))
+    evidence = ", ".join(
+        f"{name.removeprefix(LOG)} {fraction(name, robot.deviations[name]):+.1%} ({score:+.1f} "
+        "sigma)"
+        for name, score in ordered[:4]
+    )
+    deviations = np.array([*robot.deviations.values()])
+    names = [*robot.deviations]
+    cause, confidence = name_cause(names, deviations, errors)
+    if change is not None:
+        evidence += f"; {said(change)}"
+        both = name_cause(names, deviations, errors, *_change(change, prior))
+        cause, confidence = both if both[0] != NO_CAUSE else (cause, confidence)
+    return replace(robot, alarm=True, cause=cause, confidence=confidence, evidence=evidence)

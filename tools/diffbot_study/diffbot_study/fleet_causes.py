@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Causes of a robot's deviation or change, found by their signatures.
+
+A signature is a set of directions in which quantities move together, each with an amplitude of its
+own that may be negative or not. The named cause explains the deviations with the smallest Akaike
+criterion, chi^2 + 2 x amplitudes. Its confidence is its fraction of all causes' weights
+exp(-criterion / 2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+from scipy import optimize
+
+from diffbot_study.fleet_quantities import TORQUE, WITH_GYRO, Array
+
+# Maximum chi^2 per degree of freedom that a cause may leave unexplained.
+UNEXPLAINED = 20.0
+NO_CAUSE = "no known cause"
+SIDES, KINDS = ("left", "right"), ("viscous", "Coulomb")
+
+_Directions = Sequence[tuple[Array, bool]]
+_Signatures = Mapping[str, _Directions]
+
+
+def name_cause(
+    names: Sequence[str], deviation: Array, errors: Array, *change: Array
+) -> tuple[str, float]:
+    """Return the cause that explains the deviations best, and its weight among all, 0 to 1.
+
+    Args:
+        names: Names of the quantities.
+        deviation: Deviation, by quantity.
+        errors: Standard deviations, by quantity.
+        change: A second deviation with the same cause, and its errors.
+    """
+    causes, follows = _signatures(tuple(names))
+    pairs = [(deviation, errors), *zip(change[::2], change[1::2], strict=True)]
+    wholes = [(moved, np.hypot(spread, follows)) for moved, spread in pairs]
+    criteria: dict[str, float] = {}
+    leftovers: dict[str, float] = {}
+    for cause, directions in causes.items():
+        columns = [
+            sign * direction
+            for direction, free in directions
+            for sign in ((1, -1) if free else (1,))
+        ]
+        ways = np.array(columns).T
+        left = [
+            float(optimize.nnls(ways / spread[:, None], moved / spread)[1] ** 2)
+            for moved, spread in wholes
+        ]
+        criteria[cause] = sum(left) + 2.0 * len(directions) * len(wholes)
+        leftovers[cause] = max(left) / max(len(names) - len(directions), 1)
+    best = min(criteria, key=lambda cause: criteria[cause], default=NO_CAUSE)
+    if leftovers.get(best, math.inf) > UNEXPLAINED:
+        return NO_CAUSE, 0.0
+    weights = {cause: math.exp(-0.5 * (own - criteria[best])) for cause, own in criteria.items()}
+    return best, weights[best] / sum(weights.values())
+
+
+@lru_cache(maxsize=64)
+def _signatures(names: tuple[str, ...]) -> tuple[_Signatures, Array]:
+    """Return causes of these quantities, and the standard deviations of effects without a cause."""
+    return _of_torque(names) if names in (TORQUE, WITH_GYRO) else _of_values(names)
+
+
+def _of_torque(names: tuple[str, ...]) -> tuple[_Signatures, Array]:
+    """Return the causes for TORQUE or WITH_GYRO.
+
+    Load: K7 falls, |K8| falls by less or as much, K5 and K6 move. Tyre: measured speeds are too
+    large by the factor s = nominal / true radius, so K7 and |K8| grow by s^2, K5 and K6 by 1 / s.
+    One of the two tyres: half of that, and a torque of that wheel has s times the effect. Brake:
+    Coulomb friction of one wheel grows. Current sensor of one wheel that reads too little: a
+    reported torque of that wheel has more effect than one of the other, both K grow by the mean,
+    and both frictions, which are in mean torques, fall; one that reads too much has the opposite
+    effects. Encoder: the residuals grow, and nothing else.
+
+    With a gyro the yaw rate is measured independently: with tyres, its scale over that of the
+    wheels moves by 1 / s, K8 moves with it, and K5 by its inverse square
+    (torque/geometry_errors.py). Track: a wider one moves the scale the other way, and |K8| grows by
+    the leverage of the wheels. Gyro: its own scale.
+
+    Residuals follow every difference of some per cent: torque noise, for example, acts through K7.
+    With large friction (brake) the wheels' torques seem to differ by some tenths of a per cent. So
+    small changes of either do not indicate a cause.
+    """
+    axes = np.eye(len(names))
+    k7, k8, k5, k6, left, right, residual, difference = axes[: len(TORQUE)]
+    tyres = k7 + k8 - 0.5 * k5 - 0.5 * k6
+    radii = np.zeros(len(names))
+    if names == WITH_GYRO:
+        scale, radii = axes[len(TORQUE) :]
+        turned = scale + k8 - 2.0 * k5
+        tyres = tyres - 0.5 * turned
+
+    def sensor(side: float, reads: float) -> _Directions:
+        """Return directions: `side` -1 left, 1 right wheel; `reads` -1 too little, 1 too much."""
+        return (
+            (-reads * side * difference, False),
+            (-reads * (k7 + k8), False),
+            (reads * (left + right), False),
+        )
+
+    causes: dict[str, _Directions] = {
+        "load": ((-k7, False), (-k8, False), (k5, True), (k6, True)),
+        "tyre": ((tyres, True),),
+        "tyre left": ((tyres - difference + radii, True),),
+        "tyre right": ((tyres + difference - radii, True),),
+        "brake left": ((left, False),),
+        "brake right": ((right, False),),
+        "current sensor left": sensor(-1.0, -1.0),
+        "current sensor right": sensor(1.0, -1.0),
+        "current sensor left, too much": sensor(-1.0, 1.0),
+        "current sensor right, too much": sensor(1.0, 1.0),
+        "encoder": ((residual, False),),
+    }
+    if names == WITH_GYRO:
+        causes |= {"track": ((k8 - scale, True),), "gyro": ((turned, True),)}
+    return causes, 0.05 * residual + 0.003 * difference
+
+
+def _of_values(names: tuple[str, ...]) -> tuple[_Signatures, Array]:
+    """Return the causes for values of verdicts, "subject: name".
+
+    Motors: windings, R grows; magnets, Ke falls; brake, friction grows; current sensor that reads
+    the fraction f, R scales by 1 / f and quantities in N m by f; load, the inertias of both grow.
+    Voltages: brake, ks grows; motor, R or Ke as above move ks, kv and ka; battery or amplifier that
+    gives less than is logged, all grow alike; load, ka of both sides grows. Velocities: load, the
+    time constants grow; scale, the gains move; delay, the dead times grow.
+    """
+
+    def along(*terms: tuple[str, float]) -> Array | None:
+        """Return the direction of name endings and factors, or None if no name matches."""
+        result = np.zeros(len(names))
+        for end, factor in terms:
+            result += factor * np.array([name.endswith(end) for name in names])
+        return result if result.any() else None
+
+    wanted: dict[str, Sequence[tuple[Array | None, bool]]] = {
+        "battery": ((along((": ks", 1.0), (": kv", 1.0), (": ka", 1.0)), False),),
+        "load": (
+            (along(("inertia", 1.0), (": ka", 1.0)), False),
+            (along((": time constant", 1.0)), False),
+        ),
+        "velocity scale": ((along((": gain", 1.0)), True),),
+        "delay": ((along((": dead time", 1.0)), False),),
+    }
+    for side in SIDES:
+        motor, own = f"{side} motor: ", f"{side} side: "
+        rubbing = [along((f"{motor}{kind} friction", 1.0)) for kind in KINDS]
+        rubbing.append(along((f"{own}ks", 1.0)))
+        wanted |= {
+            f"windings {side}": ((along((f"{motor}R", 1.0)), False),),
+            f"magnets {side}": ((along((f"{motor}Ke", -1.0)), False),),
+            f"current sensor {side}": (
+                (along((f"{motor}R", 1.0), (f"{motor}inertia", -1.0)), True),
+                (along(*((f"{motor}{kind} friction", 1.0) for kind in KINDS)), True),
+            ),
+            f"brake {side}": [(direction, False) for direction in rubbing],
+            f"motor {side}": (
+                (along((f"{own}ks", 1.0), (f"{own}ka", 1.0)), False),
+                (along((f"{own}ks", 1.0), (f"{own}kv", -1.0), (f"{own}ka", 1.0)), False),
+            ),
+        }  # fmt: skip
+    causes: dict[str, _Directions] = {}
+    for cause, directions in wanted.items():
+        there = [(direction, free) for direction, free in directions if direction is not None]
+        if there:
+            causes[cause] = there
+    return causes, np.zeros(len(names))

@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Identification of K5..K8 in one process, without a ROS graph.
+
+`simulate_identification` corresponds to launch/ident.launch.xml: the same excitation, sensors and
+estimator as in the nodes, for tests and benchmarks over many seeds. The nodes' torque limiter is
+left out; it does not affect an excitation within the robot's limits. `identify_arrays` identifies
+from existing measurements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from arc_odometry import DiffOdometry, WheelGeometry
+from arc_odometry.joints import LONGEST_STEP, SHORTEST_STEP
+from arc_odometry.odometry import MAX_WHEEL_SPEED, Array
+from diffbot_description import Robot, load_robot
+from diffbot_description.robot import Wheels
+from diffbot_description.robot_parsing import check_field
+from diffbot_ident.excitation.body_model import BodyPrior, Motion
+from diffbot_ident.excitation.excitations import Excitation, make_excitation, nominal_prior
+from diffbot_ident.excitation.safety_filter import Arena, extent, silhouette
+from diffbot_ident.torque.coverage import MotionScale
+from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator
+from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.torque.rows import LONG_STEP
+from diffbot_recordings.counter_wraps import continuous
+from diffbot_recordings.samples import body_velocity
+from diffbot_recordings.torque_analysis import TORQUE_SEGMENTS, analyse_arrays
+from diffbot_sim.engines import make_simulator
+from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot, periods_in
+
+PERIOD = 0.01  # control period, s
+LEARN = 1.0  # period at which the excitation receives the current estimate, s
+
+TorqueSignal = Callable[[float], tuple[float, float]]
+"""Returns wheel torques [left, right] in N m that begin at a robot time in s."""
+
+
+@dataclass(frozen=True)
+class IdentificationRun:
+    """Results of one run.
+
+    Attributes:
+        estimate: Estimate of K5..K8.
+        truth: Closed form of K5..K8 of the simulated robot, shape (4,).
+        speeds: Maximum true |v| and |omega| as fractions of the excitation's limits, shape (2,).
+        extent: Maximum true |x| and |y| of any part of the robot, m, shape (2,).
+        times: Times of the history, s since the beginning, shape (n,).
+        history: Estimates of K5..K8 at these times, shape (n, 4).
+        information: Information about K5..K8 from the measured motion, bits; NaN if not computed.
+        predicted_information: Predicted information; NaN if the excitation predicts none.
+        guarded: Fraction of the wheel torques that were replaced to stay within the limits.
+    """
+
+    estimate: Estimate
+    truth: Array
+    speeds: Array
+    extent: Array
+    times: Array
+    history: Array
+    information: float
+    predicted_information: float
+    guarded: float
+
+    @property
+    def errors(self) -> Array:
+        """Errors of K5..K8 in % of the closed form, shape (4,)."""
+        return 100.0 * (np.array(self.estimate.values) / self.truth - 1.0)
+
+    @property
+    def normalised_errors(self) -> Array:
+        """Errors of K5..K8 in standard deviations as given by the estimator, shape (4,)."""
+        return (np.array(self.estimate.values) - self.truth) / np.sqrt(self.estimate.variances)
+
+
+def simulate_identification(
+    robot: str | Robot,
+    engine: str = "ideal",
+    seed: int = 0,
+    seconds: float = 30.0,
+    encoder_counts: int | None = None,
+    torque_noise: float = 0.0,
+    *,
+    excitation: str | TorqueSignal = "prbs",
+    arena: Arena | None = None,
+    hold: int | None = None,
+    register: int | None = None,
+    torque_delay: int = 0,
+    prior: BodyPrior | None = None,
+    record: float = 1.0,
+    estimator: str | Estimator = "integral",
+) -> IdentificationRun:
+    """Excite a simulated robot at rest for a while and identify it.
+
+    Args:
+        robot: The robot to simulate, or its name, or the path of its YAML.
+        engine: "ideal", "mujoco" or "gazebo".
+        seed: Seed of the excitation and of the noise.
+        seconds: Robot time, s, at least one control period of 10 ms.
+        encoder_counts: Counts per wheel revolution; 0 for exact angles; None for the robot's own.
+        torque_noise: Standard deviation of the acting torque as a fraction of it.
+        excitation: "prbs", "multisine" or "optimised", or your own signal, which is not guarded:
+            see `IdentificationRun.speeds`.
+        arena: Area in which the robot should stay; None for no bound.
+        hold: Control periods per bit or stage of the excitation; None for the robot's own.
+        register: Bits of the PRBS's shift register; None for the robot's own.
+        torque_delay: Control periods between a torque's command and its action.
+        prior: Initial knowledge of the excitation about the robot; None for the closed form.
+        record: Time between two entries of the history, s, at least one control period.
+        estimator: "integral", "rls" or "kalman", or your own, new or reset.
+
+    Raises:
+        ValueError: An argument is outside its range, there is no such robot, engine, excitation or
+            estimator, or a torque of the signal is not finite.
+    """
+    if not isinstance(robot, Robot):
+        robot = load_robot(robot)
+    steps, every = periods_in("seconds", seconds, PERIOD), periods_in("record", record, PERIOD)
+    source: Excitation
+    if isinstance(excitation, str):
+        # Making a URDF takes longer than a short run, and prbs without an arena predicts nothing.
+        if prior is None and (excitation != "prbs" or arena is not None):
+            prior = nominal_prior(robot)
+        source = make_excitation(
+            excitation, robot, seed,
+            hold=hold, register=register, arena=arena, prior=prior, period=PERIOD,
+        )  # fmt: skip
+    else:
+        source = _OpenLoop(excitation)
+    counts = robot.encoder.counts if encoder_counts is None else encoder_counts
+    with closing(make_simulator(engine, robot)) as simulator:
+        virtual = VirtualRobot(
+            simulator,
+            Actuator(robot.limits.torque, torque_delay, torque_noise, seed, robot.drive.dead_band),
+            Encoders(counts, PERIOD, seed),
+            PERIOD,
+        )
+        return _identify(virtual, robot, source, estimator, steps, every)
+
+
+class _OpenLoop:
+    """A torque signal as an Excitation without limits and learning."""
+
+    guarded = 0
+    information = math.nan
+    predicted_information = math.nan
+
+    def __init__(self, signal: TorqueSignal) -> None:
+        self._signal = signal
+        self._periods = 0
+
+    def torque(self, _motion: Motion) -> tuple[float, float]:
+        torque = self._signal(self._periods * PERIOD)
+        try:
+            left, right = map(float, torque)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"the excitation returned {torque!r} at {self._periods * PERIOD:g} s: must be two "
+                "torques [left, right] in N m"
+            ) from None
+        self._periods += 1
+        return left, right
+
+    def interrupt(self) -> None:
+        pass
+
+    def learn(self, *_: object) -> None:
+        pass
+
+
+def _identify(
+    virtual: VirtualRobot,
+    robot: Robot,
+    source: Excitation,
+    which: str | Estimator,
+    steps: int,
+    record: int,
+) -> IdentificationRun:
+    own = robot.excitation
+    limits = np.array([own.linear_velocity, own.angular_velocity])
+    geometry = robot.geometry
+    estimator = estimator_of(which, robot) if isinstance(which, str) else which
+    odometry = DiffOdometry(geometry)
+    corners = silhouette(robot)
+    fastest, farthest = np.zeros(2), np.array(extent(corners, (0.0, 0.0, 0.0)))
+    history = []
+    sample = virtual.sample
+    for step in range(1, steps + 1):
+        estimator.update(sample.beyond(robot.drive.dead_band))
+        odometry.update(sample.stamp, sample.position)
+        velocity = estimator.velocity or (0.0, 0.0)
+        motion = Motion(odometry.pose, velocity, geometry.wheel_velocity(*velocity))
+        sample = virtual.advance(source.torque(motion))
+        fastest = np.maximum(fastest, np.abs(virtual.engine.velocity()))
+        farthest = np.maximum(farthest, extent(corners, virtual.engine.pose()))
+        if step % record == 0:
+            history.append(estimator.estimate().values)
+        if step % round(LEARN / PERIOD) == 0:
+            # As in the ident node, the excitation predicts with the current estimate.
+            result = estimator.estimate()
+            if result.state is EstimateState.ESTIMATED:
+                source.learn(result)
+    estimator.update(sample.beyond(robot.drive.dead_band))
+    truth = virtual.engine.parameters()
+    return IdentificationRun(
+        estimate=estimator.estimate(),
+        truth=np.array(truth),
+        speeds=fastest / limits,
+        extent=farthest,
+        times=np.array([PERIOD * record * count for count in range(1, len(history) + 1)]),
+        history=np.reshape(np.array(history, dtype=float), (-1, 4)),
+        information=source.information,
+        predicted_information=source.predicted_information,
+        guarded=source.guarded / (2 * steps),
+    )
+
+
+def estimator_of(name: str, robot: Robot) -> Estimator:
+    """Return a new estimator, "integral", "rls" or "kalman", of a robot."""
+    turning = robot.turning is not None
+    return make_estimator(name, robot.geometry, motion_scale(robot), turning=turning)
+
+
+def motion_scale(robot: Robot) -> MotionScale:
+    """Return the typical magnitude of the motion that a robot's excitation causes."""
+    own = robot.excitation
+    return MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
+
+
+def identify_arrays(
+    time: ArrayLike,
+    angles: ArrayLike,
+    torques: ArrayLike,
+    *,
+    wheel_radius: float,
+    wheel_separation: float,
+    estimator: str | Estimator = "integral",
+) -> Estimate:
+    """Identify K5..K8 from a recording of one robot, as `identify` does from a table of these rows.
+
+    So, of 20 s or more, the last quarter of each 20 s is held out, and a model that does not
+    predict it is INVALID. Rows with a number that is not finite are left out. Gaps of up to 60 ms
+    are bridged by the estimator, which knows that the torque within them is uncertain; longer ones
+    separate the data before and after them. `Estimate.warnings` counts both.
+
+    Args:
+        time: Times in s, increasing in equal steps of 0.1 to 60 ms, shape (n,), n >= 2.
+        angles: Angles of the wheels [left, right], rad, shape (n, 2).
+        torques: Torques of the wheels [left, right], N m, that acted from the previous instant to
+            this one, shape (n, 2); the first ones are not used.
+        wheel_radius: Radius of both wheels, m, up to 2.
+        wheel_separation: Full track, m, up to 10.
+        estimator: "integral", "rls" or "kalman", or your own, new or reset.
+
+    Raises:
+        ValueError: A shape is wrong, a length is implausible for a robot, the time does not
+            increase or is not in s, an angle jumps, which the message gives the row of, or the
+            angles are not those of the wheels.
+    """
+    stamps, turned, torque = (np.asarray(each, dtype=float) for each in (time, angles, torques))
+    if stamps.ndim != 1 or not turned.shape == torque.shape == (len(stamps), 2):
+        raise ValueError(
+            f"time {stamps.shape}, angles {turned.shape} and torques {torque.shape}: must be (n,), "
+            "(n, 2) and (n, 2)"
+        )
+    check_field(Wheels, "radius", float(wheel_radius), "wheel_radius")
+    check_field(Wheels, "separation", float(wheel_separation), "wheel_separation")
+    geometry = WheelGeometry(wheel_radius, wheel_radius, wheel_separation)
+    numbers = np.isfinite(np.column_stack((stamps, turned, torque))).all(axis=1)
+    rows = np.flatnonzero(numbers)
+    stamps, turned, torque = stamps[rows], turned[rows], torque[rows]
+    gaps = _gaps(stamps, rows)
+    _check_speeds(stamps, turned, rows, gaps)
+    own = None if isinstance(estimator, str) else estimator
+    if isinstance(estimator, str) and estimator != "integral":
+        own = _sized_estimator(estimator, geometry, stamps, turned, torque)
+    result = analyse_arrays(stamps, turned, torque, geometry, own)
+    if result is None:
+        why = f"no stretch of {TORQUE_SEGMENTS.shortest:g} s or more in which a wheel turns"
+        return Estimate(samples=0).as_a_whole(EstimateState.UNESTIMATED, why, Advice.RECORD_LONGER)
+    estimate, verified = result.estimate, result.verification
+    if verified is not None and verified.decided and not verified.passed:
+        estimate = estimate.as_a_whole(EstimateState.INVALID, verified.reason)
+    return replace(estimate, warnings=(*estimate.warnings, *_left_out(numbers, gaps)))
+
+
+def _sized_estimator(
+    name: str, geometry: WheelGeometry, stamps: Array, angles: Array, torque: Array
+) -> Estimator:
+    """Return an estimator by its name, for motion as large as this one."""
+    speeds = np.gradient(np.unwrap(angles, axis=0), stamps, axis=0)
+    body = body_velocity(geometry, speeds[:, 0], speeds[:, 1])
+    # Half of the maximum is the typical magnitude of the motion.
+    sizes = (0.5 * float(np.abs(each).max()) + 1e-9 for each in (body["v"], body["w"], torque))
+    return make_estimator(name, geometry, MotionScale(*sizes))
+
+
+def _check_speeds(
+    stamps: Array, angles: Array, rows: NDArray[np.intp], gaps: NDArray[np.bool_]
+) -> None:
+    """Refuse angles that turn faster than any wheel; counters may wrap.
+
+    Args:
+        stamps: Stamps of the complete rows, s, shape (n,).
+        angles: Angles of the wheels, rad, shape (n, 2).
+        rows: Their row numbers, for messages, shape (n,).
+        gaps: Whether each row follows a gap in time, shape (n,).
+
+    Raises:
+        ValueError: A wheel is too fast; the message names the first row.
+    """
+    for side, own in zip(("left", "right"), angles.T, strict=True):
+        steps = np.diff(np.unwrap(continuous(stamps, own)[0]))
+        fast = (np.abs(steps) > MAX_WHEEL_SPEED * np.diff(stamps)) & ~gaps[1:]
+        if fast.any():
+            at = int(np.argmax(fast))
+            raise ValueError(
+                f"row {rows[at + 1]}: angle of the {side} wheel jumps by {steps[at]:.3g} rad in "
+                f"{stamps[at + 1] - stamps[at]:.3g} s: must be at most {MAX_WHEEL_SPEED:g} rad/s; "
+                "angles must be in rad and torques in N m"
+            )
+
+
+def _gaps(stamps: Array, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return whether each row follows a gap in time.
+
+    Args:
+        stamps: Stamps of the complete rows, s, shape (n,).
+        rows: Their row numbers, for messages, shape (n,).
+
+    Raises:
+        ValueError: There are fewer than two rows, the time does not increase, or is not in s.
+    """
+    if len(rows) < 2:
+        raise ValueError(
+            f"{len(rows)} rows with a time, both angles and both torques: must be at least 2"
+        )
+    steps = np.diff(stamps)
+    if not (steps > 0.0).all():
+        first = int(np.argmin(steps > 0.0))
+        raise ValueError(
+            f"time[{rows[first + 1]}] = {stamps[first + 1]:.9g} s after time[{rows[first]}] = "
+            f"{stamps[first]:.9g} s: must increase; sort the rows by time, and remove "
+            "duplicates"
+        )
+    usual = float(np.median(steps))
+    if not SHORTEST_STEP <= usual <= LONGEST_STEP:
+        raise ValueError(
+            f"time increases by {usual:.4g} s from row to row: must be {SHORTEST_STEP:g} to "
+            f"{LONGEST_STEP:g} s; give it in s, and the wheels at 20 Hz or more"
+        )
+    return np.concatenate(([False], steps > LONG_STEP * usual))
+
+
+def _left_out(numbers: NDArray[np.bool_], gaps: NDArray[np.bool_]) -> list[str]:
+    """Return warnings about incomplete rows, and about time gaps between complete ones."""
+    said = []
+    if not numbers.all():
+        incomplete = np.flatnonzero(~numbers)
+        said.append(
+            f"{len(incomplete)} of {len(numbers)} rows are ignored, the first is row "
+            f"{incomplete[0]}: a number is not finite"
+        )
+    if gaps.any():
+        said.append(f"gaps in the time: {np.count_nonzero(gaps)}; they widen the intervals")
+    return said

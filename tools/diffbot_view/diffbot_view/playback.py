@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shows a recording in the browser like a live run; knows no ROS.
+
+The whole recording is read at once, thinned out if it is long, and played by the page at any speed.
+The pose is the recorded one, or wheel odometry if none was recorded.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from diffbot_description import load_robot
+from diffbot_recordings.bag import Bag
+from diffbot_view.live_values import SPACING, Readings
+from diffbot_view.server import AccessGate, LiveServer
+from diffbot_view.store import Store
+
+TORQUES = "std_msgs/msg/Float64MultiArray"
+RATE = 10.0  # updates per second; a browser receives all it needs in the first one
+
+
+def read_recording(path: Path, robot: str) -> Store:
+    """Return the content of a recording as a view's store.
+
+    Args:
+        path: Path of a rosbag2 folder or file.
+        robot: Name or file of the robot, as in launch files.
+
+    Raises:
+        ValueError: The robot is unknown, or the recording cannot be read or has nothing to show.
+    """
+    described = load_robot(robot)
+    store = Store(SPACING)
+    readings = Readings(described, store)
+    bag = Bag(path)
+    read: dict[str, tuple[Callable[[bytes], object], Callable[[Any], None]]] = {}
+    for topic in bag.topics.values():
+        kind = topic.type.rpartition("/")[2]
+        if topic.type == TORQUES and topic.name.endswith("/commands"):
+            read[topic.name] = bag.decoder(topic), readings.take_torques
+        elif kind in readings.kinds and not topic.name.endswith("ground_truth"):
+            read[topic.name] = bag.decoder(topic), partial(readings.take, topic.name, kind)
+    with closing(bag.messages(read)) as messages:
+        for name, _logged, data in messages:
+            decode, take = read[name]
+            if (message := decode(data)) is not None:
+                take(message)
+    if not store.has("pose"):
+        listed = ", ".join(sorted(bag.topics)) or "none"
+        raise ValueError(
+            f"{path}: nothing to show: no joint states of {described.name} "
+            f"({', '.join(described.joints.names)}), odometry or status; its topics: "
+            f"{listed}; give the robot that it was recorded of with --robot"
+        )
+    store.set(mode="recording", controls="none", title=f"{path.name}, {described.name}")
+    if bag.warnings:
+        store.set(note="; ".join(bag.warnings))
+    return store
+
+
+def play(
+    path: Path,
+    robot: str,
+    address: str,
+    port: int,
+    ends: threading.Event,
+    say: Callable[[str], None],
+) -> None:
+    """Show a recording until `ends` is set.
+
+    Args:
+        path: See `read_recording`.
+        robot: See `read_recording`.
+        address: Address to listen on; see AccessGate.
+        port: See LiveServer.
+        ends: Event set by another thread or a signal.
+        say: Called with the recording's path and the URL, for the user.
+
+    Raises:
+        ValueError: See `read_recording` and `AccessGate.of`.
+        OSError: It cannot listen there.
+    """
+    gate = AccessGate.of(address)
+    store = read_recording(path, robot)
+    server = LiveServer(store, gate, port, RATE, lambda command: None)
+    try:
+        say(f"{path}: {server.url}")
+        while not ends.wait(1.0):
+            pass
+    finally:
+        server.close()

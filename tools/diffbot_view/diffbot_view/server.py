@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a live view and its WebSocket, in a thread of its own; knows no ROS.
+
+Each browser has a task that sends it updates and waits while it does not read; nothing is queued
+for it. Another task receives its requests, so that its stop button works even while it does not
+read.
+
+AccessGate decides who may open the page. A page of another site in the same browser must not press
+a button: the WebSocket is refused unless its Origin is this page's, no other page may frame it, and
+on the loopback interface host names other than the machine's own are refused, so that no foreign
+name can be made to point here (DNS rebinding).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import ipaddress
+import logging
+import secrets
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from importlib.resources import files
+from urllib.parse import parse_qs, urlsplit
+
+from diffbot_report.page import colours
+from diffbot_view.commands import PageCommand, parse_command
+from diffbot_view.store import Cursor, Store
+
+try:
+    from websockets.asyncio.server import Server, ServerConnection, serve
+    from websockets.datastructures import Headers
+    from websockets.exceptions import ConnectionClosed
+    from websockets.http11 import Request, Response
+except ImportError:
+    # ROS distributions up to 2024 include an older version.
+    raise ImportError(
+        "the live view needs the Python package websockets, 13 or newer: run "
+        "pip install 'websockets>=13'"
+    ) from None
+
+SOCKET = "/live"
+# Largest number of browsers at a time; more are refused.
+MOST_BROWSERS = 32
+# Largest message of a browser, bytes; a longer one ends its connection.
+LONGEST_REQUEST = 1000
+# Period of pings to a browser, and time without a reply after which it counts as gone, s.
+PING_PERIOD, PING_PATIENCE = 10.0, 20.0
+# Largest amount of data under way to a browser that does not read, bytes.
+MOST_PENDING = 1 << 16
+# Time between two requests of a browser, s; more of them wait in its connection.
+REQUEST_PERIOD = 0.02
+LATER_PORTS = 20  # number of ports that are tried, the given one included
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+TOKEN_BYTES = 16
+
+
+@dataclass(frozen=True)
+class AccessGate:
+    """Access control of a view.
+
+    Attributes:
+        address: IP address of the server.
+        token: Token that the URL must contain; None: none, on the loopback interface only.
+    """
+
+    address: str
+    token: str | None
+
+    @classmethod
+    def of(cls, address: str, token: str = "") -> AccessGate:
+        """Return the gate for an address; a token is generated if one is needed and none is given.
+
+        Raises:
+            ValueError: The address is no IP address, or the token is too short.
+        """
+        try:
+            is_loopback = ipaddress.ip_address(address).is_loopback
+        except ValueError:
+            raise ValueError(
+                f"address = '{address}': must be an IP address of this machine, such as 127.0.0.1 "
+                "(this machine only) or 0.0.0.0 (all its networks)"
+            ) from None
+        if token and len(token) < TOKEN_BYTES:
+            raise ValueError(
+                f"token: has {len(token)} characters, must have at least {TOKEN_BYTES}; leave it "
+                "out to have one generated"
+            )
+        if not token and not is_loopback:
+            token = secrets.token_urlsafe(TOKEN_BYTES)
+        return cls(address, token or None)
+
+    def refuses(self, host: str, query: str, origin: str | None, is_socket: bool) -> str:
+        """Return why a request is refused; empty if it is not.
+
+        Args:
+            host: The header Host.
+            query: Query of the URL.
+            origin: The header Origin, which browsers send with a WebSocket.
+            is_socket: Whether the request is for the WebSocket, not the page.
+        """
+        if self.token is None:
+            name = host if host.endswith("]") else host.rpartition(":")[0] or host
+            if name not in LOOPBACK_NAMES:
+                return f"the name '{host}' is not this machine's loopback interface"
+        else:
+            (given,) = parse_qs(query).get("token", [""])[:1]
+            if not hmac.compare_digest(given.encode(), self.token.encode()):
+                return "the token is missing or wrong: open the address that was printed"
+        if is_socket and origin not in (f"http://{host}", f"https://{host}"):
+            return "a page of another site may not connect"
+        return ""
+
+
+class LiveServer:
+    """Serves the page, and the content of a store to each browser.
+
+    Args:
+        store: Content of the view.
+        gate: Access control.
+        port: Port to listen on; if it is taken, one of the next ones; 0: any free port.
+        rate: Update rate of a browser, 1/s.
+        on_command: Called in the server's thread with each valid request of a browser.
+
+    Attributes:
+        url: URL of the page.
+        browsers: Number of connected browsers.
+
+    Raises:
+        OSError: It cannot listen there; the message states what to change.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        gate: AccessGate,
+        port: int,
+        rate: float,
+        on_command: Callable[[PageCommand], None],
+    ) -> None:
+        self._store, self._gate, self._on_command = store, gate, on_command
+        self._period = 1.0 / rate
+        self._page, self._policy = assemble()
+        self._clients: set[ServerConnection] = set()
+        self._listener = _listen(gate.address, port)
+        shown = gate.address if not ipaddress.ip_address(gate.address).is_unspecified else _name()
+        shown = f"[{shown}]" if ":" in shown else shown
+        query = "" if gate.token is None else f"?token={gate.token}"
+        self.url = f"http://{shown}:{self._listener.getsockname()[1]}/{query}"
+        self._loop = asyncio.new_event_loop()
+        self._ends = asyncio.Event()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="live_view", daemon=True)
+        self._thread.start()
+        self._ready.wait(5.0)
+
+    @property
+    def browsers(self) -> int:
+        """Number of connected browsers."""
+        return len(self._clients)
+
+    def close(self) -> None:
+        """Close the connections to the browsers, and end; a second call changes nothing."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._ends.set)
+            self._thread.join(3.0)
+
+    # The server's thread.
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_until_complete(self._serve())
+        finally:
+            self._loop.close()
+
+    async def _serve(self) -> None:
+        quiet = logging.getLogger("diffbot_view.server")
+        quiet.setLevel(logging.CRITICAL)  # do not log refused or closed connections
+        server: Server = await serve(
+            self._send_updates,
+            sock=self._listener,
+            process_request=self._answer,
+            compression=None,
+            max_size=LONGEST_REQUEST,
+            max_queue=4,
+            write_limit=MOST_PENDING,
+            ping_interval=PING_PERIOD,
+            ping_timeout=PING_PATIENCE,
+            close_timeout=0.5,
+            server_header=None,
+            logger=quiet,
+        )
+        self._ready.set()
+        await self._ends.wait()
+        server.close(code=1001, reason="the view has ended")
+        try:
+            await asyncio.wait_for(server.wait_closed(), 1.0)
+        except asyncio.TimeoutError:  # the builtin one from Python 3.11 on
+            for client in list(self._clients):
+                client.transport.abort()
+
+    def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
+        """Return the page, or a refusal; None to open the WebSocket."""
+        try:
+            url = urlsplit(request.path)
+        except ValueError:
+            return _refusal(HTTPStatus.BAD_REQUEST, "the address is not valid")
+        is_socket = url.path == SOCKET
+        hosts = request.headers.get_all("Host")
+        origins = request.headers.get_all("Origin")
+        if len(hosts) != 1 or len(origins) > 1:
+            return _refusal(HTTPStatus.BAD_REQUEST, "one Host, and at most one Origin")
+        origin = origins[0] if origins else None
+        if why := self._gate.refuses(hosts[0], url.query, origin, is_socket):
+            return _refusal(HTTPStatus.FORBIDDEN, why)
+        if is_socket:
+            if len(self._clients) >= MOST_BROWSERS:
+                return _refusal(
+                    HTTPStatus.SERVICE_UNAVAILABLE, f"{MOST_BROWSERS} browsers are connected"
+                )
+            return None
+        if url.path != "/":
+            return _refusal(HTTPStatus.NOT_FOUND, "there is the page / only")
+        headers = _headers("text/html; charset=utf-8", len(self._page))
+        headers["Content-Security-Policy"] = self._policy
+        return Response(HTTPStatus.OK, "OK", headers, self._page)
+
+    async def _send_updates(self, browser: ServerConnection) -> None:
+        """Send a browser updates, at most as fast as it reads."""
+        self._clients.add(browser)
+        listening = asyncio.create_task(self._listen(browser))
+        cursor: Cursor = {}
+        try:
+            while True:
+                text, cursor = self._store.since(cursor)
+                await browser.send(text or "{}")  # an empty update shows that it is connected
+                await asyncio.sleep(self._period)
+        except ConnectionClosed:
+            pass
+        finally:
+            self._clients.discard(browser)
+            listening.cancel()
+
+    async def _listen(self, browser: ServerConnection) -> None:
+        """Receive a browser's requests; whatever is wrong ends this connection, and nothing else.
+
+        A connection whose requests are no longer received must end: its page would show a button
+        that does nothing.
+        """
+        try:
+            async for text in browser:
+                self._on_command(parse_command(text))
+                await asyncio.sleep(REQUEST_PERIOD)
+        except ConnectionClosed:
+            return
+        except ValueError as error:
+            await browser.close(1003, f"not understood: {error}")
+        except Exception:
+            await browser.close(1011, "failed")
+
+
+def assemble() -> tuple[bytes, str]:
+    """Return the page in one file, and the security policy that permits only its own script."""
+    web = files("diffbot_view") / "web"
+    style = colours() + (web / "live.css").read_text(encoding="utf-8")
+    scripts = [
+        (web / name).read_text(encoding="utf-8") for name in ("scene.js", "charts.js", "live.js")
+    ]
+    script = "\n".join(scripts)
+    page = (web / "live.html").read_text(encoding="utf-8")
+    page = page.replace("/*STYLE*/", style).replace("/*SCRIPT*/", script)
+    policy = (
+        # 'self' includes the WebSocket of the same address (CSP 3, browsers since 2022).
+        f"default-src 'none'; connect-src 'self'; script-src {_digest(script)}; "
+        f"style-src {_digest(style)}; img-src data:; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    )
+    return page.encode(), policy
+
+
+def _digest(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
+
+
+def _headers(kind: str, length: int) -> Headers:
+    return Headers(
+        {
+            "Content-Type": kind,
+            "Content-Length": str(length),
+            "Connection": "close",
+            "Cache-Control": "no-store",
+            "Referrer-Policy": "no-referrer",
+            "X-Content-Type-Options": "nosniff",
+            "X-Frame-Options": "DENY",
+        }
+    )
+
+
+def _refusal(status: HTTPStatus, why: str) -> Response:
+    body = f"{why}\n".encode()
+    return Response(
+        status.value, status.phrase, _headers("text/plain; charset=utf-8", len(body)), body
+    )
+
+
+def _listen(address: str, port: int) -> socket.socket:
+    """Return a socket that listens on the port, or on one of the next ones if it is taken."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    ports = range(port, min(port + LATER_PORTS, 65536)) if port else [0]
+    problem: OSError | None = None
+    for each in ports:
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Connections inherit it: a browser that resumes reading must not receive old data first.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST_PENDING)
+        try:
+            listener.bind((address, each))
+            listener.listen(64)
+            listener.setblocking(False)
+            return listener
+        except OSError as error:
+            problem = error
+            listener.close()
+    assert problem is not None
+    raise OSError(
+        f"the live view cannot listen on {address}, ports {ports[0]} to {ports[-1]}: "
+        f"{problem.strerror}; give an address of this machine, or another port"
+    )
+
+
+def _name() -> str:
+    """Return the address by which others reach this machine; its name if none is found."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # a reserved address; nothing is sent
+            return str(probe.getsockname()[0])
+        except OSError:
+            return socket.gethostname()
