@@ -37,7 +37,7 @@ from figure_eight import figure_eight, start_beside
 from numpy.typing import NDArray
 
 from arc_odometry import JointSample
-from diffbot_controllers import Reference, tuned_backstepping
+from diffbot_controllers import tuned_backstepping
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import Robot, load_robot
 from diffbot_ident.torque.estimate import NORMAL_95
@@ -47,6 +47,7 @@ from diffbot_study.driving import DriveSamples, LiveAdaptation, simulate_drive
 from diffbot_study.random_robots import draw
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
+from pose2d_trajectories import Reference
 
 LOAD_TIME, RECOVERY, LAP = 60.0, 12.0, 40.0  # s
 BEFORE = (LOAD_TIME - LAP, LOAD_TIME)

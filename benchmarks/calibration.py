@@ -38,7 +38,7 @@ from made_recordings.made_readings import (
 )
 
 from arc_odometry import WheelGeometry
-from diffbot_calibration.calibrate import Calibration, calibrate
+from diffbot_calibration.calibration import Calibration, calibrate
 from diffbot_calibration.umbmark import Squares, calibrate_umbmark, square_end
 from diffbot_recordings.wheel_path import WheelPath
 from diffbot_study.study import add_cluster_options

@@ -26,7 +26,7 @@ from functools import partial
 import numpy as np
 from figure_eight import figure_eight, start_beside
 
-from diffbot_controllers import Reference, tuned_backstepping, tuned_polar_pose
+from diffbot_controllers import tuned_backstepping, tuned_polar_pose
 from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.simulator import Simulator
@@ -34,6 +34,7 @@ from diffbot_study.driving import PERIOD, DriveSamples, simulate_drive
 from diffbot_study.simulated_identification import simulate_identification
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
+from pose2d_trajectories import Reference
 
 GOALS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 LAWS = {"backstepping": tuned_backstepping, "pose": tuned_polar_pose}

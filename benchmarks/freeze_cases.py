@@ -22,7 +22,6 @@ from arc_odometry import JointSample
 from diffbot_controllers import (
     LinearizingController,
     PublishedBackstepping,
-    Reference,
     tuned_backstepping,
     tuned_polar_pose,
 )
@@ -30,8 +29,15 @@ from diffbot_description import load_robot
 from diffbot_description.files import strict
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_papers.page import PAPERS, section_maker
-from diffbot_papers.siwek2023_experiments import NOISE, RLS_START, TRUE, Conditions
-from diffbot_papers.siwek2023_experiments import drive as drive_siwek
+from diffbot_papers.siwek2023_experiments import (
+    NOISE,
+    RLS_START,
+    TRUE,
+    Conditions,
+)
+from diffbot_papers.siwek2023_experiments import (
+    drive as drive_siwek,
+)
 from diffbot_recordings.identify import main as identify
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
@@ -41,7 +47,7 @@ from diffbot_study.velocity_driving import VelocityDrive
 from faults.row import Row as FaultRow
 from faults.table import chosen as chosen_faults
 from faults.table import table as fault_table
-from pose2d_trajectories import make_trajectory
+from pose2d_trajectories import Reference, make_trajectory
 
 GROUPS = ("runs", "launches", "identify", "reproduce", "faults")
 Values = dict[str, Any]

@@ -42,15 +42,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import yaml
 
-from diffbot_controllers import (
-    DynamicParameters,
-    Reference,
-    tuned_backstepping,
-    tuned_polar_pose,
-)
+from diffbot_controllers import tuned_backstepping, tuned_polar_pose
 from diffbot_controllers.friction_adaptation import friction_laws, friction_values
 from diffbot_controllers.laws.friction import KnownWheels
-from diffbot_description import Robot, load_robot
+from diffbot_description import DynamicParameters, Robot, load_robot
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.simulator import Simulator
@@ -58,7 +53,7 @@ from diffbot_study.driving import PERIOD, DriveSamples, Law, simulate_drive
 from diffbot_study.simulated_identification import simulate_identification
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
-from pose2d_trajectories import make_trajectory
+from pose2d_trajectories import Reference, make_trajectory
 
 LAP = 30.0  # s
 EIGHT = make_trajectory("figure_eight", amplitude_x=1.0, amplitude_y=1.0, period=LAP, ramp_up=0.0)

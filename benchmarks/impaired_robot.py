@@ -12,23 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import JointSample, Velocity
-from diffbot_controllers import (
-    LinearizingController,
-    Reference,
-    State,
-    Torque,
-    tuned_backstepping,
-    tuned_polar_pose,
-)
+from diffbot_controllers import LinearizingController, State, tuned_backstepping, tuned_polar_pose
 from diffbot_controllers.laws.friction import KnownWheels
-from diffbot_description import Robot, closed_form
+from diffbot_description import Robot, Torque, closed_form
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_node.wheel_watch import WheelWatch
 from diffbot_sim.simulator import Simulator
 from diffbot_sim.sloped_floor import SlopedFloor
 from diffbot_study.driving import Law, simulate_drive
-from pose2d_trajectories import make_trajectory
+from pose2d_trajectories import Reference, make_trajectory
 
 
 @dataclass(frozen=True)

@@ -10,20 +10,15 @@ from long_run_watch import Intervals
 from long_run_wheels import WheeledRobot
 
 from arc_odometry import JointSample
-from diffbot_controllers import (
-    LinearizingController,
-    Reference,
-    tuned_backstepping,
-    tuned_polar_pose,
-)
-from diffbot_controllers import Velocity as BodyVelocity
+from arc_odometry import Velocity as BodyVelocity
+from diffbot_controllers import LinearizingController, tuned_backstepping, tuned_polar_pose
 from diffbot_controllers.adaptation import Adaptation
 from diffbot_description import load_robot
 from diffbot_ident.torque.estimate import NAMES, EstimateState
 from diffbot_ident.torque.estimators import make_live_estimator
 from diffbot_sim.virtual_robot import Actuator, Encoders, payload_from_text
 from diffbot_study.driving import offer_of
-from pose2d_trajectories import make_trajectory
+from pose2d_trajectories import Reference, make_trajectory
 
 
 class Control(WheeledRobot):

@@ -9,7 +9,7 @@ import numpy as np
 from long_run_watch import Intervals, Report, Troubles
 
 from arc_odometry import JointSample, Pose
-from diffbot_controllers import Velocity as BodyVelocity
+from arc_odometry import Velocity as BodyVelocity
 from diffbot_controllers.velocity_tracking.law import TrackerSettings, VelocityTracker
 from diffbot_controllers.velocity_tracking.odometry_checks import (
     OdometrySample,

@@ -24,19 +24,14 @@ from functools import partial
 import numpy as np
 from figure_eight import torque_limit
 
-from diffbot_controllers import (
-    DynamicParameters,
-    PublishedBackstepping,
-    Reference,
-    tuned_backstepping,
-    tuned_polar_pose,
-)
+from diffbot_controllers import PublishedBackstepping, tuned_backstepping, tuned_polar_pose
 from diffbot_controllers.laws.friction import KnownWheels
-from diffbot_description import Robot, load_robot
+from diffbot_description import DynamicParameters, Robot, load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_study.driving import PERIOD, DriveSamples, Law, simulate_drive
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
+from pose2d_trajectories import Reference
 
 LAWS = ("standard", "polar+PI", "published")
 GOALS = ((1.0, 0.0, 0.0), (5.0, 0.0, 0.0), (0.0, 1.0, 0.0))

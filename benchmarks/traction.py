@@ -31,8 +31,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from arc_odometry import Pose
-from diffbot_controllers import LinearizingController, State, Velocity
+from arc_odometry import Pose, Velocity
+from diffbot_controllers import LinearizingController, State
 from diffbot_description import load_robot
 from diffbot_sim.engines.mujoco_engine import MujocoSimulator
 

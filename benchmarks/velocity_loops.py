@@ -19,8 +19,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry import Pose
-from diffbot_controllers import LinearizingController, PiDesign, State, Velocity
+from arc_odometry import Pose, Velocity
+from diffbot_controllers import LinearizingController, PiDesign, State
 from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator import Simulator

@@ -10,7 +10,7 @@ change the first four lines to np.loadtxt or any other code that reads it.
 import numpy as np
 
 from diffbot_description import load_robot
-from diffbot_study import identify_arrays
+from diffbot_recordings import identify_arrays
 from diffbot_study.recorded_runs import record_batch
 
 run = record_batch([load_robot("twil")], seeds=[0], seconds=30.0, torque_noise=0.01)

@@ -9,9 +9,9 @@ wheels' encoders, not from the true state, and its torques are limited as in the
 
 import math
 
-from diffbot_controllers import Reference
 from diffbot_description import load_robot
 from diffbot_study import simulate_drive
+from pose2d_trajectories import Reference
 
 
 class SteerToPoint:

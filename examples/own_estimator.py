@@ -7,7 +7,8 @@
 import numpy as np
 
 from diffbot_description import load_robot
-from diffbot_study import Estimate, EstimateState, simulate_identification
+from diffbot_ident import Estimate, EstimateState
+from diffbot_study import simulate_identification
 
 
 class PlainLeastSquares:

@@ -1,52 +1,109 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Control laws of differential-drive robots that command wheel torque.
+"""Control laws of differential-drive robots that command wheel torque."""
 
-The names below are loaded from their modules when they are first used: the executables of this
-package set their signals before NumPy loads, and Ctrl-C then leaves no traceback.
-"""
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import Any
+from diffbot_description.lazy_names import lazy_names
 
-_NAMES = {
-    "arc_odometry": ("Velocity",),
-    "diffbot_description": ("DynamicParameters", "Torque"),
-    "pose2d_trajectories": ("Reference",),
-    "diffbot_controllers.laws.polar_approach": ("Approach", "ApproachGains", "PolarError"),
-    "diffbot_controllers.laws.backstepping_published": (
-        "BackstepRecord",
-        "NonsmoothGains",
-        "PublishedBackstepping",
-    ),
-    "diffbot_controllers.laws.backstepping_standard": (
-        "ServoLimits",
-        "StandardBackstepping",
-        "TrackerGains",
-        "VelocityServo",
-    ),
-    "diffbot_controllers.laws.feedback_linearization": (
-        "PUBLISHED",
-        "LinearizingController",
-        "LinearizingRecord",
-        "PiDesign",
-        "PiGains",
-    ),
-    "diffbot_controllers.laws.friction": ("KnownWheels",),
-    "diffbot_controllers.laws.motion": ("State",),
-    "diffbot_controllers.laws.polar_pose": ("PolarPoseController", "PolarPoseRecord"),
-    "diffbot_controllers.tuning": (
-        "approach_gains",
-        "servo_limits",
-        "tuned_backstepping",
-        "tuned_polar_pose",
-    ),
-    "diffbot_controllers.velocity_tracking.law": ("TrackerSettings", "VelocityTracker"),
-}
-_MODULES = {name: module for module, names in _NAMES.items() for name in names}
-__all__ = sorted(_MODULES)
+if TYPE_CHECKING:
+    from diffbot_controllers.laws.backstepping_published import (
+        NonsmoothGains as NonsmoothGains,
+    )
+    from diffbot_controllers.laws.backstepping_published import (
+        PublishedBackstepping as PublishedBackstepping,
+    )
+    from diffbot_controllers.laws.backstepping_standard import (
+        BackstepRecord as BackstepRecord,
+    )
+    from diffbot_controllers.laws.backstepping_standard import (
+        ServoLimits as ServoLimits,
+    )
+    from diffbot_controllers.laws.backstepping_standard import (
+        StandardBackstepping as StandardBackstepping,
+    )
+    from diffbot_controllers.laws.backstepping_standard import (
+        TrackerGains as TrackerGains,
+    )
+    from diffbot_controllers.laws.backstepping_standard import (
+        VelocityServo as VelocityServo,
+    )
+    from diffbot_controllers.laws.feedback_linearization import (
+        PUBLISHED as PUBLISHED,
+    )
+    from diffbot_controllers.laws.feedback_linearization import (
+        LinearizingController as LinearizingController,
+    )
+    from diffbot_controllers.laws.feedback_linearization import (
+        LinearizingRecord as LinearizingRecord,
+    )
+    from diffbot_controllers.laws.feedback_linearization import (
+        PiDesign as PiDesign,
+    )
+    from diffbot_controllers.laws.feedback_linearization import (
+        PiGains as PiGains,
+    )
+    from diffbot_controllers.laws.friction import KnownWheels as KnownWheels
+    from diffbot_controllers.laws.motion import State as State
+    from diffbot_controllers.laws.polar_approach import (
+        Approach as Approach,
+    )
+    from diffbot_controllers.laws.polar_approach import (
+        ApproachGains as ApproachGains,
+    )
+    from diffbot_controllers.laws.polar_approach import (
+        PolarError as PolarError,
+    )
+    from diffbot_controllers.laws.polar_pose import (
+        PolarPoseController as PolarPoseController,
+    )
+    from diffbot_controllers.laws.polar_pose import (
+        PolarPoseRecord as PolarPoseRecord,
+    )
+    from diffbot_controllers.tuning import (
+        approach_gains as approach_gains,
+    )
+    from diffbot_controllers.tuning import (
+        servo_limits as servo_limits,
+    )
+    from diffbot_controllers.tuning import (
+        tuned_backstepping as tuned_backstepping,
+    )
+    from diffbot_controllers.tuning import (
+        tuned_polar_pose as tuned_polar_pose,
+    )
+    from diffbot_controllers.velocity_tracking.law import (
+        TrackerSettings as TrackerSettings,
+    )
+    from diffbot_controllers.velocity_tracking.law import (
+        VelocityTracker as VelocityTracker,
+    )
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "laws.backstepping_published": (
+            "NonsmoothGains",
+            "PublishedBackstepping",
+        ),
+        "laws.backstepping_standard": (
+            "BackstepRecord",
+            "ServoLimits",
+            "StandardBackstepping",
+            "TrackerGains",
+            "VelocityServo",
+        ),
+        "laws.feedback_linearization": (
+            "PUBLISHED",
+            "LinearizingController",
+            "LinearizingRecord",
+            "PiDesign",
+            "PiGains",
+        ),
+        "laws.friction": ("KnownWheels",),
+        "laws.motion": ("State",),
+        "laws.polar_approach": ("Approach", "ApproachGains", "PolarError"),
+        "laws.polar_pose": ("PolarPoseController", "PolarPoseRecord"),
+        "tuning": ("approach_gains", "servo_limits", "tuned_backstepping", "tuned_polar_pose"),
+        "velocity_tracking.law": ("TrackerSettings", "VelocityTracker"),
+    },
+)

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 from closed_loop import run
 
-from diffbot_controllers import DynamicParameters, Reference, tuned_backstepping, tuned_polar_pose
-from diffbot_description import load_robot
+from diffbot_controllers import tuned_backstepping, tuned_polar_pose
+from diffbot_description import DynamicParameters, load_robot
 from diffbot_sim.engines import make_simulator
+from pose2d_trajectories import Reference
 
 PERIOD = 0.01
 ROBOTS = {name: load_robot(name) for name in ("twil", "agv")}

@@ -6,8 +6,10 @@ import pytest
 from closed_loop import run
 from rk4_plant import PUBLISHED_2018, Rk4Plant
 
-from arc_odometry import Pose
-from diffbot_controllers import DynamicParameters, PublishedBackstepping, Reference, State, Velocity
+from arc_odometry import Pose, Velocity
+from diffbot_controllers import PublishedBackstepping, State
+from diffbot_description import DynamicParameters
+from pose2d_trajectories import Reference
 
 PERIOD = 0.01
 PHYSICAL = (0.08444, -3.7706, 2.6468, -16.0840)

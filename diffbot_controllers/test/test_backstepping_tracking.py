@@ -5,13 +5,10 @@ import numpy as np
 import pytest
 from closed_loop import run
 
-from diffbot_controllers import (
-    PublishedBackstepping,
-    Reference,
-    tuned_backstepping,
-)
+from diffbot_controllers import PublishedBackstepping, tuned_backstepping
 from diffbot_description import load_robot
 from diffbot_sim.engines import make_simulator
+from pose2d_trajectories import Reference
 
 PERIOD = 0.01
 LIMIT = 5.0

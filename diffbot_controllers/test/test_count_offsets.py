@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from arc_odometry import DiffOdometry, JointSample
-from diffbot_controllers import DynamicParameters, tuned_backstepping
+from diffbot_controllers import tuned_backstepping
 from diffbot_controllers.laws.count_offsets import WINDOW, FirstReading, put_right
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.motion import WheelFeedback
-from diffbot_description import FrictionLaw, load_robot
+from diffbot_description import DynamicParameters, FrictionLaw, load_robot
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Encoders
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from arc_odometry import Arc, Pose
-from diffbot_controllers import Approach, ApproachGains, TrackerGains, Velocity
+from arc_odometry import Arc, Pose, Velocity
+from diffbot_controllers import Approach, ApproachGains, TrackerGains
 from diffbot_controllers.laws.backstepping_standard import tracking_velocity
 from diffbot_controllers.laws.dual import Dual
 from diffbot_controllers.laws.polar_approach import moving_offset

@@ -6,13 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_controllers import (
-    DynamicParameters,
-    LinearizingController,
-    PublishedBackstepping,
-    Velocity,
-)
+from arc_odometry import Velocity
+from diffbot_controllers import LinearizingController, PublishedBackstepping
 from diffbot_controllers.laws.drivetrain import limit_torque
+from diffbot_description import DynamicParameters
 
 speed = st.floats(-10.0, 10.0)
 torque = st.floats(-1e3, 1e3)

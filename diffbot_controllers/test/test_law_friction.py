@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arc_odometry import REST, Pose, Velocity, WheelGeometry
-from diffbot_controllers import LinearizingController, Reference, State
+from diffbot_controllers import LinearizingController, State
 from diffbot_controllers.laws.friction import (
     MOST,
     FrictionFeedforward,
@@ -26,6 +26,7 @@ from diffbot_controllers.tuning import (
     tuned_polar_pose,
 )
 from diffbot_description import DynamicParameters, FrictionLaw
+from pose2d_trajectories import Reference
 
 GEOMETRY = WheelGeometry(0.08, 0.08, 0.42)
 K = DynamicParameters(-0.05, 1.0, 0.44, -1.7)

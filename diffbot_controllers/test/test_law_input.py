@@ -7,20 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arc_odometry import Pose
+from arc_odometry import Pose, Velocity
 from diffbot_controllers import (
-    DynamicParameters,
     LinearizingController,
     PolarPoseController,
-    Reference,
     ServoLimits,
     StandardBackstepping,
     State,
     TrackerGains,
-    Velocity,
     VelocityServo,
     tuned_backstepping,
 )
+from diffbot_description import DynamicParameters
+from pose2d_trajectories import Reference
 
 TWIL = DynamicParameters(0.08444, -3.7706, 2.6468, -16.084)
 REST = State(Pose(0.0, 0.0, 0.0), Velocity(0.0, 0.0))

@@ -14,21 +14,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arc_odometry import JointSample, WheelGeometry
+from arc_odometry import JointSample, Velocity, WheelGeometry
 from diffbot_controllers import (
-    DynamicParameters,
     LinearizingController,
     PublishedBackstepping,
-    Reference,
-    Velocity,
     tuned_backstepping,
     tuned_polar_pose,
 )
 from diffbot_controllers.adaptation import Adaptation, LiveEstimate
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.motion import WheelFeedback
-from diffbot_description import FrictionLaw
+from diffbot_description import DynamicParameters, FrictionLaw
 from diffbot_node.command_guard import CommandGuard, GuardState, StateAge, TorqueLimiter
+from pose2d_trajectories import Reference
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
 NOMINAL = DynamicParameters(0.0844, -3.77, 2.647, -16.08)

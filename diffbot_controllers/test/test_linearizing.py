@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from rk4_plant import PUBLISHED_2018, Rk4Plant
 
-from arc_odometry import Pose
-from diffbot_controllers import DynamicParameters, LinearizingController, PiDesign, State, Velocity
-from diffbot_description import load_robot
+from arc_odometry import Pose, Velocity
+from diffbot_controllers import LinearizingController, PiDesign, State
+from diffbot_description import DynamicParameters, load_robot
 from diffbot_sim.engines import make_simulator
 
 LIMIT = 5.0  # N m

@@ -7,14 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rk4_plant import PUBLISHED_2018
 
-from arc_odometry import Pose
-from diffbot_controllers import DynamicParameters, NonsmoothGains, PolarError, Velocity
+from arc_odometry import Pose, Velocity
+from diffbot_controllers import NonsmoothGains, PolarError
 from diffbot_controllers.laws.backstepping_published import (
     acceleration,
     backstep_command,
     eta,
     polar_error,
 )
+from diffbot_description import DynamicParameters
 
 GAINS = NonsmoothGains()
 L1, L2, L3, L4, L5 = 200.0, 6.0, 6.0, 500.0, 10000.0

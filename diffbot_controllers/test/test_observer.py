@@ -10,13 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arc_odometry import DiffOdometry, Pose, Velocity
-from diffbot_controllers import (
-    DynamicParameters,
-    Reference,
-    State,
-    tuned_backstepping,
-    tuned_polar_pose,
-)
+from diffbot_controllers import State, tuned_backstepping, tuned_polar_pose
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.motion import (
     BIAS_OF_LIMIT,
@@ -27,9 +21,10 @@ from diffbot_controllers.laws.motion import (
     MotionObserver,
     VelocityEstimate,
 )
-from diffbot_description import FrictionLaw, load_robot
+from diffbot_description import DynamicParameters, FrictionLaw, load_robot
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Encoders
+from pose2d_trajectories import Reference
 
 ROBOT = load_robot("twil")
 FREE = FrictionLaw(viscous=0.0, coulomb=0.0)

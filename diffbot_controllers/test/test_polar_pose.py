@@ -7,16 +7,11 @@ from closed_loop import run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_controllers import (
-    Approach,
-    ApproachGains,
-    LinearizingController,
-    PolarPoseController,
-    Reference,
-)
+from diffbot_controllers import Approach, ApproachGains, LinearizingController, PolarPoseController
 from diffbot_controllers.laws.dual import Dual
 from diffbot_description import load_robot
 from diffbot_sim.engines import make_simulator
+from pose2d_trajectories import Reference
 
 PERIOD = 0.01
 LIMIT = 5.0

@@ -3,16 +3,10 @@ import math
 
 import pytest
 
-from arc_odometry import Pose
-from diffbot_controllers import (
-    DynamicParameters,
-    Reference,
-    State,
-    Velocity,
-    approach_gains,
-    tuned_backstepping,
-    tuned_polar_pose,
-)
+from arc_odometry import Pose, Velocity
+from diffbot_controllers import State, approach_gains, tuned_backstepping, tuned_polar_pose
+from diffbot_description import DynamicParameters
+from pose2d_trajectories import Reference
 
 TWIL = DynamicParameters(0.08444, -3.7706, 2.6468, -16.084)
 REST = State(Pose(0.0, 0.0, 0.0), Velocity(0.0, 0.0))

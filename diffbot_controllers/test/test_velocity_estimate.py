@@ -2,10 +2,10 @@
 import numpy as np
 import pytest
 
-from arc_odometry import Pose
-from diffbot_controllers import DynamicParameters, State, Velocity
+from arc_odometry import Pose, Velocity
+from diffbot_controllers import State
 from diffbot_controllers.laws.motion import VelocityEstimate
-from diffbot_description import load_robot
+from diffbot_description import DynamicParameters, load_robot
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Encoders
 

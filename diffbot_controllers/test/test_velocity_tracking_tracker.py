@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arc_odometry import Pose
-from diffbot_controllers import Reference, Velocity
+from arc_odometry import Pose, Velocity
 from diffbot_controllers.velocity_tracking.law import (
     KinematicGains,
     PoseError,
@@ -22,6 +21,7 @@ from diffbot_controllers.velocity_tracking.law import (
 )
 from diffbot_description.dynamics import Sigma
 from diffbot_sim.velocity_robot import VelocityRobot
+from pose2d_trajectories import Reference
 
 TRUE = Sigma(3.446, 4.576, 0.86, 0.254)
 PERIOD = 0.02

@@ -1,52 +1,76 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the suite's nodes share: parameters with limits, a clean exit, and safe commands.
+"""What the suite's nodes share: parameters with limits, a clean exit, and safe commands."""
 
-A module is imported when one of its names is first accessed, so that executables.py loads fast.
-"""
+from typing import TYPE_CHECKING
 
-from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from diffbot_description.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from diffbot_node.command_guard import PairLimiter as PairLimiter
-    from diffbot_node.command_guard import TorqueLimiter as TorqueLimiter
+    from diffbot_node.command_guard import (
+        PairLimiter as PairLimiter,
+    )
+    from diffbot_node.command_guard import (
+        TorqueLimiter as TorqueLimiter,
+    )
     from diffbot_node.command_interfaces import RobotInterface as RobotInterface
-    from diffbot_node.command_node import CommandNode as CommandNode
-    from diffbot_node.command_node import EffortNode as EffortNode
-    from diffbot_node.command_node import EffortParameters as EffortParameters
+    from diffbot_node.command_node import (
+        CommandNode as CommandNode,
+    )
+    from diffbot_node.command_node import (
+        EffortNode as EffortNode,
+    )
+    from diffbot_node.command_node import (
+        EffortParameters as EffortParameters,
+    )
     from diffbot_node.counted_topic import COUNTED as COUNTED
     from diffbot_node.counted_topic import CountedTopic as CountedTopic
     from diffbot_node.intra_process import Node as Node
     from diffbot_node.node_process import run_node as run_node
-    from diffbot_node.parameters import CommandParameters as CommandParameters
-    from diffbot_node.parameters import RobotParameters as RobotParameters
-    from diffbot_node.parameters import declare as declare
-    from diffbot_node.parameters import parameter as parameter
-    from diffbot_node.parameters import pose_from_text as pose_from_text
-    from diffbot_node.parameters import results_folder as results_folder
-    from diffbot_node.robot_messages import seconds as seconds
-    from diffbot_node.robot_messages import subscribe_to_states as subscribe_to_states
-    from diffbot_node.robot_messages import to_stamp as to_stamp
+    from diffbot_node.parameters import (
+        CommandParameters as CommandParameters,
+    )
+    from diffbot_node.parameters import (
+        RobotParameters as RobotParameters,
+    )
+    from diffbot_node.parameters import (
+        declare as declare,
+    )
+    from diffbot_node.parameters import (
+        parameter as parameter,
+    )
+    from diffbot_node.parameters import (
+        pose_from_text as pose_from_text,
+    )
+    from diffbot_node.parameters import (
+        results_folder as results_folder,
+    )
+    from diffbot_node.robot_messages import (
+        seconds as seconds,
+    )
+    from diffbot_node.robot_messages import (
+        subscribe_to_states as subscribe_to_states,
+    )
+    from diffbot_node.robot_messages import (
+        to_stamp as to_stamp,
+    )
 
-_MODULES = {
-    "command_guard": ("PairLimiter", "TorqueLimiter"),
-    "command_interfaces": ("RobotInterface",),
-    "command_node": ("CommandNode", "EffortNode", "EffortParameters"),
-    "counted_topic": ("COUNTED", "CountedTopic"),
-    "intra_process": ("Node",),
-    "parameters": (
-        *("CommandParameters", "RobotParameters", "declare", "parameter"),
-        *("pose_from_text", "results_folder"),
-    ),
-    "node_process": ("run_node",),
-    "robot_messages": ("seconds", "subscribe_to_states", "to_stamp"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(f"diffbot_node.{module}"), name)
-    raise AttributeError(f"module 'diffbot_node' has no attribute {name!r}")
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "command_guard": ("PairLimiter", "TorqueLimiter"),
+        "command_interfaces": ("RobotInterface",),
+        "command_node": ("CommandNode", "EffortNode", "EffortParameters"),
+        "counted_topic": ("COUNTED", "CountedTopic"),
+        "intra_process": ("Node",),
+        "node_process": ("run_node",),
+        "parameters": (
+            "CommandParameters",
+            "RobotParameters",
+            "declare",
+            "parameter",
+            "pose_from_text",
+            "results_folder",
+        ),
+        "robot_messages": ("seconds", "subscribe_to_states", "to_stamp"),
+    },
+)

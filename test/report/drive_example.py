@@ -8,22 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from diffbot_controllers import (
-    LinearizingController,
-    Reference,
-    State,
-    Torque,
-    Velocity,
-    tuned_backstepping,
-)
-from diffbot_description import load_robot
+from arc_odometry import Velocity
+from diffbot_controllers import LinearizingController, State, tuned_backstepping
+from diffbot_description import Torque, load_robot
 from diffbot_report.controller_topics import CONTROLLERS
 from diffbot_report.drive_recording import DriveRecording
 from diffbot_report.run_end import ControllerState, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS
 from diffbot_sim.engines import make_simulator
 from diffbot_study.driving import simulate_drive
-from pose2d_trajectories import make_trajectory
+from pose2d_trajectories import Reference, make_trajectory
 
 # Stamp of the first joint state, s.
 START = 3.21

@@ -13,7 +13,6 @@ import pytest
 
 from diffbot_controllers import (
     PublishedBackstepping,
-    Reference,
     approach_gains,
     tuned_backstepping,
     tuned_polar_pose,
@@ -22,7 +21,7 @@ from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import load_robot
 from diffbot_sim.engines import make_simulator
 from diffbot_study.driving import simulate_drive
-from pose2d_trajectories import make_trajectory
+from pose2d_trajectories import Reference, make_trajectory
 
 STRONG = 5.0  # N m, the motors' torque limit of twil
 # agv has friction, twil has none.

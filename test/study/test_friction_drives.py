@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from diffbot_controllers import Reference, tuned_backstepping, tuned_polar_pose
+from diffbot_controllers import tuned_backstepping, tuned_polar_pose
 from diffbot_controllers.friction_adaptation import friction_laws, friction_values
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import load_robot
@@ -24,7 +24,7 @@ from diffbot_sim.engines import make_simulator
 from diffbot_sim.sloped_floor import SlopedFloor
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
 from diffbot_study.driving import LiveAdaptation, simulate_drive
-from pose2d_trajectories import make_trajectory
+from pose2d_trajectories import Reference, make_trajectory
 
 LAP = 20.0  # s
 EIGHT = make_trajectory("figure_eight", amplitude_x=1.0, amplitude_y=1.0, period=LAP, ramp_up=0.0)

@@ -16,7 +16,8 @@ from diffbot_description import load_robot
 from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_study.simulated_identification import identify_arrays, simulate_identification
+from diffbot_recordings import identify_arrays
+from diffbot_study.simulated_identification import simulate_identification
 
 FINE = (1.0, 1.0, 1.0, 1.0)
 ENCODER = (10.0, 10.0, 2.0, 2.0)

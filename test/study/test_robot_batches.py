@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from made_recordings.random_runs import with_unmodelled_effect, without_friction
 
-from diffbot_controllers import Reference, tuned_backstepping
+from diffbot_controllers import tuned_backstepping
 from diffbot_controllers.laws.batch_backstepping import BatchBackstepping
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import closed_form, load_robot
@@ -21,7 +21,7 @@ from diffbot_sim.virtual_robot import Actuator, BatchActuator, BatchEncoders, En
 from diffbot_study.batch_driving import simulate_drives
 from diffbot_study.driving import simulate_drive
 from diffbot_study.random_robots import draw
-from pose2d_trajectories import make_trajectory
+from pose2d_trajectories import Reference, make_trajectory
 
 EQUAL = 1e-9
 EIGHT = make_trajectory("figure_eight", amplitude_x=1.0, amplitude_y=1.0, period=20.0, ramp_up=0.0)

@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from diffbot_controllers import Reference
 from diffbot_study import simulate_drive, simulate_identification
+from pose2d_trajectories import Reference
 
 
 def test_what_takes_seconds_to_load_is_loaded_when_it_is_needed():

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arc_odometry import JointSample, RimLimit
-from diffbot_controllers import Approach, ApproachGains, Reference, Velocity, tuned_backstepping
+from arc_odometry import JointSample, RimLimit, Velocity
+from diffbot_controllers import Approach, ApproachGains, tuned_backstepping
 from diffbot_controllers.laws.dual import Dual
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.tuning import tuned_polar_pose
@@ -38,6 +38,7 @@ from diffbot_sim.velocity_robot import VelocityRobot
 from diffbot_study.batch_driving import simulate_drives
 from diffbot_study.driving import simulate_drive
 from diffbot_study.random_robots import draw
+from pose2d_trajectories import Reference
 
 FRACTION = 0.35  # of the wheel speed that v and omega at their limits ask for
 BEYOND = 1.05

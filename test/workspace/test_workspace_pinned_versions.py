@@ -104,5 +104,5 @@ def test_nothing_assumes_the_processor():
     # The wheels of ROS, the archive of Gazebo 11, and what is tried out in their place.
     assert named == {
         f"diffbot_bringup/diffbot_bringup/workspace/{name}.py"
-        for name in ("gazebo", "pins", "wheels")
+        for name in ("gazebo", "pinned_versions", "wheels")
     }

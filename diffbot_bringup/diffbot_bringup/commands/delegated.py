@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from diffbot_calibration.calibrate import Calibration
+    from diffbot_calibration.calibration import Calibration
     from diffbot_recordings.findings import Findings
     from diffbot_report.chart import Chart
 

@@ -22,7 +22,11 @@ PACKAGES_OF = {
     "Control": ("arc_odometry", "diffbot_controllers", "diffbot_msgs", "pose2d_trajectories"),
     "Robots that take velocities": ("diffbot_controllers", "diffbot_ident", "diffbot_sim"),
     "Robots and simulators": ("diffbot_description", "diffbot_sim"),
-    "Recordings, calibration, export": ("diffbot_export", "diffbot_ident"),
+    "Recordings, calibration, export": (
+        "diffbot_calibration",
+        "diffbot_export",
+        "diffbot_recordings",
+    ),
     "Reports, live view, studies": (
         "diffbot_papers",
         "diffbot_report",

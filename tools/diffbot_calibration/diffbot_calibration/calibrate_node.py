@@ -38,7 +38,7 @@ from diffbot_node.robot_messages import create_wall_timer
 from diffbot_recordings.transforms import Transforms, frames_of, planar_pose
 
 if TYPE_CHECKING:
-    from diffbot_calibration.calibrate import Calibration
+    from diffbot_calibration.calibration import Calibration
 
 IMU_TOPIC, POSE_TOPIC, REFERENCE_TOPIC, TF_TOPIC = "imu/data", "pose", "reference", "/tf"
 LOOK_PERIOD = 0.05  # s of wall time between two checks of which nodes are present
@@ -242,7 +242,7 @@ class CalibrateNode(Node):
         began = time.monotonic()
         from rich.console import Console
 
-        from diffbot_calibration.calibrate import calibrate
+        from diffbot_calibration.calibration import calibrate
         from diffbot_calibration.command import WIDTH, show
         from diffbot_calibration.results import next_step, write_results
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from arc_odometry import WheelGeometry
-from diffbot_calibration.calibrate import Calibration, sizes_of
+from diffbot_calibration.calibration import Calibration, sizes_of
 from diffbot_calibration.wheel_geometry import Fit
 from diffbot_recordings.sensor_readings import Array
 from diffbot_recordings.wheel_path import WheelPath

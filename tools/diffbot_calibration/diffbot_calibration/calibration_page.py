@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from diffbot_calibration.calibrate import Calibration
+from diffbot_calibration.calibration import Calibration
 from diffbot_calibration.calibration_charts import evidence_groups
 from diffbot_description.files import SUMMARY
 from diffbot_description.spoken_commands import spoken

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from arc_odometry import WheelGeometry
-from diffbot_calibration.calibrate import (
+from diffbot_calibration.calibration import (
     GYRO_SCALE_STD,
     Calibration,
     CalibrationOutcome,

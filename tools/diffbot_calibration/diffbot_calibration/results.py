@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from arc_odometry import WheelGeometry
-from diffbot_calibration.calibrate import CalibratedValue, Calibration, sizes_of
+from diffbot_calibration.calibration import CalibratedValue, Calibration, sizes_of
 from diffbot_calibration.calibration_charts import evidence_groups, sizes_group
 from diffbot_calibration.held_out import HeldOut
 from diffbot_description import Robot, write_atomically

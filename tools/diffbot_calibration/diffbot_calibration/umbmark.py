@@ -29,7 +29,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from arc_odometry import Arc, Pose, WheelGeometry
-from diffbot_calibration.calibrate import (
+from diffbot_calibration.calibration import (
     CalibratedValue,
     Calibration,
     CalibrationOutcome,

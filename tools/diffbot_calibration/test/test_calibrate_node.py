@@ -16,7 +16,7 @@ from tf2_msgs.msg import TFMessage  # noqa: E402
 
 from arc_odometry import WheelGeometry  # noqa: E402
 from diffbot_calibration import calibrate_node, calibration_page  # noqa: E402
-from diffbot_calibration.calibrate import CalibratedValue, Calibration, CalibrationOutcome  # noqa: E402
+from diffbot_calibration.calibration import CalibratedValue, Calibration, CalibrationOutcome  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
 from diffbot_node import to_stamp  # noqa: E402
 from diffbot_recordings.transforms import frames_of  # noqa: E402
@@ -104,7 +104,7 @@ def stand_in_of(calls):
 
 def test_a_drive_is_calibrated_at_its_end(node, tmp_path, capsys, monkeypatch, pages):
     calls = []
-    monkeypatch.setattr("diffbot_calibration.calibrate.calibrate", stand_in_of(calls))
+    monkeypatch.setattr("diffbot_calibration.calibration.calibrate", stand_in_of(calls))
     drive(node)
     assert node._finish() == 0
     ((wheels, gyro, poses),) = calls
@@ -131,7 +131,7 @@ def test_a_refused_calibration_has_not_completed(node, tmp_path, monkeypatch, pa
             stand_in_of([])(wheels, **readings), outcome=refused, reason="it drifts more"
         )
 
-    monkeypatch.setattr("diffbot_calibration.calibrate.calibrate", refuse)
+    monkeypatch.setattr("diffbot_calibration.calibration.calibrate", refuse)
     drive(node)
     assert node._finish() == 1
     none = json.loads((tmp_path / "summary.json").read_text())
@@ -239,7 +239,7 @@ def test_ctrl_c_while_radii_and_track_are_fitted_ends_it(node, tmp_path, monkeyp
         raise AssertionError("the fit goes on")
 
     drive(node, 2.0)
-    monkeypatch.setattr("diffbot_calibration.calibrate.calibrate", interrupted)
+    monkeypatch.setattr("diffbot_calibration.calibration.calibrate", interrupted)
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         node.exit_code = node._finish()

@@ -13,7 +13,7 @@ from made_recordings.made_readings import (
 )
 
 from arc_odometry import WheelGeometry
-from diffbot_calibration.calibrate import CalibrationOutcome, calibrate
+from diffbot_calibration.calibration import CalibrationOutcome, calibrate
 from diffbot_calibration.held_out import significance
 from diffbot_calibration.wheel_geometry import WheelGeometryFit
 from diffbot_recordings.sensor_readings import GyroReadings, PoseReadings, WheelTurns

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arc_odometry import WheelGeometry
-from diffbot_calibration.calibrate import CalibrationOutcome
+from diffbot_calibration.calibration import CalibrationOutcome
 from diffbot_calibration.umbmark import (
     Squares,
     UmbmarkError,

@@ -15,7 +15,7 @@ that is read has acted: torques that act late make them smaller.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -393,8 +393,11 @@ def drive_eight(
         if name == "published":
             law = PublishedBackstepping(dynamics, time_step=PERIOD, torque_limit=limit)
         else:
-            make = {"standard": tuned_backstepping, "polar": tuned_polar_pose}[name]
-            law = make(dynamics, limit, *speeds, mean_velocity=True)
+            tuned: Mapping[str, Callable[..., Law]] = {
+                "standard": tuned_backstepping,
+                "polar": tuned_polar_pose,
+            }
+            law = tuned[name](dynamics, limit, *speeds, mean_velocity=True)
         return simulate_drive(
             simulator, robot, law, eight.at, 2.0 * LAP, start=start, torque_limit=limit
         )

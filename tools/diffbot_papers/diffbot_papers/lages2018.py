@@ -20,7 +20,7 @@ from matplotlib.ticker import FuncFormatter
 from scipy.integrate import solve_ivp
 
 from arc_odometry import DiffOdometry, Pose, Velocity, WheelGeometry
-from diffbot_controllers import PublishedBackstepping, Reference, tuned_backstepping
+from diffbot_controllers import PublishedBackstepping, tuned_backstepping
 from diffbot_controllers.laws.backstepping_published import (
     NonsmoothGains,
     backstep_command,
@@ -43,6 +43,7 @@ from diffbot_papers.page import (
 from diffbot_report import figure_style as style
 from diffbot_sim.engines import make_simulator
 from diffbot_study.driving import PERIOD, DriveSamples, Law, simulate_drive
+from pose2d_trajectories import Reference
 
 _GOALS = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0)}
 _FIGURES = {"X": "Figs. 12 to 18", "Y": "Figs. 19 to 25"}
@@ -127,6 +128,7 @@ def _park(name: str, goal: tuple[float, float, float]) -> tuple[DriveSamples, fl
         )  # fmt: skip
     if name != "published":
         return run, math.nan
+    assert published.record is not None  # it has driven
     return run, max(abs(part) for part in published.record.backstep_error)
 
 

@@ -5,3 +5,41 @@
 `velocity_analysis`, `voltage_analysis` and `motor_analysis` identify from them, `identify` is the
 command.
 """
+
+from typing import TYPE_CHECKING
+
+from diffbot_description.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from diffbot_recordings.bag import Bag as Bag
+    from diffbot_recordings.findings import Findings as Findings
+    from diffbot_recordings.findings import Usable as Usable
+    from diffbot_recordings.identify import (
+        analyse_recording as analyse_recording,
+    )
+    from diffbot_recordings.identify import (
+        open_recording as open_recording,
+    )
+    from diffbot_recordings.options import Options as Options
+    from diffbot_recordings.recorded_arrays import identify_arrays as identify_arrays
+    from diffbot_recordings.samples import Recording as Recording
+    from diffbot_recordings.samples import RecordingError as RecordingError
+    from diffbot_recordings.torque_analysis import (
+        TorqueResult as TorqueResult,
+    )
+    from diffbot_recordings.torque_analysis import (
+        analyse_torque as analyse_torque,
+    )
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "bag": ("Bag",),
+        "findings": ("Findings", "Usable"),
+        "identify": ("analyse_recording", "open_recording"),
+        "options": ("Options",),
+        "recorded_arrays": ("identify_arrays",),
+        "samples": ("Recording", "RecordingError"),
+        "torque_analysis": ("TorqueResult", "analyse_torque"),
+    },
+)

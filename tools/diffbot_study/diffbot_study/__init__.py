@@ -4,33 +4,48 @@
 Used by benchmarks, papers, tests and examples/.
 """
 
-from diffbot_ident.torque.estimate import Estimate, EstimateState, Estimator
-from diffbot_study.driving import (
-    DriveSamples,
-    Law,
-    LiveAdaptation,
-    simulate_drive,
-)
-from diffbot_study.simulated_identification import (
-    IdentificationRun,
-    TorqueSignal,
-    identify_arrays,
-    simulate_identification,
-)
-from diffbot_study.velocity_driving import VelocityDrive, simulate_velocity_drive
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "DriveSamples",
-    "Estimate",
-    "EstimateState",
-    "Estimator",
-    "IdentificationRun",
-    "Law",
-    "LiveAdaptation",
-    "TorqueSignal",
-    "VelocityDrive",
-    "identify_arrays",
-    "simulate_drive",
-    "simulate_identification",
-    "simulate_velocity_drive",
-]
+from diffbot_description.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from diffbot_study.driving import (
+        DriveSamples as DriveSamples,
+    )
+    from diffbot_study.driving import (
+        Law as Law,
+    )
+    from diffbot_study.driving import (
+        LiveAdaptation as LiveAdaptation,
+    )
+    from diffbot_study.driving import (
+        simulate_drive as simulate_drive,
+    )
+    from diffbot_study.simulated_identification import (
+        IdentificationRun as IdentificationRun,
+    )
+    from diffbot_study.simulated_identification import (
+        TorqueSignal as TorqueSignal,
+    )
+    from diffbot_study.simulated_identification import (
+        simulate_identification as simulate_identification,
+    )
+    from diffbot_study.velocity_driving import (
+        VelocityDrive as VelocityDrive,
+    )
+    from diffbot_study.velocity_driving import (
+        simulate_velocity_drive as simulate_velocity_drive,
+    )
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "driving": ("DriveSamples", "Law", "LiveAdaptation", "simulate_drive"),
+        "simulated_identification": (
+            "IdentificationRun",
+            "TorqueSignal",
+            "simulate_identification",
+        ),
+        "velocity_driving": ("VelocityDrive", "simulate_velocity_drive"),
+    },
+)

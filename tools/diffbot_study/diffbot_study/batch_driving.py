@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from arc_odometry.odometry import Array, arc_ends, within_each
-from diffbot_controllers import Reference
 from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
 from diffbot_controllers.laws.batch_backstepping import BatchBackstepping
 from diffbot_controllers.laws.batch_drivetrain import BatchFirstReading
@@ -29,6 +28,7 @@ from diffbot_description import Robot
 from diffbot_sim.engines.ideal_batch import IdealBatch
 from diffbot_sim.virtual_robot import BatchActuator, BatchEncoders
 from diffbot_study.driving import PERIOD
+from pose2d_trajectories import Reference
 
 # Robots per block: with fewer, NumPy's calls cost more; with more, the data exceed the caches.
 BATCH = 1000

@@ -20,7 +20,7 @@ import numpy as np
 
 from arc_odometry import JointSample
 from arc_odometry.odometry import Array
-from diffbot_controllers import DynamicParameters, Reference, State, Torque
+from diffbot_controllers import State
 from diffbot_controllers.adaptation import Adaptation, AdaptationSettings, LiveEstimate
 from diffbot_controllers.friction_adaptation import (
     FrictionAdaptation,
@@ -31,7 +31,7 @@ from diffbot_controllers.friction_adaptation import (
 from diffbot_controllers.laws.drivetrain import DrivetrainLaw
 from diffbot_controllers.laws.motion import WheelFeedback
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
-from diffbot_description import Robot, load_robot, wheel_friction
+from diffbot_description import DynamicParameters, Robot, Torque, load_robot, wheel_friction
 from diffbot_ident.torque.estimate import Estimate, EstimateState
 from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
 from diffbot_node.command_guard import TorqueLimiter
@@ -39,6 +39,7 @@ from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator import Simulator
 from diffbot_sim.sloped_floor import SlopedFloor
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot, periods_in
+from pose2d_trajectories import Reference
 
 PERIOD = 0.01  # control period, s
 CHATTER = 10.0  # frequency from which a torque chatters, Hz

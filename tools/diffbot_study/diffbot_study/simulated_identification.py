@@ -3,8 +3,7 @@
 
 `simulate_identification` corresponds to launch/ident.launch.xml: the same excitation, sensors and
 estimator as in the nodes, for tests and benchmarks over many seeds. The nodes' torque limiter is
-left out; it does not affect an excitation within the robot's limits. `identify_arrays` identifies
-from existing measurements.
+left out; it does not affect an excitation within the robot's limits.
 """
 
 from __future__ import annotations
@@ -12,27 +11,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from arc_odometry import DiffOdometry, WheelGeometry
-from arc_odometry.joints import LONGEST_STEP, SHORTEST_STEP
-from arc_odometry.odometry import MAX_WHEEL_SPEED, Array
+from arc_odometry import DiffOdometry
+from arc_odometry.odometry import Array
 from diffbot_description import Robot, load_robot
-from diffbot_description.robot import Wheels
-from diffbot_description.robot_parsing import check_field
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.excitations import Excitation, make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena, extent, silhouette
 from diffbot_ident.torque.coverage import MotionScale
-from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator
+from diffbot_ident.torque.estimate import Estimate, EstimateState, Estimator
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.torque.rows import LONG_STEP
-from diffbot_recordings.counter_wraps import continuous
-from diffbot_recordings.samples import body_velocity
-from diffbot_recordings.torque_analysis import TORQUE_SEGMENTS, analyse_arrays
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot, periods_in
 
@@ -232,142 +223,3 @@ def motion_scale(robot: Robot) -> MotionScale:
     """Return the typical magnitude of the motion that a robot's excitation causes."""
     own = robot.excitation
     return MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
-
-
-def identify_arrays(
-    time: ArrayLike,
-    angles: ArrayLike,
-    torques: ArrayLike,
-    *,
-    wheel_radius: float,
-    wheel_separation: float,
-    estimator: str | Estimator = "integral",
-) -> Estimate:
-    """Identify K5..K8 from a recording of one robot, as `identify` does from a table of these rows.
-
-    So, of 20 s or more, the last quarter of each 20 s is held out, and a model that does not
-    predict it is INVALID. Rows with a number that is not finite are left out. Gaps of up to 60 ms
-    are bridged by the estimator, which knows that the torque within them is uncertain; longer ones
-    separate the data before and after them. `Estimate.warnings` counts both.
-
-    Args:
-        time: Times in s, increasing in equal steps of 0.1 to 60 ms, shape (n,), n >= 2.
-        angles: Angles of the wheels [left, right], rad, shape (n, 2).
-        torques: Torques of the wheels [left, right], N m, that acted from the previous instant to
-            this one, shape (n, 2); the first ones are not used.
-        wheel_radius: Radius of both wheels, m, up to 2.
-        wheel_separation: Full track, m, up to 10.
-        estimator: "integral", "rls" or "kalman", or your own, new or reset.
-
-    Raises:
-        ValueError: A shape is wrong, a length is implausible for a robot, the time does not
-            increase or is not in s, an angle jumps, which the message gives the row of, or the
-            angles are not those of the wheels.
-    """
-    stamps, turned, torque = (np.asarray(each, dtype=float) for each in (time, angles, torques))
-    if stamps.ndim != 1 or not turned.shape == torque.shape == (len(stamps), 2):
-        raise ValueError(
-            f"time {stamps.shape}, angles {turned.shape} and torques {torque.shape}: must be (n,), "
-            "(n, 2) and (n, 2)"
-        )
-    check_field(Wheels, "radius", float(wheel_radius), "wheel_radius")
-    check_field(Wheels, "separation", float(wheel_separation), "wheel_separation")
-    geometry = WheelGeometry(wheel_radius, wheel_radius, wheel_separation)
-    numbers = np.isfinite(np.column_stack((stamps, turned, torque))).all(axis=1)
-    rows = np.flatnonzero(numbers)
-    stamps, turned, torque = stamps[rows], turned[rows], torque[rows]
-    gaps = _gaps(stamps, rows)
-    _check_speeds(stamps, turned, rows, gaps)
-    own = None if isinstance(estimator, str) else estimator
-    if isinstance(estimator, str) and estimator != "integral":
-        own = _sized_estimator(estimator, geometry, stamps, turned, torque)
-    result = analyse_arrays(stamps, turned, torque, geometry, own)
-    if result is None:
-        why = f"no stretch of {TORQUE_SEGMENTS.shortest:g} s or more in which a wheel turns"
-        return Estimate(samples=0).as_a_whole(EstimateState.UNESTIMATED, why, Advice.RECORD_LONGER)
-    estimate, verified = result.estimate, result.verification
-    if verified is not None and verified.decided and not verified.passed:
-        estimate = estimate.as_a_whole(EstimateState.INVALID, verified.reason)
-    return replace(estimate, warnings=(*estimate.warnings, *_left_out(numbers, gaps)))
-
-
-def _sized_estimator(
-    name: str, geometry: WheelGeometry, stamps: Array, angles: Array, torque: Array
-) -> Estimator:
-    """Return an estimator by its name, for motion as large as this one."""
-    speeds = np.gradient(np.unwrap(angles, axis=0), stamps, axis=0)
-    body = body_velocity(geometry, speeds[:, 0], speeds[:, 1])
-    # Half of the maximum is the typical magnitude of the motion.
-    sizes = (0.5 * float(np.abs(each).max()) + 1e-9 for each in (body["v"], body["w"], torque))
-    return make_estimator(name, geometry, MotionScale(*sizes))
-
-
-def _check_speeds(
-    stamps: Array, angles: Array, rows: NDArray[np.intp], gaps: NDArray[np.bool_]
-) -> None:
-    """Refuse angles that turn faster than any wheel; counters may wrap.
-
-    Args:
-        stamps: Stamps of the complete rows, s, shape (n,).
-        angles: Angles of the wheels, rad, shape (n, 2).
-        rows: Their row numbers, for messages, shape (n,).
-        gaps: Whether each row follows a gap in time, shape (n,).
-
-    Raises:
-        ValueError: A wheel is too fast; the message names the first row.
-    """
-    for side, own in zip(("left", "right"), angles.T, strict=True):
-        steps = np.diff(np.unwrap(continuous(stamps, own)[0]))
-        fast = (np.abs(steps) > MAX_WHEEL_SPEED * np.diff(stamps)) & ~gaps[1:]
-        if fast.any():
-            at = int(np.argmax(fast))
-            raise ValueError(
-                f"row {rows[at + 1]}: angle of the {side} wheel jumps by {steps[at]:.3g} rad in "
-                f"{stamps[at + 1] - stamps[at]:.3g} s: must be at most {MAX_WHEEL_SPEED:g} rad/s; "
-                "angles must be in rad and torques in N m"
-            )
-
-
-def _gaps(stamps: Array, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return whether each row follows a gap in time.
-
-    Args:
-        stamps: Stamps of the complete rows, s, shape (n,).
-        rows: Their row numbers, for messages, shape (n,).
-
-    Raises:
-        ValueError: There are fewer than two rows, the time does not increase, or is not in s.
-    """
-    if len(rows) < 2:
-        raise ValueError(
-            f"{len(rows)} rows with a time, both angles and both torques: must be at least 2"
-        )
-    steps = np.diff(stamps)
-    if not (steps > 0.0).all():
-        first = int(np.argmin(steps > 0.0))
-        raise ValueError(
-            f"time[{rows[first + 1]}] = {stamps[first + 1]:.9g} s after time[{rows[first]}] = "
-            f"{stamps[first]:.9g} s: must increase; sort the rows by time, and remove "
-            "duplicates"
-        )
-    usual = float(np.median(steps))
-    if not SHORTEST_STEP <= usual <= LONGEST_STEP:
-        raise ValueError(
-            f"time increases by {usual:.4g} s from row to row: must be {SHORTEST_STEP:g} to "
-            f"{LONGEST_STEP:g} s; give it in s, and the wheels at 20 Hz or more"
-        )
-    return np.concatenate(([False], steps > LONG_STEP * usual))
-
-
-def _left_out(numbers: NDArray[np.bool_], gaps: NDArray[np.bool_]) -> list[str]:
-    """Return warnings about incomplete rows, and about time gaps between complete ones."""
-    said = []
-    if not numbers.all():
-        incomplete = np.flatnonzero(~numbers)
-        said.append(
-            f"{len(incomplete)} of {len(numbers)} rows are ignored, the first is row "
-            f"{incomplete[0]}: a number is not finite"
-        )
-    if gaps.any():
-        said.append(f"gaps in the time: {np.count_nonzero(gaps)}; they widen the intervals")
-    return said

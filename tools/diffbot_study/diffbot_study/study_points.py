@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from diffbot_controllers import Reference, tuned_backstepping
+from diffbot_controllers import tuned_backstepping
 from diffbot_controllers.friction_adaptation import friction_laws, friction_values
 from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
 from diffbot_controllers.laws.friction import KnownWheels
@@ -30,7 +30,7 @@ from diffbot_study.random_robots import draw
 from diffbot_study.recorded_runs import record_batch
 from diffbot_study.simulated_identification import estimator_of, simulate_identification
 from diffbot_study.study_plan import DRIVE, IDENTIFICATION, RANDOM, SETTINGS, Point
-from pose2d_trajectories import make_trajectory
+from pose2d_trajectories import Reference, make_trajectory
 
 # Results of BlockDrives that a row contains.
 DRIVEN = (

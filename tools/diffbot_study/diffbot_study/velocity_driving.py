@@ -14,14 +14,13 @@ import numpy as np
 
 from arc_odometry import Pose
 from arc_odometry.odometry import Array
-from diffbot_controllers import Reference
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_controllers.velocity_tracking.law import VelocityTracker, pose_error
 from diffbot_description.dynamics import Sigma
 from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
 from diffbot_sim.virtual_robot import periods_in
 from diffbot_study.driving import PERIOD
-from pose2d_trajectories import Trajectory
+from pose2d_trajectories import Reference, Trajectory
 
 if TYPE_CHECKING:  # imports SciPy, three quarters of the time to import this package
     from diffbot_ident.velocity.sigma_fit import RecursiveFit

@@ -8,8 +8,8 @@ import pytest
 from identify_command import identify
 from made_recordings.excited_runs import RunSetting, record, usual_run
 
+from diffbot_recordings import identify_arrays
 from diffbot_recordings.samples import EFFORTS, POSITIONS, WHEELS
-from diffbot_study import identify_arrays
 
 
 @pytest.fixture(scope="module")
