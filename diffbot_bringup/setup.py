@@ -25,6 +25,7 @@ setup(
     extras_require={
         "test": [
             "catkin-pkg",
+            "hatchling",
             "hypothesis",
             "lz4",
             "matplotlib",

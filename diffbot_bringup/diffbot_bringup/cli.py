@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from diffbot_bringup.usage import UsageError, check_one_of
+from diffbot_bringup.usage import UsageError, check_one_of, need_ros
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class Command:
     """One command of the `diffbot` script: its name, usage and summary, and how to run it.
 
     A command is implemented by `main` of the module in commands/ with its name or, if delegated, by
-    the function with its name in commands/delegated.py. Commands of the set-up have neither.
+    the function with its name in commands/delegated.py. Commands of the set-up have neither. Some
+    need ROS 2; the others work where it is not installed.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Command:
     summary: str
     delegated: bool = False
     of_setup: bool = False
+    needs_ros: bool = False
 
     def run(self, argv: list[str]) -> int:
         """Run the command with these arguments; return the exit status.
@@ -43,6 +45,8 @@ class Command:
             UsageError: What is wrong with them.
             SystemExit: argparse has printed the help, or what is wrong.
         """
+        if self.needs_ros:
+            need_ros()
         if self.delegated:
             module, function = "delegated", self.name
         else:
@@ -58,16 +62,19 @@ COMMANDS = {
             "launch",
             "NAME [ARGUMENT:=VALUE ...] [--show-args]",
             "run a launch file: launch NAME [ARG:=VALUE ...]; without NAME, list them",
+            needs_ros=True,
         ),
         Command(
             "run",
             "PACKAGE EXECUTABLE [ARGUMENTS ...]",
             "run one node: run PACKAGE EXECUTABLE [ARGS, e.g. --ros-args -p speed:=0.5]",
+            needs_ros=True,
         ),
         Command(
             "echo",
             "TOPIC [--once]",
             "print the messages of a topic: echo TOPIC [TYPE] [--once]",
+            needs_ros=True,
         ),
         Command(
             "view",

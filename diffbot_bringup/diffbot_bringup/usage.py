@@ -9,10 +9,20 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from difflib import get_close_matches
+from importlib.util import find_spec
 
 
 class UsageError(ValueError):
     """What is wrong and what would be right, in one sentence; the exit status is 2."""
+
+
+def need_ros() -> None:
+    """Raise UsageError where ROS 2 is not installed, as with `pip install diffbot-suite`."""
+    if find_spec("rclpy") is None:
+        raise UsageError(
+            "needs ROS 2, which is not installed here: use ./diffbot in a checkout of the suite, "
+            "which installs it, or source a workspace"
+        )
 
 
 def command_parser(command: str, description: str, epilog: str) -> argparse.ArgumentParser:

@@ -78,7 +78,7 @@ if TYPE_CHECKING:
         VelocityTracker as VelocityTracker,
     )
 
-__getattr__ = lazy_names(
+__getattr__, __all__ = lazy_names(
     __name__,
     {
         "laws.backstepping_published": (

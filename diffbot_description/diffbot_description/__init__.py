@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from diffbot_description.robot import Robot as Robot
     from diffbot_description.robot_model import RobotModel as RobotModel
 
-__getattr__ = lazy_names(
+__getattr__, __all__ = lazy_names(
     __name__,
     {
         "dynamics": (

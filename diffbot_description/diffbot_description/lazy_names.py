@@ -12,15 +12,19 @@ from importlib import import_module
 from typing import Any
 
 
-def lazy_names(package: str, names: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package.
+def lazy_names(
+    package: str, names: Mapping[str, Sequence[str]]
+) -> tuple[Callable[[str], Any], list[str]]:
+    """Return `__getattr__` and `__all__` of a package.
 
     Args:
         package: Name of the package.
         names: Its public names, by the module that has them, relative to the package.
 
     Example:
-        >>> get = lazy_names("diffbot_description", {"dynamics": ["closed_form"]})
+        >>> get, known = lazy_names("diffbot_description", {"dynamics": ["closed_form"]})
+        >>> known
+        ['closed_form']
         >>> get("closed_form").__module__
         'diffbot_description.dynamics'
         >>> get("closed_from")
@@ -34,4 +38,4 @@ def lazy_names(package: str, names: Mapping[str, Sequence[str]]) -> Callable[[st
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(f"{package}.{modules[name]}"), name)
 
-    return get
+    return get, list(modules)

@@ -24,8 +24,10 @@ SUFFIXES = (".yaml", ".yml")
 
 
 def share_directory() -> Path:
-    """Return the directory with config/, urdf/, launch/ and rviz/ of the installed package."""
-    # Imported here, because robots given as text need no ROS, which cluster workers may not have.
+    """Return the directory with config/ and urdf/ of the installed package."""
+    own = Path(__file__).with_name("share")
+    if own.is_dir():  # installed with pip, without ROS
+        return own
     from ament_index_python.packages import get_package_share_directory
 
     return Path(get_package_share_directory(PACKAGE))

@@ -112,10 +112,10 @@ def check_field(section: type, name: str, value: float, where: str) -> None:
 def _read(kind: Any, value: Any, where: str) -> Any:
     """Read the value of a field: a section, a list of sections, or a value with a FieldSpec."""
     kind = present(kind)
+    if get_origin(kind) is tuple:  # which Python 3.10 takes for a type, too
+        return _read_list(get_args(kind), value, where)
     if isinstance(kind, type):
         return _read_section(kind, value, where)
-    if get_origin(kind) is tuple:
-        return _read_list(get_args(kind), value, where)
     kind, rule = get_args(kind)
     kind = present(kind)
     if get_origin(kind) is tuple:

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from diffbot_ident.velocity.sigma_fit import RecursiveFit as RecursiveFit
     from diffbot_ident.verification import Verification as Verification
 
-__getattr__ = lazy_names(
+__getattr__, __all__ = lazy_names(
     __name__,
     {
         "excitation.excitations": ("Excitation", "make_excitation"),

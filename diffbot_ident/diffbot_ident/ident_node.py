@@ -20,6 +20,7 @@ from sensor_msgs.msg import Imu
 
 from arc_odometry import JointSample
 from arc_odometry.joints import RateLimit
+from diffbot_description.suite_version import suite_version
 from diffbot_ident.excitation.excitations import KINDS, Excitation, make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.excitation.signals import LEVELS
@@ -367,15 +368,13 @@ class IdentNode(EffortNode[IdentParameters]):
         self._publish_status()
 
     def _save(self, folder: Path) -> None:
-        from importlib.metadata import version  # needed once, at the end
-
         run = self.run
         export = export_results(
             folder,
             self.robot,
             run.estimate,
             date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            version=version("diffbot_ident"),
+            version=suite_version(),
             seconds=run.excited,
             verification=run.verified,
         )

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         to_stamp as to_stamp,
     )
 
-__getattr__ = lazy_names(
+__getattr__, __all__ = lazy_names(
     __name__,
     {
         "command_guard": ("PairLimiter", "TorqueLimiter"),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         VirtualRobot as VirtualRobot,
     )
 
-__getattr__ = lazy_names(
+__getattr__, __all__ = lazy_names(
     __name__,
     {
         "engines": ("make_simulator",),

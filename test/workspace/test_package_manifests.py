@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTHON = {
     "backports": (None, "backports-zstd"),
     "catkin_pkg": ("python3-catkin-pkg", "catkin-pkg"),
+    "hatchling": (None, "hatchling"),
     "hypothesis": ("python3-hypothesis", "hypothesis"),
     "lz4": (None, "lz4"),
     "matplotlib": ("python3-matplotlib", "matplotlib"),

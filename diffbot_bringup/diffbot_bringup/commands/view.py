@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from diffbot_bringup import domains
-from diffbot_bringup.usage import UsageError, command_parser
+from diffbot_bringup.usage import UsageError, command_parser, need_ros
 from diffbot_bringup.xml_launch.resolver import find_executable
 from diffbot_description.spoken_commands import spoken
 
@@ -81,6 +81,7 @@ def _is_recording(path: Path) -> bool:
 
 def _live(options: argparse.Namespace) -> int:
     """Become the node live_view in the domain of the run; does not return."""
+    need_ros()
     domains.join_launch("view")
     parameters = {"leave_when_alone": "false", "address": options.address, "port": options.port}
     if options.robot:

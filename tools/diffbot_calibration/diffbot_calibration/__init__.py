@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         calibrate_umbmark as calibrate_umbmark,
     )
 
-__getattr__ = lazy_names(
+__getattr__, __all__ = lazy_names(
     __name__,
     {
         "calibration": ("CalibratedValue", "Calibration", "CalibrationOutcome", "calibrate"),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         analyse_torque as analyse_torque,
     )
 
-__getattr__ = lazy_names(
+__getattr__, __all__ = lazy_names(
     __name__,
     {
         "bag": ("Bag",),

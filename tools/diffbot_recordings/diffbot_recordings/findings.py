@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from enum import Enum
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from diffbot_description.files import (
 )
 from diffbot_description.identified_robot import with_drive
 from diffbot_description.spoken import spoken
+from diffbot_description.suite_version import suite_version
 from diffbot_ident.parameter_writer import (
     LABELS,
     Export,
@@ -374,7 +374,7 @@ def _torque_summary(result: TorqueResult) -> dict[str, Any]:
 def _write_torque(directory: Path, result: TorqueResult, robot: Robot | None, name: str) -> Export:
     run: dict[str, Any] = {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "version": version("diffbot_ident"),
+        "version": suite_version(),
         "seconds": result.learnt,
         "verification": result.verification,
     }

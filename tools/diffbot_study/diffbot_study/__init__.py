@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         simulate_velocity_drive as simulate_velocity_drive,
     )
 
-__getattr__ = lazy_names(
+__getattr__, __all__ = lazy_names(
     __name__,
     {
         "driving": ("DriveSamples", "Law", "LiveAdaptation", "simulate_drive"),
