@@ -31,8 +31,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from independent_plant import Array, Imperfections, Recording, Robots, draw, drive
 
-from diffbot_recordings.identify import STATUS, analyse_recording
+from diffbot_recordings.identify import STATUS
 from diffbot_recordings.options import Options
+from diffbot_recordings.recording_analysis import analyse_recording
 
 SECONDS = 20.0
 # Share of a run that `identify` learns from; it holds the rest out.

@@ -54,7 +54,7 @@ from diffbot_ident.velocity.first_order import AxisSegment
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_recordings.dead_band_analysis import NAME
 from diffbot_recordings.findings import analyse_axes
-from diffbot_recordings.identify import STILL
+from diffbot_recordings.recording_analysis import STILL
 from diffbot_recordings.samples import Batch
 from diffbot_recordings.segments import Segment, Segmenter, SegmentSettings
 from diffbot_recordings.velocity_analysis import analyse_axis

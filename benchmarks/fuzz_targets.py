@@ -127,8 +127,8 @@ def _described(path: Path) -> object:
 
 def _recording(path: Path) -> object:
     """Read all blocks of a recording, as `identify` does."""
-    from diffbot_recordings.identify import open_recording
     from diffbot_recordings.options import Options
+    from diffbot_recordings.recording_files import open_recording
     from diffbot_recordings.sysid_log import read_sysid
 
     if path.suffix == ".json":

@@ -32,9 +32,9 @@ from arc_odometry.odometry import Array
 from diffbot_ident.torque.estimate import NAMES as KS
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_recordings.effort_scale import in_newton_metres
-from diffbot_recordings.identify import analyse_recording
 from diffbot_recordings.motor_analysis import MotorAnalysis, analyse_motors
 from diffbot_recordings.options import Options
+from diffbot_recordings.recording_analysis import analyse_recording
 from diffbot_recordings.samples import EFFORTS, POSITIONS, RecordingError
 from diffbot_recordings.segments import Segment
 from diffbot_recordings.torque_analysis import analyse_torque, learn_weighed

@@ -41,7 +41,7 @@ from arc_odometry import WheelGeometry
 from arc_odometry.odometry import Array
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_recordings.findings import analyse_axes
-from diffbot_recordings.identify import STILL
+from diffbot_recordings.recording_analysis import STILL
 from diffbot_recordings.samples import WHEELS, Batch, Recording
 from diffbot_recordings.segments import Segmenter, SegmentSettings
 

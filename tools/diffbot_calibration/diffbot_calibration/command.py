@@ -27,10 +27,11 @@ from diffbot_calibration.calibration import (
     CalibrationOutcome,
     calibrate,
 )
-from diffbot_calibration.results import WritePage, next_step, write_results
+from diffbot_calibration.results import next_step, write_results
 from diffbot_calibration.umbmark import Squares, calibrate_umbmark, read_squares
 from diffbot_description import Robot, load_robot
 from diffbot_description.files import dated_folder
+from diffbot_description.spoken_commands import spoken
 from diffbot_description.terminal_text import complain, printable
 from diffbot_recordings.options import check_wheels
 from diffbot_recordings.recorded_readings import (
@@ -130,17 +131,12 @@ def parser_of(program: str) -> argparse.ArgumentParser:
     return parser
 
 
-def main(
-    argv: Sequence[str] | None = None,
-    program: str = "calibrate",
-    write_page: WritePage | None = None,
-) -> int:
+def main(argv: Sequence[str] | None = None, program: str = "calibrate") -> int:
     """Calibrate; return the exit status.
 
     Args:
         argv: Arguments; None: those of the process.
         program: Name of the command, for messages.
-        write_page: Writes the page, unless --no-pictures is given; None: there is no page.
     """
     parser = parser_of(program)
     words = sys.argv[1:] if argv is None else argv
@@ -160,7 +156,7 @@ def main(
     if not console.is_terminal:
         console = Console(width=WIDTH)
     try:
-        return _run(args, console, write_page)
+        return _run(args, console, words)
     except KeyboardInterrupt:
         console.print("interrupted: nothing was written")
         return INTERRUPTED
@@ -172,7 +168,7 @@ def main(
         return USAGE
 
 
-def _run(result: argparse.Namespace, console: Console, write_page: WritePage | None) -> int:
+def _run(result: argparse.Namespace, console: Console, words: Sequence[str]) -> int:
     began = time.monotonic()
     robot = None if result.robot is None else load_robot(result.robot)
     geometry = _given(result, robot)
@@ -197,8 +193,14 @@ def _run(result: argparse.Namespace, console: Console, write_page: WritePage | N
     }
     written = write_results(calibration, folder, robot=robot, about=about, pictures=result.pictures)
     paths = [*written.paths]
-    if result.pictures and write_page is not None:
-        paths.append(write_page(calibration, folder))
+    if result.pictures:
+        from diffbot_calibration.calibration_page import write_calibration_page  # slow to import
+
+        command = spoken("calibrate", *words)
+        try:
+            paths.append(write_calibration_page(calibration, folder, command))
+        except ModuleNotFoundError as error:
+            _say(console, f"report.html not written: {error}; install {error.name}")
     show(console, calibration)
     if written.refusal is not None:
         _say(console, written.refusal)

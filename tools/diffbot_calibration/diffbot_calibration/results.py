@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +30,6 @@ HEADER = """\
 MOST = 118
 # Decimals of radii and track, m; more than any calibration determines.
 DIGITS = 7
-
-WritePage = Callable[[Calibration | None, Path], Path]
-"""Writes the page of a calibration (None: there is none) into the folder with its summary.json, and
-returns its path. It is implemented in packages that depend on this one."""
 
 
 def summary_of(calibration: Calibration) -> dict[str, Any]:

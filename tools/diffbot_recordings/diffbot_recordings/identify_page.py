@@ -3,24 +3,42 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from diffbot_description.files import SUMMARY
 from diffbot_description.spoken_commands import spoken
 from diffbot_recordings.findings import Findings, Usable
 from diffbot_recordings.recording_charts import chart_groups
 from diffbot_recordings.torque_analysis import TorqueResult
 from diffbot_recordings.verdict import AnalysisOutcome, Verdict
 from diffbot_report.ident_page import correlation
-from diffbot_report.page import Page, Section, Table, Tone
+from diffbot_report.page import REPORT, Page, Section, Table, Tone, write_page
 from diffbot_report.quantity import MISSING, significant
 from diffbot_report.summary import yaml_texts
 
 TONES = {Usable.ALL: Tone.GOOD, Usable.SOME: Tone.CAUTION, Usable.NONE: Tone.BAD}
 MARKS = {True: Tone.GOOD, False: Tone.BAD, None: Tone.CAUTION}
 RESULTS = {True: "passed", False: "FAILED", None: "not decided"}
+
+
+def write_identify_page(findings: Findings, folder: Path, words: Sequence[str]) -> Path:
+    """Write report.html beside the summary.json of `diffbot identify`; return its path.
+
+    Args:
+        findings: Findings of the recording.
+        folder: Folder of the results, with summary.json.
+        words: Command-line arguments that repeat it.
+
+    Raises:
+        OSError: The folder cannot be read or written.
+        ModuleNotFoundError: plotly is not installed.
+    """
+    summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+    return write_page(identify_page(findings, summary, folder, words), folder / REPORT)
 
 
 def identify_page(

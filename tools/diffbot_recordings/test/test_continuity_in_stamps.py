@@ -6,8 +6,8 @@ import pytest
 from clocked_robot import GEOMETRY, readings, rows
 
 from diffbot_ident.torque.wheel_speeds import level_side, nearest
-from diffbot_recordings.identify import analyse_recording
 from diffbot_recordings.options import Options
+from diffbot_recordings.recording_analysis import analyse_recording
 from diffbot_recordings.samples import Batch
 from diffbot_recordings.segments import Segmenter, SegmentSettings
 from diffbot_recordings.torque_analysis import _cycle

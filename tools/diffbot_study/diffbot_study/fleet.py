@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ from diffbot_study.fleet_rows import (
 )
 from diffbot_study.fleet_trends import said
 from diffbot_study.parquet_store import ParquetStore, Row
-from diffbot_study.study import add_cluster_options, status_of, store_results, write_page
+from diffbot_study.study import add_cluster_options, announce_page, status_of, store_results
 
 # Recordings per task: some seconds of work.
 CHUNK = 10
@@ -45,26 +46,16 @@ SHOWN = 30
 REASONED = ("none", "unreadable")
 
 
-WritePages = Callable[[Mapping[str, Any], Sequence[Row], Path], Path]
-"""Writes pages of fleet.json's content and the rows into a folder; returns the first."""
-
-
-def main(
-    argv: Sequence[str] | None = None,
-    program: str = "diffbot fleet",
-    write_pages: WritePages | None = None,
-) -> int:
+def main(argv: Sequence[str] | None = None, program: str = "diffbot fleet") -> int:
     """Add recordings to the table; return the exit status.
 
     Args:
         argv: Arguments; None: those of the process.
         program: Name of the program, for messages.
-        write_pages: Writes the pages; None: no pages.
     """
-    options = _parser(program).parse_args(argv)
-    return status_of(
-        lambda: _run(options, Console(highlight=False, markup=False), write_pages), program
-    )
+    words = sys.argv[1:] if argv is None else argv
+    options = _parser(program).parse_args(words)
+    return status_of(lambda: _run(options, Console(highlight=False, markup=False), words), program)
 
 
 def _parser(program: str) -> argparse.ArgumentParser:
@@ -92,7 +83,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace, console: Console, write_pages: WritePages | None) -> int:
+def _run(options: argparse.Namespace, console: Console, words: Sequence[str]) -> int:
     if not 0.0 < options.false_alarms < 1.0:
         raise ValueError(f"--false-alarms {options.false_alarms}: must be between 0 and 1")
     names = Names(options.names, options.robot)
@@ -124,8 +115,9 @@ def _run(options: argparse.Namespace, console: Console, write_pages: WritePages 
     )
     rows = _one_row_each(store.rows(), wanted)
     summary = _report_findings(rows, options, console)
-    if write_pages is not None:
-        write_page(lambda: write_pages(summary, rows, options.output), console)
+    from diffbot_study.fleet_page import write_fleet_pages  # slow to import
+
+    announce_page(lambda: write_fleet_pages(summary, rows, options.output, words), console)
     return status
 
 

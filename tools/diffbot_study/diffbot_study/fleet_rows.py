@@ -34,8 +34,9 @@ from diffbot_description import load_robot
 from diffbot_description.files import finite, parse_yaml, read_regular, read_yaml
 from diffbot_ident.torque.estimate import FRICTION_NAMES, NAMES
 from diffbot_recordings.bag import METADATA
-from diffbot_recordings.identify import BAGS, LOGS, analyse_recording
 from diffbot_recordings.options import Options
+from diffbot_recordings.recording_analysis import analyse_recording
+from diffbot_recordings.recording_files import BAGS, LOGS
 from diffbot_recordings.samples import TABLES
 from diffbot_study.fleet_quantities import GYRO
 from diffbot_study.parquet_store import Row

@@ -13,7 +13,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ from rich.table import Table
 
 from diffbot_description.files import SUMMARY, strict, write_json
 from diffbot_description.terminal_text import complain, printable
-from diffbot_report.chart import Chart
 from diffbot_study.parquet_store import ParquetStore, Row
 from diffbot_study.study_plan import Point, Study, load_study
 from diffbot_study.study_points import COLUMNS, chunks, run_chunk
@@ -45,28 +44,20 @@ NEEDS = (
 )
 
 
-WritePage = Callable[[Mapping[str, Any], Sequence[Chart], Path], Path]
-"""Writes a page of summary.json's content into a folder; returns its path."""
-
-
-def main(
-    argv: Sequence[str] | None = None,
-    program: str = "diffbot study",
-    write: WritePage | None = None,
-) -> int:
+def main(argv: Sequence[str] | None = None, program: str = "diffbot study") -> int:
     """Run a study; return the exit status.
 
     Args:
         argv: Arguments; None: those of the process.
         program: Name of the program, for messages.
-        write: Writes the page; None: no page.
     """
-    options = _parser(program).parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    options = _parser(program).parse_args(words)
 
     def work() -> int:
         study = load_study(options.file)
         output = options.output or Path("results") / f"study-{study.name}"
-        return _run(study, output, options, Console(highlight=False, markup=False), write)
+        return _run(study, output, options, Console(highlight=False, markup=False), words)
 
     return status_of(work, program)
 
@@ -85,7 +76,7 @@ def status_of(work: Callable[[], int], program: str) -> int:
         return USAGE
 
 
-def write_page(write: Callable[[], Path], console: Console) -> None:
+def announce_page(write: Callable[[], Path], console: Console) -> None:
     """Write a page and print its path, or which package is missing."""
     try:
         console.print(f"page: {write()}", soft_wrap=True)
@@ -143,7 +134,7 @@ def _run(
     output: Path,
     options: argparse.Namespace,
     console: Console,
-    write: WritePage | None,
+    words: Sequence[str],
 ) -> int:
     store = ParquetStore(output / "rows", COLUMNS[study.kind])
     store.compact()
@@ -158,7 +149,7 @@ def _run(
     )
     rows = [row for row in store.rows() if row["key"] in points]
     if rows:
-        _report_results(study, rows, output, options, console, write)
+        _report_results(study, rows, output, options, console, words)
     return status
 
 
@@ -238,7 +229,7 @@ def _report_results(
     output: Path,
     options: argparse.Namespace,
     console: Console,
-    write: WritePage | None,
+    words: Sequence[str],
 ) -> None:
     result = cells(study, rows)
     _print(study, result, console)
@@ -268,8 +259,9 @@ def _report_results(
     charts = study_charts(summary)
     draw_study(charts, study.description or study.name, output / "study.png")
     console.print(f"table: {output / 'rows'}; summary.json and study.png beside it", soft_wrap=True)
-    if write is not None:
-        write_page(lambda: write(summary, charts, output), console)
+    from diffbot_study.study_page import write_study_page  # slow to import
+
+    announce_page(lambda: write_study_page(summary, charts, output, words), console)
 
 
 def _reasons(rows: Sequence[Row]) -> dict[str, int]:

@@ -10,12 +10,31 @@ from typing import Any
 
 from diffbot_description.spoken_commands import spoken
 from diffbot_report.chart import Chart
-from diffbot_report.page import Matrix, Page, Part, Section, Table, Tone
+from diffbot_report.page import Matrix, Page, Part, Section, Table, Tone, write_page
 from diffbot_report.quantity import MISSING, significant
 
 STUDY = "study.html"
 # Fraction of a cell's runs that must be within the tolerance.
 KEPT = 0.95
+
+
+def write_study_page(
+    summary: Mapping[str, Any], charts: Sequence[Chart], folder: Path, words: Sequence[str]
+) -> Path:
+    """Write study.html into a folder; return its path.
+
+    Args:
+        summary: Content of summary.json.
+        charts: See `study_page`.
+        folder: Folder of the results.
+        words: See `study_page`.
+
+    Raises:
+        OSError: The page cannot be written.
+        ModuleNotFoundError: plotly is not installed.
+    """
+    page = study_page(summary, charts, Path(summary["file"]), words)
+    return write_page(page, folder / STUDY)
 
 
 def study_page(
