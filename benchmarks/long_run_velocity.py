@@ -96,9 +96,10 @@ class Velocity:
         """Run the checks of every second."""
         self.seconds += 1
         self.since_load += 1
-        for name, axis in zip(("v", "omega"), self.fit._axes, strict=True):
-            self.report.covariance(f"recursive fit P {name}", axis.p)
-            self.report.covariance(f"recursive fit covariance {name}", axis.covariance)
+        for name, axis in zip(("v", "omega"), self.fit.axes, strict=True):
+            recursion = axis.recursion
+            self.report.covariance(f"recursive fit P {name}", recursion.p)
+            self.report.covariance(f"recursive fit covariance {name}", recursion.covariance)
         self.report.demand(bool(np.isfinite(self.fit.values).all()), "sigma not finite")
         wanted = self.trajectory.at(self.step * self.period)
         self.errors.append(math.dist((wanted.x, wanted.y), self.robot.pose()[:2]))
