@@ -17,8 +17,8 @@ from diffbot_recordings.bag import Bag
 from diffbot_recordings.row_filter import RowFilter
 from diffbot_recordings.samples import RecordingError
 from diffbot_recordings.sysid_log import read_sysid
-from diffbot_recordings.table import CsvSource
 from diffbot_recordings.table_columns import parse_columns
+from diffbot_recordings.table_source import CsvSource
 from diffbot_report.summary import parse_arguments
 
 HUGE = "1" + "0" * 400

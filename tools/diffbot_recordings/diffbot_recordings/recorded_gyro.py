@@ -17,8 +17,8 @@ from diffbot_recordings.options import Options, robot_of
 from diffbot_recordings.row_filter import RowFilter
 from diffbot_recordings.samples import POSITIONS, TABLES, RecordingError
 from diffbot_recordings.sensor_readings import GyroReadings, WheelTurns
-from diffbot_recordings.table import CsvSource
 from diffbot_recordings.table_columns import GYRO, GYRO_NAMES, KNOWN, Column, parse_columns
+from diffbot_recordings.table_source import CsvSource
 
 
 def yaw_gyro(gyro: GyroReadings, geometry: WheelGeometry) -> YawGyro:

@@ -48,8 +48,9 @@ from diffbot_recordings.sensor_readings import (
     WheelTurns,
 )
 from diffbot_recordings.sensor_turns import DEGREE, CalibrationError, follows
-from diffbot_recordings.table import CsvSource, beyond_wheels
 from diffbot_recordings.table_columns import GYRO, GYRO_NAMES, KNOWN, TIME, Column
+from diffbot_recordings.table_sizes import beyond_wheels
+from diffbot_recordings.table_source import CsvSource
 from diffbot_recordings.transforms import Transforms, planar_pose
 from diffbot_recordings.wheel_sources import WheelSources
 

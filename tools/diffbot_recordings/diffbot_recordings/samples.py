@@ -70,14 +70,16 @@ class Source(Protocol):
     Attributes:
         name: File and topics or columns, as a text for the user.
         warnings: Warnings so far, such as of a file that ends early.
-        done: Progress of `batches`, in units of its own (bytes or messages).
         total: Value of `done` at the end.
     """
 
     name: str
     warnings: list[str]
-    done: int
     total: int
+
+    @property
+    def done(self) -> int:
+        """Progress of `batches`, in units of its own (bytes or messages)."""
 
     def batches(self) -> Iterator[Batch]:
         """Yield the samples.

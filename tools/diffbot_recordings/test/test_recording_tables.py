@@ -8,8 +8,8 @@ import pytest
 
 from diffbot_recordings.row_filter import RowFilter
 from diffbot_recordings.samples import RecordingError
-from diffbot_recordings.table import CsvSource
 from diffbot_recordings.table_columns import parse_columns
+from diffbot_recordings.table_source import CsvSource
 
 
 def source(tmp_path, text, columns=(), where=(), name="log.csv"):
@@ -60,7 +60,7 @@ def test_rows_that_the_filter_leaves_out_are_counted(tmp_path):
     text = "t,mode,v,a,b\n0,auto,1,0,0\n1,manual,2,1,0\n2,auto,3,0,2\n3,auto,4,-1,0\n"
     result = source(tmp_path, text, where=["mode=auto", "a!=0 or b > 1.5"])
     assert values(result)["v"][1].tolist() == [3.0, 4.0]
-    assert result.filtered == 2
+    assert result.warnings[-1].endswith("2 rows excluded by --where")
 
 
 def test_cells_that_are_empty_cost_only_their_own_stream(tmp_path):

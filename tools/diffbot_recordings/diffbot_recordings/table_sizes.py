@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the sizes of a table's numbers fit the units of their channels."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from arc_odometry import WheelGeometry
+from diffbot_description import Robot
+from diffbot_recordings.samples import POSITIONS, Array, RecordingError
+from diffbot_recordings.table_columns import DEGREE, TICKS, TIME, Column
+
+# Steps of an angle that are undone at once and larger than this are not of a wheel, rad.
+RETURNS = 0.5
+# Fraction of the rows from which on such steps are those of a second source.
+MANY_RETURNS = 0.1
+# Number of rows that is too small for a check.
+FEW = 10
+# A wheel cannot be faster than FAR_BEYOND times the speed that the robot's limits allow. Its speed
+# is taken from positions over SPEED_SPAN (s), at the quantile SPEED_QUANTILE: wrapped positions
+# jump less often than that if the wheel keeps to its limits. Positions in rad that wrap after a
+# turn can be unwrapped, so that a slow drive is told by its UNWRAPPED_QUANTILE.
+FAR_BEYOND, SPEED_SPAN, SPEED_QUANTILE, UNWRAPPED_QUANTILE = 3.0, 0.05, 0.75, 0.9
+# Largest plausible 90th percentile of the size of each channel, in SI; above it, the column is in
+# another unit. With the unit, and the factor of the most likely other unit.
+SIZES = {
+    "v": (30.0, "m/s", 1e-3),
+    "command_v": (30.0, "m/s", 1e-3),
+    "w": (60.0, "rad/s", DEGREE),
+    "command_w": (60.0, "rad/s", DEGREE),
+    "left_velocity": (1000.0, "rad/s", DEGREE),
+    "right_velocity": (1000.0, "rad/s", DEGREE),
+}
+
+
+def beyond_wheels(robot: Robot | None, geometry: WheelGeometry) -> float:
+    """Return a speed that no wheel of the robot reaches, rad/s.
+
+    Args:
+        robot: The robot's description; None: not described.
+        geometry: Wheel radii and separation.
+    """
+    if robot is None:
+        return SIZES["v"][0] / geometry.left_radius
+    return FAR_BEYOND * robot.wheel_speed
+
+
+class ChannelSizes:
+    """Keeps the sizes of the values of each channel, and compares them with its unit.
+
+    Args:
+        name: Name of the table, for messages.
+        columns: Columns by channel.
+    """
+
+    def __init__(self, name: str, columns: Mapping[str, Column]) -> None:
+        self._name, self._columns = name, columns
+        self._returns = Counter[str]()  # steps of positions that are undone at once
+        self._largest: dict[str, list[float]] = {name: [] for name in columns if name != TIME}
+
+    def add(self, name: str, times: Array, column: Array) -> None:
+        """Add values of a channel.
+
+        Args:
+            name: Name of the channel.
+            times: Times, s, shape (n,).
+            column: Values in SI units, shape (n,).
+        """
+        if name not in POSITIONS:
+            self._largest[name].append(float(np.percentile(np.abs(column), 90.0)))
+        elif len(speeds := _speeds(times, column)):
+            steps = np.diff(column)
+            there, back = steps[:-1], steps[1:]
+            self._returns[name] += int(np.count_nonzero(-there * back > RETURNS**2))
+            unwrapped = _speeds(times, np.unwrap(column))
+            self._largest[name].append(
+                max(
+                    float(np.quantile(speeds, SPEED_QUANTILE)),
+                    float(np.quantile(unwrapped, UNWRAPPED_QUANTILE)),
+                )
+            )
+
+    def check(self, read: int, fastest: float) -> None:
+        """Check all channels after the last row.
+
+        Args:
+            read: Number of rows that were read.
+            fastest: Speed that no wheel reaches, rad/s.
+
+        Raises:
+            RecordingError: A channel is in another unit.
+        """
+        self._check_sizes(read)
+        self._check_positions(read, fastest)
+
+    def _check_sizes(self, read: int) -> None:
+        for channel, largest in self._largest.items():
+            limit, unit, factor = SIZES.get(channel, (math.inf, "", 1.0))
+            column = self._columns[channel]
+            size = float(np.median(largest)) if largest and read > FEW else 0.0
+            if column.factor is None and size > limit:
+                raise RecordingError(
+                    f"{self._name}: {column.name} ({channel}) reaches {size:.4g} {unit}, more "
+                    f"than {limit:g}: in other units? Then --columns "
+                    f"{with_factor(self._columns, (channel,), factor)}; if it is right: "
+                    f"{channel}={column.name}*1"
+                )
+
+    def _check_positions(self, read: int, fastest: float) -> None:
+        for channel in (name for name in POSITIONS if name in self._largest):
+            column, speeds = self._columns[channel], self._largest[channel]
+            speed = float(np.median(speeds)) if speeds and read > FEW else 0.0
+            if self._returns[channel] > MANY_RETURNS * read:
+                continue  # angles of two sources, which are told from each other later
+            if column.factor is None and speed > fastest:
+                raise RecordingError(
+                    f"{self._name}: {column.name} ({channel}) turns at {speed:.4g} rad/s if "
+                    f"it is in rad, and no wheel here beyond {fastest:.4g}: positions seem to "
+                    f"be in degrees or encoder ticks. Degrees: --columns "
+                    f"{with_factor(self._columns, POSITIONS, DEGREE)}; ticks: *FACTOR for both, "
+                    f"{TICKS}; if they are in rad: {channel}={column.name}*1"
+                )
+
+
+def with_factor(columns: Mapping[str, Column], changed: Sequence[str], factor: float) -> str:
+    """Return all columns as --columns takes them, some of them with another factor."""
+    return ",".join(
+        f"{channel}={column.name}"
+        + (f"*{factor:.6g}" if channel in changed else "")
+        + (f"*{column.scale:.6g}" if channel not in changed and column.scale != 1.0 else "")
+        for channel, column in columns.items()
+    )
+
+
+def _speeds(times: Array, positions: Array) -> Array:
+    """Return a wheel's speeds, rad/s, over SPEED_SPAN, which hides the encoder's resolution."""
+    period = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+    apart = max(1, round(SPEED_SPAN / period)) if period > 0.0 else len(times)
+    lasted = times[apart:] - times[:-apart]
+    turned = np.abs(positions[apart:] - positions[:-apart])
+    result: Array = turned[lasted > 0.0] / lasted[lasted > 0.0]
+    return result
