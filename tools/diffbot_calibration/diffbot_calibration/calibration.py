@@ -16,8 +16,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from arc_odometry import WheelGeometry
+from diffbot_calibration.drive_parameters import Fit
 from diffbot_calibration.held_out import HeldOut, held_out_drift
-from diffbot_calibration.wheel_geometry import Fit, WheelGeometryFit
+from diffbot_calibration.wheel_geometry import WheelGeometryFit
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_recordings.sensor_readings import (
     CalibrationReadings,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from arc_odometry import WheelGeometry
 from diffbot_calibration.calibration import Calibration, sizes_of
-from diffbot_calibration.wheel_geometry import Fit
+from diffbot_calibration.drive_parameters import Fit
 from diffbot_recordings.sensor_readings import Array
 from diffbot_recordings.wheel_path import WheelPath
 from diffbot_report.chart import Chart, ChartGroup, Curve, Intervals, Role

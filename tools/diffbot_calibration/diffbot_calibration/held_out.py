@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import chdtri, ndtri, stdtr
 
 from arc_odometry import WheelGeometry
-from diffbot_calibration.wheel_geometry import Fit
+from diffbot_calibration.drive_parameters import Fit
 from diffbot_recordings.sensor_readings import Array, CalibrationReadings, WheelTurns
 from diffbot_recordings.sensor_turns import turned_by
 from diffbot_recordings.wheel_path import WheelPath, driven, gaps
