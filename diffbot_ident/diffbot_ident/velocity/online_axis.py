@@ -103,7 +103,7 @@ class RawBatch:
         return float(self.times[-1] - self.times[0]) / (len(self.times) - 1)
 
 
-class AxisFit:
+class OnlineAxis:
     """Estimates one axis, its dead band and its dead time, batch by batch.
 
     Args:

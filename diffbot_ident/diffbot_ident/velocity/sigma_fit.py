@@ -49,14 +49,14 @@ import numpy as np
 from diffbot_description.dead_band import DeadBand
 from diffbot_description.dynamics import Sigma
 from diffbot_ident.torque.estimate import Array
-from diffbot_ident.velocity.axis_fit import (
+from diffbot_ident.velocity.dead_time_estimate import furthest
+from diffbot_ident.velocity.online_axis import (
     LEAST_SAMPLES,
     STORED,
-    AxisFit,
+    OnlineAxis,
     RawBatch,
     RecursiveSettings,
 )
-from diffbot_ident.velocity.dead_time_estimate import furthest
 
 __all__ = ["RecursiveFit", "RecursiveSettings"]
 
@@ -84,7 +84,7 @@ class RecursiveFit:
         self.settings = settings = settings or RecursiveSettings()
         self._stored: deque[RawBatch] = deque(maxlen=STORED)
         v, omega = (
-            AxisFit(
+            OnlineAxis(
                 index,
                 start.axis(index),
                 None if covariance is None else covariance[index::2, index::2],
