@@ -28,7 +28,8 @@ from arc_odometry import JointSample
 from diffbot_description import Robot, closed_form, load_robot
 from diffbot_description.dynamics import accelerations
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
-from diffbot_ident.identification_run import Identification, RunawayLimits
+from diffbot_ident.identification_run import Identification
+from diffbot_ident.runaway import RunawayLimits
 from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.torque.estimators import make_estimator

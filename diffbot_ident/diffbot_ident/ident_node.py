@@ -18,20 +18,24 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu
 
-from arc_odometry import JointSample
+from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.joints import RateLimit
+from diffbot_description import Robot
+from diffbot_description.robot import MotorDrive
 from diffbot_description.suite_version import suite_version
+from diffbot_ident.excitation.body_model import BodyPrior
 from diffbot_ident.excitation.excitations import KINDS, Excitation, make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.excitation.signals import LEVELS
-from diffbot_ident.identification_run import Identification, Phase, RunawayLimits
+from diffbot_ident.identification_run import Identification, Phase
 from diffbot_ident.parameter_writer import export_results
-from diffbot_ident.parameters_message import diagnostics, fill, verification_message
+from diffbot_ident.parameters_message import diagnostics, fill, status_message, verification_message
+from diffbot_ident.runaway import RunawayLimits
 from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.effort_units import EffortCheck, EffortUnit
-from diffbot_ident.torque.estimate import Precision
+from diffbot_ident.torque.estimate import Estimator, Precision
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
-from diffbot_ident.torque.fleet_prior import NONE, PriorEstimator, read_prior
+from diffbot_ident.torque.fleet_prior import NONE, FleetPrior, PriorEstimator, read_prior
 from diffbot_ident.torque.geometry_errors import DimensionedEstimator, wants_dimensions
 from diffbot_ident.torque.yaw_gyro import LIVE_MEMORY, YawGyro
 from diffbot_ident.verification import Model, VerificationState
@@ -43,7 +47,6 @@ from diffbot_node import (
     parameter,
     results_folder,
     seconds,
-    to_stamp,
 )
 from diffbot_node.stop_inputs import LATCHED
 
@@ -175,32 +178,17 @@ class IdentNode(EffortNode[IdentParameters]):
                 f"parameter 'amplitude' = {amplitude} N m: must be <= {self.torque_limit} N m, "
                 "the torque limit; lower it"
             )
-        estimator = make_estimator(
-            values.estimator,
-            self.geometry,
-            MotionScale(own.linear_velocity, own.angular_velocity, amplitude),
-            window=values.window,
-            velocity_source=values.velocity_source,
-            turning=self.robot.turning is not None,
-        )
-        if values.prior not in ("", NONE):
-            if values.estimator == "rls":
-                raise ValueError(
-                    f"parameter 'prior' = '{values.prior}': estimator rls has no reliable "
-                    "intervals to weight it with; use integral or kalman"
-                )
-            fleet = read_prior(values.prior, self.robot)
-            self.get_logger().info(f"beginning with {fleet.about} in {values.prior}")
-            # Applied before gyro and dimensions, as the fleet was identified from wheels alone.
-            estimator = PriorEstimator(estimator, fleet, self.geometry.half_track)
-        uncertainty = self.robot.uncertainty
-        if wants_dimensions(uncertainty, gyro=values.imu):
-            estimator = DimensionedEstimator(estimator, self.geometry, uncertainty, self._gyro)
+        fleet = self._fleet_prior()
+        estimator = estimator_of(values, self.robot, self.geometry, amplitude, fleet, self._gyro)
         # Verify with a different excitation, on which an overfitted model fails.
-        other = "prbs" if values.excitation == "multisine" else "multisine"
+        other = replace(
+            values,
+            excitation="prbs" if values.excitation == "multisine" else "multisine",
+            seed=values.seed + 1,
+        )
         return Identification(
             estimator,
-            self._excitation(values.excitation, values.seed),
+            excitation_of(values, self.robot, self._prior, self._arena),
             self.geometry,
             RunawayLimits(
                 own.linear_velocity,
@@ -210,32 +198,25 @@ class IdentNode(EffortNode[IdentParameters]):
                 self.robot.limits.wheel_velocity or math.inf,
             ),
             values.duration,
-            check=lambda: self._excitation(other, values.seed + 1),
+            check=lambda: excitation_of(other, self.robot, self._prior, self._arena),
             verification=values.verification,
             nominal=Model.described(self._prior.values, self.robot),
             until=Precision.parse(values.until),
-            efforts=EffortCheck(self.geometry, self.robot, self._effort_unit()),
+            efforts=EffortCheck(self.geometry, self.robot, effort_unit_of(self.robot.drive)),
         )
 
-    def _effort_unit(self) -> EffortUnit:
-        drive = self.robot.drive
-        constant = 0.5 * sum(drive.torque_of((1.0, 1.0)))
-        return EffortUnit("N m" if drive.torque_constant is None else drive.effort_unit, constant)
-
-    def _excitation(self, kind: str, seed: int) -> Excitation:
+    def _fleet_prior(self) -> FleetPrior | None:
         values = self.values
-        return make_excitation(
-            kind,
-            self.robot,
-            seed,
-            amplitude=values.amplitude or None,
-            hold=values.hold or None,
-            register=values.register or None,
-            arena=self._arena,
-            prior=self._prior,
-            period=values.period,
-            levels=values.levels,
-        )
+        if values.prior in ("", NONE):
+            return None
+        if values.estimator == "rls":
+            raise ValueError(
+                f"parameter 'prior' = '{values.prior}': estimator rls has no reliable "
+                "intervals to weight it with; use integral or kalman"
+            )
+        fleet = read_prior(values.prior, self.robot)
+        self.get_logger().info(f"beginning with {fleet.about} in {values.prior}")
+        return fleet
 
     def waits_for(self) -> str:
         """Return what is missing before the excitation may begin; empty when nothing is."""
@@ -398,20 +379,70 @@ class IdentNode(EffortNode[IdentParameters]):
     def _publish_status(
         self, effort: tuple[float, float] = (0.0, 0.0), command: tuple[float, float] = (0.0, 0.0)
     ) -> None:
-        status, run = IdentStatus(duration=self.values.duration), self.run
-        status.header.frame_id = "base_link"
+        status = status_message(self.run, self._newest, effort, command)
         if self._arena is not None:
             status.arena[:] = (self._arena.length, self._arena.width)
-        status.effort[:], status.command[:] = effort, command
-        status.header.stamp = to_stamp(self._newest)
-        status.phase = int(run.phase)
-        status.message = run.problem or self.stopped_by
-        status.elapsed = run.elapsed
-        status.pose[:] = run.pose
-        status.information = float(run.excitation.information)
-        status.predicted_information = float(run.excitation.predicted_information)
-        status.linear_velocity, status.angular_velocity = run.velocity
-        status.guarded = run.guarded
+        status.duration = self.values.duration
+        status.message = self.run.problem or self.stopped_by
         status.refused = self.refused
         status.estimates = self._parameters_topic.count
         self._status_topic.publish(status)
+
+
+def estimator_of(
+    values: IdentParameters,
+    robot: Robot,
+    geometry: WheelGeometry,
+    amplitude: float,
+    fleet: FleetPrior | None,
+    gyro: YawGyro | None,
+) -> Estimator:
+    """Return the estimator that the parameters ask for.
+
+    Args:
+        values: Parameters of the node.
+        robot: Description of the robot.
+        geometry: Wheel radii and separation.
+        amplitude: Largest torque of the excitation, N m.
+        fleet: What robots of this type are like; None: not known.
+        gyro: Readings of the gyro; None: there is none.
+    """
+    own = robot.excitation
+    estimator = make_estimator(
+        values.estimator,
+        geometry,
+        MotionScale(own.linear_velocity, own.angular_velocity, amplitude),
+        window=values.window,
+        velocity_source=values.velocity_source,
+        turning=robot.turning is not None,
+    )
+    if fleet is not None:
+        # Applied before gyro and dimensions, as the fleet was identified from wheels alone.
+        estimator = PriorEstimator(estimator, fleet, geometry.half_track)
+    if wants_dimensions(robot.uncertainty, gyro=values.imu):
+        estimator = DimensionedEstimator(estimator, geometry, robot.uncertainty, gyro)
+    return estimator
+
+
+def excitation_of(
+    values: IdentParameters, robot: Robot, prior: BodyPrior, arena: Arena | None
+) -> Excitation:
+    """Return the excitation that the parameters ask for; see `make_excitation`."""
+    return make_excitation(
+        values.excitation,
+        robot,
+        values.seed,
+        amplitude=values.amplitude or None,
+        hold=values.hold or None,
+        register=values.register or None,
+        arena=arena,
+        prior=prior,
+        period=values.period,
+        levels=values.levels,
+    )
+
+
+def effort_unit_of(drive: MotorDrive) -> EffortUnit:
+    """Return the unit in which a robot's drive reports efforts."""
+    constant = 0.5 * sum(drive.torque_of((1.0, 1.0)))
+    return EffortUnit("N m" if drive.torque_constant is None else drive.effort_unit, constant)

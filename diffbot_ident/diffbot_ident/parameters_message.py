@@ -8,9 +8,10 @@ import math
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
+from diffbot_ident.identification_run import Identification
 from diffbot_ident.torque.estimate import NAMES, NORMAL_95, Estimate, EstimateState
 from diffbot_ident.verification import Verification, VerificationState
-from diffbot_msgs.msg import DynamicParameters
+from diffbot_msgs.msg import DynamicParameters, IdentStatus
 from diffbot_msgs.msg import Verification as VerificationMessage
 from diffbot_node import to_stamp
 
@@ -81,6 +82,28 @@ def verification_message(verification: Verification, stamp: float) -> Verificati
     message.horizon_no_model[:] = verification.horizon_no_model
     message.horizon_nominal[:] = verification.horizon_nominal
     return message
+
+
+def status_message(
+    run: Identification, stamp: float, effort: tuple[float, float], command: tuple[float, float]
+) -> IdentStatus:
+    """Return the status of a run; duration, message, arena and counts are the node's.
+
+    Args:
+        run: The run.
+        stamp: Stamp of the newest joint state, s.
+        effort: Torques that acted, N m.
+        command: Torques that were commanded, N m.
+    """
+    status = IdentStatus(phase=int(run.phase), elapsed=run.elapsed, guarded=run.guarded)
+    status.header.frame_id = "base_link"
+    status.header.stamp = to_stamp(stamp)
+    status.effort[:], status.command[:] = effort, command
+    status.pose[:] = run.pose
+    status.information = float(run.excitation.information)
+    status.predicted_information = float(run.excitation.predicted_information)
+    status.linear_velocity, status.angular_velocity = run.velocity
+    return status
 
 
 def diagnostics(estimate: Estimate, stamp: float, name: str, hardware: str) -> DiagnosticArray:

@@ -16,9 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_safety_filter import PERIOD, TWIL
 
+from diffbot_ident.braking import MAX_BRAKING
 from diffbot_ident.excitation.excitations import make_excitation
 from diffbot_ident.excitation.safety_filter import Arena
-from diffbot_ident.identification_run import MAX_BRAKING, Identification, Phase, RunawayLimits
+from diffbot_ident.identification_run import Identification, Phase
+from diffbot_ident.runaway import RunawayLimits
 from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import make_estimator

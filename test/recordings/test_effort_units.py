@@ -16,7 +16,8 @@ from made_recordings.recorded_bag import write_run
 
 from diffbot_description import load_robot
 from diffbot_ident.excitation.excitations import make_excitation
-from diffbot_ident.identification_run import Identification, Phase, RunawayLimits
+from diffbot_ident.identification_run import Identification, Phase
+from diffbot_ident.runaway import RunawayLimits
 from diffbot_ident.torque.effort_units import (
     EffortCheck,
     EffortUnit,

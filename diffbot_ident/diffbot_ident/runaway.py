@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A robot that runs away during an identification: speed limits, and when the run has to end."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from arc_odometry import WheelGeometry
+
+# Tolerance for rounding errors of the stamps, which must not add a control period, s.
+ROUNDING = 1e-6
+# A robot beyond a speed limit is braked, as late commands may have let it accelerate. It counts as
+# running away if it exceeds the limit by this share, or for this time, s.
+RUNAWAY_FRACTION = 0.25
+RUNAWAY_TIME = 0.5
+
+
+@dataclass(frozen=True)
+class RunawayLimits:
+    """Speed limits of a run.
+
+    The first sample beyond a limit is refused, with zero torque; then only torques that brake are
+    commanded. The run ends when a later sample exceeds a limit by RUNAWAY_FRACTION, or when all
+    samples of RUNAWAY_TIME exceed one.
+
+    Attributes:
+        velocity: Speed limit, m/s.
+        yaw_rate: Yaw rate limit, rad/s.
+        torque: Maximum braking torque, N m.
+        robot: Name of the robot, for messages.
+        wheel_speed: Wheel speed limit, rad/s; infinite: no limit.
+    """
+
+    velocity: float
+    yaw_rate: float
+    torque: float
+    robot: str
+    wheel_speed: float = math.inf
+
+
+class RunawayWatch:
+    """Watches the speeds of the robot and of its wheels.
+
+    Args:
+        limits: Speed limits.
+        geometry: Wheel radii and separation.
+    """
+
+    def __init__(self, limits: RunawayLimits, geometry: WheelGeometry) -> None:
+        self._limits, self._geometry = limits, geometry
+        # Stamp of the first of the current run of samples beyond a limit, s.
+        self._too_fast_since: float | None = None
+
+    def reset(self) -> None:
+        """Forget the samples beyond a limit."""
+        self._too_fast_since = None
+
+    def check(self, stamp: float, velocity: tuple[float, float]) -> str | None:
+        """Return why the run has to end; a smaller excess of speed only limits the torques.
+
+        Args:
+            stamp: Stamp of the sample, s.
+            velocity: Body velocity, m/s and rad/s.
+
+        Raises:
+            ValueError: The sample is the first one beyond a limit.
+        """
+        beyond = self._beyond_limits(velocity)
+        if beyond is None:
+            self._too_fast_since = None
+            return None
+        fraction, text = beyond
+        if self._too_fast_since is None:
+            self._too_fast_since = stamp
+            # A driver that was blocked between reading and stamping causes one apparent jump.
+            raise ValueError(text)
+        lasted = stamp - self._too_fast_since
+        if fraction > RUNAWAY_FRACTION or lasted >= RUNAWAY_TIME - ROUNDING:
+            return text
+        return None
+
+    def limited(
+        self, torque: tuple[float, float], velocity: tuple[float, float]
+    ) -> tuple[float, float]:
+        """Return wheel torques, N m; beyond a limit only those that slow their wheel down."""
+        if self._too_fast_since is None:
+            return torque
+        speeds = self._geometry.wheel_velocity(*velocity)
+        left, right = (t if t * w <= 0.0 else 0.0 for t, w in zip(torque, speeds, strict=True))
+        return left, right
+
+    def _beyond_limits(self, velocity: tuple[float, float]) -> tuple[float, str] | None:
+        """Return the largest relative excess of a speed limit and its message; None if within."""
+        limits, excitation = self._limits, "for its excitation"
+        fastest = max(self._geometry.wheel_velocity(*velocity), key=abs)
+        fraction, name, value, limit, unit, whose = max(
+            (abs(value) / limit - 1.0, name, value, limit, unit, whose)
+            for name, value, limit, unit, whose in (
+                ("velocity", velocity[0], limits.velocity, "m/s", excitation),
+                ("yaw rate", velocity[1], limits.yaw_rate, "rad/s", excitation),
+                ("speed of a wheel", fastest, limits.wheel_speed, "rad/s", "for its wheels"),
+            )
+        )
+        if fraction <= 0.0:
+            return None
+        return fraction, (
+            f"{name} {value:.3g} {unit} is beyond the limit {limit:g} {unit} of robot "
+            f"'{limits.robot}' {whose}; lower amplitude, or raise the limit in its YAML"
+        )
