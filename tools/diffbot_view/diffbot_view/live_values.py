@@ -205,38 +205,7 @@ class Readings:
             return
         stds = [_root(variance) for variance in message.covariance_diagonal]
         self._estimate(time, TORQUE.parameters, TORQUE.parameter_units, values, stds)
-        # State of each parameter of the newest estimate, shown beside its value.
-        said = [
-            {
-                "state": STATES[int(state)],
-                "reason": reason,
-                "coverage": float(coverage),
-            }
-            for state, reason, coverage in zip(
-                message.parameter_state, message.parameter_reason, message.coverage, strict=True
-            )
-        ]
-        self._store.set(
-            said=said,
-            estimate={
-                "state": STATES[int(message.state)],
-                "reason": message.reason,
-                "warnings": list(message.warnings),
-                "verification": VERDICTS[int(message.verification)],
-                "samples": int(message.samples),
-            },
-            friction=[
-                [float(value), NORMAL_95 * _root(variance)]
-                for value, variance in zip(message.friction, message.friction_variance, strict=True)
-            ],
-            gear_loss=[
-                [float(value), NORMAL_95 * _root(variance)]
-                for value, variance in zip(
-                    message.gear_loss, message.gear_loss_variance, strict=True
-                )
-            ],
-            delay=float(message.torque_delay),
-        )
+        self._store.set(**estimate_content(message))
 
     def _verification(self, _topic: str, _time: float, message: Any) -> None:
         self._store.set(
@@ -325,23 +294,57 @@ class Readings:
 
     def _diagnostics(self, _topic: str, _time: float, message: Any) -> None:
         for status in message.status:
-            name, _, about = str(status.name).partition(": ")
-            values = {str(each.key): str(each.value) for each in status.values}
-            stop = values.get("emergency stop", "not pressed")
-            level = status.level if isinstance(status.level, int) else status.level[0]
-            commands = about == "commands"
-            if not commands and about:
-                name = f"{name} ({about})"
-            self.node_state(
-                ShownNode(
-                    name=name,
-                    level=("good", "caution", "bad", "quiet")[min(level, 3)],
-                    text=str(status.message),
-                    commands=commands,
-                    stopped=commands and values.get("state") == "stopped",
-                    pressed=commands and stop != "not pressed",
-                )
+            self.node_state(shown_node(status))
+
+
+def shown_node(status: Any) -> ShownNode:
+    """Return the state of a node by its DiagnosticStatus."""
+    name, _, about = str(status.name).partition(": ")
+    values = {str(each.key): str(each.value) for each in status.values}
+    stop = values.get("emergency stop", "not pressed")
+    level = status.level if isinstance(status.level, int) else status.level[0]
+    commands = about == "commands"
+    if not commands and about:
+        name = f"{name} ({about})"
+    return ShownNode(
+        name=name,
+        level=("good", "caution", "bad", "quiet")[min(level, 3)],
+        text=str(status.message),
+        commands=commands,
+        stopped=commands and values.get("state") == "stopped",
+        pressed=commands and stop != "not pressed",
+    )
+
+
+def estimate_content(message: Any) -> dict[str, Any]:
+    """Return what is shown of a DynamicParameters besides its values."""
+    return {
+        # State of each parameter, shown beside its value.
+        "said": [
+            {"state": STATES[int(state)], "reason": reason, "coverage": float(coverage)}
+            for state, reason, coverage in zip(
+                message.parameter_state, message.parameter_reason, message.coverage, strict=True
             )
+        ],
+        "estimate": {
+            "state": STATES[int(message.state)],
+            "reason": message.reason,
+            "warnings": list(message.warnings),
+            "verification": VERDICTS[int(message.verification)],
+            "samples": int(message.samples),
+        },
+        "friction": _with_half_widths(message.friction, message.friction_variance),
+        "gear_loss": _with_half_widths(message.gear_loss, message.gear_loss_variance),
+        "delay": float(message.torque_delay),
+    }
+
+
+def _with_half_widths(values: Sequence[float], variances: Sequence[float]) -> list[list[float]]:
+    """Return pairs of a value and the half width of its 95 % interval."""
+    return [
+        [float(value), NORMAL_95 * _root(variance)]
+        for value, variance in zip(values, variances, strict=True)
+    ]
 
 
 def shape_of(robot: Robot) -> dict[str, Any]:
