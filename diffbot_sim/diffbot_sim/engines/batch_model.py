@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Equations of motion of many robots with friction of their wheels, and when a wheel stops.
+
+A model knows the robots, but not their states; ideal_batch.py moves them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arc_odometry.odometry import Array
+from diffbot_description import FrictionLaw, Robot, closed_form, wheel_friction
+from diffbot_sim.engines.batch_series import BatchSeries, Index
+from diffbot_sim.engines.caster_drag import CasterDrag
+from diffbot_sim.engines.ideal import end_of_margin
+from diffbot_sim.engines.wheel_friction import HOLDING, ROUNDING
+
+Modes = NDArray[np.int8]
+Where = slice | Index
+
+# Largest number of Newton steps to a root; each doubles the number of correct digits.
+NEWTON = 20
+
+
+class BatchModel:
+    """Models of n robots; the last axis of all arrays is the robots'.
+
+    Args:
+        robots: The robots; n of them, > 0.
+
+    Attributes:
+        robots: The robots.
+        k: K5 to K8 of each, including the payload, shape (4, n).
+        radius, half_track: Sizes of each, m, shape (n,).
+        holds: Whether the friction of a wheel can hold it, shape (2, n).
+
+    Raises:
+        ValueError: A robot has static friction, dragging casters or skid steer.
+    """
+
+    def __init__(self, robots: Sequence[Robot]) -> None:
+        self.robots = list(robots)
+        n = len(robots)
+        self.radius = np.array([robot.model.wheel_radius for robot in robots])
+        self.half_track = np.array([robot.model.half_track for robot in robots])
+        self.k = np.empty((4, n))
+        self._viscous, self._coulomb = np.empty((2, n)), np.empty((2, 2, n))
+        self._gear_loss = np.array([robot.friction.gear_loss for robot in robots]).T
+        self._geared = bool(self._gear_loss.any())
+        for index in range(n):
+            self.load(index, 0.0, 0.0, 0.0)
+
+    def load(self, index: int, mass: float, x: float, yaw_inertia: float) -> None:
+        """Put a payload on one robot; see IdealBatch.set_payload."""
+        robot = self.robots[index]
+        parameters = closed_form(robot.model.with_payload(mass, x, yaw_inertia))
+        laws = wheel_friction(robot, mass, x)
+        drags = CasterDrag(robot, parameters, mass, x).exists
+        if drags or any(law.static is not None for law in laws):
+            raise ValueError(
+                f"robot {robot.name!r}: "
+                f"{'casters that drag, or skid steer' if drags else 'static friction'} in a block; "
+                'simulate it alone: make_simulator("ideal", robot)'
+            )
+        self.k[:, index] = parameters
+        for side, law in enumerate(laws):
+            self._set_friction(side, index, law)
+        self.holds = (self._coulomb.max(axis=1) > 0.0) | (self._gear_loss > 0.0)
+        self._plain = bool((self._coulomb[:, 0] == self._coulomb[:, 1]).all())
+
+    def _set_friction(self, side: int, index: int, law: FrictionLaw[float]) -> None:
+        self._viscous[side, index] = law.viscous
+        self._coulomb[side, :, index] = law.sliding(1.0), law.sliding(-1.0)
+
+    def _sliding(self, where: Where, modes: Modes | Array) -> Array:
+        """Return the Coulomb friction of wheels by their direction, N m."""
+        coulomb = self._coulomb[:, :, where]
+        if self._plain:
+            return coulomb[:, 0]
+        return np.where(modes > 0, coulomb[:, 0], coulomb[:, 1])
+
+    def _lost(self, where: Where, torque: Array) -> Array | float:
+        """Return the torques that the gears lose, N m, shape (2, n); see FrictionLaw.lost."""
+        return self._gear_loss[:, where] * np.abs(torque) if self._geared else 0.0
+
+    def equations(
+        self, where: Where, torque: Array, modes: Modes
+    ) -> tuple[Array, dict[int, Array]]:
+        """Return rows of v' and omega', (2, 5, n), and of single wheels' holding torque, (5, n)."""
+        k5, k6, k7, k8 = self.k[:, where]
+        radius, b = self.radius[where], self.half_track[where]
+        viscous = self._viscous[:, where] / radius
+        n = len(k5)
+        constant = torque - (self._sliding(where, modes) + self._lost(where, torque)) * modes
+        along, across = -viscous.sum(axis=0), b * (viscous[0] - viscous[1])
+        rows = np.zeros((2, 5, n))
+        rows[0, 0], rows[1, 1] = k5, k6
+        # Coefficients of T_left + T_right and T_left - T_right in v, omega and 1.
+        rows[0, 2], rows[0, 3] = k7 * along, k7 * across
+        rows[0, 4] = k7 * (constant[0] + constant[1])
+        rows[1, 2] = k8 * (viscous[1] - viscous[0])
+        rows[1, 3] = k8 * b * (viscous[0] + viscous[1])
+        rows[1, 4] = k8 * (constant[0] - constant[1])
+        holding: dict[int, Array] = {}
+        stuck = modes == HOLDING
+        if not stuck.any():
+            return rows, holding
+        both = stuck[0] & stuck[1]
+        rows[:, :, both] = 0.0
+        for side, sign in ((0, -1.0), (1, 1.0)):
+            alone = stuck[side] & ~both
+            if not alone.any():
+                continue
+            # The wheel's acceleration without its holding torque, and per N m of it.
+            by = np.array((k7, -sign * k8))
+            acceleration = (rows[0] + sign * b * rows[1]) / radius
+            hold = -acceleration / ((by[0] + sign * b * by[1]) / radius)
+            hold[:, ~alone] = 0.0
+            rows += by[:, None, :] * hold
+            holding[side] = hold
+        return rows, holding
+
+    def events(
+        self,
+        where: Where,
+        torque: Array,
+        modes: Modes,
+        series: BatchSeries,
+        holding: dict[int, Array],
+        end: Array,
+    ) -> tuple[Index, Array]:
+        """Find the first wheel that stops or is released up to `end`, which becomes its time.
+
+        Returns:
+            The wheels, -1 for none, and the sign of the friction that held each, 0 for a stop;
+            shape (n,) both.
+        """
+        wheel = np.full(len(end), -1)
+        push = np.zeros(len(end))
+        radius, b = self.radius[where], self.half_track[where]
+        turn = b * series.omega[0]
+        speeds = np.abs(np.stack((series.v[0] - turn, series.v[0] + turn)))
+        near = speeds <= series.change[0] + b * series.change[1]
+        if not near.any() and not holding:
+            return wheel, push
+        turning = near & (modes != HOLDING) & self.holds[:, where]
+        lost = np.broadcast_to(self._lost(where, torque), torque.shape)
+        for side, sign in ((0, -1.0), (1, 1.0)):
+            slow = np.flatnonzero(turning[side])
+            if len(slow):
+                mode = modes[side, slow].astype(float)
+                margins, sizes = series.of_wheels(slow, mode, sign * b[slow], radius[slow])
+                times = _ends_of_margins(margins, sizes, end[slow])
+                stops = np.isfinite(times)
+                end[slow[stops]], wheel[slow[stops]] = times[stops], side
+            for i in np.flatnonzero(holding[side].any(axis=0)) if side in holding else ():
+                friction, scale = series.combined(i, holding[side][:, i].tolist())
+                forward, backward = (self._coulomb[side][:, where] + lost[side])[:, i].tolist()
+                scale[0] += max(forward, backward)
+                for direction, limit in ((1.0, backward), (-1.0, forward)):
+                    margin: list[float] = [-direction * term for term in friction]
+                    margin[0] += limit
+                    time = end_of_margin(margin, scale, float(end[i]))
+                    if time is not None:
+                        end[i], wheel[i], push[i] = time, side, direction
+        return wheel, push
+
+    def is_consistent(
+        self, index: Index, torque: Array, modes: Modes, before: Modes, basis: Array
+    ) -> NDArray[np.bool_]:
+        """Return which robots move as the directions of their wheels say.
+
+        Args:
+            index: The robots, n of them.
+            torque: Wheel torques, N m, shape (2, n).
+            modes: Directions of the wheels to be tried, shape (2, n).
+            before: Their directions before.
+            basis: omega^2, v omega, v, omega and 1 of each, shape (5, n).
+        """
+        rows, holding = self.equations(index, torque, modes)
+        a, alpha = (rows * basis).sum(axis=1)
+        radius, b = self.radius[index], self.half_track[index]
+        stuck = modes == HOLDING
+        both = stuck[0] & stuck[1]
+        needed = np.zeros_like(torque)
+        for side, hold in holding.items():
+            needed[side] = (hold * basis).sum(axis=0)
+        # Both wheels hold: friction takes all of the torque and, as the robot rests, nothing else.
+        needed[:, both] = -torque[:, both]
+        # Backward friction keeps a wheel from turning forward.
+        limits = np.where(needed > 0.0, self._coulomb[:, 1, index], self._coulomb[:, 0, index])
+        limits = limits + self._lost(index, torque)
+        consistent = np.ones(len(index), dtype=bool)
+        for side, sign in ((0, -1.0), (1, 1.0)):
+            acceleration = (a + sign * b * alpha) / radius
+            good = np.where(
+                stuck[side],
+                np.abs(needed[side]) <= limits[side] * (1.0 + ROUNDING),
+                modes[side] * acceleration > 0.0,
+            )
+            consistent &= good | (before[side] != HOLDING)
+        return consistent
+
+
+def _ends_of_margins(margins: Array, sizes: Array, end: Array) -> Array:
+    """Return the times of end_of_margin for m series, shape (terms, m); infinite for None.
+
+    Monotone series are solved together, by Newton's method; the few others, one by one.
+    """
+    times = np.full(len(end), np.inf)
+    present = np.abs(margins[:2]) > ROUNDING * sizes[:2]
+    rest = present[0] | present[1]
+    times[rest & (np.where(present[0], margins[0], margins[1]) < 0.0)] = 0.0
+    # A wheel that has just been released has a root at 0, which does not count.
+    begun = np.append(margins[1:], np.zeros((1, len(end))), axis=0)
+    series = np.where(present[0], margins, begun)
+    powers = end ** np.arange(len(series))[:, None]
+    counts = np.arange(2, len(series))[:, None]
+    terms = np.abs(series) * powers
+    reaches = terms[1:].sum(axis=0) >= terms[0]
+    monotone = (counts * terms[2:]).sum(axis=0) < terms[1]
+    open_ = ~np.isfinite(times)
+    chosen = np.flatnonzero(rest & open_ & reaches & monotone)
+    chosen = chosen[(series[:, chosen] * powers[:, chosen]).sum(axis=0) <= 0.0]
+    if len(chosen):
+        times[chosen] = _newton(series[:, chosen], end[chosen])
+    for i in np.flatnonzero(open_ & (~rest | (reaches & ~monotone))):
+        time = end_of_margin(margins[:, i].tolist(), sizes[:, i].tolist(), float(end[i]))
+        times[i] = np.inf if time is None else time
+    return times
+
+
+def _newton(series: Array, end: Array) -> Array:
+    """Return the roots in [0, end] of decreasing series, shape (terms, m)."""
+    time: Array = np.minimum(-series[0] / series[1], end)
+    for _ in range(NEWTON):
+        value, slope = series[-1] + 0.0, np.zeros_like(end)
+        for term in series[-2::-1]:
+            slope = slope * time + value
+            value = value * time + term
+        before = time
+        time = np.clip(time - value / slope, 0.0, end)
+        if (np.abs(time - before) <= 1e-16 * end).all():
+            break
+    return time
