@@ -613,8 +613,8 @@ class HeldOutMotion:
             )
         return f"{result}: must be at least {least:.1f} s; {self._longer}"
 
-    def _still(self, changes: Pair) -> str:
-        """Return the reason if the velocities hardly changed; empty if they did."""
+    def _still(self, changes: Pair) -> str | None:
+        """Return the reason if the velocities hardly changed; None if they did."""
         for change, scale, name, unit in zip(
             changes, self._scale, ("velocity", "yaw rate"), ("m/s", "rad/s"), strict=True
         ):
@@ -625,7 +625,7 @@ class HeldOutMotion:
                     f"{unit}; find why the robot did "
                     "not move, such as torque that was withheld"
                 )
-        return ""
+        return None
 
     def _undecided(self, why: str) -> Verification:
         reason = f"verification not decided: {why}"

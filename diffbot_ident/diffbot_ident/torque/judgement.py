@@ -201,8 +201,8 @@ def with_states(
     values, deviations = np.array(estimate.values), np.sqrt(np.diag(estimate.covariance))
     _, _, k7, k8 = values.tolist()
     std5, _, std7, std8 = deviations.tolist()
-    linear = "" if std7 <= MAX_RELATIVE_STD * abs(k7) else lacks[0]
-    angular = "" if std8 <= MAX_RELATIVE_STD * abs(k8) else lacks[1]
+    linear = None if std7 <= MAX_RELATIVE_STD * abs(k7) else lacks[0]
+    angular = None if std8 <= MAX_RELATIVE_STD * abs(k8) else lacks[1]
     offset = _offset(float(values[0]), std5, half_track)
     coupling = angular or linear or _offset_reason(offset, float(values[0]), std5)
     reasons = (coupling, coupling, linear, angular)
@@ -215,7 +215,7 @@ def with_states(
     return replace(
         estimate,
         parameter_states=states,
-        parameter_reasons=reasons,
+        parameter_reasons=tuple(reason or "" for reason in reasons),
         state=EstimateState.UNESTIMATED if reason else EstimateState.ESTIMATED,
         reason=reason or "",
     )
@@ -236,17 +236,17 @@ def _offset(k5: float, std: float, half_track: float) -> _Offset:
     return _Offset.ON_AXLE if near else _Offset.UNKNOWN
 
 
-def _offset_reason(offset: _Offset, k5: float, std: float) -> str:
-    """Return why K5 and K6 are not identifiable; empty if they are."""
+def _offset_reason(offset: _Offset, k5: float, std: float) -> str | None:
+    """Return why K5 and K6 are not identifiable; None if they are."""
     if offset is _Offset.ON_AXLE:
         return (
             f"the centre of mass is on the axle: K5 = {1e3 * k5:.1f} +- "
             f"{1e3 * NORMAL_95 * std:.1f} mm cannot be distinguished from 0"
         )
-    return NO_YAW_RATE if offset is _Offset.UNKNOWN else ""
+    return NO_YAW_RATE if offset is _Offset.UNKNOWN else None
 
 
-def _summary(reasons: tuple[str, ...]) -> str:
+def _summary(reasons: tuple[str | None, ...]) -> str:
     """Return names with their reasons, such as 'K5, K6 are not identifiable: ...'."""
     groups: dict[str, list[str]] = {}
     for name, reason in zip(("K5", "K6", "K7", "K8"), reasons, strict=True):

@@ -99,7 +99,7 @@ class WheelSources:
             if last - first < ALIKE or float(np.abs(turned[some]).sum()) < 2.0 * FAR:
                 continue
             what = _difference(segment, some + 1, efforts)
-            if what:
+            if what is not None:
                 result = self._equal
                 result.equal += last - first
                 result.what = what
@@ -135,8 +135,8 @@ class WheelSources:
         )
 
 
-def _difference(segment: Segment, at: NDArray[np.intp], efforts: tuple[str, str]) -> str:
-    """Return what differs between the wheels at these samples, for people; empty: nothing."""
+def _difference(segment: Segment, at: NDArray[np.intp], efforts: tuple[str, str]) -> str | None:
+    """Return what differs between the wheels at these samples, for people; None: nothing."""
     for pair, what in ((WHEELS, "speeds"), (efforts, "efforts")):
         if not {*pair} <= {*segment.channels}:
             continue
@@ -144,4 +144,4 @@ def _difference(segment: Segment, at: NDArray[np.intp], efforts: tuple[str, str]
         size = float(np.mean(np.abs(left) + np.abs(right)))
         if size > 0.0 and float(np.mean(np.abs(left - right))) > DIFFERENT * size:
             return what
-    return ""
+    return None

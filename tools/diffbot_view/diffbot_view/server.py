@@ -95,8 +95,8 @@ class AccessGate:
             token = secrets.token_urlsafe(TOKEN_BYTES)
         return cls(address, token or None)
 
-    def refuses(self, host: str, query: str, origin: str | None, is_socket: bool) -> str:
-        """Return why a request is refused; empty if it is not.
+    def refuses(self, host: str, query: str, origin: str | None, is_socket: bool) -> str | None:
+        """Return why a request is refused; None if it is not.
 
         Args:
             host: The header Host.
@@ -114,7 +114,7 @@ class AccessGate:
                 return "the token is missing or wrong: open the address that was printed"
         if is_socket and origin not in (f"http://{host}", f"https://{host}"):
             return "a page of another site may not connect"
-        return ""
+        return None
 
 
 class LiveServer:
