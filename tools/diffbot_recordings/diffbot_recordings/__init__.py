@@ -14,14 +14,10 @@ if TYPE_CHECKING:
     from diffbot_recordings.bag import Bag as Bag
     from diffbot_recordings.findings import Findings as Findings
     from diffbot_recordings.findings import Usable as Usable
-    from diffbot_recordings.identify import (
-        analyse_recording as analyse_recording,
-    )
-    from diffbot_recordings.identify import (
-        open_recording as open_recording,
-    )
     from diffbot_recordings.options import Options as Options
     from diffbot_recordings.recorded_arrays import identify_arrays as identify_arrays
+    from diffbot_recordings.recording_analysis import analyse_recording as analyse_recording
+    from diffbot_recordings.recording_files import open_recording as open_recording
     from diffbot_recordings.samples import Recording as Recording
     from diffbot_recordings.samples import RecordingError as RecordingError
     from diffbot_recordings.torque_analysis import (
@@ -36,9 +32,10 @@ __getattr__, __all__ = lazy_names(
     {
         "bag": ("Bag",),
         "findings": ("Findings", "Usable"),
-        "identify": ("analyse_recording", "open_recording"),
         "options": ("Options",),
         "recorded_arrays": ("identify_arrays",),
+        "recording_analysis": ("analyse_recording",),
+        "recording_files": ("open_recording",),
         "samples": ("Recording", "RecordingError"),
         "torque_analysis": ("TorqueResult", "analyse_torque"),
     },
