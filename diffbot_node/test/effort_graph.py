@@ -120,9 +120,12 @@ def made_graphs():
     try:
         yield make
     finally:
+        # Graphs are circles that are collected later. What they publish must not last so long: later
+        # tests of this process are in the same domain.
         for graph in graphs:
-            graph.node.destroy_node()
-            graph.robot.destroy_node()
+            nodes += [graph.node, graph.robot]
+        for node in nodes:
+            node.destroy_node()
         rclpy.try_shutdown()
 
 
