@@ -120,8 +120,8 @@ def made_graphs():
     try:
         yield make
     finally:
-        # Graphs are circles that are collected later. What they publish must not last so long: later
-        # tests of this process are in the same domain.
+        # The garbage collector comes later to graphs, which are circles. What they publish must end
+        # now, as later tests of this process are in the same domain.
         for graph in graphs:
             nodes += [graph.node, graph.robot]
         for node in nodes:
