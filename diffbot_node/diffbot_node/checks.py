@@ -71,20 +71,26 @@ class Checklist:
     """
 
     def __init__(self, questions: Mapping[Check, Question], stops_end: bool = False) -> None:
-        self._stop = Level.END if stops_end else Level.STOP
+        def level(check: Check) -> Level:
+            return Level.END if stops_end and check.level is Level.STOP else check.level
+
         self._questions = {
-            moment: [(check, questions[check]) for check in Check if check.moment is moment]
+            moment: [
+                (each, level(each), questions[each]) for each in Check if each.moment is moment
+            ]
             for moment in Moment
         }
 
     def each(self, moment: Moment, *about: Any) -> Iterator[tuple[Check, Verdict]]:
         """Make all checks of a moment; yield what those that object demand."""
-        for check, question in self._questions[moment]:
+        for check, level, question in self._questions[moment]:
             if verdict := question(*about):
-                yield check, verdict.at(self._stop if check.level is Level.STOP else check.level)
+                yield check, verdict.at(level)
 
     def first(self, moment: Moment, *about: Any) -> Verdict:
         """Return the demand of the first check that objects; no further one is made."""
-        for _, verdict in self.each(moment, *about):
-            return verdict
+        for _, level, question in self._questions[moment]:
+            verdict = question(*about)
+            if verdict is not GOOD and verdict:  # the first comparison is the faster one
+                return verdict.at(level)
         return GOOD

@@ -40,15 +40,14 @@ class Arrival(NamedTuple):
 def read(robot: RobotInterface, message: Any, came_from: Origin) -> Arrival:
     """Return what a message about a robot has brought."""
     stamp = seconds(message.header.stamp)
-    problem = stamp_problem(message.header.stamp)
-    if problem:
-        problem = f"{robot.state_name}: {problem}"
-    sample, content = None, GOOD
+    sample, content, wrong_stamp = None, GOOD, GOOD
+    if problem := stamp_problem(message.header.stamp):
+        wrong_stamp = Verdict(Level.HOLD, f"{robot.state_name}: {problem}")
     try:
         sample = robot.read(stamp, message)
     except ValueError as error:
         content = Verdict(Level.HOLD, str(error))
-    return Arrival(stamp, sample, judged(Level.HOLD, problem), content, came_from)
+    return Arrival(stamp, sample, wrong_stamp, content, came_from)
 
 
 class StateSubscription:

@@ -36,7 +36,7 @@ class Verdict:
 
     def __bool__(self) -> bool:
         """Whether anything must be done."""
-        return self.level is not Level.OK
+        return self.level > 0
 
     def at(self, level: Level) -> Verdict:
         """Return a verdict of this reason at another level; itself if nothing must be done."""
