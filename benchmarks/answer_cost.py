@@ -31,7 +31,8 @@ from unittest.mock import patch
 import numpy as np
 
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
-from diffbot_node.command_loop import CommandLoop, CommandOutput
+from diffbot_node.command_loop import CommandLoop
+from diffbot_node.command_output import CommandOutput
 from diffbot_study.simulated_identification import simulate_identification
 from faults.bus import BEGINNING
 from faults.scene import BACKSTEP, IDENT, LINEARIZING, POSE, TRACKING, Scene, Subject
@@ -82,7 +83,7 @@ def measured(name: str, seconds: float, profile: cProfile.Profile | None = None)
     """Return p50 and p99 up to the command, and p50, p99 and mean in total, us."""
     subject, parameters = SUBJECTS[name]
     watch = Stopwatch()
-    on_state, send = CommandLoop._on_state, CommandOutput.send
+    on_state, send = CommandLoop.on_state, CommandOutput.send
 
     def timed(loop: CommandLoop, *arguments: Any) -> None:
         watch.time(on_state, loop, *arguments)
@@ -92,7 +93,7 @@ def measured(name: str, seconds: float, profile: cProfile.Profile | None = None)
         watch.sent()
 
     with (
-        patch.object(CommandLoop, "_on_state", timed),
+        patch.object(CommandLoop, "on_state", timed),
         patch.object(CommandOutput, "send", noted),
         Scene(subject, "ideal", **parameters) as scene,
     ):

@@ -28,7 +28,7 @@ from made_recordings.sysid_logs import MadeDrivetrain, drawn, make_logs, repeate
 
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_recordings.sysid_log import TESTS, SysIdLog, read_sysid
-from diffbot_recordings.verdict import Value, Verdict
+from diffbot_recordings.verdict import AnalysisVerdict, Value
 from diffbot_recordings.voltage_analysis import analyse_voltages
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
@@ -96,7 +96,7 @@ def late_logs(
     return list(logs)
 
 
-def analysed(log: Mapping[str, object]) -> dict[str, Verdict]:
+def analysed(log: Mapping[str, object]) -> dict[str, AnalysisVerdict]:
     """Return the verdicts by subject."""
     return {result.verdict.subject: result.verdict for result in analyse_voltages([as_read(log)])}
 
@@ -121,7 +121,9 @@ def truth(robot: MadeDrivetrain, subject: str, name: str) -> float:
     return 2.0 / (1.0 / left + 1.0 / right)
 
 
-def accuracy(robots: Sequence[MadeDrivetrain], results: Sequence[Mapping[str, Verdict]]) -> None:
+def accuracy(
+    robots: Sequence[MadeDrivetrain], results: Sequence[Mapping[str, AnalysisVerdict]]
+) -> None:
     """Print errors, intervals and refusals."""
     print(f"{len(robots)} robots; error: 95th percentile of |found / true - 1|")
     print("subject        gain  error %  intervals that hold %  refused %")
@@ -143,7 +145,7 @@ def accuracy(robots: Sequence[MadeDrivetrain], results: Sequence[Mapping[str, Ve
             print(f"    {verdict.summary()}")
 
 
-def repeats(runs: Sequence[Sequence[Mapping[str, Verdict]]]) -> None:
+def repeats(runs: Sequence[Sequence[Mapping[str, AnalysisVerdict]]]) -> None:
     """Print how often three runs of a robot agree."""
     print(f"\n{len(runs[0])} robots, each run {len(runs)} times: runs whose intervals overlap, %")
     for subject in SUBJECTS:

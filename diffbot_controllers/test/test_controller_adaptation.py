@@ -199,7 +199,7 @@ def test_a_prior_is_begun_with(make, tmp_path):
 
 def test_in_lock_step_a_joint_state_waits_for_the_estimates_that_count_at_it(make):
     graph = make(BackstepNode, parameters="adaptive", wait_for_estimates=True, estimate_period=0.05)
-    assert "no node publishes dynamic_parameters" in graph.node.waits_for()
+    assert "no node publishes dynamic_parameters" in graph.node.waits_for().reason
     estimator = Estimator(graph)
     drive(graph)  # 0.1 s, the delay, in which none counts
     estimator.offer(stamp=0.0)
@@ -209,7 +209,9 @@ def test_in_lock_step_a_joint_state_waits_for_the_estimates_that_count_at_it(mak
     graph.publish_state()
     graph.spin(0.1)
     assert len(graph.commands) == count and graph.node.pending
-    assert "no dynamic_parameters for the joint state" in graph.node.awaits(graph.robot.sample)
+    assert (
+        "no dynamic_parameters for the joint state" in graph.node.awaits(graph.robot.sample).reason
+    )
     estimator.offer(stamp=0.05)
     graph.until(lambda: len(graph.commands) == count + 1, "the answer")
 

@@ -22,7 +22,7 @@ from diffbot_controllers.nodes.references import LOOK_PERIOD  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
 from diffbot_msgs.msg import ControllerState, DynamicParameters, PoseReference  # noqa: E402
 from diffbot_node import to_stamp  # noqa: E402
-from diffbot_node.command_loop import LOOKS_AFTER_STALL  # noqa: E402
+from diffbot_node.state_subscription import LOOKS_AFTER_STALL  # noqa: E402
 from pose2d_trajectories import Reference  # noqa: E402
 from pose2d_trajectories.pose_message import Pose2D  # noqa: E402
 
@@ -200,9 +200,9 @@ def test_states_that_came_while_the_node_stood_still_count_for_its_way(make):
     for k, position in enumerate(angles.tolist()):
         message = JointState(name=["left_wheel_joint", "right_wheel_joint"], position=position)
         message.header.stamp = to_stamp(begin + 0.01 * (k + 1))
-        node.loop._on_state(message)
+        node.loop.on_state(message)
     for _ in range(LOOKS_AFTER_STALL):
-        node.loop._watch()
+        node.loop.look()
     r, b = node.geometry.left_radius, node.geometry.half_track
     heading = before.theta + r / b
     pose = odometry.pose
@@ -420,7 +420,7 @@ def test_only_valid_parameters_of_the_topic_are_used(make):
         topic.publish(message)
         graph.spin(0.05)
         assert graph.node.dynamics is None
-        assert "no valid dynamic_parameters" in graph.node.waits_for()
+        assert "no valid dynamic_parameters" in graph.node.waits_for().reason
     # A trajectory begins when somebody listens: nobody does before the robot can be driven.
     stream = graph.node.references.stream
     assert graph.peer.count_subscribers(stream) == 0

@@ -49,6 +49,7 @@ from diffbot_node import (
     seconds,
 )
 from diffbot_node.stop_inputs import LATCHED
+from diffbot_node.verdict import GOOD, Level, Verdict
 
 
 @dataclass(frozen=True)
@@ -218,16 +219,19 @@ class IdentNode(EffortNode[IdentParameters]):
         self.get_logger().info(f"beginning with {fleet.about} in {values.prior}")
         return fleet
 
-    def waits_for(self) -> str:
-        """Return what is missing before the excitation may begin; empty when nothing is."""
+    def needs(self) -> Verdict:
+        """Return what is missing before the excitation may begin."""
         # A run may end within some ms, and its last status states why: subscribers must receive it.
         for topic in (self._parameters_topic, self._status_topic):
             if missing := topic.missing(self.values.listeners):
                 return missing
         if self._gyro is not None and not self.count_publishers(self._imu.topic_name):
             name = self._imu.topic_name
-            return f"no node publishes {name}; start the gyro's driver, or set imu to false"
-        return super().waits_for()
+            return Verdict(
+                Level.WAIT,
+                f"no node publishes {name}; start the gyro's driver, or set imu to false",
+            )
+        return GOOD
 
     def _on_imu(self, message: Imu) -> None:
         """Process a reading of the gyro."""
@@ -238,9 +242,9 @@ class IdentNode(EffortNode[IdentParameters]):
         except ValueError as error:
             self.complain(str(error))
 
-    def has_left(self) -> str:
-        """Return who has left the run: the simulator or the report; empty if nobody."""
-        return self._status_topic.left_by(self.values.listeners) or super().has_left()
+    def has_left(self) -> Verdict:
+        """Return whether the report has left the run."""
+        return self._status_topic.left_by(self.values.listeners)
 
     def largest_torque(self) -> float:
         """Return the maximum torque of the excitation, N m."""

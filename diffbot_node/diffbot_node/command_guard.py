@@ -22,6 +22,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from arc_odometry.joints import seldom
+from diffbot_node.verdict import GOOD, Level, Verdict, judged
 
 if TYPE_CHECKING:
     from diffbot_node.robot_messages import NodeClock
@@ -382,9 +383,9 @@ class StateClock:
         age = self._clock.now() - self._came
         return max(age, 0.0) if self._clock.is_simulated else abs(age)
 
-    def problem(self) -> str:
-        """Why the newest state may not be answered now; empty when it may."""
-        return self.stamps.problem or self._answered_late()
+    def problem(self) -> Verdict:
+        """Whether the newest state may not be answered now."""
+        return judged(Level.HOLD, self.stamps.problem or self._answered_late())
 
     def answer_is_late(self) -> bool:
         """Whether the answer to the newest state acts too late to tell what it does to the robot.
@@ -403,8 +404,8 @@ class StateClock:
             "check the node that sends its input"
         )
 
-    def silence(self, lock_step: bool = False) -> str:
-        """Why the robot counts as silent, with duration and limit; empty if it does not.
+    def silence(self, lock_step: bool = False) -> Verdict:
+        """Whether the robot counts as silent, with duration and limit.
 
         Args:
             lock_step: Whether the simulator waits for the answer to each state. Then a stalled one
@@ -415,5 +416,5 @@ class StateClock:
         if self._clock.is_simulated and unheard > LONGEST_PAUSE and not lock_step:
             age, limit = unheard, f"{LONGEST_PAUSE:g} s of wall time, even if the simulator pauses"
         elif age <= self._limit:
-            return ""
-        return f"no {self._name} for {age:.3f} s, limit {limit}"
+            return GOOD
+        return Verdict(Level.HOLD, f"no {self._name} for {age:.3f} s, limit {limit}")

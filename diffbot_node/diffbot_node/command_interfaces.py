@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
 from diffbot_node.command_guard import Pair, PairLimiter
+from diffbot_node.verdict import GOOD, Verdict
 
 
 class RobotInterface(ABC):
@@ -52,41 +53,35 @@ class RobotInterface(ABC):
         """Whether a message concerns this robot."""
         return True
 
-    def unrelated(self) -> str:
-        """Why the messages that arrive do not concern this robot; empty if they do."""
-        return ""
+    def unrelated(self) -> Verdict:
+        """Whether the messages that arrive do not concern this robot."""
+        return GOOD
 
     def wheel_angles(self, sample: Any) -> tuple[float, ...]:
         """Return what tells states of two sources apart besides stamps: wheel angles, rad."""
         return ()
 
-    def contradiction(self, sample: Any, commanded: Pair, anew: bool) -> str | None:
-        """Why the robot does not obey its commands, which stops it; None if it does.
+    def contradiction(self, sample: Any, commanded: Pair, anew: bool) -> Verdict:
+        """Whether the robot does not obey its commands, which stops it.
 
         Args:
             sample: The newest sample.
             commanded: The command for the period that the sample ends.
             anew: Whether to restart the comparison: earlier samples are not comparable.
         """
-        return None
+        return GOOD
 
-    def held_by(self) -> str:
-        """Why zero must be commanded for now although the state is good; empty otherwise."""
-        return ""
+    def held_by(self) -> Verdict:
+        """Whether zero must be commanded for now although the state is good."""
+        return GOOD
 
-    def cut_off(self) -> str:
-        """Why commands no longer reach the robot, called every few ms; empty if they do."""
-        return ""
+    def cut_off(self) -> Verdict:
+        """Whether commands no longer reach the robot; called every few ms."""
+        return GOOD
 
 
 class CommandLaw(Protocol):
-    """Computes commands, and is notified of what was commanded instead or in the end.
-
-    Attributes:
-        refused: Number of states and inputs that could not be used.
-    """
-
-    refused: int = 0
+    """Computes commands, and is notified of what was commanded instead or in the end."""
 
     @abstractmethod
     def on_sample(self, sample: Any) -> Pair:
@@ -115,41 +110,27 @@ class CommandLaw(Protocol):
     def on_silence(self) -> None:
         """Called after zero was commanded because no usable state arrived in time."""
 
-    def awaits(self, sample: Any) -> str:
-        """Which input must arrive before the sample can be answered; empty if none.
+    def needs(self) -> Verdict:
+        """What else than robot and clock is missing before commands may begin."""
+        return GOOD
+
+    def awaits(self, sample: Any) -> Verdict:
+        """Which input must arrive before the sample can be answered.
 
         Only for inputs that belong to a sample, in runs that must repeat to the last digit. The
         law's node calls `resume` when an input has arrived. A sample that is still unanswered when
         the next one arrives is refused.
         """
-        return ""
+        return GOOD
 
-    @abstractmethod
-    def held_by(self) -> str:
-        """Why zero must be commanded for now although the state is good; empty otherwise."""
+    def held_by(self) -> Verdict:
+        """Whether zero must be commanded for now although the state is good."""
+        return GOOD
 
-    @property
-    def in_lock_step(self) -> bool:
-        """Whether the robot is a simulator in this process, which waits for each command.
-
-        If so, the run ends when another node commands its robot, or when its wheels contradict
-        their torque: nobody will enable it again. A simulator that stands still is not silent: it
-        continues with the answer to its last state.
-        """
-        return False
-
-    @abstractmethod
-    def waits_for(self) -> str:
-        """What is missing before commands may begin; empty if nothing is."""
-
-    @abstractmethod
-    def has_left(self) -> str:
-        """Which partner of a begun run has left, so that it ends with status 1; empty if none."""
-
-    @abstractmethod
-    def complain(self, what: str) -> None:
-        """Log a warning about something that was refused."""
+    def has_left(self) -> Verdict:
+        """Which partner of a begun run, other than the robot, has left, so that the run ends."""
+        return GOOD
 
     @abstractmethod
     def finish(self, exit_code: int, last_words: str = "") -> None:
-        """End the process after this callback; calls the loop's `end`."""
+        """Command zero, and end the process after this callback."""

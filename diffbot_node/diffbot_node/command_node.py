@@ -8,9 +8,9 @@
 - When somebody stops the node (`emergency_stop`, `~/enable`), when another node commands the same
   robot, or when the robot does not obey its commands, zero is commanded until somebody enables it.
 
-EffortNode is the base of the nodes that command wheel torque. CommandLoop implements the
-guarantees; CommandGuard is the state machine behind them. Further interfaces: `emergency_stop`
-(std_msgs/Bool, true: pressed), `~/enable` (std_srvs/SetBool) and `diagnostics`.
+EffortNode is the base of the nodes that command wheel torque. The guarantees are kept by the checks
+of checks.py, which CommandLoop makes, and by the state machine CommandGuard. Further interfaces:
+`emergency_stop` (std_msgs/Bool, true: pressed), `~/enable` (std_srvs/SetBool) and `diagnostics`.
 """
 
 from __future__ import annotations
@@ -25,15 +25,21 @@ from std_msgs.msg import Bool, Float64MultiArray
 
 from arc_odometry import JointReader, JointSample
 from diffbot_description import Robot, load_robot
-from diffbot_node.command_guard import Pair, TorqueLimiter
+from diffbot_node.checks import Moment
+from diffbot_node.command_checks import CommandChecks
+from diffbot_node.command_guard import Pair, StateClock, TorqueLimiter
 from diffbot_node.command_interfaces import CommandLaw, RobotInterface
 from diffbot_node.command_loop import CommandLoop
-from diffbot_node.complaints import Complaints
+from diffbot_node.command_output import CommandOutput
 from diffbot_node.counted_topic import ARRIVAL_PATIENCE
 from diffbot_node.intra_process import Node
 from diffbot_node.launch_supervision import say_last_words
 from diffbot_node.parameters import CommandParameters, RobotParameters, declare, parameter
+from diffbot_node.presence import PARTING, Presence
+from diffbot_node.robot_messages import NodeClock, create_wall_timer
+from diffbot_node.state_subscription import Stall, StateSubscription
 from diffbot_node.stop_inputs import LATCHED, Pulse
+from diffbot_node.verdict import GOOD, Level, Verdict, judged
 from diffbot_node.wheel_watch import WheelWatch
 
 
@@ -56,6 +62,10 @@ class EffortParameters(CommandParameters, RobotParameters):
 WATCHDOG_HOLDS = "effort_watchdog/holds"
 # Silence after which the watchdog counts as dead, s of wall time: five of its pulses.
 WATCHDOG_PATIENCE = 0.5
+# Period of the timer that checks the age of the inputs, s of wall time.
+WATCH_PERIOD = 0.01
+
+_HOLDS = Verdict(Level.HOLD, "effort_watchdog holds the torque at zero; see its diagnostics")
 
 # Covariant: parameters are frozen, so a node may hold those of a subclass.
 P_co = TypeVar("P_co", bound=CommandParameters, covariant=True)
@@ -73,7 +83,11 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
         exit_code: See RunnableNode.
         last_words: Why the node ended on its own.
         values: The node's parameters.
-        refused: Number of states and inputs that could not be used.
+        output: Limits and publishes the commands; owns their `guard`.
+        clock: The node's clock.
+        presence: Presence of the robot, judged by the usable states that arrive.
+        states: The subscription to the states.
+        loop: Answers each state.
 
     Raises:
         ValueError: A parameter is wrong; the message states which one and why.
@@ -87,11 +101,24 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
         self.last_words = ""
         self._stood = ""  # value of stopped_by when the node ended
         self.values: P_co = declare(self, parameters)
-        self._complaints = Complaints()
 
     def connect(self, robot: RobotInterface) -> None:
         """Subscribe to a robot's states and start the command loop."""
-        self.loop = CommandLoop(self, self.values, robot, self)
+        values, composed = self.values, self.composed
+        self.output = CommandOutput(self, values, robot)
+        self.clock = NodeClock(self)
+        self.presence = Presence(values.patience, PARTING)
+        self.states = StateSubscription(self, robot, lambda *state: self.loop.on_state(*state))
+        age = StateClock(self.clock, values.input_timeout, robot.state_name)
+        self._checks = CommandChecks(
+            robot, self, self.states, self.output, self.clock, age, self.presence, composed
+        )
+        stall = Stall(values.input_timeout)
+        self.loop = CommandLoop(
+            *(robot, self._checks, self, self.output, age, self.presence, self.clock, stall),
+            lock_step=composed,
+        )
+        create_wall_timer(self, WATCH_PERIOD, lambda: self.loop.look())
 
     @property
     def state_name(self) -> str:
@@ -101,12 +128,17 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
     @property
     def commanded(self) -> Pair:
         """The last command."""
-        return self.loop.guard.command
+        return self.output.guard.command
 
     @property
     def stopped_by(self) -> str:
         """Why the node is stopped until somebody enables it; empty when it is not stopped."""
-        return self.loop.stopped_by
+        return self.output.stopped_by
+
+    @property
+    def refused(self) -> int:
+        """Number of states and inputs that could not be used."""
+        return self.output.refused
 
     @property
     def pending(self) -> Any | None:
@@ -117,31 +149,17 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
         """Answer the waiting sample if no input is missing any more."""
         self.loop.resume()
 
-    @property
-    def in_lock_step(self) -> bool:
-        """See CommandLaw: whether the simulator is in this process."""
-        return self.composed
-
-    def waits_for(self) -> str:
-        """What is missing before commands may begin; empty if nothing is."""
-        return self.loop.waits_for()
-
-    def held_by(self) -> str:
-        """Why zero must be commanded for now although the state is good; empty otherwise."""
-        return ""
-
-    def has_left(self) -> str:
-        """Which partner of a begun run has left, so that it ends with status 1; empty if none."""
-        return self.loop.has_left()
+    def waits_for(self) -> Verdict:
+        """What is missing before commands may begin: clock, robot, or what the law needs."""
+        return self._checks.checklist.first(Moment.BEGIN)
 
     def keep_waiting(self) -> None:
         """Restart `patience`, as what is awaited is on its way."""
-        self.loop.presence.keep_waiting()
+        self.presence.keep_waiting()
 
     def complain(self, what: str) -> None:
         """Warn, at most once a second for sentences that differ in numbers only."""
-        if self._complaints.due(what):
-            self.get_logger().warning(what)
+        self.output.complain(what)
 
     def interruption(self) -> str:
         """Return why the node ended, for its last state: a signal if there is no other reason."""
@@ -156,7 +174,7 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
             exit_code: Exit status of the process.
             last_words: Why it ends; logged as an error if the status is not 0.
         """
-        self.loop.end(last_words or "done")
+        self.output.end(last_words or "done")
         self.last_words = last_words
         if last_words and exit_code:
             say_last_words(self, last_words)
@@ -167,7 +185,7 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
     def close(self) -> None:
         """Send zero as the last command."""
         self._stood = self.stopped_by
-        self.loop.output.close(self.refused)
+        self.output.close()
 
     def await_arrival(self, publisher: Publisher[Any]) -> None:
         """Wait briefly until all subscribers have a last message, which ending could lose.
@@ -229,37 +247,39 @@ class TorqueInterface(RobotInterface):
         """Return the wheel angles [left, right], rad."""
         return sample.position
 
-    def unrelated(self) -> str:
-        """Why the joint states that arrive are not of this robot's wheels; empty if they are."""
-        return self._reader.mismatch
+    def unrelated(self) -> Verdict:
+        """Whether the joint states that arrive are not of this robot's wheels."""
+        return judged(Level.WAIT, self._reader.mismatch)
 
-    def contradiction(self, sample: JointSample, commanded: Pair, anew: bool) -> str | None:
-        """Why the wheels contradict the torque commanded so far (WheelWatch); None if they do not.
+    def contradiction(self, sample: JointSample, commanded: Pair, anew: bool) -> Verdict:
+        """Whether the wheels contradict the torque commanded so far (WheelWatch).
 
         Also if the wheels of a side with several joints do not turn alike.
         """
         if self._watch is None:
-            return None
+            return GOOD
         if anew:
             self._watch.reset()
             self._reader.compare_anew()
-        return self._watch.update(sample, commanded) or self._reader.disagreement or None
+        wrong = self._watch.update(sample, commanded) or self._reader.disagreement
+        return judged(Level.STOP, wrong)
 
-    def held_by(self) -> str:
-        """Why zero must be commanded for now: the watchdog holds zero, or commands are not taken.
+    def held_by(self) -> Verdict:
+        """Whether the watchdog holds zero, or the driver does not take commands: zero for now.
 
         After a trip the watchdog passes commands only once they begin near zero: a node that kept
         commanding torque would stay blocked. A driver that does not take commands should find zero
         when it takes the next one.
         """
         if self._watchdog_holds:
-            return "effort_watchdog holds the torque at zero; see its diagnostics"
-        return self._watch.late if self._watch else ""
+            return _HOLDS
+        return judged(Level.HOLD, self._watch.late) if self._watch else GOOD
 
-    def cut_off(self) -> str:
+    def cut_off(self) -> Verdict:
         """Report a watchdog that was alive and is silent: commands do not reach the wheels."""
         silence = self._pulse.look()
-        return silence and f"no message from effort_watchdog for {silence}: it has died or hangs"
+        why = f"no message from effort_watchdog for {silence}: it has died or hangs"
+        return judged(Level.STOP, silence and why)
 
     def _on_watchdog(self, message: Bool) -> None:
         self._watchdog_holds = message.data

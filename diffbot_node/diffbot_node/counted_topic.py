@@ -10,6 +10,7 @@ from rclpy.qos import QoSProfile
 
 from diffbot_node.intra_process import Node
 from diffbot_node.presence import Subscribers
+from diffbot_node.verdict import GOOD, Level, Verdict
 
 # Messages that are kept for a subscriber that is late, on either side.
 COUNTED = QoSProfile(depth=200)
@@ -56,16 +57,18 @@ class CountedTopic:
         """Wait briefly until all subscribers have the last message, which ending could lose."""
         self._publisher.wait_for_all_acked(Duration(seconds=ARRIVAL_PATIENCE))
 
-    def missing(self, listeners: int) -> str:
-        """Who must arrive before the first message for so many subscribers; empty if nobody."""
+    def missing(self, listeners: int) -> Verdict:
+        """Whether anybody must arrive before the first message for so many subscribers."""
         more = listeners - self.subscribers if listeners else 0
         if more <= 0:
-            return ""
-        return f"{more} more subscriber{'s' if more > 1 else ''} of {self.name} needed"
+            return GOOD
+        missing = f"{more} more subscriber{'s' if more > 1 else ''} of {self.name} needed"
+        return Verdict(Level.WAIT, missing)
 
-    def left_by(self, listeners: int) -> str:
-        """Why a run that began with so many subscribers must end; empty if all are still there."""
+    def left_by(self, listeners: int) -> Verdict:
+        """Whether a run that began with so many subscribers must end, as some have left."""
         there = self.subscribers if listeners else 0
         if there >= listeners:
-            return ""
-        return f"{there} of {listeners} subscribers of {self.name} are left: the report has ended"
+            return GOOD
+        left = f"{there} of {listeners} subscribers of {self.name} are left: the report has ended"
+        return Verdict(Level.END, left)

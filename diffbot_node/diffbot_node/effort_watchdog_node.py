@@ -121,7 +121,7 @@ class EffortWatchdogNode(Node):
 
     def _on_command(self, message: Float64MultiArray) -> None:
         if clockless := self._judged_by.missing():
-            self.watchdog.hold(clockless)
+            self.watchdog.hold(clockless.reason)
         data: Sequence[float] = message.data
         names, unfit = self._joints.names, ""
         if len(data) == len(names):
@@ -147,7 +147,7 @@ class EffortWatchdogNode(Node):
         """Let nothing pass while the emergency stop is pressed, or commands cannot be judged."""
         why = f"{self._pressed}: release it" if self._pressed else ""
         if any(self.watchdog.passed):
-            why = why or self._judged_by.missing()
+            why = why or self._judged_by.missing().reason
         why = why or self._crowd()
         self._send(self.watchdog.hold(why))
 

@@ -13,6 +13,8 @@ from rclpy.node import Node
 from rclpy.qos import QoSPolicyKind, QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
 
+from diffbot_node.verdict import GOOD, Level, Verdict
+
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks as SubscriptionEventCallbacks
 except ImportError:  # Humble
@@ -68,16 +70,17 @@ class NodeClock:
         """Whether it is a simulator's clock, which may be slow, stand still, or be set back."""
         return bool(self._clock.ros_time_is_active)
 
-    def missing(self) -> str:
-        """Why no message's age can be known; empty if it can.
+    def missing(self) -> Verdict:
+        """Whether no message's age can be known.
 
         A simulator's clock that nobody publishes stands still, so that messages never grow old.
         """
         if not self.is_simulated or self._node.count_publishers(self._topic):
-            return ""
-        return (
+            return GOOD
+        return Verdict(
+            Level.WAIT,
             f"use_sim_time is true and no node publishes {self._topic}; start the simulator, or "
-            "leave use_sim_time false with a robot"
+            "leave use_sim_time false with a robot",
         )
 
 

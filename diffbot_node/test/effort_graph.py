@@ -10,6 +10,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from diffbot_node import EffortNode, EffortParameters
+from diffbot_node.verdict import Level, judged
 
 TORQUE = (0.3, -0.2)
 NOTICED = 0.4  # s of wall time without a state, which the node soon takes for silence
@@ -20,20 +21,23 @@ QUIET = ("input_timeout:=0.5", "wheel_watch:=false")
 class SteadyNode(EffortNode):
     """Asks for the same torque for ever, or for what a test puts into `wanted`.
 
-    A sample waits for what a test puts into `missing`.
+    A sample waits for what a test puts into `missing`, and the start for `lacking`.
     """
 
     def __init__(self):
         super().__init__("steady", EffortParameters)
         self.wanted = TORQUE
-        self.missing = ""
+        self.missing = self.lacking = ""
         self.silences = 0
 
     def on_sample(self, sample):
         return self.wanted
 
     def awaits(self, sample):
-        return self.missing
+        return judged(Level.WAIT, self.missing)
+
+    def needs(self):
+        return judged(Level.WAIT, self.lacking)
 
     def on_silence(self):
         super().on_silence()

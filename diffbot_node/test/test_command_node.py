@@ -121,7 +121,7 @@ def test_motion_over_a_sample_that_was_left_out_is_not_compared_with_torque(grap
 def test_a_stop_does_not_wait_for_what_is_missing(graph):
     drive(graph)
     graph.node.missing = "a reference"
-    graph.node.loop.output.stop("for a test")
+    graph.node.output.stop("for a test")
     assert graph.say() == ZERO and not graph.node.pending
 
 
@@ -179,24 +179,28 @@ def test_a_driver_on_another_computer_is_looked_for_where_discovery_is_closed(va
 def test_it_waits_for_states_and_for_somebody_who_takes_commands(graph, monkeypatch):
     for topic in list(graph.robot.publishers):
         graph.robot.destroy_publisher(topic)
-    graph.spin_until(lambda: "no node publishes" in graph.node.waits_for(), "the robot to leave")
-    assert "no node publishes /joint_states; start the simulator" in graph.node.waits_for()
+    graph.spin_until(
+        lambda: "no node publishes" in graph.node.waits_for().reason, "the robot to leave"
+    )
+    assert "no node publishes /joint_states; start the simulator" in graph.node.waits_for().reason
     monkeypatch.setattr(graph.node, "count_publishers", lambda topic: 1)
     for subscription in list(graph.robot.subscriptions):
         graph.robot.destroy_subscription(subscription)
-    graph.spin_until(lambda: "no node subscribes" in graph.node.waits_for(), "the wheels to leave")
-    assert graph.node.waits_for().startswith(
+    graph.spin_until(
+        lambda: "no node subscribes" in graph.node.waits_for().reason, "the wheels to leave"
+    )
+    assert graph.node.waits_for().reason.startswith(
         "no node subscribes to /effort_controller/commands; start the effort controller"
     )
 
 
-def test_a_state_that_comes_before_all_is_there_is_not_answered(graph, monkeypatch):
-    monkeypatch.setattr(graph.node, "waits_for", lambda: "somebody")
+def test_a_state_that_comes_before_all_is_there_is_not_answered(graph):
+    graph.node.lacking = "somebody"
     graph.stamp += 0.01
     graph.publish()
     for _ in range(10):
         graph.executor.spin_once(timeout_sec=0.01)
-    assert graph.commands == [] and not graph.node.loop.guard.began
+    assert graph.commands == [] and not graph.node.output.guard.began
 
 
 def test_patience_ends_it_with_what_is_missing(make_graph):
@@ -268,10 +272,10 @@ def make_simulated(make_graph):
 def test_without_the_clock_that_it_shall_go_by_nothing_is_commanded(make_graph):
     """By a clock that stands every state is new, however long ago it came."""
     graph = make_simulated(make_graph)
-    assert graph.node.waits_for() == ""
+    assert not graph.node.waits_for()
     graph.clockless()
     graph.spin_until(graph.node.waits_for, "the clock's leaving")
-    assert "use_sim_time is true and no node publishes /clock" in graph.node.waits_for()
+    assert "use_sim_time is true and no node publishes /clock" in graph.node.waits_for().reason
 
 
 def test_a_clock_may_have_a_name_of_its_own(make_graph):
@@ -282,10 +286,10 @@ def test_a_clock_may_have_a_name_of_its_own(make_graph):
         remaps=["/clock:=own/clock"],
         before=lambda node: clocks.append(node.create_publisher(Clock, "own/clock", 10)),
     )
-    graph.spin_until(lambda: graph.node.waits_for() == "", "the clock to be found")
+    graph.spin_until(lambda: not graph.node.waits_for(), "the clock to be found")
     clocks[0].destroy()
     graph.spin_until(graph.node.waits_for, "the clock's leaving")
-    assert "no node publishes /own/clock" in graph.node.waits_for()
+    assert "no node publishes /own/clock" in graph.node.waits_for().reason
 
 
 def test_a_simulator_that_has_gone_is_noticed_though_its_time_stands(make_graph, monkeypatch):
@@ -293,8 +297,10 @@ def test_a_simulator_that_has_gone_is_noticed_though_its_time_stands(make_graph,
     drive(graph)
     monkeypatch.setattr(command_guard, "LONGEST_PAUSE", 0.3)
     graph.spin_until(lambda: graph.commands[-1] == ZERO, "zero")
-    assert graph.node.loop.guard.silent
-    assert "limit 0.3 s of wall time, even if the simulator pauses" in graph.node.loop.guard.reason
+    assert graph.node.output.guard.silent
+    assert (
+        "limit 0.3 s of wall time, even if the simulator pauses" in graph.node.output.guard.reason
+    )
 
 
 def test_an_answer_that_comes_too_late_is_zero(graph):
@@ -302,11 +308,11 @@ def test_an_answer_that_comes_too_late_is_zero(graph):
     graph.node.missing = "a reference"
     graph.stamp += 0.01
     graph.publish()
-    graph.spin_until(lambda: graph.node.loop.guard.silent, "the silence")
+    graph.spin_until(lambda: graph.node.output.guard.silent, "the silence")
     graph.node.missing = ""
     graph.node.resume()
-    assert graph.node.loop.guard.command == ZERO
-    assert "no answer to a joint state within 0." in graph.node.loop.guard.reason
+    assert graph.node.output.guard.command == ZERO
+    assert "no answer to a joint state within 0." in graph.node.output.guard.reason
 
 
 def test_time_that_stands_still_in_a_simulator_is_said_and_no_silence(make_graph, monkeypatch):
@@ -315,28 +321,28 @@ def test_time_that_stands_still_in_a_simulator_is_said_and_no_silence(make_graph
     graph = make_simulated(make_graph)
     drive(graph)
     log = Listener(graph.node, monkeypatch)
-    received = graph.node.loop.presence._since
+    received = graph.node.presence._since
     graph.publish()
-    graph.spin_until(lambda: graph.node.loop.presence._since > received, "patience to begin anew")
-    graph.node.loop.presence._reminded = -math.inf
-    received = graph.node.loop.presence._since
+    graph.spin_until(lambda: graph.node.presence._since > received, "patience to begin anew")
+    graph.node.presence._reminded = -math.inf
+    received = graph.node.presence._since
     graph.publish()
-    graph.spin_until(lambda: graph.node.loop.presence._since > received, "the one after it")
+    graph.spin_until(lambda: graph.node.presence._since > received, "the one after it")
     assert not log.said  # a node that was busy finds a state that was said again meanwhile
     graph.node.loop._next_state._since = -math.inf
     graph.publish()
     # A busy machine may have driven for longer.
     still = f"the simulated time stands still at {graph.stamp:g} s"
     graph.spin_until(lambda: log.heard(still), "words")
-    received = graph.node.loop.presence._since
+    received = graph.node.presence._since
     graph.publish()
-    graph.spin_until(lambda: graph.node.loop.presence._since > received, "another one")
+    graph.spin_until(lambda: graph.node.presence._since > received, "another one")
     assert len(log.said) == 1
 
 
-def test_diagnostics_name_what_is_missing_at_the_start(make_graph, monkeypatch):
+def test_diagnostics_name_what_is_missing_at_the_start(make_graph):
     graph = make_graph()
-    monkeypatch.setattr(graph.node, "waits_for", lambda: "the seventh wheel")
+    graph.node.lacking = "the seventh wheel"
     reported = []
     graph.robot.create_subscription(
         DiagnosticArray,
@@ -349,9 +355,9 @@ def test_diagnostics_name_what_is_missing_at_the_start(make_graph, monkeypatch):
 
 def test_reminders_are_apart(graph, monkeypatch):
     log = Listener(graph.node, monkeypatch)
-    waiting = graph.node.loop.presence
+    waiting = graph.node.presence
     waiting._since, waiting._reminded = -math.inf, time.monotonic()
-    graph.node.loop._watch()
+    graph.node.loop.look()
     assert log.said == [] and waiting.waits_long
 
 

@@ -84,7 +84,7 @@ def test_states_of_other_devices_are_none_of_its_business(graph):
 def test_it_does_not_start_while_another_node_commands_torque(graph):
     other = graph.robot.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
     graph.spin_until(
-        lambda: "other node publishes" in graph.node.waits_for(), "the other to be seen"
+        lambda: "other node publishes" in graph.node.waits_for().reason, "the other to be seen"
     )
     count = len(graph.commands)
     graph.stamp += 0.01
@@ -142,7 +142,7 @@ def test_a_node_whose_starter_is_stopped_stops_until_it_is_enabled(graph, monkey
     graph.spin_until(lambda: graph.commands[-1] == (0.0, 0.0), "zero")
     monkeypatch.undo()
     assert undisturbed(graph.say, 3) == (0.0, 0.0)
-    graph.node.loop.guard.enable()
+    graph.node.output.guard.enable()
     drive(graph)
 
 
@@ -199,7 +199,7 @@ def test_zero_goes_out_while_the_driver_does_not_take_commands():
     try:
         drive_until(-0.5, lambda command: command == (-0.5, -0.5))
         drive_until(0.5, lambda command: command == (0.5, 0.5))
-        drive_until(0.5, lambda command: "does not take the commands" in held_by())
+        drive_until(0.5, lambda command: "does not take the commands" in held_by().reason)
         assert answer(0.5) == (0.0, 0.0)
         acting = 0.0
         drive_until(0.5, lambda command: command == (0.5, 0.5))

@@ -55,7 +55,7 @@ def test_a_missing_rear_wheel_gives_zero_to_all(graph):
         say(graph)
     lost = {"name": NAMES[:3], "position": [0.0] * 3, "velocity": [0.0] * 3, "effort": [0.0] * 3}
     assert graph.say(**lost) == ZERO
-    assert "joint 'rear_right' appears 0 times" in graph.node.loop.guard.reason
+    assert "joint 'rear_right' appears 0 times" in graph.node.output.guard.reason
 
 
 def test_a_stuck_encoder_of_one_wheel_stops_it_by_name_until_it_is_enabled(graph):

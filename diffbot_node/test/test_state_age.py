@@ -7,6 +7,7 @@ import pytest
 
 from diffbot_node import command_guard
 from diffbot_node.command_guard import LONGEST_PAUSE, StateAge, StateClock
+from diffbot_node.verdict import GOOD
 
 LIMIT = 0.08
 
@@ -191,18 +192,20 @@ def started(clocks, stamp=100.0):
 
 def test_a_state_grows_old_by_the_nodes_clock(clocks):
     clock = started(clocks)
-    assert (clock.age(), clock.problem(), clock.silence()) == (0.0, "", "")
+    assert (clock.age(), clock.problem(), clock.silence()) == (0.0, GOOD, GOOD)
     clocks.shown = 100.0 + LIMIT + 0.01
     assert clock.age() == pytest.approx(0.09)
-    assert clock.silence() == "no joint state for 0.090 s, limit 0.08 s"
-    assert clock.problem().startswith("no answer to a joint state within 0.090 s, limit 0.08 s")
+    assert clock.silence().reason == "no joint state for 0.090 s, limit 0.08 s"
+    assert clock.problem().reason.startswith(
+        "no answer to a joint state within 0.090 s, limit 0.08 s"
+    )
 
 
 def test_the_limit_itself_is_no_silence(clocks):
     clock = StateClock(clocks, 0.0625, "joint state")
     clock.take(100.0)
     clocks.shown = 100.0625
-    assert (clock.age(), clock.problem(), clock.silence()) == (0.0625, "", "")
+    assert (clock.age(), clock.problem(), clock.silence()) == (0.0625, GOOD, GOOD)
 
 
 def test_a_wrong_stamp_is_the_first_problem(clocks):
@@ -210,16 +213,19 @@ def test_a_wrong_stamp_is_the_first_problem(clocks):
     clocks.shown = 99.0
     clock.take(99.0)
     clocks.shown = 100.0
-    assert "stamps must increase" in clock.problem()
+    assert "stamps must increase" in clock.problem().reason
 
 
 def test_a_clock_that_was_set_back_hides_the_age_and_a_late_simulators_clock_does_not(clocks):
     clock = started(clocks)
     clocks.shown = 99.0
     if clocks.is_simulated:
-        assert (clock.age(), clock.silence()) == (0.0, "")
+        assert (clock.age(), clock.silence()) == (0.0, GOOD)
     else:
-        assert clock.age() == 1.0 and clock.silence() == "no joint state for 1.000 s, limit 0.08 s"
+        assert (
+            clock.age() == 1.0
+            and clock.silence().reason == "no joint state for 1.000 s, limit 0.08 s"
+        )
 
 
 def test_a_simulators_clock_that_is_behind_its_state_is_late(clocks):
@@ -231,13 +237,13 @@ def test_a_simulators_clock_that_is_behind_its_state_is_late(clocks):
 def test_a_simulator_that_says_nothing_has_gone_though_its_time_stands(clocks):
     clock = started(clocks)
     clocks.wall += LONGEST_PAUSE
-    assert clock.silence() == ""
+    assert clock.silence() == GOOD
     clocks.wall += 0.5
     gone = "no joint state for 3.500 s, limit 3 s of wall time, even if the simulator pauses"
-    assert clock.silence() == (gone if clocks.is_simulated else "")
-    assert clock.silence(lock_step=True) == ""  # it waits for its answer
+    assert clock.silence().reason == (gone if clocks.is_simulated else "")
+    assert clock.silence(lock_step=True) == GOOD  # it waits for its answer
     clock.hear()  # it says its state again
-    assert clock.silence() == "" and clock.heard == clocks.wall
+    assert clock.silence() == GOOD and clock.heard == clocks.wall
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from std_msgs.msg import Bool, Float64MultiArray  # noqa: E402
 from std_srvs.srv import SetBool  # noqa: E402
 
+from diffbot_node.verdict import Level, Verdict  # noqa: E402
+
 ZERO = (0.0, 0.0)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -45,7 +47,7 @@ def presser(graph, *arguments):
 def press(graph, topic, pressed):
     topic.publish(Bool(data=pressed))
     graph.spin_until(
-        lambda: bool(graph.node.loop.guard.pressed) is pressed, "the emergency stop to arrive"
+        lambda: bool(graph.node.output.guard.pressed) is pressed, "the emergency stop to arrive"
     )
 
 
@@ -81,7 +83,7 @@ def test_of_two_buttons_none_releases_the_other(graph):
     press(graph, one, True)
     other.publish(Bool(data=False))
     said = "the emergency stop is pressed, and 2 nodes publish /emergency_stop: stop all but one"
-    graph.spin_until(lambda: graph.node.loop.guard.pressed.startswith(said), "the other")
+    graph.spin_until(lambda: graph.node.output.guard.pressed.startswith(said), "the other")
     assert "release it first" in enable(graph).message
     assert graph.node.stopped_by.startswith(said)
     graph.robot.destroy_publisher(other)
@@ -125,14 +127,14 @@ def test_an_emergency_stop_that_is_not_heard_any_more_counts_as_pressed(make_gra
     assert graph.say() == ZERO
     assert "release it first" in enable(graph).message
     beat.reset()
-    graph.spin_until(lambda: not graph.node.loop.guard.pressed, "it to be heard again")
+    graph.spin_until(lambda: not graph.node.output.guard.pressed, "it to be heard again")
     assert enable(graph).success
     drive(graph)
     says.data = True
-    graph.spin_until(lambda: graph.node.loop.guard.pressed, "a real one")
+    graph.spin_until(lambda: graph.node.output.guard.pressed, "a real one")
     beat.cancel()
-    graph.spin_until(lambda: graph.node.loop.output._inputs._missed, "its silence")
-    assert graph.node.loop.guard.pressed == "the emergency stop is pressed"
+    graph.spin_until(lambda: graph.node.output._inputs._missed, "its silence")
+    assert graph.node.output.guard.pressed == "the emergency stop is pressed"
 
 
 def test_enable_with_false_stops_and_with_true_lets_it_go_on(graph):
@@ -167,7 +169,8 @@ def test_another_commander_in_mid_run_stops_it(graph):
 def test_a_robot_that_contradicts_its_commands_stops_it(graph, monkeypatch):
     drive(graph)
     robot = graph.node.loop.robot
-    monkeypatch.setattr(robot, "contradiction", lambda *reported: "the left wheel is stuck")
+    stuck = Verdict(Level.STOP, "the left wheel is stuck")
+    monkeypatch.setattr(robot, "contradiction", lambda *reported: stuck)
     assert graph.say() == ZERO
     monkeypatch.undo()
     assert graph.node.stopped_by == "the left wheel is stuck" and graph.say() == ZERO
@@ -192,7 +195,7 @@ def test_it_holds_zero_while_the_watchdog_does_and_goes_on_by_itself(graph):
     watchdog.publish(Bool(data=True))
     graph.spin_until(graph.node.loop.robot.held_by, "the watchdog to be heard")
     assert graph.say() == ZERO and graph.say() == ZERO
-    assert "effort_watchdog holds the torque at zero" in graph.node.loop.guard.reason
+    assert "effort_watchdog holds the torque at zero" in graph.node.output.guard.reason
     assert not graph.node.stopped_by
     watchdog.publish(Bool(data=False))
     graph.spin_until(lambda: not graph.node.loop.robot.held_by(), "the watchdog to let go")
@@ -232,9 +235,7 @@ def test_diagnostics_tell_the_state_when_it_changes(graph):
     drive(graph)
     newest(DiagnosticStatus.OK, "active")
     node = graph.node
-    node.loop.output._diagnostics.publish(
-        node.loop.guard, "", 2
-    )  # as if something had been refused
+    node.output._diagnostics.publish(node.output.guard, "", 2)  # as if something had been refused
     values = newest(DiagnosticStatus.WARN, "active: refused 1 of the latest messages")
     assert values["refused"] == "2"
     enable(graph, False)
@@ -245,7 +246,7 @@ def test_diagnostics_tell_the_state_when_it_changes(graph):
 
 def test_a_node_that_never_began_leaves_the_wheels_to_another_commander(graph):
     graph.robot.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
-    graph.spin_until(lambda: "other node" in graph.node.waits_for(), "the other to be seen")
+    graph.spin_until(lambda: "other node" in graph.node.waits_for().reason, "the other to be seen")
     graph.node.finish(1, "gave up")
     graph.node.close()
     for _ in range(10):

@@ -11,10 +11,10 @@ from effort_graph import TORQUE, drive, made_graphs  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
-from diffbot_node.command_loop import LOOKS_AFTER_STALL  # noqa: E402
 from diffbot_node.node_process import make_executor  # noqa: E402
 from diffbot_node.senders import Senders, WithOrigin, origin  # noqa: E402
 from diffbot_node.source_watch import SETTLING  # noqa: E402
+from diffbot_node.state_subscription import LOOKS_AFTER_STALL  # noqa: E402
 
 ZERO = (0.0, 0.0)
 WHEELS = ["left_wheel_joint", "right_wheel_joint"]
@@ -105,7 +105,7 @@ def test_a_second_publisher_of_the_wheels_stops_it_until_it_is_enabled(graph):
 def test_a_driver_that_is_started_anew_stops_it_until_it_is_enabled(graph):
     """It went on by itself, whoever was at the robot meanwhile."""
     drive(graph)
-    if not graph.node.loop.states.knows_senders:
+    if not graph.node.states.knows_senders:
         pytest.skip("rclpy before Jazzy does not say who sends")
     graph.robot.destroy_publisher(graph.states)
     graph.states = graph.robot.create_publisher(JointState, "joint_states", 10)
@@ -117,7 +117,7 @@ def test_a_driver_that_is_started_anew_stops_it_until_it_is_enabled(graph):
     # A busy machine may let a single state through until then: what was said after it counts.
     assert graph.say() == ZERO
     assert "driver was restarted" in graph.node.stopped_by
-    assert graph.node.loop.guard.enable() == ""
+    assert graph.node.output.guard.enable() == ""
     while graph.say() != TORQUE:
         assert time.monotonic() < end + 5.0
 
@@ -154,15 +154,15 @@ def test_a_stamp_that_cannot_be_used_before_the_start_is_no_command(make_graph):
 def test_of_states_that_waited_the_newest_is_answered(graph):
     drive(graph)
     node, sent = graph.node, []
-    node.loop.output.send = sent.append
+    node.output.send = sent.append
     node.loop._stall._looked -= 10.0  # the process stood still
     for k in range(5):
-        node.loop._on_state(state(graph.stamp + 0.01 * (k + 1)))
+        node.loop.on_state(state(graph.stamp + 0.01 * (k + 1)))
     assert sent == [ZERO] * 4 and node.pending
     node.resume()  # a reference comes
     assert node.pending
     for _ in range(LOOKS_AFTER_STALL):
-        node.loop._watch()
+        node.loop.look()
     assert len(sent) == 5 and sent[4] != ZERO and not node.pending
 
 

@@ -85,7 +85,7 @@ def test_with_its_watchdog_the_wheels_hear_from_nobody_else(graph):
 def test_when_the_watchdog_has_gone_the_wheels_get_zero(graph):
     graph.drive()
     graph.robot.destroy_subscription(graph.watchdog)
-    assert graph.until(lambda: not graph.node.loop.output.has_subscribers())
+    assert graph.until(lambda: graph.node.output.missing())
     graph.node.close()
     assert graph.until(lambda: zeros(graph.at_wheels))
 
@@ -116,7 +116,7 @@ def test_a_watchdog_that_falls_silent_stops_the_node_and_the_wheels(graph):
     assert graph.until(lambda: zeros(graph.at_wheels))
     # Enabled again without it the node stops at once.
     graph.at_wheels.clear()
-    graph.node.loop.guard.enable()
+    graph.node.output.guard.enable()
     assert graph.until(lambda: bool(graph.node.stopped_by) and zeros(graph.at_wheels))
 
 

@@ -111,7 +111,7 @@ def test_a_node_that_does_not_stop_fails_its_row(monkeypatch):
     """The nodes' watch taken out: the row notices."""
     with Scene(BACKSTEP, "ideal") as scene:
         scene.advance(11.0)
-        monkeypatch.setattr(scene.member.node.loop, "_look_for_silence", lambda: None)
+        monkeypatch.setattr(scene.member.node.loop, "_fall_silent", lambda why: None)
         scene.robot.driver = lambda message: ()
         scene.advance(11.3)
         outcome = scene.zero(11.0, 11.3)

@@ -94,7 +94,7 @@ def test_a_state_from_outside_ends_the_run(together, monkeypatch):
     nodes = together("-p", "simulator:speed:=1.0", "-p", "backstep_controller:use_sim_time:=true")
     controller, simulator = nodes.add(BackstepNode()), nodes.add(SimulatorNode())
     names = list(simulator.robot.joints.names)
-    nodes.spin(lambda: controller.loop.guard.began)
+    nodes.spin(lambda: controller.output.guard.began)
     with outside(JointState, "joint_states") as foreign:
         nodes.spin(lambda: foreign.get_subscription_count())
         nodes.spin(lambda: "/outside" in names_of_publishers(controller))

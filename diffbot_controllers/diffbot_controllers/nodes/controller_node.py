@@ -51,6 +51,7 @@ from diffbot_msgs.msg import ControllerState
 from diffbot_msgs.msg import PolarError as PolarErrorMessage
 from diffbot_node import CommandNode, CountedTopic, EffortNode, parameter, pose_from_text, to_stamp
 from diffbot_node.stop_inputs import LATCHED
+from diffbot_node.verdict import GOOD, Verdict
 from pose2d_trajectories.pose_message import Pose2D
 
 FROM_FILE = -1.0  # value of torque_delay for the delay in the file of parameters
@@ -178,13 +179,13 @@ class LastingDynamics:
     def __init__(self, newest: DynamicParameters) -> None:
         self.newest: DynamicParameters | None = newest
 
-    def waits_for(self) -> str:
-        """Return an empty text, as nothing is missing."""
-        return ""
+    def needs(self) -> Verdict:
+        """Return GOOD, as nothing is missing."""
+        return GOOD
 
-    def awaits(self, stamp: float) -> str:
-        """Return an empty text, as nothing is awaited."""
-        return ""
+    def awaits(self, stamp: float) -> Verdict:
+        """Return GOOD, as nothing is awaited."""
+        return GOOD
 
     def advance(self, stamp: float) -> None:
         """Do nothing, as there are no estimates."""
@@ -324,16 +325,16 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
 
     # The loop.
 
-    def waits_for(self) -> str:
-        """Return what is missing before torque may be commanded; empty if nothing is."""
-        return self._dynamics.waits_for() or super().waits_for()
+    def needs(self) -> Verdict:
+        """Return what is missing before torque may be commanded."""
+        return self._dynamics.needs() or super().needs()
 
     def required_fields(self) -> tuple[str, ...]:
         """Return the required fields: angles, and speeds if the velocity is taken from them."""
         speeds = self.values.velocity_source == VELOCITY
         return ("position", "velocity") if speeds else ("position",)
 
-    def awaits(self, sample: JointSample) -> str:
+    def awaits(self, sample: JointSample) -> Verdict:
         """In lock-step, return what a sample waits for: its reference, or due estimates."""
         return super().awaits(sample) or self._dynamics.awaits(sample.stamp)
 

@@ -42,6 +42,7 @@ from diffbot_ident.torque.fleet_prior import read_prior
 from diffbot_msgs import msg
 from diffbot_node import CountedTopic, EffortNode, EffortParameters, parameter, seconds, to_stamp
 from diffbot_node.robot_messages import TOLERANCE, create_wall_timer
+from diffbot_node.verdict import GOOD, Level, Verdict
 
 DEFAULT = AdaptationSettings()
 NOWHERE = "none"
@@ -190,10 +191,10 @@ class DynamicsSource(Protocol):
     def newest(self) -> DynamicParameters | None:
         """Parameters in use; None before valid ones have arrived."""
 
-    def waits_for(self) -> str:
-        """Return what is missing before the robot may be driven; empty if nothing is."""
+    def needs(self) -> Verdict:
+        """Return what is missing before the robot may be driven."""
 
-    def awaits(self, stamp: float) -> str:
+    def awaits(self, stamp: float) -> Verdict:
         """Return what is missing before the joint state of a stamp (s) can be answered."""
 
     def advance(self, stamp: float) -> None:
@@ -404,23 +405,26 @@ class LiveDynamics:
         """Parameters in use; None before valid ones have arrived on the topic."""
         return self._adaptation.in_use if self._adaptation.is_started else None
 
-    def waits_for(self) -> str:
+    def needs(self) -> Verdict:
         """Return what is missing: valid parameters, or a publisher with `wait_for_estimates`."""
         if self.newest is None:
-            return (
+            return Verdict(
+                Level.WAIT,
                 "no valid dynamic_parameters yet (~/adaptation has the reason); start an "
-                "identification that verifies them, or give the file of one as `parameters`"
+                "identification that verifies them, or give the file of one as `parameters`",
             )
         offered = self._node.count_publishers(self._estimates.topic_name) > 0
         if self._node.values.wait_for_estimates and not offered:
-            return "no node publishes dynamic_parameters; start dynamics_estimator"
-        return ""
+            missing = "no node publishes dynamic_parameters; start dynamics_estimator"
+            return Verdict(Level.WAIT, missing)
+        return GOOD
 
-    def awaits(self, stamp: float) -> str:
-        """In lock-step, return a message if estimates due at a stamp, s, are missing."""
+    def awaits(self, stamp: float) -> Verdict:
+        """In lock-step, return whether estimates due at a stamp, s, are missing."""
         if not self._node.values.wait_for_estimates or self._reaches(stamp):
-            return ""
-        return f"no dynamic_parameters for the joint state of {stamp:.3f} s"
+            return GOOD
+        missing = f"no dynamic_parameters for the joint state of {stamp:.3f} s"
+        return Verdict(Level.WAIT, missing)
 
     def _reaches(self, stamp: float) -> bool:
         """Return whether all estimates that are due at a stamp (s) have arrived.

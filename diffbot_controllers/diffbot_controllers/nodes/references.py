@@ -22,6 +22,7 @@ from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_PO
 from diffbot_msgs.msg import ControllerState, PoseReference
 from diffbot_node import CommandNode, CommandParameters, CountedTopic, parameter, seconds
 from diffbot_node.robot_messages import TOLERANCE, create_wall_timer
+from diffbot_node.verdict import GOOD, Level, Verdict
 from pose2d_trajectories import Reference
 from pose2d_trajectories.pose_message import Pose2D
 from pose2d_trajectories.reference import FIELDS
@@ -273,7 +274,7 @@ class ReferenceSource(ABC, Generic[T]):
         try:
             reference = make(**values)
         except ValueError as error:
-            self._node.refused += 1
+            self._node.output.refused += 1
             reference = ValueError(f"{error}; send another one")
         if stamp is None:
             self.input.hold(reference)
@@ -414,28 +415,28 @@ class ReferenceRun:
 
     # Conditions that the node waits for.
 
-    def waits_for(self) -> str:
-        """Return which subscribers are missing before commands may start; empty if none are."""
+    def needs(self) -> Verdict:
+        """Return which subscribers are missing before commands may start."""
         for topic in self._counted_topics():
             if missing := topic.missing(self._values.listeners):
                 return missing
-        return ""
+        return GOOD
 
-    def has_left(self) -> str:
-        """Return a message if the awaited report has left; empty while it is present."""
+    def has_left(self) -> Verdict:
+        """Return whether the awaited report has left."""
         for topic in self._counted_topics():
             if left := topic.left_by(self._values.listeners):
                 return left
-        return ""
+        return GOOD
 
-    def awaits(self, stamp: float) -> str:
-        """Return what the state of a stamp (s) waits for, its reference; empty if nothing."""
+    def awaits(self, stamp: float) -> Verdict:
+        """Return what the state of a stamp (s) waits for, its reference."""
         if not self._values.wait_for_reference:
-            return ""
+            return GOOD
         if self._references.input.reaches(stamp):
-            return ""
+            return GOOD
         name, stream = self._node.state_name, self._references.stream
-        return f"no reference for the {name} of {stamp:.3f} s on {stream}"
+        return Verdict(Level.WAIT, f"no reference for the {name} of {stamp:.3f} s on {stream}")
 
     # Its time.
 
@@ -452,8 +453,8 @@ class ReferenceRun:
         if anomaly is None or anomaly.kind is not AnomalyKind.LATE:
             self.newest = stamp
         if anomaly is not None:
-            if anomaly.kind is AnomalyKind.RESTART and not self._node.loop.clock.is_simulated:
-                self._node.loop.output.stop(anomaly.text)
+            if anomaly.kind is AnomalyKind.RESTART and not self._node.clock.is_simulated:
+                self._node.output.stop(anomaly.text)
             raise ValueError(anomaly.text)
 
     def begin(self, stamp: float) -> bool:
@@ -487,13 +488,14 @@ class ReferenceRun:
             self._waiting_text = ""
             self._publish_state(self.newest, ControllerState.DRIVING, "")
 
-    def crowd(self, topic: str) -> str:
-        """Return a message if more than one node publishes a topic, otherwise an empty text."""
+    def crowd(self, topic: str) -> Verdict:
+        """Return whether more than one node publishes a topic."""
         if self._node.count_publishers(topic) <= 1:
-            return ""
-        return (
+            return GOOD
+        return Verdict(
+            Level.HOLD,
             f"more than one node publishes {topic}; stop all but one (a node that was killed "
-            "outright counts for some 20 s more)"
+            "outright counts for some 20 s more)",
         )
 
     # The end.
@@ -508,14 +510,14 @@ class ReferenceRun:
             self._references.subscribe()
         for topic in self._lone_topics:
             if crowd := self.crowd(topic):
-                node.complain(crowd)
+                node.complain(crowd.reason)
         if self._start is None or node.stopped_by:
             self._publish_waiting()
         if self.began and self._values.leave_with_reference and self._reference_left():
             self._end_without_reference()
 
     def _publish_waiting(self) -> None:
-        text = self._node.stopped_by or self._node.waits_for() or "a reference"
+        text = self._node.stopped_by or self._node.waits_for().reason or "a reference"
         if text != self._waiting_text:
             self._waiting_text = text
             self._publish_state(self.newest, ControllerState.WAITING, text)
@@ -576,15 +578,15 @@ class ReferenceNode(CommandNode[R_co]):
 
     run: ReferenceRun
 
-    def waits_for(self) -> str:
-        """Return what is missing before commands may start; empty if nothing is."""
-        return self.run.waits_for() or super().waits_for()
+    def needs(self) -> Verdict:
+        """Return which subscribers are missing before commands may start."""
+        return self.run.needs()
 
-    def has_left(self) -> str:
-        """Return which participant of the run has left: the simulator, or the awaited report."""
-        return self.run.has_left() or super().has_left()
+    def has_left(self) -> Verdict:
+        """Return whether the awaited report has left."""
+        return self.run.has_left()
 
-    def awaits(self, sample: Any) -> str:
+    def awaits(self, sample: Any) -> Verdict:
         """In lock-step, return what a sample waits for, such as its reference."""
         return self.run.awaits(sample.stamp)
 

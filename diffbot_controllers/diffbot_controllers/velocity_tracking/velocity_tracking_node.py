@@ -57,6 +57,7 @@ from diffbot_node import (
     to_stamp,
 )
 from diffbot_node.stop_inputs import LATCHED
+from diffbot_node.verdict import GOOD, Verdict
 from pose2d_trajectories import Reference
 
 FROM_PARAMETER = "sigma"
@@ -444,10 +445,10 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
 
     # The loop.
 
-    def held_by(self) -> str:
-        """Return a message about a second publisher of odometry, if senders are not known."""
-        if self.loop.states.knows_senders:
-            return ""
+    def held_by(self) -> Verdict:
+        """Return whether a second node publishes odometry, if senders are not known."""
+        if self.states.knows_senders:
+            return GOOD
         return self.run.crowd(self._odom)
 
     @property

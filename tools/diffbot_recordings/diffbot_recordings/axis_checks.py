@@ -18,7 +18,7 @@ from diffbot_ident.velocity.dead_time import DeadTimeFit, fit_dead_band, fit_dea
 from diffbot_ident.velocity.first_order import AxisSegment, Prediction
 from diffbot_recordings.repeats import combined
 from diffbot_recordings.velocity_analysis import AxisAnalysis, prepared, values_of
-from diffbot_recordings.verdict import AnalysisOutcome, Evidence, Verdict
+from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence
 
 # Range of plausible gains from command to velocity; others mean a different unit or scale.
 GAINS = (0.05, 20.0)
@@ -92,7 +92,7 @@ def _of_its_kind(dead_time_fit: DeadTimeFit, segments: Sequence[AxisSegment]) ->
     return fit_dead_time(segments, with_exponent=dead_time_fit.exponent != 1.0)
 
 
-def _units(verdict: Verdict) -> Verdict:
+def _units(verdict: AnalysisVerdict) -> AnalysisVerdict:
     gain = verdict.value("gain").value
     if GAINS[0] <= gain <= GAINS[1]:
         return verdict
@@ -120,7 +120,7 @@ def _factor(gain: float) -> str:
     )
 
 
-def _noise(verdict: Verdict, held_out: Prediction) -> Verdict:
+def _noise(verdict: AnalysisVerdict, held_out: Prediction) -> AnalysisVerdict:
     """Return NOT_EXCITED if noise may hide that the model explains too little of the motion."""
     steps = np.concatenate([np.diff(errors) for errors in held_out.errors])
     noise = held_out.total * (held_out.explained - held_out.r_squared)
@@ -140,11 +140,11 @@ def _noise(verdict: Verdict, held_out: Prediction) -> Verdict:
     )
 
 
-def _time_constant(verdict: Verdict, alone: float, period: float) -> Verdict:
+def _time_constant(verdict: AnalysisVerdict, alone: float, period: float) -> AnalysisVerdict:
     """Return NOT_EXCITED if the time constant is not known.
 
     Args:
-        verdict: Verdict on the axis.
+        verdict: AnalysisVerdict on the axis.
         alone: Standard deviation of the time constant by noise alone, s; inf: not known.
         period: Time between the samples, s.
     """

@@ -22,7 +22,7 @@ from diffbot_ident.torque.yaw_gyro import GyroError, YawGyro
 from diffbot_recordings.samples import WHEELS
 from diffbot_recordings.segments import Segment
 from diffbot_recordings.velocity_analysis import LEAST_R_SQUARED
-from diffbot_recordings.verdict import AnalysisOutcome, Evidence, Value, Verdict
+from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
 
 # Length of a window, s; and range of delays of the yaw rate after the wheels that is searched, s.
 # The delay may be negative: wheel speeds that are published four times a second are late
@@ -34,7 +34,7 @@ NEEDED = (*WHEELS, "w")
 SUBJECT = "effective track"
 
 
-def effective_tracks(segments: Sequence[Segment], geometry: WheelGeometry) -> list[Verdict]:
+def effective_tracks(segments: Sequence[Segment], geometry: WheelGeometry) -> list[AnalysisVerdict]:
     """Return a verdict for each recording that holds both wheels' speeds and a yaw rate.
 
     Args:
@@ -52,17 +52,17 @@ def effective_tracks(segments: Sequence[Segment], geometry: WheelGeometry) -> li
     ]
 
 
-def _verdict(segments: Sequence[Segment], geometry: WheelGeometry) -> Verdict:
+def _verdict(segments: Sequence[Segment], geometry: WheelGeometry) -> AnalysisVerdict:
     learnt, kept, every = (YawGyro(geometry, WINDOW, DELAYS) for _ in range(3))
     _feed(segments, learnt, kept, every)
     try:
         fit = learnt.fit()
         whole = every.fit()
     except GyroError as refused:
-        return Verdict(SUBJECT, AnalysisOutcome.REFUSED, str(refused))
+        return AnalysisVerdict(SUBJECT, AnalysisOutcome.REFUSED, str(refused))
     if fit is None or whole is None:
         text = "the robot turns too little; drive curves of 0.3 rad/s or more, both ways"
-        return Verdict(SUBJECT, AnalysisOutcome.NOT_EXCITED, text)
+        return AnalysisVerdict(SUBJECT, AnalysisOutcome.NOT_EXCITED, text)
     fraction, error, windows = kept.explained_by(fit)
     good = fraction >= LEAST_R_SQUARED
     evidence = Evidence(
@@ -84,7 +84,7 @@ def _verdict(segments: Sequence[Segment], geometry: WheelGeometry) -> Verdict:
             f"no one track explains the yaw rate: {fraction:.2f} of it on held-out parts (must be "
             f">= {LEAST_R_SQUARED:g}); the wheels slip by turns that are not in proportion"
         )
-    return Verdict(
+    return AnalysisVerdict(
         SUBJECT,
         outcome,
         reason,

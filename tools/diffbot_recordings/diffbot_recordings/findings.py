@@ -58,7 +58,7 @@ from diffbot_recordings.segments import FRESH, Segment, between_readings
 from diffbot_recordings.sysid_log import SysIdLog
 from diffbot_recordings.torque_analysis import TorqueResult
 from diffbot_recordings.velocity_analysis import AxisAnalysis, analyse_axis
-from diffbot_recordings.verdict import AnalysisOutcome, Evidence, Value, Verdict
+from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
 from diffbot_recordings.voltage_analysis import VoltageAnalysis, analyse_voltages
 from diffbot_recordings.weighed_mass import Weighing
 
@@ -116,7 +116,7 @@ class Findings:
     """
 
     analyses: Analyses
-    verdicts: Sequence[Verdict]
+    verdicts: Sequence[AnalysisVerdict]
     notes: Sequence[str]
     summary: Mapping[str, Any]
     write: Callable[[Path], Export]
@@ -261,14 +261,14 @@ def _parameters(estimate: Estimate) -> list[Value]:
 
 def _torque_verdict(
     result: TorqueResult, robot: Robot | None, scale: EffortScale | None
-) -> Verdict:
+) -> AnalysisVerdict:
     estimate, verified = result.estimate, result.verification
     outcome, reason = OUTCOMES[estimate.state], estimate.explanation
     if outcome is AnalysisOutcome.ESTIMATED and (verified is None or not verified.passed):
         decided = verified is not None and verified.decided
         outcome = AnalysisOutcome.REFUSED if decided else AnalysisOutcome.NOT_EXCITED
         reason = verified.reason if verified is not None else "nothing was held out"
-    return Verdict(
+    return AnalysisVerdict(
         "torque robot",
         outcome,
         reason,
@@ -430,7 +430,7 @@ def velocity_findings(
     rests: str,
     robot: str,
     source: str,
-    tracks: Sequence[Verdict] = (),
+    tracks: Sequence[AnalysisVerdict] = (),
 ) -> Findings:
     """Make the findings of a velocity-commanded robot.
 

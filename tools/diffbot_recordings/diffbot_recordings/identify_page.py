@@ -14,7 +14,7 @@ from diffbot_description.spoken_commands import spoken
 from diffbot_recordings.findings import Findings, Usable
 from diffbot_recordings.recording_charts import chart_groups
 from diffbot_recordings.torque_analysis import TorqueResult
-from diffbot_recordings.verdict import AnalysisOutcome, Verdict
+from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict
 from diffbot_report.ident_page import correlation
 from diffbot_report.page import REPORT, Page, Section, Table, Tone, write_page
 from diffbot_report.quantity import MISSING, significant
@@ -91,7 +91,7 @@ def _advice(findings: Findings, folder: Path) -> str:
     return f"Controllers take {files or 'the parameter file'} of this folder.{rest}"
 
 
-def _answer(verdicts: Sequence[Verdict]) -> Table:
+def _answer(verdicts: Sequence[AnalysisVerdict]) -> Table:
     several = len(verdicts) > 1
     rows, marks = [], []
     for verdict in verdicts:
@@ -114,7 +114,7 @@ def _sections(findings: Findings) -> Iterator[Section]:
         yield Section("Evidence", "Tests of the model.", evidence, wide=True)
 
 
-def _verdicts(verdicts: Sequence[Verdict]) -> Table:
+def _verdicts(verdicts: Sequence[AnalysisVerdict]) -> Table:
     tones = {AnalysisOutcome.ESTIMATED: Tone.GOOD, AnalysisOutcome.REFUSED: Tone.BAD}
     rows = [
         [v.subject, _number(v.r_squared_held_out), _number(v.r_squared_fit),
@@ -135,7 +135,7 @@ def _number(value: float) -> str:
     return f"{value:.4f}" if math.isfinite(value) else MISSING
 
 
-def _evidence(verdict: Verdict) -> Table:
+def _evidence(verdict: AnalysisVerdict) -> Table:
     rows = [
         [item.test, significant(item.result, 3) if math.isfinite(item.result) else MISSING,
          item.limit, RESULTS[item.passed]]

@@ -30,7 +30,7 @@ from scipy.signal import lfilter
 
 from diffbot_ident.velocity.first_order import correlated_covariance
 from diffbot_recordings.samples import Array
-from diffbot_recordings.verdict import AnalysisOutcome, Evidence, Value, Verdict
+from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
 
 SIDES = ("left", "right")
 # Time constants of the instruments' filters, s; and length of the windows of the second equation,
@@ -59,7 +59,7 @@ class MotorAnalysis:
         predicted: R (i - i_0) + Ke w, shape (n,), V.
     """
 
-    verdict: Verdict
+    verdict: AnalysisVerdict
     voltage: Array
     predicted: Array
 
@@ -106,7 +106,7 @@ def analyse_motors(
 
 def _verdict(
     side: str, electrical: _Coefficients, mechanical: _Coefficients, problem: str | None
-) -> Verdict:
+) -> AnalysisVerdict:
     resistance, constant, _ = electrical.values.tolist()
     stds = electrical.std
     values = (
@@ -134,11 +134,11 @@ def _verdict(
         Evidence("R", resistance, "> 0", resistance > 0.0),
         Evidence("Ke", constant, "> 0", constant > 0.0),
     )
-    verdict = Verdict(
+    verdict = AnalysisVerdict(
         f"{side} motor", values=values, evidence=evidence, r_squared_fit=fraction, error_unit="V"
     ).judged("not a motor with these signals: ", "", "", "drive more steps of the voltage")
     if problem is not None:
-        return Verdict(
+        return AnalysisVerdict(
             verdict.subject, AnalysisOutcome.REFUSED, problem, values, fraction, evidence=evidence
         )
     return verdict

@@ -15,7 +15,7 @@ from diffbot_ident.velocity.first_order import AxisSegment, Prediction
 from diffbot_recordings.motor_analysis import MotorAnalysis
 from diffbot_recordings.torque_analysis import AVERAGE, TorqueResult, free_run
 from diffbot_recordings.velocity_analysis import AxisAnalysis
-from diffbot_recordings.verdict import Verdict
+from diffbot_recordings.verdict import AnalysisVerdict
 from diffbot_recordings.voltage_analysis import VoltageAnalysis
 from diffbot_report.chart import Chart, ChartGroup, Curve, Intervals, Role
 
@@ -105,7 +105,11 @@ def _velocity(axes: Mapping[str, AxisAnalysis]) -> Iterator[ChartGroup]:
 
 
 def _predicted(
-    key: str, prediction: Prediction, verdict: Verdict, group: str, with_command: bool = True
+    key: str,
+    prediction: Prediction,
+    verdict: AnalysisVerdict,
+    group: str,
+    with_command: bool = True,
 ) -> list[Chart]:
     """Chart measured and predicted values, and the residuals, of all segments side by side."""
     columns: list[list[Any]] = [[] for _ in range(5)]

@@ -39,7 +39,7 @@ from diffbot_recordings.dead_band_analysis import find_dead_band, not_identifiab
 from diffbot_recordings.driver_limits import driver_limit
 from diffbot_recordings.samples import Array, Mask
 from diffbot_recordings.segments import new_readings
-from diffbot_recordings.verdict import AnalysisOutcome, Evidence, Value, Verdict
+from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
 
 # Tests of the first-order model of an axis. Each gives a number, its limit and a result.
 #
@@ -361,7 +361,7 @@ MOST = 60_000
 
 @dataclass(frozen=True)
 class AxisAnalysis:
-    """Verdict on an axis, with its fit and predictions.
+    """AnalysisVerdict on an axis, with its fit and predictions.
 
     Attributes:
         verdict: Values and whether they may be used.
@@ -369,7 +369,7 @@ class AxisAnalysis:
         held_out: Prediction of each sample by a fit that has not seen it; None if `fit` is.
     """
 
-    verdict: Verdict
+    verdict: AnalysisVerdict
     fit: DeadTimeFit | None = None
     held_out: Prediction | None = None
 
@@ -399,10 +399,10 @@ def analyse_axis(
         plain = CrossValidation(segments, longest_dead_time)
     except ValueError as error:
         return AxisAnalysis(
-            Verdict(subject, AnalysisOutcome.NOT_EXCITED, str(error), notes=tuple(notes))
+            AnalysisVerdict(subject, AnalysisOutcome.NOT_EXCITED, str(error), notes=tuple(notes))
         )
     result, band, model_notes = _best_model(plain, longest_dead_time, unit)
-    verdict = Verdict(
+    verdict = AnalysisVerdict(
         subject,
         values=values_of(result.fit, unit),
         r_squared_fit=result.fit.fit.r_squared,
@@ -423,8 +423,8 @@ def analyse_axis(
 
 
 def _with_driver_limit(
-    verdict: Verdict, plain: CrossValidation, cross_validation: CrossValidation, unit: str
-) -> Verdict:
+    verdict: AnalysisVerdict, plain: CrossValidation, cross_validation: CrossValidation, unit: str
+) -> AnalysisVerdict:
     """Refuse the verdict, with its own reason, if a limit of the driver explains the motion best.
 
     A plateau also looks like a power law of the command.
@@ -592,7 +592,7 @@ def _changes(segments: Sequence[AxisSegment]) -> int:
 
 def _of_one_step(
     segments: Sequence[AxisSegment], subject: str, unit: str, longest: float, notes: Sequence[str]
-) -> Verdict:
+) -> AnalysisVerdict:
     """Return what one step of the command tells: values that no held-out motion can test.
 
     Raises:
@@ -604,7 +604,7 @@ def _of_one_step(
         f"{name} {value} {spread} {of}".strip()
         for name, value, spread, of in (value.row() for value in values[2:4])
     )
-    return Verdict(
+    return AnalysisVerdict(
         subject,
         AnalysisOutcome.NOT_EXCITED,
         "the command has one step only, so that no other step is left to test the model on (held "

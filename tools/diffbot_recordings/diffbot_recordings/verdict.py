@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Result of an identification: values, their intervals, and whether they may be used.
 
-There is one `Verdict` for each axis, side or robot. To print or write it:
+There is one `AnalysisVerdict` for each axis, side or robot. To print or write it:
 
     verdict.rows()        -> [(name, value, half width of the 95 % interval, unit), ...], as text
     verdict.summary()     -> "forward axis: estimated" or "yaw axis: refused: not first order: ..."
@@ -115,7 +115,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class AnalysisVerdict:
     """Result of one axis, side or robot.
 
     Attributes:
@@ -142,7 +142,9 @@ class Verdict:
     evidence: tuple[Evidence, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def judged(self, refusal: str, needed: str, to_excite: str, to_identify: str) -> Verdict:
+    def judged(
+        self, refusal: str, needed: str, to_excite: str, to_identify: str
+    ) -> AnalysisVerdict:
         """Return the verdict with the outcome that follows from evidence and intervals.
 
         Args:
@@ -226,7 +228,7 @@ STYLES = {
 MARKS = {True: "green", False: "red", None: "dim"}
 
 
-def show(console: Console, verdicts: Sequence[Verdict], notes: Sequence[str]) -> None:
+def show(console: Console, verdicts: Sequence[AnalysisVerdict], notes: Sequence[str]) -> None:
     """Print each verdict with its table, tests and notes, then the evidence for each."""
     for verdict in verdicts:
         console.print()
@@ -249,7 +251,7 @@ def show(console: Console, verdicts: Sequence[Verdict], notes: Sequence[str]) ->
     console.print()
 
 
-def _trust(verdict: Verdict) -> str:
+def _trust(verdict: AnalysisVerdict) -> str:
     """Return how many tests the model passed, and how well it predicts the measurements."""
     results = [item.passed for item in verdict.evidence]
     passed = f"{results.count(True)} of {len(results)} tests of the model passed"
@@ -268,7 +270,7 @@ def _print(console: Console, text: str, style: str = "") -> None:
     console.print(Text(lines, style), soft_wrap=True)
 
 
-def _fit_quality(verdict: Verdict) -> str:
+def _fit_quality(verdict: AnalysisVerdict) -> str:
     """Return how well the simulation predicts the measurements, including their noise."""
     return (
         f"R^2 of the simulation: {verdict.r_squared_held_out:.4f} on held-out samples, "
@@ -277,7 +279,7 @@ def _fit_quality(verdict: Verdict) -> str:
     )
 
 
-def _table(verdict: Verdict) -> Table:
+def _table(verdict: AnalysisVerdict) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("", style="bold", no_wrap=True)
     table.add_column("unit", style="dim", no_wrap=True)

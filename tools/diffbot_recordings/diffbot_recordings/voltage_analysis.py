@@ -50,7 +50,7 @@ from diffbot_recordings.sysid_delay import (
     step_row,
 )
 from diffbot_recordings.sysid_log import SysIdLog, SysIdTest
-from diffbot_recordings.verdict import AnalysisOutcome, Evidence, Value, Verdict
+from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
 
 LEFT, RIGHT, FORWARD, YAW = "left side", "right side", "forward axis", "yaw axis"
 SUBJECTS = (LEFT, RIGHT, FORWARD, YAW)
@@ -128,7 +128,7 @@ class VoltageAnalysis:
         predictions: Prediction of each test by a fit to the other tests, by name.
     """
 
-    verdict: Verdict
+    verdict: AnalysisVerdict
     fit: VoltageGains | None = None
     motions: Mapping[str, tuple[AxisSegment, ...]] = field(default_factory=dict)
     predictions: Mapping[str, Prediction] = field(default_factory=dict)
@@ -177,7 +177,7 @@ def _analyse(
 ) -> VoltageAnalysis:
     motions = motions_of(tests, subject, sign)
     unit = "rad/s" if subject == YAW else f"{length}/s"
-    unknown = Verdict(subject, AnalysisOutcome.NOT_EXCITED, error_unit=unit)
+    unknown = AnalysisVerdict(subject, AnalysisOutcome.NOT_EXCITED, error_unit=unit)
     if len(motions) < 2:
         why = f"{len(motions)} tests in which it moves by its own voltage: must be at least 2; " + (
             "run the angular tests" if subject == YAW else "run the linear tests"
@@ -406,7 +406,7 @@ def _verdict(
     fit: VoltageGains,
     delay: SysIdDelay,
     predictions: Mapping[str, Prediction],
-) -> Verdict:
+) -> AnalysisVerdict:
     unseen = Prediction.joined(predictions.values()) if predictions else None
     evidence = [
         Evidence(
@@ -431,7 +431,7 @@ def _verdict(
         evidence.append(Evidence(name, value, ">= 0", value >= least))
     values, repeats = _over_logs(_values(subject, unit, fit, delay), delay, subject, unit, start)
     fitted = Prediction.joined(_simulated(motion, fit) for motion in start.motions.values())
-    return Verdict(
+    return AnalysisVerdict(
         subject,
         values=values,
         r_squared_fit=fitted.r_squared,

@@ -10,7 +10,7 @@ from scipy.signal import lfilter
 
 from diffbot_ident.velocity.first_order import AxisSegment, FirstOrder
 from diffbot_recordings.velocity_analysis import CrossValidation, analyse_axis
-from diffbot_recordings.verdict import AnalysisOutcome, Value, Verdict
+from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Value
 
 T = 0.05
 TRUE = FirstOrder(0.4, 0.9)
@@ -163,7 +163,9 @@ def test_held_out_samples_do_not_influence_their_prediction():
 
 def test_a_verdict_is_plain_in_files_and_names_what_is_not_identifiable():
     value = Value("inertia", 0.3, math.inf, "s")
-    verdict = Verdict("yaw axis", AnalysisOutcome.REFUSED, "why", (value, Value("drag", 1.0, 0.1)))
+    verdict = AnalysisVerdict(
+        "yaw axis", AnalysisOutcome.REFUSED, "why", (value, Value("drag", 1.0, 0.1))
+    )
     plain = json.loads(json.dumps(verdict.to_dict(), allow_nan=False))
     assert plain["parameters"]["inertia"]["interval95"] == [None, None]
     assert plain["parameters"]["drag"]["interval95"] == pytest.approx([0.804, 1.196], abs=1e-3)

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Publishes commands within their limits, and zero whenever there is a reason to stop."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from rclpy.publisher import Publisher
+
+from diffbot_node.command_diagnostics import CommandDiagnostics
+from diffbot_node.command_guard import CommandGuard, GuardState, Pair
+from diffbot_node.command_interfaces import RobotInterface
+from diffbot_node.complaints import Complaints
+from diffbot_node.intra_process import Node
+from diffbot_node.launch_supervision import reported_failures
+from diffbot_node.parameters import CommandParameters
+from diffbot_node.presence import Subscribers, beyond_discovery
+from diffbot_node.stop_inputs import LAST_PERIOD, LAST_ZEROS, WATCHDOG, StopInputs, zero_to_wheels
+from diffbot_node.verdict import GOOD, Level, Verdict
+
+
+class CommandOutput:
+    """Publishes commands, and zero whenever there is a reason to stop.
+
+    Args:
+        node: The node that publishes.
+        values: The node's parameters.
+        robot: Interface of the robot to command.
+
+    Attributes:
+        guard: State machine that decides what may be commanded.
+        topic: Name of the topic.
+        refused: Number of states and inputs that could not be used.
+    """
+
+    def __init__(self, node: Node, values: CommandParameters, robot: RobotInterface) -> None:
+        self._node, self._robot = node, robot
+        self.refused = 0
+        self._complaints = Complaints()
+        self.guard = CommandGuard(robot.limiter)
+        self._publisher: Publisher[Any] = node.create_publisher(*robot.commands, 10)
+        self._subscribers = Subscribers(node, self._publisher)
+        self.topic = self._publisher.topic_name
+        self._diagnostics = CommandDiagnostics(node, robot.limiter.unit, robot.hardware)
+        if not values.enabled:
+            self.stop("disabled from the start")
+        self._inputs = StopInputs(
+            node,
+            values.emergency_stop_timeout,
+            self._press,
+            self.guard.release,
+            self._on_enable,
+        )
+
+    @property
+    def ended(self) -> bool:
+        """Whether the node has ended: no state is answered any more."""
+        return self.guard.state is GuardState.ENDED
+
+    @property
+    def stopped_by(self) -> str:
+        """Why the node is stopped until somebody enables it; empty when it is not stopped."""
+        return self.guard.reason if self.guard.state is GuardState.STOPPED else ""
+
+    def send(self, command: Pair) -> None:
+        """Publish a command that the guard has allowed."""
+        self._publisher.publish(self._robot.message_of(command))
+
+    def answer(self, wanted: Pair, period: float) -> Pair:
+        """Publish the allowed command nearest to the desired one, and return it.
+
+        Raises:
+            ValueError: See CommandGuard.apply; nothing is published.
+        """
+        command = self.guard.apply(wanted, period)
+        if not self.ended:
+            self.send(command)
+        return command
+
+    def answer_again(self) -> None:
+        """Repeat the last command, as the answer may have been lost."""
+        self.send(self.guard.command)
+
+    def hold(self, why: str, silent: bool = False) -> None:
+        """Send zero until the next good state; see CommandGuard.hold."""
+        self.send(self.guard.hold(why, silent))
+
+    def refuse(self, why: str) -> None:
+        """Count a state that cannot be used, and answer it by zero."""
+        self.refused += 1
+        self.hold(why)
+        self.complain(f"{why}; zero {self._robot.command_name}")
+
+    def ignore(self, why: str) -> None:
+        """Count a message that cannot be used and needs no answer."""
+        self.refused += 1
+        self.complain(why)
+
+    def complain(self, what: str) -> None:
+        """Warn, at most once a second for sentences that differ in numbers only."""
+        if self._complaints.due(what):
+            self._node.get_logger().warning(what)
+
+    def inform(self, what: str) -> None:
+        """Log something that is no warning."""
+        self._node.get_logger().info(what)
+
+    def stop(self, why: str) -> None:
+        """Command zero until somebody enables the node.
+
+        Zero is sent only if the robot has been commanded before.
+        """
+        first = self.guard.may_command
+        zero = self.guard.stop(why)
+        if self.guard.began:
+            self.send(zero)
+        if first:
+            self._node.get_logger().error(
+                f"stopped: {why}. Zero {self._robot.command_name} until "
+                f"{self._node.get_fully_qualified_name()}/enable is called with data: true"
+            )
+
+    def end(self, why: str) -> None:
+        """Command zero for ever.
+
+        Zero is not sent if this node never began because another node commands the robot.
+        """
+        zero = self.guard.end(why)
+        if self.guard.began or not self.rivals():
+            self.send(zero)
+
+    def close(self) -> None:
+        """Send zero as the last command."""
+        for _ in range(1 if self._node.composed else LAST_ZEROS):
+            self.end("the process ends")
+            time.sleep(0.0 if self._node.composed else LAST_PERIOD)
+        if self._is_cut_off():
+            self.send_zero_to_wheels()
+        self._diagnostics.publish(self.guard, "", self.refused)
+
+    def send_zero_to_wheels(self) -> None:
+        """Send zero directly to the wheels, as the watchdog that forwards commands is dead."""
+        zero, what = self._robot.message_of((0.0, 0.0)), self._robot.command_name
+        zero_to_wheels(self._node, self._robot.commands, zero, what)
+
+    @property
+    def through_watchdog(self) -> bool:
+        """Whether commands go to the watchdog, which forwards them to the wheels."""
+        return bool(self.topic.endswith(f"/{WATCHDOG}/commands"))
+
+    def _is_cut_off(self) -> bool:
+        """Whether the watchdog, which forwards commands to the wheels, is dead.
+
+        DDS still counts a killed node for 20 s; the launch reports it at once.
+        """
+        died = any(name.startswith(WATCHDOG) for name in reported_failures())
+        return self.guard.began and self.through_watchdog and (died or bool(self.missing()))
+
+    def rivals(self) -> Verdict:
+        """Whether other nodes command the same robot."""
+        others = self._node.count_publishers(self.topic) - 1
+        if others <= 0:
+            return GOOD
+        return Verdict(
+            Level.STOP,
+            f"{others} other node{'s publish' if others > 1 else ' publishes'} {self.topic}; "
+            "stop all but one, or give each robot its own namespace or ROS_DOMAIN_ID (a node that "
+            "was killed outright counts for some 20 s more)",
+        )
+
+    def missing(self) -> Verdict:
+        """Whether no node takes the commands; see Subscribers."""
+        if self._subscribers.are_there():
+            return GOOD
+        elsewhere = "" if self._node.composed else beyond_discovery()
+        return Verdict(
+            Level.WAIT,
+            f"no node subscribes to {self.topic}; start {self._robot.subscriber}{elsewhere}",
+        )
+
+    def look(self) -> None:
+        """Check whether emergency stop messages have ceased; called every few ms."""
+        self._inputs.look()
+
+    def report(self, waits_for: str) -> None:
+        """Publish diagnostics if it is time, with what is missing before commands may begin."""
+        self._diagnostics.look(self.guard, waits_for, self.refused)
+
+    def _press(self, why: str) -> None:
+        self.stop(why)
+        self.guard.press(why)
+
+    def _on_enable(self, on: bool) -> str:
+        if not on:
+            self.stop("stopped by ~/enable")
+            return ""
+        problem = self.rivals().reason or self.guard.enable()
+        if not problem:
+            self._node.get_logger().info("enabled")
+        return problem
