@@ -71,8 +71,8 @@ def test_every_file_of_every_package_is_in_it(installed):
                 assert (installed / file.relative_to(package.path)).is_file(), file
     for folder in ("config", "urdf"):
         wanted = {path.name for path in (ROOT / "diffbot_description" / folder).iterdir()}
-        share = installed / "diffbot_description" / "share" / folder
-        assert wanted and {path.name for path in share.iterdir()} == wanted
+        installed_files = installed / "diffbot_description" / "share" / folder
+        assert wanted and {path.name for path in installed_files.iterdir()} == wanted
     assert not list(installed.rglob("test_*.py"))
 
 
