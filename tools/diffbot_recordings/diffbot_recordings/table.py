@@ -45,6 +45,7 @@ from diffbot_recordings.samples import (
     Mask,
     Recording,
     RecordingError,
+    is_number,
     names_of_runs,
     newest_by,
 )
@@ -522,7 +523,7 @@ class CsvSource:
             for i, names in enumerate(self._streams):
                 columns = [1 + self.channels.index(name) for name in names]
                 counts = [name not in self._optional for name in names]
-                numbers = np.isfinite(part[:, columns])[:, counts]
+                numbers = is_number(part[:, columns])[:, counts]
                 there = numbers.all(axis=1)
                 partly |= numbers.any(axis=1) & ~there
                 complete |= there
@@ -550,7 +551,7 @@ class CsvSource:
             for name, column in zip(names, rows[:, 1:].T, strict=True)
         }
         for name, column in values.items():
-            if name in self._optional and not np.isfinite(column).all():
+            if name in self._optional and not is_number(column).all():
                 continue
             if name not in POSITIONS:
                 self._largest[name].append(float(np.percentile(np.abs(column), 90.0)))
