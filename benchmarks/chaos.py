@@ -198,8 +198,12 @@ def driver(domain: int, folder: Path) -> Iterator[Probe]:
 
 
 def disturb(run: Run, outcome: Outcome, chance: random.Random) -> None:
-    """Send the signals, at the end SIGINT to the runner."""
+    """Send the signals, at the end SIGINT to the runner.
+
+    Nobody sees that a runner is stopped before it has started its guard, which is before all nodes.
+    """
     time.sleep(LATEST * chance.random())
+    guarded, unguarded = False, False  # unguarded: stopped before it had begun anything
     for _ in range(chance.choice((1, 1, 2, 3))):
         processes = run.processes()
         if not processes:
@@ -208,7 +212,10 @@ def disturb(run: Run, outcome: Outcome, chance: random.Random) -> None:
         with contextlib.suppress(ProcessLookupError):
             now, discarded = time.time(), number == "SIGTSTP" and not catches(processes[name])
             os.kill(processes[name], getattr(signal, number))
-            outcome.sent.append(f"{number[3:]} {name}{' (discarded)' if discarded else ''}")
+            guarded |= GUARD in processes
+            unguarded |= name == RUNNER and number == "SIGSTOP" and not guarded
+            how = " (discarded)" * discarded + " (before its guard)" * unguarded
+            outcome.sent.append(f"{number[3:]} {name}{how}")
             if outcome.stopped_at is None and must_stop(name, number) and not discarded:
                 outcome.stopped_at = now
         time.sleep(PAUSE * chance.random())
@@ -217,6 +224,8 @@ def disturb(run: Run, outcome: Outcome, chance: random.Random) -> None:
         outcome.stopped_at = time.time()
     with contextlib.suppress(ProcessLookupError):
         os.kill(run.process.pid, signal.SIGINT)
+        if unguarded:
+            os.kill(run.process.pid, signal.SIGCONT)
 
 
 def check_torque(outcome: Outcome, probe: Probe, simulated: bool) -> None:
