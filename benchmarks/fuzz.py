@@ -6,9 +6,9 @@
 
 For any input, the parser must return, or raise ValueError with one clear line, within 5 s and 1 GB.
 Anything else is a finding; it is printed with the end of its traceback, and its input is kept. The
-engine is libFuzzer through atheris, which is not part of the set-up:
+engine is libFuzzer through atheris, not part of the set-up (uv is in .diffbot/uv/venv/bin):
 
-    .diffbot/uv/venv/bin/uv pip install -p .diffbot/venv/bin/python --target .diffbot/fuzz/lib atheris
+    uv pip install --python .diffbot/venv/bin/python --target .diffbot/fuzz/lib atheris
 
 Inputs that reach new code are kept in .diffbot/fuzz/NAME, and the next run starts from them. Exit
 status: 0 nothing found, 1 findings, 2 wrong arguments.

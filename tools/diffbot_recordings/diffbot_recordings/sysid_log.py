@@ -151,7 +151,7 @@ def _test(
         raise RecordingError(
             f"{path.name}: {name}: rows have shape {table.shape}: must be (n, {width})"
         )
-    usable = is_number(table).all(axis=1)
+    usable = np.asarray(is_number(table).all(axis=1))
     # Drop rows that were sent twice or out of order.
     usable[1:] &= np.diff(np.maximum.accumulate(table[:, 0])) > 0.0
     table = table[usable]
