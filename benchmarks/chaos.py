@@ -3,15 +3,18 @@
 """Random signals to random processes of runs, the runner and its guard included.
 
     ./diffbot python benchmarks/chaos.py [--runs 100] [--seed 0] [--together 10]
+        [--kind real --kind composed --kind separate]
 
-Each run is of a simulated robot, or of a real one (sim:=none) whose driver is a simulator outside
-of the run. At random moments, of the start too, one to three signals out of STOP, TSTP, CONT, INT,
-TERM, HUP and KILL go to processes drawn at random. Then the run gets SIGINT, if it still runs. For
-each run is checked:
+Each run is of a real robot (sim:=none) whose driver is a simulator outside of the run, of a
+simulated one in one process (composed), or of a simulated one whose nodes are processes of their
+own (separate: composed:=false); half of them are of the first kind. At random moments, of the
+start too, one to three signals out of STOP, TSTP, CONT, INT, TERM, HUP and KILL go to processes
+drawn at random. Then the run gets SIGINT, if it still runs. For each run is checked:
 
 - no process is left 15 s later;
-- 0.2 s after the first signal that has to stop a real robot, the wheels have zero torque, and keep
-  it (which signals do: see `must_stop`);
+- 0.2 s after the first signal that has to stop the robot of a run of several processes, its wheels
+  have zero torque according to its driver's joint states, and keep it as long as it moves (which
+  signals do: see `must_stop`);
 - summary.json is there if the run's runner survived, and never says "completed";
 - the next run, which is not disturbed, is right to the last digit.
 
@@ -34,7 +37,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,13 +48,14 @@ from diffbot_bringup import domains
 from faults.process_nodes import ONE_PROCESS
 from faults.process_probe import Probe
 
-REAL = {
-    "backstepping": ("sim:=none", "laps:=0", "report:=html"),
-    "ident": ("sim:=none", "duration:=60.0", "report:=html"),
+LAUNCHES = {
+    "backstepping": ("laps:=0", "report:=html"),
+    "ident": ("duration:=600.0", "until:=none", "report:=html"),
 }
-SIMULATED = {
-    "backstepping": ("sim:=ideal", "laps:=0", "speed:=1.0", "report:=html"),
-    "ident": ("sim:=ideal", "duration:=600.0", "speed:=1.0", "report:=html"),
+KINDS = {
+    "real": ("sim:=none",),
+    "composed": ("sim:=ideal", "speed:=1.0"),
+    "separate": ("sim:=ideal", "composed:=false"),
 }
 NEXT = ("ident", "sim:=ideal", "duration:=3.0", "verification:=0.0", "report:=html")
 SIGNALS = ("SIGSTOP", "SIGTSTP", "SIGCONT", "SIGINT", "SIGTERM", "SIGHUP", "SIGKILL")
@@ -65,7 +69,7 @@ DRIVER = "from diffbot_sim.executables import simulator as run; raise SystemExit
 
 
 def must_stop(process: str, number: str) -> bool:
-    """Whether a signal to a process of a real robot's run has to stop the robot.
+    """Whether a signal to a process of a run has to stop the robot.
 
     SIGCONT never; the guard ignores signals that ask it to end or, as the leader of a session, to
     stop; a report that is asked to end first writes what it has. All others stop, end or kill a
@@ -80,6 +84,19 @@ def must_stop(process: str, number: str) -> bool:
     return number in ("SIGSTOP", "SIGKILL")
 
 
+def catches(process: int) -> bool:
+    """Whether a process handles SIGTSTP.
+
+    Before it does, the kernel discards that signal, as a process of a session of its own has no
+    shell that could continue it.
+    """
+    with contextlib.suppress(OSError):
+        status = Path(f"/proc/{process}/status").read_text()
+        handled = int(status.partition("SigCgt:")[2].split()[0], 16)
+        return bool(handled >> (signal.SIGTSTP - 1) & 1)
+    return True
+
+
 @dataclass
 class Outcome:
     """What was done to a run, and what was wrong with it."""
@@ -89,6 +106,12 @@ class Outcome:
     stopped_at: float | None = None  # wall time of the first signal that must stop, s
     wrong: list[str] = field(default_factory=list)
     zero_after: float | None = None
+
+
+def _hear_all() -> None:
+    """Undo what a shell's `&` and nohup do, which a launch respects."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 class Run:
@@ -110,7 +133,7 @@ class Run:
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                preexec_fn=_hear_all,
             )
 
     @property
@@ -175,18 +198,25 @@ def driver(domain: int, folder: Path) -> Iterator[Probe]:
 
 
 def disturb(run: Run, outcome: Outcome, chance: random.Random) -> None:
-    """Send the signals, at the end SIGINT to the runner."""
+    """Send the signals, at the end SIGINT to the runner.
+
+    Nobody sees that a runner is stopped before it has started its guard, which is before all nodes.
+    """
     time.sleep(LATEST * chance.random())
+    guarded, unguarded = False, False  # unguarded: stopped before it had begun anything
     for _ in range(chance.choice((1, 1, 2, 3))):
         processes = run.processes()
         if not processes:
             break
         name, number = chance.choice(sorted(processes)), chance.choice(SIGNALS)
         with contextlib.suppress(ProcessLookupError):
-            now = time.time()
+            now, discarded = time.time(), number == "SIGTSTP" and not catches(processes[name])
             os.kill(processes[name], getattr(signal, number))
-            outcome.sent.append(f"{number[3:]} {name}")
-            if outcome.stopped_at is None and must_stop(name, number):
+            guarded |= GUARD in processes
+            unguarded |= name == RUNNER and number == "SIGSTOP" and not guarded
+            how = " (discarded)" * discarded + " (before its guard)" * unguarded
+            outcome.sent.append(f"{number[3:]} {name}{how}")
+            if outcome.stopped_at is None and must_stop(name, number) and not discarded:
                 outcome.stopped_at = now
         time.sleep(PAUSE * chance.random())
     time.sleep(1.0)
@@ -194,19 +224,24 @@ def disturb(run: Run, outcome: Outcome, chance: random.Random) -> None:
         outcome.stopped_at = time.time()
     with contextlib.suppress(ProcessLookupError):
         os.kill(run.process.pid, signal.SIGINT)
+        if unguarded:
+            os.kill(run.process.pid, signal.SIGCONT)
 
 
-def check_torque(outcome: Outcome, probe: Probe) -> None:
-    """Check that the wheels have zero torque ZERO_WITHIN after the signal, and keep it."""
+def check_torque(outcome: Outcome, probe: Probe, simulated: bool) -> None:
+    """Check that zero torque acts ZERO_WITHIN after the signal, and from then on.
+
+    A simulated robot ends with its run, and with it the torque that acts on its wheels.
+    """
     assert outcome.stopped_at is not None
-    sent, torques = list(probe.record.sent), list(probe.record.torques)
-    moving = [at for at, torque in zip(sent, torques, strict=False) if any(torque)]
+    times, torques = list(probe.record.reported), list(probe.record.efforts)
+    moving = [at for at, torque in zip(times, torques, strict=False) if any(torque)]
     if not moving:
         return
-    if torques and any(torques[-1]):
+    if any(torques[-1]) and not simulated:
         outcome.wrong.append(f"the last torque is {torques[-1]}")
         return
-    zero = next(at for at in sent if at > moving[-1])  # of the last torque
+    zero = next((at for at in times if at > moving[-1]), moving[-1])
     outcome.zero_after = max(0.0, zero - outcome.stopped_at)
     if outcome.zero_after > ZERO_WITHIN:
         outcome.wrong.append(f"zero after {outcome.zero_after:.2f} s")
@@ -227,19 +262,22 @@ def check_summary(outcome: Outcome, run: Run, results: Path) -> None:
         outcome.wrong.append("exit status 0")
 
 
-def disturbed(seed: int, folder: Path) -> Outcome:
+def disturbed(seed: int, folder: Path, kinds: Sequence[str]) -> Outcome:
     """Run and disturb a launch."""
     chance = random.Random(seed)
-    real = chance.random() < 0.6
-    name = chance.choice(sorted(REAL))
+    kind = chance.choice(kinds)
+    name = chance.choice(sorted(LAUNCHES))
     results = folder / "results"
-    words = [name, *(REAL if real else SIMULATED)[name], f"results:={results}"]
-    outcome = Outcome(f"{name} {'real' if real else 'simulated'}")
+    words = [name, *KINDS[kind], *LAUNCHES[name], f"results:={results}"]
+    outcome = Outcome(f"{name} {kind}")
     with contextlib.ExitStack() as stack:
         domain, probe = None, None
-        if real:
+        if kind != "composed":
             domain = stack.enter_context(domains.claim("chaos")).domain
+        if kind == "real":
             probe = stack.enter_context(driver(domain, folder))
+        elif kind == "separate":
+            probe = stack.enter_context(contextlib.closing(Probe(domain, 0.01)))
         run = Run(words, domain, folder / "log")
         disturb(run, outcome, chance)
         if left := run.wait(GONE_WITHIN):
@@ -247,7 +285,7 @@ def disturbed(seed: int, folder: Path) -> Outcome:
             run.kill()
         if probe is not None:
             time.sleep(0.1)
-            check_torque(outcome, probe)
+            check_torque(outcome, probe, simulated=kind == "separate")
         check_summary(outcome, run, results)
     if "Traceback" in run.said:
         outcome.wrong.append("a traceback")
@@ -300,7 +338,9 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--together", type=int, default=10)
+    parser.add_argument("--kind", action="append", choices=KINDS, help="default: all")
     options = parser.parse_args()
+    kinds = options.kind or ["real", "real", "composed", "separate"]
     bad, zeros = 0, []
     with tempfile.TemporaryDirectory(prefix="chaos-") as place:
         first = Path(place, "first")
@@ -311,7 +351,7 @@ def main() -> int:
         for seed in range(options.seed, options.seed + options.runs):
             folder = Path(place, str(seed))
             folder.mkdir()
-            outcome = disturbed(seed, folder)
+            outcome = disturbed(seed, folder, kinds)
             if problem := undisturbed(folder, wanted):
                 outcome.wrong.append(problem)
             bad += bool(outcome.wrong)
@@ -322,7 +362,7 @@ def main() -> int:
                 f"{seed:4} {outcome.name}: {', '.join(outcome.sent)}{took}: {verdict}", flush=True
             )
             if outcome.wrong:
-                print((folder / "log").read_text(errors="replace")[-1500:], flush=True)
+                print((folder / "log").read_text(errors="replace")[-8000:], flush=True)
         for problem in together(options.together, Path(place), wanted) if options.together else ():
             bad += 1
             print(problem)

@@ -6,9 +6,9 @@
 
 For any input, the parser must return, or raise ValueError with one clear line, within 5 s and 1 GB.
 Anything else is a finding; it is printed with the end of its traceback, and its input is kept. The
-engine is libFuzzer through atheris, which is not part of the set-up:
+engine is libFuzzer through atheris, not part of the set-up (uv is in .diffbot/uv/venv/bin):
 
-    .diffbot/venv/bin/python -m pip install --target .diffbot/fuzz/lib atheris
+    uv pip install --python .diffbot/venv/bin/python --target .diffbot/fuzz/lib atheris
 
 Inputs that reach new code are kept in .diffbot/fuzz/NAME, and the next run starts from them. Exit
 status: 0 nothing found, 1 findings, 2 wrong arguments.
@@ -47,7 +47,8 @@ def main() -> int:
     try:
         import atheris  # noqa: F401
     except ImportError:
-        command = f"{sys.executable} -m pip install --target {FOLDER / 'lib'} atheris"
+        uv = ROOT / ".diffbot/uv/venv/bin/uv"
+        command = f"{uv} pip install --python {sys.executable} --target {FOLDER / 'lib'} atheris"
         print(f"fuzz: atheris is not installed; install it with: {command}", file=sys.stderr)
         return 2
     if options.child:
@@ -91,7 +92,11 @@ def _child(name: str, seconds: float) -> int:
     import atheris
 
     target = TARGETS[name]
-    with atheris.instrument_imports(include=list(_packages())):
+    packages = list(_packages())
+    # What this file has imported is imported again, with instruments.
+    for module in [each for each in sys.modules if each.partition(".")[0] in packages]:
+        del sys.modules[module]
+    with atheris.instrument_imports(include=packages):
         _import(target)
     findings = FOLDER / "findings" / name
     file = Path(tempfile.mkdtemp(dir="/dev/shm")) / f"input{target.suffix}"

@@ -67,7 +67,7 @@ EXPANDED = Limit("the size of the expanded text", 4_000_000, "characters", "shor
 
 # Recordings.
 LOG = Limit("the size of the log", 50_000_000, "bytes", "cut it to the tests")
-RECORDS = Limit("the number of records", 5_000_000, "records", "cut it to the tests")
+RECORDS = Limit("the number of records", 3_000_000, "records", "cut it to the tests")
 RATIO = Limit(
     "the ratio of decompressed to stored bytes", 100, "", "decompress the recording yourself"
 )

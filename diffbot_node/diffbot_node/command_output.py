@@ -132,10 +132,13 @@ class CommandOutput:
 
     def close(self) -> None:
         """Send zero as the last command."""
+        # First to the wheels if the way to them is known to be cut off: they hold the last torque.
+        if cut_off := self._is_cut_off():
+            self.send_zero_to_wheels()
         for _ in range(1 if self._node.composed else LAST_ZEROS):
             self.end("the process ends")
             time.sleep(0.0 if self._node.composed else LAST_PERIOD)
-        if self._is_cut_off():
+        if not cut_off and self._is_cut_off():
             self.send_zero_to_wheels()
         self._diagnostics.publish(self.guard, "", self.refused)
 

@@ -183,16 +183,14 @@ def zero_to_wheels(own: Node, commands: tuple[type, str], zero: object, what: st
     )
     try:
         publisher: Publisher[Any] = node.create_publisher(kind, topic, 10)
-        # Wait for all subscribers that `own` knows: the first to match may only be an observer.
-        deadline, subscribers = (
-            time.monotonic() + FINDING_TIME,
-            max(1, own.count_subscribers(topic)),
-        )
-        while (subscription_count := publisher.get_subscription_count()) < subscribers:
-            if time.monotonic() > deadline:
-                break
-            time.sleep(LAST_PERIOD)
-        for _ in range(LAST_ZEROS):
+        # To those that are found at once, and until all subscribers that `own` knows have been
+        # found: the first to match may only be an observer.
+        subscribers = max(1, own.count_subscribers(topic))
+        deadline, zeros = time.monotonic() + FINDING_TIME, LAST_ZEROS
+        while zeros:
+            subscription_count = publisher.get_subscription_count()
+            if subscription_count >= subscribers or time.monotonic() > deadline:
+                zeros -= 1
             publisher.publish(zero)
             time.sleep(LAST_PERIOD)
         publisher.wait_for_all_acked(Duration(seconds=ACKNOWLEDGING_TIME))

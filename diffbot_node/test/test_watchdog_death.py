@@ -12,6 +12,7 @@ from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Bool, Float64MultiArray  # noqa: E402
 
+from diffbot_node import command_output  # noqa: E402
 from diffbot_node.launch_supervision import VARIABLE  # noqa: E402
 from diffbot_node.stop_inputs import LATCHED  # noqa: E402
 
@@ -100,6 +101,19 @@ def test_when_the_launch_says_that_the_watchdog_was_killed_the_wheels_get_zero(
     monkeypatch.setenv(VARIABLE, str(reported))
     graph.node.close()
     assert graph.until(lambda: zeros(graph.at_wheels))
+
+
+def test_the_wheels_get_zero_before_the_watchdog_that_was_killed(graph, monkeypatch, tmp_path):
+    """They hold the last torque as long as a dead watchdog is told zero."""
+    graph.drive()
+    reported = tmp_path / "failures"
+    reported.write_text("effort_watchdog-2 (exit code -9)\n")
+    monkeypatch.setenv(VARIABLE, str(reported))
+    output, order = graph.node.output, []
+    monkeypatch.setattr(command_output, "zero_to_wheels", lambda *_: order.append("wheels"))
+    monkeypatch.setattr(output, "send", lambda _: order.append("watchdog"))
+    graph.node.close()
+    assert order[0] == "wheels" and order.count("wheels") == 1 and "watchdog" in order
 
 
 def test_a_watchdog_that_falls_silent_stops_the_node_and_the_wheels(graph):

@@ -30,3 +30,20 @@ def test_whole_files_are_identified(wholes, tmp_path):
     """Otherwise the broken ones would say nothing."""
     for whole in wholes:
         assert main([str(whole), "--no-pictures", "--output", str(tmp_path / "out")]) == 0, whole
+
+
+@pytest.mark.parametrize("column", [1, 3])
+@pytest.mark.filterwarnings("error")
+def test_a_cell_of_an_impossible_size_costs_only_its_row(wholes, tmp_path, capsys, column):
+    """As one that is not finite; its square would overflow in the fits."""
+    for whole in wholes:
+        if whole.suffix == ".csv":
+            separator = ";" if whole.name == "semicolons.csv" else ","
+            rows = whole.read_text().splitlines()
+            cells = rows[len(rows) // 2].split(separator)
+            cells[column] = "-1e160"
+            rows[len(rows) // 2] = separator.join(cells)
+            path = tmp_path / whole.name
+            path.write_text("\n".join(rows))
+            assert main([str(path), "--no-pictures", "--output", str(tmp_path / "out")]) == 0
+            assert "1 with a number missing or unreadable" in capsys.readouterr().out

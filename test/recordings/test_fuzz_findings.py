@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
+import warnings
 
 import pytest
 
@@ -83,6 +85,14 @@ def test_expressions_end(text):
         evaluate(text)
     assert refused(error).startswith("$(eval): ")
     assert time.process_time() - begin < 1.0
+
+
+@pytest.mark.parametrize("text", ["1if 1 else 2", "1or 2", "0x1for x", "'a'[1.0]", "1(2)"])
+def test_expressions_print_no_warning_of_python(text):
+    with warnings.catch_warnings(record=True) as printed, contextlib.suppress(ValueError):
+        warnings.simplefilter("always")
+        evaluate(text)
+    assert not printed
 
 
 def test_expressions_still_mean_what_python_means():

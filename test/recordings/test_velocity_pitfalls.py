@@ -44,6 +44,20 @@ def write(folder, seed, of_world=False, clock=None, taus=(0.25, 0.15)):
                 bag.stamped_twist("/cmd_vel", stamp + 1e-4, asked, stamp + 1e-4 + clock)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_velocity_of_an_impossible_size_decides_nothing(tmp_path, capsys):
+    """Its square would overflow where the frame of the twists is told, and in the fits."""
+    with RecordedBag(tmp_path / "bag") as bag:
+        forward, turning = moved(1, 0.25, 1.0), moved(2, 0.15, 1.0, largest=1.2)
+        for k in range(len(forward[0])):
+            stamp = BEGIN + k * PERIOD
+            measured = (1e200 if k == 2 else forward[1][k], turning[1][k])
+            bag.odometry("/odom", stamp, measured, 0.0)
+            bag.twist("/cmd_vel", stamp + 1e-4, (float(forward[0][k]), float(turning[0][k])))
+    status, _ = identify(tmp_path, tmp_path / "bag")
+    assert status == 0, capsys.readouterr().err
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_twist_in_the_frame_of_the_pose_is_turned_into_the_robots(tmp_path, capsys, seed):
     results = {}

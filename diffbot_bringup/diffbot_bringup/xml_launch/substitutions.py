@@ -18,6 +18,7 @@ import re
 import shlex
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -250,13 +251,16 @@ def evaluate(text: str) -> str:
     if len(text) > LONGEST:
         raise ValueError(f"$(eval): {len(text)} characters; the limit is {LONGEST}: shorten it")
     try:
-        tree = ast.parse(text.lstrip(" \t"), mode="eval")
-        for node in ast.walk(tree):
-            _check_part(node)
-        limited = ast.fix_missing_locations(_WithLimits().visit(tree))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # such as of 1if and 'a'[1.0]
+            tree = ast.parse(text.lstrip(" \t"), mode="eval")
+            for node in ast.walk(tree):
+                _check_part(node)
+            limited = ast.fix_missing_locations(_WithLimits().visit(tree))
+            code = compile(limited, "$(eval)", "eval")
         functions = {function.__name__: function for function in _LIMITED.values()}
         names = {"__builtins__": {}, **_NAMES, **functions}
-        return str(eval(compile(limited, "$(eval)", "eval"), names))  # of _PARTS only
+        return str(eval(code, names))  # of _PARTS only
     except SyntaxError as error:
         raise ValueError(f"$(eval): {error.msg} in {text!r}") from None
     except (RecursionError, MemoryError):

@@ -17,7 +17,7 @@ import numpy as np
 
 from arc_odometry.joints import SideWheels
 from diffbot_description.limits import JOINT_NAME, JOINTS
-from diffbot_recordings.samples import RecordingError
+from diffbot_recordings.samples import RecordingError, is_number
 
 if TYPE_CHECKING:
     from diffbot_description import Robot
@@ -290,7 +290,7 @@ def is_of_world(messages: Iterable[Any]) -> bool:
             for message in messages
         ]
     ).reshape(-1, 3)
-    x, y, theta = rows[np.isfinite(rows).all(axis=1)].T
+    x, y, theta = rows[is_number(rows).all(axis=1)].T
     total = float(np.sum(x * x + y * y))
     own, world = float(y @ y), float(np.sum((np.cos(theta) * y - np.sin(theta) * x) ** 2))
     return own > SIDEWAYS * total and world < SIDEWAYS * total

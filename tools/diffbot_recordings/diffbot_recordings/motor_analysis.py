@@ -204,6 +204,8 @@ def _mechanical(
     )
     # All three are proportional to Ke, whose uncertainty they share.
     own = float(electrical.std[1]) / constant if constant else math.inf
+    if not math.isfinite(own):
+        return replace(coefficients, covariance=np.diag(np.full(3, math.inf)))
     return replace(
         coefficients,
         covariance=coefficients.covariance

@@ -37,7 +37,7 @@ from diffbot_recordings.bag_topics import (
 from diffbot_recordings.counter_wraps import continuous
 from diffbot_recordings.options import NEWTON_METRE
 from diffbot_recordings.row_filter import RowFilter
-from diffbot_recordings.samples import EFFORTS, POSITIONS, TABLES, RecordingError
+from diffbot_recordings.samples import EFFORTS, POSITIONS, TABLES, RecordingError, is_number
 from diffbot_recordings.segments import Segment
 from diffbot_recordings.sensor_readings import (
     FASTEST,
@@ -395,11 +395,11 @@ def _overlap(wheels: WheelTurns, gyro: GyroReadings) -> bool:
 
 
 def _in_order(rows: Sequence[tuple[float, ...]]) -> Array:
-    """Return the finite rows in the order of their stamps, each stamp once, (n, columns)."""
+    """Return the rows of numbers in the order of their stamps, each stamp once, (n, columns)."""
     if not rows:
         return np.empty((0, 1))
     table = np.array(rows, dtype=float)
-    table = table[np.isfinite(table).all(axis=1)]
+    table = table[is_number(table).all(axis=1)]
     ordered: Array = table[np.unique(table[:, 0], return_index=True)[1]]
     return ordered
 

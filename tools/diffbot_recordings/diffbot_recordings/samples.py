@@ -43,6 +43,14 @@ MOTOR_CHANNELS = (*VOLTAGES, *CURRENTS, *WHEELS)
 MEASURED = ("v", "w", *POSITIONS, *WHEELS, *EFFORTS, *VOLTAGES, *CURRENTS)
 """Channels measured at the sample: m/s, rad/s; rad, rad/s and N m of the wheels; V, A."""
 
+LARGEST_NUMBER = 1e20
+"""Values of this size or more are damage, as those that are not finite: counters have 64 bits."""
+
+
+def is_number(values: Array) -> Mask:
+    """Return which values are finite and smaller than LARGEST_NUMBER."""
+    return np.abs(values) < LARGEST_NUMBER
+
 
 class RecordingError(ValueError):
     """A recording cannot be used; the message states why, and what to do."""

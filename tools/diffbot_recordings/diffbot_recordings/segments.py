@@ -33,6 +33,7 @@ from diffbot_recordings.samples import (
     Mask,
     RecordingError,
     body_velocity,
+    is_number,
     newest_by,
 )
 
@@ -116,7 +117,7 @@ class Cause(Enum):
     GAP = "samples missing"
     BACKWARDS = "time steps back"
     DOUBLED = "stamps that do not increase"
-    NOT_FINITE = "values that are not finite"
+    NOT_FINITE = "values that are not finite, or 1e20 and more"
     NO_COMMAND = "no command known"
     STANDSTILL = "standstill"
     SHORT = "pieces too short"
@@ -348,11 +349,11 @@ class _Stream:
         self.notes: list[str] = []
 
     def finite(self, batch: Batch, excluded: Exclusions) -> Batch:
-        """Return the samples of a block that are finite."""
+        """Return the samples of a block that are finite numbers of a possible size."""
         finite = np.isfinite(batch.times)
         for name in self._values:
             if name not in self._optional:
-                finite &= np.isfinite(batch.channels[name])
+                finite &= is_number(batch.channels[name])
         excluded.add(Cause.NOT_FINITE, count=int(np.sum(~finite)))
         values = {name: batch.channels[name][finite] for name in self._values}
         return Batch(batch.times[finite], values)
@@ -380,7 +381,7 @@ class _Stream:
     def _columns(self) -> dict[str, Array]:
         columns = {name: np.asarray(values) for name, values in self._values.items()}
         for name in self._optional & {*columns}:
-            lacking = int(np.count_nonzero(~np.isfinite(columns[name])))
+            lacking = int(np.count_nonzero(~is_number(columns[name])))
             if lacking:
                 del columns[name]
                 if lacking < len(self.times):

@@ -13,7 +13,7 @@ import numpy as np
 
 from diffbot_description.files import parse_json, read_regular
 from diffbot_description.limits import JSON
-from diffbot_recordings.samples import Array, RecordingError
+from diffbot_recordings.samples import Array, RecordingError, is_number
 
 # Format of drivetrain logs of WPILib's SysId: a JSON object of four tests.
 #
@@ -151,7 +151,7 @@ def _test(
         raise RecordingError(
             f"{path.name}: {name}: rows have shape {table.shape}: must be (n, {width})"
         )
-    usable = np.isfinite(table).all(axis=1)
+    usable = np.asarray(is_number(table).all(axis=1))
     # Drop rows that were sent twice or out of order.
     usable[1:] &= np.diff(np.maximum.accumulate(table[:, 0])) > 0.0
     table = table[usable]

@@ -20,6 +20,7 @@ from diffbot_recordings.samples import (
     Array,
     Batch,
     RecordingError,
+    is_number,
     newest_by,
 )
 from diffbot_recordings.table_columns import (
@@ -223,7 +224,7 @@ class CsvSource:
             for i, names in enumerate(self._streams):
                 columns = [1 + self.channels.index(name) for name in names]
                 counts = [name not in self._optional for name in names]
-                numbers = np.isfinite(part[:, columns])[:, counts]
+                numbers = is_number(part[:, columns])[:, counts]
                 there = numbers.all(axis=1)
                 partly |= numbers.any(axis=1) & ~there
                 complete |= there
@@ -252,7 +253,7 @@ class CsvSource:
             for name, column in zip(names, rows[:, 1:].T, strict=True)
         }
         for name, column in values.items():
-            if name in self._optional and not np.isfinite(column).all():
+            if name in self._optional and not is_number(column).all():
                 continue
             self._sizes.add(name, rows[:, 0], column)
         return Batch(rows[:, 0], values)

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from diffbot_description.limits import LOG, RECORDS
-from diffbot_recordings.samples import Array, RecordingError
+from diffbot_recordings.samples import Array, RecordingError, is_number
 from diffbot_recordings.sysid_log import DRIVETRAINS, SysIdLog, SysIdTest
 
 MAGIC = b"WPILOG"
@@ -270,7 +270,7 @@ def _test(
             columns[f"{side}_{quantity}"] = np.where(index >= 0, values[np.maximum(index, 0)], 0.0)
         else:
             columns[f"{side}_{quantity}"] = scale * np.interp(times, own, values)
-    finite = np.all([np.isfinite(values) for values in columns.values()], axis=0)
+    finite = np.all([is_number(values) for values in columns.values()], axis=0)
     if np.count_nonzero(finite) < LEAST_RECORDS:
         return None
     times = times[finite]
