@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import rclpy
+import yaml
 from geometry_msgs.msg import TwistStamped
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -56,6 +57,14 @@ def start(name, results, *arguments, pictures=False):
         # A process that hangs then shows where, see `run`.
         env={**os.environ, "PYTHONFAULTHANDLER": "1"},
     )
+
+
+def config(folder, **nodes):
+    """The argument `config` with a file of parameters, by node."""
+    path = folder / "own parameters.yaml"
+    content = {f"/**/{node}": {"ros__parameters": values} for node, values in nodes.items()}
+    path.write_text(yaml.safe_dump(content), encoding="utf-8")
+    return f"config:={path}"
 
 
 def run(name, results, *arguments, pictures=False):

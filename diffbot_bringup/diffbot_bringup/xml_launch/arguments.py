@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from diffbot_bringup.usage import UsageError, check_one_of, command_parser, suggestion
+from diffbot_bringup.xml_launch.config_file import Setting, check_moved, settings
 from diffbot_bringup.xml_launch.document import Element, find, launch_files, read
 from diffbot_bringup.xml_launch.substitutions import (
     Scope,
@@ -225,6 +226,7 @@ class Request:
     Attributes:
         root: Root element of the file.
         arguments: All arguments that the launch accepts.
+        settings: Parameters in the files that the launch file reads.
         given: Values of the given arguments, by name.
         show_args: List the arguments instead of launching.
         dry_run: Print the commands instead of running them.
@@ -232,6 +234,7 @@ class Request:
 
     root: Element
     arguments: Arguments
+    settings: list[Setting]
     given: dict[str, str]
     show_args: bool
     dry_run: bool
@@ -259,8 +262,11 @@ def understand(words: Sequence[str], share: Share = installed_share) -> Request 
     root = read(path).root
     arguments = Arguments.of(root, share)
     given = parse(rest)
+    known = settings(root, share)
+    names = {argument.name for argument in arguments.declared}
+    check_moved([name for name in given if name not in names], known)
     arguments.check(given, share)
-    return Request(root, arguments, given, options.show_args, options.dry_run)
+    return Request(root, arguments, known, given, options.show_args, options.dry_run)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -268,7 +274,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("name", nargs="?", metavar="NAME", help="launch file; omit to list them")
     parser.add_argument("arguments", nargs="*", metavar="ARG:=VALUE", help="launch arguments")
     parser.add_argument(
-        "-s", "--show-args", action="store_true", help="list the arguments of the launch file"
+        "-s", "--show-args", action="store_true", help="list the arguments and parameters"
     )
     parser.add_argument(
         "-p", "--print", "--dry-run", dest="dry_run", action="store_true",
