@@ -203,8 +203,8 @@ class CalibrateNode(Node):
         imu, pose = (self.resolve_topic_name(topic) for topic in (IMU_TOPIC, poses))
         return (
             f"no node publishes {imu} (a gyro) or {pose} (a pose source); calibration needs one "
-            "of them: start the driver or remap the topic; in a simulation set imu:=true or "
-            "pose_source:=true; without sensors use motion:=umbmark, a tape and diffbot calibrate"
+            "of them: start the driver or remap the topic; in a simulation set imu or "
+            "pose_source of the simulator to true; without sensors use motion:=umbmark, a tape and diffbot calibrate"
         )
 
     def _finish(self) -> int | None:
