@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 
 import rclpy
-import yaml
 from geometry_msgs.msg import TwistStamped
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -63,7 +62,7 @@ def config(folder, **nodes):
     """The argument `config` with a file of parameters, by node."""
     path = folder / "own parameters.yaml"
     content = {f"/**/{node}": {"ros__parameters": values} for node, values in nodes.items()}
-    path.write_text(yaml.safe_dump(content), encoding="utf-8")
+    path.write_text(json.dumps(content), encoding="utf-8")  # which is YAML, too
     return f"config:={path}"
 
 

@@ -243,7 +243,7 @@ def test_a_simulator_that_says_nothing_has_gone_though_its_time_stands(clocks):
 @pytest.mark.parametrize(
     ("name", "step", "said"),
     [
-        ("odometry", 0.1, "set input_timeout to 0.25 s (input_timeout: 0.25 in a file, launch siwek "),
+        ("odometry", 0.1, "set input_timeout to 0.25 s (input_timeout: 0.25 in a file, "),
         ("odometry", 0.2, "input_timeout: 0.5"),
         ("odometry", 0.5, "must publish it 2.5 times a second"),
         ("joint state", 0.1, "must publish it 16.7 times a second"),

@@ -120,6 +120,27 @@ def test_a_wrong_parameter_is_refused_in_a_sentence_before_anything_starts(
     assert err.startswith("diffbot launch: argument 'config' = ") and sentence in err
 
 
+@pytest.mark.parametrize(
+    ("passed", "sentence"),
+    [
+        ('<arg name="slope" value="2.0"/>', "argument 'slope:=...' is a parameter: write it into"),
+        ('<arg name="config" value="my.yaml"/>', "simulator has no parameter 'slop'"),
+    ],
+)
+def test_so_is_what_a_file_passes_that_includes_a_launch(
+    passed, sentence, tmp_path, monkeypatch, capfd
+):
+    pytest.importorskip("ament_index_python")
+    monkeypatch.chdir(tmp_path)
+    own(tmp_path, "simulator: {ros__parameters: {slop: 2}}")
+    path = tmp_path / "robots.launch.xml"
+    included = ROOT / "launch" / "ident.launch.xml"
+    path.write_text(f'<launch><include file="{included}">{passed}</include></launch>')
+    assert launch("--print", str(path)) == 2
+    out, err = capfd.readouterr()
+    assert out == "" and len(err.splitlines()) == 1 and sentence in err
+
+
 def test_the_file_is_the_last_that_the_nodes_read(tmp_path, capsys):
     pytest.importorskip("ament_index_python")
     word = own(tmp_path, "/**/simulator: {ros__parameters: {slope: 2.0}}")

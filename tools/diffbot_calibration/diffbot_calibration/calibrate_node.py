@@ -204,7 +204,8 @@ class CalibrateNode(Node):
         return (
             f"no node publishes {imu} (a gyro) or {pose} (a pose source); calibration needs one "
             "of them: start the driver or remap the topic; in a simulation set imu or "
-            "pose_source of the simulator to true; without sensors use motion:=umbmark, a tape and diffbot calibrate"
+            "pose_source of the simulator to true; without sensors use motion:=umbmark, a tape and "
+            "diffbot calibrate"
         )
 
     def _finish(self) -> int | None:
