@@ -40,7 +40,7 @@ def test_a_run_leaves_its_results_and_its_pictures(identification, domain):
     with open(results / "summary.json", encoding="utf-8") as text:
         summary = json.load(text)
     assert (summary["outcome"], summary["sim"], summary["seed"]) == ("completed", "mujoco", 3)
-    assert summary["arguments"]["torque_noise"] == 0.01
+    assert summary["config"] == {"simulator.torque_noise": 0.01}
     for number in (5, 6, 7, 8):
         said = summary["parameters"][f"K{number}"]
         assert said["value"] == file[f"k{number}"]

@@ -36,6 +36,7 @@ from diffbot_node.node_process import Interrupted, interruptible
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_recordings.transforms import Transforms, frames_of, planar_pose
+from diffbot_report.summary import config_of, parse_arguments
 
 if TYPE_CHECKING:
     from diffbot_calibration.calibration import Calibration
@@ -305,5 +306,6 @@ class CalibrateNode(Node):
             "sim": values.sim,
             "seed": values.seed,
             "arguments": values.arguments,
+            **config_of(parse_arguments(values.arguments)),
             "outcome": outcome,
         }
