@@ -2,6 +2,7 @@
 """What is no argument is in a file of parameters, which is checked before anything starts."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,20 @@ def test_so_is_what_a_file_passes_that_includes_a_launch(
     assert launch("--print", str(path)) == 2
     out, err = capfd.readouterr()
     assert out == "" and len(err.splitlines()) == 1 and sentence in err
+
+
+@pytest.mark.parametrize("name", LAUNCHES[:-1])
+@pytest.mark.parametrize("words", [(), ("record:=mcap",), ("parameters:=adaptive",)], ids=str)
+def test_the_nodes_of_a_composed_run_are_there(name, words, capsys):
+    pytest.importorskip("ament_index_python")
+    if "adaptive" in str(words) and name not in ("backstepping", "linearizing", "pose"):
+        words = ()
+    assert launch("--print", name, *words) == 0
+    line = capsys.readouterr().out.splitlines()[0]
+    nodes = re.findall(r"(\w+)/(\w+)", line.partition("/composed ")[2].partition(" --ros-args")[0])
+    assert len(nodes) >= 3
+    for package, executable in nodes:
+        assert callable(getattr(import_module(f"{package}.executables"), executable)), nodes
 
 
 def test_the_file_is_the_last_that_the_nodes_read(tmp_path, capsys):
