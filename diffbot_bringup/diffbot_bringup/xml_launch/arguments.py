@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from diffbot_bringup.usage import UsageError, check_one_of, command_parser, suggestion
-from diffbot_bringup.xml_launch.config_file import Setting, check_moved, settings
+from diffbot_bringup.xml_launch.config_file import ConfigEntry, check_moved, settings
 from diffbot_bringup.xml_launch.document import Element, find, launch_files, read
 from diffbot_bringup.xml_launch.substitutions import (
     Scope,
@@ -234,7 +234,7 @@ class Request:
 
     root: Element
     arguments: Arguments
-    settings: list[Setting]
+    settings: list[ConfigEntry]
     given: dict[str, str]
     show_args: bool
     dry_run: bool

@@ -47,7 +47,7 @@ _TRAJECTORY = ("trajectory_publisher: amplitude_x, period, radius, ...",)
 
 
 @dataclass(frozen=True)
-class Setting:
+class ConfigEntry:
     """A parameter in a file that a launch file reads.
 
     Attributes:
@@ -63,9 +63,9 @@ class Setting:
     comment: str
 
 
-def settings(root: Element, share: Share) -> list[Setting]:
+def settings(root: Element, share: Share) -> list[ConfigEntry]:
     """Return the parameters in the files of this project that a launch file reads."""
-    result: dict[tuple[str, str], Setting] = {}
+    result: dict[tuple[str, str], ConfigEntry] = {}
     arguments = {each.attributes.get("name") for each in root.all("arg")}
     scope = _defaults(root, share)
     for path in _files(root, share):
@@ -106,7 +106,7 @@ def _files(root: Element, share: Share) -> list[Path]:
     return list(paths)
 
 
-def _read(lines: Sequence[str]) -> list[Setting]:
+def _read(lines: Sequence[str]) -> list[ConfigEntry]:
     """Read a file of this project, without YAML, which may not be installed yet."""
     result, node, remarks = [], None, list[str]()
     for line in lines:
@@ -118,12 +118,12 @@ def _read(lines: Sequence[str]) -> list[Setting]:
         elif node and (match := _VALUE.fullmatch(line)):
             name, text, comment = match.groups()
             remarks += [comment] if comment else []
-            result.append(Setting(node, name, text, " ".join(remarks)))
+            result.append(ConfigEntry(node, name, text, " ".join(remarks)))
         remarks = []
     return result
 
 
-def describe_settings(known: Sequence[Setting]) -> str:
+def describe_settings(known: Sequence[ConfigEntry]) -> str:
     """Return the second part of ``--show-args``; empty if there are no parameters."""
     shown = [each for each in known if each.comment]
     if not shown:
@@ -143,7 +143,7 @@ def describe_settings(known: Sequence[Setting]) -> str:
     return "\n" + "\n".join(lines)
 
 
-def check_moved(names_given: Iterable[str], known: Sequence[Setting]) -> None:
+def check_moved(names_given: Iterable[str], known: Sequence[ConfigEntry]) -> None:
     """Refuse the name of a parameter as an argument, with a sentence that says where it belongs.
 
     Raises:
@@ -165,7 +165,7 @@ def check_moved(names_given: Iterable[str], known: Sequence[Setting]) -> None:
             )
 
 
-def check_file(path: str, known: Sequence[Setting]) -> None:
+def check_file(path: str, known: Sequence[ConfigEntry]) -> None:
     """Refuse a file with a node that the launch does not have, or a wrong parameter.
 
     Needs the environment: the tables of the nodes' parameters say what they have.
@@ -204,7 +204,7 @@ def check_file(path: str, known: Sequence[Setting]) -> None:
 
 
 def _owners(
-    name: Any, section: str, nodes: Sequence[str], known: Sequence[Setting], where: str
+    name: Any, section: str, nodes: Sequence[str], known: Sequence[ConfigEntry], where: str
 ) -> list[str]:
     """Return the nodes that a parameter below ``/**`` is meant for."""
     from diffbot_bringup.node_parameters import has_parameter
