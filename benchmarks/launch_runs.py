@@ -13,20 +13,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-# The only keys of summaries and parameter files that depend on wall time: all others must be equal
-# in equal runs.
-WALL_CLOCK = ("started", "real_time_factor", "date")
+# The only keys of summaries and parameter files that depend on wall time or, as the file of the
+# argument config, on the folder of the results: all others must be equal in equal runs.
+WALL_CLOCK = ("started", "real_time_factor", "date", "config")
 # Keys that depend on machine and installation; freeze.py stores them with the values.
 OF_THE_MACHINE = ("versions",)
 # Timeout of a run, s of wall time: far more than a run takes on a busy machine; a hang is reported.
 LIMIT = 300.0
-IDENT = ("duration:=8.0", "verification:=4.0", "torque_noise:=0.01", "seed:=3")
+IDENT = ("duration:=8.0", "verification:=4.0", "seed:=3")
+NOISE = {"simulator": {"torque_noise": 0.01}}
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class LaunchRun:
         name: Unique name.
         launch: Name of the launch file.
         arguments: Its arguments, ARGUMENT:=VALUE.
+        config: Parameters of the nodes, by node, for the argument `config`.
         chaotic: Whether the motion depends on the last digits, so that figures of two families of
             kernels need not agree; on one machine they do nevertheless.
         repeated: Whether repeat.py runs it: one or two of each launch file.
@@ -45,6 +47,7 @@ class LaunchRun:
     name: str
     launch: str
     arguments: tuple[str, ...]
+    config: Mapping[str, Any] = field(default_factory=dict)
     chaotic: bool = False
     repeated: bool = False
 
@@ -52,7 +55,9 @@ class LaunchRun:
 def _ident(engine: str, estimator: str, excitation: str) -> LaunchRun:
     words = (f"sim:={engine}", f"estimator:={estimator}", f"excitation:={excitation}", *IDENT)
     first = (estimator, excitation) == ("integral", "prbs")
-    return LaunchRun(f"ident {engine} {estimator} {excitation}", "ident", words, repeated=first)
+    return LaunchRun(
+        f"ident {engine} {estimator} {excitation}", "ident", words, NOISE, repeated=first
+    )
 
 
 RUNS = (
@@ -104,13 +109,14 @@ RUNS = (
     LaunchRun(
         "adaptive",
         "adaptive",
-        ("sim:=ideal", "seed:=3", "torque_noise:=0.01", "duration:=18.0", "payload_time:=6.0"),
+        ("sim:=ideal", "seed:=3", "duration:=18.0", "payload_time:=6.0"),
+        NOISE,
         repeated=True,
     ),
     LaunchRun(
         "calibrate",
         "calibrate",
-        ("sim:=ideal", "imu:=true", "pose_source:=true", "seed:=1"),
+        ("sim:=ideal", "seed:=1"),
         repeated=True,
     ),
 )
@@ -139,10 +145,15 @@ def execute(run: LaunchRun, results: Path, limit: float = LIMIT) -> Outcome:
         results: Folder for its results.
         limit: Wall time after which it is killed and its exit status is "killed", s.
     """
+    words = [f"results:={results}", *run.arguments]
+    if run.config:
+        path = results.with_name(f"{results.name}.yaml")
+        nodes = {f"/**/{node}": {"ros__parameters": own} for node, own in run.config.items()}
+        path.write_text(yaml.safe_dump(nodes), encoding="utf-8")
+        words.append(f"config:={path}")
     begun = time.monotonic()
     process = subprocess.Popen(
-        [sys.executable, "-m", "diffbot_bringup.cli", "launch", run.launch]
-        + [f"results:={results}", *run.arguments],
+        [sys.executable, "-m", "diffbot_bringup.cli", "launch", run.launch, *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

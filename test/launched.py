@@ -58,6 +58,14 @@ def start(name, results, *arguments, pictures=False):
     )
 
 
+def config(folder, **nodes):
+    """The argument `config` with a file of parameters, by node."""
+    path = folder / "own parameters.yaml"
+    content = {f"/**/{node}": {"ros__parameters": values} for node, values in nodes.items()}
+    path.write_text(json.dumps(content), encoding="utf-8")  # which is YAML, too
+    return f"config:={path}"
+
+
 def run(name, results, *arguments, pictures=False):
     """Run the launch to its end; returns (exit status, output)."""
     process = start(name, results, *arguments, pictures=pictures)

@@ -696,7 +696,7 @@ def _reason(one: dict[str, Pair], far: dict[str, Pair], within: Pair) -> str | N
                 f"{name} is predicted {HORIZON:g} s ahead with an error of {spoken(result)} "
                 f"{unit}, by the robot's description with {spoken(nominal)} {unit}: must not be "
                 f"worse; identify "
-                "for longer, and a robot with gears with torques of several sizes (levels:=4)"
+                "for longer, and a robot with gears with torques of several sizes (levels: 4)"
             )
         if not one["model"][i] <= one["none"][i]:
             return (

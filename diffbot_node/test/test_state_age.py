@@ -249,8 +249,8 @@ def test_a_simulator_that_says_nothing_has_gone_though_its_time_stands(clocks):
 @pytest.mark.parametrize(
     ("name", "step", "said"),
     [
-        ("odometry", 0.1, "set input_timeout to 0.25 s (launch siwek input_timeout:=0.25)"),
-        ("odometry", 0.2, "input_timeout:=0.5"),
+        ("odometry", 0.1, "set input_timeout to 0.25 s (input_timeout: 0.25 in a file, "),
+        ("odometry", 0.2, "input_timeout: 0.5"),
         ("odometry", 0.5, "must publish it 2.5 times a second"),
         ("joint state", 0.1, "must publish it 16.7 times a second"),
     ],
@@ -261,7 +261,7 @@ def test_the_advice_on_slow_states_can_be_followed(name, step, said):
     for k in range(3):
         age.take(5.0 + step * k, 5.0 + step * k)
     assert f"no {name} for {step:.3f} s" in age.problem and said in age.problem
-    advised = re.search(r"input_timeout:=(\S+)\)", age.problem)
+    advised = re.search(r"input_timeout: (\S+) in", age.problem)
     if advised:
         age = StateAge(float(advised[1]), name)
         for k in range(30):

@@ -94,8 +94,7 @@ def test_the_arguments_of_the_controllers_are_those_of_their_launch_files():
     }
     documented = dict(arguments_of_the_controllers())
     assert len(documented) > 25
-    included = {"camera", "paused"}  # of simulator.launch.xml
     for argument, reported in documented.items():
-        missing = [name for name in reported if argument not in has[name] | included]
+        missing = [name for name in reported if argument not in has[name]]
         others = [name for name in CONTROLLERS if argument in has[name] and name not in reported]
         assert not missing and not others, argument

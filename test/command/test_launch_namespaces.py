@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from diffbot_bringup import cli
-from diffbot_bringup.xml_launch.arguments import Arguments
+from diffbot_bringup.xml_launch.config_file import settings
 from diffbot_bringup.xml_launch.document import read
 
 
@@ -48,20 +48,16 @@ def test_a_simulated_robot_in_a_namespace_has_a_time_of_its_own(name, capsys):
 
 
 @pytest.mark.parametrize("name", PREFIXED)
-def test_robots_of_one_tf_tree_have_frames_of_their_own(name, capsys):
+def test_robots_of_one_tf_tree_can_have_frames_of_their_own(name):
     """`odom` -> `base_link` of two robots on one /tf would be one robot that jumps."""
-    plain, prefixed = processes(name, capsys), processes(name, capsys, "frame_prefix:=one/")
-    frames = r"\b(?:odom_frame|base_frame|frame): '(\S*?)(?:odom|base_link)'"
-    assert [re.findall(frames, line) for line in prefixed] == [
-        ["one/" for _ in re.findall(frames, line)] for line in plain
-    ]
-    assert any("odom_frame: 'one/odom'" in line for line in prefixed)
-
-
-@pytest.mark.parametrize("name", sorted({path.name for path in LAUNCH.glob("*.launch.xml")}))
-def test_who_has_frames_takes_a_prefix(name):
-    declared = {argument.name for argument in Arguments.of(read(LAUNCH / name).root).declared}
-    assert ("frame_prefix" in declared) == (name.removesuffix(".launch.xml") in PREFIXED)
+    root = read(LAUNCH / f"{name}.launch.xml").root
+    known = settings(root, lambda package: str(LAUNCH.parent / package))
+    shown = {each.name for each in known if each.comment}
+    controller = "velocity_tracking_controller" if name == "siwek" else ""
+    assert "odom_frame" in shown
+    assert "frame_prefix" in shown if controller else "base_frame" in shown
+    # A trajectory and steps are in a frame, too.
+    assert ("frame" in shown) == (name != "pose")
 
 
 @pytest.mark.parametrize(

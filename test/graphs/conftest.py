@@ -5,11 +5,11 @@ import pytest
 
 pytest.importorskip("rclpy")
 
-from launched import run
+from launched import config, run
 
 IDENTIFICATION = (
     *("sim:=mujoco", "duration:=8.0", "until:=none", "verification:=5.0"),
-    *("seed:=3", "torque_noise:=0.01"),
+    "seed:=3",
 )
 
 
@@ -20,6 +20,8 @@ def identification(tmp_path_factory):
     Who looks at it also requests `domain`, and so stays in the one process that runs graphs.
     """
     results = tmp_path_factory.mktemp("identification")
-    status, output = run("ident", results, *IDENTIFICATION, pictures=True)
+    noise = config(tmp_path_factory.mktemp("noise"), simulator={"torque_noise": 0.01})
+    arguments = (*IDENTIFICATION, noise)
+    status, output = run("ident", results, *arguments, pictures=True)
     assert status == 0, output
-    return IDENTIFICATION, results, output
+    return arguments, results, output

@@ -9,31 +9,24 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 rclpy = pytest.importorskip("rclpy")
 
-from launched import processes_of, run, summary  # noqa: E402
+from launched import config, processes_of, run, summary  # noqa: E402
 
 from diffbot_controllers.parameter_reader import read_dynamics  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
 from diffbot_report.packed_numbers import unpacked  # noqa: E402
 from diffbot_report.page import read_data  # noqa: E402
 
-RUN = ("sim:=ideal", "seed:=3", "torque_noise:=0.01", "duration:=14.0", "payload_time:=4.0")
-
-
-def own_sizes(folder, **values):
-    """The argument of a trajectory file with sizes of one's own."""
-    sizes = folder / "sizes of mine.yaml"
-    sizes.write_text(yaml.safe_dump({"/**": {"ros__parameters": values}}), encoding="utf-8")
-    return f"trajectory_file:={sizes}"
+RUN = ("sim:=ideal", "seed:=3", "duration:=14.0", "payload_time:=4.0")
 
 
 def test_a_payload_is_learnt_to_the_last_digit_alike(tmp_path, domain):
     """On a small, quick 8, on which a short run excites the robot as a long one on the usual 8."""
     kept = tmp_path / "kept.yaml"
-    eight = own_sizes(tmp_path, amplitude_x=0.5, amplitude_y=0.25, period=15.0)
+    sizes = {"amplitude_x": 0.5, "amplitude_y": 0.25, "period": 15.0}
+    eight = config(tmp_path, trajectory_publisher=sizes, simulator={"torque_noise": 0.01})
     results = []
     for name in ("first", "second"):
         words = (*RUN, eight, f"last_good:={kept}")
@@ -72,8 +65,9 @@ def test_a_linearizing_controller_adapts_to_a_robot_that_is_not_as_described(tmp
     heavy = tmp_path / "heavy.yaml"
     heavy.write_text(robot.replace("mass: 4.2375", "mass: 6.2"), encoding="utf-8")
     steps = ("times:=0,1,3,5,7,9", "linear:=0,0.3,0,0.3,0,0", "angular:=0,1,-1,0,1.5,0")
-    words = ("sim:=ideal", "parameters:=adaptive", f"simulated_robot:={heavy}", *steps)
-    status, output = run("linearizing", tmp_path / "run", *words)
+    words = ("sim:=ideal", "parameters:=adaptive", *steps)
+    other = config(tmp_path, simulator={"simulated_robot": str(heavy)})
+    status, output = run("linearizing", tmp_path / "run", *words, other)
     assert status == 0, output
     said = summary(tmp_path / "run")["adaptation"]
     assert said["true"]["K7"] == pytest.approx(2.6468 * 5.04 / 7.0, rel=0.02)  # another robot
@@ -95,7 +89,9 @@ def test_a_robot_that_is_there_already_is_driven_and_stays(tmp_path, domain):
     program = [sys.executable, "-m", "diffbot_bringup.cli", "run", "diffbot_sim", "simulator"]
     robot = subprocess.Popen([*program, "--ros-args", "-p", "engine:=ideal", "-p", "speed:=1.0"])
     try:
-        circle = own_sizes(tmp_path, radius=0.25, speed=0.2, ramp_up=0.5)
+        circle = config(
+            tmp_path, trajectory_publisher={"radius": 0.25, "speed": 0.2, "ramp_up": 0.5}
+        )
         words = ("sim:=none", "trajectory:=circle", circle, "duration:=4.0")
         status, output = run("adaptive", tmp_path / "run", *words)
         assert status == 0, output

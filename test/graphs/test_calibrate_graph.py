@@ -5,7 +5,7 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
-from launched import run, summary  # noqa: E402
+from launched import config, run, summary  # noqa: E402
 from made_recordings.calibration_drives import write_miscalibrated  # noqa: E402
 
 from diffbot_description import load_robot  # noqa: E402
@@ -14,12 +14,13 @@ from diffbot_description import load_robot  # noqa: E402
 def test_radii_and_track_of_another_robot_are_found(domain, tmp_path):
     moved = write_miscalibrated(load_robot("twil"), 2, tmp_path / "moved.yaml")
     results = tmp_path / "results"
+    simulator = {"simulated_robot": str(tmp_path / "moved.yaml"), "imu": False}
+    limits = {"speed": 0.8, "turn_rate": 3.0, "acceleration": 1.0, "turn_acceleration": 4.0}
     status, output = run(
         "calibrate",
         results,
-        *("sim:=ideal", f"simulated_robot:={tmp_path / 'moved.yaml'}"),
-        *("arena:=3.5", "duration:=36", "linear_velocity:=0.8", "angular_velocity:=3.0"),
-        *("acceleration:=1.0", "angular_acceleration:=4.0", "imu:=false"),
+        *("sim:=ideal", "arena:=3.5", "duration:=36"),
+        config(tmp_path, simulator=simulator, trajectory_publisher=limits),
         pictures=True,
     )
     assert status == 0, output

@@ -11,7 +11,7 @@ import yaml
 
 rclpy = pytest.importorskip("rclpy")
 
-from launched import CommandRecorder, processes_of, run, start, summary  # noqa: E402
+from launched import CommandRecorder, config, processes_of, run, start, summary  # noqa: E402
 from PIL import Image  # noqa: E402
 
 from diffbot_controllers.nodes.linearizing_node import LinearizingNode  # noqa: E402
@@ -101,7 +101,9 @@ def test_the_published_law_uses_its_torque_limit_and_comes_near(once, domain):
 
 
 def test_velocity_steps_settle_as_designed(tmp_path, domain):
-    status, output = run("linearizing", tmp_path, "sim:=ideal", "encoder_counts:=0", pictures=True)
+    counts = {"encoder_counts": 0}
+    exact = config(tmp_path, simulator=counts, linearizing_controller=counts)
+    status, output = run("linearizing", tmp_path, "sim:=ideal", exact, pictures=True)
     assert status == 0, output
     said = summary(tmp_path)
     assert said["outcome"] == "completed"
@@ -138,11 +140,10 @@ def test_identified_parameters_drive_the_robot(identification, tmp_path, domain)
     with open(path, encoding="utf-8") as file:
         parameters = yaml.safe_load(file)["/**"]["ros__parameters"]
     # One of benchmarks/figure_eight.py: its own size and pace, but at 15 s a lap.
-    sizes = tmp_path / "eight.yaml"
-    values = "{amplitude_x: 0.5, amplitude_y: 0.25, period: 15.0}"
-    sizes.write_text(f"/**: {{ros__parameters: {values}}}", encoding="utf-8")
+    sizes = {"amplitude_x": 0.5, "amplitude_y": 0.25, "period": 15.0}
+    eight = config(tmp_path, trajectory_publisher=sizes)
     words = ("seed:=5", "sim:=mujoco", "laps:=1", f"parameters:={path}")
-    status, output = run("backstepping", tmp_path / "run", *words, f"trajectory_file:={sizes}")
+    status, output = run("backstepping", tmp_path / "run", *words, eight)
     assert status == 0, output
     said = summary(tmp_path / "run")
     assert said["outcome"] == "completed"

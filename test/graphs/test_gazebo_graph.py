@@ -18,6 +18,7 @@ rclpy = pytest.importorskip("rclpy")
 from launched import (  # noqa: E402
     PATIENCE,
     CommandRecorder,
+    config,
     processes_by_number,
     processes_of,
     run,
@@ -27,7 +28,8 @@ from launched import (  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from std_srvs.srv import SetBool  # noqa: E402
 
-RUN = ("sim:=gazebo", "seed:=3", "encoder_counts:=0", "duration:=12.0", "verification:=5.0")
+RUN = ("sim:=gazebo", "seed:=3", "duration:=12.0", "verification:=5.0")
+EXACT = {"encoder_counts": 0}
 LONG = ("sim:=gazebo", "speed:=1.0", "duration:=600.0")
 
 
@@ -76,7 +78,7 @@ def watcher(domain):
 def plain(gazebo, tmp_path_factory):
     """Summary of a run with nothing special."""
     results = tmp_path_factory.mktemp("plain")
-    status, output = run("ident", results, *RUN)
+    status, output = run("ident", results, *RUN, config(results, simulator=EXACT))
     assert status == 0, output
     assert "Traceback" not in output
     return summary(results)
@@ -91,7 +93,8 @@ def test_ident_finds_the_closed_form(plain):
 
 def test_pauses_stop_time_and_a_run_repeats_to_the_last_digit(plain, tmp_path, watcher):
     """Paused from the start, and again in the middle by the service."""
-    process = start("ident", tmp_path, *RUN, "paused:=true")
+    paused = config(tmp_path, simulator={**EXACT, "paused": True})
+    process = start("ident", tmp_path, *RUN, paused)
     assert watcher.spin(lambda: watcher.commands and len(watcher.times) > 10)
     assert watcher.is_still(0.5) and watcher.times[-1] == 0.0
     watcher.set_paused(False)

@@ -12,6 +12,7 @@ rclpy = pytest.importorskip("rclpy")
 
 from launched import (  # noqa: E402
     CommandRecorder,
+    config,
     processes_of,
     run,
     start,
@@ -39,7 +40,7 @@ def test_a_run_leaves_its_results_and_its_pictures(identification, domain):
     with open(results / "summary.json", encoding="utf-8") as text:
         summary = json.load(text)
     assert (summary["outcome"], summary["sim"], summary["seed"]) == ("completed", "mujoco", 3)
-    assert summary["arguments"]["torque_noise"] == 0.01
+    assert summary["config"] == {"simulator.torque_noise": 0.01}
     for number in (5, 6, 7, 8):
         said = summary["parameters"][f"K{number}"]
         assert said["value"] == file[f"k{number}"]
@@ -109,10 +110,9 @@ def test_excitation_too_strong_for_the_speed_limits_ends_the_run(tmp_path, domai
     twil["limits"] |= {"torque": 10.0, "traction": 10.0}
     heavy = tmp_path / "heavy.yaml"
     heavy.write_text(yaml.safe_dump(twil))
-    status, output = run(
-        "ident", tmp_path, f"robot:={heavy}", "simulated_robot:=twil", "sim:=ideal",
-        "amplitude:=10.0", "duration:=20.0",
-    )  # fmt: skip
+    other = config(tmp_path, simulator={"simulated_robot": "twil"}, ident={"amplitude": 10.0})
+    words = (f"robot:={heavy}", "sim:=ideal", "duration:=20.0", other)
+    status, output = run("ident", tmp_path, *words)
     assert status == 1 and "is beyond the limit" in output and "lower amplitude" in output
     assert parameters(tmp_path)["seconds"] < 20.0
     with open(tmp_path / "summary.json", encoding="utf-8") as file:
@@ -129,13 +129,17 @@ CONFIG = Path(__file__).resolve().parents[2] / "config"
     ("argument", "says"),
     [
         ("robot:=robbie", "twil"),
-        ("amplitude:=99.0", "'amplitude' = 99.0 N m: must be <= 1.0 N m"),
-        (f"simulated_robot:={CONFIG}/sensors.yaml", "sensors.yaml: wrong keys, unknown: "),
+        ({"ident": {"amplitude": 99.0}}, "'amplitude' = 99.0 N m: must be <= 1.0 N m"),
+        (
+            {"simulator": {"simulated_robot": f"{CONFIG}/sensors.yaml"}},
+            "sensors.yaml: wrong keys, unknown: ",
+        ),
         ("results:=/dev/null/no", "'results'"),
     ],
 )
 def test_bad_arguments_end_the_run_with_a_clear_message(tmp_path, domain, argument, says):
-    status, output = run("ident", tmp_path, "sim:=ideal", argument)
+    word = argument if isinstance(argument, str) else config(tmp_path, **argument)
+    status, output = run("ident", tmp_path, "sim:=ideal", word)
     assert status not in (0, 130), output
     assert says in output and "Traceback" not in output, output
     assert processes_of(domain) == []

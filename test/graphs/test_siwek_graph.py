@@ -8,17 +8,24 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
-from launched import CommandRecorder, processes_of, run, start, summary  # noqa: E402
+from launched import CommandRecorder, config, processes_of, run, start, summary  # noqa: E402
 
 PICTURES = {"path", "pose", "velocities", "commands", "velocity_errors", "sigma"}
 # Rest to rest in 7.3 s; the robot needs three times the velocity to reach it in time.
-SHORT = ("trajectory:=line", "linear_velocity:=3.0")
+FAST = {"linear_velocity": 3.0}
+
+
+def short(folder, **bands):
+    """Arguments of a short run; bands: of simulator and controller."""
+    nodes = ("velocity_simulator", "velocity_tracking_controller")
+    return "trajectory:=line", config(folder, **dict.fromkeys(nodes, {**FAST, **bands}))
 
 
 def test_a_short_run_follows_its_line_and_leaves_its_report(tmp_path, domain):
     recorder = CommandRecorder(velocity=True)
     try:
-        process = start("siwek", tmp_path, "adaptive:=true", "seed:=3", *SHORT, pictures=True)
+        words = ("adaptive:=true", "seed:=3", *short(tmp_path))
+        process = start("siwek", tmp_path, *words, pictures=True)
         assert recorder.spin(lambda: process.poll() is not None), "the launch did not end"
         output = process.stdout.read()
     finally:
@@ -53,7 +60,7 @@ def test_a_robot_with_a_dead_band_follows_its_line_where_the_controller_knows_it
     """And sigma comes from a file."""
     path = tmp_path / "velocity_parameters.yaml"
     path.write_text("/**: {ros__parameters: {sigma: [3.5, 4.5, 0.9, 0.3]}}")
-    arguments = ("seed:=3", "dead_band:=0.1,0.3", "known_dead_band:=0.1,0.3", *SHORT)
+    arguments = ("seed:=3", *short(tmp_path, dead_band=[0.1, 0.3]))
     status, output = run("siwek", tmp_path, f"parameters:={path}", *arguments)
     assert status == 0, output
     assert "dead band 0.1 m/s (offset) and 0.3 rad/s (offset)" in output
@@ -71,7 +78,8 @@ def test_an_interrupted_drive_ends_with_zero_velocity_and_keeps_its_numbers(tmp_
     """By SIGHUP, as when its terminal closes."""
     recorder = CommandRecorder(velocity=True)
     try:
-        process = start("siwek", tmp_path, "speed:=1.0", "laps:=0", "ramp_up:=1.0")
+        ramp = config(tmp_path, trajectory_publisher={"ramp_up": 1.0})
+        process = start("siwek", tmp_path, "speed:=1.0", "laps:=0", ramp)
         assert recorder.spin(lambda: len(recorder.commands) > 150)
         process.send_signal(signal.SIGHUP)
         assert recorder.spin(lambda: process.poll() is not None), "the launch did not end"

@@ -56,7 +56,7 @@ def test_a_poor_prediction_advises_torques_of_several_sizes(error, loss, advised
     notes = confidence_notes(
         replace(estimate, friction=friction), VerificationState.VERIFIED, verification
     )
-    assert any("levels:=4" in note for note in notes) is advised
+    assert any("levels: 4" in note for note in notes) is advised
 
 
 def row_of(text, symbol):

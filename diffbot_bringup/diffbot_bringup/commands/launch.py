@@ -14,6 +14,12 @@ from typing import Any
 from diffbot_bringup import domains, leftovers
 from diffbot_bringup.usage import UsageError
 from diffbot_bringup.xml_launch.arguments import Request, describe, understand
+from diffbot_bringup.xml_launch.config_file import (
+    ARGUMENT,
+    NO_FILE,
+    check_file,
+    describe_settings,
+)
 from diffbot_bringup.xml_launch.document import (
     NO_FILES,
     SUFFIX,
@@ -52,9 +58,12 @@ def _launch(request: Request) -> int:
     check(request.root)
     _check_names()
     if request.show_args:
-        print(describe(request.arguments.declared))
+        print(describe(request.arguments.declared) + describe_settings(request.settings))
         return 0
     name = request.path.name.removesuffix(SUFFIX)
+    file = request.given.get(ARGUMENT, NO_FILE)
+    if request.settings and file != NO_FILE:
+        check_file(file, request.settings)
     with contextlib.ExitStack() as stack:
         resolver, run = _in_its_domain(request, name)
         if run:

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from diffbot_bringup.usage import UsageError, check_one_of, command_parser, suggestion
+from diffbot_bringup.xml_launch.config_file import ConfigEntry, check_moved, settings
 from diffbot_bringup.xml_launch.document import Element, find, launch_files, read
 from diffbot_bringup.xml_launch.substitutions import (
     Scope,
@@ -225,6 +226,7 @@ class Request:
     Attributes:
         root: Root element of the file.
         arguments: All arguments that the launch accepts.
+        settings: Parameters in the files that the launch file reads.
         given: Values of the given arguments, by name.
         show_args: List the arguments instead of launching.
         dry_run: Print the commands instead of running them.
@@ -232,6 +234,7 @@ class Request:
 
     root: Element
     arguments: Arguments
+    settings: list[ConfigEntry]
     given: dict[str, str]
     show_args: bool
     dry_run: bool
@@ -259,8 +262,11 @@ def understand(words: Sequence[str], share: Share = installed_share) -> Request 
     root = read(path).root
     arguments = Arguments.of(root, share)
     given = parse(rest)
+    known = settings(root, share)
+    names = {argument.name for argument in arguments.declared}
+    check_moved([name for name in given if name not in names], known)
     arguments.check(given, share)
-    return Request(root, arguments, given, options.show_args, options.dry_run)
+    return Request(root, arguments, known, given, options.show_args, options.dry_run)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -268,7 +274,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("name", nargs="?", metavar="NAME", help="launch file; omit to list them")
     parser.add_argument("arguments", nargs="*", metavar="ARG:=VALUE", help="launch arguments")
     parser.add_argument(
-        "-s", "--show-args", action="store_true", help="list the arguments of the launch file"
+        "-s", "--show-args", action="store_true", help="list the arguments and parameters"
     )
     parser.add_argument(
         "-p", "--print", "--dry-run", dest="dry_run", action="store_true",
@@ -298,9 +304,7 @@ _NONE = ("none", "")
 _INSTEAD_OF_FILE = {
     ("parameters", "robot"): ("robot", "topic", "adaptive"),
     ("parameters", "sigma"): ("sigma",),
-    ("nominal_parameters", "robot"): ("robot",),
     ("prior", "none"): ("none",),
-    ("trajectory_file", "none"): ("none",),
     ("config", "none"): ("none",),
 }
 
@@ -320,8 +324,6 @@ def form_of(name: str, default: str, share: Share, has_choices: bool = False) ->
         return partial(_file, words)
     if name == "robot" and default in (robots := _robots(share)):
         return partial(_robot, robots)
-    if name == "simulated_robot" and default in _NONE:
-        return partial(_robot, ["none", *_robots(share)])
     form = _NAMED.get(name)
     if form is not None and (default in _NONE or form(default) is None):
         return form
@@ -329,7 +331,7 @@ def form_of(name: str, default: str, share: Share, has_choices: bool = False) ->
         return _numbers
     for form in (_whole, _number, partial(_row, default.count(",") + 1)):
         if form(default) is None:
-            return partial(_within, form, _LEAST[name], _MOST.get(name)) if name in _LEAST else form
+            return partial(_not_negative, form) if name in _NOT_NEGATIVE else form
     return None
 
 
@@ -343,12 +345,8 @@ def _number(text: str) -> str | None:
     return "not a number such as 2, 0.5 or 1.0e-3"
 
 
-def _within(form: Form, least: int, most: int | None, text: str) -> str | None:
-    if complaint := form(text):
-        return complaint
-    if most is not None and float(text) > most:
-        return f"above {most}"
-    return f"below {least}" if float(text) < least else None
+def _not_negative(form: Form, text: str) -> str | None:
+    return form(text) or ("below 0" if float(text) < 0 else None)
 
 
 def _row(count: int, text: str) -> str | None:
@@ -393,13 +391,6 @@ def _room(text: str) -> str | None:
     if not words or len(words) == 2 and all(map(_is_positive, words)):
         return None
     return "not length x width such as 3x3, both above 0"
-
-
-def _frames(text: str) -> str | None:
-    words = text.split()
-    if not words or len(words) == 2 and words[0] != words[1]:
-        return None
-    return "not two frames, a fixed one and the robot's, such as 'map base_link'"
 
 
 def _file(instead: Sequence[str], text: str) -> str | None:
@@ -482,18 +473,8 @@ _NAMED: dict[str, Form] = {
     "until": _precision,
     "arena": _room,
     "results": _folder,
-    "tf": _frames,
 }
 
 
-# Minimum of numbers that have the same meaning in all launch files.
-_LEAST = {"encoder_counts": -1} | dict.fromkeys(
-    (
-        "amplitude", "angular_velocity", "arena", "dead_time", "duration", "hold", "laps",
-        "linear_velocity", "margin", "memory", "ramp_down", "ramp_up", "seed", "settling_time",
-        "side", "slope", "speed", "torque_delay", "torque_limit", "torque_noise", "verification",
-    ),
-    0,
-)  # fmt: skip
-# Maximum of some of them, as in the node that takes the number.
-_MOST = {"slope": 20}
+# Numbers that have the same meaning in all launch files.
+_NOT_NEGATIVE = ("arena", "duration", "laps", "seed", "speed", "torque_limit", "verification")

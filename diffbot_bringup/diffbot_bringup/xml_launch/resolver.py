@@ -19,6 +19,13 @@ import yaml
 from diffbot_bringup.usage import check_one_of
 from diffbot_bringup.xml_launch import substitutions
 from diffbot_bringup.xml_launch.arguments import Argument, Arguments
+from diffbot_bringup.xml_launch.config_file import (
+    ARGUMENT,
+    NO_FILE,
+    check_file,
+    check_moved,
+    settings,
+)
 from diffbot_bringup.xml_launch.document import (
     LARGEST,
     TRUTH,
@@ -29,7 +36,14 @@ from diffbot_bringup.xml_launch.document import (
     read,
 )
 from diffbot_bringup.xml_launch.processes import OUTPUTS, ParameterText, ProcessDescription
-from diffbot_bringup.xml_launch.substitutions import Scope, installed_prefix, parse, perform, split
+from diffbot_bringup.xml_launch.substitutions import (
+    Scope,
+    installed_prefix,
+    installed_share,
+    parse,
+    perform,
+    split,
+)
 
 Command = list["str | ParameterText"]
 
@@ -202,6 +216,15 @@ def check_namespace(namespace: str) -> None:
         )
 
 
+def _check_parameters(root: Element, given: Mapping[str, str]) -> None:
+    """Refuse what an <include> passes as if it were an argument, and a wrong file of parameters."""
+    known = settings(root, installed_share)
+    declared = {each.name for each in Arguments.of(root).declared}
+    check_moved([name for name in given if name not in declared], known)
+    if known and (file := given.get(ARGUMENT, NO_FILE)) != NO_FILE:
+        check_file(file, known)
+
+
 class Resolver:
     """Turns launch files into processes; appends to `processes` while it walks."""
 
@@ -298,6 +321,8 @@ class Resolver:
         passed = element.all("arg")
         given = [self._text(argument, "name") for argument in passed]
         self._missing(root, given, element)
+        values = [self._text(argument, "value") for argument in passed]
+        _check_parameters(root, dict(zip(given, values, strict=True)))
         self.scope.announce(path.parent)
         for argument in passed:
             self._let(argument)

@@ -36,6 +36,7 @@ from diffbot_node.node_process import Interrupted, interruptible
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_recordings.transforms import Transforms, frames_of, planar_pose
+from diffbot_report.summary import config_of, parse_arguments
 
 if TYPE_CHECKING:
     from diffbot_calibration.calibration import Calibration
@@ -203,8 +204,9 @@ class CalibrateNode(Node):
         imu, pose = (self.resolve_topic_name(topic) for topic in (IMU_TOPIC, poses))
         return (
             f"no node publishes {imu} (a gyro) or {pose} (a pose source); calibration needs one "
-            "of them: start the driver or remap the topic; in a simulation set imu:=true or "
-            "pose_source:=true; without sensors use motion:=umbmark, a tape and diffbot calibrate"
+            "of them: start the driver or remap the topic; in a simulation set imu or "
+            "pose_source of the simulator to true; without sensors use motion:=umbmark, a tape and "
+            "diffbot calibrate"
         )
 
     def _finish(self) -> int | None:
@@ -304,5 +306,6 @@ class CalibrateNode(Node):
             "sim": values.sim,
             "seed": values.seed,
             "arguments": values.arguments,
+            **config_of(parse_arguments(values.arguments)),
             "outcome": outcome,
         }

@@ -147,7 +147,7 @@ def test_without_a_sensor_it_says_so_at_once(node, monkeypatch):
     assert node.exit_code == 1
     missing = node._no_sensor()
     assert "no node publishes /imu/data (a gyro) or /pose (a pose source)" in missing
-    assert "imu:=true or pose_source:=true" in missing
+    assert "imu or pose_source of the simulator" in missing
 
 
 def test_a_drive_that_told_nothing_is_no_calibration(node, tmp_path):

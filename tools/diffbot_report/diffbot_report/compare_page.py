@@ -381,9 +381,9 @@ def _figure(value: float | None, first: float | None = None) -> str:
 
 
 def _settings(runs: Sequence[RunResults]) -> list[Part]:
-    """Return the launch arguments and versions that differ between the runs."""
+    """Return the launch arguments, parameters and versions that differ between the runs."""
     rows = []
-    for group in ("arguments", "versions"):
+    for group in ("arguments", "config", "versions"):
         maps = [m if isinstance(m := run.summary.get(group), Mapping) else {} for run in runs]
         for name in dict.fromkeys(name for each in maps for name in each):
             values = [_plain(each.get(name)) for each in maps]

@@ -139,7 +139,7 @@ def _verdict(
             "Nothing was identified: no estimate was received.",
             "See the reason below.",
         )
-    again = "Run it again for longer, or with more room (arena:=) and torque (amplitude:=)."
+    again = "Run it again for longer, or with more room (arena:=) and torque (ident's amplitude)."
     if estimate.state is EstimateState.INVALID:
         return Tone.BAD, f"These parameters must not be used: {estimate.reason}", again
     if verdict is VerificationState.REFUTED:

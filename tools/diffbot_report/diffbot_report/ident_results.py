@@ -52,7 +52,8 @@ FRICTION = {
 POOR_PREDICTION = 0.1
 GEARS_ADVICE = (
     "these errors are large for an identified robot: if its motors have gears, identify with "
-    "torques of several sizes (levels:=4), which tells the gears' losses from Coulomb friction"
+    "torques of several sizes (ident's parameter levels: 4), which tells the gears' losses from "
+    "Coulomb friction"
 )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from rich.console import Console, RenderableType
 
-from diffbot_description.files import SUMMARY, strict, write_json
+from diffbot_description.files import SUMMARY, read_yaml, strict, write_json
 from diffbot_description.spoken_commands import spoken
 from diffbot_report.display import say
 from diffbot_report.drawing import Drawing, Picture
@@ -112,6 +112,7 @@ def run_summary(
         "missing": list(missing),
         **results,
         "arguments": dict(run.arguments),
+        **config_of(run.arguments),
         "versions": versions(),
     }
     # Repeated keys keep their first place; `content` overrides `more`.
@@ -165,6 +166,24 @@ def parse_arguments(text: str) -> dict[str, Any]:
         name[1]: _scalar(_unquoted(text[name.end() : end].strip()))
         for name, end in zip(names, ends, strict=False)  # empty if there are no arguments
     }
+
+
+def config_of(arguments: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return {"config": parameters by NODE.NAME} of the file in the argument config, if any."""
+    path = arguments.get("config")
+    if path in (None, "", "none"):
+        return {}
+    try:
+        content = read_yaml(Path(str(path)).expanduser())
+        return {
+            "config": {
+                f"{str(node).rpartition('/')[2]}.{name}": value
+                for node, section in content.items()
+                for name, value in section["ros__parameters"].items()
+            }
+        }
+    except (ValueError, AttributeError, TypeError, LookupError):  # changed since the nodes read it
+        return {}
 
 
 def _unquoted(text: str) -> str:

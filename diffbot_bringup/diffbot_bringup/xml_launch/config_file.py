@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of a launch that are no arguments: which there are, and the check of a file of them.
+
+A launch file reads ``config/NAME.yaml``, and after it the file of the argument ``config``. In
+``config/NAME.yaml`` a parameter with a comment is set there only; one without is an argument's, or
+what makes the nodes a run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from diffbot_bringup.usage import UsageError, suggestion
+from diffbot_bringup.xml_launch.document import Element
+from diffbot_bringup.xml_launch.substitutions import Scope, Share, perform
+from diffbot_bringup.xml_launch.substitutions import parse as parse_template
+
+ARGUMENT = "config"
+NO_FILE = "none"
+ALL_NODES = "**"
+_NODE = re.compile(r"/\*\*(?:/(\w+))?:\s*")
+_VALUE = re.compile(r"    (\w+): *(.*?)(?:  +# *(.*))?")
+_REMARK = re.compile(r"    # *(.*)")
+_OF_ARGUMENT = re.compile(r"'?\$\(var (\w+)[^)]*\)'?")
+
+_COMMENT = "        # "
+
+# Arguments of earlier versions whose parameters have other names.
+_OTHER_NAMES = {
+    "angular_acceleration": ("turn_acceleration",),
+    "angular_velocity": ("angular_velocity", "turn_rate"),
+    "frame_prefix": ("odom_frame", "base_frame", "frame"),
+    "known_dead_band": ("dead_band",),
+    "known_dead_time": ("dead_time",),
+    "linear_velocity": ("linear_velocity", "speed"),
+    "margin": ("side",),
+    "view_address": ("address",),
+}
+_TRAJECTORY = ("trajectory_publisher: amplitude_x, period, radius, ...",)
+
+
+@dataclass(frozen=True)
+class ConfigEntry:
+    """A parameter in a file that a launch file reads.
+
+    Attributes:
+        node: Name of its node, or ``**`` for all.
+        name: Name of the parameter.
+        text: Its value, as it is written.
+        comment: Meaning and unit; empty for a parameter that is not meant to be changed.
+    """
+
+    node: str
+    name: str
+    text: str
+    comment: str
+
+
+def settings(root: Element, share: Share) -> list[ConfigEntry]:
+    """Return the parameters in the files of this project that a launch file reads."""
+    result: dict[tuple[str, str], ConfigEntry] = {}
+    arguments = {each.attributes.get("name") for each in root.all("arg")}
+    scope = _defaults(root, share)
+    for path in _files(root, share):
+        for each in _read(path.read_text(encoding="utf-8").splitlines()):
+            of_argument = _OF_ARGUMENT.fullmatch(each.text)
+            if of_argument and of_argument.group(1) in arguments:
+                each = replace(each, comment="")
+            elif each.comment:
+                with contextlib.suppress(ValueError):
+                    each = replace(each, text=perform(parse_template(each.text), scope))
+            result[each.node, each.name] = each
+    return list(result.values())
+
+
+def _defaults(root: Element, share: Share) -> Scope:
+    """Return the variables of a launch whose arguments have their defaults."""
+    scope = Scope(os.environ, share)
+    for each in root.children:
+        text = each.attributes.get({"arg": "default", "let": "value"}.get(each.tag, ""), "")
+        if "$(command" not in text and not {"if", "unless"} & each.attributes.keys():
+            with contextlib.suppress(ValueError):
+                value = perform(parse_template(text), scope)
+                scope.configurations[each.attributes.get("name", "")] = value
+    return scope
+
+
+def _files(root: Element, share: Share) -> list[Path]:
+    paths: dict[Path, None] = {}
+    scope = Scope(os.environ, share)
+    for node in root.all("node"):
+        for param in node.all("param"):
+            try:
+                path = Path(perform(parse_template(param.attributes.get("from", "")), scope))
+            except ValueError:  # a variable: the file of the argument config
+                continue
+            if path.suffix == ".yaml" and path.is_file():
+                paths[path] = None
+    return list(paths)
+
+
+def _read(lines: Sequence[str]) -> list[ConfigEntry]:
+    """Read a file of this project, without YAML, which may not be installed yet."""
+    result, node, remarks = [], None, list[str]()
+    for line in lines:
+        if match := _NODE.fullmatch(line):
+            node = match.group(1) or ALL_NODES
+        elif match := _REMARK.fullmatch(line):
+            remarks.append(match.group(1))
+            continue
+        elif node and (match := _VALUE.fullmatch(line)):
+            name, text, comment = match.groups()
+            remarks += [comment] if comment else []
+            result.append(ConfigEntry(node, name, text, " ".join(remarks)))
+        remarks = []
+    return result
+
+
+def describe_settings(known: Sequence[ConfigEntry]) -> str:
+    """Return the second part of ``--show-args``; empty if there are no parameters."""
+    shown = [each for each in known if each.comment]
+    if not shown:
+        return ""
+    lines = ["", "Parameters (in a file of this form, passed as 'config:=<file>'):"]
+    node = None
+    for each in sorted(shown, key=lambda each: each.node):
+        if each.node != node:
+            node = each.node
+            heading = "/**" if node == ALL_NODES else f"/**/{node}"
+            lines += ["", f"    {heading}:", "      ros__parameters:"]
+        remark = textwrap.fill(
+            each.comment, 100, initial_indent=_COMMENT, subsequent_indent=_COMMENT
+        )
+        lines += [remark, f"        {each.name}: {each.text}"]
+    lines += ["", "docs/parameters.md has all others, and the limits."]
+    return "\n" + "\n".join(lines)
+
+
+def check_moved(names_given: Iterable[str], known: Sequence[ConfigEntry]) -> None:
+    """Refuse the name of a parameter as an argument, with a sentence that says where it belongs.
+
+    Raises:
+        UsageError: For the first such name.
+    """
+    for argument in names_given:
+        names = _OTHER_NAMES.get(argument, (argument,))
+        nodes: dict[str, list[str]] = {}
+        for each in known:
+            if each.name in names and each.comment:
+                nodes.setdefault(each.node, []).append(each.name)
+        places = [f"{node}: {', '.join(own)}" for node, own in nodes.items()]
+        if argument == "trajectory_file" and any(e.node == "trajectory_publisher" for e in known):
+            places = list(_TRAJECTORY)
+        if places:
+            raise UsageError(
+                f"argument '{argument}:=...' is a parameter: write it into a file, config:=FILE, "
+                f"below the name of its node ({'; '.join(places)}); --show-args shows such a file"
+            )
+
+
+def check_file(path: str, known: Sequence[ConfigEntry]) -> None:
+    """Refuse a file with a node that the launch does not have, or a wrong parameter.
+
+    Needs the environment: the tables of the nodes' parameters say what they have.
+
+    Raises:
+        UsageError: For the first wrong entry; the text names file, node, parameter and remedy.
+    """
+    from diffbot_bringup.node_parameters import check_parameter
+    from diffbot_description.files import read_yaml
+
+    try:
+        content = read_yaml(Path(path).expanduser())
+    except ValueError as error:
+        raise UsageError(f"argument '{ARGUMENT}' = {error}") from None
+    where = f"argument '{ARGUMENT}' = '{path}'"
+    if not isinstance(content, dict) or not content:
+        raise UsageError(f"{where}: no parameters below 'NODE: ros__parameters:'")
+    nodes = list(dict.fromkeys(each.node for each in known if each.node != ALL_NODES))
+    for key, section in content.items():
+        node = str(key).rpartition("/")[2]
+        values = section.get("ros__parameters") if isinstance(section, dict) else None
+        if not isinstance(values, dict):
+            raise UsageError(f"{where}: no parameters below '{key}: ros__parameters:'")
+        if node != ALL_NODES and node not in nodes:
+            raise UsageError(
+                f"{where}: this launch has no node '{node}'{suggestion(node, nodes)}; "
+                f"it has: {', '.join(nodes)}"
+            )
+        for name, value in values.items():
+            owners = _owners(name, node, nodes, known, where) if node == ALL_NODES else [node]
+            try:
+                for each in owners:
+                    check_parameter(each, str(name), value)
+            except ValueError as error:
+                raise UsageError(f"{where}: {error}") from None
+
+
+def _owners(
+    name: Any, section: str, nodes: Sequence[str], known: Sequence[ConfigEntry], where: str
+) -> list[str]:
+    """Return the nodes that a parameter below ``/**`` is meant for."""
+    from diffbot_bringup.node_parameters import has_parameter
+
+    own = [each.node for each in known if each.name == name and each.node != ALL_NODES]
+    if own:
+        raise UsageError(
+            f"{where}: '{name}' below '/**' has no effect, as the launch sets it by node; "
+            f"write it below {' and '.join(f'/**/{node}' for node in own)}"
+        )
+    owners = [node for node in nodes if has_parameter(node, str(name))]
+    if not owners:
+        raise UsageError(f"{where}: no node of this launch has a parameter '{name}'")
+    return owners
