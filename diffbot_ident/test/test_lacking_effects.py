@@ -215,7 +215,7 @@ def test_a_play_that_no_gear_has_is_not_named(play, named):
 
 @pytest.mark.parametrize(("lag", "words"), [(0.0, []), (0.008, ["gradually"])])
 def test_coarse_encoders_tell_a_lag_of_a_few_milliseconds(lag, words):
-    """800 counts per turn: by likelihoods of disjoint windows, its gain was 1 to 5 of 9."""
+    """800 counts per turn: by likelihoods of disjoint windows, its gain was 5 to 7 of 9."""
     coarse = 2.0 * math.pi / 800
     check(estimates(12, delay=0.013, lag=lag, counted=coarse), words)
 
