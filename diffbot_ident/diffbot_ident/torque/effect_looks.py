@@ -67,9 +67,9 @@ class EffectLooks:
         One that the floor causes is left to the next look, as it changes the rows.
         """
         timing = self.fitting.delay(before.effects, before.lags)
-        found = self._beside(timing, before)
-        more = set(found.effects) > set(before.effects) and TURNING not in found.effects
-        return found if more else before
+        result = self._beside(timing, before)
+        more = set(result.effects) > set(before.effects) and TURNING not in result.effects
+        return result if more else before
 
     def _beside(self, timing: TorqueDelay, result: TrustResult) -> TrustResult:
         """Return the effects beside this delay and lag."""
