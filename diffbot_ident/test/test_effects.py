@@ -29,6 +29,7 @@ from diffbot_ident.torque.effects import (
 )
 from diffbot_ident.torque.effects.backlash import PLAY_ANGULAR
 from diffbot_ident.torque.effects.drag import DRAG_OMEGA, DRAG_V
+from diffbot_ident.torque.effects.evidence import beyond_chance
 from diffbot_ident.torque.effects.gear_loss import GEAR_LEFT, GEAR_RIGHT
 from diffbot_ident.torque.effects.slip import SLIP_ANGULAR
 from diffbot_ident.torque.effects.slope import COS_HEADING, SIN_HEADING
@@ -316,6 +317,21 @@ def test_a_little_stiction_is_likely_where_both_wheels_have_it_and_friction_is_m
     for seed in range(5):
         doubt = EffectSearch(sums(seed, PATTERNS[BREAKAWAY], -0.006)).doubtful((), windows)
         assert doubt is None or doubt[0] is not BREAKAWAY
+
+
+@pytest.mark.parametrize(("seed", "size"), [(0, 0.018), (1, 0.0125), (3, 0.016)])
+def test_stiction_of_a_wheel_is_sure_by_two_numbers(seed, size):
+    """Four free columns alone have too little evidence: 24 to 25 of 26."""
+    fits = fit_axes(sums(seed, (SLOW_LEFT,), size), BREAKAWAY.columns)
+    assert BREAKAWAY.evidence(fits, BREAKAWAY.columns) > 0.0
+    assert beyond_chance(fits, BREAKAWAY.columns) < 0.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_friction_that_is_less_at_low_speed_is_no_stiction(seed):
+    search = EffectSearch(sums(seed, (SLOW_LEFT,), -0.2))
+    assert search.evidence(BREAKAWAY) == -math.inf
+    assert BREAKAWAY not in search.likely()
 
 
 def test_a_pattern_becomes_likely_before_it_is_sure():

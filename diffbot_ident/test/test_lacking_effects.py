@@ -12,6 +12,7 @@ import pytest
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_ident.torque.coverage import MotionScale
+from diffbot_ident.torque.effect_looks import EffectLooks
 from diffbot_ident.torque.effects import BACKLASH
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
@@ -28,7 +29,16 @@ SIDE = np.array([[-1.0], [1.0]])
 
 
 def recorded(
-    seed, *, delay=0.0, lag=0.0, slip=0.0, play=0.0, turning=(0.0, 0.0), crossing=6e-3, most=1.0
+    seed,
+    *,
+    delay=0.0,
+    lag=0.0,
+    slip=0.0,
+    play=0.0,
+    turning=(0.0, 0.0),
+    crossing=6e-3,
+    most=1.0,
+    counted=COUNT,
 ):
     """Yield the samples of each robot.
 
@@ -39,6 +49,7 @@ def recorded(
         play: Gap of the gears, rad, crossed within `crossing`, s, by TORQUE.
         turning: Resistance against turning, N m s/rad and N m.
         most: Share of TORQUE beyond which the motors give no more.
+        counted: Angle of a count of the encoders, rad.
     """
     random = np.random.default_rng(seed)
     n, count = ROBOTS, round(SECONDS / PERIOD)
@@ -78,7 +89,7 @@ def recorded(
             side = np.where(turned, -side, side)
             pushed = STEP * np.sqrt(np.abs(torque) / TORQUE)
             since = np.where(turned, 0.0, since + pushed)
-    read = np.floor(np.array(angles) / COUNT + random.uniform(0.0, 1.0, (2, n))) * COUNT
+    read = np.floor(np.array(angles) / counted + random.uniform(0.0, 1.0, (2, n))) * counted
     for i in range(n):
         yield [
             JointSample(k * PERIOD, tuple(a), (0.0, 0.0), tuple(e))
@@ -200,3 +211,17 @@ def test_motors_that_saturate_are_named_and_give_no_tight_values():
 def test_a_play_that_no_gear_has_is_not_named(play, named):
     # By chance; of 30 robots with a delay alone, one was told of 0.0024 and 0.0037 degrees.
     assert BACKLASH.notable((math.radians(play), 0.0)) is named
+
+
+@pytest.mark.parametrize(("lag", "words"), [(0.0, []), (0.008, ["gradually"])])
+def test_coarse_encoders_tell_a_lag_of_a_few_milliseconds(lag, words):
+    """800 counts per turn: by likelihoods of disjoint windows, its gain was 5 to 7 of 9."""
+    coarse = 2.0 * math.pi / 800
+    check(estimates(12, delay=0.013, lag=lag, counted=coarse), words)
+
+
+def test_what_became_sure_after_the_last_look_is_said(monkeypatch):
+    """Looks come ever more rarely: up to a fifth of a recording followed the last one."""
+    monkeypatch.setattr(EffectLooks, "result", lambda self, before: before)
+    for each in estimates(3, slip=0.03):
+        assert any("slip in proportion" in warning for warning in each.warnings)

@@ -185,5 +185,5 @@ def test_groups_keep_the_last_angle_and_the_mean_torque(factor):
 @pytest.mark.parametrize(("lag", "named"), [(0.04, False), (0.09, False), (0.15, True)])
 def test_a_lag_that_moves_nothing_is_not_named(lag, named):
     # Of 30 robots with a delay alone, 3 were told of lags of 0.04 to 0.09 periods.
-    torque_delay = TorqueDelay(1.3, 1.3, True, 0.01, lag, 0.01, 0.0, 100.0)
+    torque_delay = TorqueDelay(1.3, 1.3, True, 0.01, lag, 0.01, 0.0, 100.0, 10.0)
     assert any("gradually" in text for text in torque_delay.warnings(0.01, 1)) is named

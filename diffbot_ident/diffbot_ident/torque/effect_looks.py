@@ -49,7 +49,7 @@ class EffectLooks:
             effects = result.effects
             # Test the lag first, because friction that differs by direction resembles it.
             timing = self.fitting.delay(effects, lags=True)
-            gain, lags = timing.gain, timing.gain > LIKELY_LAG**2
+            gain, lags = timing.lag_gain, timing.lag_gain > LIKELY_LAG**2
             if not lags:
                 timing = self.fitting.delay(effects, lags=False)
             result = self._beside(timing, replace(result, lags=lags))
@@ -60,6 +60,16 @@ class EffectLooks:
             return result
         in_doubt = not result.lags and WITHIN not in result.effects
         return replace(result, doubtful_lag=probability(gain - LAG_PRIOR) if in_doubt else 0.0)
+
+    def latest(self, before: TrustResult) -> TrustResult:
+        """Return what was found before, with the effects that the rows since then have made sure.
+
+        One that the floor causes is left to the next look, as it changes the rows.
+        """
+        timing = self.fitting.delay(before.effects, before.lags)
+        result = self._beside(timing, before)
+        more = set(result.effects) > set(before.effects) and TURNING not in result.effects
+        return result if more else before
 
     def _beside(self, timing: TorqueDelay, result: TrustResult) -> TrustResult:
         """Return the effects beside this delay and lag."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from diffbot_ident.torque.effect_search import TrustResult
 from diffbot_ident.torque.effects import Effect
 from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.fitted_axis import AxisFit, averaged
+from diffbot_ident.torque.lag_evidence import lag_evidence
 from diffbot_ident.torque.sums import RowSums
 from diffbot_ident.torque.torque_delay import DELAYS, EARLIEST, DelaySearch, TorqueDelay
 
@@ -49,6 +51,7 @@ class Fitting:
         self.priors = priors
         self._windows = windows
         self._searches: dict[ExtraColumns, DelaySearch] = {}  # by the columns beside the torque
+        self._evidence: dict[ExtraColumns, float] = {}
 
     def extra(self, effects: Sequence[Effect]) -> ExtraColumns:
         """Return the extra columns of both axes with these effects in the model."""
@@ -60,7 +63,7 @@ class Fitting:
         Args:
             effects: Effects of the fit.
             lags: Whether motors may follow with a lag.
-            gain: See `DelaySearch.with_lag`.
+            gain: Whether gain and evidence of a lag are needed.
         """
         # Frictions outside the model resemble a lag.
         beside = [each for each in effects if each.like_a_delay or (lags and not each.of_torques)]
@@ -69,7 +72,14 @@ class Fitting:
         if search is None:
             search = DelaySearch(DelayedResiduals(self.sums, extra), self._windows, self.sums.fine)
             self._searches[extra] = search
-        return search.with_lag(gain) if lags else search.alone
+        if not lags:
+            return search.alone
+        timing = search.with_lag(gain)
+        if not gain:
+            return timing
+        if extra not in self._evidence:
+            self._evidence[extra] = lag_evidence(self.sums, search.alone.value, extra)
+        return replace(timing, evidence=self._evidence[extra])
 
     def axes(self, delay: TorqueDelay, result: TrustResult) -> tuple[AxisFit, AxisFit]:
         """Return both fits, including the uncertainty of the delay and of the effects."""

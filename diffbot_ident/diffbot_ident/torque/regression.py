@@ -102,7 +102,7 @@ class StagedRegression:
         self._priors = (None, None) if prior is None else prior.of_axes(settings.geometry, turning)
         self._known = TURNING_COLUMNS if turning else NO_COLUMNS
         self._resists = False  # whether the floor was found to resist turning
-        self._result = TrustResult()
+        self._result = self._latest = TrustResult()  # of the last look, and of the last estimate
         self._slope = LastingSlope(settings.forgetting, EFFECT_WINDOWS)
         response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
         self._response = replace(response, holding=settings.most_stuck if turning else 0.0)
@@ -165,8 +165,8 @@ class StagedRegression:
 
     @property
     def refused(self) -> Effect | None:
-        """The effect with which no value can be given; None: there is none."""
-        return next((effect for effect in self._result.effects if effect.refused), None)
+        """The effect with which the last estimate can give no value; None: there is none."""
+        return next((effect for effect in self._latest.effects if effect.refused), None)
 
     @property
     def significant_windows(self) -> float:
@@ -270,14 +270,18 @@ class StagedRegression:
             if not self._result.effects and self._slope.seen(self._fitting, windows, self._result):
                 self._result = replace(self._result, effects=(SLOPE,))
             return
-        variance = max(self.learning.residuals.variance_factors())
-        steady = self._settings.steady
-        looks = EffectLooks(self._fitting, windows, variance, steady, self._resists)
-        self._result = looks.result(self._result)
+        self._result = self._looks.result(self._result)
         if TURNING in self._result.effects:
             self._take_up_turning()
         else:
             self._first = None
+
+    @property
+    def _looks(self) -> EffectLooks:
+        learning = self.learning
+        variance = max(learning.residuals.variance_factors())
+        steady = self._settings.steady
+        return EffectLooks(self._fitting, learning.windows, variance, steady, self._resists)
 
     def _take_up_turning(self) -> None:
         """Begin again with a floor that resists turning.
@@ -309,8 +313,12 @@ class StagedRegression:
 
     def estimate(self, samples: int) -> Estimate:
         """Return the estimate from the rows so far, not judged yet."""
+        self._latest = self._result
+        if self._settings.remembers and self.learning.windows >= EFFECT_WINDOWS:
+            # Up to a fifth of the rows came after the last look.
+            self._latest = self._looks.latest(self._result)
         return self.estimating.estimate(
-            self._fitting, self._result, self._drift, samples, self.since
+            self._fitting, self._latest, self._drift, samples, self.since
         )
 
     def warnings(self, estimate: Estimate) -> tuple[str, ...]:

@@ -28,7 +28,18 @@ def torque_weights(delays: tuple[float, ...], fine: int, lag: float = 0.0) -> Ar
     Returns:
         Shape (torque columns, 2 delays); columns of sum and difference alternate.
     """
-    weights = acting_weights(np.array(delays), np.full(len(delays), lag), fine).T
+    return of_both_torques(acting_weights(np.array(delays), np.full(len(delays), lag), fine).T)
+
+
+def of_both_torques(weights: Array) -> Array:
+    """Return the weights of the columns of sum and difference, which alternate.
+
+    Args:
+        weights: Weights of the columns of either, shape (delay columns, n).
+
+    Returns:
+        Shape (2 delay columns, 2 n).
+    """
     result = np.zeros((2 * len(weights), 2 * weights.shape[1]))
     for side in (0, 1):
         result[side::2, side::2] = weights

@@ -272,6 +272,7 @@ class TorqueDelay:
         lag_std: Standard deviation of the lag.
         shared: Covariance of mean delay and lag.
         gain: Twice the logarithm of the likelihood ratio of delay and lag against a delay alone.
+        evidence: `lag_evidence`, standard deviations; 0 where it was not looked for.
     """
 
     value: float
@@ -282,6 +283,16 @@ class TorqueDelay:
     lag_std: float = 0.0
     shared: float = 0.0
     gain: float = 0.0
+    evidence: float = 0.0
+
+    @property
+    def lag_gain(self) -> float:
+        """The larger one of both gains of a lag.
+
+        What else changes within milliseconds raises the ratio of likelihoods alone; with it, a lag
+        stands for that.
+        """
+        return max(self.gain, max(self.evidence, 0.0) ** 2)
 
     @property
     def at_the_end(self) -> bool:
@@ -305,13 +316,14 @@ class TorqueDelay:
         Args:
             period: Period of the regression, s.
             samples: Control periods in it.
-            least: Gain up to which a lag may be what another effect has left.
+            least: Squared evidence up to which a lag may be what another effect has left.
         """
         results = []
         if self.significant and self.reported > 0.0:
             text = self.in_words(period, samples)
             results.append(f"{text}; the estimate takes that into account")
-        if self.gain > max(SIGNIFICANT_LAG**2, least) and self.lag >= LEAST_LAG:
+        significant = self.evidence > max(SIGNIFICANT_LAG, math.sqrt(least))
+        if significant and self.lag >= LEAST_LAG:
             results.append(
                 "torque acts gradually, as with motors that follow a command with a lag (about "
                 f"{1e3 * self.lag * period:.2g} ms): the estimate takes this into account; if the "

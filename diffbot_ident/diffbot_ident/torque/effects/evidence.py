@@ -19,6 +19,8 @@ from diffbot_ident.torque.fitted_axis import AxisFit
 # Wald's statistic beyond which an effect is accepted, and the surplus per column: by chance
 # this happens in fewer than one of 10 000 runs.
 SIGNIFICANT, SIGNIFICANT_COLUMN = 18.0, 2.0
+# Standard deviations by which an extra friction of a wheel may be below 0.
+LIKELY_FRICTION = 3.0
 
 
 def beyond_chance(fits: Sequence[AxisFit], own: ExtraColumns, variance: float = 1.0) -> float:
@@ -115,3 +117,26 @@ def of_both_wheels(fits: Sequence[AxisFit]) -> float:
         weight += float(expected @ inverse @ expected)
         weighted += float(expected @ inverse @ result)
     return weighted / math.sqrt(weight) if weight > 0.0 else 0.0
+
+
+def of_each_wheel(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
+    """Return by how much the evidence of extra frictions, two numbers >= 0, exceeds its threshold.
+
+    Frictions s of the wheels give their columns the parameters -K7 s_l and -K7 s_r in dv/dt,
+    -K8 s_l and K8 s_r in domega/dt: two numbers instead of four.
+
+    Args:
+        fits: Fits of both axes, whose last two columns are those of the frictions.
+        own: Those columns.
+    """
+    weight, weighted = np.zeros((2, 2)), np.zeros(2)
+    for gain, result, inverse, path in resisting(fits):
+        weight += gain**2 * path[:, None] * inverse * path
+        weighted += gain * path * (inverse @ result)
+    if not (weight.diagonal() > 0.0).all():
+        return -math.inf
+    frictions = np.linalg.pinv(weight) @ weighted
+    # A friction below 0 is another effect.
+    if (frictions * np.sqrt(weight.diagonal()) < -LIKELY_FRICTION).any():
+        return -math.inf
+    return float(frictions @ weighted) - SIGNIFICANT - SIGNIFICANT_COLUMN * len(frictions)

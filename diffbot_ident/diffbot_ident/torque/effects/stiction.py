@@ -3,11 +3,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 
-from diffbot_ident.torque.columns import new_columns
+from diffbot_ident.torque.columns import ExtraColumns, new_columns
 from diffbot_ident.torque.effects.effect import Effect, EffectFit, StepMotion
+from diffbot_ident.torque.effects.evidence import (
+    SIGNIFICANT,
+    SIGNIFICANT_COLUMN,
+    beyond_chance,
+    of_both_wheels,
+    of_each_wheel,
+)
 from diffbot_ident.torque.estimate import Array
+from diffbot_ident.torque.fitted_axis import AxisFit
 from diffbot_ident.torque.series import halves
 
 # Relative standard deviation of K5..K8 per static friction beyond the Coulomb friction, as a share
@@ -28,6 +39,19 @@ def _fill(steps: Array, motion: StepMotion) -> None:
     steps[:, SLOW_LEFT : SLOW_RIGHT + 1] = halves(slow)[motion.at]
 
 
+def _evidence(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
+    """Return by how much the evidence of friction that grows at low speed exceeds its threshold.
+
+    It is one number if both wheels are alike, two if they are not, and four columns as the columns
+    describe it only roughly: fewer numbers need less evidence.
+    """
+    each, both = of_each_wheel(fits, own), of_both_wheels(fits)
+    if not (math.isfinite(each) and both > 0.0):
+        # Friction that falls at low speed is another effect.
+        return -math.inf
+    return max(both**2 - SIGNIFICANT - SIGNIFICANT_COLUMN, each, beyond_chance(fits, own))
+
+
 def _roughness(effect_fit: EffectFit) -> float:
     """Return the roughness of a breakaway torque: static less Coulomb friction, of both wheels."""
     (left, right), (turn_left, turn_right) = effect_fit.own
@@ -44,6 +68,7 @@ BREAKAWAY = Effect(
     _fill,
     floor=4.5e-3,
     friction_factor=2.5,
+    evidence=_evidence,
     roughness=_roughness,
     alike=True,
 )
