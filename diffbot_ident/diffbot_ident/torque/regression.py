@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, replace
 
 from arc_odometry import WheelGeometry
+from diffbot_ident.torque.axis_fit import AxisPrior
 from diffbot_ident.torque.columns import NO_COLUMNS
 from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.effect_looks import EffectLooks, LastingSlope
@@ -71,6 +72,19 @@ class RegressionSettings:
         # Of both wheels' excitation torques in opposite directions.
         return MOST_STUCK * 2.0 * self.scale.torque * levers
 
+    @property
+    def axis_priors(self) -> tuple[AxisPrior | None, AxisPrior | None]:
+        """The prior of the linear and of the angular axis; None without a prior."""
+        if self.prior is None:
+            return None, None
+        return self.prior.of_axes(self.geometry, self.turning)
+
+    @property
+    def response(self) -> TorqueResponse:
+        """What is known of the wheels' response to the torques before the first row."""
+        known = TorqueResponse() if self.prior is None else TorqueResponse(*self.prior.values[2:])
+        return replace(known, holding=self.most_stuck if self.turning else 0.0)
+
 
 class StagedRegression:
     """The regression of both axes.
@@ -98,14 +112,12 @@ class StagedRegression:
     ) -> None:
         self._settings, self._rows, self._decimation = settings, rows, decimation
         self._period, self._clock = period, clock
-        prior, turning = settings.prior, settings.turning
-        self._priors = (None, None) if prior is None else prior.of_axes(settings.geometry, turning)
-        self._known = TURNING_COLUMNS if turning else NO_COLUMNS
+        self._priors = settings.axis_priors
+        self._known = TURNING_COLUMNS if settings.turning else NO_COLUMNS
         self._resists = False  # whether the floor was found to resist turning
         self._result = self._latest = TrustResult()  # of the last look, and of the last estimate
         self._slope = LastingSlope(settings.forgetting, EFFECT_WINDOWS)
-        response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
-        self._response = replace(response, holding=settings.most_stuck if turning else 0.0)
+        self._response = settings.response
         # Samples from the first on until effects beside the model are first looked for.
         self._first: WarmUp | None = None
         self._changed: float | None = None  # stamp of the last change, s
