@@ -2,6 +2,7 @@
 """What is no argument is in a file of parameters, which is checked before anything starts."""
 
 import re
+import shlex
 from importlib import import_module
 from pathlib import Path
 
@@ -149,9 +150,10 @@ def test_the_nodes_of_a_composed_run_are_there(name, words, capsys):
     if "adaptive" in str(words) and name not in ("backstepping", "linearizing", "pose"):
         words = ()
     assert launch("--print", name, *words) == 0
-    line = capsys.readouterr().out.splitlines()[0]
-    nodes = re.findall(r"(\w+)/(\w+)", line.partition("/composed ")[2].partition(" --ros-args")[0])
-    assert len(nodes) >= 3
+    line = capsys.readouterr().out.partition(" --ros-args")[0]
+    _, program, *rest = shlex.split(line)
+    nodes = [word.split("/") for word in rest if word]
+    assert program.endswith("/composed") and len(nodes) >= 3
     for package, executable in nodes:
         assert callable(getattr(import_module(f"{package}.executables"), executable)), nodes
 

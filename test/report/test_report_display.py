@@ -155,7 +155,8 @@ def test_plain_lines_of_a_slow_run_come_by_wall_time_with_the_time_left():
     assert lines[-1] == "ident: 1 %, 30.0 of 3600 s, 1.0× real time, about 59 min 30 s left"
 
 
-def test_live_view_on_a_terminal():
+def test_live_view_on_a_terminal(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
     console = Console(file=io.StringIO(), force_terminal=True, width=110)
     display = make_display(console)
     assert isinstance(display, LiveDisplay)

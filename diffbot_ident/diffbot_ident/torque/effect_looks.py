@@ -49,7 +49,7 @@ class EffectLooks:
             effects = result.effects
             # Test the lag first, because friction that differs by direction resembles it.
             timing = self.fitting.delay(effects, lags=True)
-            gain, lags = timing.lag_gain, timing.lag_gain > LIKELY_LAG**2
+            gain, lags = timing.gain, timing.gain > LIKELY_LAG**2
             if not lags:
                 timing = self.fitting.delay(effects, lags=False)
             result = self._beside(timing, replace(result, lags=lags))

@@ -286,15 +286,6 @@ class TorqueDelay:
     evidence: float = 0.0
 
     @property
-    def lag_gain(self) -> float:
-        """The larger one of both gains of a lag.
-
-        What else changes within milliseconds raises the ratio of likelihoods alone; with it, a lag
-        stands for that.
-        """
-        return max(self.gain, max(self.evidence, 0.0) ** 2)
-
-    @property
     def at_the_end(self) -> bool:
         """Whether delay or lag lies at the end of what was searched: a torque may act later."""
         return self.value > DELAYS - 1.0 - STEP or self.lag > LAGS[-1] - STEP

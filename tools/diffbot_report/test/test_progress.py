@@ -56,7 +56,8 @@ def test_lines_come_where_there_is_no_terminal_and_only_if_it_takes_long(capsys,
     assert capsys.readouterr().err == ""
 
 
-def test_a_terminal_has_a_bar():
+def test_a_terminal_has_a_bar(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
     console = Console(file=io.StringIO(), force_terminal=True, width=100)
     with Progress("faults", 2, console) as shown:
         shown.show("states [stop]")
