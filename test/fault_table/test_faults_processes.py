@@ -73,6 +73,7 @@ def alive(number):
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
+@pytest.mark.wall_time
 @pytest.mark.parametrize("name", CHOSEN)
 def test_a_row_with_real_processes_passes(name, domain, graph_closed):
     (row,) = [row for row in ROWS if row.name == name]
@@ -81,7 +82,13 @@ def test_a_row_with_real_processes_passes(name, domain, graph_closed):
     assert verdict.passed, verdict.problems
 
 
-@pytest.mark.parametrize("name", COMPOSED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.wall_time if "wall time" in name else ())
+        for name in COMPOSED
+    ],
+)
 def test_a_row_of_a_run_in_one_process_passes(name, domain):
     (row,) = [row for row in ROWS if row.name == name]
     verdict = row.judged("ideal")
