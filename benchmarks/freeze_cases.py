@@ -35,9 +35,7 @@ from diffbot_papers.siwek2023_experiments import (
     TRUE,
     Conditions,
 )
-from diffbot_papers.siwek2023_experiments import (
-    drive as drive_siwek,
-)
+from diffbot_papers.siwek2023_experiments import drive as drive_siwek
 from diffbot_recordings.identify import main as identify
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text

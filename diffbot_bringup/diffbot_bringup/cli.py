@@ -51,8 +51,8 @@ class Command:
             module, function = "delegated", self.name
         else:
             module, function = self.name, "main"
-        result = importlib.import_module(f"diffbot_bringup.commands.{module}")
-        return int(getattr(result, function)(argv))
+        implementation = importlib.import_module(f"diffbot_bringup.commands.{module}")
+        return int(getattr(implementation, function)(argv))
 
 
 COMMANDS = {

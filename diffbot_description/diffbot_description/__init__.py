@@ -6,40 +6,20 @@ from typing import TYPE_CHECKING
 from diffbot_description.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from diffbot_description.dynamics import (
-        DynamicParameters as DynamicParameters,
-    )
-    from diffbot_description.dynamics import (
-        FrictionLaw as FrictionLaw,
-    )
-    from diffbot_description.dynamics import (
-        Sigma as Sigma,
-    )
-    from diffbot_description.dynamics import (
-        Torque as Torque,
-    )
-    from diffbot_description.dynamics import (
-        closed_form as closed_form,
-    )
-    from diffbot_description.dynamics import (
-        wheel_friction as wheel_friction,
-    )
+    from diffbot_description.dynamics import DynamicParameters as DynamicParameters
+    from diffbot_description.dynamics import FrictionLaw as FrictionLaw
+    from diffbot_description.dynamics import Sigma as Sigma
+    from diffbot_description.dynamics import Torque as Torque
+    from diffbot_description.dynamics import closed_form as closed_form
+    from diffbot_description.dynamics import wheel_friction as wheel_friction
     from diffbot_description.files import write_atomically as write_atomically
     from diffbot_description.identified_robot import (
         write_identified_robot as write_identified_robot,
     )
-    from diffbot_description.loading import (
-        known_robots as known_robots,
-    )
-    from diffbot_description.loading import (
-        load_robot as load_robot,
-    )
-    from diffbot_description.loading import (
-        save_robot as save_robot,
-    )
-    from diffbot_description.loading import (
-        urdf as urdf,
-    )
+    from diffbot_description.loading import known_robots as known_robots
+    from diffbot_description.loading import load_robot as load_robot
+    from diffbot_description.loading import save_robot as save_robot
+    from diffbot_description.loading import urdf as urdf
     from diffbot_description.robot import Robot as Robot
     from diffbot_description.robot_model import RobotModel as RobotModel
 

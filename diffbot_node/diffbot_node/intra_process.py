@@ -111,9 +111,9 @@ class IntraProcess:
         """Return the origins (senders.py) of what this process publishes on a topic."""
         return frozenset(
             publisher.origin
-            for (name, _), result in self._topics.items()
+            for (name, _), parts in self._topics.items()
             if name == topic
-            for publisher in result.publishers
+            for publisher in parts.publishers
         )
 
     def topic(self, name: str, message_type: type) -> _Topic:

@@ -9,18 +9,10 @@ if TYPE_CHECKING:
     from diffbot_sim.engines import make_simulator as make_simulator
     from diffbot_sim.simulator import Simulator as Simulator
     from diffbot_sim.velocity_robot import VelocityRobot as VelocityRobot
-    from diffbot_sim.virtual_robot import (
-        Actuator as Actuator,
-    )
-    from diffbot_sim.virtual_robot import (
-        Encoders as Encoders,
-    )
-    from diffbot_sim.virtual_robot import (
-        Payload as Payload,
-    )
-    from diffbot_sim.virtual_robot import (
-        VirtualRobot as VirtualRobot,
-    )
+    from diffbot_sim.virtual_robot import Actuator as Actuator
+    from diffbot_sim.virtual_robot import Encoders as Encoders
+    from diffbot_sim.virtual_robot import Payload as Payload
+    from diffbot_sim.virtual_robot import VirtualRobot as VirtualRobot
 
 __getattr__, __all__ = lazy_names(
     __name__,

@@ -49,13 +49,9 @@ class Estimating:
         """Last delay and lag of the torque, periods."""
         return (0.0, 0.0) if self._timing is None else (self._timing.value, self._timing.lag)
 
-    def _result_delay(self, fitting: Fitting, result: TrustResult) -> TorqueDelay:
-        timing = self._timing = fitting.delay(result.effects, result.lags)
-        return timing
-
     def likely(self, fitting: Fitting, result: TrustResult) -> RobotFit:
         """Return the most likely fit alone, without the uncertainty of delay and effects."""
-        delay = self._result_delay(fitting, result)
+        delay = self._timing = fitting.delay(result.effects, result.lags)
         sums = fitting.sums.delayed(delay.value, delay.lag)
         axes = fit_axes(sums, fitting.extra(result.effects), fitting.priors)
         return RobotFit(axes, fitting, delay, result, self._geometry)
@@ -77,7 +73,8 @@ class Estimating:
             samples: Number of samples.
             since: Stamp from which on the robot is as estimated, s; NaN: it did not change.
         """
-        delay, learning = self._result_delay(fitting, result), self._learning
+        learning = self._learning
+        delay = self._timing = fitting.evident_delay(result.effects, result.lags)
         linear, angular = fitting.axes(delay, result)
         if self._remembers:
             # With forgetting or a prior, a new load leaves correlated residuals until it is

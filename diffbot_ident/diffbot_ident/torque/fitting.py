@@ -51,7 +51,6 @@ class Fitting:
         self.priors = priors
         self._windows = windows
         self._searches: dict[ExtraColumns, DelaySearch] = {}  # by the columns beside the torque
-        self._evidence: dict[ExtraColumns, float] = {}
 
     def extra(self, effects: Sequence[Effect]) -> ExtraColumns:
         """Return the extra columns of both axes with these effects in the model."""
@@ -63,23 +62,33 @@ class Fitting:
         Args:
             effects: Effects of the fit.
             lags: Whether motors may follow with a lag.
-            gain: Whether gain and evidence of a lag are needed.
+            gain: Whether the gain of a lag is needed.
         """
+        search = self._search(self._beside(effects, lags))
+        return search.with_lag(gain) if lags else search.alone
+
+    def evident_delay(self, effects: Sequence[Effect], lags: bool) -> TorqueDelay:
+        """Return the delay as `delay` does, with the evidence by which a lag is named."""
+        timing = self.delay(effects, lags)
+        if not lags:
+            return timing
+        extra = self._beside(effects, lags)
+        alone = self._search(extra).alone.value
+        return replace(timing, evidence=lag_evidence(self.sums, alone, extra))
+
+    def _beside(self, effects: Sequence[Effect], lags: bool) -> ExtraColumns:
+        """Return the columns beside which a delay, or a lag, is searched."""
         # Frictions outside the model resemble a lag.
-        beside = [each for each in effects if each.like_a_delay or (lags and not each.of_torques)]
-        extra = self.extra(beside)
+        return self.extra(
+            [each for each in effects if each.like_a_delay or (lags and not each.of_torques)]
+        )
+
+    def _search(self, extra: ExtraColumns) -> DelaySearch:
         search = self._searches.get(extra)
         if search is None:
             search = DelaySearch(DelayedResiduals(self.sums, extra), self._windows, self.sums.fine)
             self._searches[extra] = search
-        if not lags:
-            return search.alone
-        timing = search.with_lag(gain)
-        if not gain:
-            return timing
-        if extra not in self._evidence:
-            self._evidence[extra] = lag_evidence(self.sums, search.alone.value, extra)
-        return replace(timing, evidence=self._evidence[extra])
+        return search
 
     def axes(self, delay: TorqueDelay, result: TrustResult) -> tuple[AxisFit, AxisFit]:
         """Return both fits, including the uncertainty of the delay and of the effects."""

@@ -187,14 +187,14 @@ class RowSums:
             whole: Whether no sample was lost in a row, shape (n,); None if none was.
         """
         # Rows without information are all 0.
-        reported = rows.any(axis=1)
-        weight = np.where(turning, 1.0, self._turning_weight) * reported
+        informative = rows.any(axis=1)
+        weight = np.where(turning, 1.0, self._turning_weight) * informative
         if whole is not None:
             weight *= np.where(whole, 1.0, GAP_WEIGHT)
         weighted = weight[:, None] * rows
         moments = self.moments
         moments += weighted.T @ rows
-        self.rows += np.count_nonzero(reported)
+        self.rows += np.count_nonzero(informative)
         self.weights[0] += weight.sum()
         self._add_means(rows, weight)
         self._add_noise(weighted)

@@ -16,33 +16,15 @@ from typing import TYPE_CHECKING
 from diffbot_description.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from diffbot_calibration.calibration import (
-        CalibratedValue as CalibratedValue,
-    )
-    from diffbot_calibration.calibration import (
-        Calibration as Calibration,
-    )
-    from diffbot_calibration.calibration import (
-        CalibrationOutcome as CalibrationOutcome,
-    )
-    from diffbot_calibration.calibration import (
-        calibrate as calibrate,
-    )
-    from diffbot_calibration.results import (
-        write_calibrated_robot as write_calibrated_robot,
-    )
-    from diffbot_calibration.results import (
-        write_results as write_results,
-    )
-    from diffbot_calibration.umbmark import (
-        Squares as Squares,
-    )
-    from diffbot_calibration.umbmark import (
-        Umbmark as Umbmark,
-    )
-    from diffbot_calibration.umbmark import (
-        calibrate_umbmark as calibrate_umbmark,
-    )
+    from diffbot_calibration.calibration import CalibratedValue as CalibratedValue
+    from diffbot_calibration.calibration import Calibration as Calibration
+    from diffbot_calibration.calibration import CalibrationOutcome as CalibrationOutcome
+    from diffbot_calibration.calibration import calibrate as calibrate
+    from diffbot_calibration.results import write_calibrated_robot as write_calibrated_robot
+    from diffbot_calibration.results import write_results as write_results
+    from diffbot_calibration.umbmark import Squares as Squares
+    from diffbot_calibration.umbmark import Umbmark as Umbmark
+    from diffbot_calibration.umbmark import calibrate_umbmark as calibrate_umbmark
 
 __getattr__, __all__ = lazy_names(
     __name__,

@@ -20,12 +20,8 @@ if TYPE_CHECKING:
     from diffbot_recordings.recording_files import open_recording as open_recording
     from diffbot_recordings.samples import Recording as Recording
     from diffbot_recordings.samples import RecordingError as RecordingError
-    from diffbot_recordings.torque_analysis import (
-        TorqueResult as TorqueResult,
-    )
-    from diffbot_recordings.torque_analysis import (
-        analyse_torque as analyse_torque,
-    )
+    from diffbot_recordings.torque_analysis import TorqueResult as TorqueResult
+    from diffbot_recordings.torque_analysis import analyse_torque as analyse_torque
 
 __getattr__, __all__ = lazy_names(
     __name__,

@@ -63,14 +63,14 @@ def against_the_torque(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
     return _driven(fits, own, -1.0)
 
 
-def _driven(fits: Sequence[AxisFit], own: ExtraColumns, path: float) -> float:
-    """Return `beyond_chance` of effects with the sign of their torque times `path`.
+def _driven(fits: Sequence[AxisFit], own: ExtraColumns, direction: float) -> float:
+    """Return `beyond_chance` of effects along the torque (direction 1) or against it (-1).
 
     The first two columns are those of the left and of the right wheel. What drives a wheel forward
     moves the robot forward, and the left one turns it to the right.
     """
-    ways = np.array([path, path]), np.array([-path, path])
-    for fitted, columns, signs in zip(fits, own, ways, strict=True):
+    directions = np.array([direction, direction]), np.array([-direction, direction])
+    for fitted, columns, signs in zip(fits, own, directions, strict=True):
         first = len(fitted.theta) - len(columns)
         result, std = fitted.theta[first:], np.sqrt(fitted.covariance.diagonal()[first:])
         if not (signs * result[:2] > -std[:2]).all():
@@ -94,15 +94,15 @@ def resisting(fits: Sequence[AxisFit]) -> Iterator[tuple[float, Array, Array, Ar
     With the inverse of their covariance, which is 0 where the rows do not tell them, and the signs
     of their effects. The last two columns of the fits are those of the frictions.
     """
-    ways = np.array([-1.0, -1.0]), np.array([-1.0, 1.0])
-    for fitted, path in zip(fits, ways, strict=True):
+    directions = np.array([-1.0, -1.0]), np.array([-1.0, 1.0])
+    for fitted, direction in zip(fits, directions, strict=True):
         result, spread = fitted.theta[-2:], fitted.covariance[-2:, -2:]
         scale = np.sqrt(np.diag(spread))
         inverse = np.zeros((2, 2))
         if (scale > 0.0).all():
             shape = np.outer(scale, scale)
             inverse = np.linalg.pinv(spread / shape) / shape
-        yield float(fitted.theta[1]), result, inverse, path
+        yield float(fitted.theta[1]), result, inverse, direction
 
 
 def of_both_wheels(fits: Sequence[AxisFit]) -> float:
@@ -112,8 +112,8 @@ def of_both_wheels(fits: Sequence[AxisFit]) -> float:
     K8 s in domega/dt: one number instead of four, and never below 0.
     """
     weight = weighted = 0.0
-    for gain, result, inverse, path in resisting(fits):
-        expected = gain * path
+    for gain, result, inverse, direction in resisting(fits):
+        expected = gain * direction
         weight += float(expected @ inverse @ expected)
         weighted += float(expected @ inverse @ result)
     return weighted / math.sqrt(weight) if weight > 0.0 else 0.0
@@ -130,9 +130,9 @@ def of_each_wheel(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
         own: Those columns.
     """
     weight, weighted = np.zeros((2, 2)), np.zeros(2)
-    for gain, result, inverse, path in resisting(fits):
-        weight += gain**2 * path[:, None] * inverse * path
-        weighted += gain * path * (inverse @ result)
+    for gain, result, inverse, direction in resisting(fits):
+        weight += gain**2 * direction[:, None] * inverse * direction
+        weighted += gain * direction * (inverse @ result)
     if not (weight.diagonal() > 0.0).all():
         return -math.inf
     frictions = np.linalg.pinv(weight) @ weighted
