@@ -118,17 +118,6 @@ def calibration(
     turn on the spot in each corner. There are at least two crossings, which shrink down to 0.3 of
     the square if this makes them end in time.
 
-    Lower bounds of the standard deviations of unbiased estimates, from a pose source of 20 Hz,
-    1 cm, 0.5 degrees and unknown delay and mounting, in 60 s in 3 m by 3 m at 0.5 m/s and
-    1.5 rad/s, with wheels that slip by 1 mm per sqrt(m), and in brackets without slip
-    (benchmarks/calibration_motion.py):
-
-                                          left, right radius %        track %        delay ms
-        calibration                     0.034, 0.029  (0.019, 0.019)  0.049 (0.019)  0.58 (0.34)
-        figure_eight as wide and high   0.029, 0.029  (0.020, 0.020)  0.085 (0.020)  1.47 (0.67)
-        figure_eight half as high       0.034, 0.035  (0.026, 0.026)  0.070 (0.025)  0.94 (0.56)
-        umbmark                         0.034, 0.032  (0.027, 0.027)  0.091 (0.049)  0.74 (0.65)
-
     Args:
         side: Side of the square in which the midpoint of the axle stays, m, > 0.
         time: Maximum duration, s; at least that of the smallest two crossings.
