@@ -40,7 +40,7 @@ from faults.scene import BACKSTEP, IDENT, LINEARIZING, POSE, TRACKING, Scene, Su
 SUBJECTS: dict[str, tuple[Subject, dict[str, Any]]] = {
     **{
         f"ident {name}": (IDENT, {"estimator": name, "duration": 1000.0})
-        for name in ("integral", "rls", "kalman")
+        for name in ("integral", "rls")
     },
     "backstepping": (BACKSTEP, {}),
     "pose": (POSE, {}),

@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=40.0, help="robot time of a run, s")
     parser.add_argument("--robot", default="twil")
     parser.add_argument("--engine", default="mujoco")
-    parser.add_argument("--estimator", default="integral", help="integral, rls or kalman")
+    parser.add_argument("--estimator", default="integral", help="integral or rls")
     parser.add_argument("--counts", type=int, default=4096, help="encoder counts per revolution")
     parser.add_argument("--torque-noise", type=float, default=0.0, help="relative to the torque")
     parser.add_argument("--record", type=float, default=0.1, help="resolution of the times, s")

@@ -127,7 +127,6 @@ def _identifications() -> Iterator[Case]:
         for estimator, excitation in (
             ("integral", "prbs"),
             ("rls", "prbs"),
-            ("kalman", "prbs"),
             ("integral", "multisine"),
             ("integral", "optimised"),
         ):

@@ -67,7 +67,6 @@ RUNS = (
         for kind in (
             ("integral", "prbs"),
             ("rls", "prbs"),
-            ("kalman", "prbs"),
             ("integral", "multisine"),
             ("integral", "optimised"),
         )

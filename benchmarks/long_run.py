@@ -6,7 +6,7 @@ Three robots, each with encoders, noise, and sample faults (see long_run_watch.T
 time on, their stamps are seconds since 1970, as on real robots.
 
 identification  twil with friction under PRBS; the integral estimator without forgetting, one with a
-                memory of 60 s, RLS and the Kalman filter run all the time
+                memory of 60 s, and RLS run all the time
 control         twil with changing loads; alternately the backstepping law on a figure-8, the
                 linearizing law with steps, and the polar pose law with goals, all with live
                 parameters from the estimator of dynamics_estimator

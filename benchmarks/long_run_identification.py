@@ -31,8 +31,7 @@ class Identification(WheeledRobot):
         scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
         self.source, self.stamp = source, 0.0
         self.estimators = {
-            name: make_estimator(name, self.geometry, scale)
-            for name in ("integral", "rls", "kalman")
+            name: make_estimator(name, self.geometry, scale) for name in ("integral", "rls")
         }
         self.estimators["integral, memory 60 s"] = make_estimator(
             "integral", self.geometry, scale, forgetting=math.exp(-0.1 / 60.0)
@@ -57,11 +56,9 @@ class Identification(WheeledRobot):
         """Run the checks of every second."""
         self.seconds += 1
         self.look_at_odometry()
-        rls, kalman = self.estimators["rls"], self.estimators["kalman"]
+        rls = self.estimators["rls"]
         self.report.covariance("rls P linear", rls._linear.p)
         self.report.covariance("rls P angular", rls._angular.p)
-        if kalman.filter is not None:
-            self.report.covariance("kalman P 12 x 12", kalman.filter.covariance)
         if self.seconds % 30 and self.seconds % self.LOOK:
             return
         for name, estimator in self.estimators.items():
@@ -96,5 +93,3 @@ class Identification(WheeledRobot):
         super().conclude()
         kept = [h for h in self.hourly if h.startswith(("0.17", "1 ", "5 ", "10 "))]
         self.report.lines += kept
-        kalman = self.estimators["kalman"]
-        self.report.lines.append(f"kalman: {kalman.skipped} skipped, {kalman.restarts} restarts")

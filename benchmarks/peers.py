@@ -10,7 +10,7 @@ friction.
 Rows: the two regressions of Lages (2017), (41)-(55), with two parameters per axis, from prepared
 rows, which is the task of a library. They model no friction and give no confidence intervals.
 Samples: from joint samples, which this suite's estimators first check and convert to rows;
-`integral` and `kalman` identify friction and delay, and give confidence intervals.
+`integral` identifies friction and delay, and gives confidence intervals.
 
 padasip, filterpy and statsmodels are included if installed; the suite does not need them:
 
@@ -268,7 +268,6 @@ CONTENDERS: dict[str, Callable[[RecordedRun], Work]] = {
     "samples: this suite's rls": estimator("rls"),
     "samples: this suite's integral": estimator("integral"),
     f"samples: integral, asked every {ASKED}": estimator("integral", ASKED),
-    "samples: this suite's kalman": estimator("kalman"),
     "samples: SciPy curve_fit, at once": scipy_fit,
 }
 

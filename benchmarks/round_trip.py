@@ -99,7 +99,6 @@ def _driving(name: str, executable: str, kind: type, topic: str = "", **more: An
 SUBJECTS = (
     _ident("integral"),
     _ident("rls"),
-    _ident("kalman"),
     _driving("backstepping", "backstep_controller", PoseReference),
     _driving("pose", "pose_controller", PoseReference),
     _driving("linearizing", "linearizing_controller", TwistStamped, "cmd_vel"),

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from diffbot_ident.torque.estimators import make_estimator as make_estimator
     from diffbot_ident.torque.estimators import make_live_estimator as make_live_estimator
     from diffbot_ident.torque.integral_estimator import IntegralEstimator as IntegralEstimator
-    from diffbot_ident.torque.kalman import KalmanEstimator as KalmanEstimator
     from diffbot_ident.torque.physical import PhysicalQuantity as PhysicalQuantity
     from diffbot_ident.torque.physical import physical_quantities as physical_quantities
     from diffbot_ident.torque.rls import RecursiveLeastSquares as RecursiveLeastSquares
@@ -46,7 +45,6 @@ __getattr__, __all__ = lazy_names(
         ),
         "torque.estimators": ("LiveEstimator", "make_estimator", "make_live_estimator"),
         "torque.integral_estimator": ("IntegralEstimator",),
-        "torque.kalman": ("KalmanEstimator",),
         "torque.physical": ("PhysicalQuantity", "physical_quantities"),
         "torque.rls": ("RecursiveLeastSquares", "RlsEstimator"),
         "velocity.sigma_batch_fit": ("VelocityRecording", "fit_sigma"),

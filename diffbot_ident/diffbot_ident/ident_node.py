@@ -72,8 +72,7 @@ class IdentParameters(EffortParameters):
     )
     estimator: str = parameter(
         "integral",
-        "integral: windowed integral regressors with friction; rls: Lages (2017); kalman: extended "
-        "Kalman filter on the wheels' angles",
+        "integral: windowed integral regressors with friction; rls: Lages (2017)",
         choices=ESTIMATORS,
     )
     window: float = parameter(
@@ -213,7 +212,7 @@ class IdentNode(EffortNode[IdentParameters]):
         if values.estimator == "rls":
             raise ValueError(
                 f"parameter 'prior' = '{values.prior}': estimator rls has no reliable "
-                "intervals to weight it with; use integral or kalman"
+                "intervals to weight it with; use integral"
             )
         fleet = read_prior(values.prior, self.robot)
         self.get_logger().info(f"beginning with {fleet.about} in {values.prior}")

@@ -158,18 +158,6 @@ def test_troubles_teach_nothing_and_leave_the_truth_in_the_intervals(name, plan,
         assert (off <= 5.0 * np.sqrt(result.variances) + bias * np.abs(TRUTH)).all()
 
 
-def test_the_kalman_filters_covariance_has_an_inverse():
-    """It starts from one of K5..K8 that has none, as K5 K8 = b K6 K7; rounding made it negative."""
-    estimator = made("kalman")
-    for sample in good_samples(3):
-        estimator.update(sample)
-        if estimator.filter is not None:
-            break
-    p = estimator.filter.covariance[4:8, 4:8]
-    scale = np.sqrt(p.diagonal())
-    assert np.linalg.eigvalsh(p / np.outer(scale, scale))[0] > 1e-5
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_stamps_since_1970_lose_no_precision(name):
     """They are rounded to 2.4e-7 s: 2.4e-5 of a control period, and less of K5..K8's intervals."""

@@ -171,7 +171,7 @@ def test_a_prior_is_begun_with_and_said(tmp_path, capfd):
     )
     sizes = (robot.wheels.radius, robot.wheels.separation)
     write_prior(path, FleetPrior("twil", mean, covariance, 40, *sizes, date="2031-05-04"))
-    for estimator in ("kalman", "rls"):
+    for estimator in ("integral", "rls"):
         words = [f"prior:={path}", "robot:=twil", f"estimator:={estimator}"]
         rclpy.init(args=["--ros-args", *(w for word in words for w in ("-p", word))])
         try:

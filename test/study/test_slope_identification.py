@@ -22,10 +22,10 @@ from diffbot_study.random_robots import draw
 NAMED = re.compile(r"not level.*about ([\d.]+) degrees, downhill at (-?\d+) degrees")
 
 
-def identified(drawn, seconds=20.0, estimator="integral"):
+def identified(drawn, seconds=20.0):
     """Estimate, and the errors of K5..K8 in standard deviations."""
     run = record_random(drawn, seconds)
-    estimator = make_estimator(estimator, run.geometry, run.scale)
+    estimator = make_estimator("integral", run.geometry, run.scale)
     for sample in run.samples:
         estimator.update(sample)
     result = estimator.estimate()
@@ -37,17 +37,6 @@ def on_a_slope():
     """A robot on a slope of 1 degree; the estimate of 20 s, and errors as of `identified`."""
     drawn = replace(draw(8201), slope=1.0, downhill=30.0)
     return drawn, *identified(drawn)
-
-
-def test_the_kalman_filter_leaves_a_slope_to_the_integral_estimator():
-    """Its own K5 was 21 of its standard deviations off on one of six robots."""
-    drawn, integral, _ = on_a_slope()
-    kalman, error = identified(drawn, estimator="kalman")
-    assert kalman.values == pytest.approx(integral.values, rel=1e-9)
-    assert np.abs(error).max() < 4.0
-    assert any("those of estimator integral" in warning for warning in kalman.warnings)
-    level, _ = identified(draw(8201), estimator="kalman")
-    assert not any("those of estimator integral" in warning for warning in level.warnings)
 
 
 @pytest.mark.numeric

@@ -150,9 +150,3 @@ def test_with_a_prior_the_resistance_is_still_learnt_from_the_data(run):
     result = learnt(recorded, turning=True, prior=prior)
     true = np.array([robot.turning.viscous, robot.turning.coulomb])
     assert (np.abs(result.turning.values - true) < 4.0 * np.sqrt(result.turning.variances)).all()
-
-
-def test_the_kalman_estimator_refuses_it():
-    geometry, scale = WheelGeometry(0.075, 0.075, 0.272), None
-    with pytest.raises(ValueError, match="kalman knows no resistance against turning"):
-        make_estimator("kalman", geometry, scale, turning=True)

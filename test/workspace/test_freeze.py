@@ -28,7 +28,7 @@ def test_a_run_is_what_was_frozen(case, tmp_path):
 
 def test_quick_cases_are_of_each_kind():
     words = {word for case in QUICK for word in case.name.split()}
-    assert words >= {"ident", "rls", "kalman", "backstepping", "pose", "linearizing", "siwek"}
+    assert words >= {"ident", "rls", "backstepping", "pose", "linearizing", "siwek"}
     assert len([case for case in cases() if case.group == "runs"]) >= 14
 
 

@@ -23,7 +23,7 @@ from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.prior import Prior
 from diffbot_ident.torque.rls import PositionRegression, RlsEstimator, VelocityRegression
 
-ESTIMATORS = ("integral", "rls", "kalman")
+ESTIMATORS = ("integral", "rls")
 
 
 def make_estimator(
@@ -41,13 +41,13 @@ def make_estimator(
     """Return a new estimator that knows nothing but its prior.
 
     Args:
-        name: "integral" (windowed integral regressors with friction, recommended), "rls" (Lages
-            2017, for comparison) or "kalman" (extended Kalman filter on wheel angles).
+        name: "integral" (windowed integral regressors with friction, recommended) or "rls"
+            (Lages 2017, for comparison).
         geometry: Wheel radii and separation.
         scale: Size of the expected motions and torques.
         window: Length of a window, s; integral only.
         forgetting: Factor on the weight of past data after each window, (0, 1]; integral only.
-        prior: Prior knowledge; integral and kalman only.
+        prior: Prior knowledge; integral only.
         velocity_source: "position" (differences of angles) or "velocity" (as reported); the
             latter with rls only.
         turning: Whether to estimate a resistance against turning (skid steer); integral only.
@@ -71,27 +71,18 @@ def make_estimator(
             f"forgetting = {forgetting}: estimator {name} does not forget; use 1, or estimator "
             "integral"
         )
-    if turning and name == "kalman":
-        raise ValueError(
-            "estimator kalman knows no resistance against turning, which the robot's file has "
-            "(`turning`); use estimator integral"
-        )
     if name == "rls":
         regression = PositionRegression if velocity_source == "position" else VelocityRegression
         return RlsEstimator(regression(geometry))
-    if name == "integral":
-        return IntegralEstimator(
-            geometry,
-            scale,
-            window=window,
-            forgetting=forgetting,
-            prior=prior,
-            turning=turning,
-            steady=steady,
-        )
-    from diffbot_ident.torque.kalman import KalmanEstimator
-
-    return KalmanEstimator(geometry, scale, prior=prior)
+    return IntegralEstimator(
+        geometry,
+        scale,
+        window=window,
+        forgetting=forgetting,
+        prior=prior,
+        turning=turning,
+        steady=steady,
+    )
 
 
 @dataclass(frozen=True)

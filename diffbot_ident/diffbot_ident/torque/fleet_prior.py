@@ -275,7 +275,7 @@ class PriorEstimator:
     """An estimator with a prior from robots of the same type; see the module.
 
     Args:
-        estimator: Estimator of the data alone, with honest covariances: integral or kalman.
+        estimator: Estimator of the data alone, with honest covariances, such as IntegralEstimator.
         prior: Prior of the robot's type.
         half_track: b, m, > 0.
     """

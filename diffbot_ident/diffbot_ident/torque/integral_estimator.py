@@ -113,13 +113,6 @@ class IntegralEstimator:
         left, right = (math.remainder(after[i] - before[i], math.tau) / period for i in (1, 2))
         return self._settings.geometry.body_velocity(left, right)
 
-    @property
-    def explains_more(self) -> bool:
-        """Whether there is more than K5..K8, friction and a delay: a slope, or late stamps."""
-        if self._readings.clock.corrects:
-            return True
-        return self._regression is not None and self._regression.explains_more
-
     def update(self, sample: JointSample) -> bool:
         """Process one joint sample; see Estimator.update."""
         if not self._check.passes(sample):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is known about a robot before its first sample, such as from its description or its fleet.
 
-The integral and the Kalman estimator begin with it and never forget it.
+The integral estimator begins with it and never forgets it.
 """
 
 from __future__ import annotations

@@ -167,11 +167,6 @@ class StagedRegression:
         return None if self._changed is None else self._taken - self._forgotten
 
     @property
-    def explains_more(self) -> bool:
-        """See IntegralEstimator.explains_more."""
-        return bool(self._result.effects) or self._drift is not None
-
-    @property
     def _drift(self) -> ForceDrift | None:
         return None if self._watch is None else self._watch.drift
 

@@ -45,7 +45,7 @@ def identify_arrays(
             this one, shape (n, 2); the first ones are not used.
         wheel_radius: Radius of both wheels, m, up to 2.
         wheel_separation: Full track, m, up to 10.
-        estimator: "integral", "rls" or "kalman", or your own, new or reset.
+        estimator: "integral" or "rls", or your own, new or reset.
 
     Raises:
         ValueError: A shape is wrong, a length is implausible for a robot, the time does not

@@ -105,7 +105,7 @@ def simulate_identification(
         torque_delay: Control periods between a torque's command and its action.
         prior: Initial knowledge of the excitation about the robot; None for the closed form.
         record: Time between two entries of the history, s, at least one control period.
-        estimator: "integral", "rls" or "kalman", or your own, new or reset.
+        estimator: "integral" or "rls", or your own, new or reset.
 
     Raises:
         ValueError: An argument is outside its range, there is no such robot, engine, excitation or
@@ -214,7 +214,7 @@ def _identify(
 
 
 def estimator_of(name: str, robot: Robot) -> Estimator:
-    """Return a new estimator, "integral", "rls" or "kalman", of a robot."""
+    """Return a new estimator, "integral" or "rls", of a robot."""
     turning = robot.turning is not None
     return make_estimator(name, robot.geometry, motion_scale(robot), turning=turning)
 

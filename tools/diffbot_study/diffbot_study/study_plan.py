@@ -107,7 +107,7 @@ SETTINGS: dict[str, Setting] = {
     ),
     "estimator": Setting(
         str, "estimator of the identification", "integral",
-        names=("integral", "rls", "kalman"), of=_ONE,
+        names=("integral", "rls"), of=_ONE,
     ),
     "path": Setting(
         str, "path to drive", "figure_eight", names=("figure_eight", "parking"), of=_DRIVEN
