@@ -2,8 +2,7 @@
 """Least squares for one axis of the integrated model, with the covariance due to its noise.
 
 Each axis, v or omega, has six parameters: of its product of velocities, its torque, v, omega and
-the signs of both wheels' speeds. The last four stem from the wheels' friction, which is therefore
-estimated from both axes together (friction_fit).
+the signs of both wheels' speeds. Noise: docs/theory/integral_estimator.md#sums-and-noise.
 """
 
 from __future__ import annotations
@@ -61,13 +60,7 @@ def joined(*columns: ExtraColumns) -> ExtraColumns:
 
 @dataclass(frozen=True)
 class Axis:
-    """Columns of one axis: its own product of velocities, its torque, and friction.
-
-    Attributes:
-        product: Column of omega^2 or v omega.
-        torque: Columns of the torque's sum or difference.
-        output: Column of the gain in v or omega.
-    """
+    """Columns of one axis: its product of velocities, its torque, and its output."""
 
     product: int
     torque: slice
@@ -79,11 +72,9 @@ class Axis:
         return [self.product, self.torque.start, V, OMEGA, SIGN_LEFT, SIGN_RIGHT]
 
     def columns(self, extra: Sequence[int] = (), which: int = 0) -> tuple[int, ...]:
-        """Return the columns of the regressors, of additional ones, and of the output.
+        """Return the columns of the regressors, of additional ones `extra`, and of the output.
 
-        Args:
-            extra: Columns of additional regressors.
-            which: Index of the delay, in sums with several.
+        `which` is the index of the delay, in sums with several.
         """
         last = (
             TORQUES + 2 * which + 2
@@ -117,7 +108,7 @@ class DelayedResiduals:
     All regressors except the torque are eliminated once; each delay then costs two small products.
 
     Args:
-        sums: Sums of the rows, with the torques of all delays.
+        sums: Sums with the torques of all delays.
         extra: Columns of additional regressors; none of torques.
 
     Attributes:
@@ -141,11 +132,7 @@ class DelayedResiduals:
         self._output = left[:, -1, -1:]
 
     def at(self, weights: Array) -> Array:
-        """Return the weighted sums of squared residuals, shape (2, n).
-
-        Args:
-            weights: `acting_weights` of n delays.
-        """
+        """Return the sums of squared residuals, (2, n), by the `acting_weights` of n delays."""
         power = ((weights @ self._power) * weights).sum(axis=2)
         power[power <= 0.0] = 1.0
         along = (weights @ self._along)[:, :, 0]
@@ -163,8 +150,7 @@ class _Batches:
     """Sub-matrices of moments for n fits at once: for so few columns, calls take most of the time.
 
     Args:
-        regressors: Columns of the regressors of each fit. Fewer ones than those of another fit are
-            filled up with columns that are taken for 0.
+        regressors: Columns of the regressors of each fit, filled up to equal numbers.
         others: Columns that follow, equally many of each fit.
 
     Attributes:
@@ -212,12 +198,7 @@ def _shape(scale: Array) -> Array:
 
 @lru_cache(maxsize=256)
 def _batches(sets: tuple[ExtraColumns, ...], which: tuple[int, ...] = (0,)) -> _Batches:
-    """Return blocks of the regressors and the output, by set, axis and delay.
-
-    Args:
-        sets: Columns of additional regressors of both axes, of each set of fits.
-        which: Indices of the delays to use.
-    """
+    """Return the blocks of regressors and output, by set of extra columns, axis and delay."""
     columns = [
         axis.columns(own, each)
         for extra in sets
@@ -229,12 +210,7 @@ def _batches(sets: tuple[ExtraColumns, ...], which: tuple[int, ...] = (0,)) -> _
 
 @lru_cache(maxsize=64)
 def _eliminated(extra: ExtraColumns, size: int) -> _Batches:
-    """Return blocks of the regressors but the torque, then all torques and the output.
-
-    Args:
-        extra: Columns of additional regressors of both axes.
-        size: Number of all columns.
-    """
+    """Return the blocks of the regressors but the torque, then all torques and the output."""
     torques = [range(size)[axis.torque] for axis in AXES]
     known = [
         tuple(each for each in (*axis.regressors, *own) if each != axis.torque.start)
@@ -276,13 +252,7 @@ def fit_axes(
     extra: ExtraColumns = NO_COLUMNS,
     priors: Sequence[AxisPrior | None] = (None, None),
 ) -> tuple[AxisFit, AxisFit]:
-    """Fit both axes; the sums are those of one delay, `RowSums.delayed`.
-
-    Args:
-        sums: Sums of at least a few windows of rows.
-        extra: Columns of additional regressors, which have no prior.
-        priors: Prior knowledge of both axes, or None of both, which uses only the weak prior.
-    """
+    """Fit both axes once, to sums of one delay; see `fits`."""
     linear, angular = fits(sums, (extra,), priors)
     return linear, angular
 
@@ -292,7 +262,10 @@ def fits(
     sets: tuple[ExtraColumns, ...],
     priors: Sequence[AxisPrior | None] = (None, None),
 ) -> list[AxisFit]:
-    """Fit both axes with each of several sets of additional columns: [linear, angular] of each."""
+    """Fit both axes with each of several sets of additional columns: [linear, angular] of each.
+
+    The sums are those of one delay, `RowSums.delayed`. Additional columns have no prior.
+    """
     batches = _batches(sets)
     # n fits with up to p parameters.
     seen, scale = batches.scaled(sums.products)  # (4, n, p + 1, p + 1)
@@ -330,9 +303,9 @@ def fits(
 
 
 def _small_sample(sums: RowSums, sizes: NDArray[np.intp]) -> Array:
-    """Return the factors on the variance with which 1.96 deviations cover 95 % even for few rows.
+    """Return the factor on the variance with which 1.96 deviations cover 95 % even for few rows.
 
-    It uses the first term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
+    First term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
     """
     independent = float(sums.weights[0]) / (sums.window + sums.smoothing)
     factor: Array = STD_INFLATION * (1.0 + 1.21 / np.maximum(independent - sizes, 1.0))
@@ -345,9 +318,8 @@ def _noise(
     """Estimate the variances of the two noises of n fits from the squares of the residuals.
 
     Args:
-        sums: Sums of the rows.
-        squares: Products of the scaled regressors and the output, `RowSums.squares`, shape
-            (2, n, p + 1, p + 1).
+        squares: Products of the scaled regressors and the output, `RowSums.squares`, shape (2, n, p
+            + 1, p + 1).
         theta: Scaled parameters, shape (n, p, 1).
         spread: Their covariance per unit of each noise, shape (2, n, p, p).
 
@@ -415,9 +387,8 @@ def _likely_noise(
 ) -> tuple[float, float]:
     """Return the variances [torque, reading] that are likely, given the squares of the residuals.
 
-    The squares scatter about their expected values, by Bartlett's formula. The torques' variance is
-    the mean of a normal distribution that is cut off at 0: where it is uncertain, the best estimate
-    is often 0, and the intervals would be too short. It is at most what explains the rows alone.
+    The torques' variance is the mean of a normal distribution cut off at 0, as its best estimate is
+    often 0. It is at most what explains the rows alone.
 
     Args:
         expected: Sums of squares per unit of each noise, shape (2, 2).

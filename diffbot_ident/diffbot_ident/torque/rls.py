@@ -1,33 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The paper's estimator: recursive least squares on the two halves of the robot's model.
 
-Lages (2017), (41)-(55), with u = [v, omega] the **body** velocity and torques [left, right]:
+Lages (2017), (41)-(59), with an acceleration and its torque matched in time; docs/theory/rls.md.
 
     dv/dt     = K5 omega^2 + K7 (tau_l + tau_r)   -> phi_1 = [omega^2, tau_l + tau_r]
     domega/dt = K6 v omega + K8 (tau_l - tau_r)   -> phi_2 = [v omega, tau_l - tau_r]
-
-"It is easier and more convenient to identify two models depending on two parameters each one than
-to identify a single model depending on four parameters" (section 2.2). Each half, (29)-(31) and
-(56)-(59):
-
-    K(n)         = P(n-1) phi(n) / (1 + phi(n)' P(n-1) phi(n))            (57)
-    theta(n+1)   = theta(n) + K(n) (y(n+1) - phi(n)' theta(n))            (58)
-    P(n)         = (I - K(n) phi(n)') P(n-1)                              (59)
-
-(58) is printed with yhat(n); the prediction is yhat(n+1) = phi(n)' theta(n) of (56).
-
-P is the covariance of the estimate only after scaling by the variance of the noise, and only for
-white noise. Accelerations from encoders have noise that is far from white: a count that comes a
-sample late gives two large errors of opposite sign. So the covariance used here is P Omega P with
-Omega the covariance of the sum of phi e over the rows, correlations over a window included (Newey
-and West, 1987: the Bartlett weights of a window of m rows are those of the mean square of sums
-over m rows, which is how it is computed).
-
-The paper's Listing 4 uses wheel speeds for u and pairs an acceleration with a torque without
-stating the interval of either. Here the intervals are matched. The effort of the joint state at t_k
-acted over (t_{k-1}, t_k]. The time to which a velocity refers depends on its source, hence
-PositionRegression and VelocityRegression. Both build rows that are exact in the torque for any
-torque that is constant over each control period, also for uneven periods.
 """
 
 from __future__ import annotations
@@ -50,7 +27,15 @@ Symmetric = tuple[float, float, float]
 class RecursiveLeastSquares:
     """Estimates theta of y = phi' theta + noise, two parameters, from one row after another.
 
+        K = P phi / (1 + phi' P phi)    theta <- theta + K (y - phi' theta)    P <- (I - K phi') P
+
     It uses plain floats: NumPy takes ten times as long for so few numbers.
+
+        >>> rls = RecursiveLeastSquares()
+        >>> for x in range(1, 101):
+        ...     _ = rls.update((float(x), 1.0), 2.0 * x + 3.0)
+        >>> rls.theta.round(3).tolist()
+        [2.0, 3.0]
 
     Args:
         initial_covariance: c of P(-1) = c I, > 0, in (parameter unit / noise unit) squared. A large
@@ -131,10 +116,7 @@ class RecursiveLeastSquares:
 
     @property
     def noise_variance(self) -> float:
-        """Variance of the noise from the residuals, (unit of y)^2; infinite for 2 rows or fewer.
-
-        The sum of error^2 / (1 + phi' P phi) over the updates is the residual sum of squares.
-        """
+        """Variance of the noise, (unit of y)^2; infinite for 2 rows or fewer."""
         surplus = self.samples - len(self._theta)
         return self._residual_sum / surplus if surplus > 0 else math.inf
 
@@ -206,13 +188,10 @@ class Regression(ABC):
 class PositionRegression(Regression):
     """Velocities from differences of wheel angles; the driver's velocities are ignored.
 
-    A difference of angles gives the mean velocity over a period, i.e. the velocity at its middle
-    for constant acceleration. Between the middles of two successive periods of lengths dt_1, dt_2
-    the torque of each acted for half of its period:
+    Between the middles of two periods of lengths dt_1, dt_2 each torque acted for half of its
+    period:
 
         u_2 - u_1 = (dt_1 a_1 + dt_2 a_2) / 2,   a_i from the effort reported at the end of i.
-
-    Using one effort alone would be half a sample off and bias K7 and K8.
     """
 
     def push(self, sample: JointSample) -> Row | None:
@@ -240,11 +219,7 @@ class PositionRegression(Regression):
 
 
 class VelocityRegression(Regression):
-    """Velocities as reported by the driver, used as instantaneous values at the stamp.
-
-    This suits drivers whose velocities are better than differences of their angles. A filter in
-    the driver delays velocities, which biases K7 and K8.
-    """
+    """Velocities as reported by the driver at the stamp; a filter in the driver biases K7, K8."""
 
     def push(self, sample: JointSample) -> Row | None:
         """Process the next sample; the second one gives the first row."""
@@ -264,8 +239,7 @@ def _row(
 ) -> Row:
     """Return the row of two body velocities `span` seconds apart and the mean torque between them.
 
-    The products take one factor from each velocity: their noises are nearly independent, so the
-    mean of a product is not raised by the noise's variance as that of a square would be.
+    Products take one factor from each velocity: the noise of a square would raise its mean.
     """
     (v0, w0), (v1, w1) = before, after
     left, right = torque

@@ -1,30 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the rows of the integrated model from joint samples.
 
-The model is (41) of Lages (2017) with the wheels' friction, integrated over a window:
+Derived in docs/theory/integral_estimator.md#rows.
+
+(41) of Lages (2017) with the wheels' friction, integrated over a window, each end averaged:
 
     v(t+h) - v(t)         = K5 int omega^2 + K7 int (T_l + T_r)
     omega(t+h) - omega(t) = K6 int v omega + K8 int (T_l - T_r),    T = tau - c w - f sign(w)
-
-Differences over a window are far less noisy than accelerations, and the integrals align velocities
-and torques in time. The difference of two wheel angles gives the mean speed over a period, hence
-the speed at its middle. Between the middles of two successive periods, the torque of each of them
-acts for half of its period ("encoder-matched torque"). Each end of a window is averaged over
-several successive periods, which reduces the noise of the angles.
-
-Products of velocities. The torque is constant within a control period, so a velocity x is linear
-in it, and its slope jumps where the torque does: x = b - a s before the end of period k and
-x = b + a' s after it, with s the time from there as a share of a period. An encoder measures the
-means over the periods, x(k) = b - a / 2 and x(k+1) = b + a' / 2. Their difference is the integral
-of dx/dt under a triangle over both periods, so a product has to be averaged under the same
-triangle. With y likewise (c, e, e'), d = a' - a and a bar = (a + a') / 2:
-
-    mean of x y = [x(k) y(k+1) + y(k) x(k+1)] / 2
-                  - (b d_y + c d_x) / 12 + 5 / 12 (a bar)(e bar) - d_x d_y / 48
-
-The jumps d follow from the torques, b = [x(k) + x(k+1)] / 2 - d / 4, and a bar is computed twice,
-from the period before and from the period after. Only velocities of different periods are
-multiplied: the noise of a square would raise its mean.
 """
 
 from __future__ import annotations
@@ -80,20 +62,15 @@ class IntegralRows:
     """Turns a segment of joint samples into rows, one starting at each sample.
 
     Args:
-        geometry: Wheel radii and separation.
         window: Control periods from one end of a window to the other, >= 1.
         smoothing: Control periods over which each end is averaged, >= 1.
-        fine: Samples per control period, >= 1. The torques of all of them are used, but only the
-            angles of the last one.
-        period: Control period, s; it determines how many periods are averaged to find when a wheel
-            reverses, and from which step on a sample was lost.
+        fine: Samples per control period, >= 1: the torques of all, the angles of the last are used.
+        period: Control period, s.
         slow: Wheel speed below which friction may differ, rad/s.
-        turning: Whether the floor resists turning (skid steer).
+        turning: Whether the floor resists turning (skid steer); it may be set later.
 
     Attributes:
-        turning: As given; it may be set later.
-        overlap: Control periods by which a segment must overlap the previous one so that no row
-            is lost.
+        overlap: Control periods by which segments must overlap so that no row is lost.
         first: Control periods of a segment before the first one in which a row starts.
         columns: Number of columns of a row.
     """
@@ -135,15 +112,13 @@ class IntegralRows:
             samples: Stamp (s), angles [left, right] (rad), torques [left, right] (N m) that acted
                 over the period that ends with the sample, and heading (rad), shape (n fine, 6).
             response: Response of the velocities to the torques.
-            past: Samples of the segment before these, whose torques may still act; the first torque
-                stands for those before.
+            past: Samples before these, whose torques may still act; the first stands for those
+                before.
 
         Returns:
-            Rows, shape (max(n - overlap, 0), columns), and for each row whether both wheels, and
-            the yaw rate with skid steer, keep their direction: where one reverses, the integral of
-            its sign is uncertain. A row during which friction may hold a wheel, or the floor may
-            hold the robot against turning, is all 0 and thus carries no information. And for each
-            row whether it is complete: where a sample was lost, a part of the torque is unknown.
+            Rows, shape (max(n - overlap, 0), columns); whether all directions are kept in each, as
+            the integral of the sign of one that reverses is uncertain; and whether no sample was
+            lost. A row during which friction may hold a wheel, or the floor the robot, is all 0.
         """
         if len(samples) <= self.overlap * self.fine:
             return np.empty((0, self.columns)), np.empty(0, dtype=bool), np.empty(0, dtype=bool)
@@ -162,9 +137,8 @@ class IntegralRows:
     ) -> tuple[Array, Flags, Array]:
         """Return the columns from the middle of each of n periods to that of the next.
 
-        Also returns whether a direction reverses; whether friction may hold a wheel, or the floor
-        may hold the robot against turning; and whether a sample was lost, shape (n, 3); and the
-        n + 1 periods, s.
+        Also returns the flags (n, 3): a direction reverses, friction may hold, a sample was lost;
+        and the n + 1 periods, s.
         """
         fine = self.fine
         kept = samples[fine - 1 :: fine]
@@ -239,13 +213,11 @@ class IntegralRows:
     def _add_products(
         self, steps: Array, mean: Array, late: Array, response: TorqueResponse, first: int
     ) -> Array:
-        """Fill in the outputs and the products of velocities; return the means of v^2.
+        """Fill in the outputs and the products of velocities of the steps; return the means of v^2.
 
         Args:
-            steps: Columns of m steps.
             mean: Means of [v, omega] over n periods, shape (2, n).
             late: Integrals of the torques' sum and difference as they act, N m s, shape (2, n).
-            response: How the torques act.
             first: Period in which the first step begins.
         """
         end = first + len(steps)
@@ -262,7 +234,6 @@ class IntegralRows:
         """Return the flags of `_steps`.
 
         Args:
-            motion: Motion of the steps.
             late: Integrals of the torques' sum and difference as they act, N m s, shape (2, n).
             lasting: Time from each sample to the next, s, shape (n fine,).
         """
@@ -280,15 +251,7 @@ class IntegralRows:
         return flags
 
     def _impulses_before(self, past: Array, first: Array) -> Array:
-        """Return the integrals of the wheels' torques over REACH periods before a segment, N m s.
-
-        Args:
-            past: Samples before, as far as there are any, shape (m fine, 6).
-            first: The first samples of the segment, shape (fine, 6).
-
-        Returns:
-            Shape (REACH fine, 2).
-        """
+        """Return the integrals of the torques over REACH periods before, N m s, (REACH fine, 2)."""
         reported = np.concatenate((past, first))[-REACH * self.fine - 1 :]
         known = reported[1:, 3:5] * differences(reported[:, 0])[:, None]
         missing = REACH * self.fine - len(known)
@@ -305,16 +268,14 @@ class IntegralRows:
         period: Array,
         at: slice,
     ) -> Array:
-        """Return the gains in the wheels' speeds per step, rad/s, (m, 2), by the model (41).
+        """Return the gains in the wheels' speeds per step, rad/s, (m, 2), by (41).
 
         Args:
-            steps: Columns of m steps, with the products of velocities.
+            steps: Columns of the m steps `at`, with the products of velocities.
             speeds: Wheel speeds, rad/s, shape (n, 2).
             torques: Torques of the wheels as they acted, N m, shape (n, 2).
             dry: `TorqueResponse.dry_friction` of the wheels.
-            response: How the torques act, and friction, as far as they are known.
             period: Control periods, s, shape (n,).
-            at: The m steps of all.
         """
         acting = (torques - response.friction[:2] * speeds - dry * np.sign(speeds)) * period[
             :, None
@@ -327,14 +288,7 @@ class IntegralRows:
 
 
 def _lost(lasting: Array, delay: float, period: float, fine: int) -> Flags:
-    """Return the periods whose torque is unknown because a sample was lost.
-
-    Args:
-        lasting: Time from each sample to the next, s, shape (n fine,).
-        delay: Torque delay, control periods.
-        period: Control period, s.
-        fine: Samples per control period.
-    """
+    """Return the periods whose torque is unknown because a sample was lost."""
     long = lasting > LONG_STEP * period / fine
     reported: Flags = np.logical_or.reduce(long.reshape(-1, fine), axis=1)
     lost = reported.copy()
@@ -347,11 +301,9 @@ def _add_torques(steps: Array, pair: Array, first: int, fine: int) -> None:
     """Fill in the torques of a step for every delay; see `acting_weights`.
 
     Args:
-        steps: Columns of m steps.
-        pair: Integrals of the torques' sum and difference, from REACH periods before the
-            segment on, shape (n fine, 2).
+        pair: Integrals of the torques' sum and difference, from REACH periods before the segment
+            on, shape (n fine, 2).
         first: Period of the segment in which the first step begins.
-        fine: Samples per control period.
     """
     count = len(steps)
     out = steps[:, TORQUES:].reshape(count, -1, 2)
@@ -382,12 +334,14 @@ def _add_torques(steps: Array, pair: Array, first: int, fine: int) -> None:
 def _mean_products(mean: Array, jump: Array) -> Array:
     """Return the means of [[v v, v omega], [omega v, omega omega]], shape (2, 2, n - 3).
 
-    They are taken under the triangle over periods k and k + 1, for k = 1 to n - 3.
+    They are taken under the triangle over periods k and k + 1, for k = 1 to n - 3:
+
+        mean of x y = [x(k) y(k+1) + y(k) x(k+1)] / 2
+                      - (b d_y + c d_x) / 12 + 5 / 12 (a bar)(e bar) - d_x d_y / 48
 
     Args:
         mean: Means of [v, omega] over n periods, shape (2, n).
-        jump: Jumps of their slopes, shape (2, n - 1): the velocity gained by torque in period k + 1
-            minus that gained in period k.
+        jump: Jumps d of their slopes, (n - 1): gain by torque in period k + 1 minus that in k.
     """
     one, other, bent = mean[:, 1:-2], mean[:, 2:-1], jump[:, 1:-1]
     at_boundary = 0.5 * (one + other) - 0.25 * bent  # the velocities b at the end of period k
@@ -409,14 +363,12 @@ def _products(x: Array, y: Array) -> Array:
 def _means(steps: Array, period: Array, count: int) -> Array:
     """Return means over `count` periods, weighted by time, of the columns accumulated so far.
 
-    The mean of a velocity is distance over time: stamps that jitter by e shift it by
-    e / (count period), where the mean of the periods' own velocities would be too large by
-    2 (e / period)^2.
+    A mean velocity is distance over time: jitter e shifts it by e / (count period); the mean of the
+    periods' own velocities would be too large by 2 (e / period)^2.
 
     Args:
         steps: Columns from each period's middle to that of the next, shape (n, columns).
         period: Length of each period, s, shape (n + 1,).
-        count: Periods of a mean, >= 1.
 
     Returns:
         Shape (n + 2 - count, columns), up to a constant per column.
