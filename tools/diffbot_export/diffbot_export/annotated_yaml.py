@@ -14,12 +14,7 @@ WIDTH = 98
 
 @dataclass(frozen=True)
 class Entry:
-    """A value with its comment.
-
-    Attributes:
-        value: Number, text, bool, or a list of one type; not empty.
-        comment: Interval and source; empty: no comment.
-    """
+    """A value, number, text, bool or a list of one type, and its interval and source."""
 
     value: Value
     comment: str = ""
@@ -64,7 +59,7 @@ def _comment(text: str, indent: str) -> list[str]:
 
 
 def scalar(value: Value) -> str:
-    """Format a value for YAML, such that a float never reads as an integer or a text."""
+    """Format a value for YAML, so that a float never reads as an integer or a text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):

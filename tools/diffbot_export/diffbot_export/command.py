@@ -112,11 +112,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "export") -> int:
 
 
 def _with_results_first(words: list[str]) -> list[str]:
-    """Move the results before `--to`.
-
-    Otherwise argparse would take RESULTS in `--to a b RESULTS` for a target. Only known targets,
-    and the first word after `--to`, stay behind it.
-    """
+    """Move the results before `--to`, which would take RESULTS in `--to a b RESULTS`."""
     result, rest, taking = [], [], False
     for word in words:
         if word == "--to":
@@ -142,12 +138,10 @@ def _checked_targets(targets: Sequence[str]) -> list[str]:
 def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> tuple[list[Path], list[str]]:
     """Write the files of the targets, the table of speeds and export.json.
 
-    What a target leaves out is listed in its file, and added to `robot.missing`.
-
     Returns:
-        The paths of the files, and why each target that needs something unknown was not written.
-        If that is every target, nothing is written. The file that an earlier export has written
-        for such a target is removed.
+        The paths of the files, and why each target that needs something unknown was not written; an
+        earlier
+        file of such a target is removed.
 
     Raises:
         OSError: The folder cannot be written.
@@ -194,7 +188,7 @@ def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> tuple[lis
 
 
 def _removed(folder: Path, file: str) -> str:
-    """Remove the file of an earlier export, which is no longer right; return a note on it."""
+    """Remove an earlier file, which is no longer right; return a note on it."""
     old = folder / file
     if not (folder / SUMMARY_FILE).is_file() or not old.is_file():
         return ""

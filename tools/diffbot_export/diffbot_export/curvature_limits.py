@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Maximum speed of a robot in bends for a tolerance of the path, by its identified model.
 
-The path is a line, a bend of 90 degrees of radius R, and a line. A path follower that knows the
-pose exactly commands the speed v and, with the curvature k of the path next to the robot, its
-distance e to the left of the path, and its heading error a,
+The path is a line, a bend of 90 degrees of radius R, and a line. The follower knows the pose and,
+with the curvature k of the path, its distance e to the left and heading error a, commands
 
-    omega = v (k - e / LENGTH^2 - 2 sin a / LENGTH),
+    omega = v (k - e / LENGTH^2 - 2 sin a / LENGTH)
 
-which returns a robot without lag to the path within a distance of about LENGTH, without overshoot.
-The commands pass through the limits of yaw rate and yaw acceleration and, if there are any, the
-wheel loops, and drive the model. The deviation is the largest |e|. It includes lag, overshoot, dead
-bands and a gain other than 1 from command to velocity. It does not include errors of odometry,
-slip, or the behaviour of another follower; one that looks ahead cuts the bend, but lags less.
+through the limits and, if there are any, the wheel loops. The deviation is the largest |e|, without
+errors of odometry or slip.
 """
 
 from __future__ import annotations
@@ -29,9 +25,9 @@ LENGTH = 0.5  # m
 REACH = 4.0 * LENGTH
 RADII = (0.25, 0.5, 1.0, 2.0)  # m
 TOLERANCES = (0.01, 0.02, 0.05, 0.1)  # m
-# Number of speeds to try, spaced logarithmically from this share of the fastest one on.
+# Speeds to try, logarithmically from this share of the fastest one on.
 SPEEDS, SLOWEST = 7, 0.1
-# Maximum time for the path, as a multiple of that at the commanded speed.
+# Maximum time, as a multiple of that at the commanded speed.
 LONGEST = 2.5
 
 
@@ -40,12 +36,10 @@ class Follower:
     """A plant with its loops and limits.
 
     Attributes:
-        plant: The robot.
-        pid: Controller of the wheels; None: the plant takes wheel speeds as commands.
-        period: Period of the loops, s.
-        speed: Maximum speed, m/s.
-        yaw_rate: Maximum yaw rate, rad/s.
-        yaw_acceleration: Maximum yaw acceleration, rad/s^2.
+        pid: Controller of the wheels; None: the plant takes wheel speeds.
+        period: Of the loops, s.
+        speed, yaw_rate: Maxima, m/s and rad/s.
+        yaw_acceleration: Maximum, rad/s^2.
     """
 
     plant: Plant
@@ -61,13 +55,7 @@ class Follower:
 
 
 def deviation(follower: Follower, speed: float, radius: float) -> float:
-    """Return the largest distance from the path, m; infinite if the robot does not reach its end.
-
-    Args:
-        follower: Robot, loops and limits.
-        speed: Commanded speed, m/s, > 0.
-        radius: Radius of the bend, m, > 0.
-    """
+    """Return the largest distance from the path, m; infinite if its end is not reached."""
     plant, period = follower.plant, follower.period
     geometry = plant.geometry
     fastest = max(geometry.wheel_velocity(speed, speed / radius))
@@ -94,7 +82,7 @@ def deviation(follower: Follower, speed: float, radius: float) -> float:
 
 
 def bend_error(x: float, y: float, theta: float, radius: float) -> tuple[float, float, float]:
-    """Return distance to the left of the path (m), heading error (rad) and its curvature (1/m).
+    """Return distance to the left of the path (m), heading error (rad) and curvature (1/m).
 
     The path runs along x to 0, through the bend to (radius, radius), and along y.
     """
@@ -114,14 +102,12 @@ def yaw_command(x: float, y: float, theta: float, radius: float, speed: float) -
 
 @dataclass(frozen=True)
 class BendRow:
-    """Maximum speeds for one radius.
+    """Maximum speeds for one radius, m.
 
     Attributes:
-        radius: Radius of the bend, m.
         slowest: Slowest speed tried, m/s; None: slower is not better, because of a dead band.
-        speeds: Maximum speed for each tolerance, m/s; None: all that were tried deviate more.
-        limited: For each tolerance, whether the speed is bounded by the limits of speed and yaw
-            rate, not by the tolerance.
+        speeds: For each tolerance, m/s; None: all that were tried deviate more.
+        limited: Whether each is bounded by the limits, not by the tolerance.
     """
 
     radius: float
@@ -180,6 +166,6 @@ def table_text(rows: Sequence[BendRow], tolerances: Sequence[float] = TOLERANCES
 
 
 def _rounded_down(speed: float) -> str:
-    """Format a maximum speed with three digits, rounded down except for floating-point errors."""
+    """Format a speed with three digits, rounded down except for floating-point errors."""
     digits = Context(prec=3, rounding=ROUND_FLOOR)
     return f"{digits.create_decimal_from_float(speed * (1.0 + 1e-12)):f}"

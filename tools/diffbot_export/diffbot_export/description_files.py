@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Export the identified robot as URDF and SDF: inertials, friction and damping of wheel joints.
 
-The body is the one whose closed form gives K5, K7 and K8 with the described wheels; radius and
-track are the calibrated ones, if any. The friction of a joint is the Coulomb friction, its damping
-the viscous friction. A robot that has a URDF of its own keeps it, with other inertias.
+The body is the one whose closed form gives K5, K7 and K8 with the calibrated wheels. Friction of a
+joint is the Coulomb friction, damping the viscous friction.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from diffbot_ident.torque.estimate import FRICTION_NAMES, NAMES, TURNING_NAMES
 
 
 def identified_robot(robot: KnownRobot) -> tuple[Robot, dict[str, str]]:
-    """Return the identified robot, and the texts of its robot file and xacro macros by file name.
+    """Return the identified robot, and its robot file and xacro macros by file name.
 
     Raises:
         ValueError: Something is missing, or no robot can have these parameters.
@@ -95,10 +94,7 @@ def sdf_file(robot: KnownRobot) -> str:
 
 
 def write_urdf(robot: KnownRobot, folder: Path) -> list[Path]:
-    """Write `<robot>_identified.urdf`, its robot file, and xacro macros for the user's own URDF.
-
-    The URDF is the robot's own with other inertias; a robot without one gets a URDF made from its
-    robot file.
+    """Write `<robot>_identified.urdf`, the robot's own or a new one, its robot file, and macros.
 
     Raises:
         ValueError: See identified_robot, and identified_urdf.own_urdf.
@@ -217,7 +213,7 @@ _WHEEL = """\
 
 
 def _sdf(robot: Robot) -> str:
-    """Return the text of a model whose origin is on the ground below the middle of the axle."""
+    """Return a model whose origin is on the ground below the middle of the axle."""
     wheels, hull, centre = robot.wheels, robot.body.shape, robot.body.center_of_mass
     inertia = robot.body.inertia
     contact = _CONTACT.format(robot.contact.caster_friction)

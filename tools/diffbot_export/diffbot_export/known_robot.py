@@ -2,9 +2,8 @@
 """The robot to export: results combined with its description.
 
 Calibrated lengths take precedence over those given to `identify`, and these over described ones.
-If the calibrated wheels differ from those of the identification (given or described), K5..K8 are
-converted to them: the identification measured v / s_v and omega / s_w, with s_v = r' / r and
-s_w = s_v 2b / 2b', so that
+The identification measured v / s_v and omega / s_w, with s_v = r' / r and s_w = s_v 2b / 2b' for
+calibrated wheels, so that
 
     K5' = K5 s_v / s_w^2,   K6' = K6 / s_v,   K7' = K7 s_v,   K8' = K8 s_w
 """
@@ -33,10 +32,9 @@ from diffbot_export.sourced_value import SourcedValue, product
 from diffbot_ident.torque.estimate import UNITS
 
 TORQUE, VELOCITY, VOLTAGE = "torque", "velocity", "voltage"
-# Limit of accelerations of a robot that takes velocity commands: its speed lags behind a ramp of
-# the command by this share of its top speed.
+# Share of its top speed by which a velocity robot may lag behind a ramp of the command.
 LAG = 0.25
-# Maximum factor by which a calibrated length may differ from the described one.
+# Largest factor between a calibrated length and the described one.
 LENGTH_FACTOR = 1.5
 BATTERY = 12.0  # V, default of the largest voltage
 
@@ -46,8 +44,8 @@ class Settings:
     """Settings of the export.
 
     Attributes:
-        loop_rate: Rate of controller manager and wheel loops, Hz.
-        margin: Minimum phase margin of the wheel loops, degrees.
+        loop_rate: Of controller manager and wheel loops, Hz.
+        margin: Least phase margin of the wheel loops, degrees.
         voltage: Maximum voltage of a motor, V.
     """
 
@@ -72,12 +70,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class AxisLimits:
-    """Limits of an axis, in m/s or rad/s and their time derivatives; None: unknown.
+    """Limits of an axis, in m/s or rad/s and their derivatives; None: unknown.
 
     Attributes:
-        velocity: Maximum speed.
-        acceleration: Maximum acceleration when gaining speed, > 0.
-        deceleration: Maximum deceleration when losing speed, > 0.
+        acceleration, deceleration: When gaining and losing speed, > 0.
         dead_band: Commands up to this size do not move the robot.
     """
 
@@ -89,15 +85,7 @@ class AxisLimits:
 
 @dataclass(frozen=True)
 class KnownRobot:
-    """A robot as exporters need it.
-
-    Attributes:
-        results: Results that were read.
-        description: The robot's description; None: there is none.
-        settings: Settings of the export.
-        name: Name of the robot.
-        missing: What is left out of the files, and why.
-    """
+    """A robot as exporters need it; `missing` says what is left out of the files, and why."""
 
     results: Results
     description: Robot | None
@@ -137,10 +125,7 @@ class KnownRobot:
     ) -> SourcedValue | None:
         """Return a value of the description; None: there is none.
 
-        Args:
-            value: Returns the value.
-            unit: Its unit.
-            fields: Fields of the file that it follows from; it is assumed if one of them is.
+        It is assumed if one of the `fields` that it follows from is.
         """
         if self.description is None:
             return None
@@ -224,10 +209,7 @@ class KnownRobot:
         return self.described(lambda r: float(getattr(r.limits, name)), "N m", f"limits.{name}")
 
     def resistance(self, name: str) -> SourcedValue | None:
-        """Return the "viscous" or "coulomb" resistance of the floor against turning; None: none.
-
-        It is the identified one, otherwise the described one.
-        """
+        """Return the "viscous" or "coulomb" resistance against turning, identified or described."""
         torque = self.results.torque
         sourced_value = None if torque is None else torque.turning.get(f"turning_{name}")
         if (
@@ -245,11 +227,7 @@ class KnownRobot:
 def known_robot(results: Results, robot: str | None, settings: Settings) -> KnownRobot:
     """Combine results with the description of their robot.
 
-    Args:
-        results: Results that were read.
-        robot: Name or file of a description; None: the robot file beside the results, otherwise
-            the one that the results name, if it is known.
-        settings: Settings of the export.
+    `robot`: name or file; None: the robot file beside the results, or the robot that they name.
 
     Raises:
         ValueError: There is no such description, or it is of another robot.
@@ -281,10 +259,7 @@ def known_robot(results: Results, robot: str | None, settings: Settings) -> Know
 
 
 def _beside(results: Results) -> Path | None:
-    """Return the robot file that was written beside the results; None if there is none.
-
-    It is the file that the run used, with the identified body.
-    """
+    """Return the robot file that the run has written beside the results, or None."""
     names = {results.robot, None if results.torque is None else results.torque.robot} - {None, ""}
     entries = [
         folder / f"{name}_identified.yaml"
@@ -317,16 +292,12 @@ def _check_lengths(robot: KnownRobot) -> None:
             )
 
 
-# The plant of the wheel loops, and its uncertainty.
-
-
 @dataclass(frozen=True)
 class WheelModel:
     """A plant with the intervals of its inertias.
 
     Attributes:
-        plant: Plant with the estimated values.
-        inertia: Inertias of the axes [c, d] with intervals.
+        inertia: Of the axes [c, d], with intervals.
         unit: Unit of efforts.
         feedforward: Effort per wheel speed at constant speed, effort per rad/s.
     """
@@ -451,7 +422,7 @@ def _mean_friction(left: SourcedValue, right: SourcedValue) -> SourcedValue:
 
 
 def velocity_plant(robot: KnownRobot) -> Plant:
-    """Return a velocity-commanded robot as a plant whose efforts are commanded wheel speeds.
+    """Return a velocity-commanded robot as a plant whose efforts are wheel speeds.
 
     Raises:
         ValueError: An axis was not identified, or lengths are not known.
@@ -475,7 +446,7 @@ def velocity_plant(robot: KnownRobot) -> Plant:
 
 
 def motion_limits(robot: KnownRobot) -> tuple[AxisLimits, AxisLimits]:
-    """Return the limits of v and omega; unknown ones are None and listed in `robot.missing`."""
+    """Return the limits of v and omega; unknown ones are listed in `robot.missing`."""
     if robot.kind == VELOCITY:
         return _velocity_limits(robot)
     try:

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Design a wheel's sampled speed loop: as fast as phase margin, noise and overshoot allow.
 
-The loop is that of pid_controller: C(z) = p + i T / (z - 1) on the wheel's speed, measured as the
-mean over the last period T. The effort is held for a period and acts after the delay d. For each
-axis of the plant (plant.py), the discrete-time model is exact, also for delays that are no multiple
-of the period. The integral gain follows Skogestad's rule (J. Process Control 13, 2003):
+C(z) = p + i T / (z - 1) of pid_controller acts on the wheel's mean speed over the last period T.
+The effort is held and acts after the delay d; the discrete-time model is exact for any delay. The
+integral gain follows Skogestad's rule (J. Process Control 13, 2003) for the slower axis:
 
     i = p / min(J / D, 4 J / p)
 
-with the axis whose integral time is longer. p is the largest gain that meets these conditions for
-both axes, with each J anywhere in its 95 % interval: the phase margin, a gain margin of 2, an
-overshoot of at most MOST_OVERSHOOT, and a change of the effort by one encoder count of at most the
-share RIPPLE of its limit.
+p is the largest gain with which both axes, each J anywhere in its 95 % interval, keep the phase
+margin, a gain margin of 2, an overshoot of at most MOST_OVERSHOOT, and a change of the effort by
+one encoder count of at most the share RIPPLE of its limit.
 """
 
 from __future__ import annotations
@@ -30,11 +28,11 @@ MARGIN = 60.0  # degrees, default of the phase margin
 GAIN_MARGIN = 2.0
 RIPPLE = 0.25
 MOST_OVERSHOOT = 0.25
-# Integral time as a multiple of the loop's time J / p, unless drag makes it shorter.
+# Integral time as a multiple of J / p, unless drag makes it shorter.
 INTEGRAL = 4.0
 FREQUENCIES = 2000
 BISECTIONS = 24
-# Duration of the step response in which overshoot is evaluated, as a multiple of the loop's time.
+# Duration of the step response, as a multiple of the loop's time.
 LONG = 12.0
 
 
@@ -45,7 +43,7 @@ class LoopAxis:
     Attributes:
         inertia: J, effort per rad/s^2, > 0.
         drag: D, effort per rad/s, >= 0.
-        delay: Delay of the effort, s, >= 0.
+        delay: Of the effort, s, >= 0.
     """
 
     inertia: float
@@ -56,10 +54,9 @@ class LoopAxis:
         """Return the coefficients of the sampled axis with a held effort.
 
         Returns:
-            a, the whole periods n of the delay, (g0, g1), and (alpha, h0, h1) of
-
-                w[k+1] = a w[k] + g0 e[k-n] + g1 e[k-n-1]
-                mean speed over that period = alpha w[k] + h0 e[k-n] + h1 e[k-n-1]
+            a, the whole periods n of the delay, (g0, g1), and (alpha, h0, h1) of w[k+1] = a w[k] +
+            g0 e[k-n] +
+            g1 e[k-n-1], and mean speed over that period = alpha w[k] + h0 e[k-n] + h1 e[k-n-1].
         """
         whole = math.floor(self.delay / period + 1e-9)
         late = max(self.delay - whole * period, 0.0)
@@ -109,8 +106,8 @@ class Margins:
     """Stability margins of one loop.
 
     Attributes:
-        phase: Phase margin, degrees; infinite if the loop's gain is below 1 everywhere.
-        gain: Gain margin, the factor by which the gain may grow.
+        phase: Degrees; infinite if the gain is below 1 everywhere.
+        gain: Factor by which the gain may grow.
         crossover: Highest frequency at which the gain is 1, rad/s; 0: none.
     """
 
@@ -125,7 +122,7 @@ def margins(axis: LoopAxis, p: float, i: float, period: float) -> Margins:
     back = np.exp(-1j * angles)
     loop = (p + i * period * back / (1.0 - back)) * axis.response(period, angles)
     size, phase = np.abs(loop), np.unwrap(np.angle(loop))
-    # At low frequencies, the phase of an integrating loop is between -180 and 0 degrees.
+    # At low frequencies the phase of an integrating loop is between -180 and 0 degrees.
     phase -= 2.0 * math.pi * math.ceil(phase[0] / (2.0 * math.pi))
     result = Margins(math.inf, math.inf, 0.0)
     crossings = np.flatnonzero((size[:-1] >= 1.0) & (size[1:] < 1.0))
@@ -172,10 +169,9 @@ class LoopGains:
     """Designed gains.
 
     Attributes:
-        p: Proportional gain, effort per rad/s.
-        i: Integral gain, effort per rad.
-        feedforward: Feed-forward gain, effort per rad/s.
-        margins: Worst margins of all axes and interval ends.
+        p, feedforward: Effort per rad/s.
+        i: Effort per rad.
+        margins: Worst of all axes and interval ends.
         bound: The condition that limits p, as a text for the user.
     """
 
@@ -223,10 +219,10 @@ def design(
     """Return the largest gains that meet the conditions of this module.
 
     Args:
-        axes: Axes of the plant; the ends of an inertia's interval are axes of their own.
-        period: Period of the loop, s, > 0.
-        feedforward: Feed-forward gain, effort per rad/s.
-        margin: Minimum phase margin, degrees, 20 to 85.
+        axes: The ends of an inertia's interval are axes of their own.
+        period: Of the loop, s, > 0.
+        feedforward: Effort per rad/s.
+        margin: Least phase margin, degrees, 20 to 85.
         largest: Largest p that the noise of the encoders allows.
 
     Raises:

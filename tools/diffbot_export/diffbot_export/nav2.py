@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Export parameters of Nav2: the velocity smoother, and the same limits for MPPI, RPP and DWB.
-
-Nav2 has separate limits for each node and plugin, so that those of smoother and controllers easily
-differ. Here they all get the same numbers.
-"""
+"""Export parameters of Nav2: the same limits for velocity smoother, MPPI, RPP and DWB."""
 
 from __future__ import annotations
 
@@ -71,7 +67,7 @@ def _pair(first: SourcedValue, second: SourcedValue) -> str:
 
 
 def _smoother(linear: AxisLimits, angular: AxisLimits) -> dict[str, Any]:
-    """Return the parameters of the smoother; empty unless the limits of both axes are known."""
+    """Return the parameters of the smoother; empty unless both axes' limits are known."""
     v, w = linear.velocity, angular.velocity
     a, alpha = linear.acceleration, angular.acceleration
     down, yaw_down = linear.deceleration, angular.deceleration

@@ -1,23 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Model of the identified robot for its wheel loops: effort of each wheel in, wheel speeds out.
+"""The identified robot for its wheel loops: effort of each wheel in, wheel speeds out.
 
-With mean and half difference of both wheels, c = (right + left) / 2, d = (right - left) / 2, the
-wheels become two axes that are coupled only through the centre of mass:
+With c = (right + left) / 2 and d = (right - left) / 2, equal gains on both wheels are equal gains
+on two axes that are coupled only through the centre of mass:
 
     J_c w_c' = T_c - D_c w_c        v     = r w_c          T = e - viscous w - dry sign(w)
     J_d w_d' = T_d - D_d w_d        omega = r w_d / b
 
-e is the effort of a wheel: torque (N m), voltage (V) or a commanded wheel speed (rad/s). J, D and
-friction depend on it:
+e is a torque (N m), a voltage (V) or a commanded wheel speed (rad/s):
 
     torque      J_c = r / (2 K7), J_d = r / (2 b |K8|); friction of each wheel; K5, K6 couple;
                 a resistance c_w omega + f_w against turning: D_d = r^2 c_w / (2 b^2), scrub
                 r f_w / (2 b)
     voltage     J_c = r ka, D_c = r kv of forward; J_d = r ka / b, D_d = r kv / b of yaw; dry: ks
     velocity    J_c = sigma1, D_c = sigma3, J_d = sigma2, D_d = sigma4; dead bands of the commands
-
-Equal gains on both wheels are equal gains on both axes, so that the loops can be designed as two
-single-input single-output loops.
 """
 
 from __future__ import annotations
@@ -31,11 +27,10 @@ from arc_odometry import WheelGeometry
 from arc_odometry.odometry import within
 
 Pair = tuple[float, float]
-# Speed over which dry friction changes its sign, as a share of the largest reference speed: for a
-# step from rest (SOFT), and for a robot whose wheels keep turning (TURNING).
+# Speed over which dry friction changes its sign, as a share of the largest reference: for a step
+# from rest, and for wheels that keep turning.
 SOFT, TURNING = 0.01, 0.05
-# Minimum number of integration steps in a control period, and maximum step as a share of the
-# smallest time constant.
+# Integration steps in a period, and largest step as a share of the smallest time constant.
 STEPS, LARGEST_STEP = 4, 0.5
 
 
@@ -44,14 +39,12 @@ class Plant:
     """A robot with two driven wheels; pairs of wheels are [left, right], those of axes [c, d].
 
     Attributes:
-        geometry: Wheel radii and separation.
         inertia: J of the axes, effort per rad/s^2, > 0.
         drag: D of the axes, effort per rad/s, >= 0.
-        delay: Delay of the axes, s, >= 0.
-        viscous: Viscous friction of the wheels, effort per rad/s.
-        dry: Dry friction of the wheels, effort.
-        scrub: Dry friction of axis d: the floor's resistance against turning, effort.
-        band: Dead band of the axes' efforts, effort; an offset, which is subtracted.
+        delay: Of the axes, s, >= 0.
+        viscous, dry: Friction of the wheels, effort per rad/s, and effort.
+        scrub: Dry friction of axis d against turning, effort.
+        band: Dead band of the axes' efforts, effort, which is subtracted.
         coupling: K5 in m and K6 in 1/m.
     """
 
@@ -85,8 +78,8 @@ class Plant:
         """Return the wheel accelerations (left, right), rad/s^2.
 
         Args:
-            speed: Speeds of the wheels, rad/s.
-            effort: Acting efforts of the axes (c, d), after their delay.
+            speed: Of the wheels, rad/s.
+            effort: Of the axes (c, d), after their delay.
             soft: Speed over which dry friction changes its sign, rad/s.
         """
         left, right = speed
@@ -110,7 +103,7 @@ class Plant:
         return a_c - a_d, a_c + a_d
 
     def steps(self, period: float, soft: float) -> int:
-        """Return the number of integration steps in a period (s) for stability and accuracy."""
+        """Return the number of integration steps in a period, s."""
         fastest = max(
             (drag + (max(self.dry) + scrub) / soft) / inertia
             for inertia, drag, scrub in zip(
@@ -132,8 +125,8 @@ class Pid:
     """pid_controller of one wheel, as control_toolbox 4.11, 5.10 and 6.3 compute it.
 
     The output is feedforward * reference + clamp(p error + I). Then I grows by period * i * error,
-    unless the output is clamped and the error would drive it further into the clamp
-    (conditional_integration). The clamp does not include the feed-forward.
+    but
+    not further into the clamp.
     """
 
     p: float
@@ -159,19 +152,18 @@ class Pid:
 class WheelLoops:
     """Simulation of a plant with its wheel loops, period by period, from rest.
 
-    The measured wheel speed is the mean over the last period, as from a difference of encoder
-    readings.
+    The measured wheel speed is the mean over the last period, as of encoders.
 
     Args:
         plant: The robot.
         pid: Controller of both wheels; None: efforts are the references themselves.
-        period: Period of the loops, s.
+        period: Of the loops, s.
         fastest: Largest reference of a wheel speed, rad/s, > 0.
         soft: Speed over which dry friction changes its sign, as a share of `fastest`.
 
     Attributes:
-        speed: Wheel speeds (left, right), rad/s.
-        steps: Number of integration steps in a period; `advance` returns the speeds after each.
+        speed: Of the wheels (left, right), rad/s.
+        steps: Integration steps in a period.
     """
 
     def __init__(
@@ -219,11 +211,7 @@ class WheelLoops:
         self.speed = self._measured = (reached, reached)
 
     def advance(self, reference: Pair) -> list[Pair]:
-        """Advance by a period; return the wheel speeds after each integration step, rad/s.
-
-        Args:
-            reference: Reference wheel speeds (left, right), rad/s.
-        """
+        """Advance by a period; return the wheel speeds after each integration step, rad/s."""
         left, right = reference
         if self._controllers is not None:
             left, right = (
@@ -262,9 +250,8 @@ class StepResponse:
     """Response of an axis to a step of its reference.
 
     Attributes:
-        settling: Time from which on the speed stays within `band` of the step, s; infinite: never.
-        overshoot: Largest excess over the step, as a share of it.
-        band: Share of the step that counts as settled.
+        settling: From when the speed stays within `band`, a share of the step, s; infinite: never.
+        overshoot: Largest excess, as a share of the step.
     """
 
     settling: float
@@ -276,12 +263,7 @@ BAND = 0.05
 
 
 def step_response(values: Sequence[float], interval: float) -> StepResponse:
-    """Return settling time and overshoot of a response.
-
-    Args:
-        values: Response to a step of 1, at interval, 2 interval, ...
-        interval: Time between the values, s.
-    """
+    """Return settling time and overshoot of a response to a step of 1, every `interval`, s."""
     outside = [index for index, value in enumerate(values) if abs(value - 1.0) > BAND]
     if not outside:
         settling = interval
@@ -300,10 +282,10 @@ def predicted_step(
     Args:
         plant: The robot.
         pid: Controller of its wheels.
-        period: Period of the loops, s.
+        period: Of the loops, s.
         axis: 0: both wheels forward; 1: turning on the spot.
         speed: Reference of the wheel speeds, rad/s.
-        duration: Duration of the simulation, s.
+        duration: s.
     """
     loops = WheelLoops(plant, pid, period, speed)
     reference = (speed if axis == 0 else -speed, speed)

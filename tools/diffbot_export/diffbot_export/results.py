@@ -7,8 +7,7 @@
     calibration.yaml            radii, track, odometry noise: calibrate
     summary.json                sigma estimated while driving: launch siwek
 
-Estimates that may not be used are refused. Parameters that were not identifiable are left out and
-listed in `missing`.
+Estimates that may not be used are refused; what was not identifiable is listed in `missing`.
 """
 
 from __future__ import annotations
@@ -63,13 +62,11 @@ class TorqueModel:
     """A robot driven by wheel torques.
 
     Attributes:
-        k: K5 to K8, by "k5" to "k8"; 0 without an interval if not identifiable.
+        k: By "k5" to "k8"; 0 without an interval if not identifiable.
         friction: Identifiable friction, by FRICTION_NAMES.
-        robot: Name of the robot.
-        delay: Delay from a torque's report to its action, s; None: unknown.
-        gear_loss: Share of its torque that each wheel's gear loses, [left, right]; None: no
-            friction was identified.
-        turning: Identifiable resistance of the floor against turning, by TURNING_NAMES.
+        delay: From a torque's report to its action, s; None: unknown.
+        gear_loss: Share of the torque that each gear loses, [left, right]; None: no friction.
+        turning: Identifiable resistance against turning, by TURNING_NAMES.
     """
 
     k: Mapping[str, SourcedValue]
@@ -87,8 +84,8 @@ class VelocityAxis:
     Attributes:
         inertia: sigma1 or sigma2, s.
         drag: sigma3 or sigma4.
-        dead_time: Time from a command to its effect, s.
-        dead_band: Dead band of the command, m/s or rad/s; None: not identifiable.
+        dead_time: s.
+        dead_band: m/s or rad/s; None: not identifiable.
     """
 
     inertia: SourcedValue
@@ -112,9 +109,9 @@ class VoltageModel:
     """A drivetrain driven by voltages.
 
     Attributes:
-        gains: Identified gains, by left_side, right_side, forward_axis, yaw_axis.
-        unit: Unit of positions, "m" or another one.
-        track: Track in this unit; None: not identified by angular tests.
+        gains: By left_side, right_side, forward_axis, yaw_axis.
+        unit: Of positions, "m" or another one.
+        track: In this unit; None: not identified by angular tests.
     """
 
     gains: Mapping[str, SourcedGains]
@@ -127,9 +124,7 @@ class SourcedCalibration:
     """Result of a calibration; None: not identified.
 
     Attributes:
-        left_radius: Radius of the left wheel, m.
-        right_radius: Radius of the right wheel, m.
-        track: Track, m.
+        left_radius, right_radius, track: m.
         path_noise: Variance of a wheel's path per path, m^2/m.
         gyro_walk: Angle random walk of the gyro, rad^2/s.
     """
@@ -146,14 +141,9 @@ class Results:
     """All results that were read.
 
     Attributes:
-        torque: Model of dynamic_parameters.yaml; None: none.
         velocity: Identified axes, by "v" and "omega".
-        voltage: Model of voltage_parameters.yaml; None: none.
-        calibration: Calibration of calibration.yaml; None: none.
-        lengths: Wheel radius and track that were given to identify instead of the description's,
-            by "radius" and "track".
+        lengths: "radius" and "track" given to identify instead of the description's.
         robot: Name of the robot in the files; None: not named.
-        files: Files that were read.
         missing: What was not identified, and why.
     """
 
@@ -172,7 +162,8 @@ def read_results(paths: Sequence[str | os.PathLike[str]]) -> Results:
 
     Raises:
         ValueError: A path does not exist, holds nothing to export, or holds an estimate that may
-            not be used; the message names the file and what to do.
+            not be
+        used; the message names the file and what to do.
     """
     results = Results()
     for given in paths:
@@ -224,7 +215,7 @@ def _files_of(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     files = [path / name for name in _KINDS if (path / name).is_file()]
-    # The parameter files contain all that the summary in the same folder does.
+    # The parameter files contain all that the summary does.
     if len(files) > 1:
         files = [file for file in files if file.name != SUMMARY]
     if not files:
@@ -359,7 +350,7 @@ def _velocity_axis(path: Path, section: Mapping[str, Any], index: int) -> Veloci
             "its command follows a power law, which the exported files cannot represent"
         )
     late = number("dead_time", index, 0.0)
-    # The estimate, which has an interval; dead_band is 0 where the model does without one.
+    # dead_band is 0 where the model does without one.
     band = number("dead_band_estimate", index, number("dead_band", index, math.nan))
     spread = number("dead_band_variance", index, math.nan)
     of_band = f"dead_band of {path.name}"
@@ -499,7 +490,7 @@ def _holding(document: Any, key: str, depth: int = 4) -> dict[str, Any] | None:
 def _calibrated(
     section: Mapping[str, Any], name: str, unit: str, path: Path, results: Results
 ) -> SourcedValue | None:
-    """Read a value with `lower`, `upper` and `identified`; None if it was not identified."""
+    """Read a value with `lower`, `upper` and `identified`; None if not identified."""
     entry = section.get(name)
     if not isinstance(entry, dict) or entry.get("identified") is False:
         why = entry.get("reason") if isinstance(entry, dict) else None

@@ -11,7 +11,7 @@ from diffbot_export.known_robot import AxisLimits, KnownRobot
 FILE = "robot_localization.yaml"
 CHECKED = "robot_localization 3.6.0 and 3.5.2"
 NODE = "ekf_filter_node"
-# Order of the state, and the package's default process noise for components not identified here.
+# Order of the state, and the package's default process noise.
 STATE = (
     "x", "y", "z", "roll", "pitch", "yaw",
     "vx", "vy", "vz", "vroll", "vpitch", "vyaw", "ax", "ay", "az",
@@ -19,8 +19,7 @@ STATE = (
 DEFAULT_NOISE = (
     0.05, 0.05, 0.06, 0.03, 0.03, 0.06, 0.025, 0.025, 0.04, 0.01, 0.01, 0.02, 0.01, 0.01, 0.015,
 )  # fmt: skip
-# Mean square of accelerations that are uniformly distributed up to the largest one, as a share of
-# its square.
+# Mean square of uniformly distributed accelerations, as a share of the largest's square.
 UNIFORM = 1.0 / 3.0
 
 

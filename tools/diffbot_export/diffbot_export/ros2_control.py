@@ -29,12 +29,11 @@ CHECKED = "ros2_controllers 6.9.0, 5.17.0 and 4.42.1"
 BASE = "diffbot_base_controller"
 PIDS = ("left_wheel_pid", "right_wheel_pid")
 BROADCASTER = "joint_state_broadcaster"
-# Size of a predicted step: maximum shares of the clamp that gain p alone takes, and of the top
-# speed.
+# Largest shares of the clamp that p alone takes, and of the top speed, in predicted steps.
 UNCLAMPED, OF_TOP_SPEED = 0.6, 0.5
-# Maximum duration of a prediction, in integral times and in periods.
+# Longest prediction, in integral times and in periods.
 LONG, MOST_PERIODS = 10.0, 5000
-# Variance of components that planar motion does not have, m^2 and rad^2, or these per s^2.
+# Variance of components that planar motion does not have, m^2 and rad^2, or per s^2.
 PLANAR = 1e-6
 # Distance after which the pose has the exported covariance, m.
 DIRECTION = 1.0
@@ -42,15 +41,7 @@ DIRECTION = 1.0
 
 @dataclass(frozen=True)
 class WheelControl:
-    """The exported wheel loops.
-
-    Attributes:
-        model: Model of the wheels.
-        gains: Designed gains.
-        pid: Controller with its clamp.
-        step: Wheel speed of the predicted steps, rad/s.
-        responses: Predicted responses forward and turning on the spot.
-    """
+    """The exported wheel loops; `step`: wheel speed of the predicted steps, rad/s."""
 
     model: WheelModel
     gains: LoopGains
@@ -84,7 +75,7 @@ def _plain(value: float) -> float | None:
 
 
 def wheel_control(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> WheelControl:
-    """Design the wheel loops and predict their responses.
+    """Design the wheel loops and predict their responses, forward and turning on the spot.
 
     Raises:
         ValueError: Something is missing for them, or no gains are suitable.
@@ -116,10 +107,7 @@ def wheel_control(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> W
 
 
 def _fastest_wheel(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> float:
-    """Return the largest wheel speed at the limit of one axis alone, rad/s; 0: not known.
-
-    It is at most limits.wheel_velocity of the robot's file.
-    """
+    """Return the largest wheel speed at the limit of one axis alone, rad/s; 0: not known."""
     geometry = robot.geometry
     if geometry is None:
         return 0.0
@@ -172,8 +160,7 @@ def ros2_control_yaml(
     """Return the file for a controller manager and its controllers.
 
     Raises:
-        ValueError: The joints are not known, or one of them has a sign that these controllers do
-            not have.
+        ValueError: The joints are not known, or have a sign that these controllers do not have.
     """
     left, right = joints_of(robot)
     _check_signs(robot)
@@ -290,7 +277,6 @@ def _pid(robot: KnownRobot, control: WheelControl, joints: Sequence[str]) -> Tre
 
 
 def _uncommented(tree: Tree) -> Tree:
-    """Return the tree without comments, for the other wheel, which has the same values."""
     return {
         key: Entry(node.value) if isinstance(node, Entry) else _uncommented(node)
         for key, node in tree.items()
@@ -385,7 +371,7 @@ def _covariances(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> di
         )
         return {}
     k, period = noise.value, 1.0 / robot.settings.loop_rate
-    # Path noise k of each wheel gives variances k ds / 2 along, and 2 k ds / track^2 of heading.
+    # Path noise k of each wheel: variances k ds / 2 along, 2 k ds / track^2 of heading.
     along, turning = 0.5 * k, 2.0 * k / track.value**2
     across = turning * DIRECTION**2 / 3.0
     words = f"{noise.source}, {noise.text()}"
@@ -418,6 +404,6 @@ def _limits(axis: AxisLimits) -> dict[str, Any]:
 
 
 def _text(quantity: SourcedValue) -> str:
-    """Return value, interval and source of a limit, which takes the interval's lower, safe end."""
+    """Return value, interval and source of a limit, which takes the interval's safe end."""
     end = ", the lower end" if quantity.identified else ""
     return f"{quantity.text()}{end}; {quantity.source}"

@@ -14,12 +14,11 @@ class SourcedValue:
     """A value of an exported file, with its source.
 
     Attributes:
-        value: Value in the unit; finite.
-        unit: Unit; "1": dimensionless.
-        source: Where the value comes from, as a text for the user.
-        lower: Lower end of the 95 % interval; None: given, not identified.
-        upper: Upper end of the 95 % interval; None: given, not identified.
-        assumed: Whether the value is no measurement and nobody's entry, but a rule's guess.
+        value: Finite.
+        unit: "1": dimensionless.
+        source: As a text for the user.
+        lower, upper: The 95 % interval; None: given, not identified.
+        assumed: Whether the value is a rule's guess.
     """
 
     value: float
@@ -31,7 +30,7 @@ class SourcedValue:
 
     @classmethod
     def normal(cls, value: float, std: float, unit: str, source: str) -> SourcedValue:
-        """Return an estimate from value and standard deviation, in the unit; both finite."""
+        """Return an estimate from value and standard deviation, both finite."""
         half = NORMAL_95 * std
         return cls(value, unit, source, value - half, value + half)
 
@@ -72,13 +71,7 @@ class SourcedValue:
 def product(
     unit: str, source: str, *factors: tuple[SourcedValue, float], scale: float = 1.0
 ) -> SourcedValue:
-    """Return a product of powers of independent quantities, with a first-order interval.
-
-    Args:
-        unit: Unit of the result.
-        source: Source of the result.
-        factors: Quantities, none of them 0, each with its power.
-        scale: Exact factor.
+    """Return a product of powers of independent factors, with a first-order interval.
 
     Raises:
         ValueError: A quantity is 0.

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conceicao, Moreira, Costa (2006): friction and inertia of an omnidirectional robot.
-
-Contains what follows from the printed data, many simulations of the three experiments, and figures
-to compare with Figs. 2 to 7 and 9 to 12.
-"""
+"""Conceicao, Moreira, Costa (2006): friction and inertia of an omnidirectional robot."""
 
 from __future__ import annotations
 
@@ -122,7 +118,7 @@ def section(report: Report) -> PaperSection:
 
 
 def _parameters(axes: int = 3) -> Iterator[tuple[str, str, str, int]]:
-    """Yield name, unit, field of Friction and axis for B and C of each axis."""
+    """Yield name, unit, field of Friction and axis of each B and C."""
     for i, symbol in enumerate(("v", "vn", "w")[:axes]):
         for letter, field in (("B", "viscous"), ("C", "coulomb")):
             name = f"{letter}_{symbol}"
@@ -313,7 +309,7 @@ def _recovery_table(repeateds: Sequence[Repeated]) -> ComparisonTable:
     for one in repeateds:
         if one.method not in _OURS:
             continue
-        # Three standard errors of the mean: exceeded by chance once in 370 rows.
+        # Exceeded by chance once in 370 rows.
         allowed = 3.0 * one.spread * one.truth / math.sqrt(len(one.values))
         why = "mean of the repetitions; three standard errors allowed"
         old = printed.get((_PRINTED.get(one.method, ""), one.quantity))
@@ -469,7 +465,7 @@ def _driving_figure(steps: OmniRecording, title: str, until: float, duty: bool) 
     )  # fmt: skip
     span = steps.time <= until
     time = steps.time[span]
-    # W first: it uses all motors, in order, for the legend.
+    # W first: it uses all motors, in the legend's order.
     for i in (2, 0, 1):
         name, unit, _ = _AXES[i]
         column = [figure.add_subplot(grid[row, i]) for row in range(rows)]

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lages (2017): identification of K5..K8 by split RLS, and feedback linearization with PI.
 
-Compares Table 1 with our values, and explains what the table really contains: the paper's Listing 4
-uses the joint velocities as u = [v, omega], and pairs the change of u with the efforts that are
-read together with the new u. So it fits
+Listing 4 of the paper uses wheel speeds w as u = [v, omega], and pairs the change of u with the
+efforts that are read with the new u. So it fits
 
     dw_l/dt on [w_r^2,   tau_l + tau_r]        and        dw_r/dt on [w_l w_r, tau_l - tau_r]
 
-with wheel speeds w. From (41) and w = (v -+ b omega) / r, torques of independent bits give K7 / r
-and b K8 / r for the second parameters, times the fraction of the period during which the effort
-that is read has acted: torques that act late make them smaller.
+whose second parameters are K7 / r and b K8 / r, times the fraction of the period during which the
+effort has acted.
 """
 
 from __future__ import annotations
@@ -135,8 +133,8 @@ def _table_1(runs: list[IdentificationRun]) -> ComparisonTable:
             strict=True,
         )
     ]
-    # P is 1 / sum of phi^2, so the number of samples cancels in the ratio. The sum of two
-    # independent torques of +-A has a mean square of 2 A^2.
+    # P is 1 / sum of phi^2: the number of samples cancels. The sum of two independent torques of
+    # +-A has a mean square of 2 A^2.
     torque_square = 2.0 * AMPLITUDE**2
     speed = (torque_square * _COVARIANCES[2] / _COVARIANCES[0]) ** 0.25
     rows.append(
@@ -159,12 +157,7 @@ def _table_1(runs: list[IdentificationRun]) -> ComparisonTable:
 
 @dataclass(frozen=True)
 class Listing4:
-    """Results of Listing 4.
-
-    Attributes:
-        values: Its "K5" to "K8".
-        covariances: The diagonal of its P, in the same order.
-    """
+    """K5 to K8 of Listing 4, and the diagonal of its P."""
 
     values: tuple[float, float, float, float]
     covariances: tuple[float, float, float, float]
@@ -175,9 +168,8 @@ def listing4(seconds: float, late: float, start: int = 0) -> Listing4:
 
     Args:
         seconds: Robot time, s.
-        late: Fraction of a period after which a reported torque begins to act, 0 to 1.
-        start: Start of the left wheel's sequence within its period; the right one's is half a
-            period ahead.
+        late: Fraction of a period after which a torque begins to act.
+        start: Of the left wheel's sequence; the right one's is half a period ahead.
     """
     bits = [Prbs(REGISTER, at) for at in (start, start + 2 ** (REGISTER - 1))]
     first, second = RecursiveLeastSquares(), RecursiveLeastSquares()
@@ -252,7 +244,7 @@ def _convergence_table(runs: list[IdentificationRun]) -> ComparisonTable:
                 "changes over time due to noise, to an average value",
                 f"95 % interval holds the truth in {covered} of {len(runs)} runs; "
                 f"largest error {worst:.2g} %",
-                # With 95 % each, fewer than 7 of 10 occur once in 970 ensembles.
+                # Fewer than 7 of 10 occur once in 970 ensembles.
                 bool(covered >= 0.7 * len(runs)),
                 f"at least 7 of 10 intervals hold the closed form after {_SECONDS:g} s",
             )
@@ -335,7 +327,7 @@ def _tuning_table() -> ComparisonTable:
 
 
 def _discrete_step(kp: float, ki: float, weight: float) -> Array:
-    """Return u / u_r at the control instants of u(k+1) = u(k) + T nu(k), forward Euler for z."""
+    """Return u / u_r of u(k+1) = u(k) + T nu(k), with forward Euler for z."""
     u, z, seen, period = 0.0, 0.0, [], 0.01
     for _ in range(200):
         seen.append(u)
@@ -353,7 +345,7 @@ def continuous_step(kp: float, ki: float, until: float) -> tuple[Array, Array]:
 
 
 def settling_time(times: Array, response: Array, accuracy: float = 0.01) -> float:
-    """Return the first time from which a step stays within a fraction `accuracy` of 1, s."""
+    """Return from when a step stays within a fraction `accuracy` of 1, s."""
     outside = np.flatnonzero(np.abs(response - 1.0) > accuracy)
     return float(times[min(outside[-1] + 1, len(times) - 1)]) if len(outside) else 0.0
 
@@ -369,13 +361,12 @@ def drive_eight(
     engine: str = "mujoco",
     backwards: bool = False,
 ) -> DriveSamples:
-    """Drive twil two laps of an 8 of 2 m by 1 m in 40 s each; the reference moves from the start.
+    """Drive twil two laps of an 8 of 2 m by 1 m in 40 s each; the reference moves at once.
 
     Args:
-        name: Name of the law: "standard" (backstepping), "polar" (2017), "published" (Listing 3,
-            2018).
+        name: "standard" (backstepping), "polar" (2017), "published" (Listing 3, 2018).
         start: Start pose of the robot, m, m, rad.
-        first: First point of the 8, x and y, m; its heading there is 0.
+        first: First point of the 8, m; its heading there is 0.
         engine: "mujoco" or "ideal".
         backwards: Whether the robot drives backwards.
     """

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lages (2018): non-smooth backstepping with arc odometry.
 
-The paper's figures have no numbers: each claim that they support is tested by a simulated run.
-Misprints are demonstrated in continuous time: the model (3), (4), the signs in (33), (34), and the
-odometry (35)-(38).
+Its figures have no numbers: each claim is tested by a simulated run, and misprints in continuous
+time.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ def _park(name: str, goal: tuple[float, float, float]) -> tuple[DriveSamples, fl
         law: Law = published
         limit = _UNLIMITED
         if name == "published":
-            # Listing 3 has no limits, neither of the torque nor of its rate.
+            # Listing 3 has no limits.
             limits = replace(robot.limits, torque=_UNLIMITED, torque_rate=1e3 * _UNLIMITED)
             robot = replace(robot, limits=limits)
         else:
@@ -268,10 +267,9 @@ def _model_table() -> ComparisonTable:
 
 
 def escape_time(start: tuple[float, float] = (1.0, 0.1)) -> float:
-    """Return the time until |v| of (3) without torque is 1e6 m/s, s; infinite if above 10 s.
+    """Return the time until |v| of (3) without torque is 1e6 m/s, s; infinite above 10 s.
 
-    Args:
-        start: Initial v in m/s and omega in rad/s.
+    `start`: v in m/s and omega in rad/s.
     """
 
     def escaped(_t: float, u: list[float]) -> float:
@@ -290,8 +288,8 @@ def final_distance(goal: tuple[float, float, float], sign: float, duration: floa
 
     Args:
         goal: x, y, theta, m, m, rad.
-        sign: Sign of eta' in (33), (34): -1 as printed, +1 as (24), (25) require.
-        duration: Duration, s; the run ends earlier within 0.01 mm of the goal.
+        sign: Of eta' in (33), (34): -1 as printed, +1 as (24), (25) require.
+        duration: s; the run ends earlier within 0.01 mm of the goal.
     """
     gains = NonsmoothGains()
 
@@ -357,9 +355,9 @@ def _odometry_table() -> ComparisonTable:
 
 
 def lap_errors() -> tuple[float, float, float]:
-    """Return the largest position errors in a lap of a circle: arcs, straight lines, as printed; m.
+    """Return the largest errors in a lap of a circle: arcs, straight lines, as printed; m.
 
-    The circle has a radius of 1 m; the yaw rate is 1 rad/s, read every 10 ms.
+    Radius 1 m, yaw rate 1 rad/s, read every 10 ms.
     """
     radius, omega, period = 1.0, 1.0, 0.01
     geometry = WheelGeometry(0.075, 0.075, 0.272)
@@ -376,7 +374,7 @@ def lap_errors() -> tuple[float, float, float]:
         odometry.update(time, (left * time, right * time))
         theta = k * turn
         straight += cmath.rect(radius * turn, theta - turn)
-        # (36) with theta(k), the heading at the end of the step.
+        # (36) with the heading at the end of the step.
         printed += cmath.rect(chord, theta + 0.5 * turn)
         true = complex(radius * math.sin(theta), radius * (1.0 - math.cos(theta)))
         by_arcs = complex(odometry.pose.x, odometry.pose.y)

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of `diffbot reproduce`: published values and ours side by side, one section per paper.
+"""The page of `diffbot reproduce`: published values and ours, one section per paper.
 
-A row contains a published value, ours, and a verdict that is computed, not typed in: `matches` and
-`improves` compare the numbers, `lies_within` compares one with an ensemble, `shows` takes the
-outcome of a test. Only `cannot_be` is a statement, and it requires the reason. A paper's module
-makes a `PaperSection` of tables and pictures; `page` makes the content of report.html from the
-sections.
+A verdict is computed by `matches`, `improves`, `lies_within` or `shows`; only `cannot_be` is a
+statement, and it requires the reason.
 """
 
 from __future__ import annotations
@@ -45,14 +42,10 @@ class ComparisonRow:
     """One line of a table.
 
     Attributes:
-        quantity: The quantity, such as "viscous friction B_v".
-        unit: SI unit; empty for numbers without one.
         published: The paper's value; None if it gives none.
-        ours: Value that was recomputed, simulated or measured here.
-        verdict: Verdict of the comparison.
+        ours: Recomputed, simulated or measured here.
         why: How our value was made, the tolerance, or why the value cannot be reproduced.
-        spread: Spread of our value over seeds, its 95 % interval, or the 5 to 95 % quantiles of an
-            ensemble, such as "± 0.02, 8 seeds"; may be empty.
+        spread: Of our value over seeds, its 95 % interval, or 5 to 95 % quantiles.
     """
 
     quantity: str
@@ -83,7 +76,7 @@ def matches(
         published: The paper's value.
         ours: Our value.
         relative: Maximum difference as a fraction of the published value.
-        absolute: Maximum difference in the unit; the larger of both limits applies.
+        absolute: Maximum difference in the unit; the larger limit applies.
         why: How our value was made.
         spread: Spread of our value.
     """
@@ -110,8 +103,7 @@ def improves(
 ) -> ComparisonRow:
     """Compare an error, a time or another value for which smaller is better.
 
-    It is better if it is smaller than the published one by more than a fraction `relative` of it,
-    reproduced if it is equal within that fraction, and not reached if it is larger.
+    Better: smaller by more than a fraction `relative`; not reached: larger by more than that.
     """
     if math.isnan(ours) or ours > (1.0 + relative) * published:
         verdict = RowVerdict.NOT_REACHED
@@ -122,26 +114,19 @@ def improves(
     return ComparisonRow(quantity, unit, published, ours, verdict, why, spread)
 
 
-# Quantiles of an ensemble that bound its spread.
+# Quantiles that bound an ensemble's spread.
 SPREAD = (0.05, 0.95)
 
 
 def lies_within(
     quantity: str, unit: str, published: float, ensemble: ArrayLike, *, why: str = ""
 ) -> ComparisonRow:
-    """Compare the value of one run under partly unknown conditions with an ensemble of simulations.
+    """Compare one run under partly unknown conditions with an ensemble of simulations.
 
-    It is within if it lies between the 5 % and the 95 % quantile, inclusive; ours is the median.
-
-    Args:
-        quantity: The quantity.
-        unit: SI unit.
-        published: The paper's value.
-        ensemble: Simulated values for all conditions that are possible, at least 20.
-        why: How the ensemble was made.
+    It is within if it lies between the 5 % and the 95 % quantile; ours is the median.
 
     Raises:
-        ValueError: There are fewer than 20 values, too few for a 5 % quantile.
+        ValueError: There are fewer than 20 values.
     """
     values = np.asarray(ensemble, dtype=float).ravel()
     if len(values) < 20:
@@ -156,16 +141,7 @@ def lies_within(
 def shows(
     quantity: str, unit: str, published: str, ours: float | str, holds: bool, why: str
 ) -> ComparisonRow:
-    """Compare a claim or a figure without numbers with a test of ours.
-
-    Args:
-        quantity: Subject of the claim.
-        unit: SI unit of our value.
-        published: The claim.
-        ours: Measured value.
-        holds: Whether the measurement confirms the claim.
-        why: What was tested.
-    """
+    """Compare a claim or a figure without numbers with a test of ours."""
     return ComparisonRow(quantity, unit, published, ours, verdict_of(holds), why)
 
 
@@ -178,7 +154,7 @@ def cannot_be(
     *,
     spread: str = "",
 ) -> ComparisonRow:
-    """Return a row for a published value that no correct implementation can give, with the reason.
+    """Return a row for a value that no correct implementation can give, with the reason.
 
     Raises:
         ValueError: No reason is given.
@@ -188,21 +164,13 @@ def cannot_be(
     return ComparisonRow(quantity, unit, published, ours, RowVerdict.CANNOT_BE, why, spread)
 
 
-# Interface between a paper's module and the page.
-
 Report = Callable[[str], None]
 """Is called with a short description of the current computation."""
 
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """Rows that belong together.
-
-    Attributes:
-        title: The paper's table or figure, and what it shows.
-        rows: The comparison.
-        note: How our values were made: data, noise, seeds; plain sentences.
-    """
+    """Rows that belong together; the note says how ours were made: data, noise, seeds."""
 
     title: str
     rows: Sequence[ComparisonRow]
@@ -211,13 +179,7 @@ class ComparisonTable:
 
 @dataclass(frozen=True)
 class PaperPicture:
-    """A PNG with its caption.
-
-    Attributes:
-        name: Name of its file, without ending; unique over all papers, such as "siwek2023-errors".
-        caption: What it shows, and the paper's figure to compare it with.
-        png: The file's bytes.
-    """
+    """A PNG with its caption; the name, without ending, is unique over all papers."""
 
     name: str
     caption: str
@@ -226,15 +188,7 @@ class PaperPicture:
 
 @dataclass(frozen=True)
 class PaperSection:
-    """One paper.
-
-    Attributes:
-        title: Short title, such as "Velocity-commanded robots".
-        citation: Authors, title, year.
-        text: Paragraphs: what was done here, and what is wrong in the paper.
-        tables: Tables of rows.
-        pictures: Our pictures.
-    """
+    """One paper; the text says what was done, and what is wrong in the paper."""
 
     title: str
     citation: str
@@ -250,7 +204,7 @@ def picture(name: str, caption: str, figure: Figure) -> PaperPicture:
     return PaperPicture(name, caption, buffer.getvalue())
 
 
-# Number of rows above which a table has a filter field.
+# Rows above which a table has a filter field.
 MANY = 12
 _COLUMNS = ("quantity", "unit", "published", "ours", "spread", "how, or why not", "verdict")
 _TONES = {
@@ -264,13 +218,7 @@ _TONES = {
 
 
 def page(sections: Sequence[PaperSection], summary: Mapping[str, Any], command: str) -> Page:
-    """Return the page.
-
-    Args:
-        sections: Sections of the papers, in order; fewer than requested if it was interrupted.
-        summary: Content of summary.json.
-        command: Command that repeats it.
-    """
+    """Return the page of these sections; `command` repeats it."""
     counts = Counter(row.verdict for section in sections for row in rows_of(section))
     missed = counts[RowVerdict.NOT_REACHED] + counts[RowVerdict.OUTSIDE]
     text = ", ".join(

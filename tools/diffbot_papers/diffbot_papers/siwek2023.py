@@ -47,7 +47,7 @@ from diffbot_papers.siwek2023_experiments import (
 from diffbot_report import figure_style as style
 from diffbot_study.velocity_driving import VelocityDrive
 
-# Tables 1 to 4 as printed; averages and deviations of [sigma1, sigma2, sigma3, sigma4].
+# Tables 1 to 4 as printed, of [sigma1, sigma2, sigma3, sigma4].
 
 NAMES = ("σ1", "σ2", "σ3", "σ4")
 UNITS = ("s", "s", "", "")
@@ -97,7 +97,7 @@ TEXT = (
 
 
 def section(report: Report) -> PaperSection:
-    """Compute all tables and pictures of the paper; about half a minute of one core."""
+    """Compute all tables and pictures; about half a minute of one core."""
     report("Siwek 2023: 50 fits from random starts")
     starts = fit_from_random_starts(50, seed=0)
     report("Siwek 2023: on-line fits")
@@ -152,7 +152,7 @@ def section(report: Report) -> PaperSection:
 
 
 def _on_line(starts: Sequence[tuple[Sigma, Array | None]]) -> list[VelocityDrive]:
-    """Run the adaptive tracker as long as the paper does, with noisy velocities."""
+    """Run the adaptive tracker with noisy velocities, as long as the paper does."""
     return [
         drive(
             Conditions(noise=NOISE, duration=120.0 if index == 0 else 60.0, seed=index),
@@ -227,7 +227,7 @@ def _on_line_table(
     average: Sequence[float],
     deviation: Sequence[float],
 ) -> ComparisonTable:
-    """Compare Table 2 or 3: spread of on-line estimates over runs, and error after 20 s."""
+    """Compare Table 2 or 3: spread of on-line estimates, and error after 20 s."""
     rows = []
     last = np.array([run.estimate[-1] for run in runs])
     early = np.array([run.estimate[np.searchsorted(run.time, AFTER)] for run in runs])
@@ -264,7 +264,7 @@ def _tables_4(
     limited: dict[str, VelocityDrive],
     laboratory: dict[str, VelocityDrive],
 ) -> list[ComparisonTable]:
-    """Compare Table 4: runs by method, speeds unlimited, with limits, and in the laboratory."""
+    """Compare Table 4: by method, without limits, with limits, and in the laboratory."""
     return [
         ComparisonTable(
             "Table 4, simulation, speeds unlimited",
@@ -324,7 +324,7 @@ def _table_4(
 
 
 def _exact_table(exact: VelocityDrive, limited: VelocityDrive) -> ComparisonTable:
-    """Compare the time to reach Table 4's smallest errors, without and with a speed limit."""
+    """Compare the time to reach Table 4's smallest errors, without and with a limit."""
     best, band = SIMULATION["RLS + L-M"][1], BEST_BAND
     return ComparisonTable(
         "Table 4's best errors with exact σ",
@@ -385,7 +385,7 @@ def _errata_table(printed: VelocityDrive, laws: dict[str, Array]) -> ComparisonT
 def _errors_picture(
     runs: dict[str, VelocityDrive], name: str, where: str, stands: str
 ) -> PaperPicture:
-    """Draw the path, and errors of the true pose over time, for the three methods."""
+    """Draw the path, and errors of the true pose, for the three methods."""
     figure = style.new_figure("The figure of 8 in three ways", where, 7.2)
     grid = figure.add_gridspec(
         3, 2, left=0.065, right=0.985, top=0.845, bottom=0.075, hspace=0.42, wspace=0.2,
@@ -427,7 +427,7 @@ def _draw_paths(axes: Axes, runs: dict[str, VelocityDrive]) -> None:
 def _sigma_picture(
     random: VelocityDrive, warm: VelocityDrive, laws: dict[str, Array]
 ) -> PaperPicture:
-    """Draw sigma over time from a random start, from the batch fit, and by the laws."""
+    """Draw sigma from a random start, from the batch fit, and by the laws."""
     figure = style.new_figure(
         "σ while driving",
         "velocities with noise of 5 mm/s and 10 mrad/s; the adaptation laws get the same data",
@@ -462,7 +462,7 @@ def _sigma_picture(
 
 
 def _published_law_picture(printed: VelocityDrive, right: VelocityDrive) -> PaperPicture:
-    """Draw the kinematic law with the printed signs and with the correct ones."""
+    """Draw the kinematic law with the printed and with the correct signs."""
     figure: Figure = style.new_figure(
         "The kinematic law (10) as printed drives away from its reference",
         "exact σ, no noise, commands of 0.7 m/s and π rad/s at most; from rest on the first pose",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulations in place of the experiments of Siwek et al. (2023), whose data are not public."""
+"""Simulations in place of the experiments of Siwek et al. (2023)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pose2d_trajectories import Trajectory, make_trajectory
 
 # Printed values that the experiments need.
 
-# Table 1, identified values [sigma1, sigma2, sigma3, sigma4].
+# Table 1: [sigma1, sigma2, sigma3, sigma4].
 TABLE_1 = np.array(
     [
         (4.09, 5.46, 0.97, 0.29),
@@ -45,26 +45,26 @@ TABLE_2_STARTS = (
     Sigma(0.68, 0.39, 0.37, 0.99),
 )
 
-# Start of the simulations and laboratory tests with RLS (sections 4.3, 4.5).
+# Start with RLS (sections 4.3, 4.5).
 RLS_START = TABLE_2_STARTS[3]
 
-# Smallest errors of position and heading in Table 4.
+# Smallest errors in Table 4.
 BEST_BAND = (0.005, 0.002, 0.001)
 
-# True sigma of the simulated robot: average of the rows of Table 1.
+# Of the simulated robot: average of the rows of Table 1.
 TRUE = Sigma(*TABLE_1.mean(axis=0).tolist())
 
 # Our simulations.
 
 LAP = 2.0 * math.pi / 0.125  # s
-# Noise of measured velocities in runs with noise, m/s and rad/s.
+# Of measured velocities, m/s and rad/s.
 NOISE = (0.005, 0.01)
-# Limits that the TurtleBot 2's manufacturer specifies, m/s and rad/s.
+# The TurtleBot 2's limits, m/s and rad/s.
 TURTLEBOT_LIMITS = VelocityLimits(linear_velocity=0.7, angular_velocity=math.pi)
-# The TurtleBot 2: encoder counts per turn of a wheel; dead time in s, as with a driver at 20 Hz;
-# standard deviations of the executed command, in every period.
+# The TurtleBot 2: counts per turn of a wheel; dead time, s; standard deviations of the executed
+# command.
 COUNTS, DEAD_TIME, COMMAND_NOISE = 2578, 0.1, (0.01, 0.01)
-# Test trajectory: number and duration (s) of pieces of constant command, and period (s).
+# Number and duration, s, of pieces of constant command, and period, s.
 PIECES, PIECE, RECORDED_PERIOD = 20, 6.0, 0.05
 
 
@@ -83,7 +83,7 @@ def record(seed: int) -> VelocityRecording:
 
 
 def random_start(generator: np.random.Generator) -> Sigma:
-    """Draw a start as in the paper: normal with mean 1 and variance 1, within 0 to 1."""
+    """Draw a start: normal with mean 1 and variance 1, within 0 to 1."""
     return Sigma(*truncnorm.rvs(-1.0, 0.0, loc=1.0, size=4, random_state=generator))
 
 
@@ -94,7 +94,6 @@ class RandomStarts:
     Attributes:
         found: [sigma1, sigma2, sigma3, sigma4] of each fit, shape (n, 4).
         seconds: CPU time of each fit, s, shape (n,).
-        fit: The last fit.
     """
 
     result: Array
@@ -116,7 +115,7 @@ def fit_from_random_starts(count: int, seed: int) -> RandomStarts:
 
 
 def figure_eight() -> Trajectory:
-    """Return (8) with its constants, moving from the start: x = 2 sin 0.25t, y = 2 cos 0.125t."""
+    """Return (8), moving from the start: x = 2 sin 0.25t, y = 2 cos 0.125t."""
     return make_trajectory("siwek_eight", ramp_up=0.0)
 
 
@@ -125,12 +124,9 @@ class Conditions:
     """Conditions of a run on the figure of 8.
 
     Attributes:
-        limits: Limits of the commands.
-        laboratory: Whether there are encoders, dead time and noise of the drive; otherwise all is
-            exact.
-        noise: Noise of measured velocities without encoders, m/s and rad/s.
-        duration: Duration, s.
-        period: Control period, s.
+        laboratory: Whether there are encoders, dead time and noise of the drive.
+        noise: Of measured velocities without encoders, m/s and rad/s.
+        duration, period: s.
         seed: Seed of all noise.
     """
 
@@ -151,12 +147,12 @@ def drive(
     new_sigma: tuple[float, Sigma] | None = None,
     published: bool = False,
 ) -> VelocityDrive:
-    """Run once on the figure of 8, starting at rest on its first pose.
+    """Run once on the figure of 8, from rest on its first pose.
 
     Args:
         conditions: Conditions of the run.
         start: Initial sigma of the tracker.
-        covariance: Covariance of the start, shape (4, 4); None: it is a guess.
+        covariance: Of the start, shape (4, 4); None: it is a guess.
         adaptive: Whether sigma is estimated during the run.
         new_sigma: A load: time in s, and the true sigma from then on.
         published: Whether to use the kinematic law as printed.
@@ -170,7 +166,7 @@ def drive(
     )
     estimator = None
     if adaptive:
-        # Velocities from encoders are means over the previous period: half a period late.
+        # Velocities from encoders are half a period late.
         late = dead + (0.5 * conditions.period if conditions.laboratory else 0.0)
         estimator = RecursiveFit(start, covariance, RecursiveSettings(dead_time=(late, late)))
     settings = TrackerSettings(limits=conditions.limits, dead_time=dead, published=published)
@@ -189,7 +185,7 @@ def drive(
 
 
 def three_ways(conditions: Conditions, batch: BatchFit) -> dict[str, VelocityDrive]:
-    """Run Table 4's methods: batch fit, on line from a random start, on line from the batch fit."""
+    """Run Table 4's methods: batch fit, on line from a random start and from the fit."""
     return {
         "L-M": drive(conditions, batch.sigma, adaptive=False),
         "RLS": drive(conditions, RLS_START, adaptive=True),
@@ -198,7 +194,7 @@ def three_ways(conditions: Conditions, batch: BatchFit) -> dict[str, VelocityDri
 
 
 def adapt(law: AdaptationLaw, run: VelocityDrive) -> Array:
-    """Return sigma by an adaptation law that is fed with a run, at its times, shape (n, 4)."""
+    """Return sigma by an adaptation law that is fed with a run, shape (n, 4)."""
     values = [law.values]
     law.update(run.time[0], run.measured[0], (0.0, 0.0))
     for k in range(1, len(run.time)):
@@ -210,9 +206,8 @@ def adapt(law: AdaptationLaw, run: VelocityDrive) -> Array:
 def earliest_regulation(limit: float, band: float, dead_time: float = 0.0) -> float:
     """Return the time before which no controller can reach a band about (8) from rest, s.
 
-    At full command the distance driven from rest is w(t) = (limit / s3) (t - tau (1 - e^(-t /
-    tau))), at best in a straight line. While w(t) is less than the distance from the start to the
-    reference, minus the band, the robot cannot be there.
+    At full command the distance from rest is (limit / s3) (t - tau (1 - e^(-t / tau))), at best
+    straight: it must exceed the distance from the start to the reference, minus the band.
     """
     trajectory, tau = figure_eight(), TRUE.s1 / TRUE.s3
     first, latest = trajectory.at(0.0), 0.0

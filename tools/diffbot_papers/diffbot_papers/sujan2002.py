@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sujan and Dubowsky (2002): 22 parameters of a compliant base from motions of its arm.
-
-Compares the paper's Tables 1 and 2 and Figs. 6 to 9 with our values, and adds two tables: the
-intervals of the estimates, and all measures of an excitation.
-"""
+"""Sujan and Dubowsky (2002): 22 parameters of a compliant base from motions of its arm."""
 
 from __future__ import annotations
 
@@ -37,7 +33,7 @@ from diffbot_papers.page import (
 )
 from diffbot_report import figure_style as style
 
-# Printed values for constant and variable excitation; Table 1 in the order of NAMES.
+# Printed values; Table 1 in the order of NAMES.
 TABLE_1_CONSTANT = np.array(
     [4.021, 0.123, 0.054, 0.119, 0.045, 0.071, 0.037, 0.030, 0.512, -1.053]
     + [142.554, 139.956, 22.368, 78.665, 105.061, 133.714]
@@ -60,7 +56,7 @@ TABLE_2 = (
 )
 TABLE_2_AVERAGES = (208.4, 26.8)
 
-# Section 6.1: CPU time of one evaluation step on a Pentium III at 750 MHz, s.
+# CPU time of one evaluation step on a Pentium III at 750 MHz, s.
 EVALUATION = 0.075
 
 # Settings of our computations.
@@ -71,10 +67,9 @@ _OPTIMISED = "sum of bits"
 _METRICS = (_OPTIMISED, "joint bits", "published", "condition number")
 # Fewer generations than the benchmark's.
 _SETTINGS = replace(ExperimentSettings(), generations=3)
-# Maximum error of the regression without noise, %.
+# Largest error of the regression without noise, %.
 _MAX_ERROR = 1e-4
-# Acceptable percentage of 95 % intervals that contain the truth, and window lengths (samples) of
-# the Kalman filter for comparison.
+# Acceptable coverage, %, and windows of the Kalman filter, samples.
 _RANGE = (90.0, 98.0)
 _FILTER_WINDOWS = (1, 8)
 
@@ -180,11 +175,7 @@ def table_1(
 
 
 def intervals_table(results: Mapping[str, Ensemble]) -> ComparisonTable:
-    """Compare how often 95 % intervals contain the truth.
-
-    Args:
-        results: Ensembles by excitation.
-    """
+    """Compare how often 95 % intervals contain the truth, by excitation."""
     rows = []
     for name, each in results.items():
         fraction, size = trust(each.scores)
@@ -243,13 +234,7 @@ def table_2() -> ComparisonTable:
 def metrics_table(
     results: Mapping[str, Ensemble], spent: Mapping[str, float], readings: TextReadings
 ) -> ComparisonTable:
-    """Compare errors, ratios and cost of every measure.
-
-    Args:
-        results: Ensembles by excitation, "constant" first.
-        spent: CPU time of each, s.
-        readings: Readings of the paper's two tests.
-    """
+    """Compare errors, ratios and cost of every measure; `spent`: CPU time of each, s."""
     constant, variable = (
         float(mean_error(each, TABLE_1)) for each in (TABLE_1_CONSTANT, TABLE_1_VARIABLE)
     )

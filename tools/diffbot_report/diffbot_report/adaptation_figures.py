@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a run with live parameters: K5..K8 or sigma over time, errors, and gates."""
+"""Figures of live parameters: K5..K8 or sigma over time, errors, and gates."""
 
 from __future__ import annotations
 
@@ -36,23 +36,13 @@ MOST_POINTS = 4000
 
 
 def adapted_parameters_figure(results: DriveResults, title: str) -> Figure:
-    """Draw K5..K8: in use, offered with their 95 % band, true, and the allowed band.
-
-    Args:
-        results: A run, which may have no judgements, with the state of its controller.
-        title: What was run.
-    """
+    """Draw K5..K8: in use, offered with their 95 % band, true, and the allowed band."""
     shown = "in use against offered and true; dotted: the band"
     return _parameters(results, title, shown, parameter_charts(results))
 
 
 def sigma_figure(results: DriveResults, title: str) -> Figure:
-    """Draw sigma in use with its 95 % band, and true; after Figs. 20 and 23 of Siwek et al. (2023).
-
-    Args:
-        results: A run of at least two samples, with sigma.
-        title: What was run.
-    """
+    """Draw sigma in use with its 95 % band, and true; Figs. 20 and 23 of Siwek et al. (2023)."""
     shown = "in use, with 95 % of the estimate, against true"
     return _parameters(results, title, shown, sigma_charts(results))
 
@@ -71,14 +61,7 @@ def _parameters(
 
 
 def adaptation_errors_figure(results: DriveResults, title: str) -> Figure:
-    """Draw the errors of position and heading, and which gates were open, over time.
-
-    Each change of the robot is marked.
-
-    Args:
-        results: A run with a pose reference, which may have no judgements.
-        title: What was run.
-    """
+    """Draw errors of position and heading, changes of the robot, and which gates were open."""
     run, adaptation, changes = results.run, results.adaptation, results.changes
     errors = run.true_errors or run.odometry_errors
     whose = "true pose" if run.has_truth else "pose by odometry"

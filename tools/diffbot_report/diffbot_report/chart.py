@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 
 class Role(Enum):
-    """What a curve shows; the page gives each role one colour, in light and dark mode."""
+    """What a curve shows; it has one colour, in light and dark mode."""
 
     FIRST = "first"  # the estimate, the left wheel, measured values
     SECOND = "second"  # the right wheel, predicted values
@@ -31,13 +31,9 @@ class Curve:
     """A line of a chart.
 
     Attributes:
-        name: Name for the legend and the readout.
-        x: x values, shape (n,).
-        y: y values, shape (n,); NaN leaves a gap.
-        role: Role, which determines the colour.
-        half_width: Half width of a band around the line, shape (n,); None: no band.
+        y: Shape (n,), as x; NaN leaves a gap.
+        half_width: Of a band around the line, shape (n,).
         steps: Whether a value is held until the next one.
-        dashed: Whether the line is dashed.
         dots: Whether only points are drawn, as for sensor readings.
         marks: Whether a point is drawn at each value of the line.
     """
@@ -58,17 +54,13 @@ class Chart:
     """Curves over one axis.
 
     Attributes:
-        key: Id of the chart in the page.
-        title: What the chart shows.
-        unit: Unit of y.
-        curves: Lines; empty ones are left out.
+        key: Id in the page.
         x_unit: Name and unit of x.
         group: Charts of one group zoom together; None: alone.
         note: Text beside the title, such as the value at the end.
         limits: Values of y that must not be crossed.
         events: (x, name) of instants to mark.
-        logarithmic: Whether y is logarithmic.
-        logarithmic_x: Whether x is logarithmic, with its ticks at the values of the curves.
+        logarithmic_x: Whether x is logarithmic, with ticks at the values of the curves.
         y_range: Initial (low, high) of y; None: all values.
         equal: Whether x and y have equal scales, as on a map.
     """
@@ -93,16 +85,11 @@ class Intervals:
     """Values of one quantity side by side, each with its interval.
 
     Attributes:
-        key: Id of the chart in the page.
-        title: The quantity.
-        unit: Unit of the values.
-        names: Names of the n values.
-        values: Values, shape (n,); NaN is left out.
-        half_widths: Half widths of the intervals, shape (n,); NaN: none is drawn.
-        below: Lengths of the intervals below the values if they differ from those above, shape
-            (n,); None: symmetric.
-        truth: The true or promised value; None: unknown.
-        note: Text beside the title.
+        key: Id in the page.
+        values: Shape (n,); NaN is left out.
+        half_widths: Shape (n,); NaN: no interval.
+        below: Lengths below the values, shape (n,); None: as above.
+        truth: The true or promised value.
     """
 
     key: str
@@ -118,14 +105,7 @@ class Intervals:
 
 @dataclass(frozen=True)
 class ChartGroup:
-    """Charts that belong together: a section of the page, and a picture.
-
-    Attributes:
-        picture: Name of the picture's file, without suffix.
-        title: Title.
-        text: A sentence below the title.
-        charts: The charts; none if nothing was found.
-    """
+    """Charts that belong together: a section of the page, and a picture of this file name."""
 
     picture: str
     title: str

@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One page that compares runs: their results, which of these differ, and overlaid curves.
+"""One page that compares runs of any kind: which results differ, and overlaid curves.
 
-It reads the files that runs leave: summary.json for the numbers, and the charts in report.html. So
-it compares runs of any kind: robots, simulators and estimators, before and after. Results that only
-some runs have are shown for these.
-
-Two values with intervals differ significantly if |a - b| > z sqrt(s_a^2 + s_b^2). Both are taken as
-normal and independent; z is for 5 % in all comparisons of the table together (Bonferroni).
+Two values with intervals differ significantly if |a - b| > z sqrt(s_a^2 + s_b^2); z is for 5 % in
+all comparisons of the table together (Bonferroni).
 """
 
 from __future__ import annotations
@@ -29,22 +25,22 @@ from diffbot_report.page import REPORT, Page, Part, Scene, Section, Table, Tone,
 from diffbot_report.quantity import MISSING, significant, with_uncertainty
 from diffbot_report.summary_entries import half_width, interval_of, quantities
 
-# Keys of summary.json with quantities that have intervals; `verdicts` are those of recordings.
+# Quantities that have intervals; `verdicts` are those of recordings.
 WITH_INTERVALS = ("parameters", "friction", "physical", "calibration", "smallest_torque")
-# Keys of figures that describe how a run went, including all numbers nested below them.
+# Figures that describe how a run went, including nested numbers.
 FIGURES = (
     "tracking", "odometry_drift", "peak_torque", "peak_speed", "peak_yaw_rate", "samples",
     "residual_std", "torque_delay", "friction_share", "kept", "longest_time_to_zero", "duration",
 )  # fmt: skip
 FAMILY_ERROR = 0.05
-# Asymmetry of an interval, as a fraction of half its width, above which both ends are printed.
+# Asymmetry as a fraction of half the width, from which both ends are printed.
 MAX_ASYMMETRY = 0.1
-# Words in the names of non-negative quantities, whose intervals are cut off at 0.
+# Words in names of quantities whose intervals are cut off at 0.
 NEVER_NEGATIVE = frozenset(
     ("constant", "dead", "friction", "inertia", "mass", "noise")
     + ("radius", "torque", "track", "walk")
 )
-# Roles of curves that show the world or the desired motion; they are drawn once, not per run.
+# Curves that are drawn once, not per run.
 SHARED = ("wanted", "truth", "quiet")
 
 
@@ -54,10 +50,9 @@ class RunResults:
 
     Attributes:
         label: Name shown to users, unique among the runs.
-        path: Folder of the run.
         summary: Content of summary.json; empty if it cannot be read.
         charts: Charts of report.html, by key; empty if there are none.
-        problem: What cannot be read, and why; None if everything can.
+        problem: What cannot be read, and why.
     """
 
     label: str
@@ -68,7 +63,7 @@ class RunResults:
 
 
 def read_run(path: Path) -> RunResults:
-    """Read the results of a run from a folder, or a file in it; `problem` reports errors."""
+    """Read a run from its folder, or a file in it; `problem` reports errors."""
     folder = path if path.is_dir() else path.parent
     label = folder.resolve().name
     problems = []
@@ -99,12 +94,7 @@ def _reason(error: Exception) -> str:
 
 
 def compare_page(runs: Sequence[RunResults], command: str) -> Page:
-    """Return the page that compares runs.
-
-    Args:
-        runs: At least one run; the others are compared with the first.
-        command: Command that repeats the comparison.
-    """
+    """Return the page that compares runs with the first; `command` repeats it."""
     runs = _labelled(runs)
     notes = [run.problem for run in runs if run.problem]
     for run in runs:
@@ -130,7 +120,7 @@ def compare_page(runs: Sequence[RunResults], command: str) -> Page:
 
 
 def _labelled(runs: Sequence[RunResults]) -> list[RunResults]:
-    """Make labels unique: prepend the parent folder to equal names, or append a number."""
+    """Make labels unique: prepend the parent folder, or append a number."""
     names = [run.label for run in runs]
     if len(set(names)) < len(names):
         names = ["/".join(run.path.resolve().parts[-2:]) for run in runs]
@@ -175,15 +165,7 @@ def _sections(runs: Sequence[RunResults], quantities: _Quantities) -> Iterator[S
 
 
 class _Estimated:
-    """A value with its interval, as summary.json states it; NaN where it states nothing.
-
-    Attributes:
-        value: The value.
-        half: Half the width of its 95 % interval; None without one.
-        ends: Both ends of the interval; None without one.
-        truth: The true value; None if unknown.
-        unit: Unit, empty for ratios.
-    """
+    """A value with its interval in summary.json; NaN and None where it states nothing."""
 
     def __init__(self, entry: Mapping[str, Any]) -> None:
         self.value, self.truth = _number(entry.get("value")), _known(entry.get("closed_form"))
@@ -203,7 +185,7 @@ class _Estimated:
         return difference / std
 
     def reach(self, cut: bool) -> tuple[float, float]:
-        """Return how far the interval extends below and above the value, with 0 as its limit."""
+        """Return how far the interval extends below and above, cut off at 0 if `cut`."""
         if self.ends is None:
             return math.nan, math.nan
         low, high = self.ends
@@ -224,8 +206,7 @@ class _Quantities:
     """Values with intervals of all runs, by name.
 
     Attributes:
-        names: Names in order of appearance.
-        comparisons: Number of pairs of values with intervals, each with one of the first run.
+        comparisons: Number of values with intervals that are compared with the first run's.
     """
 
     def __init__(self, runs: Sequence[RunResults]) -> None:
@@ -278,11 +259,10 @@ class _Quantities:
         return Table(["", "unit", *labels, *more], rows, note=note, marks=marks)
 
     def charts(self) -> Iterator[Part]:
-        """Yield charts of intervals side by side, for quantities with an interval in any run."""
+        """Yield charts of intervals side by side."""
         for i, (name, entries) in enumerate(self._entries.items()):
             values = [math.nan if entry is None else entry.value for entry in entries]
-            # If the value of a run is below 0, show all intervals in full rather than cutting some
-            # off.
+            # If a value is below 0, show all intervals in full.
             cut = all(not value < 0.0 for value in values) and not NEVER_NEGATIVE.isdisjoint(
                 name.replace(":", " ").split()
             )
@@ -393,7 +373,7 @@ def _settings(runs: Sequence[RunResults]) -> list[Part]:
 
 
 def _row_table(runs: Sequence[RunResults]) -> list[Part]:
-    """Return the rows of fault tables and papers whose verdicts differ between the runs."""
+    """Return the rows of fault tables and papers whose verdicts differ."""
     results = [dict(_judged(run.summary.get("rows"))) for run in runs]
     names = list(dict.fromkeys(name for rows in results for name in rows))
     rows = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mapping from message fields of the controllers and the simulators to those of a DriveRun."""
+"""From message fields of controllers and simulators to those of a DriveRun."""
 
 from __future__ import annotations
 
@@ -8,18 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Commanded:
-    """The pair of commands that a controller sends.
-
-    Attributes:
-        what: One word for titles and tables.
-        picture: Name of their picture.
-        title: Title of the picture.
-        names: Names of the two commands.
-        units: Units of the two commands.
-        error_names: Symbols of the velocity errors.
-        parameters: Names of the robot's parameters.
-        parameter_units: Their units.
-    """
+    """The pair of commands that a controller sends: words, symbols and units for its reports."""
 
     what: str
     picture: str
@@ -58,15 +47,11 @@ class StatusFields:
     """Names of the fields in a controller's status.
 
     Attributes:
-        message: Name of the message type in diffbot_msgs.
-        reference: Fields of the reference x, y, theta; empty if there are none.
-        odometry: Fields of the robot's x, y, theta; empty if there are none.
-        wanted: Field of the desired [v, omega].
-        velocity: Field of the robot's [v, omega].
-        command: Field of the command.
+        message: Type in diffbot_msgs.
+        reference, odometry: Fields of x, y, theta; empty if there are none.
+        wanted, velocity: Fields of [v, omega].
         gains: Gains of the control law, by their key in the summary.
         velocity_name: Symbol of the desired velocity.
-        commanded: The kind of command.
         extra: Names of further arrays of a row, and their lengths.
     """
 
@@ -144,7 +129,7 @@ CONTROLLERS = {
         },
     ),
 }
-# Fields of diffbot_msgs/AdaptationStatus. The last one has a column per gate.
+# Of diffbot_msgs/AdaptationStatus; the last one has a column per gate.
 JUDGEMENT = (
     "state", "refused", "in_use", "offered", "offered_std", "lower", "upper", "follows", "passed"
 )  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Display of a running run: a live view on a terminal, plain lines elsewhere."""
+"""Display of a run: a live view on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rich.text import Text
 from diffbot_report.progress import duration_text
 
 PLAIN_WIDTH = 110  # columns of output to files and pipes
-# Maximum wall time between plain lines if no 10 % of the run is completed in between, s.
+# Wall time between plain lines if no 10 % are completed in between, s.
 INTERVAL = 5.0
 
 
@@ -29,9 +29,9 @@ class RunProgress:
     Attributes:
         label: What is running, for example "ident twil (mujoco)".
         elapsed: Robot time since the start, s.
-        duration: Robot time at the end, s; 0 if there is no end.
+        duration: Robot time at the end, s; 0 if there is none.
         factor: Robot time over wall time; None before it is known.
-        note: What the run waits for, or why the robot stands; replaces the progress if not empty.
+        note: What the run waits for, or why the robot stands; replaces the progress.
     """
 
     label: str
@@ -49,7 +49,7 @@ class RunProgress:
 
     def figures(self) -> str:
         """Return times and real-time factor as text."""
-        # Phases after the requested duration, such as a verification, have no known end.
+        # Phases after the requested duration have no known end.
         asked = self.fraction is not None and self.elapsed <= self.duration + 0.05
         end = f" of {self.duration:.0f}" if asked else ""
         factor = f", {self.factor:.1f}× real time" if self.factor is not None else ""
@@ -85,7 +85,7 @@ class LiveDisplay:
 
 
 class PlainDisplay:
-    """Prints lines without control characters, for files and pipes: every 10 % or few seconds."""
+    """Prints lines without control characters: every 10 % or few seconds."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -94,7 +94,7 @@ class PlainDisplay:
         self._last = -math.inf
 
     def show(self, progress: RunProgress, table: RenderableType, now: float) -> None:
-        """Print a line when one is due by wall time `now`, s; the table is not printed here."""
+        """Print a line when one is due by wall time `now`, s; never the table."""
         if progress.note:
             if progress.note != self._note:
                 say(self._console, f"{progress.label}: {progress.note}")
@@ -106,7 +106,7 @@ class PlainDisplay:
                 self._last = now
                 say(self._console, f"{progress.label}: {progress.figures()}")
             return
-        # The margin ensures that 0.3 = 0.29999999999999999 counts as 30 %.
+        # 0.3 = 0.29999999999999999 counts as 30 %.
         tenth = math.floor(10.0 * fraction + 1e-9)
         if self._last == -math.inf:
             self._last = now
@@ -122,7 +122,7 @@ class PlainDisplay:
 def make_console() -> Console:
     """Return a console on standard output; 110 columns wide if that is no terminal."""
     if isinstance(sys.stdout, TextIOWrapper):
-        # An output without UTF-8 shows ? for σ instead of ending the run.
+        # Show ? for σ where there is no UTF-8.
         sys.stdout.reconfigure(errors="replace")
     console = Console()
     return console if console.is_terminal else Console(width=PLAIN_WIDTH)

@@ -22,7 +22,7 @@ class Picture:
     Attributes:
         name: Name of the file, for example "path.png".
         write: Draws the picture to a path.
-        seconds: Wall time that drawing may take, s; it is not started with less time left.
+        seconds: Wall time that drawing may take, s; it is not started with less left.
     """
 
     name: str
@@ -31,10 +31,7 @@ class Picture:
 
 
 class Drawing:
-    """Loads matplotlib while the run is active, so that little remains to be done at its end.
-
-    Args:
-        module: Module that draws; importing it loads matplotlib.
+    """Loads matplotlib, by importing `module`, while the run is active.
 
     Attributes:
         problem: Why pictures were left out; None if none was.
@@ -75,12 +72,12 @@ class Drawing:
     def draw(
         self, pictures: Callable[[], Sequence[Picture]], directory: Path, deadline: float
     ) -> Iterator[Path]:
-        """Draw pictures into the directory, one after the other; yield their paths.
+        """Draw pictures one after the other; yield their paths.
 
         Args:
-            pictures: Returns the pictures to draw; called once loading is complete.
+            pictures: Called once loading is complete.
             directory: Target directory.
-            deadline: time.monotonic() after which no further picture is started, s.
+            deadline: time.monotonic() after which no picture is started, s.
         """
         if not self.ready(deadline):
             return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a driving run, after Lages (2018): path, pose, velocities, commands and errors."""
+"""Pictures of a driving run, after Lages (2018): path, pose, velocities, commands, errors."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ from diffbot_report.robot_silhouette import RobotSilhouette, placed
 
 Colour = tuple[float, float, float]
 
-# Colour of a wide band below the paths; dashes would not be visible where laps overlap.
+# Of a wide band below the paths: dashes would not be visible where laps overlap.
 PALE = "#DCE1E8"
-# Minimum and maximum height of the path's drawing area, inch.
+# Least and largest height of the drawing area, inch.
 LOWEST, HIGHEST = 3.2, 7.2
-# Margins of the path's drawing area: left, right, below and above, inch.
+# Its margins: left, right, below and above, inch.
 LEFT, RIGHT, BELOW, ABOVE = 0.75, 0.15, 0.55, 1.0
 HEIGHT = 6.2  # height of the other figures, inch
-# Time before and after a velocity step that is enlarged, s.
+# Time around a velocity step that is enlarged, s.
 STEP_DETAIL = (0.02, 0.18)
-# Time for a robot that begins on its path to reach full speed, s.
+# Time to reach full speed for a robot that begins on its path, s.
 START_UP = 15.0
-# Smallest errors that the logarithmic panels show: mm and degrees.
+# Smallest errors of the logarithmic panels: mm and degrees.
 FLOORS = 1e-2, 1e-3
-# Name, unit, its size in SI units, and minimum height of the panel in the unit.
+# Name, unit, its size in SI units, and least height of the panel.
 POSE_QUANTITIES = (("x", "m", 1.0, 0.04), ("y", "m", 1.0, 0.04), ("θ", "°", np.degrees(1.0), 4.0))
 # Wall time that an animation may take, s.
 ANIMATION_TIME = 6.0
@@ -66,14 +66,7 @@ ANIMATION_TIME = 6.0
 def drive_pictures(
     results: DriveResults, robot: Robot, title: str, animation: bool = True
 ) -> list[Picture]:
-    """Return the pictures that have data to show, and the animation.
-
-    Args:
-        results: The run, at least two samples, and its results.
-        robot: The robot, for its shape and colours.
-        title: What was run.
-        animation: Whether drive.gif is made.
-    """
+    """Return the pictures that have data to show, and the animation if wanted."""
     run = results.run
     make: dict[str, Callable[[DriveResults, str], Figure]] = {}
     if len(run.known_poses):
@@ -111,7 +104,7 @@ def _adaptation_figures(
 
 
 def source(run: DriveRun, what: str, figures: str) -> str:
-    """Return a subtitle: what is shown, and the matching figures of Lages (2018) for a pose."""
+    """Return a subtitle: what is shown, and the figures of Lages (2018) for a pose."""
     if run.commanded is VELOCITY:
         return f"{what}; law (9)–(12) of Siwek et al. (2023)"
     if run.has_pose_reference:
@@ -120,7 +113,7 @@ def source(run: DriveRun, what: str, figures: str) -> str:
 
 
 def path_figure(results: DriveResults, title: str, robot: Robot) -> Figure:
-    """Draw y over x: reference, true path, path by odometry; the robot at its start and end."""
+    """Draw y over x: reference, true path, path by odometry; the robot at start and end."""
     run, silhouette = results.run, RobotSilhouette.of(robot)
     poses = [p for p in (run.reference, run.true, run.odometry) if np.isfinite(p).any()]
     points = np.concatenate(poses)[:, :2]
@@ -183,7 +176,7 @@ def _robots(axes: Axes, run: DriveRun, silhouette: RobotSilhouette, colour: Colo
     names = ("start", "end") if moved > silhouette.reach else ("", "start and end")
     for at, name, alpha in ((known[0], names[0], 0.35), (known[-1], names[1], 0.9)):
         _robot(axes, run.pose[at], silhouette, colour, alpha)
-        # Place the label beside the robot, clear of its body and of the path ahead.
+        # Beside the robot, clear of its body and of the path ahead.
         x, y, theta = run.pose[at]
         side = np.array([-np.sin(theta), np.cos(theta)]) * 1.35 * silhouette.half_track
         side *= 1.0 if side[1] < 0.0 or abs(side[1]) < 1e-9 else -1.0
@@ -242,7 +235,7 @@ def velocities_figure(results: DriveResults, title: str) -> Figure:
 
 
 def velocity_errors_figure(results: DriveResults, title: str) -> Figure:
-    """Draw the velocity errors, u minus the desired velocity: e_1 and e_2 of (22), (23)."""
+    """Draw u minus the desired velocity: e_1 and e_2 of (22), (23)."""
     run, wanted_name = results.run, results.recording.fields.velocity_name
     subtitle = source(run, f"u − {wanted_name}", "Figs. 18, 25 and 35")
     charts = []
@@ -269,10 +262,7 @@ def _with_details(
 
 
 def details(results: DriveResults) -> Sequence[tuple[float, float]]:
-    """Return the part of the run to enlarge, s, for v and for omega.
-
-    It is the first step of each velocity or, without steps, the time until the robot has settled.
-    """
+    """Return the part to enlarge, s, for v and omega: the first step, or until settled."""
     run, tracking = results.run, results.tracking
     end = float(run.time[-1])
     settled = tracking.settling_time if tracking else None
@@ -280,8 +270,7 @@ def details(results: DriveResults) -> Sequence[tuple[float, float]]:
     if settled is not None:
         warm_up = float(np.clip(1.3 * settled, min(0.3, end), max(0.4 * end, min(2.0, end))))
     if run.commanded is VELOCITY:
-        # A robot that begins on its path has nothing to settle: show the acceleration to full
-        # speed.
+        # Nothing to settle: show the acceleration to full speed.
         warm_up = min(START_UP, 0.25 * end)
     entries = []
     for channel in ("v", "omega"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a driving run leaves behind: table, keys of summary.json, pictures and page."""
+"""What a driving run leaves behind: table, summary.json, pictures and page."""
 
 from __future__ import annotations
 
@@ -26,18 +26,9 @@ def drive_findings(
     robot: Robot,
     animation: bool = True,
 ) -> RunFindings:
-    """Return the findings of a run at its end.
-
-    Args:
-        recording: Recording of the run.
-        about: What was run.
-        node: Name of the controller's node.
-        gains: Gains of the control law.
-        robot: The robot, for its shape and colours.
-        animation: Whether drive.gif is made.
-    """
+    """Return the findings of a run at its end; `node` is the controller's."""
     results, state = drive_results(recording), recording.state
-    # A simulator continues until its subscribers are gone: count only poses that match a sample.
+    # A simulator continues for a while: count only poses that match a sample.
     stamps, truth = recording.status.stamps, recording.truth
     law = f", {results.law}" if results.law else ""
 

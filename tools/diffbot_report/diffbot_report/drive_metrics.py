@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of a run: tracking errors, responses to velocity steps, and effect of robot changes."""
+"""Metrics of a run: tracking errors, responses to velocity steps, effect of robot changes."""
 
 from __future__ import annotations
 
@@ -15,30 +15,24 @@ from diffbot_report.drive_recording import AdaptationRun, DriveRun
 
 # Kinds of the part of a run over which tracking is evaluated.
 LAST_LAP, ONLY_LAP, LAST_SECOND = "last lap", "only lap, approach included", "last second"
-# Minimum tolerances within which a reference is at its final pose: m and rad.
+# Least tolerances of a reference at its final pose: m and rad.
 SAME_POSITION, SAME_HEADING = 1e-3, 1e-2
-# Tolerance in steps of the reference: one that passes a pose has a sample within half a step.
+# A reference that passes a pose has a sample within half a step.
 SAME_STEPS = 0.75
 CHANNELS = ("v", "omega")
-# Tolerances for a settled velocity, fine and coarse, as fractions of its step.
+# Tolerances of a settled velocity, as fractions of its step.
 FINE, ROUGH = 0.01, 0.05
-# Steps smaller than this, m/s or rad/s, are ignored.
+# Smaller steps, m/s or rad/s, are ignored.
 SMALLEST_STEP = 1e-6
-# A set point that changes again within this time, s, is a ramp.
+# A set point that changes within this time, s, is a ramp.
 SHORTEST_STEP = 0.1
-# Time for which a change of the robot may disturb its tracking, s of robot time.
+# Time for which a change may disturb tracking, s.
 RECOVERY = 12.0
 
 
 @dataclass(frozen=True)
 class Window:
-    """Part of a run.
-
-    Attributes:
-        kind: LAST_LAP, ONLY_LAP (there is only the first lap) or LAST_SECOND.
-        begin: Begin, s since driving began.
-        end: End, s since driving began.
-    """
+    """Part of a run, s since driving began; kind: LAST_LAP, ONLY_LAP or LAST_SECOND."""
 
     kind: str
     begin: float
@@ -52,12 +46,12 @@ class Window:
 def judged_window(time: NDArray[np.float64], reference: NDArray[np.float64]) -> Window:
     """Return the last lap of a closed curve or, for other references, the last second.
 
-    A lap is found from the references alone. It begins when the reference was last at its final
-    pose before, including heading: closed curves end where they begin, and a figure eight crosses
-    itself with another heading. Rest at the end is not part of the lap.
+    A lap begins when the reference was last at its final pose before, including heading: a figure
+    eight
+    crosses itself with another one. Rest at the end is not part of it.
 
     Args:
-        time: Time in s, increasing, shape (n,), n > 0.
+        time: s, increasing, shape (n,), n > 0.
         reference: x, y, theta, m, m, rad, finite, shape (n, 3).
     """
     final = reference[-1]
@@ -71,7 +65,7 @@ def judged_window(time: NDArray[np.float64], reference: NDArray[np.float64]) -> 
     before = np.flatnonzero(near[: away[-1]]) if len(away) else away
     if not len(before):
         return Window(LAST_SECOND, max(float(time[-1]) - 1.0, float(time[0])), float(time[-1]))
-    # Of the previous visit take the sample nearest to the pose, or the last one of a rest.
+    # The sample of the previous visit nearest to the pose, or the last of a rest.
     visit = np.arange(_first_of_visit(near, before[-1]), before[-1] + 1)
     miss = distance[visit] + turn[visit] * SAME_POSITION / SAME_HEADING
     begin = visit[np.flatnonzero(miss <= miss.min() + 1e-12)[-1]]
@@ -81,7 +75,7 @@ def judged_window(time: NDArray[np.float64], reference: NDArray[np.float64]) -> 
 
 
 def _steps(reference: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the distance (m) and angle (rad) moved by the reference up to each sample, (n,)."""
+    """Return distance, m, and angle, rad, that the reference moved up to each sample, (n,)."""
     change = np.diff(reference, axis=0, prepend=reference[:1])
     turn = np.remainder(change[:, 2] + math.pi, math.tau) - math.pi
     return np.hypot(change[:, 0], change[:, 1]), np.abs(turn)
@@ -95,14 +89,7 @@ def _first_of_visit(near: NDArray[np.bool_], last: int) -> int:
 
 @dataclass(frozen=True)
 class Errors:
-    """Root mean squares and maxima over a window.
-
-    Attributes:
-        rms_position: Rms of the position error, m.
-        rms_heading: Rms of the heading error, rad.
-        max_position: Maximum position error, m.
-        max_heading: Maximum heading error, rad.
-    """
+    """Root mean squares and maxima over a window, m and rad."""
 
     rms_position: float
     rms_heading: float
@@ -115,9 +102,9 @@ class Tracking(Errors):
     """Errors against the reference.
 
     Attributes:
-        settling_time: First time since driving began from which the robot stays within 1 cm and 1
-            degree of the reference to the end of the run, s; None if never, or if later samples are
-            missing.
+        settling_time: From when the robot stays within 1 cm and 1 degree, s since driving began;
+            None if
+        never, or if later samples are missing.
     """
 
     settling_time: float | None
@@ -125,14 +112,11 @@ class Tracking(Errors):
 
 @dataclass(frozen=True)
 class DriveMetrics:
-    """Metrics of a run.
+    """Metrics of a run; None where samples or a reference are missing.
 
     Attributes:
-        window: Window over which errors are evaluated; None without a pose reference.
-        true: Errors of the true pose; None if it is unknown or there is no reference.
-        odometry: Errors of the pose by odometry.
-        drift: Difference between true pose and odometry over the window; None if one is unknown.
-        peak_speed: Maximum |v|, m/s, of the true velocity if known; None without samples.
+        drift: Difference between true pose and odometry over the window.
+        peak_speed: Maximum |v|, m/s, of the true velocity if known.
         peak_yaw_rate: Maximum |omega|, rad/s.
     """
 
@@ -171,7 +155,7 @@ def _window(run: DriveRun) -> Window | None:
     window = judged_window(run.time[known], run.reference[known])
     if run.is_whole():
         return window
-    # Samples missing before a lap cannot shift it, but may hide that there was a lap.
+    # Missing samples before a lap cannot shift it, but may hide one.
     resting = not np.ptp(run.reference[known], axis=0).any()
     certain = window.kind == LAST_LAP or resting
     return window if certain and run.is_whole(window.begin) else None
@@ -185,7 +169,7 @@ def _tracking(
         return None
     settled = errors.settling_time
     earlier = errors.time[errors.time < settled]
-    # The robot may have left the tolerance again where samples are missing.
+    # It may have left the tolerance where samples are missing.
     known = run.is_whole(float(earlier[-1]) if len(earlier) else 0.0, true=true)
     time = settled if known and math.isfinite(settled) else None
     return Tracking(**vars(result), settling_time=time)
@@ -208,10 +192,10 @@ class Response:
     """Response of one velocity to one step.
 
     Attributes:
-        settling_time: Time after which the velocity stays within 1 % of the step, s since the step;
-            None if it does not before the next step.
-        settling_time_5: Same within 5 %. One encoder count per period is often more than 1 % of a
-            step.
+        settling_time: From when it stays within 1 % of the step, s since the step; None: not before
+            the
+        next one.
+        settling_time_5: Same within 5 %; an encoder count is often more than 1 % of a step.
         overshoot: Maximum excess over the set point, % of the step, >= 0.
     """
 
@@ -226,12 +210,10 @@ class VelocityStep:
 
     Attributes:
         channel: "v" (m/s) or "omega" (rad/s).
-        time: Time since driving began, s.
-        begin: Set point before; 0 before the run.
-        end: Set point after.
-        encoders: Response as measured by the wheels' encoders, which the control law uses; None if
-            samples are missing.
-        true: Response of the simulated robot; None if it is not completely known.
+        time: s since driving began.
+        begin, end: Set points.
+        encoders: Response by the wheels' encoders; None if samples are missing.
+        true: Response of the simulated robot; None if not completely known.
     """
 
     channel: str
@@ -243,10 +225,7 @@ class VelocityStep:
 
 
 def velocity_steps(run: DriveRun) -> list[VelocityStep]:
-    """Return the steps of v and omega in a run, in order of time.
-
-    A response is evaluated until either set point changes again.
-    """
+    """Return the steps in order of time, each evaluated until either set point changes again."""
     changes = np.abs(np.diff(run.wanted, axis=0, prepend=np.zeros((1, 2)))) > SMALLEST_STEP
     instants = np.flatnonzero(changes.any(axis=1))
     results = []
@@ -285,14 +264,13 @@ def response(
     end: float,
     since: float | None = None,
 ) -> Response:
-    """Evaluate the response to a step from `begin` to `end`, both in the unit of the velocity.
+    """Evaluate the response to a step from `begin` to `end`, in the velocity's unit.
 
     Args:
-        time: Time in s, increasing, shape (n,), n > 0.
-        velocity: Velocity, shape (n,).
-        begin: Set point before.
-        end: Set point after; differs from begin.
-        since: Time of the step, s; None for the first time.
+        time: s, increasing, shape (n,), n > 0.
+        velocity: Shape (n,).
+        begin, end: Set points, which differ.
+        since: Time of the step, s; None: the first time.
     """
     # In units of the step: 0 before, 1 after.
     progress = (velocity - begin) / (end - begin)
@@ -313,8 +291,8 @@ class Change:
 
     Attributes:
         time: Time of the change, s since driving began.
-        before: Errors over one lap before the change (less at the start of a run); None if unknown.
-        after: Errors over the same length, starting RECOVERY after the change; None if unknown.
+        before: Errors over one lap before it, or less.
+        after: Errors over the same length, from RECOVERY after it on.
     """
 
     time: float

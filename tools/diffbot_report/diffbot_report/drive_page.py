@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""report.html of a drive: how the robot followed its reference, with what torque, and its path."""
+"""report.html of a drive: how the robot followed its reference, and with what torque."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from diffbot_report.run_end import Outcome
 from diffbot_report.summary import RunDescription, texts_to_copy
 
 TIME = "robot time since driving began, s"
-# Fraction of its limit from which a torque counts as saturated.
+# Fraction of its limit from which a torque is saturated.
 SATURATED = 0.999
 
 
@@ -41,15 +41,7 @@ def drive_page(
     folder: Path,
     summary: Mapping[str, Any],
 ) -> Page:
-    """Return the page of a drive.
-
-    Args:
-        results: The run, which may be empty, and its results.
-        robot: The robot, for its shape and colours.
-        about: What was run.
-        folder: Folder of the results, for the files to copy.
-        summary: Content of summary.json.
-    """
+    """Return the page of a drive; `folder` has the files to copy."""
     tone, verdict, advice = _verdict(results, folder, summary)
     sections = [
         Section("Path", "Seen from above. Shift and wheel, or + and −, zoom; dragging moves.",
@@ -132,20 +124,20 @@ def _unfollowed(lived: AdaptationRun) -> str:
 
 
 def _longer(results: DriveResults, more: str) -> str:
-    """Return advice for a robot that has not settled; `more` is the advice for any run."""
+    """Return advice for a robot that has not settled; `more` is that for any run."""
     run, window = results.run, results.metrics.window
     if window is None or window.kind != LAST_SECOND:
         return more
     goal = run.reference[-1, :2]
     first, last = (math.dist(goal, run.odometry[k, :2]) for k in (0, -1))
-    # Twice the duration, or twice the time that the remaining distance takes at this speed.
+    # Twice the duration, or twice the time for the remaining distance at this speed.
     rest = last / (first - last) if last < first else 0.0
     longer = math.ceil(2.0 * window.end * max(1.0, rest))
     return f"It may only need more time: duration:={longer}. {more}"
 
 
 def _at_limits(results: DriveResults) -> dict[str, NDArray[np.bool_]]:
-    """Return when each command with a known limit is at it, shape (n,), by its name."""
+    """Return when each command with a known limit is at it, shape (n,), by name."""
     run = results.run
     commands = zip(run.commanded.names, run.command.T, results.recording.limits, strict=True)
     return {
@@ -156,7 +148,6 @@ def _at_limits(results: DriveResults) -> dict[str, NDArray[np.bool_]]:
 
 
 def _saturated(results: DriveResults) -> float:
-    """Return the fraction of samples at which a command is at its limit."""
     at = list(_at_limits(results).values())
     return float(np.any(at, axis=0).mean()) if at else 0.0
 
@@ -237,7 +228,7 @@ def _errors(results: DriveResults) -> list[Part]:
 
 
 def command_charts(results: DriveResults, robot: Robot) -> list[Chart]:
-    """Chart the two commands with limits that they come near; torques with their friction."""
+    """Chart both commands with limits that they come near; torques with their friction."""
     run, limits = results.run, results.recording.limits
     if not len(run):
         return []
@@ -259,10 +250,7 @@ def command_charts(results: DriveResults, robot: Robot) -> list[Chart]:
 
 
 def _friction(run: DriveRun, robot: Robot) -> Array | None:
-    """Return the friction torques [left, right], N m, (n, 2), or None without friction.
-
-    Gears lose a share of the commanded torque.
-    """
+    """Return friction torques with gear losses, N m, (n, 2); None without friction."""
     v, omega = run.best_velocity.T
     speeds = np.column_stack(robot.geometry.wheel_velocity(v, omega))
     laws = wheel_friction(robot)
@@ -281,15 +269,9 @@ def _friction(run: DriveRun, robot: Robot) -> Array | None:
 
 
 def _wheel_friction(law: FrictionLaw[float], speed: float, torque: float, still: float) -> float:
-    """Return the friction of a wheel, N m, which at rest balances the torque as far as it can.
+    """Return a wheel's friction, N m; at rest it balances the torque as far as it can.
 
-    The sign of the speed, a few nanometres a second in a simulation, says nothing at rest.
-
-    Args:
-        law: The friction law.
-        speed: Wheel speed, rad/s.
-        torque: Torque of the motor at the wheel, N m.
-        still: Speed below which the wheel is at rest, rad/s.
+    The speed is in rad/s; below `still` its sign says nothing.
     """
     loaded = law.under(torque)
     if abs(speed) >= still:
@@ -344,7 +326,7 @@ def _live_parameters(results: DriveResults) -> list[Part]:
 
 
 def parameter_charts(results: DriveResults) -> list[Chart]:
-    """Chart K5..K8: offered with their intervals, in use with the allowed band, and true."""
+    """Chart K5..K8: offered with intervals, in use with the allowed band, and true."""
     lived, state = results.adaptation, results.recording.state
     end = float(lived.time[-1] if len(lived) else results.run.time[-1])
     what = results.run.commanded
@@ -362,13 +344,13 @@ def parameter_charts(results: DriveResults) -> list[Chart]:
         elif state is not None:
             curves.append(Curve("in use", [0.0, end], [state.parameters[i]] * 2, Role.SECOND))
         curves.append(_true(lived, i, end))
-        # The intervals of the offered values are initially wider than all later values.
+        # The first intervals are wider than all later values.
         charts.append(_parameter(results, name, unit, curves, curves[-2:], band))
     return charts
 
 
 def sigma_charts(results: DriveResults) -> list[Chart]:
-    """Chart sigma in use, with its interval, and true, of a law that adapts it itself."""
+    """Chart sigma in use, with its interval, and true."""
     run, lived = results.run, results.adaptation
     if run.commanded is not VELOCITY or not len(run):
         return []
@@ -393,7 +375,7 @@ def _parameter(
     shown: list[Curve],
     band: tuple[float, ...] = (),
 ) -> Chart:
-    """Return the chart of a live parameter, whose y axis shows all of the curves in `shown`."""
+    """Return the chart of a live parameter, whose y axis shows all curves in `shown`."""
     seen = np.concatenate([np.asarray(curve.y, float) for curve in shown])
     low, high = float(np.nanmin(seen)), float(np.nanmax(seen))
     room = max(0.35 * (high - low), 0.05 * max(abs(low), abs(high)), 1e-9)
@@ -405,5 +387,5 @@ def _parameter(
 
 
 def _true(lived: AdaptationRun, i: int, end: float) -> Curve:
-    """Return a true parameter as a curve up to the end of the run, s; empty if unknown."""
+    """Return a true parameter as a curve up to `end`, s; empty if unknown."""
     return Curve("true", *lived.true_steps(i, end), Role.WANTED, steps=True, dashed=True)

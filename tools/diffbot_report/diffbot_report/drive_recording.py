@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data that a report keeps of a driving run, and the run as arrays for metrics and pictures."""
+"""Data that a report keeps of a driving run, and the run as arrays."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from diffbot_report.sample_buffer import (
 
 Columns = NDArray[np.float64]
 
-# Ends of the columns of a status: reference, odometry, wanted, velocity, command; extras follow.
+# Ends of the columns of a status; extras follow.
 STATUS_ENDS = np.cumsum((3, 3, 2, 2, 2))
-# Ends of the columns of a judgement, see JUDGEMENT; the gates follow.
+# Ends of the columns of JUDGEMENT; the gates follow.
 JUDGEMENT_ENDS = np.cumsum((1, 1, 4, 4, 4, 4, 4, 4))
 JUDGEMENT_CAPACITY = 50_000  # 2.7 hours at 5 Hz
 
@@ -39,19 +39,17 @@ class DriveRun:
     """Samples of a run at the n control instants; NaN where a value is unknown.
 
     Attributes:
-        time: Time since driving began, s, increasing, shape (n,).
-        reference: Reference pose, m, m, rad, shape (n, 3); NaN if only velocities are commanded.
-        odometry: Pose by odometry, as the controller uses it, shape (n, 3).
-        true: Pose of the simulated robot, shape (n, 3); NaN where it was not received.
-        wanted: Desired velocity, eta of (14), (15) or u_r, [v, omega], m/s and rad/s, (n, 2).
-        velocity: Velocity u as the controller measures it, shape (n, 2).
-        true_velocity: Velocity of the simulated robot, shape (n, 2).
-        command: Command for the period that begins: torque [left, right], N m, or velocity [v,
-            omega], m/s and rad/s, shape (n, 2).
-        commanded: Kind of command: torque or velocity.
-        extra: Further arrays, by the names of StatusFields.extra, each of shape (n, length).
+        time: Since driving began, s, increasing, shape (n,).
+        reference: Pose, m, m, rad, shape (n, 3); NaN if only velocities are commanded.
+        odometry: Pose as the controller uses it, shape (n, 3).
+        true: Pose of the simulated robot, shape (n, 3).
+        wanted: Desired [v, omega], m/s and rad/s, (n, 2).
+        velocity: [v, omega] as the controller measures it, (n, 2).
+        true_velocity: That of the simulated robot, (n, 2).
+        command: For the period that begins, (n, 2): torques, N m, or [v, omega].
+        extra: Further arrays, by the names of StatusFields.extra, each (n, length).
         gaps: Intervals in which samples are missing, s, shape (m, 2); may be infinite.
-        truth_due: Whether a simulator should have published the true pose of each sample.
+        truth_due: Whether a simulator should have published each true pose.
     """
 
     time: Columns
@@ -71,13 +69,9 @@ class DriveRun:
         return len(self.time)
 
     def is_whole(self, begin: float = -math.inf, end: float = math.inf, true: bool = False) -> bool:
-        """Whether no expected sample is missing between two times, s.
+        """Whether no sample, and with `true` no true pose, is missing between two times, s.
 
-        Args:
-            begin: Begin, s since driving began.
-            end: End, s since driving began; the end of the run counts as missing if the run may
-                have continued.
-            true: Whether true poses are expected, too.
+        An infinite end counts as missing if the run may have continued.
         """
         if ((self.gaps[:, 0] < end) & (self.gaps[:, 1] > begin)).any():
             return False
@@ -101,7 +95,7 @@ class DriveRun:
 
     @property
     def pose(self) -> Columns:
-        """The best known pose of the robot: true or, if unknown, by odometry, shape (n, 3)."""
+        """The true pose or, if unknown, that by odometry, shape (n, 3)."""
         return self.true if self.has_truth else self.odometry
 
     @property
@@ -111,11 +105,11 @@ class DriveRun:
 
     @property
     def best_velocity(self) -> Columns:
-        """The best known velocity: true or, if unknown, the controller's, shape (n, 2)."""
+        """The true velocity or, if unknown, the controller's, shape (n, 2)."""
         return self.true_velocity if self.has_truth else self.velocity
 
     def errors(self, pose: Columns, reference: Columns) -> TrackingErrors | None:
-        """Return the errors at the instants at which both are known, or None if there are none."""
+        """Return the errors where both are known, or None if nowhere."""
         known = np.isfinite(pose).all(axis=1) & np.isfinite(reference).all(axis=1)
         if not known.any():
             return None
@@ -139,22 +133,18 @@ class DriveRun:
 
 @dataclass(frozen=True)
 class AdaptationRun:
-    """The n judgements of an adaptive run, in order of time; rows of four are [K5, K6, K7, K8].
+    """The n judgements of an adaptive run; rows of four are [K5, K6, K7, K8].
 
     Attributes:
         time: Stamps of the estimates, s since driving began, shape (n,).
-        state: WAITING 0, FOLLOWING 1 or FROZEN 2, shape (n,).
+        state: An AdaptationState each, shape (n,).
         refused: Number of estimates refused so far, shape (n,).
-        in_use: Parameters in use, shape (n, 4).
-        offered: Parameters offered by the estimator, shape (n, 4).
-        offered_std: Standard deviations of the offered ones, infinite if unknown, shape (n, 4).
-        lower: Lower end of the allowed band, shape (n, 4).
-        upper: Upper end of the allowed band, shape (n, 4).
+        in_use, offered: Parameters, shape (n, 4).
+        offered_std: Standard deviations, infinite if unknown, shape (n, 4).
+        lower, upper: The allowed band, shape (n, 4).
         follows: Whether each parameter follows the estimate, shape (n, 4).
-        gates: Names of the m gates.
-        passed: Whether each gate let the estimate pass, shape (n, m).
-        true_time: Times from which the true parameters are valid, s since driving began, shape
-            (k,).
+        passed: Whether each of the m gates let the estimate pass, shape (n, m).
+        true_time: Times from which the true parameters are valid, s, shape (k,).
         true: True parameters, shape (k, 4).
         lost: Number of judgements that were not received.
         has_last: Whether the last judgement was received.
@@ -188,7 +178,7 @@ class AdaptationRun:
 
     @property
     def changes(self) -> list[float]:
-        """Times at which the true parameters changed while the robot was driven, s."""
+        """Times at which the true parameters changed while driving, s."""
         return [
             float(time)
             for time, before, after in zip(
@@ -199,12 +189,7 @@ class AdaptationRun:
 
 
 class AdaptationRecording:
-    """Collects judgements and true parameters.
-
-    Attributes:
-        arrivals: Which judgements were received.
-        true_parameters: True parameters that a simulator published.
-    """
+    """Collects judgements, and true parameters of a simulator."""
 
     def __init__(self) -> None:
         self.arrivals = Arrivals()
@@ -219,26 +204,14 @@ class AdaptationRecording:
         rows: Rows,
         counts: Sequence[int] | None = None,
     ) -> None:
-        """Add a batch.
-
-        Args:
-            gates: Names of the m gates.
-            stamps: Stamps in ns, shape (n,).
-            rows: Values of JUDGEMENT, shape (n, 26 + m).
-            counts: Sequence number of each message, as its publisher counts them; None: unknown.
-        """
+        """Add stamps, ns, (n,), rows of JUDGEMENT for m gates, (n, 26 + m), and counts if known."""
         self.arrivals.add([0] * len(stamps) if counts is None else counts, stamps)
         if gates != self._gates:
             self._gates, self._buffer = gates, SampleBuffer(rows.shape[1], JUDGEMENT_CAPACITY)
         self._buffer.add(stamps, rows)
 
     def run(self, clock: RunClock, reported: int = 0) -> AdaptationRun:
-        """Return the run so far.
-
-        Args:
-            clock: Converts stamps to times.
-            reported: Number of judgements that the controller has published.
-        """
+        """Return the run so far; `reported`: judgements that the controller has published."""
         state, refused, in_use, offered, offered_std, lower, upper, follows, passed = np.split(
             self._buffer.rows, JUDGEMENT_ENDS, axis=1
         )
@@ -266,19 +239,10 @@ class DriveRecording:
     """Each status of a controller and each true pose, by stamp.
 
     Attributes:
-        fields: See Args.
-        state: Latest state of the controller; None before the first.
-        clock: Converts stamps to times of the run.
         arrivals: Which messages on ~/status were received.
-        peak_command: Maximum magnitude of both commands, including thinned rows, shape (2,).
-        status: Rows of `fields.names`, always including reference and odometry.
-        truth: Rows of TRUTH.
-        adaptation: History of the live parameters.
-
-    Args:
-        fields: Fields of the controller's status.
-        capacity: Number of rows kept, see SampleBuffer.
-        truth_due: Whether a simulator publishes the true pose for each status.
+        peak_command: Largest magnitudes of both commands, including thinned rows, shape (2,).
+        status: Rows of `fields.names`, always with reference and odometry.
+        truth: Rows of TRUTH; due if a simulator publishes one for each status.
     """
 
     def __init__(
@@ -324,13 +288,7 @@ class DriveRecording:
         rows: Rows,
         counts: Sequence[int] | None = None,
     ) -> None:
-        """Add a batch.
-
-        Args:
-            stamps: Stamps in ns, shape (n,).
-            rows: Values of `fields.names`, shape (n, columns).
-            counts: Sequence number of each message, as its publisher counts them; None: unknown.
-        """
+        """Add stamps, ns, (n,), rows of `fields.names`, (n, columns), and counts if known."""
         self.arrivals.add([0] * len(stamps) if counts is None else counts, stamps)
         if not self.fields.reference:
             rows = np.hstack([np.full((len(rows), 6), np.nan), rows])
@@ -372,11 +330,11 @@ class DriveRecording:
 
     @property
     def _published(self) -> int:
-        """Number of messages published on ~/status so far, as the controller reports it."""
+        """Number of messages that the controller reports on ~/status."""
         return self.state.statuses if self.state else 0
 
     def missing(self) -> list[str]:
-        """Return sentences on what is missing from a complete recording of the run."""
+        """Return sentences on what is missing from a complete recording."""
         run, arrivals, judged = self.run(), self.arrivals, self.adaptation.arrivals
         judgements = self.state.judgements if self.state else 0
         result = (
@@ -400,7 +358,7 @@ class DriveRecording:
         return self.adaptation.run(self.clock, self.state.judgements if self.state else 0)
 
     def _true_at(self, stamps: Stamps) -> Rows:
-        """Return the rows of the truth with these stamps; NaN where there is none."""
+        """Return the truth at these stamps; NaN where there is none."""
         result = np.full((len(stamps), len(TRUTH)), np.nan)
         if not len(self.truth):
             return result

@@ -42,14 +42,10 @@ class DriveResults:
     """A run with its results, from which tables, pictures and the page are made.
 
     Attributes:
-        recording: Recording of the run, for the controller's state.
         run: Its samples; may be empty.
-        adaptation: History of the live parameters.
-        metrics: Tracking errors and speeds.
         steps: Responses to steps of the desired velocity; empty if poses are followed.
-        changes: Tracking around each change of the robot.
-        peak_command: Maximum magnitude of both commands: wheel torques, N m, or v and omega, m/s
-            and rad/s; None if samples are missing.
+        peak_command: Largest magnitudes of both commands, N m or m/s and rad/s; None if samples are
+            missing.
     """
 
     recording: DriveRecording
@@ -62,12 +58,12 @@ class DriveResults:
 
     @property
     def tracking(self) -> Tracking | None:
-        """Errors of the true pose or, if that is unknown, of the pose by odometry."""
+        """Errors of the true pose or, if unknown, of the pose by odometry."""
         return self.metrics.true or self.metrics.odometry
 
     @property
     def peak_torque(self) -> float | None:
-        """Maximum |torque| commanded to a wheel, N m; None for velocities or missing samples."""
+        """Maximum |torque| of a wheel, N m; None for velocities or missing samples."""
         peaks = self.peak_command
         return max(peaks) if peaks is not None and self.run.commanded is TORQUE else None
 
@@ -116,13 +112,7 @@ def drive_keys(results: DriveResults, controller: Mapping[str, Any]) -> dict[str
 
 
 def controller_keys(node: str, results: DriveResults, gains: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the controller in use, for summary.json.
-
-    Args:
-        node: Name of the controller's node, which may not have published anything.
-        results: Results of the run.
-        gains: Gains of the control law.
-    """
+    """Return the controller in use, for summary.json; its node may not have published anything."""
     run, state = results.run, results.recording.state
     if state is None:
         return {"node": node, "law": None, "gains": dict(gains), "parameters": None}
@@ -141,12 +131,7 @@ def controller_keys(node: str, results: DriveResults, gains: Mapping[str, Any]) 
 
 
 def sigma_keys(run: DriveRun) -> dict[str, Any]:
-    """Return sigma in use at the end and at the start, and the estimate's standard deviation.
-
-    Returns:
-        A dict for each of sigma1..sigma4 with value, start and std (s, s, 1, 1); std is None if
-        unknown, and all are if the sample is missing. Empty if nothing was driven.
-    """
+    """Return value, start and std of sigma1..sigma4, s, s, 1, 1; None where unknown."""
     if not len(run):
         return {}
     sigma, variance = run.extra["sigma"], run.extra["sigma_variance"][-1]
@@ -165,10 +150,9 @@ def sigma_keys(run: DriveRun) -> dict[str, Any]:
 def dead_band_keys(run: DriveRun) -> dict[str, Any]:
     """Return the smallest command that moves the robot, v in m/s and omega in rad/s.
 
-    Returns:
-        For `v` and `omega`: `in_use`, the dead band that the law compensates at the end; and the
-        one identified while driving, `value` with `std` and `interval95`, all None if it was not
-        identified or if `identifiable` is false. Empty if nothing was driven.
+    For both: `in_use`, which the law compensates at the end, and the identified `value` with `std`
+    and
+    `interval95`, None if not `identifiable`.
     """
     if not len(run):
         return {}
@@ -195,12 +179,7 @@ def dead_band_keys(run: DriveRun) -> dict[str, Any]:
 
 
 def dead_time_keys(run: DriveRun) -> dict[str, Any]:
-    """Return the dead times in use at the end, of v and omega.
-
-    Returns:
-        For `v` and `omega`: `value`, s, and `std`, s, 0 where it was given; both None while it is
-        not known. Empty if nothing was driven.
-    """
+    """Return value and std, s, of the dead times of v and omega at the end; None while unknown."""
     if not len(run):
         return {}
     known = run.is_whole(float(run.time[-1]))
@@ -220,9 +199,9 @@ def adaptation_keys(
 ) -> dict[str, Any] | None:
     """Return the key `adaptation` of summary.json, or None without judgements and changes.
 
-    Parameters in use, offered and true, by name, are those at the end. `refused_by` counts the
-    judgements in which each gate was closed (`precise`, `excited` and `band` may concern single
-    parameters). Values that depend on judgements that were not received are None.
+    Parameters are those at the end; `refused_by` counts how often each gate was closed. What
+    depends on
+    judgements that were not received is None.
     """
     if not len(adaptation) and not changes:
         return None
@@ -251,7 +230,7 @@ def _named(values: NDArray[np.float64], names: Sequence[str]) -> dict[str, float
 
 
 def results_table(results: DriveResults, title: str = "") -> RenderableType:
-    """Return the tracking errors, or responses to velocity steps, and the peaks, below a title."""
+    """Return tracking errors, or responses to steps, and the peaks, below a title."""
     parts: list[RenderableType] = [
         _steps(results.steps, title) if results.steps else _tracking(results, title),
         Text("  " + _peaks(results)),
@@ -267,7 +246,7 @@ def results_table(results: DriveResults, title: str = "") -> RenderableType:
 
 
 def _dead_bands(run: DriveRun) -> str:
-    """Return the dead bands in one line; empty if none was estimated and none is known."""
+    """Return the dead bands in one line; empty if none is known."""
     said = []
     for name, band in dead_band_keys(run).items():
         unit = UNITS[name]
@@ -299,7 +278,7 @@ def _tracking(results: DriveResults, title: str) -> Table:
 
 
 def error_rows(metrics: DriveMetrics) -> list[list[str]]:
-    """Return rows of quantity, unit, true error, error by odometry, and drift of odometry."""
+    """Return rows of quantity, unit, true error, error by odometry, and odometry's drift."""
     rows = []
     for what, unit, factor in (("position", "mm", 1e3), ("heading", "°", math.degrees(1.0))):
         for kind in ("rms", "max"):
@@ -342,10 +321,7 @@ def _steps(steps: Sequence[VelocityStep], title: str) -> Table:
 
 
 def step_row(step: VelocityStep) -> list[str]:
-    """Return a step, its time in s, and its responses by encoders and true.
-
-    A response consists of the times to 5 % and 1 % in ms, and of the overshoot in %.
-    """
+    """Return a step, its time, s, and responses (ms to 5 % and 1 %, %) by encoders and true."""
     what = f"{SYMBOLS[step.channel]} {step.begin:g} → {step.end:g} {UNITS[step.channel]}"
     return [what, f"{step.time:.2f}", *_response(step.encoders), *_response(step.true)]
 

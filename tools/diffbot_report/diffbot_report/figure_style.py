@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All figures: colours that colour-blind readers distinguish, quiet frames; charts as pictures.
-
-`group_figure` draws a group of charts, which report.html shows as a section.
-"""
+"""Style of all figures: colours for the colour-blind, quiet frames; charts as pictures."""
 
 from __future__ import annotations
 
@@ -40,15 +37,15 @@ DOTS = (0, (2, 2))
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-# 9 in at 110 dots per inch fills the width of a README.
+# Fills the width of a README.
 WIDTH, DPI = 9.0, 110
-# Height of a row of panels, of the only panel, and of the title above and the label below, inch.
+# Heights of a row, of an only panel, and of what is above and below them, inch.
 ROW, ALONE, ABOVE, BELOW = 1.7, 3.8, 1.2, 0.5
 COLUMNS = 2
 
 
 def new_figure(title: str, subtitle: str, height: float) -> Figure:
-    """Return an empty figure of this height (inch) with a left-aligned title; no pyplot state."""
+    """Return an empty figure of this height, inch, with a left-aligned title."""
     figure = Figure(figsize=(WIDTH, height), dpi=DPI, facecolor="white")
     FigureCanvasAgg(figure)
     top = 1.0 - 0.10 / height
@@ -58,7 +55,7 @@ def new_figure(title: str, subtitle: str, height: float) -> Figure:
 
 
 def quiet(axes: Axes) -> None:
-    """Show only what helps to read values: left and bottom lines, a light grid."""
+    """Show only left and bottom lines and a light grid."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color("#BBBBBB")
     axes.grid(True, color="#E6E6E6", linewidth=0.8)
@@ -67,14 +64,7 @@ def quiet(axes: Axes) -> None:
 
 
 def panels(figure: Figure, rows: int, columns: int, **edges: Any) -> list[Axes]:
-    """Return rows x columns quiet panels, row by row.
-
-    Args:
-        figure: The figure.
-        rows: Number of rows.
-        columns: Number of columns.
-        edges: Edges and spaces of the grid, see Figure.add_gridspec.
-    """
+    """Return rows x columns quiet panels, row by row; edges as of Figure.add_gridspec."""
     grid = figure.add_gridspec(rows, columns, **edges)
     results = [figure.add_subplot(grid[k // columns, k % columns]) for k in range(rows * columns)]
     for axes in results:
@@ -83,7 +73,7 @@ def panels(figure: Figure, rows: int, columns: int, **edges: Any) -> list[Axes]:
 
 
 def panel_title(axes: Axes, bold: str, rest: str) -> None:
-    """Put a panel's title at its upper left in bold, and its unit or value at its upper right."""
+    """Put a bold title at the upper left, and a unit or value at the upper right."""
     axes.annotate(
         bold,
         (0, 1),
@@ -107,7 +97,7 @@ def panel_title(axes: Axes, bold: str, rest: str) -> None:
 
 
 def power_of_ten(value: float, _position: int = 0) -> str:
-    """Return a tick label such as 10⁻³ in plain text, as matplotlib's formula engine is slow."""
+    """Return a tick label such as 10⁻³; matplotlib's formula engine is slow."""
     exponent = round(math.log10(value))
     return f"10{str(exponent).translate(SUPERSCRIPTS)}"
 
@@ -120,7 +110,7 @@ def say(axes: Axes, text: str) -> None:
 
 
 def draw_intervals(axes: Axes, chart: Intervals) -> None:
-    """Draw values with their intervals, one below the other; the title is not drawn."""
+    """Draw values with their intervals, one below the other, without the title."""
     values, above = (np.asarray(each, float) for each in (chart.values, chart.half_widths))
     below = above if chart.below is None else np.asarray(chart.below, float)
     rows, ends = np.arange(len(values)), np.nan_to_num([below, above])
@@ -133,13 +123,13 @@ def draw_intervals(axes: Axes, chart: Intervals) -> None:
 
 
 def draw_chart(axes: Axes, chart: Chart, begin: float, end: float) -> None:
-    """Draw a chart from x = `begin` to `end`, in its page's colours; its title is not drawn."""
+    """Draw a chart from x = `begin` to `end`, in its page's colours, without the title."""
     shown = [np.zeros(0)]
     for curve in chart.curves:
         x, y = np.asarray(curve.x, float), np.asarray(curve.y, float)
         part = slice(None)
         if not curve.dots:
-            # One more point at each end: lines and steps enter and leave the panel.
+            # Lines and steps enter and leave the panel.
             first, last = np.searchsorted(x, begin, "right") - 1, np.searchsorted(x, end)
             part = slice(max(int(first), 0), int(last) + 1)
         x, y = x[part], y[part]
@@ -173,7 +163,7 @@ def draw_chart(axes: Axes, chart: Chart, begin: float, end: float) -> None:
 
 
 def value_range(values: Array, limits: Sequence[float] = ()) -> tuple[float, float]:
-    """Return (low, high) that includes all values, 0, and limits that the values come near."""
+    """Return (low, high) around all values, 0, and limits that the values come near."""
     low, high = float(min(values.min(initial=0.0), 0.0)), float(max(values.max(initial=0.0), 0.0))
     for limit in limits:
         if low < 0.6 * limit < 0.0 or high > 0.6 * limit > 0.0:
@@ -183,12 +173,7 @@ def value_range(values: Array, limits: Sequence[float] = ()) -> tuple[float, flo
 
 
 def legend(figure: Figure, below: float | None = None) -> None:
-    """Add one legend for all panels, at the right below the title.
-
-    Args:
-        figure: Figure with all panels drawn.
-        below: Distance from the figure's top, inch; None: beside the subtitle.
-    """
+    """Add one legend at the right; `below`: inch from the top, None: beside the subtitle."""
     top = 0.94 if below is None else 1.0 - below / figure.get_figheight()
     entries: dict[str, Any] = {}
     for axes in figure.axes:
@@ -203,12 +188,7 @@ def legend(figure: Figure, below: float | None = None) -> None:
 
 
 def group_figure(group: ChartGroup, result: str) -> Figure:
-    """Draw the charts of a group in two columns, or a single one.
-
-    Args:
-        group: The charts; at least one.
-        result: The verdict, a line below the title.
-    """
+    """Draw the charts of a group in two columns, or a single one; `result` is the subtitle."""
     columns = min(COLUMNS, len(group.charts))
     rows = -(-len(group.charts) // columns)
     height = (rows * ROW if columns > 1 else ALONE) + ABOVE + BELOW
@@ -228,7 +208,7 @@ def group_figure(group: ChartGroup, result: str) -> Figure:
             draw_chart(axes, chart, *span(chart))
             axes.set_ylabel(chart.unit, color=INK, fontsize=9)
             below = chart.x_unit
-        # Beside the title, there is not always enough space for the note.
+        # The note may not fit beside the title.
         note = f"{below}; {chart.note}" if chart.note else below
         axes.set_xlabel(note.replace("-", "−"), color=INK, fontsize=9)
     legend(figure, below=0.62)

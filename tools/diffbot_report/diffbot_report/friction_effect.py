@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Effect of friction in an identification: its share of the torque, and the breakaway torque.
+"""Friction in an identification: its share of the torque, and the breakaway torque.
 
-The friction is the identified one, with what gears lose where that was found; the torques and
-velocities are those of the run. A wheel at standstill counts as frictionless, because the friction
-that holds it is unknown.
+A wheel at standstill counts as frictionless: the friction that holds it is unknown.
 """
 
 from __future__ import annotations
@@ -28,14 +26,10 @@ class FrictionEffect:
     """Effect of friction in a run.
 
     Attributes:
-        left: Rms of the left wheel's friction torque over rms of its torque; None if the friction
-            is unknown or there was no torque.
-        right: Same for the right wheel.
-        both: Same for both wheels together.
-        smallest_torque: Torque per wheel from which two equal wheel torques move the robot: (f_l +
-            f_r) / 2, N m; with gears more.
-        coulomb: [left, right] Coulomb friction, N m.
-        gear_loss: [left, right] share of the torque that the gears lose; 0 where none was found.
+        left, right, both: Rms of the friction torque over rms of the torque; None if unknown.
+        smallest_torque: Of each wheel, from which equal torques move the robot, N m.
+        coulomb: [left, right], N m.
+        gear_loss: [left, right] share of the torque that the gears lose.
     """
 
     left: Fraction
@@ -47,12 +41,7 @@ class FrictionEffect:
 
     @classmethod
     def of(cls, recording: IdentRecording, model: RobotModel) -> FrictionEffect | None:
-        """Return the effect in a run so far, or None if the estimator does not model friction.
-
-        Args:
-            recording: Recording of the run.
-            model: The robot's model, for its wheels and track.
-        """
+        """Return the effect in a run so far, or None if friction is not modelled."""
         estimate = recording.estimate
         if estimate is None or estimate.friction is None:
             return None
@@ -75,18 +64,14 @@ class FrictionEffect:
         }
 
     def note(self, estimate: Estimate) -> str | None:
-        """Return a line below the table, or None if nothing is certain.
-
-        Args:
-            estimate: The estimate that the effect was computed from.
-        """
+        """Return a line below the table, or None if nothing is certain."""
         if estimate.state is not EstimateState.ESTIMATED:
             return None
         results = []
         if self.both is not None:
             results.append(f"friction takes {100.0 * self.both:.0f} % of the torque (rms)")
         values = [q.value for q in self.coulomb if q.value is not None and q.std is not None]
-        # An interval that contains 0 means no significant friction.
+        # An interval that contains 0: no significant friction.
         low, _ = self.smallest_torque.interval95
         if len(values) == len(self.coulomb) and low is not None and low > 0.0:
             starting = (v / (1.0 - loss) for v, loss in zip(values, self.gear_loss, strict=True))
@@ -98,10 +83,7 @@ class FrictionEffect:
 def friction_torques(friction: FrictionEstimate, motion: Array, model: RobotModel) -> Array:
     """Return the friction torques [left, right], N m, shape (n, 2); NaN if unknown.
 
-    Args:
-        friction: Identified friction.
-        motion: [v, omega, left, right torque], m/s, rad/s and N m, shape (n, 4).
-        model: The robot's model, for its wheels and track.
+    `motion`: [v, omega, left, right torque], m/s, rad/s and N m, shape (n, 4).
     """
     turn = model.half_track * motion[:, 1]
     speed = np.column_stack((motion[:, 0] - turn, motion[:, 0] + turn)) / model.wheel_radius
@@ -115,7 +97,7 @@ def friction_torques(friction: FrictionEstimate, motion: Array, model: RobotMode
 def _mean_squares(
     friction: FrictionEstimate, motion: Array, model: RobotModel
 ) -> tuple[Array, Array]:
-    """Return mean squares of friction torque and torque [left, right], (N m)^2; NaN if unknown."""
+    """Return mean squares of friction torque and torque [left, right], (N m)^2."""
     motion = motion[np.isfinite(motion).all(axis=1)]
     if not len(motion):
         return np.full(2, math.nan), np.full(2, math.nan)
@@ -124,6 +106,6 @@ def _mean_squares(
 
 
 def _fraction(taken: float, given: float) -> Fraction:
-    """Return the ratio of the square roots, or None if it is undefined."""
+    """Return the ratio of the square roots, or None."""
     fraction = math.sqrt(taken / given) if given > 0.0 and taken >= 0.0 else math.nan
     return fraction if math.isfinite(fraction) else None

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of an identification run, after Figs. 10-17 of Lages (2017).
 
-Only matplotlib's objects are used, never pyplot, so drawing works in any thread and leaves no state
-behind. Import this module early, in the background: loading matplotlib takes long.
+Import this module early, in the background: loading matplotlib takes long.
 """
 
 from __future__ import annotations
@@ -48,13 +47,7 @@ ARENA_FRAME = (0.085, 0.085, 0.90, 0.775)  # left, bottom, width, height as frac
 def ident_pictures(
     recording: IdentRecording, parameters: Sequence[Quantity], title: str
 ) -> list[Picture]:
-    """Return the pictures that have data to show.
-
-    Args:
-        recording: Recording of the run.
-        parameters: K5..K8 at its end.
-        title: What was run, for example "twil, mujoco, seed 1".
-    """
+    """Return the pictures that have data to show; `title` says what was run."""
     make = {
         "parameters": partial(parameters_figure, recording, parameters, title),
         "covariance": partial(covariance_figure, recording, parameters, title),
@@ -72,13 +65,7 @@ def ident_pictures(
 def parameters_figure(
     recording: IdentRecording, parameters: Sequence[Quantity], title: str
 ) -> Figure:
-    """Draw K5..K8 over time with 95 % bands and true values (Figs. 10-13).
-
-    Args:
-        recording: Recording of the run.
-        parameters: K5..K8 at its end, for the panels' titles.
-        title: What was run.
-    """
+    """Draw K5..K8 over time with 95 % bands and true values (Figs. 10-13)."""
     subtitle = "as identified over time, after Figs. 10–13 of Lages (2017)"
     figure = style.new_figure(f"Dynamic parameters of {title}", subtitle, 6.0)
     end = _end(recording.parameters()[0])
@@ -115,7 +102,7 @@ def covariance_figure(
 
 
 def excitation_figure(recording: IdentRecording, title: str) -> Figure:
-    """Draw torques and body velocity: the whole run, and its first seconds, at most half of it."""
+    """Draw torques and body velocity: the whole run, and its first seconds."""
     subtitle = "wheel torques that acted and the body velocity that they caused"
     figure = style.new_figure(f"Excitation of {title}", subtitle, 7.0)
     (times, motion), (early, beginning) = recording.motion(), recording.beginning()
@@ -134,7 +121,7 @@ def excitation_figure(recording: IdentRecording, title: str) -> Figure:
 
 
 def _reason_text(quantity: Quantity) -> str:
-    """Return why a panel is empty, in lines of similar length that fit it."""
+    """Return why a panel is empty, in lines that fit it."""
     text = f"{quantity.lack or NOT_IDENTIFIABLE}: {quantity.reason or 'no finite variance'}"
     lines = -(-len(text) // 44)
     return "\n".join(wrap(text, len(text) // lines + 6))
@@ -150,20 +137,14 @@ def _rms(values: NDArray[np.float64], unit: str) -> str:
 
 
 def margin(places: NDArray[np.float64], arena: tuple[float, float]) -> float:
-    """Return the minimum distance of places [x, y] (n, 2) to the arena's edge, m; < 0 outside."""
+    """Return the least distance of places [x, y] (n, 2) to the arena's edge, m; < 0 outside."""
     if not len(places):
         return 0.5 * min(arena)
     return float((0.5 * np.array(arena) - np.abs(places).max(axis=0)).min())
 
 
 def arena_figure(recording: IdentRecording, arena: tuple[float, float], title: str) -> Figure:
-    """Draw the path by odometry in the arena.
-
-    Args:
-        recording: Recording of the run.
-        arena: Length along x and width along y, m, centred where the excitation began.
-        title: What was run.
-    """
+    """Draw the path by odometry in the arena, [length along x, width along y], m."""
     exciting, verifying = recording.path()
     least = margin(np.concatenate([exciting, verifying]), arena)
     how = (
@@ -210,12 +191,7 @@ def has_trust(recording: IdentRecording) -> bool:
 
 
 def trust_figure(recording: IdentRecording, title: str) -> Figure:
-    """Draw coverage of each parameter, correlation of the residuals, and information over time.
-
-    Args:
-        recording: Recording of the run; its latest estimate contains the coverage.
-        title: What was run.
-    """
+    """Draw coverage of each parameter, correlation of the residuals, and information."""
     learned = bool(np.nan_to_num(recording.information()[1]).any())
     subtitle = "share of the needed motion that was seen, correlation of the residuals"
     subtitle += ", information gained" if learned else ""
@@ -243,7 +219,7 @@ def _bars(axes: Axes, names: tuple[str, ...]) -> None:
 
 
 def _draw_coverage(axes: Axes, estimate: Estimate) -> None:
-    """Draw the fraction of the needed excitation; orange if the parameter is not identified."""
+    """Draw the fraction of the needed excitation; orange if not identified."""
     shares, states = estimate.coverage, estimate.parameter_states
     _bars(axes, tuple(UNITS))
     style.panel_title(axes, "coverage", "")
@@ -268,7 +244,7 @@ def _draw_coverage(axes: Axes, estimate: Estimate) -> None:
 
 
 def _draw_correlation(axes: Axes, estimate: Estimate) -> None:
-    """Draw the autocorrelation of the residuals; with a correct model they are white noise."""
+    """Draw the autocorrelation of the residuals, white noise if the model is correct."""
     _bars(axes, RESIDUALS)
     style.panel_title(axes, "residual correlation", "")
     axes.axvline(0.0, color=style.QUIET, linewidth=1.0)
@@ -298,12 +274,7 @@ def _draw_information(axes: Axes, recording: IdentRecording) -> None:
 
 
 def verification_figure(verification: Verification, title: str) -> Figure:
-    """Draw the errors of the identified parameters, of the description's and of no model.
-
-    Args:
-        verification: Result of a held-out motion.
-        title: What was run.
-    """
+    """Draw the errors of the identified parameters, of the description's and of no model."""
     verdict = "verified" if verification.passed else f"refuted: {verification.reason}"
     subtitle = (
         f"{verdict}; rms errors of predictions over {verification.duration:.3g} s of another motion"
@@ -328,7 +299,7 @@ def verification_figure(verification: Verification, title: str) -> Figure:
 
 
 def _draw_errors(axes: Axes, values: Sequence[float], labelled: bool) -> None:
-    """Draw three bars, each with its error and the ratio to the error without a model."""
+    """Draw three bars, each with its error and its ratio to that without a model."""
     base = values[-1]
     largest = max((value for value in values if math.isfinite(value)), default=0.0) or 1.0
     axes.spines[["top", "right", "bottom"]].set_visible(False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an identification run leaves behind: table, keys of summary.json, pictures and page."""
+"""What an identification leaves behind: table, summary.json, pictures and page."""
 
 from __future__ import annotations
 
@@ -26,14 +26,7 @@ from diffbot_report.summary import RunDescription, RunFindings
 def identification_findings(
     recording: IdentRecording, robot: Robot, width: int, setting: str
 ) -> RunFindings:
-    """Return the findings of a run at its end.
-
-    Args:
-        recording: Recording of the run, which is complete.
-        robot: The robot's description, for masses, inertias and its shape.
-        width: Columns of the table.
-        setting: What was run, for the pictures' titles.
-    """
+    """Return the findings of a complete run; the table has `width` columns."""
     recording.finish()
     model = robot.model
     missing = recording.missing()

@@ -53,7 +53,7 @@ NOT_VERIFIED = (
     "and with more room or torque if the robot moved too little."
 )
 EXCITING = "excitation"  # charts over the time of the excitation zoom together
-# Correlation between two parameters above which more data of the same kind add little information.
+# Above it, more data of the same kind add little.
 LARGEST_CORRELATION = 0.95
 # Motion that adds information on a parameter, by the model (41).
 TEACHES = {
@@ -74,16 +74,7 @@ def ident_page(
     folder: Path,
     summary: Mapping[str, Any],
 ) -> Page:
-    """Return the page of an identification.
-
-    Args:
-        recording: Recording of the finished run.
-        parameters: K5..K8 at its end.
-        robot: The robot's description.
-        run: What was run.
-        folder: Folder of the results, for the files to copy.
-        summary: Content of summary.json.
-    """
+    """Return the page of an identification; `folder` has the files to copy."""
     estimate = recording.estimate
     tone, verdict, advice = _verdict(recording, parameters, run, folder, summary)
     physical = physical_quantities(estimate, robot.model, recording.true_parameters.last)
@@ -195,7 +186,7 @@ def _answer(
 
 
 def _estimates(recording: IdentRecording, parameters: Sequence[Quantity]) -> list[Part]:
-    """Chart K5..K8 over time (Figs. 10-13 of Lages (2017)) and their variances (Figs. 14-17)."""
+    """Chart K5..K8 over time, and their standard deviations."""
     times, _, variances = recording.parameters()
     if not len(times):
         return []
@@ -264,9 +255,9 @@ def excitation_charts(times: Array, motion: Array, friction: Array | None = None
     """Chart torques and velocities.
 
     Args:
-        times: Time since the excitation began, s, shape (n,).
+        times: Since the excitation began, s, shape (n,).
         motion: [v, omega, left, right torque], shape (n, 4).
-        friction: Part of the torques that friction took, N m, shape (n, 2); None: unknown.
+        friction: Part of the torques that friction took, N m, shape (n, 2).
     """
     charts = []
     for i, (side, role) in enumerate((("left", Role.FIRST), ("right", Role.SECOND))):
@@ -287,7 +278,7 @@ def excitation_charts(times: Array, motion: Array, friction: Array | None = None
 
 
 def _states(recording: IdentRecording, parameters: Sequence[Quantity]) -> list[Part]:
-    """Return phases of the run, and when each parameter's interval fell below the KNOWN widths."""
+    """Return phases, and when each interval fell below the KNOWN widths."""
     times, values, variances = recording.parameters()
     verifying, _ = recording.held_out()
     if not len(times):
@@ -341,17 +332,13 @@ def _held_out(recording: IdentRecording, robot: Robot) -> list[Part]:
 
 
 def predicted_motion(times: Array, motion: Array, model: Model, robot: Robot) -> Array:
-    """Predict [v, omega] with a model, restarting from the measured ones every HORIZON.
+    """Predict [v, omega], (n, 2), restarting from the measured ones every HORIZON.
 
     Args:
-        times: Times in s, increasing, shape (n,).
-        motion: [v, omega, left, right torque, heading] at these times, with the torques of the
-            period before, shape (n, 5).
+        times: s, increasing, shape (n,).
+        motion: [v, omega, left, right torque, heading], torques of the period before, shape (n, 5).
         model: Model that predicts.
         robot: The robot, for its wheels.
-
-    Returns:
-        Velocities in m/s and rad/s, shape (n, 2).
     """
     known_robot = motion[:, :2].copy()
     period = float(np.median(np.diff(times)))
@@ -421,7 +408,7 @@ def information_chart(recording: IdentRecording) -> Chart:
 
 
 def _what_tells_more(parameters: Sequence[Quantity]) -> Table:
-    """List the parameters, least known first, with the motion that adds information on each."""
+    """List the parameters, least known first, with the motion that would help."""
 
     def fraction(quantity: Quantity) -> float:
         half, value = quantity.half_width, quantity.value

@@ -22,28 +22,21 @@ from diffbot_report.sample_buffer import (
 
 Times = NDArray[np.float64]
 
-# Number of points that can be distinguished in a picture.
+# Points that can be distinguished in a picture.
 POINTS = 1500
-# Robot time at the start of the excitation for which every sample is kept, s.
+# Time at the start for which every sample is kept, s.
 BEGINNING = 10.0
 
 
 class IdentRecording:
-    """Time series of K5..K8, their variances, velocities and torques over robot time.
+    """K5..K8, their variances, velocities and torques over robot time.
 
-    Stamps are added in ns; times are returned in s since the start of the excitation. Check
-    `wants_…` before deserialising a message: at 40 times real time only every n-th is needed.
-
-    Args:
-        capacity: Number of rows kept of each series, >= 4; see SampleBuffer.
-        truth_due: Whether a simulator publishes the true K5..K8.
+    Stamps are added in ns; times are returned in s since the excitation began. Check `wants_…`
+    before
+    deserialising a message: at 40 times real time only every n-th is needed.
 
     Attributes:
         estimate: The latest estimate, kept or not; None before the first.
-        state: Latest state of the ident node; None before the first.
-        verification: Result of a held-out motion; None before it is received.
-        clock: Converts stamps to times since the excitation began; pauses take none.
-        true_parameters: True K5..K8 that a simulator published.
         statuses, estimates: Number of messages received, kept or not.
         newest: Stamp of the latest estimate, ns; None before the first.
     """
@@ -80,7 +73,7 @@ class IdentRecording:
         return self._verdict if self.estimate else VerificationState.NOT_VERIFIED
 
     def missing(self) -> list[str]:
-        """Return sentences on what is missing from a complete recording of the run."""
+        """Return sentences on what is missing from a complete recording."""
         state = self.state
         if state is None:
             return []
@@ -101,7 +94,7 @@ class IdentRecording:
 
     @property
     def has_last(self) -> bool:
-        """Whether the last estimate was received, which has the stamp of the state at the end."""
+        """Whether the estimate with the stamp of the state at the end was received."""
         state = self.state
         if state is None or not state.estimates or self.estimates >= state.estimates:
             return True
@@ -118,11 +111,11 @@ class IdentRecording:
         estimate: Estimate,
         verdict: VerificationState = VerificationState.NOT_VERIFIED,
     ) -> None:
-        """Store the latest estimate, with its stamp (ns); an invalid one without its numbers."""
+        """Store the latest estimate with its stamp, ns; an invalid one without its numbers."""
         if estimate.state is EstimateState.INVALID:
             estimate = estimate.without_numbers()
         self.estimate, self._verdict, self._estimated = estimate, verdict, stamp
-        # Estimates during a verification are unchanged, so they are not kept.
+        # An estimate does not change during a verification.
         if self.state is None or self.state.phase is RunPhase.EXCITING:
             self._parameters.take(stamp, (*estimate.values, *estimate.variances))
 
@@ -142,8 +135,7 @@ class IdentRecording:
             return
         self.clock.add(stamp, state.elapsed)
         self._excited = stamp
-        # A known duration gives a uniform spacing from the start; otherwise the buffer thins
-        # itself.
+        # A known duration gives a uniform spacing; otherwise the buffer thins itself.
         if not len(self._motion) and 0.0 < state.duration < math.inf:
             for buffer in (self._motion, self._parameters, self._verifying):
                 buffer.interval = state.duration / POINTS
@@ -153,11 +145,10 @@ class IdentRecording:
             self._warm_up.take(stamp, row)
 
     def finish(self) -> None:
-        """Keep the latest estimate, so that the curves end where the excitation ended."""
+        """Keep the latest estimate, so that curves end where the excitation ended."""
         if self.estimate is None or self._estimated is None:
             return
-        # Not before the last row, nor long after the end of the excitation: a verification, during
-        # which the estimate does not change, may have followed.
+        # Not before the last row, nor after the excitation: a verification may have followed.
         last, stamp = self._parameters.last, self._estimated
         if self._excited is not None:
             stamp = min(stamp, self._excited)
@@ -173,21 +164,21 @@ class IdentRecording:
         return start is None or stamp - start <= end
 
     def parameters(self) -> tuple[Times, Rows, Rows]:
-        """Return time since excitation began (n,), s, K5..K8 (n, 4) and their variances (n, 4)."""
+        """Return times (n,), s, K5..K8 (n, 4) and their variances (n, 4)."""
         times, rows = self._parameters.since(self.clock)
         return times, rows[:, :4], rows[:, 4:]
 
     def motion(self) -> tuple[Times, Rows]:
-        """Return time (n,), s, and [v, omega, left, right torque] (n, 4) of the whole run."""
+        """Return times (n,), s, and [v, omega, left, right torque] (n, 4)."""
         times, rows = self._motion.since(self.clock)
         return times, rows[:, :4]
 
     def path(self) -> tuple[Rows, Rows]:
-        """Return places [x, y] by odometry, m, while exciting (n, 2) and while verifying (m, 2)."""
+        """Return places [x, y] by odometry, m, while exciting (n, 2) and verifying (m, 2)."""
         return self._motion.since(self.clock)[1][:, 4:6], self._verifying.rows
 
     def information(self) -> tuple[Times, Rows]:
-        """Return time (n,), s, and [achieved, predicted] information (n, 2), bits; NaN: unknown."""
+        """Return times (n,), s, and [achieved, predicted] information (n, 2), bits."""
         times, rows = self._motion.since(self.clock)
         return times, rows[:, 6:8]
 
@@ -196,19 +187,19 @@ class IdentRecording:
         return self._warm_up.since(self.clock)
 
     def held_out(self) -> tuple[Times, Rows]:
-        """Return the same as `motion`, and headings, (n, 5), for each state while verifying."""
+        """Return the same as `motion`, and headings, (n, 5), while verifying."""
         return self._held_out.since(self.clock)
 
     def truth(self) -> tuple[Times, Rows]:
-        """Return times (m,), s, from which the true K5..K8 (m, 4) are valid; m = 0 if unknown."""
+        """Return times (m,), s, from which the true K5..K8 (m, 4) are valid."""
         return self.true_parameters.since(self.clock)
 
 
 # Axis limits of pictures of the estimates.
 
-# Fraction of a run that contains the transient from the start value 0.
+# Fraction of a run with the transient from the start value 0.
 SETTLED = 0.15
-# Minimum relative range of an axis: noise-free estimates would show only their last digits.
+# Noise-free estimates would show only their last digits.
 LEAST_SPAN = 0.005
 # Fraction of a run in which variances fall by orders of magnitude.
 EARLY = 0.02
@@ -220,18 +211,13 @@ def estimate_limits(
     sigma: NDArray[np.float64],
     truth: NDArray[np.float64],
 ) -> tuple[float, float] | None:
-    """Return (low, high) that shows the settled estimate, its ± 2 sigma band and the true values.
-
-    Values in the first 15 % of the run may lie outside.
+    """Return (low, high) around the settled estimate ± 2 sigma and the truth, or None.
 
     Args:
-        times: Times, (n,), s, increasing.
-        values: Estimates, (n,).
+        times: s, increasing, (n,).
+        values: Estimates, (n,); the first 15 % may lie outside.
         sigma: Standard deviations, (n,), may be infinite.
-        truth: True values to show, (m,), m >= 0.
-
-    Returns:
-        The limits, or None if no value is finite.
+        truth: True values to show, (m,).
     """
     if not len(times):
         return None
@@ -250,12 +236,7 @@ def estimate_limits(
 def variance_limits(
     times: NDArray[np.float64], variances: NDArray[np.float64]
 ) -> tuple[float, float]:
-    """Return (low, high) of a logarithmic axis; values in the first 2 % of the run may lie outside.
-
-    Args:
-        times: Times, (n,), s, increasing, n >= 1.
-        variances: Variances, (n,), finite and > 0.
-    """
+    """Return (low, high) of a logarithmic axis of variances > 0; the first 2 % may lie outside."""
     shown = variances[times >= times[0] + EARLY * (times[-1] - times[0])]
     low, high = float(shown.min()), float(shown.max())
     return low / 2.0, max(2.0 * high, 10.0 * low)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ident_report node: shows an identification run and writes its report.
 
-Subscribes to `ident/dynamic_parameters`, `ident/status`, `ident/verification` and, if a simulator
-publishes it, `ground_truth/dynamic_parameters`. Ends with the run: status 0 when it was completed
-or stopped by the user, 1 when it failed.
+Subscribes to the topics of ident and to a simulator's `ground_truth/dynamic_parameters`. Ends with
+the run: status 0 if completed or stopped by the user, 1 if it failed.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
         statuses = self._statuses.take()
         recording.statuses += len(statuses)
         for message in statuses:
-            # Always read the last one: it may report the end of the run.
+            # The last one may report the end of the run.
             if message is statuses[-1] or recording.wants_state(_stamp(message)):
                 recording.add_state(ident_state(message))
         if statuses and recording.state and recording.state.phase is RunPhase.EXCITING:
@@ -78,7 +77,7 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
             self._newest, recording.newest = message, _stamp(message)
             if recording.wants_estimate(recording.newest):
                 self._read_newest()
-        # Take this last: it is sent before the status that ends the run.
+        # Last: it is sent before the status that ends the run.
         for message in self._verification.take():
             recording.verification = verification_of(message)
         return bool(statuses or estimates)
@@ -88,7 +87,7 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
             self.recording.add_estimate(_stamp(message), estimate_of(message), verdict_of(message))
 
     def newest(self) -> int | None:
-        """Return the latest estimate's stamp, ns, once all before were received; see RunEnd."""
+        """Return the latest estimate's stamp, ns, once all were received; see RunEnd."""
         return None if self.recording.missing() else self.recording.newest
 
     def table(self) -> RenderableType:

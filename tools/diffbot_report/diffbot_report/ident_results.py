@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of an identification run: the table, and its keys of summary.json.
-
-Both contain K5..K8, the quantities derived from them, and how far they can be trusted.
-"""
+"""Results of an identification: the table, and its keys of summary.json."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ from diffbot_report.quantity import (
 )
 from diffbot_report.run_end import Pair
 
-# Columns of text that the table needs to include the meanings, with errors and without.
+# Columns that the table needs for the meanings, with errors and without.
 WIDE, NARROW = 106, 78
 FRICTION = {
     "c_l": "viscous friction, left wheel",
@@ -47,8 +44,8 @@ FRICTION = {
     "c_w": "viscous floor resistance to turning",
     "f_w": "constant floor resistance to turning",
 }
-# Error of a prediction, as a share of that without a model, beyond which something is missing. With
-# gears that lose 12 and 20 % of torques of one size it is 0.3 for v, with a right model 0.01.
+# Share of the error without a model beyond which something is missing: gears that lose 12 and 20 %
+# of torques of one size give 0.3, a right model 0.01.
 POOR_PREDICTION = 0.1
 GEARS_ADVICE = (
     "these errors are large for an identified robot: if its motors have gears, identify with "
@@ -86,14 +83,14 @@ def parameter_table(
     width: int = 120,
     friction: Sequence[Quantity] = (),
 ) -> RenderableType:
-    """Return parameter, unit, value, 95 % interval and meaning; errors where the truth is known.
+    """Return K5..K8 and friction as a table, with errors where the truth is known.
 
     Args:
         parameters: K5..K8.
         phrases: The meaning of each symbol.
         title: Line above the table.
         notes: Lines below the table.
-        width: Columns of the terminal; if they are too few, the meanings go below the table.
+        width: Columns of the terminal; if too few, the meanings go below the table.
         friction: Further rows.
     """
     known = any(quantity.closed_form is not None for quantity in parameters)
@@ -121,7 +118,7 @@ def parameter_table(
 
 
 def state_notes(parameters: Sequence[Quantity]) -> list[str]:
-    """Return lines on which parameters may not be used, and why; equal reasons share a line."""
+    """Return lines on which parameters may not be used, and why."""
     results: dict[str, list[str]] = {}
     for quantity in parameters:
         if quantity.reason and quantity.state is not EstimateState.ESTIMATED:
@@ -130,7 +127,7 @@ def state_notes(parameters: Sequence[Quantity]) -> list[str]:
 
 
 def friction_notes(recording: IdentRecording, model: RobotModel) -> list[str]:
-    """Return a line on the effect of friction in the run, if that is known."""
+    """Return a line on the effect of friction in the run, if known."""
     estimate, effect = recording.estimate, FrictionEffect.of(recording, model)
     note = effect.note(estimate) if effect and estimate else None
     return [] if note is None else [note]
@@ -165,7 +162,7 @@ def _cells(quantity: Quantity, known: bool) -> list[Text | str]:
 
 
 def _closed_form(true: float | None, half_width: float | None) -> str:
-    """Return the true value with the decimals of the estimate next to it."""
+    """Return the true value with the decimals of the estimate."""
     if true is None:
         return MISSING
     return significant(true, 4) if half_width is None else with_uncertainty(true, half_width)[0]
@@ -201,7 +198,7 @@ def confidence_notes(
 
 
 def _gears_are_likely(estimate: Estimate, verification: Verification) -> bool:
-    """Whether torques of other sizes act so differently that gears may take a share of them."""
+    """Whether torques of other sizes act so differently that gears may take a share."""
     friction = estimate.friction
     return (
         verification.decided
@@ -212,7 +209,7 @@ def _gears_are_likely(estimate: Estimate, verification: Verification) -> bool:
 
 
 def _error_shares(verification: Verification) -> tuple[float, float]:
-    """Return the errors of the predictions of [v, omega] as shares of those without a model."""
+    """Return the errors of predicted [v, omega] as shares of those without a model."""
     pairs = zip(verification.horizon_error, verification.horizon_no_model, strict=True)
     v, omega = (error / base if base > 0.0 else math.nan for error, base in pairs)
     return v, omega
@@ -240,15 +237,7 @@ def identification_keys(
     verdict: VerificationState = VerificationState.NOT_VERIFIED,
     verification: Verification | None = None,
 ) -> dict[str, Any]:
-    """Return the keys of summary.json that every identification has.
-
-    Args:
-        parameters: K5..K8.
-        physical: Quantities derived from them, by key.
-        friction: Friction of the wheels, by key; empty if it is not modelled.
-        verdict: Verdict of a held-out motion.
-        verification: How well that motion was predicted; pairs are [v in m/s, omega in rad/s].
-    """
+    """Return the keys of summary.json that every identification has."""
     verified: dict[str, Any] = {"state": verdict.name.lower()}
     if result := verification:
         verified |= {

@@ -9,19 +9,12 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from diffbot_node import COUNTED, Node
 
-# Values that are valid until the next ones, which a late subscriber receives, too.
+# For values that a late subscriber receives, too.
 LATEST = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class Inbox:
-    """A subscription whose messages wait until `take`.
-
-    Args:
-        node: The node that subscribes.
-        message_type: Type of the messages.
-        topic: Name of the topic.
-        qos: Quality of service.
-    """
+    """A subscription whose messages wait until `take`."""
 
     def __init__(
         self, node: Node, message_type: type, topic: str, qos: QoSProfile = COUNTED
@@ -38,10 +31,7 @@ class Inbox:
         return str(self._subscription.topic_name)
 
     def fetch(self) -> None:
-        """Collect what has arrived while no executor runs, as in a node's `close`.
-
-        In a process of several nodes everything has been delivered by then.
-        """
+        """Collect what has arrived while no executor runs, as in a node's `close`."""
         if self._node.composed:
             return
         handle, kind = self._subscription.handle, self._subscription.msg_type
@@ -50,7 +40,7 @@ class Inbox:
                 self._messages.append(taken[0])
 
     def close(self) -> None:
-        """Subscribe no more; publishers do not count this node as a reader from then on."""
+        """Subscribe no more: publishers no longer count this node."""
         self._node.destroy_subscription(self._subscription)
 
     def take(self) -> list[Any]:

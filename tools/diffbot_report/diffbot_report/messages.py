@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of messages to the data of a report: the only module that reads their fields."""
+"""The only module that reads fields of messages for reports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PHASES = {
     kind: {getattr(kind, phase.name): phase for phase in RunPhase if hasattr(kind, phase.name)}
     for kind in (IdentStatus, msg.ControllerState)
 }
-# Fields of Verification.msg with errors, named like those of a Verification.
+# Fields with errors, named like those of a Verification.
 ERRORS = (
     "one_step", "one_step_no_model", "one_step_nominal",
     "horizon_error", "horizon_no_model", "horizon_nominal",
@@ -39,24 +39,20 @@ def nanoseconds(stamp: Time) -> int:
 
 
 class MessageReader:
-    """Reads selected fields of messages with a header, one batch at a time.
-
-    Args:
-        names: Fields that are numbers or arrays of fixed size, for example "set_point.x".
-    """
+    """Reads fields, numbers or arrays of fixed size, of batches of messages."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._fields = [attrgetter(name) for name in names]
 
     def read(self, messages: Sequence[Any]) -> tuple[Stamps, Rows]:
-        """Return stamps in ns, shape (n,), and the fields side by side, (n, columns); n > 0."""
+        """Return stamps, ns, shape (n,), and the fields side by side, (n, columns); n > 0."""
         stamps = [nanoseconds(message.header.stamp) for message in messages]
         rows = [np.hstack([field(message) for field in self._fields]) for message in messages]
         return np.array(stamps, np.int64), np.array(rows, float)
 
 
 def gains_of(status: Any, fields: StatusFields) -> dict[str, Any]:
-    """Return the gains in a status message, by their names in the summary."""
+    """Return the gains in a status, by their names in the summary."""
     return {
         key: np.asarray(attrgetter(path)(status), float).tolist()
         for key, path in fields.gains.items()
@@ -94,7 +90,6 @@ def controller_state(message: msg.ControllerState) -> ControllerState:
 
 
 def _common(message: Any) -> dict[str, Any]:
-    """Return the fields of a NodeState that the messages have under the same names."""
     names = ("message", "elapsed", "duration", "refused")
     return {
         "stamp": nanoseconds(message.header.stamp),
@@ -106,8 +101,9 @@ def _common(message: Any) -> dict[str, Any]:
 def estimate_of(message: DynamicParameters) -> Estimate:
     """Return the estimate in a message.
 
-    A publisher may set only K5..K8, their variances and the state. All-zero fields then count as
-    unknown: the covariance is diagonal, and each parameter has the state of the set.
+    A publisher may leave fields 0: then the covariance is diagonal, and each parameter has the
+    set's
+    state.
     """
     state = _state(message.state)
     states = message.parameter_state.tolist()
@@ -137,7 +133,7 @@ def estimate_of(message: DynamicParameters) -> Estimate:
 
 
 def _friction(message: DynamicParameters) -> FrictionEstimate | None:
-    """Return the friction of the wheels, with gear losses where they were found."""
+    """Return the wheels' friction, with gear losses where they were found."""
     friction = _known(FrictionEstimate, message.friction, message.friction_variance)
     losses, variances = message.gear_loss.tolist(), message.gear_loss_variance.tolist()
     # Publishers that do not know the field leave it 0.
@@ -147,7 +143,7 @@ def _friction(message: DynamicParameters) -> FrictionEstimate | None:
 
 
 def _known(kind: type[T], values: Any, variances: Any) -> T | None:
-    """Return friction of the wheels or against turning; None if it was not estimated."""
+    """Return friction of the wheels or against turning; None if not estimated."""
     if not (np.isfinite(values).any() and (values.any() or variances.any())):
         return None
     return kind(tuple(values.tolist()), tuple(variances.tolist()))
@@ -169,7 +165,7 @@ def verdict_of(message: DynamicParameters) -> VerificationState:
 
 
 def verification_of(message: msg.Verification) -> Verification:
-    """Return the result of a held-out motion; one that was too short has no errors."""
+    """Return the result of a held-out motion; without errors if it was too short."""
     errors = {name: tuple(getattr(message, name).tolist()) for name in ERRORS}
     state = VerificationState.NOT_VERIFIED
     if message.passed:
@@ -182,7 +178,7 @@ def verification_of(message: msg.Verification) -> Verification:
 def true_parameters(
     message: DynamicParameters | VelocityParameters,
 ) -> tuple[int, tuple[float, ...]]:
-    """Return the stamp in ns, and K5..K8 or sigma1..sigma4, of a simulator's true parameters."""
+    """Return stamp, ns, and K5..K8 or sigma1..sigma4 of a simulator."""
     sigma = isinstance(message, VelocityParameters)
     values = tuple(message.sigma.tolist()) if sigma else _four(message)
     return nanoseconds(message.header.stamp), values

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reduction of numbers for a page: as many as a screen can resolve, without losing peaks.
-
-They are stored as 32-bit floats. A long curve keeps the minimum and the maximum of each interval;
-states keep their changes, and poses are spaced evenly.
-"""
+"""Reduction of a page's numbers to what a screen can resolve, as 32-bit floats."""
 
 from __future__ import annotations
 
@@ -15,24 +11,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from diffbot_description.dynamics import Array
 
-# Points of a curve, and frames of a scene, that a screen can resolve, including some zoom.
+# What a screen can resolve, including some zoom.
 MOST_POINTS, MOST_FRAMES = 6000, 3000
-# Points of all curves of a page, which must stay below 6 MB; and minimum points per curve.
+# A page must stay below 6 MB.
 ALL_POINTS, LEAST_POINTS = 60_000, 1000
 
 
 def points_of_each(curves: int) -> int:
-    """Return the number of points that each of `curves` curves of a page may have."""
+    """Return how many points each curve of a page may have."""
     return max(min(MOST_POINTS, ALL_POINTS // max(curves, 1)), LEAST_POINTS)
 
 
 def peaks_kept(values: ArrayLike, most: int) -> NDArray[np.intp]:
-    """Return increasing indices of about `most` values at most, including every peak.
+    """Return increasing indices of about `most` values, shape (n,), including every peak.
 
-    Args:
-        values: Values, shape (n,); NaN is never a peak.
-        most: Number of points. If there are more values, keep the minimum and the maximum of equal
-            parts, and both ends.
+    Both ends, and the minimum and maximum of equal parts, are kept; NaN is never a peak.
     """
     y = np.asarray(values, float)
     if len(y) <= most:
@@ -41,17 +34,14 @@ def peaks_kept(values: ArrayLike, most: int) -> NDArray[np.intp]:
     size = np.diff(np.append(edges, len(y)))
     part = np.repeat(np.arange(len(edges)), size)
     known = np.where(np.isfinite(y), y, 0.0)
-    # Sorted by value within each part: its first and last are the minimum and the maximum.
+    # The first and last of each part are then its minimum and maximum.
     order = np.lexsort((known, part))
     ends = np.concatenate([order[edges], order[edges + size - 1], [0, len(y) - 1]])
     return np.unique(ends)
 
 
 def changes_kept(holds: Array, most: int) -> NDArray[np.intp]:
-    """Return increasing indices of the rows on both sides of each change of a column.
-
-    Of more than `most` / 2 changes, an evenly spread selection is kept.
-    """
+    """Return indices of the rows on both sides of each change, of evenly chosen changes if many."""
     if len(holds) <= most:
         return np.arange(len(holds))
     changes = np.flatnonzero((holds[1:] != holds[:-1]).any(axis=1))
@@ -60,7 +50,7 @@ def changes_kept(holds: Array, most: int) -> NDArray[np.intp]:
 
 
 def evenly(count: int, most: int) -> NDArray[np.intp]:
-    """Return evenly spread indices of at most `most` of `count` items, including both ends."""
+    """Return evenly spread indices of at most `most` of `count` items, both ends included."""
     if count <= most:
         return np.arange(count)
     return np.unique(np.linspace(0, count - 1, most).astype(np.intp))

@@ -1,15 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""report.html: a run on one self-contained page.
+"""report.html: a run on one self-contained page, which loads nothing.
 
-The page contains its style, its script, the plotting library (Plotly) and the run's numbers. It
-loads nothing, so it opens from a file manager on a robot's own network. `write_page` writes a
-`Page`; ident_page, drive_page and others define what a kind of run shows.
+Page: verdict, answer, next step -> sections of charts, tables and scenes -> summary.json, files
 
-    Page: verdict, answer, next step -> sections of charts, tables and scenes -> summary.json, files
-
-`read_data` returns the data of a written page, to compare runs.
-
-packed_numbers describes how the numbers are reduced.
+`read_data` returns the data of a written page.
 """
 
 from __future__ import annotations
@@ -46,7 +40,7 @@ from diffbot_report.packed_numbers import (
 from diffbot_report.quantity import MISSING
 
 REPORT = "report.html"
-# Length of a table's cell from which its lines may be broken, characters.
+# Characters of a cell from which its lines may be broken.
 LONG = 22
 NUMBER = re.compile(r"[-+−]?[0-9][0-9.]*(e[-+]?[0-9]+)?( %)?( \([-+][^()]+ %\))?|never")
 
@@ -64,14 +58,8 @@ class Matrix:
     """A table of coloured cells, for correlations and fractions.
 
     Attributes:
-        key: Id of the table in the page.
-        title: What the table shows.
-        columns: Names of the columns.
-        rows: Names of the rows.
-        values: Values, shape (rows, columns); NaN is an empty cell.
-        limits: Values of the palest and of the strongest colour; negative values have another
-            colour.
-        note: Text beside the title.
+        values: Shape (rows, columns); NaN is an empty cell.
+        limits: Values of the palest and of the strongest colour.
     """
 
     key: str
@@ -88,12 +76,8 @@ class Strips:
     """States over time: one strip per name, filled while the state is active.
 
     Attributes:
-        key: Id of the chart in the page.
-        title: What the chart shows.
-        names: Names of the m strips.
         x: Times, s, shape (n,).
-        holds: 1 while a state is active, otherwise 0, shape (n, m).
-        note: Text beside the title.
+        holds: 1 while a state is active, otherwise 0, shape (n, names).
     """
 
     key: str
@@ -109,16 +93,13 @@ class Scene:
     """A driving robot, seen from above, played back at any speed.
 
     Attributes:
-        key: Id of the scene in the page.
-        title: What the scene shows.
         time: Times, s, shape (n,).
         pose: x, y, theta of the robot, m, m, rad, shape (n, 3).
         paths: Name, role and places [x, y] (k, 2), m, of further paths.
         silhouette: Polygons of the robot in its own frame, m, each (j, 2): body, nose, wheels.
-        colour: Colour of the body, red, green, blue, 0..1.
-        reference: Reference pose, shape (n, 3); None: none.
-        arena: Length along x and width along y, m; None: none.
-        note: Text beside the title.
+        colour: Red, green and blue of the body, 0..1.
+        reference: Reference pose, shape (n, 3).
+        arena: Length along x and width along y, m.
     """
 
     key: str
@@ -138,14 +119,9 @@ class Table:
     """Rows of text below a header; the first cell of a row is its name.
 
     Attributes:
-        head: Names of the columns.
-        rows: Rows, with one cell per column.
-        title: What the table shows; empty: the title of its section suffices.
-        note: A sentence below the table.
-        filtered: Whether an input field above the table filters the rows by text.
-        marks: A tone for each row, or None; empty: no row has one.
-        links: Link target of each row's name, a path relative to the page, or None; empty: no
-            links.
+        filtered: Whether an input field above the table filters the rows.
+        marks: A tone or None for each row; empty: none has one.
+        links: Path of each row's link relative to the page, or None; empty: no links.
     """
 
     head: Sequence[str]
@@ -170,7 +146,7 @@ Part = Chart | Intervals | Matrix | Strips | Scene | Table | Image
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, a sentence or a few lines, and parts in two columns, or in one if `wide`."""
+    """A heading, a few lines, and parts in two columns, or in one if `wide`."""
 
     title: str
     text: str
@@ -183,15 +159,11 @@ class Page:
     """Content of a page.
 
     Attributes:
-        title: What was run, for example "ident twil (mujoco)".
-        tone: Tone of the verdict.
         verdict: One sentence: what was found, or how it failed.
         advice: One sentence: what to do next.
-        answer: The table of the results.
-        notes: Sentences below it, such as warnings.
         sections: Evidence; those without parts are left out.
         summary: Content of summary.json.
-        texts: Name and content of texts to copy: the command that repeats the run, YAML files.
+        texts: Texts to copy, by name.
     """
 
     title: str
@@ -210,13 +182,13 @@ def write_page(page: Page, path: Path) -> Path:
 
     Raises:
         OSError: The file cannot be written.
-        ModuleNotFoundError: The package plotly, whose script draws the charts, is not installed.
+        ModuleNotFoundError: plotly, whose script draws the charts, is not installed.
     """
     return write_atomically(path, page_text(page))
 
 
 def colours() -> str:
-    """Return the style sheet with the colours of light and dark pages, for all of the suite."""
+    """Return the style sheet of light and dark colours."""
     return (files("diffbot_report") / "web" / "colours.css").read_text(encoding="utf-8")
 
 
@@ -233,10 +205,10 @@ def page_text(page: Page) -> str:
     data = {"charts": charts, "summary": page.summary}
     sections = (_section(section, i) for i, section in enumerate(shown))
     body = "\n".join((_head(page, shown), *sections, _texts(page.texts), _foot(page)))
-    # Tables, pictures and scenes do not need the library, which makes up most of a page's size.
+    # The plotting library is most of a page's size.
     plotted = any(not isinstance(part, Table | Image | Scene) for part in parts)
     library = f"<script>{_plotly()}</script>" if plotted else ""
-    # The policy forbids loading anything, so the tests fail if the page is not self-contained.
+    # The policy forbids loading anything: a page that is not self-contained fails its tests.
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -285,7 +257,7 @@ def read_data(path: Path) -> dict[str, Any]:
 
 
 def _plotly() -> str:
-    """Return the plotting library's script without the slow import of its Python package."""
+    """Return the plotting script without the slow import of its Python package."""
     spec = find_spec("plotly")
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("No module named 'plotly'", name="plotly")
@@ -324,7 +296,6 @@ def _table(table: Table) -> str:
     note = f"<p class='note'>{html.escape(table.note)}</p>" if table.note else ""
     if not table.rows:
         return f"{title}{note}"  # a header alone is of no use
-    # Columns of sentences break their lines; the others are read from top to bottom.
     columns = zip(*table.rows, strict=True)
     kinds = [_kind(cells) for cells in columns]
     head = "".join(
@@ -346,7 +317,7 @@ def _table(table: Table) -> str:
 
 
 def _kind(cells: Sequence[str]) -> str:
-    """Return the style of a column: sentences break their lines, numbers are right-aligned."""
+    """Return a column's style: sentences break their lines, numbers are right-aligned."""
     if max(map(len, cells)) > LONG:
         return "words"
     known = [cell for cell in cells if cell not in ("", MISSING)]
@@ -436,7 +407,7 @@ def _foot(page: Page) -> str:
 
 
 def _data(part: Chart | Intervals | Matrix | Strips | Scene, most: int) -> dict[str, Any]:
-    """Return the data of a part for the page's script, with at most `most` points per curve."""
+    """Return a part's data for the script, with at most `most` points per curve."""
     # Title and note are in the page's text.
     own = {name: value for name, value in vars(part).items() if name not in ("title", "note")}
     own["kind"] = type(part).__name__.lower()
@@ -467,7 +438,6 @@ def _columns(values: ArrayLike) -> list[dict[str, str]]:
 
 
 def _scene(part: Scene) -> dict[str, Any]:
-    """Return the fields of a scene that the page stores in another form."""
     kept = evenly(len(np.asarray(part.time)), MOST_FRAMES)
     reference = part.reference
     return {

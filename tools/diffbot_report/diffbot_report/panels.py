@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elements shared by the figures of all runs, beyond the style that diffbot_ident defines."""
+"""Elements shared by the figures of all runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from diffbot_report.drawing import Picture
 Span = tuple[float, float]
 
 DRIVING_TIME = "robot time since driving began, s"
-# Top of the legend, inch below the figure's top.
+# Inch below the figure's top.
 LEGEND = 0.62
 
 
@@ -46,15 +46,7 @@ def picture(name: str, make: Callable[[], Figure]) -> Picture:
 def two_by_two(
     figure: Figure, label: str, end: float, edges: Mapping[str, float], color: str = "black"
 ) -> list[Axes]:
-    """Return four panels over time.
-
-    Args:
-        figure: Figure to draw in.
-        label: Label of the time axis, below the lower panels.
-        end: End of the time axis, s; it begins at 0.
-        edges: Edges of the grid, see Figure.add_gridspec.
-        color: Colour of the label.
-    """
+    """Return four panels over time, from 0 to `end`; edges as of Figure.add_gridspec."""
     grid = figure.add_gridspec(2, 2, **edges)
     panels = [figure.add_subplot(grid[i // 2, i % 2]) for i in range(4)]
     for axes in panels:
@@ -66,7 +58,7 @@ def two_by_two(
 
 
 def plain_number(value: float, _position: int = 0) -> str:
-    """Format a tick: as a plain number, or a power of ten if it is very small or large."""
+    """Format a tick as a plain number, or a power of ten."""
     return f"{value:g}" if 1e-3 <= value < 1e5 else style.power_of_ten(value)
 
 
@@ -87,13 +79,9 @@ def draw_logarithmic(
 def draw_panels(
     figure: Figure, end: float, rows: Sequence[tuple[Chart, Chart, Span]], label: str = DRIVING_TIME
 ) -> None:
-    """Draw each chart over the whole run at the left, a detail at its right, and the legend.
+    """Draw each chart over the whole run, a detail at its right, and the legend.
 
-    Args:
-        figure: Figure to draw in.
-        end: End of the run, s.
-        rows: Chart of the whole run, chart of the detail, and begin and end of the detail, s.
-        label: Label of the time axis.
+    Each row: chart of the whole run, chart of the detail, and the detail's begin and end, s.
     """
     height = figure.get_figheight()
     grid = figure.add_gridspec(

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of a command: a bar on a terminal, otherwise a line every few seconds.
+"""Progress of a command: a bar on a terminal, otherwise lines on standard error.
 
-    with Progress("reproduce", total=5, console=console) as progress:
-        progress.show("2017: simulating")      # what is done now
-        progress.advance()                     # one of five is done
+with Progress("reproduce", total=5, console=console) as progress:
+    progress.show("2017: simulating")      # what is done now
+    progress.advance()                     # one of five is done
 
-Lines go to standard error, so that standard output contains only the command's results. Work
-shorter than `PATIENCE` prints no line.
+Work shorter than PATIENCE prints no line.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from rich.progress import BarColumn, ProgressColumn, Task, TextColumn
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-# Wall time before the first line, and between two lines, s.
+# Wall time before the first line, and between lines, s.
 PATIENCE, INTERVAL = 2.0, 5.0
 
 
 def duration_text(seconds: float) -> str:
-    """Return a duration as readable text: "8 s", "3 min 20 s", "1 h 5 min"."""
+    """Return a duration as text: "8 s", "3 min 20 s", "1 h 5 min"."""
     whole = round(max(seconds, 0.0))
     if whole < 60:
         return f"{whole} s"
@@ -40,7 +39,7 @@ class Progress:
 
     Args:
         title: Name of the command, for lines.
-        total: Total of what `advance` and `update` count; None: not known, or not yet.
+        total: Total of what `advance` and `update` count; None: not known yet.
         console: Console on which the bar is drawn, if it is a terminal.
     """
 
@@ -93,13 +92,13 @@ class Progress:
         self._redraw()
 
     def times(self) -> str:
-        """Return the share done, the time passed, and the remaining time if it can be estimated."""
+        """Return the share done, the time passed and, if possible, the remaining time."""
         passed = time.monotonic() - self._began
         said = [duration_text(passed)]
         if self._total:
             fraction = min(self._done / self._total, 1.0)
             said.insert(0, f"{100 * fraction:.0f} %")
-            # Based on the last update, so that it falls while the next part is under way.
+            # From the last update, so that it falls in between.
             left = self._updated / fraction - passed if fraction > 0.0 else 0.0
             if left > 0.0:
                 said.append(f"about {duration_text(left)} left")

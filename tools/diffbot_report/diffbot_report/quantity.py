@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A number with its unit, uncertainty and true value; as numbers and as text.
-
-K5..K8 with their 95 % intervals, the masses, inertias and friction derived from them (with the
-mathematics of diffbot_ident), and their formatting: with as many digits as the uncertainty
-supports.
-"""
+"""A number with its unit, uncertainty and true value; as numbers and as text."""
 
 from __future__ import annotations
 
@@ -37,14 +32,12 @@ class Quantity:
     """An identified quantity.
 
     Attributes:
-        symbol: Symbol, for example "K7".
-        unit: Unit.
+        symbol: For example "K7".
         value: The estimate; None if there is none.
         std: Standard deviation, in the unit; None if not identifiable.
-        interval95: [lo, hi] of the 95 % interval; None for an unbounded end.
-        closed_form: True value if a simulator provides it, otherwise None.
-        state: Whether it may be used.
-        reason: Why the state is not ESTIMATED; empty if it is, or if the reason is unknown.
+        interval95: [lo, hi]; None for an unbounded end.
+        closed_form: True value if a simulator provides it.
+        reason: Why the state is not ESTIMATED; may be empty.
     """
 
     symbol: str
@@ -77,7 +70,7 @@ class Quantity:
 
     @property
     def half_width(self) -> float | None:
-        """Half the width of the 95 % interval; None if it is unbounded."""
+        """Half the width of the 95 % interval; None if unbounded."""
         low, high = self.interval95
         return None if low is None or high is None else 0.5 * (high - low)
 
@@ -101,12 +94,9 @@ def parameter_quantities(
 ) -> tuple[Quantity, ...]:
     """Return K5..K8 with their 95 % intervals (normal, value ± 1.96 std).
 
-    A parameter whose variance is not finite and >= 0 is UNESTIMATED, whatever the state of the
-    others.
-
-    Args:
-        estimate: Estimate of K5..K8; None gives four unestimated quantities.
-        closed_form: True [K5, K6, K7, K8], or None if unknown.
+    A parameter whose variance is not finite and >= 0 is UNESTIMATED. `closed_form`: true [K5, K6,
+    K7,
+    K8].
     """
     quantities = []
     for i, (symbol, unit) in enumerate(UNITS.items()):
@@ -132,13 +122,7 @@ def physical_quantities(
     model: RobotModel,
     closed_form: Sequence[float] | None = None,
 ) -> dict[str, Quantity]:
-    """Return masses and inertias with 95 % intervals, by key; empty without an estimate.
-
-    Args:
-        estimate: Estimate of K5..K8.
-        model: The robot's model, for its wheels and track.
-        closed_form: True [K5, K6, K7, K8], or None if unknown.
-    """
+    """Return masses and inertias with 95 % intervals, by key; empty without an estimate."""
     if estimate is None:
         return {}
     known = [quantity.std is not None for quantity in parameter_quantities(estimate)]
@@ -151,10 +135,7 @@ def physical_quantities(
 
 
 def friction_quantities(estimate: Estimate | None) -> dict[str, Quantity]:
-    """Return wheel friction, viscous_left to gear_loss_right, and the floor's friction in turning.
-
-    Empty if friction is not modelled.
-    """
+    """Return friction of wheels and, in turning, of the floor, by key; empty if not modelled."""
     if estimate is None or estimate.friction is None:
         return {}
     result = identified_friction(estimate.friction.values, estimate.friction.variances)
@@ -163,19 +144,14 @@ def friction_quantities(estimate: Estimate | None) -> dict[str, Quantity]:
 
 
 def smallest_torque(friction: FrictionEstimate, state: EstimateState) -> Quantity:
-    """Return the equal torque of both wheels that just moves the robot.
-
-    Args:
-        friction: Identified friction; both Coulomb frictions need an interval.
-        state: State of the estimate.
-    """
+    """Return the equal torque of both wheels that just moves the robot."""
     return _reported(identified_smallest_torque(friction), state)
 
 
 def _reported(
     quantity: PhysicalQuantity, state: EstimateState, true: float | None = None
 ) -> Quantity:
-    """Convert for a report; without a finite std the state is UNESTIMATED instead of ESTIMATED."""
+    """Convert for a report; without a finite std the state is not ESTIMATED."""
     std, (low, high) = finite(quantity.std), quantity.interval
     return Quantity(
         quantity.symbol,
@@ -217,8 +193,8 @@ def with_uncertainty(value: float | None, half_width: float | None) -> tuple[str
     """Return value and half width as text, with the decimals that the interval supports.
 
     The half width gets two significant digits, the value the same decimals but at most seven
-    significant digits. A missing number is a dash; a value with an unbounded interval gets two
-    significant digits.
+    digits; a
+    missing number is a dash.
     """
     if value is None:
         return MISSING, MISSING
@@ -245,13 +221,7 @@ GENERAL = {
 
 
 def meanings(parameters: Sequence[Quantity], physical: Mapping[str, Quantity]) -> dict[str, str]:
-    """Return a short phrase for each of K5..K8, for example "equivalent mass 5.04 kg".
-
-    Args:
-        parameters: K5..K8.
-        physical: Quantities derived from them, see physical_quantities; empty gives general
-            meanings.
-    """
+    """Return a short phrase for each of K5..K8, for example "equivalent mass 5.04 kg"."""
     phrases = {}
     for quantity in parameters:
         symbol = quantity.symbol

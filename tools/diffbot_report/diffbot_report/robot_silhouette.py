@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The robot seen from above, as polygons in its own frame, for figures, pages and animation."""
+"""The robot seen from above, as polygons in its own frame."""
 
 from __future__ import annotations
 
@@ -18,15 +18,12 @@ ARC_POINTS = 7
 
 @dataclass(frozen=True)
 class RobotSilhouette:
-    """Polygons of a robot, each of shape (n, 2), m; x forward from the axle, y to the left.
+    """Polygons, each (n, 2), m; x forward from the axle, y to the left.
 
     Attributes:
-        body: The hull.
-        wheels: Left and right tyre.
         nose: A mark on the hull that points forward.
         radius: Radius of the wheels, m.
         half_track: Half the track, m.
-        reach: Maximum distance of any point from the axle's centre, m.
     """
 
     body: Polygon
@@ -67,7 +64,7 @@ class RobotSilhouette:
 
 
 def rounded_box(rear: float, front: float, half_width: float, corner: float) -> Polygon:
-    """Return a box, m, with round corners; `corner`: radius as a fraction of the smaller side."""
+    """Return a box, m, with round corners of a radius that is a fraction of the smaller side."""
     radius = corner * min(front - rear, 2.0 * half_width)
     centres = (
         (front - radius, half_width - radius),

@@ -38,12 +38,11 @@ class NodeState:
 
     Attributes:
         stamp: Robot time, ns.
-        phase: Phase of the run.
         message: What the node waits for, or why the run stopped.
         elapsed: Robot time since excitation or driving began, s.
-        duration: Robot time after which the run ends, s; 0: it has no fixed duration.
+        duration: Robot time after which the run ends, s; 0: not fixed.
         refused: Number of joint states and inputs that were refused.
-        statuses: Number of messages on its status topic so far; 0 if unknown.
+        statuses: Number of messages on its status topic; 0 if unknown.
     """
 
     stamp: int
@@ -60,14 +59,12 @@ class IdentState(NodeState):
     """Status of the ident node.
 
     Attributes:
-        velocity: Body velocity [v in m/s, omega in rad/s].
-        effort: Torques that acted in the last control period, [left, right], N m.
-        position: Position by odometry since excitation began, [x, y], m.
-        heading: Heading by odometry since excitation began, rad.
-        information: Information about K5..K8 since excitation began, [achieved, predicted], bits;
-            NaN if unknown.
-        arena: [length along x, width along y], m, centred where excitation began; None: no arena.
-        guarded: Number of control periods in which the speed guard replaced the excitation.
+        velocity: [v in m/s, omega in rad/s].
+        effort: Torques of the last control period, [left, right], N m.
+        position, heading: By odometry since excitation began, [x, y], m, and rad.
+        information: About K5..K8 since then, [achieved, predicted], bits; NaN: unknown.
+        arena: [length along x, width along y], m, around the start; None: no arena.
+        guarded: Number of control periods in which the speed guard acted.
         estimates: Number of estimates so far.
     """
 
@@ -86,10 +83,8 @@ class ControllerState(NodeState):
     """Status of a controller.
 
     Attributes:
-        law: Control law in use.
-        torque_limit: Torque limit of a wheel, N m.
+        torque_limit: Of a wheel, N m.
         parameters: [K5, K6, K7, K8] in use; m, 1/m, 1/(kg m), 1/(kg m^2).
-        parameters_source: Source of the parameters.
         judgements: Number of messages on ~/adaptation so far.
     """
 
@@ -100,16 +95,15 @@ class ControllerState(NodeState):
     judgements: int = 0
 
 
-# Wall time to wait for the last result once the node reports that it is done, s.
+# Wall time to wait for the last result of a node that is done, s.
 SETTLE_TIME = 1.0
-# Wall time to wait for other explanations of an end, s: a signal reaches the processes of a launch
-# one after the other, and the last messages may still be in transit.
+# Wall time to wait for other explanations of an end, s: a signal reaches processes one by one.
 EXPLANATION_TIME = 0.3
-# Maximum total wall time that further messages may delay the end, s.
+# Largest wall time that further messages may delay the end, s.
 LONGEST_SETTLE_TIME = 10.0
-# A run that ends this close to its duration counts as completed, s of robot time.
+# A run that ends this close to its duration is completed, s.
 END_TOLERANCE = 0.1
-# Words in the last message of a node that received a signal: the user stopped the run.
+# Last words of a node that received a signal.
 SIGNAL_WORDS = ("interrupted", "SIGINT", "SIGTERM")
 
 
@@ -158,9 +152,8 @@ class RunEnd:
             now: Wall time, s, monotonic.
             state: Latest state of the node; None before the first.
             newest: Stamp of its latest result, ns; None before the first.
-            publishers: Current number of publishers of its topics.
-            received: Wall time at which the latest message arrived, s; an end waits while more
-                arrive.
+            publishers: Number of publishers of its topics.
+            received: Wall time of the latest message, s; an end waits while more arrive.
         """
         self._publishers_seen = self._publishers_seen or publishers > 0
         if self._begin is None:
@@ -192,12 +185,9 @@ class RunEnd:
         """Return the ending after a signal from the user, or from a launch that ends a failed run.
 
         Args:
-            now: See update.
-            state: See update.
-            publishers: See update.
-            failures: Failed processes of the launch, if it reports them, each followed by a colon
-                and the reason that it gave, if any.
-            reported: Whether the launch reports failures; then a run without any was stopped by the
+            now, state, publishers: See update.
+            failures: Failed processes of the launch, each "name: reason".
+            reported: Whether the launch reports failures: a run without any was stopped by the
                 user.
             silent: Whether the node has sent nothing since the signal.
         """
@@ -209,14 +199,14 @@ class RunEnd:
         stopped = state is not None and state.phase is RunPhase.STOPPED
         ending = self._ended_by_itself(state) if publishers == 0 or stopped else None
         if stopped and ending is not None and ending.outcome is Outcome.FAILED:
-            # Its own reason is more specific than the fact that it, or another one, has failed.
+            # Its own reason is more specific than that of another failure.
             return self.explained(ending, failures)
         if failures:
             return Ending(Outcome.FAILED, _ended_early(failures))
         if reported and state is None:
             return Ending(Outcome.STOPPED, "interrupted before it began")
         if ending is not None:
-            # The last status can be lost with its publisher, and then the launch knows better.
+            # The last status can be lost with its publisher; then the launch knows better.
             unexplained = reported and ending.outcome is Outcome.FAILED
             return Ending(Outcome.STOPPED, "interrupted") if unexplained else ending
         if silent and state is not None and state.phase is not RunPhase.WAITING:
@@ -228,18 +218,13 @@ class RunEnd:
         return Ending(Outcome.STOPPED, "interrupted")
 
     def explained(self, ending: Ending, failures: Sequence[str]) -> Ending:
-        """Return a failed ending with its cause, if another process of the launch has told it.
-
-        Args:
-            ending: How the run ended.
-            failures: See interrupted.
-        """
+        """Return a failed ending with the cause that another process of the launch has told."""
         if ending.outcome is not Outcome.FAILED or not self._had_cause(failures):
             return ending
         return Ending(Outcome.FAILED, _ended_early(failures))
 
     def _had_cause(self, failures: Sequence[str]) -> bool:
-        """Whether another process failed first and said why: the node ended because of that."""
+        """Whether another process failed first and said why."""
         name, _, why = failures[0].partition(": ") if failures else ("", "", "")
         return bool(why) and not name.startswith(f"{self._node}-")
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time series of a run in bounded memory, and detection of missing numbered messages.
 
-All stamps are whole nanoseconds of robot time. So those of two topics can be compared, and they
-stay exact on a real robot, where seconds as a float are exact to 0.2 µs only.
+Stamps are whole nanoseconds of robot time, so that those of two topics can be compared.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ Stamps = NDArray[np.int64]
 Rows = NDArray[np.float64]
 
 NANOSECONDS = 1_000_000_000
-# Rounding error of times in s that were converted to stamps, ns.
+# Rounding error of times converted to stamps, ns.
 STAMP_TOLERANCE = 1000
-# Default capacity, rows: 200,000 are 33 min at 100 Hz, and at most 40 MB.
+# 33 min at 100 Hz, at most 40 MB.
 CAPACITY = 200_000
 
 
 class RunClock:
-    """Converts stamps to times of a run; its pauses and jumps of the robot's time take none.
+    """Converts stamps to times of a run; pauses and jumps of the robot's time take none.
 
     Attributes:
         start: Stamp at which driving began, ns; None before.
@@ -35,7 +34,7 @@ class RunClock:
     def __init__(self) -> None:
         self.start: int | None = None
         self._stamp = 0  # of the last state, ns
-        # Stamps after which time is counted from other beginnings, and these beginnings, ns.
+        # Stamps from which time counts from other beginnings, and these, ns.
         self._jumps: list[tuple[int, int]] = []
 
     def add(self, stamp: int, elapsed: float) -> None:
@@ -65,22 +64,17 @@ class RunClock:
 class SampleBuffer:
     """Rows of numbers with stamps in ns, oldest first.
 
-    If the stamps step back (robot time was reset), the buffer starts again. If it is full, every
-    second row is dropped, by its place on the grid of the control period, so that two buffers of
-    the same run keep the same stamps.
-
-    Args:
-        width: Number of columns, >= 1.
-        capacity: Maximum number of rows, >= 4.
-        interval: Minimum time between two rows that `wants` accepts, s, >= 0.
+    If stamps step back (time was reset), the buffer starts again. If it is full, it drops every
+    second
+    row by its place on the grid of the control period, so that two buffers keep the same stamps.
 
     Attributes:
-        interval: See Args; may be set later.
+        interval: Minimum time between two rows that `wants` accepts, s, >= 0.
         taken: Number of rows added since the start.
         every: One in so many rows is kept.
 
     Raises:
-        ValueError: Width or capacity is too small, or the interval is negative or not finite.
+        ValueError: width < 1, capacity < 4, or the interval is negative or not finite.
     """
 
     def __init__(self, width: int, capacity: int = CAPACITY, interval: float = 0.0) -> None:
@@ -120,14 +114,14 @@ class SampleBuffer:
         return int(self._stamps[self._size - 1]) if self._size else None
 
     def since(self, clock: RunClock) -> tuple[NDArray[np.float64], Rows]:
-        """Return times (n,), s since driving began, and rows (n, width); empty if it has not."""
+        """Return times since driving began (n,), s, and rows (n, width)."""
         if clock.start is None:
             return np.empty(0), self.rows[:0]
         first = int(np.searchsorted(self.stamps, clock.start - STAMP_TOLERANCE))
         return clock.times(self.stamps[first:]), self.rows[first:]
 
     def wants(self, stamp: int) -> bool:
-        """Whether a row with this stamp (ns) is needed; cheap, so check it before deserialising."""
+        """Whether a row with this stamp, ns, is needed; check it before deserialising."""
         last = self.last
         if last is None or stamp < last:
             return True
@@ -141,12 +135,7 @@ class SampleBuffer:
             self.add(np.array([stamp]), np.array(row, float)[None])
 
     def add(self, stamps: Stamps, rows: Rows) -> None:
-        """Append a batch, whatever the interval; of rows with the same stamp the first one is kept.
-
-        Args:
-            stamps: Stamps in ns, shape (n,).
-            rows: Rows, shape (n, width).
-        """
+        """Append stamps, ns, (n,), and rows, (n, width); the first of equal stamps is kept."""
         back = np.flatnonzero(np.diff(stamps) < 0)
         if len(back):
             first = back[-1] + 1
@@ -206,10 +195,7 @@ class SampleBuffer:
 
 
 class TrueParameters:
-    """Sets of four true parameters from a simulator, by the stamp from which they are valid.
-
-    If the stamps step back (robot time was reset), the collection starts again.
-    """
+    """Sets of four true parameters, by the stamp from which they are valid; time may be reset."""
 
     def __init__(self) -> None:
         self._sets: dict[int, tuple[float, ...]] = {}
@@ -218,13 +204,13 @@ class TrueParameters:
         return len(self._sets)
 
     def add(self, stamp: int, values: Sequence[float]) -> None:
-        """Add a set that is valid from a stamp (ns) on, such as one with a payload."""
+        """Add a set that is valid from a stamp, ns."""
         if self._sets and stamp < max(self._sets):
             self._sets.clear()
         self._sets[stamp] = tuple(values)
 
     def since(self, clock: RunClock) -> tuple[NDArray[np.float64], Rows]:
-        """Return valid-from times (k,), s since driving began, and the sets (k, 4)."""
+        """Return times (k,), s since driving began, and the sets (k, 4)."""
         stamps = np.array(list(self._sets), np.int64)
         return clock.times(stamps), np.array(list(self._sets.values())).reshape(-1, 4)
 
@@ -237,14 +223,12 @@ class TrueParameters:
 class Arrivals:
     """Tracks the field `count` of messages that a CountedTopic publishes.
 
-    A count that does not increase means that the publisher was restarted: tracking starts again. A
-    count of 0 means that the publisher does not count: no message is known to be missing.
+    A count that does not increase means a restarted publisher; 0 means that it does not count.
 
     Attributes:
         newest: Count of the latest message.
         lost: Number of earlier messages that were not received.
-        gaps: [stamp before, stamp after], s, of each interval in which messages are missing; the
-            first may begin at minus infinity.
+        gaps: [stamp before, stamp after], s, of missing messages.
     """
 
     def __init__(self) -> None:
@@ -268,7 +252,7 @@ class Arrivals:
             self.newest, self._stamp = count, stamp
 
     def missing(self, sent: int) -> int:
-        """Return the number of missing messages if the publisher reports `sent` published ones."""
+        """Return how many of `sent` messages are missing."""
         return self.lost + max(sent - self.newest, 0)
 
     def gaps_until(self, sent: int) -> NDArray[np.float64]:

@@ -26,9 +26,9 @@ from diffbot_report.run_end import Ending
 TRUTHFUL_SIMULATORS = ("mujoco", "ideal", "gazebo", "velocity")
 # Choices of the report's files, besides summary.json.
 SHOWN = ("all", "html", "png")
-# Choices without pictures, for which no drawing library is loaded.
+# No drawing library is loaded for these.
 WITHOUT_PICTURES = ("html",)
-# Variable that ./diffbot sets where ROS comes from wheels, which do not set ROS_DISTRO.
+# Set by ./diffbot where ROS comes from wheels.
 WHEELS_DISTRO = "DIFFBOT_DISTRO"
 # Distributions whose versions may change a result.
 DISTRIBUTIONS = ("diffbot_bringup", "numpy", "mujoco", "matplotlib", "rclpy")
@@ -40,10 +40,8 @@ class RunDescription:
 
     Attributes:
         name: Kind of run, for example "ident".
-        robot: Name of the robot.
         sim: Simulator; empty for a real robot.
-        seed: Seed of excitation and noise; None if unknown.
-        arguments: Launch arguments.
+        seed: Of excitation and noise; None if unknown.
         started: Date and time, ISO 8601.
         robot_file: How a command line specifies the robot; empty: by its name.
     """
@@ -58,7 +56,7 @@ class RunDescription:
 
     @property
     def truth_due(self) -> bool:
-        """Whether the simulator publishes the true parameters, and the true pose for each state."""
+        """Whether the simulator publishes the true parameters and poses."""
         return self.simulator in TRUTHFUL_SIMULATORS
 
     @property
@@ -87,7 +85,7 @@ def run_summary(
     more: Mapping[str, Any] | None = None,
     missing: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return the content of summary.json: the keys common to all runs, and the run's results.
+    """Return the content of summary.json: the keys common to all runs, and the run's.
 
     Args:
         run: What was run.
@@ -96,7 +94,7 @@ def run_summary(
         real_time_factor: Robot time over wall time; None if unknown.
         results: Keys of this kind of run.
         more: Further keys; they never replace others.
-        missing: Sentences on expected data that were not received; results that need them are None.
+        missing: Sentences on data that were not received.
     """
     content = {
         "name": run.name,
@@ -121,10 +119,7 @@ def run_summary(
 
 
 def versions() -> dict[str, str]:
-    """Return versions of Python, ROS and of the packages that may change a result.
-
-    A process that uses ROS also names its middleware, for example "rmw_fastrtps_cpp".
-    """
+    """Return versions of Python, ROS, the middleware, and of packages that may change a result."""
     from importlib import metadata  # needed once, at the end
 
     results = {
@@ -145,8 +140,9 @@ def versions() -> dict[str, str]:
 def parse_arguments(text: str) -> dict[str, Any]:
     """Parse launch arguments from a JSON object or from "name:=value name:=value".
 
-    A value extends to the next name, so paths and lists may contain spaces; surrounding quotes are
-    removed. Values that are JSON scalars become numbers or booleans; all others stay text.
+    A value extends to the next name; surrounding quotes are removed, and JSON scalars become
+    numbers or
+    booleans.
 
     Raises:
         ValueError: The text is neither.
@@ -199,9 +195,6 @@ def _scalar(text: str) -> Any:
     return value if isinstance(value, (bool, int, float, str)) else text
 
 
-# The report of a run: the table, summary.json and the pictures, in this order.
-
-
 @dataclass(frozen=True)
 class RunFindings:
     """Findings of a run.
@@ -211,11 +204,9 @@ class RunFindings:
         table: Returns the table of the results for a title.
         results: Keys of summary.json of this kind of run.
         more: Further keys; they never replace others.
-        missing: Sentences on expected data that were not received; results that need them are None.
-        pictures: Returns the pictures to draw, once matplotlib is loaded; None: nothing was
-            recorded.
-        page: Returns the content of report.html for the run, its folder and its summary; None:
-            there is none.
+        missing: Sentences on data that were not received; results that need them are None.
+        pictures: Returns the pictures, once matplotlib is loaded; None: nothing was recorded.
+        page: Returns report.html for the run, its folder and its summary.
     """
 
     duration: float
@@ -229,7 +220,7 @@ class RunFindings:
 
 @dataclass
 class _Unwritten:
-    """Sentences on files that were not written: for an error, or for want of time or a package."""
+    """Sentences on files that failed, or were left out for want of time or a package."""
 
     failed: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
@@ -237,15 +228,7 @@ class _Unwritten:
 
 @dataclass(frozen=True)
 class ReportWriter:
-    """Shows and saves the findings of a run.
-
-    Attributes:
-        run: What was run.
-        directory: Existing folder for the files.
-        console: Console for the table.
-        drawing: Draws the pictures, if any are shown; already started.
-        shown: One of SHOWN.
-    """
+    """Shows and saves the findings of a run in an existing folder; `shown` is one of SHOWN."""
 
     run: RunDescription
     directory: Path
@@ -262,7 +245,7 @@ class ReportWriter:
             findings: Findings of the run.
             ending: How it ended.
             factor: Robot time over wall time; None if unknown.
-            deadline: time.monotonic() after which no further picture is started, s.
+            deadline: time.monotonic() after which no picture is started, s.
         """
         console, missing = self.console, findings.missing
         reason = f": {ending.reason}" if ending.reason else ""
@@ -275,8 +258,8 @@ class ReportWriter:
                 console,
                 f"  incomplete: {'; '.join(missing)}. Figures that need them are omitted",
             )
-        # Write the numbers first: a second Ctrl-C may cost pictures, never results. What follows
-        # counts as missing until it is written, so that the file is true if this process is killed.
+        # The numbers first: a second Ctrl-C may cost pictures, never results. What follows counts
+        # as missing until it is written, in case this process is killed.
         unwritten = _Unwritten()
         content = run_summary(
             self.run, ending, findings.duration, factor, findings.results, findings.more, missing
@@ -363,7 +346,7 @@ def yaml_texts(folder: Path) -> dict[str, str]:
 
 
 def repeat_command(run: RunDescription) -> str:
-    """Return the command line that repeats a run from any folder, without empty arguments."""
+    """Return the command line that repeats a run from any folder."""
     own = {"robot": run.robot_file or run.robot, "sim": run.sim or "none", "seed": run.seed}
     files = {
         name: str(Path(value).expanduser().resolve())

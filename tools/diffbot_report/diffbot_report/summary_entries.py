@@ -8,7 +8,7 @@ from typing import Any
 
 
 def quantities(group: Any, prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield names, joined by dots, and entries of all quantities; skip everything else."""
+    """Yield names, joined by dots, and entries of all quantities."""
     if not isinstance(group, Mapping):
         return
     for name, entry in group.items():
@@ -20,7 +20,7 @@ def quantities(group: Any, prefix: str = "") -> Iterator[tuple[str, Mapping[str,
 
 
 def half_width(entry: Mapping[str, Any]) -> float | None:
-    """Return half the width of the 95 % interval, from `lower` and `upper` or `interval95`."""
+    """Return half the width of the 95 % interval."""
     low, high = interval_of(entry)
     if isinstance(low, int | float) and isinstance(high, int | float):
         return 0.5 * (high - low)

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node that watches another one during a run, and writes a report of the run.
-
-It subscribes to `diagnostics` for commands that effort_watchdog blocked: summary.json lists them.
-"""
+"""A node that watches another one during a run, and writes a report of the run."""
 
 from __future__ import annotations
 
@@ -60,31 +57,26 @@ class ReportParameters(RobotParameters):
 
 
 POLL_PERIOD = 0.02  # period of the polls, s of wall time
-# Wall time between two counts of the publishers, s.
+# Wall time between counts of the publishers, s.
 COUNT_PERIOD = 0.2
-# Wall time for pictures after a regular end, and in which none is begun any more after a signal, s:
-# both kinds of launch wait 5 s before the next signal.
+# Wall time for pictures after a regular end, and after a signal, s: launches wait 5 s before the
+# next signal.
 DRAWING_TIME, HURRIED_DRAWING_TIME = 30.0, 4.0
-# Wall time after a signal for the watched node, which may have got it too, to report its end, s.
+# Wall time after a signal for the watched node to report its end, s.
 LAST_WORDS_TIME = 0.4
-# The same if nothing has arrived since the signal: the node's process may be slow, or dead.
+# The same if nothing has arrived since: its process may be slow, or dead.
 SILENCE_TIME = 1.0
-# Messages received this soon after a signal were sent before it, and do not prove that their
-# publisher is alive, s.
+# Messages this soon after a signal were sent before it, s.
 IN_FLIGHT_TIME = 0.2
-# A shorter run has no meaningful real-time factor, s of wall time.
+# A shorter run has no meaningful real-time factor, s.
 SHORTEST_RUN = 0.05
-# Name of the watchdog's status of commands, and the levels at which it gives a reason for zero.
+# The watchdog's status of commands, and levels with a reason for zero.
 WATCHDOG = "effort_watchdog: commands"
 STOPPING = (DiagnosticStatus.ERROR, DiagnosticStatus.STALE)
 
 
 class RealTimeFactor:
-    """Real-time factor, as the mean since the first instant.
-
-    Attributes:
-        factor: Robot time over wall time; None before it is known.
-    """
+    """Robot time over wall time, the mean since the first instant; None before it is known."""
 
     def __init__(self) -> None:
         self.factor: float | None = None
@@ -100,11 +92,11 @@ class RealTimeFactor:
 
 
 class WatchdogRecord:
-    """Commands that effort_watchdog blocked, as it reports them.
+    """Commands that effort_watchdog blocked.
 
     Attributes:
-        trips: Number of times that it replaced a torque by zero; None: there is no watchdog.
-        reasons: Reasons, as far as they were received: two within 0.1 s are reported as one.
+        trips: How often it replaced a torque by zero; None: there is no watchdog.
+        reasons: Those received: two within 0.1 s are reported as one.
     """
 
     def __init__(self) -> None:
@@ -139,7 +131,7 @@ class RunRecording(Protocol):
         """Robot time since the run began, s."""
 
     def missing(self) -> list[str]:
-        """Return sentences on data that should have been received by now and were not."""
+        """Return sentences on data that should have been received by now."""
 
 
 R = TypeVar("R", bound=RunRecording)
@@ -147,23 +139,13 @@ P = TypeVar("P", bound=ReportParameters)
 
 
 class WatchingNode(Node, Generic[R, P]):
-    """Base class of the reports of all kinds of runs: polling, the table, the end, and signals.
+    """Base class of all reports: polling, the table, the end, and signals.
 
-    A subclass calls `watch`, which makes it subscribe at once, before the rest is loaded, because
-    the watched node may wait for its listeners.
-
-    Args:
-        name: Name of this node.
-        parameters: Parameters of the node.
+    A subclass calls `watch` first, which subscribes: the watched node may wait for its listeners.
 
     Attributes:
-        values: The parameters.
-        robot: Description of the robot.
-        run: What is run.
-        folder: Folder for the report.
-        console: Console for the table.
         real_time: Robot time over wall time.
-        received: time.monotonic() when the latest sample arrived, s.
+        received: time.monotonic() of the latest sample, s.
         recording: Data of the run; set by `watch`.
 
     Raises:
@@ -197,13 +179,7 @@ class WatchingNode(Node, Generic[R, P]):
         self._broken: str | None = None
 
     def watch(self, node: str, recording: R, figures: str) -> None:
-        """Begin to poll.
-
-        Args:
-            node: Name of the watched node.
-            recording: Data that is kept of the run.
-            figures: Module that draws the pictures, loaded while samples arrive.
-        """
+        """Begin to poll; `figures` is the module that draws the pictures."""
         self._node, self.recording = node, recording
         self._watchdog = WatchdogRecord()
         self._inboxes: list[Inbox] = []
@@ -228,15 +204,11 @@ class WatchingNode(Node, Generic[R, P]):
 
     @abstractmethod
     def subscribe(self) -> tuple[Inbox, ...]:
-        """Create the subscriptions, with `inbox`.
-
-        Returns:
-            Those to the watched node, which is gone when none of them has a publisher.
-        """
+        """Subscribe with `inbox`; return those whose publisher is the watched node."""
 
     @abstractmethod
     def take_all(self, now: float) -> bool:
-        """Take all messages received by wall time `now`, s; return whether there were samples."""
+        """Take all messages by wall time `now`, s; return whether there were samples."""
 
     @abstractmethod
     def newest(self) -> int | None:
@@ -284,7 +256,7 @@ class WatchingNode(Node, Generic[R, P]):
         if self.take_all(now):
             self.received = now
             if self.values.shown not in WITHOUT_PICTURES:
-                # Not earlier: during their start the other processes need the processors.
+                # During their start the other processes need the processors.
                 self._drawing.start()
 
     def _fetch(self, now: float) -> None:
@@ -338,8 +310,7 @@ class WatchingNode(Node, Generic[R, P]):
         self._report(ending, deadline)
 
     def _ending_by_signal(self) -> Ending:
-        """Determine the meaning of a signal: from the user, or a launch that ends a failed run."""
-        # Messages that have arrived by now were sent before the signal.
+        """Find what a signal means: from the user, or a launch that ends a failed run."""
         self._fetch(time.monotonic())
         begin = waits_since = time.monotonic()
         while True:
@@ -358,6 +329,6 @@ class WatchingNode(Node, Generic[R, P]):
             time.sleep(POLL_PERIOD)
 
     def _commands_last_zeros(self) -> bool:
-        """Whether the watched node is still commanding zero torque before it reports its end."""
+        """Whether the watched node is still commanding zero torque before its end."""
         own = last_zero_name(self._node), self.get_namespace()
         return own in self.get_node_names_and_namespaces()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-# Largest mass of a payload, kg, and largest distance from the axle, m.
+# Largest mass of a payload, kg, and distance from the axle, m.
 HEAVIEST, FARTHEST = 1e4, 100.0
 
 
@@ -31,10 +31,9 @@ class PageCommand:
     """A valid message of a browser.
 
     Attributes:
-        button: The button that was pressed.
         on: Of PAUSE: whether to pause.
-        mass: Of PAYLOAD: its mass, kg, from 0 to HEAVIEST.
-        x: Of PAYLOAD: its position ahead of the axle, m, within FARTHEST.
+        mass: Of PAYLOAD, kg, from 0 to HEAVIEST.
+        x: Of PAYLOAD: ahead of the axle, m, within FARTHEST.
     """
 
     button: Button
@@ -50,7 +49,7 @@ def parse_command(text: str | bytes) -> PageCommand:
         ValueError: The message does not fit the schema; states why.
     """
     try:
-        # Numbers of any length become floats: beyond their range infinite, and refused below.
+        # Numbers of any length become floats, and infinite ones are refused below.
         message = json.loads(text, parse_int=float)
     except RecursionError:
         raise ValueError("brackets are nested too deeply") from None

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A loud notice in the terminal if the live view dies, because its stop button dies with it.
+"""A notice in the terminal if the live view dies, because its stop button dies with it.
 
-A killed process says nothing. So a second process, which does nothing but wait for the end of the
-first one, says it, under any launcher.
+A killed process says nothing, so a second one waits for its end and says it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fills a live view's store from messages; the only module here that reads their fields.
 
-Messages are those of a running graph or of a recording; both have the same fields. Times in the
-store count from the first stamp that was read.
+Messages are those of a graph or of a recording. Times count from the first stamp.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ VERDICTS = ("not verified", "verified", "refuted")
 GATES = ("waiting", "following", "frozen")
 SIGMA = ("σ1", "σ2", "σ3", "σ4")
 
-# Sources of the pose by quality; a better source replaces the others.
+# By quality; a better source replaces the others.
 WHEELS, ODOMETRY, STATUS = 1, 2, 3
 
 
@@ -56,7 +55,6 @@ class ShownNode:
     """State of a node as shown.
 
     Attributes:
-        name: Name of the node.
         level: "good", "caution", "bad" or "quiet".
         text: Its state in words.
         commands: Whether it commands the robot, and can be enabled.
@@ -73,12 +71,7 @@ class ShownNode:
 
 
 class Readings:
-    """Reads messages into a store.
-
-    Args:
-        robot: The robot; its wheels and shape are used.
-        store: The store to fill.
-    """
+    """Reads messages of a robot into a store."""
 
     def __init__(self, robot: Robot, store: Store) -> None:
         self._store = store
@@ -114,13 +107,7 @@ class Readings:
         return frozenset(self._readers)
 
     def take(self, topic: str, kind: str, message: Any) -> None:
-        """Process a message; unusable content is skipped.
-
-        Args:
-            topic: Name of its topic.
-            kind: Name of its type, one of `kinds`.
-            message: The message, with a header.
-        """
+        """Process a message of one of `kinds`, with a header; unusable content is skipped."""
         stamp = message.header.stamp
         time = stamp.sec + 1e-9 * stamp.nanosec
         if self._begin is None and kind != "DiagnosticArray":

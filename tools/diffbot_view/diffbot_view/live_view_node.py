@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The live_view node: a running graph in the browser, with a stop button.
 
-It only listens: best effort, with short queues, and not to the topics that command robots. Nothing
-waits for it, and no node takes it for a driver, a report or a controller. Messages are taken in
-batches for the browsers' updates, not as they arrive.
-
-The stop button publishes `emergency_stop` (true, latched) and calls each `~/enable` with false;
-its release publishes false, and then calls `~/enable` with true if requested. While the button is
-not pressed and another node publishes `emergency_stop`, this node does not: with two publishers
-neither can release the stop.
+It only listens, best effort, and nothing waits for it. The stop button publishes `emergency_stop`
+(true, latched) and calls each `~/enable` with false; its release publishes false, and then calls
+`~/enable` with true if requested. While the button is not pressed and another node publishes
+`emergency_stop`, this node does not: with two publishers neither can release the stop.
 
     /joint_states, */status, */odom, ...  -> every browser
     stop, release and enable of a browser -> emergency_stop, ~/enable
@@ -46,32 +42,30 @@ from diffbot_view.polled_node import PolledNode, raw_stamp
 from diffbot_view.server import AccessGate, LiveServer
 from diffbot_view.store import Store
 
-# Periods of handling the buttons, taking messages, and checking the graph, s of wall time.
+# Periods of handling the buttons, taking messages, and checking the graph, s.
 BUTTON_PERIOD, TAKE_PERIOD, LOOK_PERIOD = 0.01, 0.05, 0.5
-# Period of repeating a pressed stop, and time between publishing false and calling enable, s.
+# Period of repeating a pressed stop, and time between false and enable, s.
 REPEAT_PERIOD, RELEASE_TIME = 0.1, 0.2
 # Time after which a missing answer of a service is reported, s.
 SERVICE_PATIENCE = 2.0
-# The graph counts as gone if no shown topic has a publisher for so long, s.
+# The graph is gone if no shown topic has a publisher for so long, s.
 PARTING = 1.0
-# Queue size of each topic, and largest number of its messages shown per batch; others are skipped,
-# as a simulation may send thousands per second.
+# Queue of each topic, and messages shown per batch; a simulation may send thousands a second.
 DEPTH, MOST_AT_ONCE = 50, 10
 SEEN = QoSProfile(
     depth=DEPTH,
     reliability=ReliabilityPolicy.BEST_EFFORT,
     durability=DurabilityPolicy.VOLATILE,
 )
-# QoS of rare, latched messages, which late subscribers receive, too.
+# For rare, latched messages.
 REPORTED = QoSProfile(
     depth=1,
     reliability=ReliabilityPolicy.RELIABLE,
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
-# A hidden node by ROS's convention: tools do not list it, and no node takes it for a part of the
-# run.
+# Tools do not list a hidden node, and no node takes it for a part of the run.
 NAME = "_live_view"
-# Topic that every simulator publishes, and no real robot.
+# Every simulator publishes it, and no real robot.
 TRUTH = "ground_truth"
 LATCHED_KINDS = ("Verification", "VelocityParameters")
 PACKAGES = ("sensor_msgs", "nav_msgs", "diagnostic_msgs", "diffbot_msgs")
@@ -114,12 +108,7 @@ class LiveViewParameters(RobotParameters):
 
 
 class LiveView(PolledNode):
-    """ROS interface of the live view.
-
-    Attributes:
-        exit_code: See RunnableNode.
-        values: The node's parameters.
-    """
+    """ROS interface of the live view."""
 
     def __init__(self) -> None:
         super().__init__(NAME)
@@ -261,7 +250,7 @@ class LiveView(PolledNode):
         self._store.set(silent=silent if silent is None or silent > 0.5 else 0.0)
 
     def _chosen(self, topic: str, taken: list[bytes]) -> list[bytes]:
-        """Return the newest and evenly spaced earlier messages, as decoding takes 40 µs each."""
+        """Return the newest and evenly spaced earlier messages: decoding takes 40 µs each."""
         if len(taken) > MOST_AT_ONCE:
             step = -(-len(taken) // MOST_AT_ONCE)
             taken = taken[::-1][::step][::-1]
@@ -290,12 +279,7 @@ def _title(robot: Robot) -> str:
 
 
 class Buttons:
-    """Buttons for stop, release and enable, and for pause and payload of a simulator.
-
-    Args:
-        node: The node that publishes and calls services.
-        store: Store for the available buttons, and for the results.
-    """
+    """Buttons for stop, release and enable, and for pause and payload of a simulator."""
 
     def __init__(self, node: LiveView, store: Store) -> None:
         self._node, self._store = node, store
@@ -394,7 +378,7 @@ class Buttons:
         self._button().publish(Bool(data=pressed))
 
     def _load(self, mass: float, x: float) -> None:
-        # A cube of 0.1 m on the deck: only its mass and position matter.
+        # A cube of 0.1 m on the deck: only mass and position matter.
         inertia = mass * 0.1**2 / 6.0
         self._ask("set_payload", SetPayload.Request(mass=mass, x=x, z=0.05, yaw_inertia=inertia))
 

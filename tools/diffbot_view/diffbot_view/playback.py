@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shows a recording in the browser like a live run; knows no ROS.
 
-The whole recording is read at once, thinned out if it is long, and played by the page at any speed.
 The pose is the recorded one, or wheel odometry if none was recorded.
 """
 
@@ -25,11 +24,7 @@ RATE = 10.0  # updates per second; a browser receives all it needs in the first 
 
 
 def read_recording(path: Path, robot: str) -> Store:
-    """Return the content of a recording as a view's store.
-
-    Args:
-        path: Path of a rosbag2 folder or file.
-        robot: Name or file of the robot, as in launch files.
+    """Return the content of a rosbag2 folder or file as a view's store.
 
     Raises:
         ValueError: The robot is unknown, or the recording cannot be read or has nothing to show.
@@ -71,15 +66,7 @@ def play(
     ends: threading.Event,
     say: Callable[[str], None],
 ) -> None:
-    """Show a recording until `ends` is set.
-
-    Args:
-        path: See `read_recording`.
-        robot: See `read_recording`.
-        address: Address to listen on; see AccessGate.
-        port: See LiveServer.
-        ends: Event set by another thread or a signal.
-        say: Called with the recording's path and the URL, for the user.
+    """Show a recording until `ends` is set; `say` is called with its path and the URL.
 
     Raises:
         ValueError: See `read_recording` and `AccessGate.of`.

@@ -17,8 +17,7 @@ from diffbot_node import Node
 class PolledNode(Node):
     """Hides subscriptions from the executor, to fetch their messages in batches.
 
-    A simulator may send some thousand messages per second of wall time. A callback for each would
-    take a large part of a core; a picture needs few of them.
+    A simulator may send some thousand messages a second; a callback for each would take a core.
     """
 
     # The base class reads its subscriptions before this class has created any.
@@ -31,7 +30,7 @@ class PolledNode(Node):
         return (s for s in super().subscriptions if id(s) not in polled)
 
     def create_polled(self, message_type: type, topic: str, qos: QoSProfile) -> Subscription[Any]:
-        """Create a raw subscription for `take`; its queue must last from one take to the next."""
+        """Create a raw subscription for `take`; its queue must last until the next one."""
         subscription = self.create_subscription(message_type, topic, lambda _: None, qos, raw=True)
         self._polled = (*self._polled, subscription)
         return subscription
@@ -48,8 +47,7 @@ class PolledNode(Node):
 def raw_stamp(serialized: bytes) -> Time:
     """Return the stamp of a serialized message whose first field is a std_msgs/Header.
 
-    CDR puts 4 bytes in front, of which the second gives the byte order, then the stamp. This takes
-    some µs; deserialising the whole message takes 40 µs.
+    CDR puts 4 bytes in front, of which the second gives the byte order.
     """
     order = "<" if serialized[1] & 1 else ">"
     seconds, nanoseconds = struct.unpack_from(order + "iI", serialized, 4)

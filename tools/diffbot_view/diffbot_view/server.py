@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of a live view and its WebSocket, in a thread of its own; knows no ROS.
 
-Each browser has a task that sends it updates and waits while it does not read; nothing is queued
-for it. Another task receives its requests, so that its stop button works even while it does not
-read.
-
-AccessGate decides who may open the page. A page of another site in the same browser must not press
-a button: the WebSocket is refused unless its Origin is this page's, no other page may frame it, and
-on the loopback interface host names other than the machine's own are refused, so that no foreign
-name can be made to point here (DNS rebinding).
+Each browser has a task that sends updates and one that receives its requests. A page of another
+site must not press a button: the WebSocket is refused unless its Origin is this page's, no other
+page may frame it, and on the loopback interface foreign host names are refused (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -45,15 +40,15 @@ except ImportError:
     ) from None
 
 SOCKET = "/live"
-# Largest number of browsers at a time; more are refused.
+# Browsers at a time; more are refused.
 MOST_BROWSERS = 32
 # Largest message of a browser, bytes; a longer one ends its connection.
 LONGEST_REQUEST = 1000
-# Period of pings to a browser, and time without a reply after which it counts as gone, s.
+# Period of pings, and time without a reply after which a browser is gone, s.
 PING_PERIOD, PING_PATIENCE = 10.0, 20.0
-# Largest amount of data under way to a browser that does not read, bytes.
+# Data under way to a browser that does not read, bytes.
 MOST_PENDING = 1 << 16
-# Time between two requests of a browser, s; more of them wait in its connection.
+# Time between two requests of a browser, s; more of them wait.
 REQUEST_PERIOD = 0.02
 LATER_PORTS = 20  # number of ports that are tried, the given one included
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
@@ -65,8 +60,7 @@ class AccessGate:
     """Access control of a view.
 
     Attributes:
-        address: IP address of the server.
-        token: Token that the URL must contain; None: none, on the loopback interface only.
+        token: That the URL must contain; None: none, on the loopback interface only.
     """
 
     address: str
@@ -74,7 +68,7 @@ class AccessGate:
 
     @classmethod
     def of(cls, address: str, token: str = "") -> AccessGate:
-        """Return the gate for an address; a token is generated if one is needed and none is given.
+        """Return the gate for an address; a token is generated if needed and not given.
 
         Raises:
             ValueError: The address is no IP address, or the token is too short.
@@ -100,8 +94,8 @@ class AccessGate:
 
         Args:
             host: The header Host.
-            query: Query of the URL.
-            origin: The header Origin, which browsers send with a WebSocket.
+            query: Of the URL.
+            origin: The header Origin of a WebSocket.
             is_socket: Whether the request is for the WebSocket, not the page.
         """
         if self.token is None:
@@ -123,13 +117,9 @@ class LiveServer:
     Args:
         store: Content of the view.
         gate: Access control.
-        port: Port to listen on; if it is taken, one of the next ones; 0: any free port.
-        rate: Update rate of a browser, 1/s.
-        on_command: Called in the server's thread with each valid request of a browser.
-
-    Attributes:
-        url: URL of the page.
-        browsers: Number of connected browsers.
+        port: If it is taken, one of the next ones; 0: any free port.
+        rate: Updates of a browser, 1/s.
+        on_command: Called in the server's thread with each valid request.
 
     Raises:
         OSError: It cannot listen there; the message states what to change.
@@ -165,7 +155,7 @@ class LiveServer:
         return len(self._clients)
 
     def close(self) -> None:
-        """Close the connections to the browsers, and end; a second call changes nothing."""
+        """Close the connections, and end; a second call changes nothing."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._ends.set)
             self._thread.join(3.0)
@@ -248,10 +238,9 @@ class LiveServer:
             listening.cancel()
 
     async def _listen(self, browser: ServerConnection) -> None:
-        """Receive a browser's requests; whatever is wrong ends this connection, and nothing else.
+        """Receive a browser's requests; whatever is wrong ends this connection only.
 
-        A connection whose requests are no longer received must end: its page would show a button
-        that does nothing.
+        It must end: its page would show a button that does nothing.
         """
         try:
             async for text in browser:
@@ -266,7 +255,7 @@ class LiveServer:
 
 
 def assemble() -> tuple[bytes, str]:
-    """Return the page in one file, and the security policy that permits only its own script."""
+    """Return the page in one file, and the policy that permits only its own script."""
     web = files("diffbot_view") / "web"
     style = colours() + (web / "live.css").read_text(encoding="utf-8")
     scripts = [
@@ -276,7 +265,7 @@ def assemble() -> tuple[bytes, str]:
     page = (web / "live.html").read_text(encoding="utf-8")
     page = page.replace("/*STYLE*/", style).replace("/*SCRIPT*/", script)
     policy = (
-        # 'self' includes the WebSocket of the same address (CSP 3, browsers since 2022).
+        # 'self' includes the WebSocket of the same address.
         f"default-src 'none'; connect-src 'self'; script-src {_digest(script)}; "
         f"style-src {_digest(style)}; img-src data:; base-uri 'none'; form-action 'none'; "
         "frame-ancestors 'none'"
@@ -318,7 +307,7 @@ def _listen(address: str, port: int) -> socket.socket:
     for each in ports:
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Connections inherit it: a browser that resumes reading must not receive old data first.
+        # A browser that resumes reading must not receive old data first.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST_PENDING)
         try:
             listener.bind((address, each))
@@ -336,7 +325,7 @@ def _listen(address: str, port: int) -> socket.socket:
 
 
 def _name() -> str:
-    """Return the address by which others reach this machine; its name if none is found."""
+    """Return the address by which others reach this machine, or its name."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # a reserved address; nothing is sent

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Content of a live view: the newest state, and series over time that stay small in long runs.
+"""Content of a live view: the newest state, and series over time that stay small.
 
-A browser receives the difference to what it has. Nothing is queued for it: one that reads slowly is
-updated later and less often, and one that has stopped reading costs no memory.
+A browser receives the difference to what it has; nothing is queued for it.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 
 from diffbot_description.files import strict
 
-# Largest number of rows of a series; beyond it every second row is dropped.
+# Rows of a series, beyond which every second one is dropped.
 MOST_ROWS = 4000
 # Time that goes back by more than this has been set back, s; by less, a message was late.
 LATE = 0.5
@@ -23,14 +22,11 @@ DIGITS = 5  # significant digits of a number sent to the browser
 
 
 class Series:
-    """Rows of numbers over time, thinned out evenly as they become many.
-
-    Args:
-        spacing: Minimum time between two rows, s.
+    """Rows of numbers over time, thinned out evenly, at least `spacing` apart, s.
 
     Attributes:
         rows: [time in s, values ...], oldest first.
-        generation: Number that changes when rows sent earlier are removed.
+        generation: Changes when rows sent earlier are removed.
     """
 
     def __init__(self, spacing: float) -> None:
@@ -64,11 +60,7 @@ Cursor = dict[str, tuple[int, int]]
 
 
 class Store:
-    """State and series, filled by one thread and sent to browsers by another.
-
-    Args:
-        spacing: Minimum time between two rows of each series, s, by its name.
-    """
+    """State and series, filled by one thread and sent to browsers by another."""
 
     def __init__(self, spacing: Mapping[str, float]) -> None:
         self._lock = threading.Lock()
@@ -98,15 +90,11 @@ class Store:
             self._series[name].add(time, values)
 
     def since(self, cursor: Cursor) -> tuple[str | None, Cursor]:
-        """Return the update for a browser.
+        """Return the update for a browser with this cursor, empty at first, and its new cursor.
 
-        Args:
-            cursor: What the browser has; empty: nothing.
-
-        Returns:
-            JSON with `state`, if it has changed, and for each changed series its new `rows`, which
-            replace all rows from the index `from` on; None if nothing is new. And the cursor of a
-            browser that has received it.
+        JSON with `state`, if it has changed, and for each changed series its new `rows`, which
+        replace all
+        rows from the index `from` on; None if nothing is new.
         """
         with self._lock:
             reported: dict[str, Any] = {}

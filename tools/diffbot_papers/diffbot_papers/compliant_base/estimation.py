@@ -1,34 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimation of the 22 parameters: prior guesses, estimates, and their uncertainty.
 
-Both estimators start from a guess with its deviations, x = start + deviation * theta,
-theta ~ N(0, I), and use the rows A x = F of (4). All channels are noisy, including those in A.
-
-Kalman filter (section 3 and Fig. 5 of the paper). The parameters are constant, so Q = 0, and the
-filter is least squares that weights each row by R, the variance of the row's noise. Noise in the
-regressors enters R with the current estimate of the parameters. But it also biases the estimate:
-random motion looks like motion that has no effect, so damping, stiffness and inertia come out too
-small. The filter's covariance takes A as exact and does not include this bias.
-
-Errors in variables. The noise of the channels is white with known variance V (the sensors' data
-sheets). With e(x) = A x - F = D(x) y, y the 24 channels at one instant and D linear in x, the noise
-in e has the covariance S(x) = D V D'. The estimate minimises
-
-    (1/2) sum e' S(x)^-1 e + (1/2) theta' theta
-
-S(x) within the sum removes the bias: the expectation, (1/2) sum (A0 x - F0)' S^-1 (A0 x - F0) and a
-constant, with A0 and F0 free of noise, is minimal at the true x for noise of any distribution. This
-is the profile likelihood of x over the true channels. The information about x is A0' S^-1 A0.
-A' S^-1 A exceeds it by the contribution of the noise, which is subtracted:
-
-    J = I + sum (A' S^-1 A - E[dA' S^-1 dA])
-
-If the difference is less than the prior information, along a direction that was not excited, only
-the prior is used. The deviations are those of J^-1.
-
-Rows are means over some samples (`window`): motion is slow compared with the sampling, and the
-equations are linear. For the filter the window determines the size of the bias; the paper's window
-is 1. For errors in variables it only has to be short compared with the motion.
+Kalman filter of the paper, and errors in variables: docs/theory/compliant_base.md#estimation.
 """
 
 from __future__ import annotations
@@ -42,19 +15,14 @@ import numpy as np
 from diffbot_papers.compliant_base import model
 from diffbot_papers.compliant_base.model import SIZE, Array, channel_rows, row_covariance, rows
 
-# A drawn prior: factor by which positive parameters may be off, either way; maximum error of the
-# arm's base, m; deviation of products of inertia from zero, kg m^2.
+# A drawn prior: factor either way; error of the arm's base, m; products of inertia, kg m^2.
 FACTOR = 2.0
 ARM_BASE, PRODUCT = 0.1, 0.05
 
 
 @dataclass(frozen=True)
 class ParameterPrior:
-    """Prior knowledge of the parameters.
-
-    Attributes:
-        start: Initial values, shape (22,).
-        deviation: Their standard deviations, > 0, shape (22,).
+    """Initial values and their standard deviations > 0, shape (22,) each.
 
     Raises:
         ValueError: A shape or a deviation is invalid.
@@ -80,15 +48,13 @@ def draw_prior(
 ) -> ParameterPrior:
     """Draw a rough guess for a simulated base from the seed.
 
-    Positive parameters are off by up to `factor` either way, uniformly in the logarithm. The
-    position of the arm's base is off by up to `arm_base` along each axis. Products of inertia are
-    set to zero. The deviations are those of these draws.
+    Products of inertia are set to zero; the deviations are those of these draws.
 
     Args:
         truth: True parameters, shape (22,).
         seed: Seed, >= 0.
-        factor: Maximum factor, > 1.
-        arm_base: Maximum error of the arm's base, m, > 0.
+        factor: Largest factor, > 1, of positive parameters, uniform in the logarithm.
+        arm_base: Largest error of the arm's base along each axis, m, > 0.
         product: Deviation of the products of inertia, kg m^2, > 0.
 
     Raises:
@@ -109,12 +75,8 @@ def draw_prior(
 class ParameterEstimator(ABC):
     """An estimate in units of the prior deviations, improved interval by interval.
 
-    Args:
-        prior: Initial knowledge.
-        window: Number of samples whose rows are averaged, >= 1.
-
     Raises:
-        ValueError: The window is not >= 1.
+        ValueError: The window, samples whose rows are averaged, is not >= 1.
     """
 
     def __init__(self, prior: ParameterPrior, window: int) -> None:
@@ -153,7 +115,7 @@ class ParameterEstimator(ABC):
         """
 
 
-# Minimum variance of a row, as a fraction of the row's mean square, for rows without noise.
+# Least variance of a row as a fraction of its mean square, for rows without noise.
 EXACT = 1e-12
 
 
@@ -162,8 +124,7 @@ class PublishedFilter:
     """Choices for the Kalman filter that the paper leaves open.
 
     Attributes:
-        drift: Drift of the parameters that Q assumes, in prior deviations per square root of an
-            update, >= 0.
+        drift: Of the parameters in Q, prior deviations per square root of an update, >= 0.
         outputs_only: Whether R is the noise of F alone.
         caution: Standard deviation in R over that of the noise, > 0.
 
@@ -183,16 +144,7 @@ class PublishedFilter:
 
 
 class ParameterKalmanFilter(ParameterEstimator):
-    """The paper's filter, with all rows of an update at once, which is equivalent without drift.
-
-    Args:
-        prior: Initial knowledge.
-        window: Number of samples whose rows are averaged, >= 1.
-        kind: Variant of the filter.
-
-    Raises:
-        ValueError: The window is not >= 1.
-    """
+    """The paper's filter, all rows of an update at once."""
 
     def __init__(
         self, prior: ParameterPrior, window: int = 1, kind: PublishedFilter = PublishedFilter()
@@ -215,23 +167,14 @@ class ParameterKalmanFilter(ParameterEstimator):
         self._theta = self._theta + np.linalg.solve(self._information, regressors.T @ surprise)
 
 
-# Maximum Gauss-Newton steps per update, maximum halvings of a step, and the step, in deviations of
-# the estimate, below which the iteration ends.
+# Gauss-Newton steps per update, halvings of a step, and the step, in deviations, that ends it.
 _STEPS, _HALVINGS, _SMALL = 20, 12, 1e-4
 
 
 class ErrorsInVariables(ParameterEstimator):
-    """Parameters from rows in which all channels are noisy, see the module's description.
+    """Estimate from rows in which all channels are noisy.
 
-    It stores second moments of the rows, one set per update, so the time of an update does not
-    depend on the number of samples.
-
-    Args:
-        prior: Initial knowledge.
-        window: Number of samples whose rows are averaged, >= 1.
-
-    Raises:
-        ValueError: The window is not >= 1.
+    It stores second moments of the rows, so that an update's time does not depend on the samples.
     """
 
     def __init__(self, prior: ParameterPrior, window: int = 1) -> None:
@@ -255,12 +198,12 @@ class ErrorsInVariables(ParameterEstimator):
         self._solve()
 
     def _in_units(self, z: Array) -> Array:
-        """Convert [A, -F] for [x, 1] to that for [theta, 1]: (..., 23) -> (..., 23)."""
+        """Convert [A, -F] for [x, 1] to that for [theta, 1]: (..., 23)."""
         offset = z[..., :SIZE] @ self._prior.start + z[..., SIZE]
         return np.concatenate((z[..., :SIZE] * self._prior.deviation, offset[..., None]), axis=-1)
 
     def _solve(self) -> None:
-        """Run Gauss-Newton from the last estimate, halving each step until it reduces the cost."""
+        """Run Gauss-Newton from the last estimate, halving steps until the cost falls."""
         theta = self._theta
         cost, gradient, information = self._expand(theta)
         for _ in range(_STEPS):
@@ -301,7 +244,7 @@ class ErrorsInVariables(ParameterEstimator):
 
 
 def averaged(values: Array, window: int) -> Array:
-    """Return means over windows along the second axis: (modes, n, ...) -> (modes, n / window, ...).
+    """Return means over windows: (modes, n, ...) -> (modes, n / window, ...).
 
     Raises:
         ValueError: n is not a multiple of the window.
@@ -314,10 +257,7 @@ def averaged(values: Array, window: int) -> Array:
 
 
 def pseudo_inverse(measured: Array) -> Array:
-    """Return least squares over all rows, (A'A)^-1 A'F, shape (22,), with normalised columns.
-
-    Args:
-        measured: Channels, shape (..., 8, 3).
+    """Return least squares over all rows, (A'A)^-1 A'F, shape (22,), from channels (..., 8, 3).
 
     Raises:
         ValueError: The rows do not determine all parameters.

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's two tests: constant excitation, and excitation that is chosen again every 0.4 s.
+"""The paper's two tests: constant excitation, and one that is chosen again every 0.4 s.
 
-All choices depend only on estimates and measurements; the truth is used only by the simulation. The
-noise of the sensors is known, as from their data sheets. An ensemble is the same experiment over
-many seeds, with different noise and different initial guesses.
+The truth is used only by the simulation.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ from diffbot_papers.compliant_base.simulation import (
     changed,
 )
 
-# Components of a state of the base, in the order that predictions use.
+# A state of the base, in the order that predictions use.
 STATE = (model.POSITION, model.ANGLE, model.VELOCITY, model.RATE)
 
 
@@ -44,13 +42,11 @@ class Run:
     """An experiment with k intervals and n samples in total.
 
     Attributes:
-        prior: Prior knowledge.
         times: Ends of the intervals, s, shape (k,).
-        estimates: Estimates of the parameters at these times, shape (k, 22).
-        deviations: Their standard deviations by the estimator, shape (k, 22).
+        estimates, deviations: At these times, shape (k, 22).
         shares: I / I_max of (15) and (16), shape (k, 22).
         sinusoids: Excitation of each interval.
-        motion: Motion of the arm at all samples, each (n,).
+        motion: Of the arm at all samples, each (n,).
         measured: Channels, see model.QUANTITIES, shape (3 modes, n, 8, 3).
         noise: Standard deviations of the channels in each interval, shape (k, 8, 3).
     """
@@ -66,11 +62,7 @@ class Run:
     noise: Array
 
     def estimate_again(self, estimator: ParameterEstimator) -> None:
-        """Feed the measurements of the run to another estimator, interval by interval.
-
-        Args:
-            estimator: A new estimator.
-        """
+        """Feed the measurements to another, new estimator."""
         parts = np.split(self.measured, len(self.times), axis=1)
         for part, noise in zip(parts, self.noise, strict=True):
             estimator.update(part, noise)
@@ -86,10 +78,10 @@ def run(
     """Excite, measure and estimate.
 
     Args:
-        truth: Parameters of the simulated base; used only by the simulation.
+        truth: Of the simulated base.
         prior: Initial knowledge of the estimator and the planner.
         metric: A name of METRICS, or None for the constant excitation (24).
-        seed: Seed of the noise and of the optimiser, >= 0.
+        seed: Of the noise and of the optimiser, >= 0.
         settings: Settings of the experiment.
 
     Raises:
@@ -143,7 +135,7 @@ def run(
 
 
 def _settle(base: CompliantBase, settings: ExperimentSettings) -> tuple[Sinusoid, Sinusoid]:
-    """Move as in (24) without measuring; return the motion until now, and (24) from now on."""
+    """Move as in (24) without measuring; return the motion so far, and (24) from now on."""
     count = round(settings.settled / settings.period)
     still = Sinusoid(REST, 0.0, 0.0)
     if count == 0:
@@ -156,13 +148,10 @@ def _settle(base: CompliantBase, settings: ExperimentSettings) -> tuple[Sinusoid
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Runs, and the true parameters to compare them with.
+    """Runs of several seeds, with the true parameters, shape (22,).
 
     Attributes:
-        runs: One run per seed.
-        starts: Mean errors of the initial guesses, %, shape (seeds,).
-        errors: Mean errors at the end, %, shape (seeds,).
-        truth: True parameters, shape (22,).
+        starts, errors: Mean errors of the guesses and at the end, %, shape (seeds,).
     """
 
     runs: tuple[Run, ...]
@@ -172,32 +161,24 @@ class Ensemble:
 
     @property
     def parameter_errors(self) -> Array:
-        """Mean over the runs of each |error| at the end, in the parameters' units, shape (22,)."""
+        """Mean of each |error| at the end, in the parameters' units, shape (22,)."""
         errors = np.array([np.abs(run.estimates[-1] - self.truth) for run in self.runs])
         return np.asarray(errors.mean(axis=0))
 
     @property
     def scores(self) -> Array:
-        """Errors at the end in the estimator's own standard deviations, shape (seeds, 22)."""
+        """Errors at the end in the estimator's deviations, shape (seeds, 22)."""
         ends = [(run.estimates[-1] - self.truth) / run.deviations[-1] for run in self.runs]
         return np.asarray(ends)
 
     @property
     def coverage(self) -> Array:
-        """Fraction of the runs whose 95 % interval contains the truth at the end, shape (22,)."""
+        """Fraction of the runs whose 95 % interval contains the truth, shape (22,)."""
         return np.asarray((np.abs(self.scores) < NORMAL_95).mean(axis=0))
 
 
 def trust(scores: Array) -> tuple[float, float]:
-    """Return how reliable intervals are.
-
-    Args:
-        scores: Errors in the estimator's own standard deviations, any shape.
-
-    Returns:
-        Fraction of 95 % intervals that contain the truth, and the root mean square of the scores;
-        0.95 and 1 if the deviations are correct.
-    """
+    """Return the coverage of 95 % intervals, and the rms of the scores, 1 if they are right."""
     covered = float((np.abs(scores) < NORMAL_95).mean())
     return covered, float(np.sqrt(np.square(scores).mean()))
 
@@ -209,15 +190,7 @@ def ensemble(
     settings: ExperimentSettings,
     factor: float = FACTOR,
 ) -> Ensemble:
-    """Run every seed; the same seed starts with the same guess, whatever the metric.
-
-    Args:
-        truth: True parameters, shape (22,).
-        metric: A name of METRICS, or None for the constant excitation.
-        seeds: Seeds, >= 0 each.
-        settings: Settings of all runs.
-        factor: See `draw_prior`.
-    """
+    """Run every seed; the same seed starts with the same guess, whatever the metric."""
     priors = {seed: draw_prior(truth, seed, factor) for seed in seeds}
     base = BaseParameters.from_array(truth)
     runs = tuple(run(base, prior, metric, seed, settings) for seed, prior in priors.items())
@@ -227,14 +200,7 @@ def ensemble(
 
 
 def equal_sensors(truth: Array, settings: ExperimentSettings) -> ExperimentSettings:
-    """Return settings whose sensors' full scale is their maximum under the constant excitation.
-
-    Their noise then does not depend on the arm's motion.
-
-    Args:
-        truth: True parameters, shape (22,).
-        settings: Settings, including the noise as a fraction of full scale.
-    """
+    """Return settings whose sensors' full scale is their maximum under the constant excitation."""
     times = settings.period * np.arange(1.0, settings.samples * settings.intervals + 1)
     base = CompliantBase(BaseParameters.from_array(truth), settings.arm, REST, settings.period)
     true = base.follow(changed(*_settle(base, settings), times, settings.blend))
@@ -243,13 +209,7 @@ def equal_sensors(truth: Array, settings: ExperimentSettings) -> ExperimentSetti
 
 
 def true_channels(truth: Array, motion: ArmMotion, settings: ExperimentSettings) -> Array:
-    """Return the readings of noise-free sensors in a run, shape (3 modes, n, 8, 3).
-
-    Args:
-        truth: True parameters of the base, shape (22,).
-        motion: Motion of the run's arm.
-        settings: Settings of the run.
-    """
+    """Return the readings of noise-free sensors in a run, shape (3 modes, n, 8, 3)."""
     base = CompliantBase(BaseParameters.from_array(truth), settings.arm, REST, settings.period)
     _settle(base, settings)
     return base.follow(motion)

@@ -1,25 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Possible readings of the paper's simulation: an ensemble over everything that it leaves open.
+"""An ensemble over everything that the paper's simulation leaves open.
 
-Table 1 is one run per excitation, on a simulated robot of which the text gives the parameters and
-little else. A single estimate can only be compared with the spread of results that are consistent
-with the text. A reading is one draw of everything that is open:
-
-    sensors     "noise of up to 10 % of the maximum sensed value": the maximum of that very
-                run so far, or of the run with the constant excitation; a bound of 10 % for all, or
-                of 0 to 10 % for each channel; from the arm's start, or after it has settled
-    averages    of 1, 2, 4 or 8 samples of 5 ms; no filter is mentioned
-    arm         the printed inertia about its centre of mass or about its base
-    limits      0 to 90 or -45 to 135 degrees, 3 to 12 rad/s, 30 to 120 rad/s^2, 2 to 8 Hz; a new
-                motion replaces the old one within 0.1 to 0.4 s
-    guesses     off by a factor of up to 1.5 to 4, the arm's base by up to 0.1 to 1 m, products of
-                inertia by 0.05 to 0.5 kg m^2
-    filter      R of all noise or of F's alone, with 1 or up to 100 times its standard deviation;
-                Q = 0, or a random walk of the parameters by 0.01 to 1 of the prior deviations in
-                0.4 s
-    measure     (16) as printed, or rising with the information, as it is meant
-
-Limits, blend and measure only affect the variable excitation.
+docs/theory/compliant_base.md#readings-of-the-text lists what is drawn.
 """
 
 from __future__ import annotations
@@ -38,13 +20,7 @@ from diffbot_papers.compliant_base.simulation import ArmLimits, ExperimentSettin
 
 @dataclass(frozen=True)
 class TextReading:
-    """One draw.
-
-    Attributes:
-        settings: Settings of both runs.
-        prior: Initial knowledge of both runs.
-        metric: Measure of the variable excitation, a name of METRICS.
-    """
+    """One draw; the metric, a name of METRICS, is that of the variable excitation."""
 
     settings: ExperimentSettings
     prior: ParameterPrior
@@ -52,13 +28,7 @@ class TextReading:
 
 
 def draw_reading(truth: Array, seed: int, settings: ExperimentSettings) -> TextReading:
-    """Draw a reading from the seed.
-
-    Args:
-        truth: True parameters of the base, shape (22,).
-        seed: Seed, >= 0.
-        settings: Settings whose duration, period, interval and optimiser are kept.
-    """
+    """Draw a reading; duration, period, interval and optimiser of the settings are kept."""
     random = np.random.default_rng([seed, 2002])
 
     def between(low: float, high: float) -> float:
@@ -102,10 +72,8 @@ class TextReadings:
     """Estimates at the end of each reading's runs.
 
     Attributes:
-        constant: With the constant excitation, shape (readings, 22).
-        variable: With the variable one, shape (readings, 22).
-        ratios: Mean error with the variable excitation over that with the constant one, shape
-            (readings,).
+        constant, variable: By excitation, shape (readings, 22).
+        ratios: Mean error, variable over constant, shape (readings,).
     """
 
     constant: Array
@@ -116,13 +84,7 @@ class TextReadings:
 def simulate_readings(
     truth: Array, seeds: Iterable[int], settings: ExperimentSettings
 ) -> TextReadings:
-    """Simulate both of the paper's tests for a reading per seed.
-
-    Args:
-        truth: True parameters of the base, shape (22,).
-        seeds: Seeds, >= 0 each.
-        settings: See `draw_reading`.
-    """
+    """Simulate both of the paper's tests for a reading per seed."""
     base = BaseParameters.from_array(truth)
     constant: list[Array] = []
     variable: list[Array] = []

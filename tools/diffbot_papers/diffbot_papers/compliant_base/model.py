@@ -1,41 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model of 2002: a rigid body on six springs and dampers, shaken by its own arm.
+"""A rigid body on six springs and dampers, shaken by its own arm: (1), (4) and sensors.
 
-Four parts: the body's 22 parameters, the arm (1), the sensors, and the regression (4).
+Equations, axes and readings of the paper: docs/theory/compliant_base.md#model.
 
-Parameters
     m      mass, kg
     I      inertia about the centre of gravity, kg m^2: the tensor's elements xx yy zz yz zx xy
-    c      from the centre of gravity to the base of the arm (r2 of the paper), m
-    b, k   damping and stiffness of the suspension, [x y z] in N s/m and N/m and, for rotations
-           about [x y z] = [pitch roll yaw], in N m s/rad and N m/rad
-
-Axes: x to the side, y forwards, z up, as the paper's Table 2 implies (pitch belongs to I_x). The
-paper gives kg/s and kg/s^2 for all of b and k; for rotations this must be kg m^2/s and kg m^2/s^2.
-Its second "I_yz" can only be I_zx.
-
-Arm, (1)
-    F12 = m2 (a2 - g)          N12 = r3 x F12 + d(I2 omega2)/dt + omega2 x I2 omega2
-
-The arm is a slender uniform rod. In each of three modes it turns by f about one axis of the base:
-about axis j it points along u = cos f e_(j+1) + sin f e_(j+2), with cyclic axes. So about x it
-turns from forwards to upwards. The paper gives the arm's mass and inertia but not its centre of
-mass. A rod with its inertia, m2 l^2 / 12 = 0.02 kg m^2, is l = 0.49 m long, and its centre is l / 2
-from the base.
-
-Sensors
-The paper's simulation adds "white noise of up to 10 % of the maximum sensed value". Here this is
-uniform noise between -10 % and +10 % of the channel's maximum, independent between samples and
-channels. A channel is one axis of one sensor, in all three modes of the arm. The maximum is either
-the one sensed so far, as the paper reads ("own"), or the sensor's given full scale.
-
-Regression, (4) as A x = F, linear in all 22 parameters
-    m (d(R'g) - r'') - b_r r' - k_r r                              = dF12
-    -I theta'' - theta' x I theta' - c x dF12 - b_t theta' - k_t theta = dN12
-
-All vectors are in the axes of the base, and d is the change since the arm and base were at rest.
-There are no products of parameters: c (r2) multiplies the measured force, not the mass. So the
-regression does not need the arm's mass and inertia, only the sensor at the arm's base.
+    c      from the centre of gravity to the base of the arm, m
+    b, k   damping, stiffness, [x y z] in N s/m and N/m, [pitch roll yaw] in N m s/rad and N m/rad
 """
 
 from __future__ import annotations
@@ -79,11 +50,11 @@ class BaseParameters:
     """Parameters by group.
 
     Attributes:
-        mass: Mass, kg, > 0.
-        inertia: Inertia about the centre of gravity, kg m^2, shape (3, 3), positive definite.
-        arm_base: Vector from the centre of gravity to the arm's base, m, shape (3,).
-        damping: Damping of [x y z pitch roll yaw], N s/m and N m s/rad, shape (6,).
-        stiffness: Stiffness of the same, N/m and N m/rad, shape (6,).
+        mass: kg, > 0.
+        inertia: About the centre of gravity, kg m^2, shape (3, 3), positive definite.
+        arm_base: From the centre of gravity to the arm's base, m, shape (3,).
+        damping: Of [x y z pitch roll yaw], N s/m and N m s/rad, shape (6,).
+        stiffness: Of the same, N/m and N m/rad, shape (6,).
     """
 
     mass: float
@@ -140,17 +111,7 @@ TABLE_1 = np.array(
 
 
 def mean_error(estimate: Array, truth: Array) -> Array:
-    """Return the mean of |estimate - truth| / |truth| over the parameters with nonzero truth, %.
-
-    A relative error of a zero is infinite, so zeros are excluded, as in the paper's tables.
-
-    Args:
-        estimate: Estimates, shape (..., 22).
-        truth: True parameters, shape (22,).
-
-    Returns:
-        Mean errors, shape (...).
-    """
+    """Return the mean relative error of estimates (..., 22), %, where the truth is not 0, (...)."""
     counts = truth != 0.0
     errors = np.abs(estimate[..., counts] - truth[counts]) / np.abs(truth[counts])
     return np.asarray(100.0 * errors.mean(axis=-1))
@@ -223,7 +184,7 @@ def cross_matrix(vector: Array) -> Array:
 
 
 def cross(left: Array, right: Array) -> Array:
-    """Return the cross product of (..., 3); several times faster than NumPy's for few vectors."""
+    """Return the cross product of (..., 3); faster than NumPy's for few vectors."""
     first = left.take(_NEXT, -1) * right.take(_AFTER_NEXT, -1)
     return first - left.take(_AFTER_NEXT, -1) * right.take(_NEXT, -1)
 
@@ -242,9 +203,8 @@ class SensorNoise:
     """White, uniform noise of every channel.
 
     Attributes:
-        fraction: Bound of the noise as a fraction of the scale, >= 0; for all channels or shape (8,
-            3).
-        full_scale: Scale of every channel, shape (8, 3); None for the maximum sensed so far.
+        fraction: Bound of the noise as a fraction of the scale, >= 0; one, or shape (8, 3).
+        full_scale: Scale, shape (8, 3); None for the maximum sensed so far.
     """
 
     fraction: float | Array = 0.1
@@ -255,24 +215,14 @@ class SensorNoise:
             raise ValueError(f"share = {self.fraction}: must be finite and >= 0")
 
     def deviation(self, largest: Array) -> Array:
-        """Return the standard deviation of the noise, shape (..., 8, 3).
-
-        Args:
-            largest: Maximum of each channel so far, shape (..., 8, 3).
-        """
+        """Return the standard deviation for these maxima so far, shape (..., 8, 3)."""
         scale = largest if self.full_scale is None else self.full_scale
         return np.asarray(
             self.fraction / math.sqrt(3.0) * np.broadcast_to(scale, np.shape(largest))
         )
 
     def disturb(self, values: Array, largest: Array, random: np.random.Generator) -> Array:
-        """Add noise to values.
-
-        Args:
-            values: Values, shape (..., 8, 3).
-            largest: See `deviation`, shape (8, 3).
-            random: Source of the noise.
-        """
+        """Add noise to values, shape (..., 8, 3); `largest`: see `deviation`, shape (8, 3)."""
         bound = math.sqrt(3.0) * self.deviation(largest)
         return values + bound * random.uniform(-1.0, 1.0, values.shape)
 
@@ -283,14 +233,7 @@ _DIAGONAL = np.arange(3)
 
 
 def rows(measured: Array) -> tuple[Array, Array]:
-    """Return regressors and outputs.
-
-    Args:
-        measured: Channels, see QUANTITIES, shape (..., 8, 3).
-
-    Returns:
-        A, shape (..., 6, 22), and F, shape (..., 6): forces [x y z] in N and moments in N m.
-    """
+    """Return A, (..., 6, 22), and F, (..., 6), N and N m, of channels QUANTITIES, (..., 8, 3)."""
     a = small_motion_rows(measured)
     angle, rate = measured[..., ANGLE, :], measured[..., RATE, :]
     a[..., :3, MASS] += gravity_change(angle) - cross(GRAVITY, angle)
@@ -326,13 +269,7 @@ def channel_rows() -> Array:
 def row_covariance(deviation: Array, estimate: Array) -> Array:
     """Return the covariance of A x - F due to the noise of all channels, shape (..., 6, 6).
 
-    Noise of the regressors is multiplied by their parameters. Rows share channels: the force is an
-    output of (4) and, with c, a regressor of the moments; the angle tilts gravity and turns
-    springs. Noise of products of two rates or angles is neglected, as it is of second order.
-
-    Args:
-        deviation: Standard deviations of the channels, shape (..., 8, 3).
-        estimate: Estimate of the parameters, shape (22,).
+    Rows share channels. Noise of products of two rates or angles is neglected.
     """
     gain = channel_rows() @ np.append(estimate, 1.0)
     variance = deviation.reshape(*deviation.shape[:-2], 1, -1) ** 2

@@ -1,33 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Choice of the arm's next motion: the most informative one about the 22 parameters.
 
-Measures of an excitation, all to be minimised. J0 and J1 are the information about the parameters
-now and after a predicted motion, in units of the prior uncertainty.
-
-    sum of bits         -sum_i (1/2) log2(var0_i / var1_i)
-    joint bits          -(1/2) log2(det J1 / det J0)                       (D-optimality)
-    condition number    log10 of that of A's columns, from J1 without the prior's contribution
-    published           sum_i (1 - rho_i + rho_i^2), rho_i = I_i / I_max                   (16)
-    published, rising   sum_i (1 - rho_i)^2
-
-I_i is the published mutual information (15) between parameter i and a reading of it by a sensor
-with n = 2^I_max states. (16) is minimal at rho = 1/2: beyond half of the bits it prefers less
-information. The last measure follows the paper's idea, a square that gives uncertain parameters
-more weight, without this flaw.
-
-Prediction. The base moves little, so its motion is predicted with the linear part of the model,
-about the arm's present posture:
-
-    M q'' + B q' + (K + G) q = Q(t),    q = [r, theta]
-
-Q is the effect of the arm's motion on a base at rest, G the effect of gravity as the base tilts.
-The solution is exact for forces that are linear in time over each step (matrix exponential). It
-gives the regressors and, with the noise of the sensors, the information about the parameters.
-
-Choice (section 5). The paper minimises (16) by the Levenberg-Marquardt method, (17)-(23), from the
-present motion. The measures have several minima over the frequency, and with the limits of the arm
-the best motion often lies on a bound. So SciPy's differential evolution is used, which searches
-globally and evaluates many candidates at once.
+Measures, prediction and choice: docs/theory/compliant_base.md#choice-of-the-excitation.
 """
 
 from __future__ import annotations
@@ -74,14 +48,12 @@ RANGE = 3.0
 
 
 def reading_information(deviation: Array, most_bits: int = MOST_BITS) -> Array:
-    """(11), (14) and (15): return the bits about a parameter in a reading of it, 0 to most_bits.
+    """(11), (14), (15): return the bits about a parameter in a reading of it, 0 to most_bits.
 
-    The prior is uniform over n = 2^most_bits states. The reading has a normal error, truncated at
-    the ends of the range. It is evaluated at the centre of the middle state, because the
-    parameter's place should not affect the rating of an excitation.
+    The prior is uniform, the error normal, truncated at the ends; evaluated in the middle state.
 
     Args:
-        deviation: Deviation of the estimate as a fraction of half the range, > 0, shape (...).
+        deviation: Of the estimate, as a fraction of half the range, > 0, shape (...).
         most_bits: I_max, >= 1.
     """
     states = 2**most_bits
@@ -91,23 +63,22 @@ def reading_information(deviation: Array, most_bits: int = MOST_BITS) -> Array:
     return np.asarray(most_bits + xlogy(q, q).sum(axis=-1) / np.log(2.0))
 
 
-# Table of (15), which is slow to evaluate for thousands of candidates but smooth in one number.
+# (15) is slow for thousands of candidates.
 _LOG_DEVIATION = np.linspace(-5.0, 1.0, 601)
 _READING = reading_information(10.0**_LOG_DEVIATION)
 
 
 def shares(information: Array) -> Array:
-    """Return I / I_max of (16) for all parameters from the information: (..., p, p) -> (..., p)."""
+    """Return I / I_max of (16) from the information: (..., p, p) -> (..., p)."""
     variances = np.diagonal(np.linalg.inv(information), axis1=-2, axis2=-1)
     position = 0.5 * np.log10(variances) - np.log10(RANGE)
     return np.asarray(np.interp(position, _LOG_DEVIATION, _READING) / MOST_BITS)
 
 
 def condition_number(_now: Array, after: Array) -> Array:
-    """Return log10 of the condition number of A, with columns in units of the prior deviations.
+    """Return log10 of the condition number of A, with columns in prior deviations.
 
-    The prior's contribution, the unit matrix, is not due to motion. It is subtracted, up to a small
-    remainder that keeps the number finite while a parameter has had no effect.
+    The prior's unit matrix is subtracted, up to a remainder that keeps the number finite.
     """
     values = np.linalg.eigvalsh(after)
     least = np.maximum(values[..., 0] - 1.0, 1e-9)
@@ -131,15 +102,15 @@ METRICS: dict[str, Metric] = {
 
 # Prediction.
 
-# Physically impossible estimates are raised to this fraction of the prior values.
+# Fraction of the prior values to which impossible estimates are raised.
 LEAST = 0.1
 
 
 def plausible(estimate: Array, start: Array) -> Array:
     """Return the nearest parameters with which motion can be predicted, shape (22,).
 
-    Early estimates may have a negative mass. Positive parameters are raised to at least LEAST of
-    the prior values; products of inertia shrink until the tensor is positive definite.
+    Positive parameters are raised to at least LEAST of the prior values; products of inertia shrink
+    until the tensor is positive definite.
     """
     x = estimate.copy()
     positive = np.ones(SIZE, dtype=bool)
@@ -157,11 +128,11 @@ class Foresight:
     """The linear model for given estimates at one instant.
 
     Args:
-        estimate: Parameters, physically plausible, shape (22,).
+        estimate: Plausible parameters, shape (22,).
         arm: Arm on the base.
         rest: Angle of the arm when the sensors were zeroed, rad.
         angle: Current angle of the arm, rad.
-        state: Current measured [r, theta, r', theta'], shape (3 modes, 12).
+        state: Measured [r, theta, r', theta'], shape (3 modes, 12).
         step: Step of the prediction, s.
     """
 
@@ -189,11 +160,9 @@ class Foresight:
         self._advance = np.stack([expm(step * each)[:12] for each in system])
 
     def sense(self, motion: ArmMotion) -> Array:
-        """Return the noise-free readings of the sensors, shape (3 modes, n, k, 8, 3).
+        """Return noise-free readings, shape (3 modes, n, k, 8, 3), of k candidates.
 
-        Args:
-            motion: Motion of k candidates, n + 1 samples each, one step apart; the first is the
-                present.
+        Each has n + 1 samples, one step apart; the first is the present.
         """
         push, base = self._push(motion), self._base
         states, push = self._states(push), push[:, 1:]
@@ -238,11 +207,11 @@ def information(values: Array, covariance: Array, unit: Array, window: int) -> A
 
     Args:
         values: Channels, shape (3 modes, n, k, 8, 3); n a multiple of the window.
-        covariance: Covariance of one sample's six rows, shape (k, 6, 6).
+        covariance: Of one sample's six rows, shape (k, 6, 6).
         unit: Units of the parameters, shape (22,).
-        window: Number of samples that are averaged, see `estimation`.
+        window: Number of samples that are averaged.
     """
-    # For small motions, the rows of averaged channels are the averaged rows.
+    # For small motions, rows of averaged channels are averaged rows.
     a = small_motion_rows(averaged(values, window))
     a = np.linalg.inv(np.linalg.cholesky(covariance / window)) @ (a * unit)
     stacked = np.moveaxis(a, 2, 0).reshape(a.shape[2], -1, SIZE)
@@ -251,20 +220,12 @@ def information(values: Array, covariance: Array, unit: Array, window: int) -> A
 
 # Choice.
 
-# Cost of a motion beyond the limits, larger than any measure; it grows with the excess.
+# Larger than any measure; it grows with the excess.
 FORBIDDEN = 1e6
 
 
 class ExcitationPlanner:
-    """Predicts the information from each motion with the current estimates, and chooses the best.
-
-    Args:
-        metric: Measure to minimise.
-        prior: Initial knowledge.
-        rest: Angle of the arm when the sensors were zeroed, rad.
-        settings: Settings of the experiment.
-        seed: Seed of the optimiser's candidates, >= 0.
-    """
+    """Predicts the information from each motion, and chooses the best."""
 
     def __init__(
         self,
@@ -288,9 +249,9 @@ class ExcitationPlanner:
         """Return the motion that replaces the old one.
 
         Args:
-            old: Motion until now, with its time counted from now.
-            estimator: Estimator with the current knowledge.
-            state: Measured [r, theta, r', theta'] of the base, shape (3 modes, 12).
+            old: Motion until now, its time counted from now.
+            estimator: Current knowledge.
+            state: Measured [r, theta, r', theta'], shape (3 modes, 12).
             largest: Maximum of each channel so far, shape (8, 3).
         """
         settings, now = self._settings, estimator.information

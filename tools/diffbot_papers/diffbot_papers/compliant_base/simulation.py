@@ -1,24 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated experiment of 2002: motions of the arm, and the base on its suspension.
+"""The simulated experiment: motions (24) of the arm, and the base on its suspension, (1)-(3).
 
-Motions are f(t) = a0 + a sin(w t), (24), within limits, changed without jumps. The paper changes
-amplitude, frequency and offset every 0.4 s and does not say how the arm gets from one sinusoid to
-the next. Here the phase continues, and over a fixed time the new motion replaces the old one by a
-polynomial s(t) of fifth order, so that angle, speed and acceleration are continuous:
-
-    f = f_old + s (f_new - f_old)
-
-The base moves by Newton-Euler, (1)-(3), without approximation except that theta is the rotation
-vector. With p = c + r3 from the centre of gravity to the arm's, v the velocity and omega the rate
-in the axes of the base, and a, alpha their inertial rates of change:
-
-    [m + m2      -m2 [p]x           ] [  a  ]   [ forces of suspension, gravity, arm's motion ]
-    [m2 [p]x   I + I2 - m2 [p]x [p]x] [alpha] = [ moments of the same                         ]
-
-The suspension is stiff: a rotation decays with b / I = 2000 1/s. So its forces are integrated with
-the implicit trapezoidal rule; all others, which are small, use predicted values. The returned
-accelerations follow from the equations themselves, at the new state: whatever the integration
-error, the measurements satisfy (4).
+Equations and integration: docs/theory/compliant_base.md#simulation.
 """
 
 from __future__ import annotations
@@ -46,16 +29,7 @@ from diffbot_papers.compliant_base.model import (
 
 @dataclass(frozen=True)
 class ArmLimits:
-    """Limits of the arm.
-
-    Attributes:
-        lowest: Minimum angle, rad.
-        highest: Maximum angle, rad.
-        speed: Maximum speed, rad/s, > 0.
-        acceleration: Maximum acceleration, rad/s^2, > 0.
-        slowest: Minimum frequency of an excitation, rad/s, > 0.
-        fastest: Maximum frequency, rad/s, > slowest: the bandwidth.
-    """
+    """Limits of the arm's angle, rad, speed, rad/s, acceleration, rad/s^2, and frequency, rad/s."""
 
     lowest: float = 0.0
     highest: float = 0.5 * math.pi
@@ -73,13 +47,9 @@ class ArmLimits:
             raise ValueError(f"slowest = {self.slowest}: must be > 0 and below {self.fastest}")
 
     def sinusoid(self, unit: Array) -> tuple[Array, Array, Array]:
-        """Return offset, amplitude and frequency for three numbers from 0 to 1.
+        """Return offset, amplitude and frequency for three numbers from 0 to 1, shape (3, ...).
 
-        Every point of the cube is within the limits, so an optimiser needs only bounds. The
-        frequency determines the maximum amplitude, and the amplitude the range of the offset.
-
-        Args:
-            unit: The three numbers, shape (3, ...).
+        Every point of the cube is within the limits, so an optimiser needs only bounds.
         """
         frequency = self.slowest * (self.fastest / self.slowest) ** unit[1]
         largest = np.minimum(
@@ -91,14 +61,7 @@ class ArmLimits:
         return self.lowest + amplitude + unit[2] * room, amplitude, frequency
 
     def excess(self, motion: ArmMotion) -> Array:
-        """Return how far a motion exceeds the limits, as a fraction of each, summed; 0 within.
-
-        Args:
-            motion: n samples each of (...) motions.
-
-        Returns:
-            Sums, shape (...).
-        """
+        """Return how far motions (..., n) exceed the limits, summed fractions (...); 0 within."""
         middle, half = 0.5 * (self.lowest + self.highest), 0.5 * (self.highest - self.lowest)
         shares = (
             np.abs(motion.angle - middle) / half,
@@ -120,14 +83,7 @@ class ArmMotion(NamedTuple):
 
 @dataclass(frozen=True)
 class Sinusoid:
-    """offset + amplitude sin(phase + frequency t), t counted from its start.
-
-    Attributes:
-        offset: a0, rad; like all others a number or an array of candidates.
-        amplitude: a, rad.
-        frequency: w, rad/s.
-        phase: Phase at t = 0, rad.
-    """
+    """offset + amplitude sin(phase + frequency t), rad, rad/s and s; numbers or arrays."""
 
     offset: float | Array
     amplitude: float | Array
@@ -150,14 +106,7 @@ class Sinusoid:
 
 
 def changed(old: Sinusoid, new: Sinusoid, times: Array, blend: float) -> ArmMotion:
-    """Return the transition from one motion to another within `blend`.
-
-    Args:
-        old: Motion until t = 0.
-        new: Motion from t = blend on.
-        times: Times, >= 0, s, shape (n,).
-        blend: Duration of the transition, s, > 0.
-    """
+    """Return the transition from one motion to another within `blend`, s, at times >= 0, s."""
     x = np.minimum(times / blend, 1.0)
     s = x**3 * (10.0 - 15.0 * x + 6.0 * x * x)
     ds = 30.0 * x * x * (1.0 - x) ** 2 / blend
@@ -175,7 +124,7 @@ def changed(old: Sinusoid, new: Sinusoid, times: Array, blend: float) -> ArmMoti
     )
 
 
-# The arm's angle at rest, rad, and (24): the constant excitation of the paper's first test.
+# The angle at rest, rad, and (24), the constant excitation.
 REST = 0.25 * math.pi
 CONSTANT = Sinusoid(REST, 2.0 * math.pi / 9.0, 0.5 * math.pi)
 
@@ -192,16 +141,10 @@ class _Driven(NamedTuple):
 
 
 class CompliantBase:
-    """The base in three modes of the arm at once, starting at rest.
-
-    Args:
-        truth: True parameters of the base.
-        arm: Arm on the base.
-        angle: Angle of the arm at rest, before t = 0, rad.
-        period: Sampling time, s, > 0.
+    """The base in three modes of the arm at once, from rest at this angle, rad.
 
     Raises:
-        ValueError: The parameters are physically impossible, or the period is not > 0.
+        ValueError: The parameters are physically impossible, or the period, s, is not > 0.
     """
 
     def __init__(self, truth: BaseParameters, arm: Arm, angle: float, period: float) -> None:
@@ -218,14 +161,7 @@ class CompliantBase:
         self._rest_at_arm = cross(reach, self._weight)
 
     def follow(self, motion: ArmMotion) -> Array:
-        """Advance while the arm moves, one sample per period.
-
-        Args:
-            motion: n samples, the first one period after the previous call's last.
-
-        Returns:
-            True values of the channels, see QUANTITIES, shape (3 modes, n, 8, 3).
-        """
+        """Advance by n samples; return the true channels QUANTITIES, (3 modes, n, 8, 3)."""
         driven, h, base = self._driven(motion), self._period, self._truth
         mass = coupled_mass(base, self._arm, driven.centre, driven.inertia)
         springs = 0.5 * h * base.damping + 0.25 * h * h * base.stiffness
@@ -254,8 +190,7 @@ class CompliantBase:
         h = self._period
         v, omega = self._motion[:, :3], self._motion[:, 3:]
         r, theta = self._place[:, :3], self._place[:, 3:]
-        # r and v change as the axes turn. Two terms of the rotation vector's rate are kept; the
-        # next is of order theta^2 omega.
+        # r and v change as the axes turn; terms of order theta^2 omega are left out.
         motion = self._motion + 0.5 * h * self._acceleration
         motion[:, :3] -= h * cross(omega, v)
         place = self._place + 0.5 * h * (self._motion + motion)
@@ -308,7 +243,7 @@ def coupled_mass(base: BaseParameters, arm: Arm, centre: Array, inertia: Array) 
         base: Parameters of the base.
         arm: Arm on the base.
         centre: p, m, shape (..., 3).
-        inertia: Inertia of the arm about its centre, kg m^2, shape (..., 3, 3).
+        inertia: Of the arm about its centre, kg m^2, shape (..., 3, 3).
     """
     p = cross_matrix(centre)
     matrix = np.zeros((*centre.shape[:-1], 6, 6))
@@ -324,17 +259,13 @@ class ExperimentSettings:
     """Settings of an experiment: the paper's values where it gives them.
 
     Attributes:
-        arm: Arm on the base.
-        limits: Limits of the arm; the paper mentions "bandwidth constraints" without values.
-        noise: Noise of the sensors.
-        duration: Duration, s, a multiple of the interval.
+        duration: s, a multiple of the interval.
         period: Sampling time, s.
         interval: Time between two choices of the excitation, s, a multiple of the period.
-        settled: Time that the arm moves as in (24), after a smooth start, before measuring, s; 0:
-            start from rest, as in the paper.
-        blend: Duration of the arm's transition between excitations, including that start, s.
-        window: Number of samples that the estimator averages, see `estimation`; 1 in the paper.
-        published_filter: Kalman filter of the paper; None: estimate with errors in variables.
+        settled: Time of (24), after a smooth start, before measuring, s; 0 in the paper.
+        blend: Transition between excitations, including that start, s.
+        window: Samples that the estimator averages; 1 in the paper.
+        published_filter: Kalman filter of the paper; None: errors in variables.
         thin: Sampling periods per step of a prediction.
         population: Candidates of the optimiser per chosen number.
         generations: Generations of candidates.

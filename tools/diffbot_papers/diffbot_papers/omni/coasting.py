@@ -1,26 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods 2 and 1 + 2 of 2006: friction over mass, and the inertia, from coasting to standstill.
+"""Methods 2 and 1 + 2: friction over mass, and the inertia, from coasting to standstill.
 
     (16)-(18)  dV/dt = -b V - c,   b = B / M, c = C / M     (J in place of M for W)
 
-    V(t) = V0 exp(-b t) - c (1 - exp(-b t)) / b             until V = 0, then standstill
-
-Fitting this closed form to the speeds needs no accelerations, and uses the time of standstill.
-Coasting is motion without driving force. It determines b and c only: twice the mass with twice the
-friction coasts alike. B and C themselves need the mass from another source.
-
-Methods 1 + 2: coasting determines B_w / J and C_w / J; method 1 gives B_w and C_w. The uncertainty
-of these two propagates to J: dJ/d[B_w, C_w] follows from the conditions of the least squares.
-
-As printed: accelerations by Euler's method, then least squares.
-
-    dV/dt at k is (V(k + 1) - V(k)) / T,   regressed on V(k)
-
-The noise e of a reading appears in the regressor as e(k) and in the acceleration as -e(k) / T. The
-regression mistakes that for friction: with a standard deviation s of the noise, b comes out too
-large by about s^2 / (T var V), and c too small by that times the mean speed. More frequent readings
-make it worse. In the paper, B_v and B_vn of method 2 are 0.5 and 0.9 N/(m/s) above method 1's,
-which readings every 40 ms with 9 mm/s of noise explain.
+Derivation, and the bias of the printed method: docs/theory/omni.md#methods-2-and-1--2-coasting.
 """
 
 from __future__ import annotations
@@ -50,12 +33,11 @@ class Coasting:
     """Readings of one axis after the motors were switched off.
 
     Attributes:
-        period: Period of the readings, s, > 0.
-        speed: V, Vn or W, (n,) m/s or rad/s, of either sign; may include standstill at the end.
+        period: s, > 0.
+        speed: V, Vn or W, (n,) m/s or rad/s, of either sign; may end at standstill.
 
     Raises:
-        ValueError: The period is not > 0, a speed is not finite, or there are too few readings
-            before standstill.
+        ValueError: The period is not > 0, a speed is not finite, or too few readings are in motion.
     """
 
     period: float
@@ -98,7 +80,7 @@ def coasting_speed(
     """Return the speed while coasting, and its derivatives; exact.
 
     Args:
-        time: Time since the motors were switched off, (n,) s.
+        time: Since the motors were switched off, (n,) s.
         start: V0, > 0; one number, or one for each time.
         rate: b, 1/s. Noise may make an estimate of it negative.
         deceleration: c, m/s^2 or rad/s^2.
@@ -120,7 +102,7 @@ def _integral_by_rate(rate: float, time: Array) -> Array:
     x = rate * time
     with np.errstate(all="ignore"):
         exact = (time * np.exp(-x) - decay_integral(rate, time)) / rate
-    # The difference above loses digits for small x; its series does not.
+    # The difference above loses digits for small x.
     return np.where(np.abs(x) < 1e-3, time**2 * (-0.5 + x / 3.0 - x**2 / 8.0), exact)
 
 
@@ -130,16 +112,16 @@ Law = Callable[[Array], tuple[float, float, Array]]
 
 @dataclass(frozen=True)
 class CoastingSolution:
-    """Least-squares fit of coasting to the readings of several runs.
+    """Least-squares fit of coasting to the readings of m runs.
 
     Attributes:
-        parameters: Parameters of the law, (k,).
+        parameters: Of the law, (k,).
         starts: Magnitude of the speed at the first reading of each run, (m,).
-        inverse: Inverse of the normal matrix, parameters first and then starts, (k + m, k + m).
+        inverse: Of the normal matrix, parameters first, (k + m, k + m).
         jacobian: Derivatives of the model's speeds by the same, (N, k + m).
-        by_law: Derivatives of the model's speeds by [rate, deceleration], (N, 2).
-        variance: Variance of the readings in motion about the model, (m/s)^2 or (rad/s)^2.
-        freedom: Degrees of freedom: readings in motion minus parameters and starts.
+        by_law: Derivatives by [rate, deceleration], (N, 2).
+        variance: Of the readings in motion about the model, (m/s)^2 or (rad/s)^2.
+        freedom: Readings in motion minus parameters and starts.
     """
 
     parameters: Array
@@ -152,12 +134,7 @@ class CoastingSolution:
 
 
 def solve_coasting(runs: Sequence[Coasting], law: Law, guess: ArrayLike) -> CoastingSolution:
-    """Fit the parameters of a law, common to all runs, and the speed at each run's start.
-
-    Args:
-        runs: At least one run.
-        law: The law that maps the parameters to b and c.
-        guess: Initial parameters, (k,).
+    """Fit the parameters of a law, common to all runs, and the speed at each start.
 
     Raises:
         ValueError: There are no runs, or their readings do not determine the parameters.
@@ -189,7 +166,7 @@ def solve_coasting(runs: Sequence[Coasting], law: Law, guess: ArrayLike) -> Coas
     freedom = int(moving.sum()) - len(result.x)
     if freedom < 1 or np.linalg.matrix_rank(jacobian) < len(result.x):
         raise ValueError("the readings of coasting do not determine friction; read more often")
-    # Readings at rest do not show the noise in motion: an encoder at rest has none.
+    # An encoder at rest has no noise.
     variance = float(np.sum((speeds - seen)[moving] ** 2)) / freedom
     inverse: Array = np.asarray(np.linalg.inv(jacobian.T @ jacobian), dtype=float)
     return CoastingSolution(
@@ -198,7 +175,7 @@ def solve_coasting(runs: Sequence[Coasting], law: Law, guess: ArrayLike) -> Coas
 
 
 def mean_deceleration(run: Coasting) -> float:
-    """Return the deceleration of a line through the readings in motion, m/s^2 or rad/s^2; a guess.
+    """Return the deceleration of a line through the readings, m/s^2 or rad/s^2; a guess.
 
     Raises:
         ValueError: The speed does not decrease.
@@ -218,14 +195,13 @@ def mean_deceleration(run: Coasting) -> float:
 
 @dataclass(frozen=True)
 class CoastingFit:
-    """Result of coasting for one axis.
+    """Result of coasting for one axis; J in place of M for W.
 
     Attributes:
-        rate: b = B / M, 1/s (B_w / J for W).
-        deceleration: c = C / M, m/s^2 (C_w / J in rad/s^2 for W).
-        covariance: Covariance of [b, c], (2, 2). They are strongly correlated.
-        starts: Fitted magnitude of the speed at the first reading of each run, m/s or rad/s; () if
-            a method has none.
+        rate: b = B / M, 1/s.
+        deceleration: c = C / M, m/s^2 or rad/s^2.
+        covariance: Of [b, c], (2, 2).
+        starts: Fitted first speeds of each run, m/s or rad/s; () if a method has none.
     """
 
     rate: UncertainValue
@@ -234,15 +210,12 @@ class CoastingFit:
     starts: tuple[float, ...] = ()
 
     def friction(self, mass: UncertainValue | float) -> tuple[UncertainValue, UncertainValue]:
-        """Return B and C for a mass in kg (J in kg m^2 for W), including the mass's uncertainty."""
+        """Return B and C for a mass in kg (J in kg m^2 for W), with its uncertainty."""
         return self.rate.scaled(mass), self.deceleration.scaled(mass)
 
 
 def fit_coasting(runs: Sequence[Coasting]) -> CoastingFit:
-    """Fit the closed form of coasting to one or more runs of one axis.
-
-    The intervals are valid for readings with independent errors. A constant offset in time does not
-    matter: the start of each run is free.
+    """Fit the closed form of coasting to runs of one axis with independent errors.
 
     Raises:
         ValueError: There are no runs, or they do not determine b and c.
@@ -276,7 +249,7 @@ def fit_inertia(runs: Sequence[Coasting], steady: SteadyFit) -> UncertainValue:
     coasting_solution = solve_coasting(runs, law, guess)
     inertia = float(coasting_solution.parameters[0])
     noise = float(np.sqrt(coasting_solution.variance * coasting_solution.inverse[0, 0]))
-    # The fitted J compensates the effect of B_w and C_w on the model: b = B_w / J, c = C_w / J.
+    # The fitted J compensates the effect of B_w and C_w: b = B_w / J, c = C_w / J.
     shift = (
         -(coasting_solution.inverse @ coasting_solution.jacobian.T @ coasting_solution.by_law)[0]
         / inertia
@@ -297,8 +270,7 @@ def euler_accelerations(runs: Sequence[Coasting]) -> tuple[Array, Array]:
     """
     if not runs:
         raise ValueError("no runs of coasting: at least one is needed")
-    # The last reading above the limit of `moving` was selected by its noise. Leave it out, so that
-    # this selection does not add a bias of its own.
+    # The last reading above the limit was selected by its noise, which would bias.
     speeds = [run.forward[: run.moving - 1] for run in runs]
     rates = [np.diff(v) / run.period for v, run in zip(speeds, runs, strict=True)]
     return np.concatenate([v[:-1] for v in speeds]), np.concatenate(rates)
@@ -317,15 +289,9 @@ def fit_coasting_published(runs: Sequence[Coasting]) -> CoastingFit:
 
 
 def inertia_published(runs: Sequence[Coasting], viscous: float, coulomb: float) -> UncertainValue:
-    """Return J by methods 1 + 2 as printed, from dW/dt = -(B_w W + C_w) / J by least squares.
+    """Return J by methods 1 + 2 as printed: least squares of dW/dt = -(B_w W + C_w) / J.
 
-    The paper states only that (18) was "used"; this regresses dW/dt on the friction torque. The
-    interval takes B_w and C_w as exact, as the paper does.
-
-    Args:
-        runs: Coasting runs of W.
-        viscous: B_w, N m/(rad/s).
-        coulomb: C_w, N m.
+    The interval takes B_w, N m/(rad/s), and C_w, N m, as exact, as the paper does.
     """
     speed, acceleration = euler_accelerations(runs)
     torque = -(viscous * speed + coulomb)

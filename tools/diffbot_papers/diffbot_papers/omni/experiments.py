@@ -1,17 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulations of the three experiments of 2006, single and repeated.
+"""Simulations of the three experiments, single and repeated, with a PI speed loop.
 
-A speed loop on the sensor readings drives the robot: PI on [V, Vn, W], a voltage for each wheel by
-(12), duty steps of the motors.
-
-    u = A (Kp e + Ki integral of e),   e = [V, Vn, W] wanted - read,   A the matrix of (12)
-
-Each wheel sees the error of its own rim speed. The integral is of the body's three velocities, not
-of the four wheels' speeds: with a fourth integral the noise would make the wheels work against each
-other.
-
-Readings have white noise and the steps of a converter. Repetitions with different noise show
-whether the 95 % intervals contain the truth.
+docs/theory/omni.md describes loop and methods.
 """
 
 from __future__ import annotations
@@ -57,11 +47,7 @@ from diffbot_papers.omni.omni_identification import (
 
 @dataclass(frozen=True)
 class SensorModel:
-    """Noise and resolution of one kind of reading.
-
-    Attributes:
-        noise: Standard deviation of the white normal noise, in the unit of the reading, >= 0.
-        step: Step of the quantisation, in the unit of the reading, >= 0; 0: none.
+    """White normal noise and quantisation of one kind of reading, in its unit, >= 0 each.
 
     Raises:
         ValueError: A value is not finite or < 0.
@@ -85,17 +71,11 @@ class SensorModel:
 
 @dataclass(frozen=True)
 class OmniSensors:
-    """Sensors of the experiments.
+    """Sensors of the experiments: rim speed, m/s, current, A, and camera angle, rad.
 
-    The paper does not specify any. With this noise of the speeds, the errors of method 2 as printed
-    in B_v and B_vn are about as large as the differences between Tables 3 and 2. With that of the
-    currents, method 1's forces scatter about their line as in Table 1. With that of the angles, W
-    looks as in Fig. 9(b).
-
-    Attributes:
-        wheel_speed: Rim speed of a wheel, m/s.
-        current: Current of a motor, A.
-        angle: Angle of the hanging robot, from the camera, rad.
+    The paper specifies none. This noise explains the differences between Tables 3 and 2, the
+    scatter in
+    Table 1, and Fig. 9(b).
     """
 
     wheel_speed: SensorModel = SensorModel(0.012, 0.002)
@@ -109,12 +89,7 @@ PROPORTIONAL, INTEGRAL = 60.0, 130.0
 
 
 class SpeedLoop:
-    """Speed loop for any number of robots at once.
-
-    Args:
-        robot: The robot that is driven.
-        period: Period of the calls, s.
-    """
+    """Speed loop for any number of robots at once, called every `period`, s."""
 
     def __init__(self, robot: OmniRobot, period: float) -> None:
         self._robot, self._period = robot, period
@@ -126,7 +101,7 @@ class SpeedLoop:
         integral = self._integral + self._period * error
         correction = PROPORTIONAL * error + INTEGRAL * integral
         voltage = wheel_velocities(correction, robot.wheel_distance)
-        # Anti-windup: while a motor is saturated, the integral is frozen.
+        # Anti-windup: the integral is frozen while a motor is saturated.
         free = np.all(np.abs(voltage) < robot.motor.supply, axis=-1, keepdims=True)
         self._integral = np.where(free, integral, self._integral)
         return robot.motor.duty(voltage)
@@ -137,10 +112,10 @@ class OmniRecording:
     """n readings of each run; the leading dimensions count runs.
 
     Attributes:
-        period: Period of the readings, s.
-        velocity: [V, Vn, W] from the wheels' readings by the inverse of (12), (..., n, 3).
-        current: Readings of the motors' currents, (..., n, 4) A.
-        duty: Duty of the motors from each reading to the next, in steps, (..., n, 4).
+        period: s.
+        velocity: [V, Vn, W] by the inverse of (12), (..., n, 3).
+        current: Of the motors, (..., n, 4) A.
+        duty: From each reading to the next, in steps, (..., n, 4).
         driven: Whether the motors are on after each reading, (n,).
     """
 
@@ -170,7 +145,7 @@ def record(
         robot: Robot of all runs.
         wanted: Desired [V, Vn, W], (..., 3); the leading dimensions are the runs.
         driven: Whether the motors are on, for each period, (n,).
-        period: Period of loop and readings, s.
+        period: Of loop and readings, s.
         sensors: Noise and quantisation.
         random: Source of the noise.
     """
@@ -189,7 +164,7 @@ def record(
     return OmniRecording(period, velocity, current, duty, driven)
 
 
-# Method 1: drive at steady speeds, read speeds and currents, as in Figs. 2-4.
+# Method 1, as in Figs. 2-4.
 
 DURATION, SETTLED = 5.0, 3.0
 """Length of a run as in Figs. 2-4, and time from which the speed counts as steady, s."""
@@ -202,18 +177,7 @@ def drive_steadily(
     runs: int = 1,
     speeds: tuple[float, ...] = TABLE_1_SPEEDS,
 ) -> OmniRecording:
-    """Drive each axis separately at each speed, from rest, for 5 s.
-
-    Args:
-        robot: The robot that is driven.
-        sensors: Noise and quantisation of its readings.
-        random: Source of the noise.
-        runs: Repetitions, each with noise of its own.
-        speeds: Speeds of each axis, m/s or rad/s.
-
-    Returns:
-        Recordings with the leading dimensions (runs, 3 axes, speeds).
-    """
+    """Drive each axis separately at each speed, from rest, for 5 s: (runs, 3 axes, speeds)."""
     wanted = np.eye(3)[:, None, :] * np.asarray(speeds)[None, :, None]
     wanted = np.broadcast_to(wanted, (runs, *wanted.shape))
     driven = np.ones(round(DURATION / SAMPLE_PERIOD), dtype=bool)
@@ -221,25 +185,22 @@ def drive_steadily(
 
 
 def steady_points(recording: OmniRecording, robot: OmniRobot) -> tuple[Array, Array]:
-    """Return means over the steady part of each run: a table like the paper's Table 1.
+    """Return means over the steady part of each run, like the paper's Table 1.
 
-    Args:
-        recording: Recording from `drive_steadily`.
-        robot: The robot, of which only l K_t / r and b of (4)-(8) are used.
-
-    Returns:
-        Speeds and forces, each (runs, 3 axes, speeds); m/s and N, rad/s and N m.
+    Speeds and forces, (runs, 3 axes, speeds) each; m/s and N, rad/s and N m. Of the robot only l
+    K_t /
+    r and b of (4)-(8) are used.
     """
     steady = recording.time >= SETTLED
     speeds = recording.velocity[..., steady, :].mean(axis=-2)
     forces = steady_forces(recording.current[..., steady, :].mean(axis=-2), robot)
-    # Index of the driven axis of each experiment, which is counted by the second dimension.
+    # Index of the driven axis of each experiment.
     own = np.arange(3)[:, None]
     column = np.arange(speeds.shape[-2])[None, :]
     return speeds[..., own, column, own], forces[..., own, column, own]
 
 
-# Method 2: bring the robot to speed, switch the motors off, continue reading; Fig. 6.
+# Method 2, Fig. 6.
 
 START_SPEEDS = (1.3, 0.9, 1.8)
 """[V, Vn in m/s, W in rad/s] from which the robot of Fig. 6 coasts."""
@@ -254,29 +215,19 @@ def coast(
     random: np.random.Generator,
     runs: int = 1,
 ) -> OmniRecording:
-    """Drive each axis separately: from rest to its START_SPEEDS, then coasting to standstill.
-
-    Args:
-        robot: The robot that is driven.
-        sensors: Noise and quantisation of its readings.
-        random: Source of the noise.
-        runs: Repetitions, each with noise of its own.
-
-    Returns:
-        Recordings with the leading dimensions (runs, 3 axes).
-    """
+    """Drive each axis separately to its START_SPEEDS, then coast to standstill: (runs, 3 axes)."""
     wanted = np.broadcast_to(np.diag(START_SPEEDS), (runs, 3, 3))
     driven = np.arange(DRIVEN + OFF) < DRIVEN
     return record(robot, wanted, driven, SAMPLE_PERIOD, sensors, random)
 
 
 def coasting_of(recording: OmniRecording, run: int, axis: int) -> Coasting:
-    """Return the readings of one run and axis (0, 1, 2: V, Vn, W) after the motors are off."""
+    """Return the readings of a run and axis (0, 1, 2: V, Vn, W) after the motors are off."""
     off = ~recording.driven
     return Coasting(recording.period, recording.velocity[run, axis, off, axis])
 
 
-# Method 3: a camera reads the angle of the hanging robot, as in Fig. 9(a).
+# Method 3: a camera reads the angle, Fig. 9(a).
 
 HANGING_DURATION, START_ANGLE = 4.5, 1.0
 """Duration in s and initial angle in rad, as in Fig. 9(a)."""
@@ -285,17 +236,9 @@ HANGING_DURATION, START_ANGLE = 4.5, 1.0
 def hang(
     rig: HangingRig, inertia: float, sensor: SensorModel, random: np.random.Generator, runs: int = 1
 ) -> Array:
-    """Return readings of theta every SAMPLE_PERIOD from the mass's release on, (runs, n) rad.
+    """Return readings of theta from the mass's release on, (runs, n) rad; J in kg m^2.
 
-    Only the falling mass turns the robot: there is no friction and no twist of the robot's own
-    wire.
-
-    Args:
-        rig: Mass and disc.
-        inertia: J, kg m^2.
-        sensor: Noise and quantisation of the angle, rad.
-        random: Source of the noise.
-        runs: Repetitions, each with noise of its own.
+    Only the falling mass turns the robot, without friction.
     """
     time = np.arange(0.0, HANGING_DURATION + 1e-9, SAMPLE_PERIOD)
     truth = START_ANGLE + 0.5 * rig.acceleration(inertia) * time**2
@@ -310,8 +253,6 @@ class Repeated:
     """One parameter by one method, over all runs.
 
     Attributes:
-        method: Method of identification.
-        quantity: The parameter.
         truth: Its value in the simulated robot, SI.
         values: Estimates of it, (runs,).
         half_widths: Half widths of their 95 % intervals, (runs,).
@@ -358,13 +299,7 @@ def repeat_experiments(
     runs: int,
     coastings: int = 5,
 ) -> list[Repeated]:
-    """Apply all methods to simulated experiments.
-
-    Args:
-        robot: The true robot. The methods only use its l K_t / r and b.
-        random: Source of the noise.
-        runs: Repetitions, at least 2.
-        coastings: Coasting runs of each axis in one repetition.
+    """Apply all methods to simulated experiments; they only use l K_t / r and b of the robot.
 
     Raises:
         ValueError: There are fewer than 2 runs or no coasting runs.

@@ -1,41 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The four-wheel omnidirectional robot: kinematics, motors, friction, and its motion.
 
-Omni-wheels at right angles; (4)-(6) is the transpose of (12): the wheels' power is the body's.
-
-    (12)  v1 =  Vn + b W     (4)  F_v  = f4 - f2              (11)  dx/dt = V cos th - Vn sin th
-          v2 = -V  + b W     (5)  F_vn = f1 - f3                    dy/dt = V sin th + Vn cos th
-          v3 = -Vn + b W     (6)  Gamma = (f1 + f2 + f3 + f4) b     dth/dt = W
-          v4 =  V  + b W
-
-DC motors with gear and wheel, driven by pulse-width modulation of a limited supply. The paper
-writes T both for the rotor's torque in (10) and for the wheel's in (8).
-
-    (9)   u = L_a di/dt + R_a i + K_v w_m       armature; w_m = l v / r is the rotor's speed
-    (10)  T_m = K_t i                           torque at the rotor
-    (8)   T = l K_t i,  (7)  f = T / r          torque and force at the wheel
-
-Viscous and Coulomb friction of each axis:
-
-    (1)  F_v   = M (dV/dt  - W Vn) + B_v  V  + C_v  sgn V
-    (2)  F_vn  = M (dVn/dt + W V)  + B_vn Vn + C_vn sgn Vn
-    (3)  Gamma = J  dW/dt          + B_w  W  + C_w  sgn W
-
-The paper's (1), (2) omit W Vn and W V, which arise because the axes of the body turn under a
-velocity that is constant in the world. If only one of V, Vn, W is not 0, as in its experiments,
-they are 0.
-
-One axis under a constant force has an exact solution. At v = 0 the friction balances the force, up
-to C. With the printed sgn(0) = 0 any force would move the axis, and a solver would chatter about
-standstill. With b = B / M and a = (F - C s) / M, s the direction of motion:
-
-    v(t) = v0 exp(-b t) + a (1 - exp(-b t)) / b      until v = 0, at t = ln(1 - b v0 / a) / b
-
-After that the axis rests if |F| <= C; otherwise it starts again from rest in the direction of F.
-
-A simulation step turns the axes, then solves motors and friction exactly for the voltages and the
-speed at its start. Standstill, saturation and coasting along one axis are therefore exact. All else
-is first order in the step: about 0.1 % of a change of speed.
+Equations (1)-(12), and how standstill is exact: docs/theory/omni.md#model.
 """
 
 from __future__ import annotations
@@ -49,11 +15,7 @@ from numpy.typing import ArrayLike
 
 from arc_odometry.odometry import Array as Array
 
-# Values printed by Conceicao, Moreira and Costa (2006), Tables 1 to 6. Data only.
-#
-# Source: Dynamic parameters identification of an omni-directional mobile robot, Proceedings of the
-# 3rd International Conference on Informatics in Control, Automation and Robotics (ICINCO 2006),
-# pp. 565-570, DOI 10.5220/0001220805650570. Order of axes: [V, Vn, W].
+# Values printed in Tables 1 to 6, DOI 10.5220/0001220805650570. Order of axes: [V, Vn, W].
 
 MASS = 35.0
 """M, weighed, kg; section 3."""
@@ -70,12 +32,7 @@ m/s takes 33 samples there, and 1.3 s with the friction of Table 5 and M."""
 
 
 class AxisFriction(NamedTuple):
-    """Friction of the axes [V, Vn, W]; of [V, Vn] only if the paper gives none for W.
-
-    Attributes:
-        viscous: [B_v, B_vn, B_w], N/(m/s), N/(m/s), N m/(rad/s).
-        coulomb: [C_v, C_vn, C_w], N, N, N m.
-    """
+    """Friction of [V, Vn, W], or of [V, Vn] only: N/(m/s), N m/(rad/s), and N, N m."""
 
     viscous: tuple[float, ...]
     coulomb: tuple[float, ...]
@@ -102,14 +59,7 @@ TABLE_3 = AxisFriction((4.01, 3.77), (30.35, 30.76))
 
 
 class HangingRow(NamedTuple):
-    """One experiment of Table 4.
-
-    Attributes:
-        load: m_o, the falling mass, kg; section 3.3.
-        torque: Gamma, N m.
-        acceleration: dW/dt, rad/s^2.
-        inertia: J as printed, kg m^2.
-    """
+    """One experiment of Table 4: m_o, kg, Gamma, N m, dW/dt, rad/s^2, and J as printed, kg m^2."""
 
     load: float
     torque: float
@@ -158,11 +108,7 @@ def columns(values: ArrayLike) -> tuple[Array, ...]:
 
 
 def wheel_matrix(wheel_distance: float) -> Array:
-    """Return the matrix of (12), 4 rows of 3: wheel speeds, m/s, from [V, Vn, W].
-
-    Args:
-        wheel_distance: b, from the centre of the chassis to each wheel, m, > 0.
-    """
+    """Return the matrix of (12), 4 rows of 3; `wheel_distance`: b, m, > 0."""
     b = wheel_distance
     return np.array([[0.0, 1.0, b], [-1.0, 0.0, b], [0.0, -1.0, b], [1.0, 0.0, b]])
 
@@ -173,32 +119,26 @@ def wheel_velocities(body: ArrayLike, wheel_distance: float) -> Array:
 
 
 def body_velocities(wheels: ArrayLike, wheel_distance: float) -> Array:
-    """Invert (12) by least squares: [V, Vn, W], (..., 3), from rim speeds, (..., 4) m/s.
-
-    V = (v4 - v2) / 2, Vn = (v1 - v3) / 2, W = (v1 + v2 + v3 + v4) / (4 b).
-    """
+    """Invert (12) by least squares: [V, Vn, W], (..., 3), from rim speeds, (..., 4) m/s."""
     v1, v2, v3, v4 = columns(wheels)
     total = v1 + v2 + v3 + v4
     return np.stack(((v4 - v2) / 2.0, (v1 - v3) / 2.0, total / (4.0 * wheel_distance)), axis=-1)
 
 
 def body_forces(wheel_forces: ArrayLike, wheel_distance: float) -> Array:
-    """(4)-(6): return [F_v, F_vn, Gamma], (..., 3) N, N, N m, from wheel forces f, (..., 4) N."""
+    """(4)-(6): return [F_v, F_vn, Gamma], (..., 3) N, N, N m, from wheel forces, (..., 4) N."""
     return np.asarray(wheel_forces, dtype=float) @ wheel_matrix(wheel_distance)
 
 
 def advance_pose(pose: ArrayLike, body: ArrayLike, duration: float) -> Array:
-    """Integrate (11) over a time in which [V, Vn, W] are constant; exact.
+    """Integrate (11) over a time, s, in which [V, Vn, W], (..., 3), are constant; exact.
 
-    Args:
-        pose: [x in m, y in m, theta in rad] in the world, (..., 3).
-        body: [V, Vn, W], (..., 3).
-        duration: Duration, s.
+    `pose`: [x in m, y in m, theta in rad] in the world, (..., 3).
     """
     x, y, theta = columns(pose)
     v, vn, w = columns(body)
     turn = w * duration
-    # Chord of the arc: its direction is that after half the turn. np.sinc(x) is sin(pi x)/(pi x).
+    # The chord's direction is that after half the turn. np.sinc(x) is sin(pi x)/(pi x).
     chord = duration * np.sinc(0.5 * turn / np.pi)
     cos, sin = np.cos(theta + 0.5 * turn), np.sin(theta + 0.5 * turn)
     moved = (x + chord * (v * cos - vn * sin), y + chord * (v * sin + vn * cos), theta + turn)
@@ -212,8 +152,9 @@ def advance_pose(pose: ArrayLike, body: ArrayLike, duration: float) -> Array:
 class GearedMotor:
     """Constants of one motor, its gear and its wheel.
 
-    The paper prints none of them. These are substitutes: a 24 V motor with currents, duty and
-    saturation like those in Figs. 2-4 and 10-12. Only l K_t / r = 6 N/A affects the forces.
+    The paper prints none: substitutes, with currents and saturation like those in its figures. Only
+    l
+    K_t / r = 6 N/A affects the forces.
 
     Attributes:
         reduction: l, turns of the rotor per turn of the wheel.
@@ -223,7 +164,7 @@ class GearedMotor:
         resistance: R_a, ohm.
         inductance: L_a, H.
         supply: Voltage at full duty, V.
-        duty_steps: Number of steps of the duty cycle from 0 to full.
+        duty_steps: Steps of the duty cycle from 0 to full.
 
     Raises:
         ValueError: A value is not finite or not > 0.
@@ -262,16 +203,13 @@ class GearedMotor:
     def advance(
         self, current: ArrayLike, voltage: ArrayLike, wheel_velocity: ArrayLike, duration: float
     ) -> tuple[Array, Array]:
-        """Solve (9) over a time in which voltage and speed are constant; exact.
+        """(9): return the current at the end, and its mean, A; exact.
 
         Args:
             current: i at the start, A.
             voltage: u, V.
             wheel_velocity: v of the rim, m/s.
-            duration: Duration, s, > 0.
-
-        Returns:
-            The current at the end and its mean over the time, A.
+            duration: s, > 0.
         """
         rotor = self.reduction / self.wheel_radius * np.asarray(wheel_velocity, dtype=float)
         steady = (np.asarray(voltage, dtype=float) - self.emf_constant * rotor) / self.resistance
@@ -283,9 +221,7 @@ class GearedMotor:
 
 @dataclass(frozen=True)
 class OmniRobot:
-    """Masses and friction of (1)-(3), geometry of (12) and motors of (7)-(10).
-
-    The defaults are the model robot of the paper's section 4, with the means of Tables 5 and 6.
+    """The robot; by default the paper's section 4, with the means of Tables 5 and 6.
 
     Attributes:
         mass: M, kg, > 0.
@@ -317,7 +253,7 @@ class OmniRobot:
 
     @property
     def masses(self) -> Array:
-        """[M, M, J]: the masses and inertia accelerated by [V, Vn, W], (3,) kg, kg, kg m^2."""
+        """[M, M, J], (3,) kg, kg, kg m^2."""
         return np.array([self.mass, self.mass, self.inertia])
 
 
@@ -328,7 +264,7 @@ SMALL = 1e-8
 
 
 def decay_integral(rate: ArrayLike, time: ArrayLike) -> Array:
-    """Return (1 - exp(-b t)) / b, s, the integral of exp(-b t) from 0 to t; t if b = 0."""
+    """Return (1 - exp(-b t)) / b, s, the integral of exp(-b t) from 0 to t."""
     rate, time = np.asarray(rate, float), np.asarray(time, float)
     x = rate * time
     with np.errstate(all="ignore"):
@@ -337,13 +273,7 @@ def decay_integral(rate: ArrayLike, time: ArrayLike) -> Array:
 
 
 def time_to_rest(speed: ArrayLike, deceleration: ArrayLike, rate: ArrayLike) -> Array:
-    """Return the time until dv/dt = -b v - d stops from speed v, s; infinite if it never does.
-
-    Args:
-        speed: v, >= 0, m/s or rad/s.
-        deceleration: d, in addition to the viscous one; only d > 0 stops.
-        rate: b, 1/s.
-    """
+    """Return the time until dv/dt = -b v - d stops from speed v >= 0, s; infinite if never."""
     speed, deceleration, rate = (np.asarray(x, float) for x in (speed, deceleration, rate))
     with np.errstate(all="ignore"):
         ratio = speed / deceleration
@@ -360,15 +290,15 @@ def advance(
     coulomb: ArrayLike,
     duration: float,
 ) -> Array:
-    """Return the velocity after a time with a constant force, by (1)-(3); all arguments broadcast.
+    """Return the velocity after a time with a constant force, by (1)-(3); all broadcast.
 
     Args:
-        velocity: Velocity at the start, m/s or rad/s.
+        velocity: At the start, m/s or rad/s.
         force: F, N or N m.
         mass: M or J, kg or kg m^2, > 0.
         viscous: B, N/(m/s) or N m/(rad/s), >= 0.
         coulomb: C, N or N m, >= 0.
-        duration: Duration, s, >= 0.
+        duration: s, >= 0.
     """
     velocity, force, mass, viscous, coulomb = (
         np.asarray(x, float) for x in (velocity, force, mass, viscous, coulomb)
@@ -378,7 +308,7 @@ def advance(
     rest = time_to_rest(np.abs(velocity), -direction * drive, rate)
     rest = np.where(direction == 0.0, 0.0, rest)
     moving = velocity * np.exp(-rate * duration) + drive * decay_integral(rate, duration)
-    # From standstill: only the force in excess of the friction accelerates.
+    # Only the force in excess of the friction accelerates.
     excess = np.sign(force) * np.maximum(np.abs(force) - coulomb, 0.0) / mass
     after = excess * decay_integral(rate, np.maximum(duration - rest, 0.0))
     return np.asarray(np.where(rest > duration, moving, after))
@@ -390,13 +320,7 @@ STEP = 2e-3
 
 @dataclass(frozen=True)
 class OmniState:
-    """Velocities, currents and poses of robots; the leading dimensions count robots.
-
-    Attributes:
-        velocity: [V, Vn, W], (..., 3) m/s, m/s, rad/s.
-        current: Currents of the armatures 1 to 4, (..., 4) A.
-        pose: [x, y, theta] in the world, (..., 3) m, m, rad.
-    """
+    """Velocities (..., 3), currents (..., 4) A, and poses [x, y, theta] (..., 3) of robots."""
 
     velocity: Array
     current: Array
@@ -411,14 +335,9 @@ class OmniState:
 def simulate(
     robot: OmniRobot, state: OmniState, voltage: ArrayLike | None, duration: float
 ) -> OmniState:
-    """Return the state after a time with constant voltages.
+    """Return the state after a time, s, > 0, with constant voltages (..., 4) V.
 
-    Args:
-        robot: Robot type; all robots are identical.
-        state: State at the start.
-        voltage: u of the motors, (..., 4) V; None: the motors are off, their circuits open. (With u
-            = 0 they would brake.)
-        duration: Duration, s, > 0.
+    None: the motors are off, their circuits open. (With u = 0 they would brake.)
 
     Raises:
         ValueError: The duration is not > 0.
@@ -449,7 +368,7 @@ def _step(
 
 
 def _turned(velocity: Array, duration: float) -> Array:
-    """Return [V, Vn, W] in the axes of the body after it has turned by W times the duration."""
+    """Return [V, Vn, W] in the body's axes after they have turned."""
     v, vn, w = columns(velocity)
     cos, sin = np.cos(w * duration), np.sin(w * duration)
     return np.stack((cos * v + sin * vn, cos * vn - sin * v, w), axis=-1)

@@ -1,25 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods 1 and 3 of 2006: friction from steady speeds, inertia from a falling mass.
+"""Methods 1 and 3: friction from steady speeds, inertia from a falling mass.
 
-Method 1: the force that keeps a speed steady is linear in the speed.
+    (13)-(15)  F = B V + C sgn V       (19)-(21)  J = m_o r_m (g - r_m dW/dt) / (dW/dt)
 
-    (13)  F_v = B_v V + C_v    (14)  F_vn = B_vn Vn + C_vn    (15)  Gamma = B_w W + C_w
-
-for positive speeds; with sgn(V) C instead of C this is valid in both directions. Ordinary least
-squares, as in the paper; 95 % intervals by Student's t, from the scatter of the points about their
-line.
-
-Method 3: the robot hangs from the ceiling and is turned by a mass on a wire.
-
-    (19)  Gamma = J dW/dt     (20)  Gamma = f_m r_m     (21)  f_m = m_o g     as printed
-
-The falling mass accelerates, too: with a = r_m dW/dt the wire pulls only with f_m = m_o (g - a), so
-
-    Gamma = m_o (g - a) r_m     J = m_o r_m (g - r_m dW/dt) / (dW/dt)
-
-As printed, J is too large by m_o r_m^2.
-
-Methods 2 and 1 + 2 are in coasting.py.
+As printed, J is too large by m_o r_m^2: docs/theory/omni.md#method-3-a-falling-mass.
 """
 
 from __future__ import annotations
@@ -46,13 +30,7 @@ from diffbot_papers.omni.model import (
 
 @dataclass(frozen=True)
 class UncertainValue:
-    """An estimated value.
-
-    Attributes:
-        value: The value in its unit.
-        std: Its standard deviation, in the same unit, >= 0.
-        freedom: Degrees of freedom of the standard deviation, > 0; infinite: it is known.
-    """
+    """An estimated value, its standard deviation >= 0, and the freedom of that; infinite: known."""
 
     value: float
     std: float
@@ -85,7 +63,7 @@ class UncertainValue:
 def combined(stds: Sequence[float], freedoms: Sequence[float]) -> tuple[float, float]:
     """Return the standard deviation of a sum of independent errors, and its degrees of freedom.
 
-    The latter by Welch and Satterthwaite: variances squared over degrees of freedom add up.
+    The latter by Welch and Satterthwaite.
     """
     squares = np.square(stds)
     total = float(squares.sum())
@@ -94,7 +72,7 @@ def combined(stds: Sequence[float], freedoms: Sequence[float]) -> tuple[float, f
 
 
 def mean(values: Sequence[float]) -> UncertainValue:
-    """Return the mean of repeated experiments, with an interval from the spread between them only.
+    """Return the mean of repeated experiments, with an interval from their spread only.
 
     Raises:
         ValueError: There are fewer than two.
@@ -107,14 +85,7 @@ def mean(values: Sequence[float]) -> UncertainValue:
 
 @dataclass(frozen=True)
 class LinearFit:
-    """Result of ordinary least squares.
-
-    Attributes:
-        values: Values of the k parameters, (k,).
-        covariance: Covariance of the parameters, (k, k), from the scatter of the outputs about the
-            fit.
-        freedom: Degrees of freedom.
-    """
+    """Ordinary least squares: k values, (k,), and their covariance, (k, k), from the scatter."""
 
     values: Array
     covariance: Array
@@ -140,13 +111,7 @@ def ordinary_least_squares(rows: Array, outputs: Array) -> LinearFit:
 
 @dataclass(frozen=True)
 class SteadyFit:
-    """Friction of one axis.
-
-    Attributes:
-        viscous: B, N/(m/s) or N m/(rad/s).
-        coulomb: C, N or N m.
-        covariance: of [B, C], (2, 2). They are strongly correlated.
-    """
+    """Friction of one axis: B, N/(m/s) or N m/(rad/s), C, N or N m, and covariance (2, 2)."""
 
     viscous: UncertainValue
     coulomb: UncertainValue
@@ -154,9 +119,9 @@ class SteadyFit:
 
 
 def steady_forces(current: ArrayLike, robot: OmniRobot) -> Array:
-    """(4)-(8): return [F_v, F_vn, Gamma], (..., 3) N, N, N m, from motor currents, (..., 4) A.
+    """(4)-(8): return [F_v, F_vn, Gamma], (..., 3) N, N, N m, from currents, (..., 4) A.
 
-    An error of l K_t / r or of b scales B and C alike; no interval here includes it.
+    No interval here includes an error of l K_t / r or of b, which scales B and C alike.
     """
     return body_forces(robot.motor.wheel_force(current), robot.wheel_distance)
 
@@ -165,12 +130,13 @@ def fit_steady(speeds: ArrayLike, forces: ArrayLike) -> SteadyFit:
     """Fit (13)-(15) for one axis, from one point per steady speed.
 
     Args:
-        speeds: V, Vn or W of each experiment, (n,) m/s or rad/s, n >= 3, of either sign, not 0.
+        speeds: V, Vn or W, (n,) m/s or rad/s, n >= 3, of either sign, not 0.
         forces: F_v, F_vn or Gamma, (n,) N or N m.
 
     Raises:
         ValueError: There are too few points, the shapes differ, a value is not finite, a speed is
-            0, or the speeds' magnitudes do not differ.
+            0, or the
+        speeds' magnitudes do not differ.
     """
     speeds, forces = np.asarray(speeds, dtype=float), np.asarray(forces, dtype=float)
     if speeds.ndim != 1 or speeds.shape != forces.shape:
@@ -214,7 +180,7 @@ class HangingRig:
         check_positive(load=self.load, radius=self.radius, gravity=self.gravity)
 
     def acceleration(self, inertia: float) -> float:
-        """Return dW/dt, rad/s^2, of a body with this J, kg m^2: mass and body move together."""
+        """Return dW/dt, rad/s^2, of a body with this J, kg m^2, and the mass."""
         m, r = self.load, self.radius
         return m * self.gravity * r / (inertia + m * r**2)
 
@@ -257,7 +223,7 @@ def fit_acceleration(period: float, angle: ArrayLike) -> UncertainValue:
     """Return dW/dt, rad/s^2, by least squares of theta0 + W0 t + (dW/dt) t^2 / 2 to the angles.
 
     Args:
-        period: Period of the readings, s.
+        period: s.
         angle: theta, (n,) rad, n >= 4, not wrapped.
 
     Raises:
@@ -272,8 +238,7 @@ def fit_acceleration(period: float, angle: ArrayLike) -> UncertainValue:
 def fit_acceleration_published(period: float, angle: ArrayLike) -> UncertainValue:
     """Return dW/dt, rad/s^2, as printed: W by differences of the angle, then a line, Fig. 9(b).
 
-    Neighbouring differences share a reading with opposite signs. The value is unbiased, but the
-    line's own interval, given here, assumes independent differences and is far too wide.
+    Its own interval is far too wide: neighbouring differences share a reading.
     """
     angle = _angles(angle)
     time = period * np.arange(len(angle) - 1)
