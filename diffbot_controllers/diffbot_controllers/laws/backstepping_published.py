@@ -15,7 +15,7 @@ from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw, limit
 from diffbot_controllers.laws.dual import Dual
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.motion import State, check_period
-from diffbot_controllers.laws.polar_approach import PolarError, offset_to_origin
+from diffbot_controllers.laws.polar_approach import PolarError, offset_to_origin, turning
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import check_reference
@@ -61,10 +61,7 @@ def eta_rates(e: Dual, psi: Dual, alpha: Dual, gains: NonsmoothGains) -> tuple[D
     """Return (14), (15) with their rates of change."""
     gamma1, gamma2 = gains.gammas[:2]
     ratio = gains.lambdas[2] / gains.lambdas[1]
-    cos = dual.cos(alpha)
-    return -gamma1 * e * cos, (
-        -gamma2 * alpha - gamma1 * cos * (dual.sin(alpha) - ratio * psi * dual.sinc(alpha))
-    )
+    return -gamma1 * e * dual.cos(alpha), turning(psi, alpha, gamma1, gamma2, ratio)
 
 
 def backstep_command(error: PolarError, backstep: Velocity, gains: NonsmoothGains) -> Velocity:

@@ -25,8 +25,9 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from arc_odometry import (
     REST,
@@ -335,23 +336,11 @@ class _Axis:
             dt: Period, s, > 0.
             largest: Bound of |d|; without it a blocked robot would cause windup of d.
         """
-        pp, pu, pd, uu, ud, dd = self._cov
         q = self.noise
         if not self._begun:
             # The robot may already be moving.
-            uu, self._begun = (read / dt) ** 2 + q * dt, True
-        half = 0.5 * dt * dt
-        # P = F P F^T + Q
-        pp += 2.0 * dt * pu + dt * dt * uu + 2.0 * half * (pd + dt * ud) + half * half * dd
-        pu += dt * uu + dt * (pd + dt * ud) + half * (ud + dt * dd)
-        pd += dt * ud + half * dd
-        uu += 2.0 * dt * ud + dt * dt * dd
-        ud += dt * dd
-        pp += q * dt**3 / 3.0
-        pu += q * half
-        uu += q * dt
-        if not stuck:
-            dd += q * dt / (BIAS_TIME_CONSTANT * BIAS_TIME_CONSTANT)
+            self._cov[3], self._begun = (read / dt) ** 2 + q * dt, True
+        pp, pu, pd, uu, ud, dd = predicted(self._cov, q, 0.0 if stuck else q, dt)
         before = self.u
         self.u += dt * acceleration
         self.p += 0.5 * dt * (before + self.u) - read
@@ -374,6 +363,29 @@ class _Axis:
     def deviation(self) -> float:
         """Standard deviation of u."""
         return math.sqrt(max(self._cov[3], 0.0))
+
+
+def predicted(cov: Sequence[Any], noise: Any, drift: Any, dt: float) -> tuple[Any, ...]:
+    """Return the covariance (pp, pu, pd, uu, ud, dd) after a period: F P F^T + Q.
+
+    Args:
+        cov: Covariance before it; numbers, or arrays of robots.
+        noise: q.
+        drift: q where d may change, 0 where the robot is held.
+        dt: Period, s.
+    """
+    pp, pu, pd, uu, ud, dd = cov
+    half = 0.5 * dt * dt
+    return (
+        pp
+        + (2.0 * dt * pu + dt * dt * uu + 2.0 * half * (pd + dt * ud) + half * half * dd)
+        + noise * dt**3 / 3.0,
+        pu + (dt * uu + dt * (pd + dt * ud) + half * (ud + dt * dd)) + noise * half,
+        pd + (dt * ud + half * dd),
+        uu + (2.0 * dt * ud + dt * dt * dd) + noise * dt,
+        ud + dt * dd,
+        dd + drift * dt / (BIAS_TIME_CONSTANT * BIAS_TIME_CONSTANT),
+    )
 
 
 def joseph(

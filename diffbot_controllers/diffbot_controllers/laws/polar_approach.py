@@ -8,8 +8,9 @@ Lages (2018), (7)-(15), and Lages (2017), (74)-(83). x_bar is the robot's pose i
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from arc_odometry import UNLIMITED_RIMS, Pose, RimLimit, Velocity
 from arc_odometry.odometry import check_limit, check_positive
@@ -167,20 +168,7 @@ class Approach:
             v: Present velocity of the robot, m/s, for the limits of lateral acceleration and rim
                 speed.
         """
-        gains = self.gains
-        e = dual.hypot(x, y)
-        ahead = -(x * dual.cos(theta) + y * dual.sin(theta))
-        theta = dual.wrap(theta)
-        psi, alpha = self._angles(e, x, y, theta)
-        self.error = PolarError(e.value, psi.value, alpha.value)
-        gamma1 = braking_gain(e, gains.gamma1, gains.deceleration, gains.linear_velocity)
-        gamma2 = braking_gain(
-            dual.absolute(alpha), gains.gamma2, gains.angular_deceleration, gains.angular_velocity
-        )
-        eta1 = gamma1 * ahead
-        eta2 = -gamma2 * alpha - gamma1 * dual.cos(alpha) * (
-            dual.sin(alpha) - gains.ratio * psi * dual.sinc(alpha)
-        )
+        eta1, eta2 = polar_velocity(x, y, theta, self.gains, self._angles, braking_gain)
         return self.bounded(eta1, eta2, v)
 
     def bounded(self, eta1: Dual, eta2: Dual, v: float) -> tuple[Dual, Dual]:
@@ -216,6 +204,7 @@ class Approach:
         self._arrived = e.value <= self.gains.near * (LEAVE if self._arrived else 1.0)
         if self._arrived:
             self._psi = None
+            self.error = PolarError(e.value, 0.0, theta.value)
             return Dual(0.0), theta
         candidates = []
         for direction in self._directions:
@@ -230,11 +219,49 @@ class Approach:
             if cost > self.MARGIN * self._cost(kept, theta):
                 direction, psi = own, kept
         self.direction, self._psi = direction, psi.value
-        return psi, dual.wrap(theta - psi)
+        alpha = dual.wrap(theta - psi)
+        self.error = PolarError(e.value, psi.value, alpha.value)
+        return psi, alpha
 
     def _cost(self, psi: Dual, theta: Dual) -> float:
         alpha = math.remainder(theta.value - psi.value, math.tau)
         return alpha * alpha + self.gains.ratio * psi.value * psi.value
+
+
+def polar_velocity(
+    x: Dual,
+    y: Dual,
+    theta: Dual,
+    gains: Any,
+    angles: Callable[[Dual, Dual, Dual, Dual], tuple[Dual, Dual]],
+    braking: Callable[[Dual, Any, Any, Any], Dual],
+) -> tuple[Dual, Dual]:
+    """Return (14), (15) with gains from which the robot can brake; numbers, or arrays of robots.
+
+    Args:
+        x: Position in the goal's frame, m.
+        y: As x, m.
+        theta: Heading relative to the goal's, rad.
+        gains: ApproachGains, or their fields as arrays.
+        angles: Chooses psi and alpha for e, x, y and the wrapped theta.
+        braking: braking_gain, or the same for arrays.
+    """
+    e = dual.hypot(x, y)
+    ahead = -(x * dual.cos(theta) + y * dual.sin(theta))
+    psi, alpha = angles(e, x, y, dual.wrap(theta))
+    gamma1 = braking(e, gains.gamma1, gains.deceleration, gains.linear_velocity)
+    gamma2 = braking(
+        dual.absolute(alpha), gains.gamma2, gains.angular_deceleration, gains.angular_velocity
+    )
+    return gamma1 * ahead, turning(psi, alpha, gamma1, gamma2, gains.ratio)
+
+
+def turning(psi: Dual, alpha: Dual, gamma1: Any, gamma2: Any, ratio: Any) -> Dual:
+    """Return (15), rad/s; gammas in 1/s, ratio = lambda_3 / lambda_2."""
+    cos = dual.cos(alpha)
+    lateral: Dual = dual.sin(alpha) - ratio * psi * dual.sinc(alpha)
+    rate: Dual = -gamma2 * alpha - gamma1 * cos * lateral
+    return rate
 
 
 def braking_gain(distance: Dual, gain: float, deceleration: float, most: float) -> Dual:
