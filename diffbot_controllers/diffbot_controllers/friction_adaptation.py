@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adaptation of a law's wheel friction to live estimates, with gates like those of K5..K8.
 
-Each of [viscous left, right, Coulomb left, Coulomb right] has a gate of its own after those of the
-set. Values that pass are followed at a limited rate, inside a band around the friction known
-before. They adapt in parallel with K5..K8, so that a load and the friction of a warming bearing may
-change together.
+Each of [viscous left, right, Coulomb left, right] has a gate of its own after those of the set, and
+follows at a limited rate, inside a band around the friction known before.
 """
 
 from __future__ import annotations
@@ -19,35 +17,25 @@ from diffbot_controllers.laws.friction import Laws
 from diffbot_description import FrictionLaw
 from diffbot_ident.torque.estimate import FRICTION_NAMES, NORMAL_95
 
-# Largest half width of the 95 % interval at which a gate opens, as a share of the value, or of the
-# smallest relevant friction (COUNTS).
+# Largest half width of the 95 % interval at which a gate opens, relative to the value or COUNTS.
 PRECISION = 0.3
-# Smallest relevant friction, as a share of the torque limit; viscous friction at the wheels' top
-# speed.
+# Smallest relevant friction, relative to the torque limit; viscous friction at top speed.
 COUNTS = 0.02
-# Allowed increase of friction beyond the band, as a share of the torque limit: a robot whose file
-# gives no friction would have no band at all.
+# Allowed increase beyond the band, relative to the torque limit: a robot whose file gives no
+# friction would have no band at all.
 MARGIN = 0.1
 
 
 def friction_values(laws: Laws) -> Four:
-    """Return [viscous left, right in N m s/rad, Coulomb left, right in N m].
-
-    Coulomb friction is the mean of both directions.
-    """
+    """Return [viscous left, right in N m s/rad, Coulomb left, right in N m], mean friction."""
     left, right = laws
     return left.viscous, right.viscous, _coulomb(left), _coulomb(right)
 
 
 def friction_laws(known: Laws, values: Sequence[float]) -> Laws:
-    """Return the known laws with other viscous and Coulomb friction.
+    """Return the known laws with the values of friction_values, >= 0.
 
-    An estimate is a mean over both directions: the known differences between the directions, and to
-    the static friction, are kept.
-
-    Args:
-        known: Laws as described.
-        values: Values as returned by friction_values, >= 0.
+    The known differences between the directions, and to the static friction, are kept.
     """
     left, right = (
         _with(law, viscous, coulomb)
@@ -59,8 +47,7 @@ def friction_laws(known: Laws, values: Sequence[float]) -> Laws:
 def is_adaptable(known: Laws) -> bool:
     """Whether live estimates of friction can replace the known one: not with gear losses.
 
-    The estimated Coulomb friction includes what the gears lose on average, so that a law would make
-    up for it twice, unless the description that the estimator uses has the same losses.
+    The estimated Coulomb friction includes what the gears lose: a law would make up for it twice.
     """
     return not any(law.gear_loss for law in known)
 
@@ -92,8 +79,8 @@ class FrictionAdaptation:
         nominal: Friction as described or identified before; centre of the band.
         torque: Maximum torque of a wheel, N m, > 0.
         speed: Maximum speed of a wheel, rad/s, > 0.
-        settings: Settings, of which rate, band, hysteresis, significance and arrival are used.
-        start: Friction used by a previous run, None where unknown; it is clamped to the band.
+        settings: Rate, band, hysteresis, significance and arrival are used.
+        start: Friction used by a previous run, None where unknown; clamped to the band.
 
     Attributes:
         in_use: Values for the law, as returned by friction_values.
@@ -131,9 +118,9 @@ class FrictionAdaptation:
         """Move towards an estimate whose set has passed its gates.
 
         Args:
-            values: Values as returned by friction_values; NaN: not estimated.
-            variances: Their variances; infinite: not identifiable.
-            time: Time since the previous estimate, s.
+            values: As returned by friction_values; NaN: not estimated.
+            variances: Infinite: not identifiable.
+            time: Since the previous estimate, s.
 
         Returns:
             Why some values did not follow; empty if all did.

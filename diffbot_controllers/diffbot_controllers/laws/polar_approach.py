@@ -3,6 +3,7 @@
 
 Lages (2018), (7)-(15), and Lages (2017), (74)-(83). x_bar is the robot's pose in the goal's frame,
 (e, psi, alpha) the same in polar coordinates, eta = [v, omega] the desired velocities.
+Additions and their reasons: docs/theory/backstepping.md#approach.
 """
 
 from __future__ import annotations
@@ -20,19 +21,18 @@ from diffbot_controllers.laws.dual import Dual
 
 @dataclass(frozen=True)
 class ApproachGains:
-    """Gains of the approach.
+    """Gains of the approach; a maximum may be infinite.
 
     Attributes:
         gamma1: Rate at which the distance decays, 1/s, > 0; gamma_1 of the papers.
         gamma2: Rate at which the heading turns towards the goal, 1/s, > 0; gamma_2.
         ratio: lambda_3 / lambda_2, weight of the direction of arrival, > 0.
-        linear_velocity: Maximum |v|, m/s, > 0, or infinite.
-        angular_velocity: Maximum |omega|, rad/s, > 0, or infinite.
-        deceleration: Deceleration with which the robot can stop at the goal, m/s^2, > 0, or
-            infinite.
-        angular_deceleration: Likewise for turning towards the goal, rad/s^2, > 0, or infinite.
-        lateral_acceleration: Maximum |v omega|, m/s^2, > 0, or infinite, at which the tyres do not
-            slide and the robot does not tip over; v is reduced to keep it.
+        linear_velocity: Maximum |v|, m/s, > 0.
+        angular_velocity: Maximum |omega|, rad/s, > 0.
+        deceleration: With which the robot can stop at the goal, m/s^2, > 0.
+        angular_deceleration: Likewise for turning towards the goal, rad/s^2, > 0.
+        lateral_acceleration: Maximum |v omega|, m/s^2, > 0, at which the robot neither slides nor
+            tips over; v is reduced to keep it.
         rims: Limit of the wheels' rim speed; v and omega are reduced together to keep it.
         near: Distance, m, > 0, at which the robot has arrived: from there on it only turns to the
             goal's heading and drives along its own axis.
@@ -80,7 +80,7 @@ def offset_to_origin(pose: Pose, reference: Pose) -> Pose:
 def to_goal(pose: Pose, goal: Pose, near: float) -> tuple[float, float]:
     """Return the distance left along the robot's axis, m, and the turn left, rad, at the goal.
 
-    Both are infinite if the robot is further away than LEAVE times `near`, m.
+    Infinite if the robot is further away than LEAVE times `near`, m.
     """
     x, y, theta = offset_to_origin(pose, goal)
     if math.hypot(x, y) > LEAVE * near:
@@ -126,19 +126,7 @@ class PolarError(NamedTuple):
 class Approach:
     """eta = [v, omega] towards a goal at rest, and its rate of change; (14), (15), made practical.
 
-    Additions to the published law, with their reasons:
-
-    - Both driving directions. psi is the direction to the goal, atan2(-y, -x), when the robot
-      drives forwards, and atan2(y, x), as published, when it drives backwards. (14) is the same for
-      both: eta_1 = gamma_1 times the distance ahead. With "either", the direction and the number
-      of whole turns minimise the Lyapunov function lambda_2 alpha^2 + lambda_3 psi^2. They change
-      only if another choice makes it smaller by a margin, so that a change never increases V.
-    - Bounded speed: gamma_1 becomes a function of the distance and gamma_2 one of alpha, such that
-      the robot can brake (see braking_gain). (32) holds for any positive gamma_1, gamma_2, so the
-      law remains stable. If omega still exceeds its limit, v and omega are reduced together.
-    - Near the goal the direction to it is noise and its rate grows as 1 / e. A robot that has
-      arrived there sets psi to 0: it turns to the goal's heading and drives along its own axis
-      until it is beside the goal. A lateral error, smaller than `near`, remains.
+    `direction` is "forwards", "backwards" or "either"; `error` holds e, psi, alpha.
     """
 
     # Another direction is chosen only if its V is below this share of the present one's.
@@ -165,19 +153,13 @@ class Approach:
             x: Position of the robot in the goal's frame, (7) or (74), m.
             y: As x, m.
             theta: Heading relative to the goal's, rad.
-            v: Present velocity of the robot, m/s, for the limits of lateral acceleration and rim
-                speed.
+            v: Present velocity, m/s, for the limits of lateral acceleration and rim speed.
         """
         eta1, eta2 = polar_velocity(x, y, theta, self.gains, self._angles, braking_gain)
         return self.bounded(eta1, eta2, v)
 
     def bounded(self, eta1: Dual, eta2: Dual, v: float) -> tuple[Dual, Dual]:
-        """Return the velocities within the limits.
-
-        If omega is too large, both are reduced by the same factor, which keeps the circle. The
-        robot's present velocity v limits omega too, so that it slows down before it turns: after a
-        step of the reference eta_1 may be small long before v is.
-        """
+        """Return the velocities within the limits, at the present velocity v, m/s."""
         most = self.gains.angular_velocity
         if abs(eta2.value) > most:
             eta1 = eta1 * (most / (eta2 if eta2.value > 0.0 else -eta2))
@@ -199,8 +181,6 @@ class Approach:
 
     def _angles(self, e: Dual, x: Dual, y: Dual, theta: Dual) -> tuple[Dual, Dual]:
         """Choose the driving direction and return its (psi, alpha)."""
-        # A smooth transition of psi to 0 would let a robot beside its goal settle at a heading
-        # between the goal's and the direction to it.
         self._arrived = e.value <= self.gains.near * (LEAVE if self._arrived else 1.0)
         if self._arrived:
             self._psi = None
@@ -267,11 +247,11 @@ def turning(psi: Dual, alpha: Dual, gamma1: Any, gamma2: Any, ratio: Any) -> Dua
 def braking_gain(distance: Dual, gain: float, deceleration: float, most: float) -> Dual:
     """Return the gain speed / distance, 1/s, from which a robot can still brake to the goal.
 
-    Near the goal the speed is gain times the distance. Where this would need more than the
-    deceleration a, it is sqrt(2 a distance - (a / gain)^2), which joins with the same slope.
+    The speed is gain times the distance or, where this needs more than the deceleration a,
+    sqrt(2 a distance - (a / gain)^2).
 
     Args:
-        distance: Distance, >= 0, m or rad.
+        distance: >= 0, m or rad.
         gain: Gain near the goal, 1/s.
         deceleration: a, in the distance's unit per s^2, or infinite.
         most: Maximum speed, or infinite.

@@ -2,12 +2,10 @@
 """Base class of the controllers' nodes: parameters K5..K8, odometry, and the run.
 
 Subscribes to `joint_states` and, with `parameters` = topic or adaptive, to `dynamic_parameters`
-(diffbot_msgs/DynamicParameters). Each of these estimates is checked before it is used, and the
-result is published on `~/adaptation` (diffbot_msgs/AdaptationStatus).
-
-Publishes `effort_controller/commands`, `~/odom` (nav_msgs/Odometry), `/tf` (odom_frame ->
-base_frame), `~/state` (diffbot_msgs/ControllerState, latched) and `~/status`. A subclass adds its
-references and its law.
+(diffbot_msgs/DynamicParameters); each of these estimates is judged on `~/adaptation`
+(diffbot_msgs/AdaptationStatus). Publishes `effort_controller/commands`, `~/odom`
+(nav_msgs/Odometry), `/tf` (odom_frame -> base_frame), `~/state` (diffbot_msgs/ControllerState,
+latched) and `~/status`. A subclass adds its references and its law.
 """
 
 from __future__ import annotations
@@ -106,11 +104,7 @@ C_co = TypeVar("C_co", bound=ControllerParameters, covariant=True)
 
 
 class Telemetry:
-    """Publishers of a controller.
-
-    Args:
-        node: Publishing node.
-        status_type: Message type of `~/status`.
+    """Publishers of a controller; `status_type` is the message type of `~/status`.
 
     Attributes:
         status_topic: Topic `~/status`.
@@ -168,11 +162,7 @@ class Telemetry:
 
 
 class LastingDynamics:
-    """A DynamicsSource with constant parameters.
-
-    Args:
-        newest: K5..K8.
-    """
+    """A DynamicsSource with constant parameters."""
 
     counted_topics: tuple[CountedTopic, ...] = ()
 
@@ -199,13 +189,6 @@ class LastingDynamics:
 
 class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
     """Runs a control law on a robot; the law and WheelFeedback implement the mathematics.
-
-    A subclass provides the law and, if it follows no poses, the references.
-
-    Args:
-        name: Name of the node.
-        parameters: Class of the node's parameters.
-        status_type: Message type of `~/status`.
 
     Attributes:
         references: References to follow.
@@ -419,10 +402,7 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
             self.complain(str(error))
 
     def close(self) -> None:
-        """Command zero torque, then publish the reason and store learnt parameters.
-
-        This is called however the node ends.
-        """
+        """Command zero torque, then publish the reason and store learnt parameters."""
         super().close()
         self._dynamics.close()
 

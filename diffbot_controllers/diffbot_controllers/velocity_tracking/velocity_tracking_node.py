@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The velocity_tracking_controller node: tracking for robots with velocity commands.
+"""The velocity_tracking_controller node: tracking for robots with velocity commands, see law.py.
 
-The law is (9)-(12) of Siwek et al. (2023); see law.py. Subscribes to `odom`
-(nav_msgs/Odometry: pose, and velocity in the robot's own frame) and `~/reference`
-(diffbot_msgs/PoseReference, in the odometry's frame). Publishes `cmd_vel`
+Subscribes to `odom` (nav_msgs/Odometry: pose, and velocity in the robot's own frame) and
+`~/reference` (diffbot_msgs/PoseReference, in the odometry's frame). Publishes `cmd_vel`
 (geometry_msgs/TwistStamped, or Twist with stamped = false), `~/status`
 (diffbot_msgs/VelocityTrackingStatus, once per odometry), `~/state` (diffbot_msgs/ControllerState,
 latched) and `~/parameters` (diffbot_msgs/VelocityParameters in use, latched).
@@ -151,19 +150,14 @@ def known_rims(robot: str) -> RimLimit:
 def known_dead_time(
     values: TrackingParameters, known: IdentifiedSigma
 ) -> tuple[float, float] | None:
-    """Return the dead times of v and omega as given by the parameters, s; None: not known."""
+    """Return the given dead times of v and omega, s; None: not known."""
     if values.dead_time >= 0.0:
         return values.dead_time, values.dead_time
     return known.dead_time
 
 
 def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> TrackerSettings:
-    """Return the settings of the tracker.
-
-    Args:
-        values: The node's parameters.
-        known: Properties of the robot. The law predicts over one dead time, the mean of both axes.
-    """
+    """Return the settings of the tracker; it predicts over one dead time, the mean of both axes."""
     dead_time = 0.5 * sum(known_dead_time(values, known) or (0.0, 0.0))
     rims = known_rims(values.robot)
     if len(values.dead_band) != 2:
@@ -196,12 +190,7 @@ def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> Trac
 def fastest(values: TrackingParameters, known: IdentifiedSigma) -> Velocity:
     """Return the speeds that the robot reaches at the limits of its commands, m/s and rad/s.
 
-    By (3) a command leads to a speed of command / sigma3 or sigma4. If this is less than the
-    command, the command itself is used, as a sigma that is still to be identified may be wrong.
-
-    Args:
-        values: The node's parameters.
-        known: Properties of the robot.
+    By (3), command / sigma3 or sigma4; at least the command, as sigma may still be wrong.
     """
     (_, drag), (_, turning_drag) = known.sigma.axis(0), known.sigma.axis(1)
     return Velocity(
@@ -222,7 +211,6 @@ def estimator(
             dead_time=known_dead_time(values, known),
             longest_gap=settings.longest_gap,
             dead_band=settings.dead_band,
-            # With a dead band of at most a third of its largest command, a robot can still move.
             largest_dead_band=(
                 settings.limits.linear_velocity / 3.0,
                 settings.limits.angular_velocity / 3.0,
@@ -236,9 +224,9 @@ class CommandEstimate(NamedTuple):
 
     Attributes:
         bands: Dead bands, m/s and rad/s; NaN where nothing is identified.
-        band_variances: Their variances; NaN likewise, infinite where not identifiable.
-        dead_times: Dead times in use, s.
-        dead_time_variances: Their variances; 0 where given, NaN or infinite where not known.
+        band_variances: NaN likewise, infinite where not identifiable.
+        dead_times: In use, s.
+        dead_time_variances: 0 where given, NaN or infinite where not known.
     """
 
     bands: tuple[float, ...]
@@ -248,12 +236,7 @@ class CommandEstimate(NamedTuple):
 
 
 class TrackingTelemetry:
-    """Publishers of the tracker with their reused messages.
-
-    Args:
-        node: Publishing node; in lock-step (`wait_for_reference`) it waits for its subscribers.
-        frame: Frame of odometry and references.
-        settings: Settings of the tracker.
+    """Publishers of the tracker.
 
     Attributes:
         state: What every message of `~/state` has in common.
@@ -282,12 +265,8 @@ class TrackingTelemetry:
         """Publish all variables of the tracker.
 
         Args:
-            sample: Sample that was answered.
-            reference: Reference at its time.
-            record: Record of the tracker's update.
-            command: Command as sent, m/s and rad/s.
-            variances: Variances of sigma1..sigma4; NaN where unknown.
-            command_estimate: Estimates of dead bands and dead times.
+            command: As sent, m/s and rad/s.
+            variances: Of sigma1..sigma4; NaN where unknown.
             time_step: Time since the previous sample, s.
         """
         status, settings = VelocityTrackingStatus(), self._settings
@@ -346,12 +325,9 @@ class TrackingTelemetry:
 
 
 class VelocityInterface(RobotInterface):
-    """Interface of a robot that publishes `odom` (nav_msgs/Odometry) and accepts `cmd_vel`.
+    """A robot that publishes `odom` (nav_msgs/Odometry) and accepts `cmd_vel`.
 
-    Args:
-        limits: Limits of the commands.
-        frame: Frame of the odometry.
-        stamped: Whether commands are TwistStamped; if not, Twist.
+    `stamped`: whether commands are TwistStamped; if not, Twist.
     """
 
     state_name = "odometry message"
@@ -404,9 +380,6 @@ class VelocityInterface(RobotInterface):
 
 class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
     """ROS interface of the tracker.
-
-    Attributes:
-        references: References to follow.
 
     Raises:
         ValueError: A parameter is wrong; the message states which one and why.
