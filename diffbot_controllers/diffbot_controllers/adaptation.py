@@ -195,6 +195,27 @@ class PrecisionGate:
         )
 
 
+class Follower:
+    """Moves one parameter in use towards its estimate, once they differ significantly.
+
+    Attributes:
+        moves: Whether it moves: it continues until it arrives.
+    """
+
+    def __init__(self, settings: AdaptationSettings) -> None:
+        self._settings = settings
+        self.moves = False
+
+    def follow(self, now: float, target: float, deviation: float, most: float) -> float:
+        """Return the next value, at most `most` from the present one.
+
+        `deviation` is the estimate's standard deviation.
+        """
+        settings, away = self._settings, abs(target - now)
+        self.moves = away > (settings.arrival if self.moves else settings.significance) * deviation
+        return now + math.copysign(min(away, most), target - now) if self.moves else now
+
+
 class Gate(str, Enum):
     """Gates that an estimate must pass, in the order in which reasons are given."""
 
@@ -334,7 +355,7 @@ class Adaptation:
         self.accepted = 0
         self.elapsed = 0.0
         self._stamp: float | None = None
-        self._moves = [False] * 4
+        self._followers = [Follower(settings) for _ in NAMES]
         self._precise = [
             PrecisionGate(name, limit, settings.hysteresis, scale)
             for name, limit, scale in zip(NAMES, settings.precision, self.band.scale, strict=True)
@@ -359,7 +380,7 @@ class Adaptation:
         time = self.elapsed = self._elapsed(estimate.stamp)
         reasons = judge_set(estimate, self._settings)
         if reasons:
-            self._moves = [False] * 4
+            self._rest()
             return self._judged(reasons, [False] * 4)
         allowed = self._allowed(estimate, reasons)
         if beyond := self._beyond(estimate, allowed):
@@ -373,10 +394,14 @@ class Adaptation:
     def take_back(self, judgement: Judgement, why: str) -> Judgement:
         """Undo the last judgement: the law cannot use its parameters, because of `why`."""
         self.in_use, self.is_started = self._before
-        self._moves = [False] * 4
+        self._rest()
         self.refused -= judgement.refused
         self.accepted -= not judgement.refused
         return self._judged({**judgement.reasons, Gate.LAW: why}, [False] * 4)
+
+    def _rest(self) -> None:
+        for follower in self._followers:
+            follower.moves = False
 
     def _elapsed(self, stamp: float) -> float:
         """Return the time since the previous estimate that counts for the rate limit, s."""
@@ -428,15 +453,13 @@ class Adaptation:
         values, settings = list(self.in_use), self._settings
         for index, deviation in enumerate(estimate.deviations):
             target = self.band.clip(index, estimate.values[index])
-            away = abs(target - values[index])
-            # A moving parameter continues until it arrives; one at rest waits for a significant
-            # difference.
-            far = settings.arrival if self._moves[index] else settings.significance
-            self._moves[index] = allowed[index] and away > far * deviation
-            if self._moves[index]:
-                step = min(away, settings.rate * self.band.scale[index] * time)
-                moved = values[index] + math.copysign(step, target - values[index])
-                values[index] = self.band.clip(index, moved)  # against rounding at the band's edge
+            follower = self._followers[index]
+            if not allowed[index]:
+                follower.moves = False
+                continue
+            step = settings.rate * self.band.scale[index] * time
+            moved = follower.follow(values[index], target, deviation, step)
+            values[index] = self.band.clip(index, moved)  # against rounding at the band's edge
         self.in_use = DynamicParameters(*values)
 
     def _judged(self, reasons: Reasons, allowed: list[bool]) -> Judgement:
@@ -446,5 +469,5 @@ class Adaptation:
         state = AdaptationState.FOLLOWING
         if refused:
             state = AdaptationState.FROZEN if self.accepted else AdaptationState.WAITING
-        k5, k6, k7, k8 = self._moves
+        k5, k6, k7, k8 = (follower.moves for follower in self._followers)
         return Judgement(state, reasons, (k5, k6, k7, k8), refused)

@@ -205,8 +205,32 @@ def _limited(wheels: KnownWheels | None, torque_limit: float) -> KnownWheels | N
     return replace(wheels, limit=min(wheels.limit, torque_limit), rise=rise)
 
 
-def _rims(wheels: KnownWheels | None) -> RimLimit:
-    return UNLIMITED_RIMS if wheels is None else wheels.rims
+def _tuned(
+    dynamics: DynamicParameters,
+    torque_limit: float,
+    speeds: Velocity,
+    wheels: KnownWheels | None,
+    lateral_acceleration: float,
+    given: tuple[float | None, float | None, float | None],
+) -> tuple[KnownWheels | None, ApproachGains, ServoLimits]:
+    """Return wheels with their limits, gains and servo limits; `given`: gamma1, gamma2, ratio."""
+    wheels = _limited(wheels, torque_limit)
+    friction, floor = friction_at_rest(torque_limit, wheels), floor_torque(torque_limit, wheels)
+    speeds = speeds_against_friction(torque_limit, wheels, *speeds)
+    rims = UNLIMITED_RIMS if wheels is None else wheels.rims
+    gains = approach_gains(
+        dynamics,
+        torque_limit,
+        *speeds,
+        lateral_acceleration,
+        *given,
+        near=arrival(wheels),
+        friction=friction,
+        turning_friction=floor,
+        rims=rims,
+    )
+    limits = servo_limits(dynamics, torque_limit - friction, *speeds, floor)
+    return wheels, gains, replace(limits, torque=torque_limit, rims=rims)
 
 
 def tuned_backstepping(
@@ -242,40 +266,19 @@ def tuned_backstepping(
     Raises:
         ValueError: A number is not > 0, or the direction is wrong; the message names it.
     """
-    wheels = _limited(wheels, torque_limit)
-    friction = friction_at_rest(torque_limit, wheels)
-    floor = floor_torque(torque_limit, wheels)
-    linear_velocity, angular_velocity = speeds_against_friction(
-        torque_limit, wheels, linear_velocity, angular_velocity
-    )
-    rims = _rims(wheels)
-    gains = approach_gains(
+    wheels, gains, limits = _tuned(
         dynamics,
         torque_limit,
-        linear_velocity,
-        angular_velocity,
+        Velocity(linear_velocity, angular_velocity),
+        wheels,
         lateral_acceleration,
-        gamma1,
-        gamma2,
-        ratio,
-        arrival(wheels),
-        friction,
-        floor,
-        rims,
+        (gamma1, gamma2, ratio),
     )
     return StandardBackstepping(
         dynamics,
         gains,
         TrackerGains(along=gains.gamma1, turning=0.5 * gains.gamma1),
-        VelocityServo(
-            limits=replace(
-                servo_limits(
-                    dynamics, torque_limit - friction, linear_velocity, angular_velocity, floor
-                ),
-                torque=torque_limit,
-                rims=rims,
-            )
-        ),
+        VelocityServo(limits=limits),
         direction,
         mean_velocity=mean_velocity,
         wheels=wheels,
@@ -304,26 +307,14 @@ def tuned_polar_pose(
         settling_time: Of the velocity loops to 1 %, s, > 0; see PiDesign.
         damping: Damping ratio of the velocity loops, > 0.
     """
-    wheels = _limited(wheels, torque_limit)
-    friction = friction_at_rest(torque_limit, wheels)
-    floor = floor_torque(torque_limit, wheels)
-    linear_velocity, angular_velocity = speeds_against_friction(
-        torque_limit, wheels, linear_velocity, angular_velocity
-    )
-    gains = approach_gains(
+    wheels, gains, limits = _tuned(
         dynamics,
         torque_limit,
-        linear_velocity,
-        angular_velocity,
-        gamma1=gamma1,
-        gamma2=gamma2,
-        ratio=ratio,
-        near=arrival(wheels),
-        friction=friction,
-        turning_friction=floor,
-        rims=_rims(wheels),
+        Velocity(linear_velocity, angular_velocity),
+        wheels,
+        LATERAL,
+        (gamma1, gamma2, ratio),
     )
-    most = servo_limits(dynamics, torque_limit - friction, turning_friction=floor)
     loops = LinearizingController(
         dynamics, PiDesign(settling_time, damping), torque_limit, mean_velocity, wheels=wheels
     )
@@ -331,5 +322,5 @@ def tuned_polar_pose(
         loops,
         gains,
         direction,
-        None if wheels is None or not wheels.hold else most.set_points(wheels.rise),
+        None if wheels is None or not wheels.hold else limits.set_points(wheels.rise),
     )

@@ -49,7 +49,7 @@ from diffbot_msgs.msg import ControllerState
 from diffbot_msgs.msg import PolarError as PolarErrorMessage
 from diffbot_node import CommandNode, CountedTopic, EffortNode, parameter, pose_from_text, to_stamp
 from diffbot_node.stop_inputs import LATCHED
-from diffbot_node.verdict import GOOD, Verdict
+from diffbot_node.verdict import Verdict
 from pose2d_trajectories.pose_message import Pose2D
 
 FROM_FILE = -1.0  # value of torque_delay for the delay in the file of parameters
@@ -161,32 +161,6 @@ class Telemetry:
         return any(topic is not None and topic.get_subscription_count() for topic in topics)
 
 
-class LastingDynamics:
-    """A DynamicsSource with constant parameters."""
-
-    counted_topics: tuple[CountedTopic, ...] = ()
-
-    def __init__(self, newest: DynamicParameters) -> None:
-        self.newest: DynamicParameters | None = newest
-
-    def needs(self) -> Verdict:
-        """Return GOOD, as nothing is missing."""
-        return GOOD
-
-    def awaits(self, stamp: float) -> Verdict:
-        """Return GOOD, as nothing is awaited."""
-        return GOOD
-
-    def advance(self, stamp: float) -> None:
-        """Do nothing, as there are no estimates."""
-
-    def reset(self, stamp: float) -> None:
-        """Do nothing, as nothing depends on the joint states' time."""
-
-    def close(self) -> None:
-        """Do nothing, as there is nothing to store."""
-
-
 class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
     """Runs a control law on a robot; the law and WheelFeedback implement the mathematics.
 
@@ -249,7 +223,7 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
             return live_dynamics(self, self._on_dynamics)
         dynamics = known_dynamics(self, source)
         self._on_dynamics(dynamics, known_friction(self, source))
-        return LastingDynamics(dynamics)
+        return DynamicsSource(dynamics)
 
     def _on_dynamics(self, dynamics: DynamicParameters, friction: Laws) -> None:
         if not self.run.began:

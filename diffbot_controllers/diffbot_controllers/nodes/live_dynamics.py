@@ -11,7 +11,6 @@ import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from diffbot_controllers.adaptation import (
     Adaptation,
@@ -174,24 +173,26 @@ LIVE = (FROM_TOPIC, ADAPTIVE)
 Use = Callable[[DynamicParameters, Laws], None]
 
 
-class DynamicsSource(Protocol):
-    """Source of K5..K8 and friction for a law.
+class DynamicsSource:
+    """K5..K8 for a law: these, for the whole run.
 
     Attributes:
+        newest: Parameters in use; None before valid ones have arrived.
         counted_topics: Topics of which a report needs every message.
     """
 
-    counted_topics: tuple[CountedTopic, ...]
+    counted_topics: tuple[CountedTopic, ...] = ()
 
-    @property
-    def newest(self) -> DynamicParameters | None:
-        """Parameters in use; None before valid ones have arrived."""
+    def __init__(self, newest: DynamicParameters | None) -> None:
+        self.newest = newest
 
     def needs(self) -> Verdict:
         """Return what is missing before the robot may be driven."""
+        return GOOD
 
     def awaits(self, stamp: float) -> Verdict:
         """Return what is missing before the joint state of a stamp (s) can be answered."""
+        return GOOD
 
     def advance(self, stamp: float) -> None:
         """Process the estimates that are due at a stamp, s."""
@@ -330,7 +331,7 @@ LONG_AGO = -math.inf  # stamp before the first estimate, s
 ALARMING = {Gate.FINITE, Gate.PHYSICAL, Gate.LAW}
 
 
-class LiveDynamics:
+class LiveDynamics(DynamicsSource):
     """Receives estimates from `dynamic_parameters`, judges them, and publishes each judgement.
 
     An estimate is used a fixed robot time after its stamp, whatever its transport takes: with
@@ -351,6 +352,7 @@ class LiveDynamics:
         use: Use,
         checkpoint: ParameterCheckpoint | None,
     ) -> None:
+        super().__init__(adaptation.in_use if adaptation.is_started else None)
         self._adaptation = adaptation
         self._friction = friction
         self._known_friction = known
@@ -363,16 +365,11 @@ class LiveDynamics:
         self._judged = LONG_AGO  # stamp of the newest estimate that was judged, s
         self._begun = False
         self._topic = CountedTopic(node, msg.AdaptationStatus, "~/adaptation")
-        self.counted_topics: tuple[CountedTopic, ...] = (self._topic,)
+        self.counted_topics = (self._topic,)
         self._estimates = node.create_subscription(
             msg.DynamicParameters, TOPIC, self._on_message, 100
         )
         create_wall_timer(node, LOOK_PERIOD, self._judge_early)
-
-    @property
-    def newest(self) -> DynamicParameters | None:
-        """Parameters in use; None before valid ones have arrived on the topic."""
-        return self._adaptation.in_use if self._adaptation.is_started else None
 
     def needs(self) -> Verdict:
         """Return what is missing: valid parameters, or a publisher with `wait_for_estimates`."""
@@ -463,6 +460,7 @@ class LiveDynamics:
     def _judge(self, estimate: LiveEstimate) -> None:
         self._judged = max(self._judged, estimate.stamp)
         judgement = self._used(estimate, self._adaptation.judge(estimate))
+        self.newest = self._adaptation.in_use if self._adaptation.is_started else None
         refuted = estimate.verified is False
         if estimate.estimated and (refuted or ALARMING & judgement.reasons.keys()):
             self._node.complain(f"{TOPIC} refused: {judgement.reason}; those in use are kept")
