@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adaptation of a control law's parameters to live estimates, with checks ("gates").
 
-An estimate of [K5, K6, K7, K8] must be good as a whole (finite, estimated, physical, verified), and
-each of its values precise and from a motion that excites it. Parameters in use then move towards it
-at a limited rate, inside a band around the nominal ones.
+An estimate of [K5, K6, K7, K8] must be good as a whole, and each of its values precise and excited.
+Parameters in use then move towards it at a limited rate, inside a band around the nominal ones.
 """
 
 from __future__ import annotations
@@ -32,18 +31,14 @@ class AdaptationSettings:
         hysteresis: Factor on `precision` beyond which an open gate closes again, >= 1.
         rate: Maximum rate of a parameter in use, relative to its nominal value, 1/s, > 0.
         band: Factor, > 1: parameters in use stay between nominal / band and nominal * band.
-        offset_margin: Further allowed shift of the centre of mass along the robot, m, >= 0. It
-            widens the band of K5 and K6, which are proportional to the distance d of the centre of
-            mass from the axle and would have no band at all with d = 0.
-        significance: Distance from its estimate, in standard deviations, >= 0, beyond which a
-            parameter in use begins to move. At smaller distances the two agree, and following
-            would only copy the estimate's noise into the law.
-        arrival: Distance, in standard deviations, < significance, at which it stops moving.
-        coverage: Minimum share, 0 to 1, of the excitation that a parameter needs. An estimator that
-            is held because the motion excites nothing reports 0.
-        require_verified: Whether estimates must be verified by a motion other than that of their
-            identification. Estimates refuted by such a motion are always rejected. Under control
-            there is no such motion; there, the set with which adaptation starts is trusted.
+        offset_margin: Further allowed shift of the centre of mass along the robot, m, >= 0; it
+            widens the band of K5 and K6, which would be 0 with the mass above the axle.
+        significance: Distance from its estimate, standard deviations, >= 0, beyond which a
+            parameter begins to move: closer, the two agree, and it would follow noise.
+        arrival: Distance, standard deviations, < significance, at which it stops moving.
+        coverage: Minimum fraction, 0 to 1, of the excitation that a parameter needs.
+        require_verified: Whether estimates must be verified by a separate motion. Refuted ones are
+            always rejected.
 
     Raises:
         ValueError: A limit is outside its range.
@@ -91,18 +86,15 @@ class LiveEstimate:
     """An estimate of [K5, K6, K7, K8] received while the robot drives.
 
     Attributes:
-        stamp: Stamp of the newest joint state used, s.
+        stamp: Of the newest joint state used, s.
         values: [K5, K6, K7, K8] in m, 1/m, 1/(kg m), 1/(kg m^2).
-        variances: Variances of the values, in their units squared; infinite where not
-            identifiable.
+        variances: In their units squared; infinite where not identifiable.
         estimated: Whether the estimator reports the set as a whole as estimated.
         reason: Why it does not, if it states a reason.
-        verified: Whether a motion other than that of the identification agreed with the values;
-            None: there was none yet.
-        coverage: Share of the excitation needed for each value that has occurred, 0 to 1.
-        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m]; NaN where
-            unknown.
-        friction_variances: Variances of the friction; infinite where not identifiable.
+        verified: Whether a separate motion agreed with the values; None: there was none yet.
+        coverage: Fraction of the excitation needed for each value that has occurred, 0 to 1.
+        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m]; NaN: unknown.
+        friction_variances: Infinite where not identifiable.
     """
 
     stamp: float
@@ -127,8 +119,6 @@ class Band:
     """Bounds of K5..K8 in use.
 
     Attributes:
-        lower: Minimum values.
-        upper: Maximum values.
         scale: Reference size of each parameter, for relative changes, > 0.
     """
 
@@ -138,15 +128,10 @@ class Band:
 
     @staticmethod
     def around(nominal: DynamicParameters, half_track: float, settings: AdaptationSettings) -> Band:
-        """Return the band around the nominal parameters.
+        """Return the band around the nominal parameters; half_track is b, m, > 0.
 
         The bands of K5 = m_b d / M_e and K6 = -m_b d / I_e = K5 K8 / (b K7) are widened by the
         effect of a shift of the whole equivalent mass by `offset_margin`.
-
-        Args:
-            nominal: K5..K8 of the robot as known without adaptation.
-            half_track: b, m, > 0.
-            settings: Settings with `band` and `offset_margin`.
         """
         margin = settings.offset_margin
         turned = margin * abs(nominal.k8) / (half_track * nominal.k7)
@@ -161,12 +146,7 @@ class Band:
     def of_prior(prior: FleetPrior, settings: AdaptationSettings) -> Band:
         """Return the band of a robot type: PRIOR_STDS standard deviations around its mean.
 
-        For K7 and K8 it is at most as wide as the factor `band` around the mean. K5 and K6, which
-        may be 0, have no such limit.
-
-        Args:
-            prior: Prior of the robot's type.
-            settings: Settings with `band`.
+        For K7 and K8 at most the factor `band`; K5 and K6, which may be 0, have no such limit.
         """
         rows = []
         for name, value, std in zip(NAMES, prior.values, prior.deviations, strict=True):
@@ -201,7 +181,7 @@ class PrecisionGate:
         self.is_open = False
 
     def judge(self, value: float, deviation: float) -> str | None:
-        """Update the gate; return why the estimate is not precise enough, or None if it is."""
+        """Return why the estimate is not precise enough; None if it is."""
         limit = self._limit * (self._hysteresis if self.is_open else 1.0)
         width = NORMAL_95 * deviation / max(abs(value), self._scale)
         self.is_open = width <= limit  # False for NaN
@@ -213,6 +193,27 @@ class PrecisionGate:
             f"{self._name}: half the 95 % interval is {100.0 * width:.3g} % of it, limit "
             f"{100.0 * limit:g} %; drive with more change of speed and yaw rate"
         )
+
+
+class Follower:
+    """Moves one parameter in use towards its estimate, once they differ significantly.
+
+    Attributes:
+        moves: Whether it moves: it continues until it arrives.
+    """
+
+    def __init__(self, settings: AdaptationSettings) -> None:
+        self._settings = settings
+        self.moves = False
+
+    def follow(self, now: float, target: float, deviation: float, most: float) -> float:
+        """Return the next value, at most `most` from the present one.
+
+        `deviation` is the estimate's standard deviation.
+        """
+        settings, away = self._settings, abs(target - now)
+        self.moves = away > (settings.arrival if self.moves else settings.significance) * deviation
+        return now + math.copysign(min(away, most), target - now) if self.moves else now
 
 
 class Gate(str, Enum):
@@ -234,7 +235,7 @@ Reasons = dict[Gate, str]
 def judge_set(estimate: LiveEstimate, settings: AdaptationSettings) -> Reasons:
     """Return the reasons against the estimate as a whole, by the gates that it fails.
 
-    Parameters that are not identifiable are not checked here: their own gates reject them.
+    Parameters that are not identifiable are left to their own gates.
     """
     reasons: Reasons = {}
     for name, value in zip(NAMES, estimate.values, strict=True):
@@ -285,12 +286,9 @@ class Judgement:
 
     Attributes:
         state: WAITING before the first estimate was accepted, FROZEN while nothing may follow.
-        reasons: Reasons against the estimate, by the gates that it failed. EXCITED and PRECISE
-            concern single parameters; the others continue. BAND: the parameters in use follow the
-            estimate only to the edge of the band. LAW: the estimate passed, but its parameters
-            are not usable for a law.
-        follows: Whether each of K5..K8 moves towards its estimate. A parameter that agrees with its
-            estimate does not move.
+        reasons: By the gates that it failed. EXCITED and PRECISE concern single parameters. BAND:
+            parameters follow only to the edge of the band. LAW: no law can use the result.
+        follows: Whether each of K5..K8 moves; one that agrees with its estimate does not.
         refused: Whether no parameter could follow the estimate.
     """
 
@@ -305,33 +303,26 @@ class Judgement:
         return "; ".join(self.reasons[gate] for gate in Gate if gate in self.reasons)
 
 
-# Maximum time between two estimates that counts for the rate limit, s: after a pause the parameters
-# continue at their rate and do not catch up in one step.
+# Maximum time between two estimates that counts for the rate limit, s: no catching up in one step.
 LONGEST_STEP = 0.5
 
 
 class Adaptation:
     """Lets the parameters in use follow good estimates slowly, inside a band.
 
-    Each parameter has gates of its own in addition to those of the set: K7 and K8 can follow a load
-    while K5 and K6, which slow motion hardly excites, are not precise yet. Therefore the set in use
-    may temporarily be that of no robot (K5 K8 = b K6 K7 is true for each robot). This is acceptable
-    because feedback linearization uses each of the four separately, and no law divides by a
-    combination of them.
+    K7 and K8 can follow a load while K5 and K6 are not precise yet. The set in use may therefore
+    temporarily be that of no robot (K5 K8 = b K6 K7); no law divides by a combination of them.
 
     Args:
         nominal: K5..K8 known without adaptation; centre of the band.
         half_track: b, m, > 0.
-        settings: Settings of the gates.
         start: Parameters in use at the beginning, such as the last good ones; None: the nominal.
         started: Whether the robot may be driven with these. If not, the first estimate that
             determines K7 and K8 is used at once.
-        prior: Prior of the robot's type, which then defines the band; None: `Band.around` the
-            nominal parameters.
+        prior: Prior of the robot's type, which then defines the band.
 
     Attributes:
         in_use: K5..K8 for the law.
-        band: Band in which they stay.
         is_started: Whether the robot may be driven with them.
         refused: Number of rejected estimates.
         accepted: Number of estimates that at least one parameter could follow.
@@ -364,7 +355,7 @@ class Adaptation:
         self.accepted = 0
         self.elapsed = 0.0
         self._stamp: float | None = None
-        self._moves = [False] * 4
+        self._followers = [Follower(settings) for _ in NAMES]
         self._precise = [
             PrecisionGate(name, limit, settings.hysteresis, scale)
             for name, limit, scale in zip(NAMES, settings.precision, self.band.scale, strict=True)
@@ -389,7 +380,7 @@ class Adaptation:
         time = self.elapsed = self._elapsed(estimate.stamp)
         reasons = judge_set(estimate, self._settings)
         if reasons:
-            self._moves = [False] * 4
+            self._rest()
             return self._judged(reasons, [False] * 4)
         allowed = self._allowed(estimate, reasons)
         if beyond := self._beyond(estimate, allowed):
@@ -401,17 +392,16 @@ class Adaptation:
         return self._judged(reasons, allowed)
 
     def take_back(self, judgement: Judgement, why: str) -> Judgement:
-        """Undo the last judgement because the law cannot use the resulting parameters.
-
-        Args:
-            judgement: The last result of `judge`.
-            why: Reason given by the law.
-        """
+        """Undo the last judgement: the law cannot use its parameters, because of `why`."""
         self.in_use, self.is_started = self._before
-        self._moves = [False] * 4
+        self._rest()
         self.refused -= judgement.refused
         self.accepted -= not judgement.refused
         return self._judged({**judgement.reasons, Gate.LAW: why}, [False] * 4)
+
+    def _rest(self) -> None:
+        for follower in self._followers:
+            follower.moves = False
 
     def _elapsed(self, stamp: float) -> float:
         """Return the time since the previous estimate that counts for the rate limit, s."""
@@ -421,7 +411,7 @@ class Adaptation:
         return 0.0 if before is None else min(max(stamp - before, 0.0), LONGEST_STEP)
 
     def _allowed(self, estimate: LiveEstimate, reasons: Reasons) -> list[bool]:
-        """Return which parameters may follow; add the reasons against the others to `reasons`."""
+        """Return which parameters may follow; add the reasons against the others."""
         allowed = []
         limit, deviations = self._settings.coverage, estimate.deviations
         against: dict[Gate, list[str]] = {Gate.EXCITED: [], Gate.PRECISE: []}
@@ -439,7 +429,6 @@ class Adaptation:
         return allowed
 
     def _beyond(self, estimate: LiveEstimate, allowed: list[bool]) -> str:
-        """Describe which followed estimates are outside the band; empty if none are."""
         texts = []
         for index, name in enumerate(NAMES):
             value, (low, high) = estimate.values[index], self._bounds(index)
@@ -464,15 +453,13 @@ class Adaptation:
         values, settings = list(self.in_use), self._settings
         for index, deviation in enumerate(estimate.deviations):
             target = self.band.clip(index, estimate.values[index])
-            away = abs(target - values[index])
-            # A moving parameter continues until it arrives; one at rest waits for a significant
-            # difference.
-            far = settings.arrival if self._moves[index] else settings.significance
-            self._moves[index] = allowed[index] and away > far * deviation
-            if self._moves[index]:
-                step = min(away, settings.rate * self.band.scale[index] * time)
-                moved = values[index] + math.copysign(step, target - values[index])
-                values[index] = self.band.clip(index, moved)  # against rounding at the band's edge
+            follower = self._followers[index]
+            if not allowed[index]:
+                follower.moves = False
+                continue
+            step = settings.rate * self.band.scale[index] * time
+            moved = follower.follow(values[index], target, deviation, step)
+            values[index] = self.band.clip(index, moved)  # against rounding at the band's edge
         self.in_use = DynamicParameters(*values)
 
     def _judged(self, reasons: Reasons, allowed: list[bool]) -> Judgement:
@@ -482,5 +469,5 @@ class Adaptation:
         state = AdaptationState.FOLLOWING
         if refused:
             state = AdaptationState.FROZEN if self.accepted else AdaptationState.WAITING
-        k5, k6, k7, k8 = self._moves
+        k5, k6, k7, k8 = (follower.moves for follower in self._followers)
         return Judgement(state, reasons, (k5, k6, k7, k8), refused)

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adaptation of a law's wheel friction to live estimates, with gates like those of K5..K8.
 
-Each of [viscous left, right, Coulomb left, Coulomb right] has a gate of its own after those of the
-set. Values that pass are followed at a limited rate, inside a band around the friction known
-before. They adapt in parallel with K5..K8, so that a load and the friction of a warming bearing may
-change together.
+Each of [viscous left, right, Coulomb left, right] has a gate of its own after those of the set, and
+follows at a limited rate, inside a band around the friction known before.
 """
 
 from __future__ import annotations
@@ -14,40 +12,30 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from arc_odometry.odometry import check_positive
-from diffbot_controllers.adaptation import AdaptationSettings, Four
+from diffbot_controllers.adaptation import AdaptationSettings, Follower, Four, PrecisionGate
 from diffbot_controllers.laws.friction import Laws
 from diffbot_description import FrictionLaw
-from diffbot_ident.torque.estimate import FRICTION_NAMES, NORMAL_95
+from diffbot_ident.torque.estimate import FRICTION_NAMES
 
-# Largest half width of the 95 % interval at which a gate opens, as a share of the value, or of the
-# smallest relevant friction (COUNTS).
+# Largest half width of the 95 % interval at which a gate opens, relative to the value or COUNTS.
 PRECISION = 0.3
-# Smallest relevant friction, as a share of the torque limit; viscous friction at the wheels' top
-# speed.
+# Smallest relevant friction, relative to the torque limit; viscous friction at top speed.
 COUNTS = 0.02
-# Allowed increase of friction beyond the band, as a share of the torque limit: a robot whose file
-# gives no friction would have no band at all.
+# Allowed increase beyond the band, relative to the torque limit: a robot whose file gives no
+# friction would have no band at all.
 MARGIN = 0.1
 
 
 def friction_values(laws: Laws) -> Four:
-    """Return [viscous left, right in N m s/rad, Coulomb left, right in N m].
-
-    Coulomb friction is the mean of both directions.
-    """
+    """Return [viscous left, right in N m s/rad, Coulomb left, right in N m], mean friction."""
     left, right = laws
     return left.viscous, right.viscous, _coulomb(left), _coulomb(right)
 
 
 def friction_laws(known: Laws, values: Sequence[float]) -> Laws:
-    """Return the known laws with other viscous and Coulomb friction.
+    """Return the known laws with the values of friction_values, >= 0.
 
-    An estimate is a mean over both directions: the known differences between the directions, and to
-    the static friction, are kept.
-
-    Args:
-        known: Laws as described.
-        values: Values as returned by friction_values, >= 0.
+    The known differences between the directions, and to the static friction, are kept.
     """
     left, right = (
         _with(law, viscous, coulomb)
@@ -59,8 +47,7 @@ def friction_laws(known: Laws, values: Sequence[float]) -> Laws:
 def is_adaptable(known: Laws) -> bool:
     """Whether live estimates of friction can replace the known one: not with gear losses.
 
-    The estimated Coulomb friction includes what the gears lose on average, so that a law would make
-    up for it twice, unless the description that the estimator uses has the same losses.
+    The estimated Coulomb friction includes what the gears lose: a law would make up for it twice.
     """
     return not any(law.gear_loss for law in known)
 
@@ -92,8 +79,8 @@ class FrictionAdaptation:
         nominal: Friction as described or identified before; centre of the band.
         torque: Maximum torque of a wheel, N m, > 0.
         speed: Maximum speed of a wheel, rad/s, > 0.
-        settings: Settings, of which rate, band, hysteresis, significance and arrival are used.
-        start: Friction used by a previous run, None where unknown; it is clamped to the band.
+        settings: Rate, band, hysteresis, significance and arrival are used.
+        start: Friction used by a previous run, None where unknown; clamped to the band.
 
     Attributes:
         in_use: Values for the law, as returned by friction_values.
@@ -124,16 +111,20 @@ class FrictionAdaptation:
         left, right, coulomb_left, coulomb_right = begins
         self.in_use: Four = (left, right, coulomb_left, coulomb_right)
         self._before = self.in_use
-        self._open = [False] * 4
-        self._moves = [False] * 4
+        self._followers = [Follower(settings) for _ in nominal]
+        self._least = tuple(COUNTS * unit for unit in self._units)
+        self._precise = [
+            PrecisionGate(name, PRECISION, settings.hysteresis, least)
+            for name, least in zip(FRICTION_NAMES, self._least, strict=True)
+        ]
 
     def judge(self, values: Sequence[float], variances: Sequence[float], time: float) -> str:
         """Move towards an estimate whose set has passed its gates.
 
         Args:
-            values: Values as returned by friction_values; NaN: not estimated.
-            variances: Their variances; infinite: not identifiable.
-            time: Time since the previous estimate, s.
+            values: As returned by friction_values; NaN: not estimated.
+            variances: Infinite: not identifiable.
+            time: Since the previous estimate, s.
 
         Returns:
             Why some values did not follow; empty if all did.
@@ -141,12 +132,15 @@ class FrictionAdaptation:
         self._before = self.in_use
         moved, reasons = list(self.in_use), []
         for i, (value, variance) in enumerate(zip(values, variances, strict=True)):
-            reason = self._against(i, value, variance)
-            if reason:
+            valid = math.isfinite(value) and variance >= 0.0
+            deviation = math.sqrt(variance) if valid else math.nan
+            if reason := self._against(i, value, deviation):
                 reasons.append(reason)
-                self._moves[i] = False
+                self._followers[i].moves = False
                 continue
-            moved[i] = self._moved(i, value, math.sqrt(variance), time)
+            target = max(self._lower[i], min(self._upper[i], value))
+            step = self._settings.rate * max(moved[i], self._least[i]) * max(time, 0.0)
+            moved[i] = self._followers[i].follow(moved[i], target, deviation, step)
         left, right, coulomb_left, coulomb_right = moved
         self.in_use = (left, right, coulomb_left, coulomb_right)
         return "; ".join(reasons)
@@ -154,33 +148,14 @@ class FrictionAdaptation:
     def take_back(self) -> None:
         """Undo the last move, which a law has rejected."""
         self.in_use = self._before
-        self._moves = [False] * 4
+        for follower in self._followers:
+            follower.moves = False
 
-    def _against(self, i: int, value: float, variance: float) -> str:
-        """Update a value's gate; return why it does not open, or an empty text if it does."""
-        name, settings = FRICTION_NAMES[i], self._settings
-        if not (math.isfinite(value) and math.isfinite(variance) and variance >= 0.0):
-            self._open[i] = False
-            return f"{name} is not identifiable from the motion so far"
-        limit = PRECISION * (settings.hysteresis if self._open[i] else 1.0)
-        size = max(abs(value), COUNTS * self._units[i])
-        width = NORMAL_95 * math.sqrt(variance) / size
-        self._open[i] = width <= limit
-        if not self._open[i]:
-            return f"{name}: half the 95 % interval is {100.0 * width:.3g} % of it"
+    def _against(self, i: int, value: float, deviation: float) -> str:
+        """Return why a value may not be followed; empty if it may."""
+        if vague := self._precise[i].judge(value, deviation):
+            return vague
         # A value below 0 by more than its uncertainty cannot be friction.
-        if value < -max(settings.significance, 2.0) * math.sqrt(variance):
-            return f"{name} = {value:.4g}: must be >= 0"
+        if value < -max(self._settings.significance, 2.0) * deviation:
+            return f"{FRICTION_NAMES[i]} = {value:.4g}: must be >= 0"
         return ""
-
-    def _moved(self, i: int, value: float, deviation: float, time: float) -> float:
-        settings, now = self._settings, self.in_use[i]
-        target = max(self._lower[i], min(self._upper[i], value))
-        away = abs(target - now)
-        far = settings.arrival if self._moves[i] else settings.significance
-        self._moves[i] = away > far * deviation
-        if not self._moves[i]:
-            return now
-        scale = max(now, COUNTS * self._units[i])
-        step = min(away, settings.rate * scale * max(time, 0.0))
-        return now + math.copysign(step, target - now)

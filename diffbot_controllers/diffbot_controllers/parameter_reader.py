@@ -35,8 +35,7 @@ def read_section(path: str, names: Sequence[str], advice: str) -> dict[str, Any]
     """Return the content of the first `NODE: ros__parameters:` that has one of the names.
 
     Args:
-        path: Path of the file; `~` is expanded.
-        names: Names of parameters.
+        path: `~` is expanded.
         advice: How to get a valid file, for messages.
 
     Raises:
@@ -66,11 +65,11 @@ def read_dynamics(path: str, robot: str) -> DynamicParameters:
     """Read K5..K8 from a ROS parameter file, as written by the identification.
 
     The file contains k5, k6, k7, k8 below `NODE: ros__parameters:`, and identified ones also
-    `state`, `robot`, `covariance_diagonal` and `verification`, which are checked. If k5 and k6 of
-    an estimated set have infinite variances, the centre of mass is assumed on the axle: both are 0.
+    `state`, `robot`, `covariance_diagonal` and `verification`, which are checked. If k5 and k6 have
+    infinite variances, the centre of mass is assumed on the axle: both are 0.
 
     Args:
-        path: Path of the file; `~` is expanded.
+        path: `~` is expanded.
         robot: Name of the robot that will be driven.
 
     Raises:
@@ -110,32 +109,23 @@ def _checked(section: dict[str, Any], robot: str) -> DynamicParameters:
 def read_friction(path: str) -> tuple[float | None, ...]:
     """Read the friction of the wheels from a file of read_dynamics.
 
-    Args:
-        path: Path of the file; `~` is expanded.
-
     Returns:
-        [viscous left, right in N m s/rad, Coulomb left, right in N m]; None for values that are
-        missing or were not identifiable. A value below 0 within its uncertainty is 0.
+        [viscous left, right in N m s/rad, Coulomb left, right in N m]; None where missing or not
+        identifiable. A value below 0 within its uncertainty is 0.
 
     Raises:
-        ValueError: As raised by read_dynamics, or a value is not finite or below 0 by more than its
-            uncertainty.
+        ValueError: As by read_dynamics, or a value is not finite or below 0 by more than that.
     """
     return _read_resistance(path, "friction", FRICTION_NAMES)
 
 
 def read_gear_loss(path: str) -> tuple[float, float] | None:
-    """Read the share of its torque that each wheel's gear loses from a file of read_dynamics.
+    """Read the fraction of its torque that each wheel's gear loses, [left, right].
 
-    Args:
-        path: Path of the file; `~` is expanded.
-
-    Returns:
-        [left, right]; 0 where the file has none, as its Coulomb friction then includes it; None
-        without any friction.
+    0 where the file has none, as its Coulomb friction then includes it; None without any friction.
 
     Raises:
-        ValueError: As raised by read_friction, or a share is 1 or more.
+        ValueError: As raised by read_friction, or a fraction is 1 or more.
     """
     if "friction" not in read_section(path, NAMES, ADVICE):
         return None
@@ -150,16 +140,9 @@ def read_gear_loss(path: str) -> tuple[float, float] | None:
 
 
 def read_turning(path: str) -> tuple[float | None, ...]:
-    """Read the floor's resistance against turning from a file of read_dynamics.
+    """Read the floor's resistance against turning, [viscous in N m s/rad, constant in N m].
 
-    Args:
-        path: Path of the file; `~` is expanded.
-
-    Returns:
-        [viscous in N m s/rad, constant in N m]; None as in read_friction.
-
-    Raises:
-        ValueError: As raised by read_friction.
+    None, and errors, as in read_friction.
     """
     return _read_resistance(path, "turning", TURNING_NAMES)
 
@@ -177,13 +160,7 @@ def _read_resistance(path: str, what: str, names: Sequence[str]) -> tuple[float 
 
 
 def read_torque_delay(path: str) -> float | None:
-    """Read the time from a torque's report to its effect, s, from a file of read_dynamics.
-
-    Args:
-        path: Path of the file; `~` is expanded.
-
-    Returns:
-        The delay, s; None if it is missing, or the identification was not certain.
+    """Read the time from a torque's report to its effect, s; None if missing or not certain.
 
     Raises:
         ValueError: As raised by read_section, or the delay is not between 0 and LONGEST_DELAY.
@@ -243,12 +220,11 @@ def _check_verified(verification: Any) -> None:
 def usable_dynamics(values: Sequence[float], variances: Sequence[float]) -> DynamicParameters:
     """Return the dynamics after checking that a law may use them.
 
-    Conservation of energy requires K5 K6 <= 0: a model in which both have the same sign gains
-    energy by turning. Wrong signs within the uncertainty are accepted.
+    Conservation of energy requires K5 K6 <= 0. Wrong signs within the uncertainty are accepted.
 
     Args:
         values: K5..K8.
-        variances: Their variances; 0 where unknown.
+        variances: 0 where unknown.
 
     Raises:
         ValueError: A value or variance is not finite, or the values are not those of a robot.
@@ -276,11 +252,7 @@ def usable_dynamics(values: Sequence[float], variances: Sequence[float]) -> Dyna
 class ParameterCheckpoint:
     """File that stores the parameters in use as the start of a later run.
 
-    `read_dynamics` and `read_friction` can read it too.
-
-    Args:
-        path: Path of the file; `~` is expanded. Its folder is created.
-        robot: Name of the robot.
+    `read_dynamics` and `read_friction` can read it too; `~` in the path is expanded.
 
     Raises:
         ValueError: The folder cannot be created.
@@ -311,13 +283,9 @@ class ParameterCheckpoint:
         return read_dynamics(path, self._robot), read_friction(path)
 
     def keep(self, dynamics: DynamicParameters, friction: Four, time: float) -> None:
-        """Write new parameters, at most once per CHECKPOINT_PERIOD.
+        """Write new parameters, at most once per CHECKPOINT_PERIOD of the robot time `time`, s.
 
-        Args:
-            dynamics: K5..K8 in use.
-            friction: Friction in use, [viscous left, right in N m s/rad, Coulomb left, right in
-                N m].
-            time: Robot time, s.
+        `friction` is that of friction_values.
 
         Raises:
             OSError: They cannot be written; the old file stays intact.
@@ -328,11 +296,7 @@ class ParameterCheckpoint:
             self._time = time
 
     def write(self, dynamics: DynamicParameters, friction: Four) -> None:
-        """Write parameters at once, with the arguments of `keep`; the file is replaced atomically.
-
-        Raises:
-            OSError: They cannot be written.
-        """
+        """Write parameters at once, with the arguments and errors of `keep`."""
         if (dynamics, friction) == self._kept:
             return
         parameters = {
@@ -359,10 +323,9 @@ class IdentifiedSigma:
 
     Attributes:
         sigma: Parameters of (3).
-        variances: Variances of sigma1..sigma4, in the squares of their units; 0 where exact, NaN
-            where unknown.
-        dead_time: Time from a command to its effect on v and on omega, s; None: not known.
-        dead_band: Dead bands of the commands of v and of omega, m/s and rad/s.
+        variances: Of sigma1..sigma4, in the squares of their units; 0 where exact, NaN: unknown.
+        dead_time: From a command to its effect on v and on omega, s; None: not known.
+        dead_band: Of the commands of v and of omega, m/s and rad/s.
     """
 
     sigma: Sigma
@@ -374,13 +337,9 @@ class IdentifiedSigma:
 def read_sigma(path: str) -> IdentifiedSigma:
     """Read sigma from a ROS parameter file as written by `identify`: velocity_parameters.yaml.
 
-    The file contains, below `NODE: ros__parameters:`, `sigma` ([sigma1 in s, sigma2 in s, sigma3,
-    sigma4]) and, if it was identified, `covariance_diagonal` (4 variances), `dead_time`
-    ([v, omega], s), `dead_band` ([v, omega], m/s, rad/s) with `dead_band_kind` (of both: offset or
-    threshold) and `exponent` (of the command, [v, omega]: 1, 1).
-
-    Args:
-        path: Path of the file; `~` is expanded.
+    Below `NODE: ros__parameters:` it has `sigma` ([sigma1 in s, sigma2 in s, sigma3, sigma4]) and,
+    where identified, `covariance_diagonal` (4 variances), `dead_time` ([v, omega], s), `dead_band`
+    ([v, omega], m/s, rad/s) with `dead_band_kind` (offset or threshold) and `exponent` (1, 1).
 
     Raises:
         ValueError: There is no such file, or it contains no usable parameters; the message names
@@ -407,10 +366,7 @@ def read_sigma(path: str) -> IdentifiedSigma:
 
 
 def sigma_from(values: tuple[float, ...]) -> Sigma:
-    """Return sigma for a law, after checking that all values are those of a robot.
-
-    Args:
-        values: [sigma1 in s, sigma2 in s, sigma3, sigma4], all > 0.
+    """Return sigma, [sigma1 in s, sigma2 in s, sigma3, sigma4], for a law.
 
     Raises:
         ValueError: They are not four finite numbers > 0; the message names the first wrong one.

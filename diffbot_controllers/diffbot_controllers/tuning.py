@@ -24,24 +24,22 @@ from diffbot_description import DynamicParameters
 DRIVE, TURN = 0.45, 0.6
 # Share of these accelerations with which braking is planned; the rest is reserved for corrections.
 BRAKE = 0.6
-# Factor in gamma2 = FIRMNESS sqrt(largest yaw acceleration / rad). With 1.2 and 1.5 all of 60
-# random poses (within 2 m, half of them within 10 cm) park on twil at 5 and 0.5 N m and on agv at
-# 25 N m; with a fixed gamma2 of 12 weak robots oscillate, and 1 in 20 does not settle in 8 s.
+# Factor in gamma2 = FIRMNESS sqrt(largest yaw acceleration / rad). From 1.2 to 1.5 twil and agv
+# park from anywhere; with a fixed gamma2 of 12 weak robots oscillate.
 FIRMNESS = 1.3
 # Maximum of gamma2, 1/s: about a seventh of the servo's rate of 92 1/s.
 FASTEST = 12.0
 # gamma2 / gamma1; the robot points towards its goal well before it reaches it.
 GAMMA_RATIO = 2.4
 LATERAL = 5.0  # default of the maximum lateral acceleration, m/s^2
-# Share of the wheels' torque that f(u) may take at the largest omega, and at the largest |v omega|.
-# If K5 omega^2 took all of it, v would not be controlled; twil at 1 N m exceeded its limit by 9 %.
+# Fraction of the torque that f(u) may take at the largest omega, and at the largest |v omega|: if
+# K5 omega^2 took all of it, v would not be controlled.
 DRIFT = 0.35
 # A robot held by friction has arrived within NEAREST, m, or within READINGS encoder counts.
 NEAREST, READINGS = 1e-3, 3.0
 LARGEST_FRICTION = 0.8  # largest share of the torque limit that friction may take
-# Minimum rise time of the torque from 0 to its limit, s. With it, the robots of
-# benchmarks/friction_drives.py park in the same time as without; with 0.1 s the pose law's velocity
-# loops, which are five times as fast as the pose law, oscillate.
+# Minimum rise time of the torque from 0 to its limit, s. With 0.1 s the pose law's velocity loops
+# oscillate; with this the robots of benchmarks/friction_drives.py park as fast as without.
 RISE = 0.06
 SLOWEST = 0.1  # minimum share of its speed limit that a robot must reach against friction
 
@@ -63,20 +61,17 @@ def approach_gains(
     """Return the gains of the approach for a robot.
 
     Args:
-        dynamics: K5..K8.
-        torque_limit: Torque limit of a wheel, N m, > 0, finite.
+        torque_limit: Of a wheel, N m, > 0, finite.
         linear_velocity: Maximum |v|, m/s, > 0, or infinite.
-        angular_velocity: Maximum |omega|, rad/s, > 0, or infinite; it is reduced where f(u) would
-            take too much of the torque, see DRIFT.
-        lateral_acceleration: Maximum |v omega|, m/s^2, > 0, or infinite; reduced likewise.
+        angular_velocity: Maximum |omega|, rad/s, > 0, or infinite; reduced where f(u) would take
+            too much of the torque (DRIFT), like `lateral_acceleration`.
+        lateral_acceleration: Maximum |v omega|, m/s^2, > 0, or infinite.
         gamma1: 1/s, > 0, as in ApproachGains; None: tuned, independent of a given gamma2.
         gamma2: 1/s, > 0; None: tuned.
         ratio: lambda_3 / lambda_2, > 0; None: that of ApproachGains.
         near: Distance at which the robot has arrived, m, > 0.
-        friction: Torque of a wheel that friction takes and that is not available for accelerations,
-            N m, >= 0.
-        turning_friction: Further torque of a wheel that is not available while the robot turns,
-            N m, >= 0.
+        friction: Torque of a wheel that friction takes, N m, >= 0.
+        turning_friction: Further torque of a wheel that turning takes, N m, >= 0.
         rims: Limit of the wheels' rim speed.
 
     Raises:
@@ -110,8 +105,7 @@ def approach_gains(
 def arrival(wheels: KnownWheels | None) -> float:
     """Return the distance at which a robot has arrived, m; see ApproachGains.near.
 
-    A robot held by friction does not oscillate with the encoders' noise at its goal: it may
-    approach more closely, as far as its encoders resolve the distance.
+    One held by friction does not oscillate with the encoders' noise and may approach more closely.
     """
     if wheels is None or not wheels.hold:
         return ApproachGains.near
@@ -125,7 +119,7 @@ def servo_limits(
     angular_velocity: float = math.inf,
     turning_friction: float = 0.0,
 ) -> ServoLimits:
-    """Return the limits of the servo for a robot; the arguments are those of approach_gains."""
+    """Return the limits of the servo for a robot; arguments as in approach_gains."""
     check_positive("tuning", torque_limit=torque_limit)
     most = dynamics.checked().input_acceleration((torque_limit, torque_limit)).v
     left = torque_limit - turning_friction
@@ -156,8 +150,8 @@ def friction_at_rest(torque_limit: float, wheels: KnownWheels | None) -> float:
 def floor_torque(torque_limit: float, wheels: KnownWheels | None) -> float:
     """Return the torque of a wheel that the floor takes in turns, besides friction_at_rest, N m.
 
-    A four-wheeled robot needs nearly all of the torque that its tyres can transmit to turn on the
-    spot. Therefore at least 1 - LARGEST_FRICTION of the limit is assumed to remain for its gains.
+    A four-wheeled robot needs nearly all torque that its tyres transmit to turn on the spot: at
+    least 1 - LARGEST_FRICTION of the limit is assumed to remain for its gains.
     """
     if wheels is None:
         return 0.0
@@ -170,14 +164,8 @@ def speeds_against_friction(
 ) -> Velocity:
     """Return limits of |v| and |omega| at which friction takes at most LARGEST_FRICTION of torque.
 
-    At higher speeds a law would be at its torque limit all the time, and friction described far too
-    large would let the desired speed grow further and further.
-
-    Args:
-        torque_limit: Torque limit of a wheel, N m.
-        wheels: Known properties of the wheels; None: unknown.
-        linear_velocity: Limit without friction, m/s.
-        angular_velocity: Likewise, rad/s.
+    Beyond them a law would be at its torque limit all the time. The given limits, m/s and rad/s,
+    are those without friction.
 
     Raises:
         ValueError: Friction takes so much that the robot could only creep.
@@ -209,8 +197,7 @@ def speeds_against_friction(
 def _limited(wheels: KnownWheels | None, torque_limit: float) -> KnownWheels | None:
     """Return the wheels with this torque limit and, with dry friction, a rise time of >= RISE.
 
-    A robot without dry friction has no gears to protect, and parks in up to a quarter less time
-    without a rise time.
+    Without dry friction a robot has no gears to protect, and parks faster without a rise time.
     """
     if wheels is None:
         return None
@@ -218,8 +205,32 @@ def _limited(wheels: KnownWheels | None, torque_limit: float) -> KnownWheels | N
     return replace(wheels, limit=min(wheels.limit, torque_limit), rise=rise)
 
 
-def _rims(wheels: KnownWheels | None) -> RimLimit:
-    return UNLIMITED_RIMS if wheels is None else wheels.rims
+def _tuned(
+    dynamics: DynamicParameters,
+    torque_limit: float,
+    speeds: Velocity,
+    wheels: KnownWheels | None,
+    lateral_acceleration: float,
+    given: tuple[float | None, float | None, float | None],
+) -> tuple[KnownWheels | None, ApproachGains, ServoLimits]:
+    """Return wheels with their limits, gains and servo limits; `given`: gamma1, gamma2, ratio."""
+    wheels = _limited(wheels, torque_limit)
+    friction, floor = friction_at_rest(torque_limit, wheels), floor_torque(torque_limit, wheels)
+    speeds = speeds_against_friction(torque_limit, wheels, *speeds)
+    rims = UNLIMITED_RIMS if wheels is None else wheels.rims
+    gains = approach_gains(
+        dynamics,
+        torque_limit,
+        *speeds,
+        lateral_acceleration,
+        *given,
+        near=arrival(wheels),
+        friction=friction,
+        turning_friction=floor,
+        rims=rims,
+    )
+    limits = servo_limits(dynamics, torque_limit - friction, *speeds, floor)
+    return wheels, gains, replace(limits, torque=torque_limit, rims=rims)
 
 
 def tuned_backstepping(
@@ -237,62 +248,37 @@ def tuned_backstepping(
 ) -> StandardBackstepping:
     """Return the standard backstepping law with gains tuned to a robot.
 
-    The speed limits determine how fast the robot parks. The parking times of benchmarks/parking.py
-    are for 3 m/s and 10 rad/s; 5 m in 2.8 s need more than 2 m/s.
-
-    If tyres slip or the robot tips over before the motors' maximum torque is reached, pass that
-    smaller torque: accelerations and gains follow it.
+    The speed limits determine how fast the robot parks. If tyres slip or the robot tips over before
+    the motors' maximum torque is reached, pass that smaller torque.
 
     Args:
-        dynamics: K5..K8.
-        torque_limit: Torque limit of a wheel, N m, > 0, finite.
+        torque_limit: Of a wheel, N m, > 0, finite.
         linear_velocity: Maximum |v|, m/s, > 0, or infinite.
         angular_velocity: Maximum |omega|, rad/s, > 0, or infinite.
-        direction: Direction in which the robot arrives: "forwards", "backwards" or "either".
+        direction: In which the robot arrives: "forwards", "backwards" or "either".
         mean_velocity: Whether State.velocity is the mean over the last period (encoders).
         lateral_acceleration: Maximum |v omega|, m/s^2, > 0, or infinite.
-        gamma1: 1/s, > 0, as in ApproachGains; None: tuned.
-        gamma2: 1/s, > 0; None: tuned.
-        ratio: lambda_3 / lambda_2, > 0; None: tuned.
-        wheels: Known properties of the wheels: friction, encoders, delay; None: unknown.
+        gamma1: 1/s, > 0, as in ApproachGains; None: tuned, like the next two.
+        gamma2: 1/s, > 0.
+        ratio: lambda_3 / lambda_2, > 0.
+        wheels: Friction, encoders, delay; None: unknown.
 
     Raises:
         ValueError: A number is not > 0, or the direction is wrong; the message names it.
     """
-    wheels = _limited(wheels, torque_limit)
-    friction = friction_at_rest(torque_limit, wheels)
-    floor = floor_torque(torque_limit, wheels)
-    linear_velocity, angular_velocity = speeds_against_friction(
-        torque_limit, wheels, linear_velocity, angular_velocity
-    )
-    rims = _rims(wheels)
-    gains = approach_gains(
+    wheels, gains, limits = _tuned(
         dynamics,
         torque_limit,
-        linear_velocity,
-        angular_velocity,
+        Velocity(linear_velocity, angular_velocity),
+        wheels,
         lateral_acceleration,
-        gamma1,
-        gamma2,
-        ratio,
-        arrival(wheels),
-        friction,
-        floor,
-        rims,
+        (gamma1, gamma2, ratio),
     )
     return StandardBackstepping(
         dynamics,
         gains,
         TrackerGains(along=gains.gamma1, turning=0.5 * gains.gamma1),
-        VelocityServo(
-            limits=replace(
-                servo_limits(
-                    dynamics, torque_limit - friction, linear_velocity, angular_velocity, floor
-                ),
-                torque=torque_limit,
-                rims=rims,
-            )
-        ),
+        VelocityServo(limits=limits),
         direction,
         mean_velocity=mean_velocity,
         wheels=wheels,
@@ -318,29 +304,17 @@ def tuned_polar_pose(
     Arguments and errors are those of tuned_backstepping, and:
 
     Args:
-        settling_time: Settling time of the velocity loops to 1 %, s, > 0; see PiDesign.
+        settling_time: Of the velocity loops to 1 %, s, > 0; see PiDesign.
         damping: Damping ratio of the velocity loops, > 0.
     """
-    wheels = _limited(wheels, torque_limit)
-    friction = friction_at_rest(torque_limit, wheels)
-    floor = floor_torque(torque_limit, wheels)
-    linear_velocity, angular_velocity = speeds_against_friction(
-        torque_limit, wheels, linear_velocity, angular_velocity
-    )
-    gains = approach_gains(
+    wheels, gains, limits = _tuned(
         dynamics,
         torque_limit,
-        linear_velocity,
-        angular_velocity,
-        gamma1=gamma1,
-        gamma2=gamma2,
-        ratio=ratio,
-        near=arrival(wheels),
-        friction=friction,
-        turning_friction=floor,
-        rims=_rims(wheels),
+        Velocity(linear_velocity, angular_velocity),
+        wheels,
+        LATERAL,
+        (gamma1, gamma2, ratio),
     )
-    most = servo_limits(dynamics, torque_limit - friction, turning_friction=floor)
     loops = LinearizingController(
         dynamics, PiDesign(settling_time, damping), torque_limit, mean_velocity, wheels=wheels
     )
@@ -348,5 +322,5 @@ def tuned_polar_pose(
         loops,
         gains,
         direction,
-        None if wheels is None or not wheels.hold else most.set_points(wheels.rise),
+        None if wheels is None or not wheels.hold else limits.set_points(wheels.rise),
     )

@@ -12,12 +12,12 @@ import pytest
 from made_recordings.random_runs import with_unmodelled_effect, without_friction
 
 from diffbot_controllers import tuned_backstepping
-from diffbot_controllers.laws.batch_backstepping import BatchBackstepping
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import closed_form, load_robot
 from diffbot_sim.engines.ideal import IdealSimulator
 from diffbot_sim.engines.ideal_batch import IdealBatch
 from diffbot_sim.virtual_robot import Actuator, BatchActuator, BatchEncoders, Encoders
+from diffbot_study.batch_backstepping import BatchBackstepping
 from diffbot_study.batch_driving import simulate_drives
 from diffbot_study.driving import simulate_drive
 from diffbot_study.random_robots import draw

@@ -15,7 +15,7 @@ from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw, limit
 from diffbot_controllers.laws.dual import Dual
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.motion import State, check_period
-from diffbot_controllers.laws.polar_approach import PolarError, offset_to_origin
+from diffbot_controllers.laws.polar_approach import PolarError, offset_to_origin, turning
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import check_reference
@@ -26,7 +26,7 @@ class NonsmoothGains:
     """Gains lambda_1..5 and gamma_1..4; the defaults are those of section 6.
 
     Attributes:
-        lambdas: Weights of V_1, (28), each > 0; only their ratios matter for the law.
+        lambdas: Weights of V_1, (28), each > 0; only their ratios matter.
         gammas: Rates, 1/s, each > 0.
 
     Raises:
@@ -61,10 +61,7 @@ def eta_rates(e: Dual, psi: Dual, alpha: Dual, gains: NonsmoothGains) -> tuple[D
     """Return (14), (15) with their rates of change."""
     gamma1, gamma2 = gains.gammas[:2]
     ratio = gains.lambdas[2] / gains.lambdas[1]
-    cos = dual.cos(alpha)
-    return -gamma1 * e * cos, (
-        -gamma2 * alpha - gamma1 * cos * (dual.sin(alpha) - ratio * psi * dual.sinc(alpha))
-    )
+    return -gamma1 * e * dual.cos(alpha), turning(psi, alpha, gamma1, gamma2, ratio)
 
 
 def backstep_command(error: PolarError, backstep: Velocity, gains: NonsmoothGains) -> Velocity:
@@ -91,15 +88,7 @@ def polar_rates(error: PolarError, u: Velocity) -> tuple[Dual, Dual, Dual]:
 
 
 def acceleration(error: PolarError, u: Velocity, gains: NonsmoothGains) -> Velocity:
-    """Return the command v of (33), (34) with **plus** eta', as (24), (25) require.
-
-    The paper prints minus.
-
-    Args:
-        error: Polar error with e > 0.
-        u: Present velocity.
-        gains: Gains of the law.
-    """
+    """Return v of (33), (34) at e > 0, with **plus** eta' as (24), (25) require."""
     eta1, eta2 = eta_rates(*polar_rates(error, u), gains)
     backstep = Velocity(u.v - eta1.value, u.omega - eta2.value)
     bar = backstep_command(error, backstep, gains)
@@ -107,31 +96,18 @@ def acceleration(error: PolarError, u: Velocity, gains: NonsmoothGains) -> Veloc
 
 
 class PublishedBackstepping(DrivetrainLaw):
-    """Listing 3 with its quirks; use StandardBackstepping in practice.
-
-    - eta' is the backward difference of eta, which is 0 before the first sample. This causes a
-      torque spike there and at each step of the reference.
-    - alpha and the heading are not wrapped. The law parks in reverse (alpha = psi = 0 drives
-      backwards).
-    - A call whose time after the last accepted one differs from time_step by more than 5 % is
-      ignored, and the torque stays. As this time keeps growing, all calls after one lost sample are
-      ignored too, and the last torque is held forever, or for `longest_hold`.
-    - f(u) is that of the instant. The torque is limited only by the given `torque_limit`.
-
-    Where the listing compares with DBL_EPSILON before it divides by alpha, the series of
-    sinc is used: the value is the same.
+    """Listing 3 with its quirks (docs/theory/backstepping.md#the-published-law), for comparison.
 
     Args:
-        dynamics: K5..K8, published or physical.
-        gains: lambda, gamma.
-        time_step: Nominal control period of the law, s, > 0.
-        torque_limit: Torque limit of a wheel, N m, > 0; infinite as published.
-        wheels: Known wheels, of which only the friction is used; None: unknown.
+        time_step: Nominal control period of the law, s, > 0. Calls whose time after the last
+            accepted one differs by more than 5 % are ignored, and the torque stays.
+        torque_limit: Of a wheel, N m, > 0; infinite as published.
+        wheels: Only their friction is used; None: unknown.
         longest_hold: Maximum time for which the torque may stay while calls are ignored, s, > 0;
             infinite as published.
 
     Attributes:
-        ignored: Number of calls ignored in a row; 0 if the last one was accepted.
+        ignored: Number of calls ignored in a row.
 
     Raises:
         ValueError: time_step, torque_limit or longest_hold is not > 0.
@@ -168,8 +144,8 @@ class PublishedBackstepping(DrivetrainLaw):
         """Return the torque [left, right], N m; the previous one if the listing ignores the call.
 
         Args:
-            state: State with the velocity of odometry, the mean over the last period.
-            reference: Reference, of which only the pose is used.
+            state: With the velocity of odometry, the mean over the last period.
+            reference: Only its pose is used.
             dt: Time since the previous update, s, > 0.
 
         Raises:

@@ -2,7 +2,8 @@
 """The recommended backstepping controller: Lages (2018), (5)-(34), corrected for practical use.
 
 The outer part computes the desired velocity eta: Approach far from the reference, the tracker near
-a moving one. The inner part, VelocityServo, makes the robot's velocity follow eta.
+a moving one. The inner part, VelocityServo, makes the robot's velocity follow eta. Derivation:
+docs/theory/backstepping.md.
 """
 
 from __future__ import annotations
@@ -59,10 +60,7 @@ def tracking_velocity(
     """Return velocities eta = [v, omega] that follow a reference in either driving direction.
 
     eta_1 = v cos(theta) + k1 x, eta_2 = omega + b v sinc(theta) y + k3 theta (Samson 1993),
-    b = 1 / reach^2, k3 = 2 sqrt(omega^2 + b v^2 + (turning / 2)^2). With
-    V = b (x^2 + y^2) / 2 + theta^2 / 2, V' = -b k1 x^2 - k3 theta^2: the error decays from
-    anywhere; the lateral error decays while v is not 0. Without an error eta is the reference's
-    own velocity, so that a robot on the path has no lag.
+    b = 1 / reach^2, k1 = along, k3 = 2 sqrt(omega^2 + b v^2 + (turning / 2)^2).
 
     Args:
         x: Position of the reference in the robot's frame, m.
@@ -70,7 +68,6 @@ def tracking_velocity(
         theta: Reference's heading minus the robot's, rad, within +-pi.
         v: Velocity of the reference, m/s, and its rate of change.
         omega: Yaw rate of the reference, rad/s, and its rate of change.
-        gains: Gains of the tracker, k1 = along.
     """
     b = 1.0 / gains.reach**2
     k3 = 2.0 * dual.sqrt(omega * omega + b * v * v + 0.25 * gains.turning**2)
@@ -115,8 +112,7 @@ class ServoLimits:
     def set_points(self, rise: float) -> GradualSetPoints | None:
         """Return limits of the desired velocities that the torque can follow; None: no limits.
 
-        Args:
-            rise: Minimum time in which the torque rises from 0 to its limit, s; 0: none.
+        `rise` is the minimum time in which the torque rises from 0 to its limit, s.
         """
         accelerations = Velocity(self.linear_acceleration, self.angular_acceleration)
         if rise == 0.0 or not all(map(math.isfinite, accelerations)):
@@ -128,13 +124,8 @@ class ServoLimits:
 class VelocityServo:
     """Velocity servo v = eta' - (1 - p) / T (u - eta): (24), (25) with a sampled-data gain.
 
-    With torque held over a period T the backstepping error becomes e(k+1) = p e(k) up to O(T^2).
-    So p, from 0 to 1, is the pole of the sampled loop, which the continuous gains gamma_3, gamma_4
-    do not ensure. The cross terms of (30), (31) are omitted: they are small compared with the servo
-    at the published gains, and the one with sin(alpha) / e is unbounded at the goal.
-
     Attributes:
-        settling_time: Time in which the velocity error decays to 1 %, s, > 0.
+        settling_time: Time in which the velocity error decays to 1 %, s, > 0; p = 0.01^(T / it).
         limits: Limits of torque, acceleration and velocity.
     """
 
@@ -145,9 +136,7 @@ class VelocityServo:
         check_positive("velocity servo", settling_time=self.settling_time)
 
     def unbounded(self, u: Velocity, eta: Velocity, rate: Velocity, dt: float) -> Velocity:
-        """Return the command v of (24), (25) within the velocity limits, m/s^2 and rad/s^2.
-
-        It is not yet bounded by the acceleration limits.
+        """Return the command v of (24), (25) within the velocity limits only, m/s^2 and rad/s^2.
 
         Args:
             u: Present velocity.
@@ -190,8 +179,7 @@ class VelocityServo:
     ) -> Torque:
         """Return the torque of (5) within its limit, [left, right], N m.
 
-        f is averaged over the period. With `at_goal`, where the robot stops at its goal, the torque
-        is filtered by Drivetrain.turned_round.
+        f is averaged over the period; with `at_goal` Drivetrain.turned_round filters the torque.
         """
         acceleration = self.acceleration(unbounded)
         drift = drivetrain.dynamics.mean_drift(u, acceleration, dt)
@@ -222,8 +210,7 @@ class BackstepRecord:
         time_step: Period that the law used, s.
         command: Torque [left, right], N m.
         gammas: gamma_i of the law, 1/s: all four (published), or gamma_1, gamma_2 (standard).
-        lambdas: lambda_i of the law: all five (published), or lambda_2, lambda_3 (standard, where
-            only their ratio matters).
+        lambdas: All five (published), or lambda_2, lambda_3 (standard: only their ratio matters).
         polar_error: e, psi, alpha.
         backstep_set_point: eta, m/s and rad/s.
         backstep_set_point_dot: Its rate of change as fed forward; 0 for gradual set points.
@@ -277,23 +264,17 @@ STANDSTILL = 1e-3  # a reference slower than this, m/s or rad/s, is at rest
 class StandardBackstepping(DrivetrainLaw):
     """Parks at poses and follows trajectories, forwards or backwards, without spikes or lag.
 
-    The outer part computes the desired velocity eta, the inner part (VelocityServo) makes the
-    robot follow it. While the reference is at rest or far away, eta is that of Approach, towards
-    the reference's position 1 / gamma1 later. Near a moving reference it is that of the tracker,
-    with feed-forward. eta' is computed analytically from the reference's own motion, so that a step
-    of the reference is not differentiated.
+    `tuned_backstepping` makes one with gains for a robot. Its `record` holds all variables of the
+    last update.
 
     Args:
-        dynamics: K5..K8; they may be replaced between two updates.
-        gains: Gains of the approach, with the speed limits.
-        tracker: Gains of the tracker.
         servo: Velocity servo, with the limits of torque and acceleration.
-        direction: Direction in which the robot arrives at a set point: "forwards", "backwards" or
-            "either". The tracker drives in the reference's direction.
-        capture: Distance to a moving reference, m, > 0, below which the tracker takes over. Beyond
-            twice this distance the approach takes over again.
+        direction: In which the robot arrives at a set point: "forwards", "backwards" or "either".
+            The tracker drives in the reference's direction.
+        capture: Distance to a moving reference, m, > 0, below which the tracker takes over; beyond
+            twice this distance the approach does again.
         mean_velocity: Whether State.velocity is the mean over the last period (encoders).
-        wheels: Known properties of the wheels: friction, encoders and delay; None: unknown.
+        wheels: Friction, encoders and delay; None: unknown.
 
     Attributes:
         settings: The arguments as given.
@@ -335,12 +316,7 @@ class StandardBackstepping(DrivetrainLaw):
         self.record: BackstepRecord | None = None
 
     def update(self, state: State, reference: Reference, dt: float) -> Torque:
-        """Return the torque [left, right], N m, for the next period; `record` holds all variables.
-
-        Args:
-            state: Present state of the robot.
-            reference: Reference for the same instant.
-            dt: Time since the previous update, s, > 0.
+        """Return the torque [left, right], N m, for the next period, dt s after the last update.
 
         Raises:
             ValueError: The reference or dt is not finite, dt <= 0, or numbers are so large that the
@@ -398,7 +374,7 @@ class StandardBackstepping(DrivetrainLaw):
         return to_goal(pose, reference.pose, self._approach.gains.near)
 
     def _next_mode(self, pose: Pose, reference: Reference) -> Mode:
-        """Return TRACK near a moving reference and roughly aligned with it, otherwise APPROACH."""
+        """Return TRACK near a moving reference and roughly aligned with it, else APPROACH."""
         if max(abs(reference.v), abs(reference.omega)) < STANDSTILL:
             return Mode.APPROACH
         distance = math.hypot(reference.x - pose.x, reference.y - pose.y)
@@ -410,10 +386,7 @@ class StandardBackstepping(DrivetrainLaw):
     def _desired(
         self, pose: Pose, u: Velocity, reference: Reference, dt: float
     ) -> tuple[Velocity, Velocity]:
-        """Return eta of the active part and the rate that is fed forward.
-
-        Gradual set points replace those of the approach: their rate is not fed forward.
-        """
+        """Return eta of the active part and the rate fed forward, 0 for gradual set points."""
         part = self._track if self._mode == Mode.TRACK else self._drive_near
         eta1, eta2 = part(pose, u, reference)
         eta, rate = Velocity(eta1.value, eta2.value), Velocity(eta1.rate, eta2.rate)
@@ -425,10 +398,7 @@ class StandardBackstepping(DrivetrainLaw):
         return self._set_points.limited(eta, u, dt), REST
 
     def _drive_near(self, pose: Pose, u: Velocity, reference: Reference) -> tuple[Dual, Dual]:
-        """Return eta towards the reference's position 1 / gamma_1 later, which removes (14)'s lag.
-
-        With the present position the robot would lag by v / gamma_1.
-        """
+        """Return eta towards the reference's position 1 / gamma_1 later: no lag by (14)."""
         ahead = 1.0 / self._approach.gains.gamma1
         goal = Arc(reference.v * ahead, reference.omega * ahead).end(reference.pose)
         offset = moving_offset(pose, u, goal, reference.velocity)

@@ -1,26 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimation of each wheel's position within its encoder count at the first reading.
 
-Odometry takes the first reading as exact. However, the wheel stands somewhere within its count, and
-the heading is wrong by up to one count over the track from then on: 1.4 mm to the side after 2 m
-with 2048 counts. The first encoder edges reveal the start position: at an edge the angle is known
-exactly, and the path from rest to the edge follows from the torque.
-
-In counts, with n the reading, s the path since the first reading (n = 0) and y, 0 to 1, the wheel's
-start position within its count,
-
-    n <= s + y < n + 1,    s = model's path from rest + e,    e' = u,    u' = white noise
-
-of the intensity that the MotionObserver assumes for the model's errors at the torque limit. A
-reading that differs from the previous one shows that an edge was passed within the period: s + y is
-beyond that edge by half of the period's path, or by half a count if that is less, with a uniform
-error of twice that width. An unchanged reading is not used. A Kalman filter on [y, e, u] per wheel
-estimates y, starting from a mean of 1/2 and a variance of 1/12, until WINDOW after the wheel has
-started. A wrong model, or a robot that rolled at the start, shows in the innovations: then the
-reading is left as it was.
-
-The mean offset of the readings is y - 1/2 counts. Odometry's frame is turned and shifted by it
-about its start, once, and the remaining variance is added to the covariance.
+Odometry takes the first reading as exact, and the heading would be wrong by up to a count over the
+track. The first encoder edges reveal where the wheels stood:
+docs/theory/observer.md#the-first-reading.
 """
 
 from __future__ import annotations
@@ -53,11 +36,9 @@ class Offsets(NamedTuple):
     """Mean offsets by which readings since the first one are ahead of the wheel angles.
 
     Attributes:
-        determined: Which wheels' offsets have just been determined, shape (2, n), [left, right] of
-        n
-            robots.
-        mean: Offsets, rad, within half a count; 0 where the model does not explain the readings.
-        variance: Their variances, rad^2.
+        determined: Which have just been determined, [left, right] of n robots, shape (2, n).
+        mean: rad, within half a count; 0 where the model does not explain the readings.
+        variance: rad^2.
     """
 
     determined: Mask
@@ -93,20 +74,18 @@ class FirstReadings:
         return not self._pending.any()
 
     def update(self, angles: Array, ways: Array, dt: float) -> Offsets | None:
-        """Process a period; return newly determined offsets, or None.
+        """Process a period of dt s; return newly determined offsets, or None.
 
         Args:
-            angles: Angles read since the first reading, rad, shape (2, n).
+            angles: Read since the first reading, rad, shape (2, n).
             ways: Paths by the model over the period, rad, shape (2, n).
-            dt: Period, s.
         """
         started = (self._time > 0.0) | (np.abs(ways) > STANDS * dt)
         counts, ways = angles / self._count, ways / self._count
         read: Array = np.rint(counts)
         self._time = self._time + dt * started
         changed = read != self._read
-        # Otherwise the encoder is another one, or the wheel rolls although it is at rest in the
-        # model.
+        # Otherwise it is another encoder, or the wheel rolls while it rests in the model.
         fits = (np.abs(counts - read) <= NOT_WHOLE) & (started | ~changed)
         self._predicted = self._predicted + ways
         self._predict(started, dt)
@@ -175,12 +154,7 @@ def model_noise(mobility: Array, torque: Array) -> Array:
 
 
 class FirstReading:
-    """Corrects the odometry of one robot by the offsets of its first reading.
-
-    Args:
-        dynamics: K5..K8.
-        wheels: Known properties of the wheels.
-    """
+    """Corrects the odometry of one robot by the offsets of its first reading."""
 
     def __init__(self, dynamics: DynamicParameters, wheels: KnownWheels) -> None:
         # This observer gets no readings; it only provides the model.
@@ -204,12 +178,9 @@ class FirstReading:
         self._start, self._angles = odometry.pose, odometry.angles
 
     def update(self, odometry: DiffOdometry, torque: Torque, dt: float) -> None:
-        """Process odometry's latest reading; correct its pose once an offset is determined.
+        """Process the latest reading, dt s after the previous one; correct the pose once possible.
 
-        Args:
-            odometry: Odometry of the robot.
-            torque: Torque commanded for the period that ends, [left, right], N m.
-            dt: Time since the previous reading, s.
+        `torque` was commanded for the period that ends, [left, right], N m.
         """
         u = self._u
         rate, _ = self._model.rate(u, self._model.acting(torque, dt), dt)
@@ -238,11 +209,10 @@ def put_right(
     """Turn and shift an odometry's frame about its start by the offset of a wheel's readings.
 
     Args:
-        odometry: Odometry whose pose is corrected; the variance is added to its covariance.
         start: Pose at the first reading.
         side: 0: left, 1: right.
         offset: Angle by which the wheel's readings are ahead, rad.
-        variance: Variance of the offset, rad^2.
+        variance: Of the offset, rad^2; it is added to the covariance.
     """
     geometry = odometry.geometry
     radius = (geometry.left_radius, geometry.right_radius)[side]
@@ -260,10 +230,8 @@ def pose_per_offset(
 
     Args:
         side: 0: left, 1: right.
-        radius: Radius of that wheel, m, or of n robots' wheels.
-        separation: Wheel separation, m, likewise.
-        start: [x, y, theta] at the first reading, m and rad, shape (3,) or (3, n).
-        pose: Present pose, likewise.
+        radius: Of that wheel, m; a number or shape (n,), as `separation`, m.
+        start: [x, y, theta] at the first reading, m and rad, shape (3,) or (3, n), as `pose`.
     """
     turn = (-1.0, 1.0)[side] * radius / separation
     along = 0.5 * radius

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The layer between a control law and the wheels: state estimation and torque computation.
 
-Every torque law has a Drivetrain. Without KnownWheels it does what the papers do: VelocityEstimate
-and G^-1 (u' - f). With KnownWheels the motion is estimated by the observer and, with a torque
-delay, predicted one delay ahead. The torque then compensates friction and, with `integral`,
-accelerations that the model does not explain, and its rate is limited. `limit_torque` keeps it
-within its limit.
+Without KnownWheels it does what the papers do: VelocityEstimate and G^-1 (u' - f). With them it
+uses MotionObserver, compensates friction and, with `integral`, accelerations that the model does
+not explain. Reasons: docs/theory/friction_feedforward.md, docs/theory/observer.md.
 """
 
 from __future__ import annotations
@@ -35,13 +33,12 @@ STUCK = 0.7
 
 
 class Drivetrain:
-    """Computes motion and torque for a law, as described in the module docstring.
+    """Computes motion and torque for a law.
 
     Args:
-        dynamics: K5..K8.
         mean: Whether State.velocity is the mean over the last period (encoders). If not, it is
-            used as it is, and there is no observer and no prediction.
-        wheels: Known properties of the wheels; None: unknown.
+            used as it is, without observer and prediction.
+        wheels: None: unknown.
         integral: Whether accelerations that the model cannot explain are compensated.
     """
 
@@ -109,12 +106,7 @@ class Drivetrain:
         return FirstReading(estimate.dynamics, estimate.wheels)
 
     def reference(self, reference: Reference, dt: float) -> Reference:
-        """Return the reference for the time of `motion`.
-
-        Args:
-            reference: Reference for the present instant.
-            dt: Time since the previous update, s.
-        """
+        """Return the reference, given for now, for the time of `motion`; dt as there."""
         estimate = self._estimate
         delay = estimate.wheels.delay if isinstance(estimate, MotionObserver) else 0.0
         return self._predictor.at(reference, delay, dt)
@@ -122,9 +114,7 @@ class Drivetrain:
     def motion(self, state: State, dt: float) -> ObservedMotion:
         """Return the motion at the time when the torque commanded now will act.
 
-        Args:
-            state: Present state of the robot.
-            dt: Time since the previous update, s.
+        `dt` is the time since the previous update, s.
         """
         self._acted = self.acted(state)
         if state.torque is None:
@@ -146,17 +136,13 @@ class Drivetrain:
     ) -> Torque:
         """Return the torque for an acceleration, not limited yet, [left, right], N m.
 
-        While a law's acceleration limits reduce its braking, friction is not compensated in full.
-        Otherwise friction that is described too large would drive the robot on against a law that
-        already brakes at its limit.
-
         Args:
             u: Velocity from `motion`.
             wanted: Velocity desired by the law.
-            acceleration: Acceleration commanded by the law, m/s^2 and rad/s^2.
+            acceleration: Commanded by the law, m/s^2 and rad/s^2.
             drift: f over the period, m/s^2 and rad/s^2.
             dt: Control period, s.
-            unbounded: Acceleration before the law's limits; None: the law has no limits.
+            unbounded: Acceleration before the law's limits; None: the law has none.
         """
         bias = self._push if self._integral else REST
         drift = Velocity(drift.v + bias.v, drift.omega + bias.omega)
@@ -171,14 +157,9 @@ class Drivetrain:
         return left, right
 
     def slew_limited(self, torque: Torque, limit: float, dt: float) -> Torque:
-        """Limit the change of the torque to what `rise` of the wheels allows, N m.
+        """Limit the change of a torque, N m, to that of `rise` of the wheels; none if infinite.
 
         A step of the torque shocks the gears without benefit: within 60 ms the robot hardly moves.
-
-        Args:
-            torque: Torque within the limit, [left, right], N m.
-            limit: Limit of a wheel, N m; infinite: the torque is returned as it is.
-            dt: Control period, s.
         """
         if self._rise <= 0.0 or math.isinf(limit):
             return torque
@@ -190,15 +171,10 @@ class Drivetrain:
         return within(left, limit), within(right, limit)
 
     def turned_round(self, torque: Torque) -> Torque:
-        """Set small torques that change their sign to 0, for a robot at its goal.
+        """Set small torques that reverse to 0, for a robot at its goal, [left, right], N m.
 
-        A torque that reverses is small if it is below TURN_ROUND of the wheel's breakaway torque.
-        At the goal friction brakes the robot: the torque still needed is about 0, or a wheel must
-        stand still, and the encoders' rounding decides the sign. Each change of sign would drive
-        a gearbox through its backlash.
-
-        Args:
-            torque: Torque of a law, [left, right], N m.
+        There friction brakes the robot, hardly any torque is needed, and the encoders' rounding
+        would decide the sign: each change drives a gearbox through its backlash.
         """
         if self._feedforward is None:
             return torque
@@ -215,8 +191,7 @@ class Drivetrain:
     def resting_torque(self) -> Torque:
         """Return the torque of a robot that rests, [left, right], N m.
 
-        It is zero where friction holds the robot, and balances a push that friction does not hold.
-        Without torque of the motors, their gears add nothing to the friction.
+        Zero where friction holds it; otherwise it balances the push that friction does not hold.
         """
         if self._feedforward is None:
             return NO_TORQUE
@@ -233,7 +208,6 @@ class Drivetrain:
         Args:
             ahead: Distance to the goal along the robot's axis, m.
             turn: Turn to the goal's heading, rad.
-            motion: Motion of the robot.
         """
         if self._feedforward is None or self._standstill is None:
             return False
@@ -242,10 +216,7 @@ class Drivetrain:
         return self._standstill.update(ahead, turn, motion.velocity, stop)
 
     def acted(self, state: State) -> Torque:
-        """Return the torque that acted over the period that ends now, [left, right], N m.
-
-        It is that of the state or, if the state has none, the last commanded one.
-        """
+        """Return the torque of the period that ends now; the commanded one if none is reported."""
         return self._commanded if state.torque is None else state.torque
 
     def command(self, torque: Torque) -> None:
@@ -260,13 +231,8 @@ class Drivetrain:
 def limit_torque(torque: Torque, limit: float) -> Torque:
     """Limit the torques [left, right] to +-limit, N m; steering has priority.
 
-    The difference of the torques turns the robot, their sum drives it. A robot that turns as
-    commanded but drives too slowly stays on its path; one that drives as commanded but turns too
-    slowly leaves it. So the difference is served first, and the sum gets the remaining torque.
-
     Raises:
-        ValueError: A torque is not finite, from numbers beyond those of any robot. Clipping it
-            would command full torque.
+        ValueError: A torque is not finite: clipping it would command full torque.
     """
     left, right = torque
     check_finite("torque is beyond floating point", left=left, right=right)
@@ -279,11 +245,7 @@ def limit_torque(torque: Torque, limit: float) -> Torque:
 
 
 class DrivetrainLaw:
-    """A law with a drivetrain; the robot's parameters may be replaced between updates.
-
-    Attributes:
-        drivetrain: Layer between the law and the wheels.
-    """
+    """A law with a drivetrain; the robot's parameters may be replaced between updates."""
 
     drivetrain: Drivetrain
 
@@ -307,12 +269,7 @@ class DrivetrainLaw:
 
 
 class ReferencePredictor:
-    """Predicts the reference at the time when the torque commanded now will act.
-
-    The jerk is extrapolated: it is the smaller of those of the last two periods if these have the
-    same sign, otherwise 0. With constant accelerations the robot would lag in a curve that becomes
-    tighter.
-    """
+    """Predicts the reference at the time when the torque commanded now will act."""
 
     def __init__(self) -> None:
         self.reset()
@@ -323,13 +280,7 @@ class ReferencePredictor:
         self._jerk = REST
 
     def at(self, reference: Reference, delay: float, dt: float) -> Reference:
-        """Return the reference one delay later.
-
-        Args:
-            reference: Reference for the present instant.
-            delay: Delay, s; 0: the reference is returned as it is.
-            dt: Time since the previous update, s.
-        """
+        """Return the reference `delay` s later; dt is the time since the previous update, s."""
         if delay <= 0.0:
             return reference
         now, before, last = reference.acceleration, self._before, self._jerk
@@ -350,7 +301,7 @@ class ReferencePredictor:
 
 
 def _yielding(torque: float, total: float, asked: float) -> float:
-    """Reduce the friction part of the total torque by the torque that the limits removed, N m."""
+    """Reduce the friction in the total torque by the torque that the limits removed, N m."""
     friction, missing = total - torque, asked - torque
     if friction * missing >= 0.0:
         return total
@@ -358,7 +309,7 @@ def _yielding(torque: float, total: float, asked: float) -> float:
 
 
 def _smaller(a: float, b: float) -> float:
-    """Return the number of smaller magnitude if both have the same sign, otherwise 0."""
+    """Return the number of smaller magnitude if both have the same sign, else 0."""
     if a * b <= 0.0:
         return 0.0
     return a if abs(a) < abs(b) else b

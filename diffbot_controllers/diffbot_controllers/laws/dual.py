@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dual numbers: values with their exact time derivatives (forward-mode differentiation).
 
-A law that is written once with Duals gives its velocity and that velocity's rate of change, eta
-and eta' of Lages (2018), (33)-(34), and the two are always consistent.
-
-The functions accept numbers, or arrays for many robots at once; a law without branches works for
-both.
+A law written once with Duals gives eta and eta' of Lages (2018), (33)-(34). Values are numbers, or
+arrays for many robots at once.
 """
 
 from __future__ import annotations
@@ -90,7 +87,7 @@ def sqrt(x: Dual) -> Dual:
 
 
 def hypot(x: Dual, y: Dual) -> Dual:
-    """Return the length of (x, y); at length 0, its rate is defined as the speed of (x, y)."""
+    """Return the length of (x, y); at length 0 its rate is the speed of (x, y)."""
     if isinstance(x.value, np.ndarray):
         lengths = np.hypot(x.value, y.value)
         zero = lengths == 0.0

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Feedback linearization with PI control of the body velocity, Lages (2017), (61)-(72)."""
+"""Feedback linearization with PI control of the body velocity, Lages (2017), (61)-(72).
+
+Derivation: docs/theory/feedback_linearization.md.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ class PiGains:
     Attributes:
         kp: Proportional gain, 1/s, > 0.
         ki: Integral gain, 1/s^2, >= 0.
-        weight: Set point weight, the share of the reference in the proportional part, > 0 to 1.
+        weight: Set point weight, > 0 to 1.
 
     Raises:
         ValueError: A gain is outside its limits.
@@ -57,19 +60,8 @@ PUBLISHED = PiGains(184.0, 8464.0)
 class PiDesign:
     """Gains that settle a step within 1 % in a given time, for the present control period.
 
-    The loop is u(k+1) = u(k) + T nu(k), z(k+1) = z(k) + T (r - u(k)). Forward Euler is exact here,
-    as the torque is held over the period. The poles q satisfy
-
-        q^2 + (T kp - 2) q + 1 - T kp + T^2 ki = (q - q1)(q - q2),
-
-    so kp = (2 - q1 - q2) / T and ki = (1 - q1)(1 - q2) / T^2, with q = e^(s T) for the poles s of
-    (68). With weight 1/2 and from rest u(1) = T kp r / 2, and the error of a step is exactly
-
-        1 - u(k) / r = (q1^k + q2^k) / 2 = Re q1^k for a complex pair.
-
-    With damping 1 that is q1^k: no overshoot, as the zero cancels one of the two poles.
-    With damping z < 1 the error stays within e^(-z wn t) and overshoots by at most
-    e^(-pi z / sqrt(1 - z^2)).
+    For the poles q = e^(s T) of the sampled loop kp = (2 - q1 - q2) / T,
+    ki = (1 - q1)(1 - q2) / T^2, weight 1/2. With damping 1 there is no overshoot.
 
     Attributes:
         settling_time: Time after which the error stays within 1 %, s, > 0.
@@ -91,8 +83,8 @@ class PiDesign:
         decay = -math.log(ACCURACY)
         if self.damping <= 1.0:
             return decay / (self.damping * self.settling_time)
-        # Solve (e^(-fast x) + e^(-slow x)) / 2 = accuracy by bisection. Compared with the slow part
-        # alone, the fast part at most doubles the sum, which gives the bounds.
+        # (e^(-fast x) + e^(-slow x)) / 2 = accuracy, by bisection; the fast part at most doubles
+        # the slow one, which gives the bounds.
         root = math.sqrt(self.damping**2 - 1.0)
         slow, fast = 1.0 / (self.damping + root), self.damping + root
         low, high = (decay - math.log(2.0)) / slow, decay / slow
@@ -105,11 +97,7 @@ class PiDesign:
         return high / self.settling_time
 
     def at(self, dt: float) -> PiGains:
-        """Return the gains for a control period of dt, s.
-
-        Raises:
-            ValueError: dt is not finite and > 0.
-        """
+        """Return the gains for a control period dt, s; ValueError if not finite and > 0."""
         check_period(dt)
         root = cmath.sqrt(self.damping**2 - 1.0)
         wn = self.natural_frequency
@@ -139,7 +127,7 @@ class LinearizingRecord:
         drift: Compensated f(u), m/s^2 and rad/s^2.
         unlimited: Torque of (62), [left, right], N m; small reversals at a goal are removed.
         torque: The same within the limit.
-        gains: Gains for this control period.
+        gains: For this control period.
     """
 
     reference: Velocity
@@ -156,19 +144,15 @@ class LinearizingRecord:
 class LinearizingController(DrivetrainLaw):
     """Makes the body velocity follow a reference by wheel torques.
 
-    Differences from the published law: gains for the present control period, set point weighting,
-    the mean of f(u) over the period, a torque limit, and anti-windup. When the actual torque
-    differs from that of (62), the integral part is updated with the reference that would have
-    given the actual torque (conditioning technique, Hanus 1987). The loop then continues as if it
-    had received that reference, and does not overshoot.
+    Beyond the published law: gains for the present control period, set point weighting, the mean of
+    f(u) over the period, a torque limit, and anti-windup (conditioning technique, Hanus 1987).
 
     Args:
-        dynamics: K5..K8 of the robot.
         gains: A PiDesign, or PiGains.
         torque_limit: Maximum |torque| of a wheel, N m, > 0, or infinite.
         mean_velocity: Whether State.velocity is the mean over the last period (encoders).
-        published: Whether to use the law exactly as published: f(u) at the instant, no anti-windup.
-        wheels: Known properties of the wheels: friction, encoders and delay; None: unknown.
+        published: Whether to use the law exactly as published.
+        wheels: Friction, encoders and delay; None: unknown.
 
     Raises:
         ValueError: torque_limit is not > 0.
@@ -203,19 +187,11 @@ class LinearizingController(DrivetrainLaw):
         self.record: LinearizingRecord | None = None
 
     def update(self, state: State, reference: Velocity, dt: float) -> Torque:
-        """Return the torque [left, right], N m, for the next period; `record` holds all variables.
-
-        Arguments and errors are those of `recorded`.
-        """
+        """Return the torque [left, right], N m, for the next period; see `recorded`."""
         return self.recorded(state, reference, dt).torque
 
     def recorded(self, state: State, reference: Velocity, dt: float) -> LinearizingRecord:
-        """Update the law and return all its variables.
-
-        Args:
-            state: Present state of the robot.
-            reference: Desired velocity u_r, m/s and rad/s.
-            dt: Time since the previous update, s, > 0.
+        """Update the law, dt s after the last update, and return all its variables.
 
         Raises:
             ValueError: The reference or dt is not finite, or dt <= 0; nothing has changed then.
@@ -238,8 +214,7 @@ class LinearizingController(DrivetrainLaw):
         """Update as `recorded` does, for an outer law that needs the motion too.
 
         Args:
-            state: Present state of the robot.
-            motion: Motion computed from it by `drivetrain`, once per update.
+            motion: Computed from the state by `drivetrain`, once per update.
             reference: Desired velocity u_r, m/s and rad/s.
             dt: Time since the previous update, s, > 0.
             rests: Whether friction holds the robot at its goal: then nothing is integrated, and
@@ -279,12 +254,7 @@ class LinearizingController(DrivetrainLaw):
         return self.record
 
     def _bumpless(self, integral: Velocity, gains: PiGains, u: Velocity) -> Velocity:
-        """Return the integral part adapted to new gains (bumpless transfer).
-
-        While u follows a constant reference, the integral part contributes kp (1 - weight) u.
-        Without this adaptation, gains that follow a jittering control period would jolt the robot
-        at every sample.
-        """
+        """Return the integral part adapted to new gains, at the velocity u."""
         last = gains if self.record is None else self.record.gains
         more = gains.kp * (1.0 - gains.weight) - last.kp * (1.0 - last.weight)
         return Velocity(integral.v + more * u.v, integral.omega + more * u.omega)

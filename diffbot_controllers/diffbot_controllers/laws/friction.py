@@ -1,16 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Friction of the wheels and of the floor in a control law: feed-forward, breakaway and rest.
 
-The friction model is FrictionLaw of diffbot_description. A control law adds the friction of the
-next period to the torque of (5) or (62), G^-1 (u' - f):
-
-    tau = G^-1 (u' - f) + viscous w + s dry(w),    w the mean speed of the wheel in the period,
-
-with s, from -1 to 1, the direction of motion. For a fast wheel this is the direction in which it
-will turn at the end of the period. For a slow wheel it is the desired direction, which is smooth
-while the measured speed is noise about 0. Gears that lose the share g of the motor's torque need
-tau / (1 - s sign(tau) g) instead of tau. The moment with which the floor resists the turning of a
-four-wheeled robot (skid steer) is added in the same way, as a function of the yaw rate.
+The friction model is FrictionLaw of diffbot_description; docs/theory/friction_feedforward.md has
+the equations.
 """
 
 from __future__ import annotations
@@ -27,12 +19,11 @@ from diffbot_description.dynamics import NO_FRICTION, turning_resistance
 
 Laws = tuple[FrictionLaw[float], FrictionLaw[float]]
 
-# Rim speeds, m/s. Below SLOW the desired speed determines the direction of friction. Friction is
-# compensated in full from SMOOTH on and in proportion below: 0.3 mm from a goal, laws still command
-# about 0.5 mm/s.
+# Rim speeds, m/s. Below SLOW the desired speed gives the direction of friction. Friction is
+# compensated in full from SMOOTH on and in proportion below.
 SLOW, SMOOTH = 0.02, 5e-4
-# A wheel at rest that must start gets an increasing extra torque, in case its friction is larger
-# than described: it grows by the breakaway torque in START s, up to MOST of it.
+# A wheel at rest that must start gets an extra torque, in case its friction is larger than
+# described: it grows by the breakaway torque in START s, up to MOST of it.
 START, MOST = 0.5, 0.6
 STILL = 1e-4  # a wheel with a lower rim speed, m/s, is at rest
 BREAK = 1.02  # starting torque of a wheel as a multiple of its breakaway torque
@@ -44,21 +35,19 @@ class KnownWheels:
     """Known properties of the wheels, in addition to K5..K8.
 
     Attributes:
-        geometry: Wheel radii and separation.
-        friction: Friction laws of the wheels [left, right].
-        torque: Maximum torque of a wheel, N m, > 0; the observer's noise is a share of it.
+        friction: Of the wheels, [left, right].
+        torque: Maximum torque of a wheel, N m, > 0; the observer's noise is a fraction of it.
         counts: Encoder counts per revolution; 0: exact.
-        delay: Delay from a command to its torque, s, >= 0; only the observer predicts over it.
+        delay: From a command to its torque, s, >= 0; only the observer predicts over it.
         observer: Whether an observer estimates the motion; if not, the State's velocity is used.
         integral: Whether accelerations that the model cannot explain are compensated.
         limit: Maximum commanded torque of a wheel, N m, > 0; infinite: `torque`.
-        rise: Minimum time in which a law's torque rises from 0 to its limit, s, >= 0; 0: none.
+        rise: Minimum time in which a law's torque rises from 0 to its limit, s, >= 0.
         turning: Moment with which the floor resists turning, over the yaw rate, N m (skid steer).
         rims: Limit of the wheels' rim speed; the laws made by tuning.py respect it.
 
     Raises:
-        ValueError: A number is outside its range, check_breakaway rejects the friction, or both
-            wheels together could not turn the robot.
+        ValueError: A number is outside its range, or friction exceeds the wheels' torque.
     """
 
     geometry: WheelGeometry
@@ -90,13 +79,7 @@ class KnownWheels:
 
     @classmethod
     def of(cls, robot: Robot, counts: int | None = None, delay: float = 0.0) -> KnownWheels:
-        """Return the wheels as described by the robot's file.
-
-        Args:
-            robot: The robot.
-            counts: Encoder counts per revolution; None: the robot's own.
-            delay: Delay from a command to its torque, s.
-        """
+        """Return the wheels of a robot's file; counts None: its own; delay in s."""
         return cls(
             robot.geometry,
             wheel_friction(robot),
@@ -129,13 +112,9 @@ class KnownWheels:
 
 
 def check_breakaway(laws: Laws, torque: float) -> None:
-    """Reject friction that the wheels' torque could never overcome.
+    """Reject friction that a wheel's torque, N m, could never overcome.
 
-    Compensating such friction would command full torque for wheels that may turn freely.
-
-    Args:
-        laws: Friction laws of the wheels.
-        torque: Maximum torque of a wheel, N m.
+    Compensating it would command full torque for wheels that may turn freely.
 
     Raises:
         ValueError: The friction is too large; the message names wheel, value and limit.
@@ -176,10 +155,7 @@ def with_moment(torque: Torque, moment: float, geometry: WheelGeometry) -> Torqu
 
 
 def wheel_mobility(dynamics: DynamicParameters, geometry: WheelGeometry) -> tuple[Torque, Torque]:
-    """Return the matrix from torques [left, right] to wheel accelerations, 1/(kg m^2).
-
-    Its rows are the wheels [left, right].
-    """
+    """Return the matrix from torques to wheel accelerations, [left, right], 1/(kg m^2)."""
     k7, k8 = dynamics.k7, dynamics.k8
     by_left = geometry.wheel_velocity(k7, k8)
     by_right = geometry.wheel_velocity(k7, -k8)
@@ -219,17 +195,13 @@ def friction_over(
 ) -> PeriodFriction:
     """Compute the friction over a period; it may stop a wheel but not reverse it.
 
-    It applies to the two wheels, or to the wheels and the floor's moment against turning, whose
-    speed is the yaw rate.
-
-    Implicit time stepping with the friction at the end of the period (Moreau 1988), by projected
-    Gauss-Seidel iterations: exact for wheels that stay at rest and for those that keep turning.
+    For the two wheels, or these and the floor's moment, whose speed is the yaw rate. Implicit time
+    stepping (Moreau 1988) by projected Gauss-Seidel iterations.
 
     Args:
-        laws: Friction law of each.
-        mobility: Matrix of wheel_mobility or turning_mobility.
-        speeds: Speeds at the beginning, rad/s.
-        free: Speeds at the end without friction, rad/s.
+        mobility: wheel_mobility or turning_mobility.
+        speeds: At the beginning, rad/s.
+        free: At the end without friction, rad/s.
         dt: Period, s.
     """
     if are_none(laws):
@@ -259,14 +231,7 @@ def friction_over(
 
 
 class FrictionFeedforward:
-    """Adds the friction torque to a law's torque.
-
-    Args:
-        wheels: Wheels with their geometry and friction.
-
-    Attributes:
-        laws: Friction laws, [left, right]; they may be replaced between two updates.
-    """
+    """Adds the friction torque to a law's torque; `laws` may be replaced between two updates."""
 
     def __init__(self, wheels: KnownWheels) -> None:
         self._geometry = wheels.geometry
@@ -306,10 +271,10 @@ class FrictionFeedforward:
         """Return the torque with friction compensation, [left, right], N m.
 
         Args:
-            torque: Torque of a robot without friction, N m.
+            torque: Of a robot without friction, N m.
             u: Present velocity.
-            wanted: Desired velocity, m/s and rad/s, which determines the direction at low speed.
-            acceleration: Commanded acceleration over the period, m/s^2 and rad/s^2.
+            wanted: Desired velocity, which gives the direction at low speed.
+            acceleration: Commanded over the period, m/s^2 and rad/s^2.
             dt: Control period, s.
         """
         end = Velocity(u.v + acceleration.v * dt, u.omega + acceleration.omega * dt)
@@ -336,7 +301,7 @@ class FrictionFeedforward:
     def _wheels(
         self, torque: Torque, u: Velocity, wanted: Velocity, end: Velocity, dt: float
     ) -> tuple[Torque, tuple[float, float]]:
-        """Return the torques behind the gears, N m, and the shares of friction, -1 to 1."""
+        """Return the torques behind the gears, N m, and the directions of friction, -1 to 1."""
         left, right = (
             self._wheel(side, torque[side], now, final, desired, dt)
             for side, (now, final, desired) in enumerate(
@@ -353,16 +318,7 @@ class FrictionFeedforward:
     def _wheel(
         self, side: int, torque: float, now: float, final: float, desired: float, dt: float
     ) -> tuple[float, float]:
-        """Return the results of `_wheels` for one wheel.
-
-        Args:
-            side: 0 left, 1 right.
-            torque: Its torque without friction, N m.
-            now: Its present speed, rad/s.
-            final: Its speed at the end of the period, rad/s.
-            desired: Its desired speed, rad/s.
-            dt: Control period, s.
-        """
+        """Return the results of `_wheels` for one wheel; its speeds in rad/s."""
         law = self.laws[side]
         radius = (self._geometry.left_radius, self._geometry.right_radius)[side]
         target = desired if abs(final) * radius < SLOW else final
@@ -372,8 +328,7 @@ class FrictionFeedforward:
         if abs(now) * radius > STILL or fraction == 0.0:
             self._extra[side] = 0.0
             return total, fraction
-        # The wheel is at rest and must start: apply the breakaway torque, plus an extra torque that
-        # grows until the wheel moves.
+        # The wheel is at rest and must start.
         direction = math.copysign(1.0, fraction)
         hold = law.breakaway(direction)
         if self._extra[side] * direction < 0.0:
@@ -384,9 +339,8 @@ class FrictionFeedforward:
         return direction * max(direction * total, needed) + self._extra[side], fraction
 
 
-# A robot held by friction rests if its errors along its axis and in heading are within ALONG, m,
-# and TURNED, rad, provided that its encoders are fine enough. It starts again beyond LEAVE times
-# these.
+# A robot held by friction rests within ALONG, m, and TURNED, rad, if its encoders are fine enough;
+# it starts again beyond LEAVE times these.
 ALONG, TURNED, LEAVE = 3e-4, 1e-3, 2.0
 COUNTS = 0.75  # minimum of the error along the axis within which it rests, in encoder counts
 
@@ -394,14 +348,7 @@ COUNTS = 0.75  # minimum of the error along the axis within which it rests, in e
 class Standstill:
     """Decides when a robot at its goal may rest, held by its friction.
 
-    A law that keeps correcting small errors against friction would hunt around the goal forever.
-
-    Args:
-        wheels: Wheels with their geometry, friction and counts.
-
-    Attributes:
-        laws: Friction laws; a robot without friction does not rest, its law holds it.
-        rests: Whether the robot rests.
+    A law that keeps correcting small errors against friction would hunt around the goal for ever.
     """
 
     def __init__(self, wheels: KnownWheels) -> None:

@@ -1,32 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motion of the robot as input of a control law: from wheel samples to the present state.
 
-Encoders give the mean velocity over the last period. VelocityEstimate computes the velocity at the
-control instant from it, with the change predicted by the model. MotionObserver does the same for
-known wheels, and predicts over the torque's delay.
-
-Differences of encoder counts are a poor velocity measurement: at 2048 counts and 10 ms, a wheel of
-8 cm is read in steps of 25 mm/s. The observer predicts the velocity from the torque and corrects it
-with the counts. It has one Kalman filter per axis (v and omega, which the model couples by the
-drift only), with the state [p, u, d]: path or turn, velocity, and an acceleration that the model
-does not explain, such as that of friction larger than described:
-
-    p' = u
-    u' = model(u, tau) + d + white noise of intensity q
-    d' = white noise of intensity q / BIAS_TIME_CONSTANT^2
-
-The measurement is p plus the rounding of the counts, with a variance of count^2 / 12 per wheel. The
-gain follows from counts, period and q alone; d adapts within BIAS_TIME_CONSTANT. q is small for a
-robot that creeps with little torque, see MotionObserver.unknown: its counts then contain little
-information, and their rounding errors would pass through the laws' gains into the torque.
+VelocityEstimate and MotionObserver derive the velocity at the control instant from wheel angles,
+torque and model. Derivation: docs/theory/observer.md.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from arc_odometry import (
     REST,
@@ -58,12 +43,11 @@ class State:
     """Motion of the robot at one control instant, as measured.
 
     Attributes:
-        pose: Pose in the odom frame, m and rad; theta may count whole turns.
-        velocity: Velocity at this instant, or the mean over the control interval that ends now, as
-            given by differences of encoder positions; each law is configured for one of them.
-        torque: Torque that acted over the interval that ends now, [left, right], N m, as reported
-            by joint_states.effort. None: the torque commanded by the law is assumed, which is
-            wrong if another component limits the torque too.
+        pose: In the odom frame, m and rad; theta may count whole turns.
+        velocity: At this instant, or the mean over the interval that ends now; each law is made for
+            one of them.
+        torque: Acted over that interval, [left, right], N m. None: the torque commanded by the law
+            is assumed, which is wrong if another component limits it too.
 
     Raises:
         ValueError: A number is not finite.
@@ -84,8 +68,8 @@ class ObservedMotion(NamedTuple):
     """Estimated motion of the robot.
 
     Attributes:
-        pose: Pose in the odom frame, m and rad.
-        velocity: Velocity, m/s and rad/s.
+        pose: In the odom frame, m and rad.
+        velocity: m/s and rad/s.
         bias: Acceleration that the model does not explain, m/s^2 and rad/s^2.
         stuck: Whether friction holds both wheels.
     """
@@ -104,9 +88,9 @@ class Reading(NamedTuple):
     """Result of a joint sample.
 
     Attributes:
-        state: State for a law; None if the sample is a new start or was skipped.
+        state: None if the sample is a new start or was skipped.
         dt: Time since the previous sample, s.
-        anomaly: Anomaly of the sample; None for a regular one.
+        anomaly: None for a regular sample.
     """
 
     state: State | None
@@ -115,7 +99,7 @@ class Reading(NamedTuple):
 
 
 class OdometryCorrection(Protocol):
-    """Correction of the odometry by later information; see first_reading.FirstReading."""
+    """Correction of the odometry by later information; see count_offsets.FirstReading."""
 
     @property
     def is_done(self) -> bool:
@@ -132,11 +116,9 @@ class WheelFeedback:
     """Computes pose, by exact arc odometry, and velocity from the joint samples of a robot.
 
     Args:
-        geometry: Radii and separation of the wheels.
         start: Pose at the first sample, m, m, rad, in the odom frame.
-        path_noise: Variance of a wheel's path per path driven, m^2/m, >= 0; see DiffOdometry.
-        from_angles: Whether velocities are differences of the wheel angles, means over the period
-            that ends; if not, they are the speeds reported by the joint states.
+        path_noise: Variance of a wheel's path per path driven, m^2/m, >= 0.
+        from_angles: Whether velocities are means from the wheel angles, else those reported.
         max_wheel_speed: Faster changes of a wheel's angle are encoder jumps, rad/s, > 0.
     """
 
@@ -162,8 +144,7 @@ class WheelFeedback:
         """Process a sample.
 
         Args:
-            sample: Sample of the wheels.
-            torque: Torque commanded for the period that ends with the sample, [left, right], N m.
+            torque: Commanded for the period that ends with the sample, [left, right], N m.
 
         Raises:
             ValueError: Angles or stamp are not finite; nothing has changed then.
@@ -187,7 +168,6 @@ class WheelFeedback:
         anomaly: Anomaly | None,
         torque: Torque,
     ) -> None:
-        """Correct odometry after a sample; arguments as in `update`."""
         now = self.odometry.time
         if before is None:
             correction.begin(self.odometry)
@@ -198,37 +178,22 @@ class WheelFeedback:
 
 
 def check_period(dt: float) -> None:
-    """Reject a time since the last update that is not finite and > 0.
-
-    Raises:
-        ValueError: The time is invalid; the message contains it.
-    """
+    """Raise a ValueError unless a period, s, is finite and > 0."""
     if not 0.0 < dt < math.inf:
         raise ValueError(
             f"dt = {dt} s: must be finite and > 0; give the time since the last update"
         )
 
 
-# Time constant, s, with which the encoders correct an estimate by the model. At 100 Hz it halves
-# the torque's chatter with 4096 counts at rest. A model error d of the acceleration biases the
-# estimate by 11 ms times d, instead of 5 ms times d without this filter.
+# Time constant, s, with which the encoders correct an estimate by the model.
 TIME_CONSTANT = 0.01
 
 
 class VelocityEstimate:
-    """Estimates the present velocity from its mean over the last period, given by encoders.
-
-    While u changes at the rate nu, its mean over a period equals its value half a period ago:
-    u = u_mean + nu T / 2. A loop closed on the mean would have half a period more delay.
-
-    The mean chatters because encoders count. Therefore the model predicts the change of u since the
-    last estimate, and the estimate is corrected by the share 1 - e^(-T / TIME_CONSTANT) of the
-    difference from u_mean + nu T / 2. With a correct model and exact encoders there is neither
-    delay nor chatter.
+    """Estimates the present velocity from its mean over the last period, without an observer.
 
     Args:
-        dynamics: K5..K8 of the robot.
-        mean: Whether the velocity of a State is that mean; if not, it is used as it is.
+        mean: Whether a State's velocity is that mean; if not, it is used as it is.
     """
 
     def __init__(self, dynamics: DynamicParameters, mean: bool) -> None:
@@ -251,12 +216,7 @@ class VelocityEstimate:
         self._known = False
 
     def update(self, state: State, dt: float) -> Velocity:
-        """Update and return the present velocity.
-
-        Args:
-            state: Present state of the robot; a torque of None counts as no torque.
-            dt: Time since the previous update, s.
-        """
+        """Return the present velocity, dt s after the last one; a torque of None counts as none."""
         if not self._mean:
             self.velocity = state.velocity
             return self.velocity
@@ -273,12 +233,11 @@ class VelocityEstimate:
         return self.velocity
 
     def motion(self, state: State, dt: float) -> ObservedMotion:
-        """Update and return the motion: the state's pose with the estimated velocity."""
+        """Return the state's pose with the estimated velocity."""
         return ObservedMotion(state.pose, self.update(state, dt))
 
 
 def _blend(before: float, mean: float, rate: float, fraction: float, dt: float) -> float:
-    """Blend the velocity predicted from the previous one with that measured by the mean since."""
     predicted, measured = before + dt * rate, mean + 0.5 * dt * rate
     return predicted + fraction * (measured - predicted)
 
@@ -286,20 +245,17 @@ def _blend(before: float, mean: float, rate: float, fraction: float, dt: float) 
 # Process noise: standard deviation of unmodelled accelerations, as a share NOISE of the
 # acceleration at full torque, if they change every BASE s.
 NOISE, BASE = 0.01, 0.01
-# The noise is scaled with the acting torque instead of full torque, but at least with the share
-# `quietest` of full torque (QUIET for coarse encoders), and with full torque from BRISK m/s on. In
-# addition, it includes the share DOUBT of the estimated model error d. Without BRISK the errors in
-# figures of eight of robots whose friction is known 30 % wrong are 1.5 times as large.
+# The noise is scaled with the acting torque, but at least with the fraction `quietest` of full
+# torque (QUIET for coarse encoders), and with full torque from BRISK m/s on; it includes the
+# fraction DOUBT of the estimated d.
 QUIET, BRISK, DOUBT = 0.05, 0.2, 0.3
 BIAS_TIME_CONSTANT = 0.3  # time constant of the estimated model error d, s
-# Exact encoders, and those with more counts per revolution, are treated as having this number. With
-# a higher gain the observer would follow the readings alone and not learn d as an acceleration.
+# Encoders with more counts per revolution, or exact ones, count as this many: with a higher gain
+# the observer would follow the readings alone and not learn d.
 FINEST = 16384
-# Deviations of a reading from its prediction by this many sigma indicate a wrong model, as with
-# slipping wheels: the observer then follows the counts.
+# Beyond so many sigma from its prediction a reading shows a wrong model, as with slipping wheels.
 OUTLIER = 4.0
-# Bounds of d as shares of the acceleration at the wheels' maximum torque and at the maximum
-# commanded torque: within their acceleration limits, the laws must be able to brake against d.
+# Bounds of d as fractions of the acceleration at the wheels' and at the commanded maximum torque.
 LARGEST_BIAS, BIAS_OF_LIMIT = 0.3, 0.4
 # The full torque that scales the noise is at most this multiple of the maximum commanded torque.
 NOISE_OF_LIMIT = 5.0
@@ -329,29 +285,16 @@ class _Axis:
 
         Args:
             read: Change of the position since the previous reading.
-            acceleration: Mean acceleration a over the period, d included, so that u becomes
-                u + dt a.
-            stuck: Whether friction holds the robot at rest: then d cannot be observed, and stays.
+            acceleration: Mean over the period, d included.
+            stuck: Whether friction holds the robot: then d cannot be observed, and stays.
             dt: Period, s, > 0.
-            largest: Bound of |d|; without it a blocked robot would cause windup of d.
+            largest: Bound of |d|; without it a blocked robot would cause windup.
         """
-        pp, pu, pd, uu, ud, dd = self._cov
         q = self.noise
         if not self._begun:
             # The robot may already be moving.
-            uu, self._begun = (read / dt) ** 2 + q * dt, True
-        half = 0.5 * dt * dt
-        # P = F P F^T + Q
-        pp += 2.0 * dt * pu + dt * dt * uu + 2.0 * half * (pd + dt * ud) + half * half * dd
-        pu += dt * uu + dt * (pd + dt * ud) + half * (ud + dt * dd)
-        pd += dt * ud + half * dd
-        uu += 2.0 * dt * ud + dt * dt * dd
-        ud += dt * dd
-        pp += q * dt**3 / 3.0
-        pu += q * half
-        uu += q * dt
-        if not stuck:
-            dd += q * dt / (BIAS_TIME_CONSTANT * BIAS_TIME_CONSTANT)
+            self._cov[3], self._begun = (read / dt) ** 2 + q * dt, True
+        pp, pu, pd, uu, ud, dd = predicted(self._cov, q, 0.0 if stuck else q, dt)
         before = self.u
         self.u += dt * acceleration
         self.p += 0.5 * dt * (before + self.u) - read
@@ -376,13 +319,29 @@ class _Axis:
         return math.sqrt(max(self._cov[3], 0.0))
 
 
+def predicted(cov: Sequence[Any], noise: Any, drift: Any, dt: float) -> tuple[Any, ...]:
+    """Return the covariance (pp, pu, pd, uu, ud, dd) after a period: F P F^T + Q.
+
+    Numbers, or arrays of robots; `noise` is q, `drift` q where d may change, else 0.
+    """
+    pp, pu, pd, uu, ud, dd = cov
+    half = 0.5 * dt * dt
+    return (
+        pp
+        + (2.0 * dt * pu + dt * dt * uu + 2.0 * half * (pd + dt * ud) + half * half * dd)
+        + noise * dt**3 / 3.0,
+        pu + (dt * uu + dt * (pd + dt * ud) + half * (ud + dt * dd)) + noise * half,
+        pd + (dt * ud + half * dd),
+        uu + (2.0 * dt * ud + dt * dt * dd) + noise * dt,
+        ud + dt * dd,
+        dd + drift * dt / (BIAS_TIME_CONSTANT * BIAS_TIME_CONSTANT),
+    )
+
+
 def joseph(
     cov: tuple[float, ...], gain: tuple[float, float, float], variance: float
 ) -> list[float]:
-    """Return the covariance (pp, pu, pd, uu, ud, dd) after a reading of p (Joseph form).
-
-    It is valid for any gain; variance is that of the reading.
-    """
+    """Return the covariance after a reading of p (Joseph form, valid for any gain)."""
     pp, pu, pd, uu, ud, dd = cov
     kp, ku, kd = gain
     total = pp + variance
@@ -397,20 +356,18 @@ def joseph(
 
 
 def quietest(counts: int) -> float:
-    """Return the minimum share of full torque that scales the noise.
+    """Return the minimum fraction of full torque that scales the noise.
 
     It goes with the inverse of the rounding's variance, from QUIET for coarse encoders to 1 for
-    fine or exact ones, which are followed closely even with little torque.
+    fine or exact ones.
     """
     return max(QUIET, (min(counts or FINEST, FINEST) / FINEST) ** 2)
 
 
 class MotionObserver:
-    """Estimates pose and velocity now, or at the time when the torque commanded now will act.
+    """Estimates pose and velocity now, or when the torque commanded now will act.
 
-    Args:
-        dynamics: K5..K8; they may be replaced between two updates.
-        wheels: Known properties of the wheels; their friction may be replaced too.
+    `dynamics` and `friction` may be replaced between two updates.
     """
 
     def __init__(self, dynamics: DynamicParameters, wheels: KnownWheels) -> None:
@@ -464,12 +421,9 @@ class MotionObserver:
         return Velocity(v, omega)
 
     def motion(self, state: State, dt: float) -> ObservedMotion:
-        """Update and return the present motion.
+        """Return the present motion, dt s after the last update.
 
-        Args:
-            state: State whose velocity is the mean over the period that ends, from wheel angles; a
-                torque of None counts as no torque.
-            dt: Time since the previous update, s.
+        The state's velocity is the mean from wheel angles; a torque of None counts as none.
         """
         torque = self.acting(state.torque or NO_TORQUE, dt)
         u = Velocity(self._axes[0].u, self._axes[1].u)
@@ -484,11 +438,9 @@ class MotionObserver:
         return ObservedMotion(pose, Velocity(v.u, omega.u), self.bias, stuck)
 
     def acting(self, torque: Torque, dt: float) -> Torque:
-        """Return the torque that acted over the period that ends, N m; commands act delayed.
+        """Return the torque that acted over the period of dt s that ends; commands act delayed.
 
-        Args:
-            torque: Torque commanded for the period that ends, [left, right], N m; it is stored.
-            dt: Duration of the period, s.
+        `torque`, commanded for that period, [left, right], N m, is stored.
         """
         delay = self.wheels.delay
         if delay <= 0.0:
@@ -499,11 +451,7 @@ class MotionObserver:
         return left, right
 
     def unknown(self, torque: Torque) -> Velocity:
-        """Return the standard deviation of unmodelled accelerations, m/s^2 and rad/s^2.
-
-        Args:
-            torque: Torque that acted over the period that ends, [left, right], N m.
-        """
+        """Return the deviation of unmodelled accelerations under a torque, m/s^2 and rad/s^2."""
         axes, full = self._axes, self._full
         fraction = max(quietest(self.wheels.counts), abs(axes[0].u) / BRISK)
         some = self._by(NOISE * min(full, max(fraction * full, abs(torque[0]), abs(torque[1]))))
@@ -524,10 +472,7 @@ class MotionObserver:
         return ObservedMotion(pose, u, motion.bias, stuck)
 
     def _commanded_between(self, begin: float, end: float) -> list[tuple[Torque, float]]:
-        """Return torques and their durations between `begin` and `end` s ago, oldest first.
-
-        The torque is zero before the first command.
-        """
+        """Return torques and durations between `begin` and `end` s ago, oldest first."""
         results: list[tuple[Torque, float]] = []
         ago = 0.0
         for torque, span in reversed(self._past):
@@ -543,10 +488,7 @@ class MotionObserver:
         return results[::-1]
 
     def rate(self, u: Velocity, torque: Torque, dt: float) -> tuple[Velocity, bool]:
-        """Return the mean acceleration over a period from u on, and whether both wheels are held.
-
-        A wheel is held if friction keeps it at rest.
-        """
+        """Return the mean acceleration over a period from u on, and whether both are held."""
         dynamics, bias = self._dynamics, self.bias
         driven = dynamics.input_acceleration(torque)
         drift = dynamics.mean_drift(u, driven, dt)

@@ -3,13 +3,15 @@
 
 Lages (2018), (7)-(15), and Lages (2017), (74)-(83). x_bar is the robot's pose in the goal's frame,
 (e, psi, alpha) the same in polar coordinates, eta = [v, omega] the desired velocities.
+Additions and their reasons: docs/theory/backstepping.md#approach.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from arc_odometry import UNLIMITED_RIMS, Pose, RimLimit, Velocity
 from arc_odometry.odometry import check_limit, check_positive
@@ -19,19 +21,18 @@ from diffbot_controllers.laws.dual import Dual
 
 @dataclass(frozen=True)
 class ApproachGains:
-    """Gains of the approach.
+    """Gains of the approach; a maximum may be infinite.
 
     Attributes:
         gamma1: Rate at which the distance decays, 1/s, > 0; gamma_1 of the papers.
         gamma2: Rate at which the heading turns towards the goal, 1/s, > 0; gamma_2.
         ratio: lambda_3 / lambda_2, weight of the direction of arrival, > 0.
-        linear_velocity: Maximum |v|, m/s, > 0, or infinite.
-        angular_velocity: Maximum |omega|, rad/s, > 0, or infinite.
-        deceleration: Deceleration with which the robot can stop at the goal, m/s^2, > 0, or
-            infinite.
-        angular_deceleration: Likewise for turning towards the goal, rad/s^2, > 0, or infinite.
-        lateral_acceleration: Maximum |v omega|, m/s^2, > 0, or infinite, at which the tyres do not
-            slide and the robot does not tip over; v is reduced to keep it.
+        linear_velocity: Maximum |v|, m/s, > 0.
+        angular_velocity: Maximum |omega|, rad/s, > 0.
+        deceleration: With which the robot can stop at the goal, m/s^2, > 0.
+        angular_deceleration: Likewise for turning towards the goal, rad/s^2, > 0.
+        lateral_acceleration: Maximum |v omega|, m/s^2, > 0, at which the robot neither slides nor
+            tips over; v is reduced to keep it.
         rims: Limit of the wheels' rim speed; v and omega are reduced together to keep it.
         near: Distance, m, > 0, at which the robot has arrived: from there on it only turns to the
             goal's heading and drives along its own axis.
@@ -79,7 +80,7 @@ def offset_to_origin(pose: Pose, reference: Pose) -> Pose:
 def to_goal(pose: Pose, goal: Pose, near: float) -> tuple[float, float]:
     """Return the distance left along the robot's axis, m, and the turn left, rad, at the goal.
 
-    Both are infinite if the robot is further away than LEAVE times `near`, m.
+    Infinite if the robot is further away than LEAVE times `near`, m.
     """
     x, y, theta = offset_to_origin(pose, goal)
     if math.hypot(x, y) > LEAVE * near:
@@ -125,19 +126,7 @@ class PolarError(NamedTuple):
 class Approach:
     """eta = [v, omega] towards a goal at rest, and its rate of change; (14), (15), made practical.
 
-    Additions to the published law, with their reasons:
-
-    - Both driving directions. psi is the direction to the goal, atan2(-y, -x), when the robot
-      drives forwards, and atan2(y, x), as published, when it drives backwards. (14) is the same for
-      both: eta_1 = gamma_1 times the distance ahead. With "either", the direction and the number
-      of whole turns minimise the Lyapunov function lambda_2 alpha^2 + lambda_3 psi^2. They change
-      only if another choice makes it smaller by a margin, so that a change never increases V.
-    - Bounded speed: gamma_1 becomes a function of the distance and gamma_2 one of alpha, such that
-      the robot can brake (see braking_gain). (32) holds for any positive gamma_1, gamma_2, so the
-      law remains stable. If omega still exceeds its limit, v and omega are reduced together.
-    - Near the goal the direction to it is noise and its rate grows as 1 / e. A robot that has
-      arrived there sets psi to 0: it turns to the goal's heading and drives along its own axis
-      until it is beside the goal. A lateral error, smaller than `near`, remains.
+    `direction` is "forwards", "backwards" or "either"; `error` holds e, psi, alpha.
     """
 
     # Another direction is chosen only if its V is below this share of the present one's.
@@ -164,32 +153,13 @@ class Approach:
             x: Position of the robot in the goal's frame, (7) or (74), m.
             y: As x, m.
             theta: Heading relative to the goal's, rad.
-            v: Present velocity of the robot, m/s, for the limits of lateral acceleration and rim
-                speed.
+            v: Present velocity, m/s, for the limits of lateral acceleration and rim speed.
         """
-        gains = self.gains
-        e = dual.hypot(x, y)
-        ahead = -(x * dual.cos(theta) + y * dual.sin(theta))
-        theta = dual.wrap(theta)
-        psi, alpha = self._angles(e, x, y, theta)
-        self.error = PolarError(e.value, psi.value, alpha.value)
-        gamma1 = braking_gain(e, gains.gamma1, gains.deceleration, gains.linear_velocity)
-        gamma2 = braking_gain(
-            dual.absolute(alpha), gains.gamma2, gains.angular_deceleration, gains.angular_velocity
-        )
-        eta1 = gamma1 * ahead
-        eta2 = -gamma2 * alpha - gamma1 * dual.cos(alpha) * (
-            dual.sin(alpha) - gains.ratio * psi * dual.sinc(alpha)
-        )
+        eta1, eta2 = polar_velocity(x, y, theta, self.gains, self._angles, braking_gain)
         return self.bounded(eta1, eta2, v)
 
     def bounded(self, eta1: Dual, eta2: Dual, v: float) -> tuple[Dual, Dual]:
-        """Return the velocities within the limits.
-
-        If omega is too large, both are reduced by the same factor, which keeps the circle. The
-        robot's present velocity v limits omega too, so that it slows down before it turns: after a
-        step of the reference eta_1 may be small long before v is.
-        """
+        """Return the velocities within the limits, at the present velocity v, m/s."""
         most = self.gains.angular_velocity
         if abs(eta2.value) > most:
             eta1 = eta1 * (most / (eta2 if eta2.value > 0.0 else -eta2))
@@ -211,11 +181,10 @@ class Approach:
 
     def _angles(self, e: Dual, x: Dual, y: Dual, theta: Dual) -> tuple[Dual, Dual]:
         """Choose the driving direction and return its (psi, alpha)."""
-        # A smooth transition of psi to 0 would let a robot beside its goal settle at a heading
-        # between the goal's and the direction to it.
         self._arrived = e.value <= self.gains.near * (LEAVE if self._arrived else 1.0)
         if self._arrived:
             self._psi = None
+            self.error = PolarError(e.value, 0.0, theta.value)
             return Dual(0.0), theta
         candidates = []
         for direction in self._directions:
@@ -230,21 +199,59 @@ class Approach:
             if cost > self.MARGIN * self._cost(kept, theta):
                 direction, psi = own, kept
         self.direction, self._psi = direction, psi.value
-        return psi, dual.wrap(theta - psi)
+        alpha = dual.wrap(theta - psi)
+        self.error = PolarError(e.value, psi.value, alpha.value)
+        return psi, alpha
 
     def _cost(self, psi: Dual, theta: Dual) -> float:
         alpha = math.remainder(theta.value - psi.value, math.tau)
         return alpha * alpha + self.gains.ratio * psi.value * psi.value
 
 
+def polar_velocity(
+    x: Dual,
+    y: Dual,
+    theta: Dual,
+    gains: Any,
+    angles: Callable[[Dual, Dual, Dual, Dual], tuple[Dual, Dual]],
+    braking: Callable[[Dual, Any, Any, Any], Dual],
+) -> tuple[Dual, Dual]:
+    """Return (14), (15) with gains from which the robot can brake; numbers, or arrays of robots.
+
+    Args:
+        x: Position in the goal's frame, m.
+        y: As x, m.
+        theta: Heading relative to the goal's, rad.
+        gains: ApproachGains, or their fields as arrays.
+        angles: Chooses psi and alpha for e, x, y and the wrapped theta.
+        braking: braking_gain, or the same for arrays.
+    """
+    e = dual.hypot(x, y)
+    ahead = -(x * dual.cos(theta) + y * dual.sin(theta))
+    psi, alpha = angles(e, x, y, dual.wrap(theta))
+    gamma1 = braking(e, gains.gamma1, gains.deceleration, gains.linear_velocity)
+    gamma2 = braking(
+        dual.absolute(alpha), gains.gamma2, gains.angular_deceleration, gains.angular_velocity
+    )
+    return gamma1 * ahead, turning(psi, alpha, gamma1, gamma2, gains.ratio)
+
+
+def turning(psi: Dual, alpha: Dual, gamma1: Any, gamma2: Any, ratio: Any) -> Dual:
+    """Return (15), rad/s; gammas in 1/s, ratio = lambda_3 / lambda_2."""
+    cos = dual.cos(alpha)
+    lateral: Dual = dual.sin(alpha) - ratio * psi * dual.sinc(alpha)
+    rate: Dual = -gamma2 * alpha - gamma1 * cos * lateral
+    return rate
+
+
 def braking_gain(distance: Dual, gain: float, deceleration: float, most: float) -> Dual:
     """Return the gain speed / distance, 1/s, from which a robot can still brake to the goal.
 
-    Near the goal the speed is gain times the distance. Where this would need more than the
-    deceleration a, it is sqrt(2 a distance - (a / gain)^2), which joins with the same slope.
+    The speed is gain times the distance or, where this needs more than the deceleration a,
+    sqrt(2 a distance - (a / gain)^2).
 
     Args:
-        distance: Distance, >= 0, m or rad.
+        distance: >= 0, m or rad.
         gain: Gain near the goal, 1/s.
         deceleration: a, in the distance's unit per s^2, or infinite.
         most: Maximum speed, or infinite.

@@ -32,7 +32,7 @@ class PolarPoseRecord:
         pose: Pose of the robot, m, m, rad.
         offset: x_bar of (74), m, m, rad; its heading is wrapped to +-pi.
         polar: e, psi, alpha of (75)-(77), for the present driving direction.
-        direction: Driving direction, +1 forwards, -1 backwards.
+        direction: +1 forwards, -1 backwards.
         velocity_reference: u_r of (82), (83) within the limits, m/s and rad/s.
         loops: Variables of the velocity loops.
     """
@@ -52,11 +52,8 @@ class PolarPoseController(DrivetrainLaw):
     Args:
         loops: Velocity loops, at least five times as fast as gamma1 and gamma2, because (73)
             neglects them.
-        gains: gamma1, gamma2, lambda_3 / lambda_2 and the speed limits.
-        direction: Direction in which the robot arrives: "backwards", as published, "forwards" or
-            "either", whichever is nearer. It may drive in the other direction first.
-        set_points: Limits of the velocity references of the loops, because a step of a reference
-            would demand full torque; None: as published.
+        direction: In which the robot arrives: "backwards", as published, "forwards" or "either".
+        set_points: Limits of the velocity references of the loops; None: as published.
     """
 
     def __init__(
@@ -81,13 +78,9 @@ class PolarPoseController(DrivetrainLaw):
         self.record: PolarPoseRecord | None = None
 
     def update(self, state: State, reference: Reference, dt: float) -> Torque:
-        """Return the torque [left, right], N m, for the next period; `record` holds all variables.
+        """Return the torque [left, right], N m, for the next period, dt s after the last update.
 
-        Args:
-            state: Present state of the robot.
-            reference: Reference, of which only the pose is used; a moving one is followed with a
-                lag of v / gamma1.
-            dt: Time since the previous update, s, > 0.
+        Only the pose of the reference is used; a moving one is followed with a lag of v / gamma1.
 
         Raises:
             ValueError: The reference or dt is not finite, dt <= 0, or numbers are so large that the

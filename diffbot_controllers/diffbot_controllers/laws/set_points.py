@@ -1,13 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradual set points: desired velocities whose acceleration changes no faster than the torque.
 
-The torque of a robot with gears rises gradually (Drivetrain.slew_limited). A velocity loop whose
-set point starts or stops to accelerate at once demands more and more torque until it has risen,
-and overshoots: on arrival, where the set point turns to the goal's heading, the torque swung back
-and forth through nearly its whole range. The torque can follow gradual set points.
-
-Their rate is not fed forward. Near a goal it depends on the encoders' rounding, because the
-direction to the goal turns at a rate of 1 / distance, and it would go straight to the torque.
+Reasons: docs/theory/backstepping.md#gradual-set-points.
 """
 
 from __future__ import annotations
@@ -50,13 +44,7 @@ class GradualSetPoints:
         self._last, self._change = wanted, REST
 
     def limited(self, wanted: Velocity, u: Velocity, dt: float) -> Velocity:
-        """Return the next set points.
-
-        Args:
-            wanted: Desired velocities, m/s and rad/s.
-            u: Present velocity of the robot.
-            dt: Control period, s.
-        """
+        """Return the next set points towards `wanted`, from the robot's velocity u; dt in s."""
         last = u if self._last is None else self._last
         most, jerk = self._acceleration, self._jerk
         self._change = Velocity(
@@ -68,9 +56,7 @@ class GradualSetPoints:
 
 
 def gradual(left: float, change: float, most: float, jerk: float, dt: float) -> float:
-    """Return the rate of one set point over the next period.
-
-    It approaches the desired velocity such that its rate ends at 0 there.
+    """Return the rate of one set point over the next period; it ends at 0 at the desired velocity.
 
     Args:
         left: Desired velocity minus last set point.

@@ -19,7 +19,7 @@ class TrackingErrors:
     """Errors at n instants of a run.
 
     Attributes:
-        time: Time, s, increasing, shape (n,), n > 0.
+        time: s, increasing, shape (n,), n > 0.
         error: Pose minus the reference's, m, m, rad, the heading within +-pi, shape (n, 3).
     """
 

@@ -2,12 +2,10 @@
 """Base class of the controllers' nodes: parameters K5..K8, odometry, and the run.
 
 Subscribes to `joint_states` and, with `parameters` = topic or adaptive, to `dynamic_parameters`
-(diffbot_msgs/DynamicParameters). Each of these estimates is checked before it is used, and the
-result is published on `~/adaptation` (diffbot_msgs/AdaptationStatus).
-
-Publishes `effort_controller/commands`, `~/odom` (nav_msgs/Odometry), `/tf` (odom_frame ->
-base_frame), `~/state` (diffbot_msgs/ControllerState, latched) and `~/status`. A subclass adds its
-references and its law.
+(diffbot_msgs/DynamicParameters); each of these estimates is judged on `~/adaptation`
+(diffbot_msgs/AdaptationStatus). Publishes `effort_controller/commands`, `~/odom`
+(nav_msgs/Odometry), `/tf` (odom_frame -> base_frame), `~/state` (diffbot_msgs/ControllerState,
+latched) and `~/status`. A subclass adds its references and its law.
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ from diffbot_msgs.msg import ControllerState
 from diffbot_msgs.msg import PolarError as PolarErrorMessage
 from diffbot_node import CommandNode, CountedTopic, EffortNode, parameter, pose_from_text, to_stamp
 from diffbot_node.stop_inputs import LATCHED
-from diffbot_node.verdict import GOOD, Verdict
+from diffbot_node.verdict import Verdict
 from pose2d_trajectories.pose_message import Pose2D
 
 FROM_FILE = -1.0  # value of torque_delay for the delay in the file of parameters
@@ -106,11 +104,7 @@ C_co = TypeVar("C_co", bound=ControllerParameters, covariant=True)
 
 
 class Telemetry:
-    """Publishers of a controller.
-
-    Args:
-        node: Publishing node.
-        status_type: Message type of `~/status`.
+    """Publishers of a controller; `status_type` is the message type of `~/status`.
 
     Attributes:
         status_topic: Topic `~/status`.
@@ -167,45 +161,8 @@ class Telemetry:
         return any(topic is not None and topic.get_subscription_count() for topic in topics)
 
 
-class LastingDynamics:
-    """A DynamicsSource with constant parameters.
-
-    Args:
-        newest: K5..K8.
-    """
-
-    counted_topics: tuple[CountedTopic, ...] = ()
-
-    def __init__(self, newest: DynamicParameters) -> None:
-        self.newest: DynamicParameters | None = newest
-
-    def needs(self) -> Verdict:
-        """Return GOOD, as nothing is missing."""
-        return GOOD
-
-    def awaits(self, stamp: float) -> Verdict:
-        """Return GOOD, as nothing is awaited."""
-        return GOOD
-
-    def advance(self, stamp: float) -> None:
-        """Do nothing, as there are no estimates."""
-
-    def reset(self, stamp: float) -> None:
-        """Do nothing, as nothing depends on the joint states' time."""
-
-    def close(self) -> None:
-        """Do nothing, as there is nothing to store."""
-
-
 class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
     """Runs a control law on a robot; the law and WheelFeedback implement the mathematics.
-
-    A subclass provides the law and, if it follows no poses, the references.
-
-    Args:
-        name: Name of the node.
-        parameters: Class of the node's parameters.
-        status_type: Message type of `~/status`.
 
     Attributes:
         references: References to follow.
@@ -266,7 +223,7 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
             return live_dynamics(self, self._on_dynamics)
         dynamics = known_dynamics(self, source)
         self._on_dynamics(dynamics, known_friction(self, source))
-        return LastingDynamics(dynamics)
+        return DynamicsSource(dynamics)
 
     def _on_dynamics(self, dynamics: DynamicParameters, friction: Laws) -> None:
         if not self.run.began:
@@ -419,10 +376,7 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
             self.complain(str(error))
 
     def close(self) -> None:
-        """Command zero torque, then publish the reason and store learnt parameters.
-
-        This is called however the node ends.
-        """
+        """Command zero torque, then publish the reason and store learnt parameters."""
         super().close()
         self._dynamics.close()
 

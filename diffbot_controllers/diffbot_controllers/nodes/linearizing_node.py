@@ -55,11 +55,7 @@ class LinearizingParameters(LoopParameters, ControllerParameters):
 
 
 def velocity_command(v: float, omega: float) -> Velocity:
-    """Return a velocity command, m/s and rad/s.
-
-    Raises:
-        ValueError: A number is not finite.
-    """
+    """Return a velocity command, m/s and rad/s; a ValueError if a number is not finite."""
     check_finite("cmd_vel", linear_x=v, angular_z=omega)
     return Velocity(v, omega)
 
@@ -70,13 +66,7 @@ def _stuck(command: Velocity, _duration: float) -> Velocity:
 
 
 class VelocityCommands(ReferenceSource[Velocity]):
-    """Velocities on `cmd_vel`.
-
-    Args:
-        node: Node that follows them.
-        stamped: Whether they are TwistStamped; if not, Twist.
-        now: Function that returns the stamp for those without one, s.
-    """
+    """Velocities on `cmd_vel`; `now` returns the stamp for those without one, s."""
 
     def __init__(
         self,

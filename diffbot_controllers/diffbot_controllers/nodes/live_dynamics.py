@@ -11,7 +11,6 @@ import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from diffbot_controllers.adaptation import (
     Adaptation,
@@ -150,11 +149,7 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
 
 
 def adaptation_settings(values: DynamicsParameters, adaptive: bool) -> AdaptationSettings:
-    """Return the settings of the gates.
-
-    Args:
-        values: The node's parameters.
-        adaptive: Whether the robot is driven from the start with a trusted set of parameters.
+    """Return the settings of the gates; `adaptive`: a trusted set drives the robot from the start.
 
     Raises:
         ValueError: A value is outside its range.
@@ -178,24 +173,26 @@ LIVE = (FROM_TOPIC, ADAPTIVE)
 Use = Callable[[DynamicParameters, Laws], None]
 
 
-class DynamicsSource(Protocol):
-    """Source of K5..K8 and friction for a law.
+class DynamicsSource:
+    """K5..K8 for a law: these, for the whole run.
 
     Attributes:
+        newest: Parameters in use; None before valid ones have arrived.
         counted_topics: Topics of which a report needs every message.
     """
 
-    counted_topics: tuple[CountedTopic, ...]
+    counted_topics: tuple[CountedTopic, ...] = ()
 
-    @property
-    def newest(self) -> DynamicParameters | None:
-        """Parameters in use; None before valid ones have arrived."""
+    def __init__(self, newest: DynamicParameters | None) -> None:
+        self.newest = newest
 
     def needs(self) -> Verdict:
         """Return what is missing before the robot may be driven."""
+        return GOOD
 
     def awaits(self, stamp: float) -> Verdict:
         """Return what is missing before the joint state of a stamp (s) can be answered."""
+        return GOOD
 
     def advance(self, stamp: float) -> None:
         """Process the estimates that are due at a stamp, s."""
@@ -210,16 +207,12 @@ class DynamicsSource(Protocol):
 def live_dynamics(node: EffortNode[DynamicsParameters], use: Use) -> LiveDynamics:
     """Return the live parameters selected by a controller's ROS parameters.
 
-    Estimates must pass the gates of Adaptation. With `adaptive` the robot drives from the start
-    with the nominal or the last good parameters, which then follow the estimates. With `topic` it
-    waits until a first estimate passes the gates, and drives with that. So the first set is either
-    trusted or, with the default of `require_verified`, verified.
+    With `adaptive` the robot drives from the start with the nominal or the last good parameters,
+    which then follow the estimates. With `topic` it waits until a first estimate passes the gates.
 
     Args:
-        node: Node of the controller.
-        use: Function called with each usable set of parameters and the friction. It is also called
-            once before this returns, for a topic with the nominal parameters, so that errors of a
-            law are reported at the start. It rejects parameters by a ValueError.
+        use: Called with each usable set and the friction, also once before this returns, so that
+            errors of a law are reported at the start; rejects them by a ValueError.
 
     Raises:
         ValueError: A file contains no usable parameters, or a setting is wrong.
@@ -267,15 +260,7 @@ def _follows_friction(values: DynamicsParameters, known: Laws) -> bool:
 
 
 def known_dynamics(node: EffortNode[DynamicsParameters], source: str) -> DynamicParameters:
-    """Return K5..K8 of the node's robot, or of a file.
-
-    Args:
-        node: Node of the controller.
-        source: FROM_ROBOT or the path of a file.
-
-    Raises:
-        ValueError: The file contains no usable parameters.
-    """
+    """Return K5..K8 of the node's robot, or of a file; a ValueError if that has no usable ones."""
     if source == FROM_ROBOT:
         return closed_form(node.robot.model)
     return read_dynamics(source, node.robot.name)
@@ -283,10 +268,6 @@ def known_dynamics(node: EffortNode[DynamicsParameters], source: str) -> Dynamic
 
 def known_friction(node: EffortNode[DynamicsParameters], source: str) -> Laws:
     """Return the friction of the wheels [left, right]: as described, or as identified in a file.
-
-    Args:
-        node: Node of the controller.
-        source: FROM_ROBOT or the path of a file.
 
     Raises:
         ValueError: The file's friction is not that of a robot.
@@ -307,9 +288,6 @@ def known_friction(node: EffortNode[DynamicsParameters], source: str) -> Laws:
 
 def known_turning(node: EffortNode[DynamicsParameters]) -> FrictionLaw[float]:
     """Return the floor's moment against turning: as described, or as identified in a file.
-
-    Args:
-        node: Node of the controller.
 
     Raises:
         ValueError: The file's resistance is not that of a floor.
@@ -332,9 +310,6 @@ def _completed(results: Sequence[float | None], described: Sequence[float]) -> t
 def known_delay(values: DynamicsParameters) -> float:
     """Return the time from a command to its torque, s: as identified in a file, otherwise 0.
 
-    Args:
-        values: The node's parameters.
-
     Raises:
         ValueError: The file's delay is too large for a prediction, or < 0.
     """
@@ -356,21 +331,16 @@ LONG_AGO = -math.inf  # stamp before the first estimate, s
 ALARMING = {Gate.FINITE, Gate.PHYSICAL, Gate.LAW}
 
 
-class LiveDynamics:
+class LiveDynamics(DynamicsSource):
     """Receives estimates from `dynamic_parameters`, judges them, and publishes each judgement.
 
-    An estimate is used a fixed robot time after its stamp, independent of its transport time. So
-    with `wait_for_estimates` a run in lock-step repeats to the last digit. Estimates stamped far
-    ahead of the joint states are skipped with a warning.
+    An estimate is used a fixed robot time after its stamp, whatever its transport takes: with
+    `wait_for_estimates` a run in lock-step repeats to the last digit.
 
     Args:
-        node: Node of the controller.
-        adaptation: Gates of K5..K8.
-        friction: Gates of the wheels' friction.
         known: Friction as described or identified before.
-        use: Function called with changed parameters. By a ValueError it rejects the estimate, and
-            the previous parameters stay.
-        checkpoint: File in which they are stored; None: they are not stored.
+        use: Called with changed parameters; by a ValueError it rejects them, and the previous stay.
+        checkpoint: File in which they are stored; None: they are not.
     """
 
     def __init__(
@@ -382,6 +352,7 @@ class LiveDynamics:
         use: Use,
         checkpoint: ParameterCheckpoint | None,
     ) -> None:
+        super().__init__(adaptation.in_use if adaptation.is_started else None)
         self._adaptation = adaptation
         self._friction = friction
         self._known_friction = known
@@ -394,16 +365,11 @@ class LiveDynamics:
         self._judged = LONG_AGO  # stamp of the newest estimate that was judged, s
         self._begun = False
         self._topic = CountedTopic(node, msg.AdaptationStatus, "~/adaptation")
-        self.counted_topics: tuple[CountedTopic, ...] = (self._topic,)
+        self.counted_topics = (self._topic,)
         self._estimates = node.create_subscription(
             msg.DynamicParameters, TOPIC, self._on_message, 100
         )
         create_wall_timer(node, LOOK_PERIOD, self._judge_early)
-
-    @property
-    def newest(self) -> DynamicParameters | None:
-        """Parameters in use; None before valid ones have arrived on the topic."""
-        return self._adaptation.in_use if self._adaptation.is_started else None
 
     def needs(self) -> Verdict:
         """Return what is missing: valid parameters, or a publisher with `wait_for_estimates`."""
@@ -427,11 +393,7 @@ class LiveDynamics:
         return Verdict(Level.WAIT, missing)
 
     def _reaches(self, stamp: float) -> bool:
-        """Return whether all estimates that are due at a stamp (s) have arrived.
-
-        They have a period of `estimate_period`, so that there is none between the newest and the
-        next.
-        """
+        """Return whether all estimates that are due at a stamp (s) have arrived."""
         newest = stamp - self._delay  # latest stamp that is due
         due = newest - self._node.values.estimate_period
         stamps = (self._judged, *(estimate.stamp for estimate in self._waiting))
@@ -486,10 +448,7 @@ class LiveDynamics:
         self._node.resume()
 
     def _judge_early(self) -> None:
-        """Before the run, judge estimates at once when all subscribers are present.
-
-        This does not apply in lock-step, where an estimate is used at its due time.
-        """
+        """Judge at once before the run if all subscribers are there; not in lock-step."""
         values = self._node.values
         if self._node.exit_code is not None or self._begun:
             return
@@ -501,6 +460,7 @@ class LiveDynamics:
     def _judge(self, estimate: LiveEstimate) -> None:
         self._judged = max(self._judged, estimate.stamp)
         judgement = self._used(estimate, self._adaptation.judge(estimate))
+        self.newest = self._adaptation.in_use if self._adaptation.is_started else None
         refuted = estimate.verified is False
         if estimate.estimated and (refuted or ALARMING & judgement.reasons.keys()):
             self._node.complain(f"{TOPIC} refused: {judgement.reason}; those in use are kept")
@@ -553,8 +513,7 @@ VERIFIED = {msg.DynamicParameters.VERIFIED: True, msg.DynamicParameters.REFUTED:
 def estimate_of(message: msg.DynamicParameters) -> LiveEstimate:
     """Return the estimate in a message; unknown friction is 0 with an infinite variance.
 
-    NaN, which the message contains in this case, is unequal to itself: a repeated estimate would be
-    taken for a new one.
+    Its NaN is unequal to itself: a repeated estimate would be taken for a new one.
     """
     v5, v6, v7, v8 = message.covariance_diagonal.tolist()
     c5, c6, c7, c8 = message.coverage.tolist()

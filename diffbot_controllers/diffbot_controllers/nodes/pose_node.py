@@ -55,14 +55,7 @@ class PoseTrackingParameters(ControllerParameters):
 
 
 class PoseTuning:
-    """Tuning of a law that follows poses, from the node's parameters.
-
-    Args:
-        values: The parameters.
-        robot: The robot to drive.
-        torque_limit: Torque limit of a wheel, N m.
-        law: Name of the law, for messages.
-    """
+    """Tuning of a law that follows poses, from the node's parameters."""
 
     def __init__(
         self, values: PoseTrackingParameters, robot: Robot, torque_limit: float, law: str

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """References and run of nodes that follow references, for any kind of command.
 
-A ReferenceSource subscribes to references, a ReferenceInput selects the one for a stamp. A
-ReferenceRun begins with the first state of the robot for which there is a reference. It ends after
-`duration`, or with `leave_with_reference` when no node publishes references any more.
+A ReferenceSource subscribes to references, a ReferenceInput selects the one for a stamp, and a
+ReferenceRun is the time from the first answered state to `duration`, or to the publisher's end.
 """
 
 from __future__ import annotations
@@ -34,25 +33,21 @@ KEPT_REFERENCES = 16  # number of references stored; the trajectory node is at m
 
 
 class ReferenceInput(Generic[T]):
-    """Provides the reference for a joint state's stamp.
+    """Provides the reference for a state's stamp.
 
-    The input is either a lasting reference (a set point, without a stamp) or a stream of stamped
-    ones. From a stream, the reference with the joint state's stamp is used, otherwise the newest
-    one before it, advanced to this stamp.
-
-    A stopped stream is detected in two ways: the newest reference is old by its stamp, or no
-    reference has arrived for the same time. The second check is needed because a reference stamped
-    ahead of time would become old too late. Its time is measured by the stamps of the states, from
-    the first state answered after a reference arrived. No clock is read, so that a run in lock-step
-    is repeatable, and may pause.
+    The input is a lasting reference (a set point) or a stream of stamped ones, of which the one
+    with the state's stamp is used, else the newest before it, advanced to this stamp. A stopped
+    stream is old by its stamps, or has brought nothing for the same time by the states' stamps: one
+    stamped ahead of time would become old too late. No clock is read, so that lock-step is
+    repeatable.
 
     Args:
         timeout: Age of the newest stamped reference from which it is rejected, s; also the longest
             time without a new one, s.
-        advance: Function that advances a reference by a time, s.
+        advance: Advances a reference by a time, s.
         state_name: Name of the robot's state message, for messages.
-        state_age: Maximum age of a state at its arrival, s, >= 0; references of the same clock may
-            be ahead of it by this. Those more than `timeout` beyond that are rejected.
+        state_age: Maximum age of a state at its arrival, s; references may be ahead of it by this
+            and `timeout`.
     """
 
     def __init__(
@@ -152,8 +147,7 @@ class ReferenceInput(Generic[T]):
     def _silence(self, stamp: float) -> tuple[float, float]:
         """Return the time without a new reference and its limit, s.
 
-        If two states are further apart than `timeout`, their distance is the limit: in lock-step,
-        the reference for the next state may arrive before this state.
+        That is at least the states' period: in lock-step the reference may arrive before its state.
         """
         if self._arrived or stamp < self._silent_since:  # or time was reset
             self._arrived, self._silent_since = False, stamp
@@ -221,12 +215,12 @@ class ReferenceSource(ABC, Generic[T]):
     """Source of a node's references.
 
     Args:
-        node: Node that follows them; it is connected to its robot.
+        node: It is connected to its robot.
         topic: Topic of stamped references.
-        advance: Function that advances a reference by a time, s.
+        advance: Advances a reference by a time, s.
 
     Attributes:
-        input: Input that stores the references.
+        input: Stores the references.
         stream: Full name of the topic.
     """
 
@@ -252,13 +246,9 @@ class ReferenceSource(ABC, Generic[T]):
         """Return whether a reference is at rest."""
 
     def arrived(self, pose: Pose) -> bool:
-        """Return whether the robot rests at its set point, by its odometry.
+        """Return whether the robot rests at its set point, or the reference is none.
 
-        Args:
-            pose: Pose of the robot, m and rad, in the odom frame.
-
-        Returns:
-            Whether it rests there; also True if the reference is no set point.
+        `pose` is in the odom frame, m and rad.
         """
         return True
 
@@ -266,8 +256,8 @@ class ReferenceSource(ABC, Generic[T]):
         """Process a received reference.
 
         Args:
-            stamp: Stamp of the reference, s; None: it lasts.
-            make: Function that makes a reference from the values, or raises a ValueError.
+            stamp: Of the reference, s; None: it lasts.
+            make: Makes a reference from the values, or raises a ValueError.
             values: Fields of the message.
         """
         reference: T | ValueError
@@ -294,7 +284,6 @@ class PoseReferences(ReferenceSource[Reference]):
     """Poses on `~/reference` (diffbot_msgs/PoseReference: a moving reference, stamped).
 
     Args:
-        node: Node that follows them.
         frame: Required frame of the references.
         set_points: Whether to accept `~/command` too (geometry_msgs/Pose2D: a lasting set point).
         count: Path and turn of the robot per encoder count, m and rad, >= 0.
@@ -355,7 +344,6 @@ class PoseReferences(ReferenceSource[Reference]):
 
 
 def _are_near(one: Reference | Pose, other: Pose, bounds: tuple[float, float]) -> bool:
-    """Return whether two poses differ by less than the bounds in m and rad."""
     path = math.hypot(one.x - other.x, one.y - other.y)
     turn = abs(math.remainder(one.theta - other.theta, math.tau))
     return path < bounds[0] and turn < bounds[1]
@@ -371,12 +359,9 @@ class ReferenceRun:
     """The run of a node that follows references: its start, lock-step and end.
 
     Args:
-        node: Node of the run.
-        references: References to follow.
-        counted_topics: Function that returns the topics of which a report needs every message.
-        publish_state: Function that publishes `~/state`; its arguments are the stamp of the newest
-            state of the robot (s), the phase and a message.
-        lone_topics: Further topics, besides that of the references, that only one node may publish.
+        counted_topics: Returns the topics of which a report needs every message.
+        publish_state: Publishes `~/state` of a stamp (s), a phase and a message.
+        lone_topics: Further topics, besides that of the references, with one publisher at most.
 
     Attributes:
         newest: Stamp of the newest state of the robot, s.
@@ -467,9 +452,7 @@ class ReferenceRun:
     def ends_now(self, arrived: bool = True) -> bool:
         """Return whether the `duration` is over; the node then ends.
 
-        Args:
-            arrived: Whether the robot rests at its set point; unless this has lasted for STAY,
-                `arrival_time` is added to the duration.
+        Unless the robot has rested at its set point (`arrived`) for STAY, `arrival_time` is added.
         """
         if not arrived:
             self._arrival = None
@@ -555,10 +538,7 @@ class ReferenceRun:
         self._publish_state(self.newest, phase, message)
 
     def close(self) -> None:
-        """Publish the reason of the end and wait until it has been received.
-
-        This is called however the node ends, after it has commanded zero.
-        """
+        """Publish the reason of the end and wait until it was received, after zero was sent."""
         node = self._node
         if not self._ended:
             self._publish_state(self.newest, ControllerState.STOPPED, node.interruption())
@@ -570,11 +550,7 @@ class ReferenceRun:
 
 
 class ReferenceNode(CommandNode[R_co]):
-    """A CommandNode that follows references; a subclass creates `run` after it is connected.
-
-    Attributes:
-        run: Run of the node.
-    """
+    """A CommandNode that follows references; a subclass creates `run` after it is connected."""
 
     run: ReferenceRun
 

@@ -1,19 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compensation of the dead band of robots with velocity commands.
 
-The law computes the velocity p that must take effect. For a dead band of the kind "offset"
-(diffbot_description/dead_band.py) the band is added with the sign of p,
-
-    sent = p + band min(1, |p| / (SMOOTH band)) sign(p)
-
-so that p takes effect, except for a zone of 5 % of the band about p = 0, in which the command
-passes zero without a jump. Below a "threshold" only pulses move the robot: each is slightly above
-the threshold, and the error of one command is carried to the next, so that their mean is right.
-
-At rest nothing is added. An axis comes to rest when its reference is at rest and its desired speed
-is below 2 % of the band, and leaves rest above 6 %. So the dead band itself suppresses the small
-commands of a robot at its goal, and a slightly too large estimate of the band causes no
-oscillation.
+Kinds of dead bands: diffbot_description/dead_band.py; method: docs/theory/velocity_tracking.md.
 """
 
 from __future__ import annotations
@@ -31,8 +19,7 @@ NO_DEAD_BANDS: BandPair = (NO_DEAD_BAND, NO_DEAD_BAND)
 
 # Commands below this share of the band are compensated in proportion instead of in full.
 SMOOTH = 0.05
-# Desired speeds, as shares of the band, below which an axis comes to rest and above which it leaves
-# rest.
+# Desired speeds, relative to the band, below which an axis comes to rest and above which it leaves.
 RESTS, MOVES = 0.02, 0.06
 # Height of a pulse as a multiple of the threshold, to allow for an inexact threshold.
 PULSE = 1.1
@@ -56,7 +43,6 @@ class DeadBandCompensation:
 
         Args:
             acting: Command by (12) that must take effect.
-            bands: Dead bands of both axes.
             wanted: Desired velocity by the kinematic law, (10).
             reference: Reference to follow.
         """

@@ -1,45 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tracking law for robots with velocity commands, (9)-(12) of Siwek et al. (2023).
 
-Kinematic law, after Klancar, Matko and Blazic (2005). Pose error in the robot's own frame, (9); r
-is the reference, theta the robot's heading:
-
-    e_x     =  cos(theta) (x_r - x) + sin(theta) (y_r - y)
-    e_y     = -sin(theta) (x_r - x) + cos(theta) (y_r - y)        e_theta = theta_r - theta
-
-Desired velocity, with the **reference's** v_d and omega_d:
-
-    u_v     = v_d cos(e_theta) + k1 e_x
-    u_omega = omega_d + sign(v_d) k2 sinc(e_theta) e_y + k3 e_theta                           (10)
-    k1 = k3 = 2 eps omega_n,  k2 = b |v_d|,  omega_n = sqrt(omega_d^2 + b v_d^2 + floor^2)    (11)
-
-(10) is printed with minus signs and without the reference's velocities, (11) with the robot's own
-velocity. With these printed equations the robot drives away from its reference;
-`published_velocity` demonstrates it.
-
-There are three additions, without effect on small errors from a moving reference:
-
-- The frequency has a floor. With v_d = omega_d = 0 the gains of (11) are 0, and an error would
-  remain.
-- The steering is written k3 (e_theta + psi) with the direction back to the path,
-  psi = k2 sign(v_d) e_y / k3, which is limited to `approach`: far from its path a robot drives
-  towards it instead of spinning.
-- A robot with limited deceleration a approaches with v = sqrt(2 a x) instead of k x, so that a
-  limit of its commands does not make it overshoot again and again.
-
-Dynamic law. With u from the kinematic law, the reference's own acceleration as feed-forward and
-the measured velocity (v, w) of the robot:
-
-    command of v     = sigma1 a_v     + sigma3 v       a_v     = v_d'     + k_v     (u_v - v)
-    command of omega = sigma2 a_omega + sigma4 omega   a_omega = omega_d' + k_omega (u_omega - w)
-                                                                                              (12)
-
-(12) is printed with the matrix of (A13), whose columns for sigma1 and sigma2 are omitted here, as
-their accelerations are already in the first term. With the correct sigma the velocity error obeys
-e' = -k e for every robot.
-
-A dead band of the commands is compensated last, see dead_band_compensation.py; the limits apply to
-the commands as sent.
+Equations, errata and additions: docs/theory/velocity_tracking.md.
 """
 
 from __future__ import annotations
@@ -86,8 +48,7 @@ class KinematicGains:
 
     Attributes:
         damping: eps, > 0; below 1 the error oscillates, as in the paper.
-        b: 1/m^2, > 0: 1 / sqrt(b) is the distance driven in which a lateral error decays by the
-            factor e.
+        b: 1/m^2, > 0: a lateral error decays by the factor e in 1 / sqrt(b) of driven distance.
         floor: Minimum natural frequency, rad/s, >= 0; with 0, as in (11), a robot may stay at rest
             beside a reference at rest.
         approach: Maximum angle to the path during the return to it, rad, > 0.
@@ -127,11 +88,8 @@ def pose_error(reference: Reference, pose: Pose) -> PoseError:
 class Braking:
     """Possible decelerations towards the reference's velocity, m/s^2 and rad/s^2, > 0.
 
-    Attributes:
-        ahead: Deceleration of v while the reference is ahead of the robot.
-        behind: Deceleration of v while it is behind.
-        left: Deceleration of omega while the robot must turn left.
-        right: Deceleration of omega while it must turn right.
+    Of v while the reference is ahead of or behind the robot, of omega while it must turn left or
+    right.
     """
 
     ahead: float = math.inf
@@ -146,10 +104,7 @@ def kinematic_velocity(
     gains: KinematicGains,
     braking: Braking = Braking(),
 ) -> Velocity:
-    """Return the desired velocity, (10) with correct signs and feed-forward, m/s and rad/s.
-
-    Without an error it is the reference's own velocity, in either driving direction.
-    """
+    """Return the desired velocity, (10) with correct signs and feed-forward, m/s and rad/s."""
     v, omega = reference.v, reference.omega
     k = 2.0 * gains.damping * gains.frequency(v, omega)
     # sign(v) k2 = b v is continuous where the reference reverses. Without a floor k may be 0.
@@ -163,22 +118,14 @@ def kinematic_velocity(
 
 
 def _steepest(side: float, v: float, brake: float) -> float:
-    """Return the largest angle to the path, rad, that a robot can undo before it crosses the path.
-
-    A turn by psi from rest to rest takes 2 sqrt(psi / brake). In this time the robot approaches the
-    path by half of v psi times the time; twice this distance is required.
-    """
+    """Return the largest angle to the path, rad, that a robot can undo before crossing it."""
     if brake == math.inf or v == 0.0:
         return math.inf
     return math.pow(0.5 * abs(side) * math.sqrt(brake) / abs(v), 2.0 / 3.0)
 
 
 def _approach(direction: float, rate: float, ahead: float, behind: float) -> float:
-    """Return the speed that reduces a distance to 0: rate * way, limited by braking.
-
-    Beyond a / rate^2, with a the deceleration, it is the square root of the braking distance; both
-    parts join with the same slope.
-    """
+    """Return the speed that reduces a distance to 0: rate times it, limited by braking."""
     brake = ahead if direction > 0.0 else behind
     size = abs(direction)
     if size * rate * rate <= brake:
@@ -187,13 +134,7 @@ def _approach(direction: float, rate: float, ahead: float, behind: float) -> flo
 
 
 def published_velocity(error: PoseError, velocity: Velocity, gains: KinematicGains) -> Velocity:
-    """Return the desired velocity as printed in (10), (11); for comparison only: it diverges.
-
-    Args:
-        error: Pose error.
-        velocity: The robot's own velocity, from which (11) computes the gains.
-        gains: Gains, of which damping and b are used.
-    """
+    """Return the desired velocity as printed in (10), (11); for comparison only: it diverges."""
     v, omega = velocity
     k = 2.0 * gains.damping * math.sqrt(omega * omega + gains.b * v * v)
     side = math.copysign(gains.b * abs(v), v) * error.y
@@ -274,14 +215,12 @@ def _braking(
 ) -> tuple[float, float]:
     """Return the possible decelerations of an error while it is positive, and while negative.
 
-    At the reference's speed a command of +-limit gives (+-limit - drag speed) / inertia by (3),
-    relative to the reference's own acceleration. A fifth is reserved for corrections.
+    By (3), relative to the reference's own acceleration; a fifth is reserved for corrections.
     """
     both = []
     for side in (1.0, -1.0):
         hardest = min((command + side * drag * speed) / inertia, acceleration) + side * slope
-        # A reference that the robot cannot follow leaves no deceleration; keep a small one, so that
-        # the robot does not stop.
+        # A reference that the robot cannot follow leaves none; with a small one it does not stop.
         both.append(max(0.8 * hardest, 0.05 * min(command / inertia, acceleration)))
     return both[0], both[1]
 
@@ -289,8 +228,7 @@ def _braking(
 class DeadTimePredictor:
     """Stores the newest commands and predicts the effect of those that have none yet.
 
-    Args:
-        longest: Longest dead time that is predicted over, s, >= 0.
+    `longest` is the longest dead time that is predicted over, s, >= 0.
     """
 
     def __init__(self, longest: float) -> None:
@@ -310,15 +248,9 @@ class DeadTimePredictor:
     def predict(
         self, pose: Pose, velocity: Velocity, sigma: Sigma, dead_time: float
     ) -> tuple[Pose, Velocity]:
-        """Predict pose and velocity at the time when the next command will act.
+        """Predict pose and velocity when the next command will act, `dead_time` s later.
 
         The velocity follows (3) exactly; the path of each command is the arc of its mean velocity.
-
-        Args:
-            pose: Pose now, m and rad.
-            velocity: Velocity now, m/s and rad/s.
-            sigma: Parameters of (3).
-            dead_time: Time from a command to its effect, s, >= 0.
         """
         dead_time = min(dead_time, self._longest)
         if not self._stuck:
@@ -376,12 +308,9 @@ class TrackerSettings:
         k_v: k_v of (12), 1/s, > 0.
         k_w: k_omega of (12), 1/s, > 0.
         floor: Minimum natural frequency of the kinematic law, rad/s, >= 0.
-        limits: Limits of commands and accelerations.
-        dead_time: Time from a command to its effect, s, >= 0. The law then uses the state predicted
-            from its earlier commands, so that the delay does not cause oscillations. An estimator
-            has dead times of its own, to start with this one.
-        dead_band: Dead bands of the commands of (v, omega), below their limits; with an estimator,
-            those to start with.
+        dead_time: From a command to its effect, s, >= 0, over which the law predicts; an estimator
+            only starts with it.
+        dead_band: Of the commands of (v, omega), below their limits; an estimator starts with them.
         published: Whether to use (10) and (11) as printed, which diverge; for comparison only.
         longest_gap: A longer time between two updates resets the tracker, s, > 0.
 
@@ -425,14 +354,12 @@ class TrackerRecord:
     """Variables of one update of the tracker.
 
     Attributes:
-        stamp: Stamp of the measurement, s.
+        stamp: Of the measurement, s.
         error: Measured pose error in the robot's frame, (9), m, m, rad.
         velocity_error: Reference's velocity minus the measured one, m/s and rad/s.
         wanted: Desired velocity by the kinematic law, (10), m/s and rad/s.
-        acceleration: Desired acceleration of the dynamic law within its limits, m/s^2 and rad/s^2.
+        acceleration: Of the dynamic law within its limits, m/s^2 and rad/s^2.
         command: (v, omega) with dead band compensation and within its limits, m/s and rad/s.
-        sigma: Sigma in use.
-        dead_band: Dead bands in use.
         limited: Whether (v, omega) of the command or its acceleration reached a limit.
     """
 
@@ -451,9 +378,8 @@ class VelocityTracker:
     """Follows moving references, forwards and backwards, by velocity commands.
 
     Args:
-        settings: Gains, limits and dead time.
         sigma: The robot's parameters, used if there is no estimator.
-        estimator: Estimator of sigma while driving; None: sigma stays.
+        estimator: Estimator of sigma while driving.
 
     Attributes:
         last: Record of the last update; None before the first.
@@ -504,13 +430,13 @@ class VelocityTracker:
         """Return the command of (v, omega), m/s and rad/s, for the next period.
 
         Args:
-            stamp: Stamp of the measurement, s.
-            reference: Reference at that time, without preview.
+            stamp: Of the measurement, s.
+            reference: At that time, without preview.
             pose: Measured x, y in m and theta in rad, in the frame of the reference.
             velocity: Measured v in m/s and omega in rad/s.
             applied: Command held since the previous update, if another component limited the
-                returned one; None: the returned one.
-            ahead: Reference at stamp + dead_time; None: extrapolated from that at the stamp.
+                returned one.
+            ahead: Reference at stamp + dead_time; None: extrapolated.
 
         Raises:
             ValueError: A number is not finite, or the stamp is not later than the previous one;

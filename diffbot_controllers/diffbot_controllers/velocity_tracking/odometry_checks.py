@@ -5,12 +5,9 @@ Within a period dt a pose may change by
 
     |change of position| <= PLACE + MARGIN v dt      |change of heading| <= HEADING + MARGIN w dt
 
-with (v, w) the speeds that the robot reaches at its limits. PLACE and HEADING are corrections that
-a sound localisation may make at once; the tracker treats them as any other error.
-
-A larger step is a jump, and which of the two poses is right is not known at once. The new pose
-stays if a localisation has found its place; it does not if two odometry sources publish on one
-topic in turns. So poses are accepted again after a time SETTLING without a jump.
+with (v, w) the speeds that the robot reaches at its limits. A larger step is a jump: a localisation
+has found its place, or two sources publish in turns. Poses are accepted again after SETTLING
+without a jump.
 """
 
 from __future__ import annotations
@@ -30,12 +27,7 @@ SETTLING = 0.5  # time without a jump after which poses are accepted again, s
 
 @dataclass(frozen=True)
 class OdometrySample:
-    """Odometry at one instant.
-
-    Attributes:
-        stamp: Stamp, s.
-        pose: Pose in the odom frame, m and rad.
-        velocity: Body velocity, m/s and rad/s.
+    """Odometry at one instant: stamp in s, pose in the odom frame, body velocity.
 
     Raises:
         ValueError: A number is not finite.
@@ -53,9 +45,8 @@ class OdometrySample:
 class OdometryStamps:
     """Detects anomalies in the stamps of odometry.
 
-    - One sample with an earlier stamp than its predecessor is late. A second one in a row shows
-      that time was reset.
-    - After a gap it is unknown how the robot executed the command.
+    One sample with an earlier stamp than its predecessor is late; a second one in a row shows that
+    time was reset. After a gap it is unknown how the robot executed the command.
 
     Args:
         longest_gap: Longest time between two stamps, s, > 0.
@@ -128,7 +119,6 @@ class PoseContinuity:
             self._jumped = None
 
     def _check_step(self, dt: float, last: Pose, pose: Pose) -> None:
-        """Reject a pose that the robot cannot reach from the last one in a time, s."""
         place = math.hypot(pose.x - last.x, pose.y - last.y)
         turn = abs(math.remainder(pose.theta - last.theta, math.tau))
         furthest = PLACE + MARGIN * self._fastest.v * dt

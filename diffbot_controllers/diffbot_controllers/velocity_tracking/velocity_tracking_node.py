@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The velocity_tracking_controller node: tracking for robots with velocity commands.
+"""The velocity_tracking_controller node: tracking for robots with velocity commands, see law.py.
 
-The law is (9)-(12) of Siwek et al. (2023); see law.py. Subscribes to `odom`
-(nav_msgs/Odometry: pose, and velocity in the robot's own frame) and `~/reference`
-(diffbot_msgs/PoseReference, in the odometry's frame). Publishes `cmd_vel`
+Subscribes to `odom` (nav_msgs/Odometry: pose, and velocity in the robot's own frame) and
+`~/reference` (diffbot_msgs/PoseReference, in the odometry's frame). Publishes `cmd_vel`
 (geometry_msgs/TwistStamped, or Twist with stamped = false), `~/status`
 (diffbot_msgs/VelocityTrackingStatus, once per odometry), `~/state` (diffbot_msgs/ControllerState,
 latched) and `~/parameters` (diffbot_msgs/VelocityParameters in use, latched).
@@ -49,7 +48,6 @@ from diffbot_description.dead_band import DeadBand, DeadBandKind
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_msgs.msg import ControllerState, VelocityParameters, VelocityTrackingStatus
 from diffbot_node import (
-    CommandNode,
     CountedTopic,
     PairLimiter,
     RobotInterface,
@@ -151,19 +149,14 @@ def known_rims(robot: str) -> RimLimit:
 def known_dead_time(
     values: TrackingParameters, known: IdentifiedSigma
 ) -> tuple[float, float] | None:
-    """Return the dead times of v and omega as given by the parameters, s; None: not known."""
+    """Return the given dead times of v and omega, s; None: not known."""
     if values.dead_time >= 0.0:
         return values.dead_time, values.dead_time
     return known.dead_time
 
 
 def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> TrackerSettings:
-    """Return the settings of the tracker.
-
-    Args:
-        values: The node's parameters.
-        known: Properties of the robot. The law predicts over one dead time, the mean of both axes.
-    """
+    """Return the settings of the tracker; it predicts over one dead time, the mean of both axes."""
     dead_time = 0.5 * sum(known_dead_time(values, known) or (0.0, 0.0))
     rims = known_rims(values.robot)
     if len(values.dead_band) != 2:
@@ -196,12 +189,7 @@ def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> Trac
 def fastest(values: TrackingParameters, known: IdentifiedSigma) -> Velocity:
     """Return the speeds that the robot reaches at the limits of its commands, m/s and rad/s.
 
-    By (3) a command leads to a speed of command / sigma3 or sigma4. If this is less than the
-    command, the command itself is used, as a sigma that is still to be identified may be wrong.
-
-    Args:
-        values: The node's parameters.
-        known: Properties of the robot.
+    By (3), command / sigma3 or sigma4; at least the command, as sigma may still be wrong.
     """
     (_, drag), (_, turning_drag) = known.sigma.axis(0), known.sigma.axis(1)
     return Velocity(
@@ -222,7 +210,6 @@ def estimator(
             dead_time=known_dead_time(values, known),
             longest_gap=settings.longest_gap,
             dead_band=settings.dead_band,
-            # With a dead band of at most a third of its largest command, a robot can still move.
             largest_dead_band=(
                 settings.limits.linear_velocity / 3.0,
                 settings.limits.angular_velocity / 3.0,
@@ -231,127 +218,66 @@ def estimator(
     )
 
 
-class CommandEstimate(NamedTuple):
-    """Estimates of what happens to the commands of (v, omega) while driving.
+class InUse(NamedTuple):
+    """What the tracker assumes of the robot, and estimates of it while driving.
 
     Attributes:
-        bands: Dead bands, m/s and rad/s; NaN where nothing is identified.
-        band_variances: Their variances; NaN likewise, infinite where not identifiable.
-        dead_times: Dead times in use, s.
-        dead_time_variances: Their variances; 0 where given, NaN or infinite where not known.
+        sigma: sigma1..sigma4.
+        variances: Theirs; NaN where unknown.
+        dead_band: Of the commands of (v, omega).
+        bands: Estimated dead bands, m/s and rad/s; NaN where nothing is identified.
+        band_variances: NaN likewise, infinite where not identifiable.
+        dead_times: Of v and omega, s.
+        dead_time_variances: 0 where given, NaN or infinite where not known.
     """
 
-    bands: tuple[float, ...]
-    band_variances: tuple[float, ...]
-    dead_times: tuple[float, ...]
-    dead_time_variances: tuple[float, ...]
+    sigma: Sigma
+    variances: Sequence[float]
+    dead_band: BandPair
+    bands: Sequence[float]
+    band_variances: Sequence[float]
+    dead_times: Sequence[float]
+    dead_time_variances: Sequence[float]
+
+    def fill(self, message: VelocityTrackingStatus | VelocityParameters) -> None:
+        """Write the fields that both messages have."""
+        message.sigma[:] = self.sigma.as_array()
+        message.dead_band[:] = [float(known.width) for known in self.dead_band]
+        message.dead_band_variance[:] = self.band_variances
+        message.dead_time[:] = self.dead_times
+        message.dead_time_variance[:] = self.dead_time_variances
 
 
-class TrackingTelemetry:
-    """Publishers of the tracker with their reused messages.
-
-    Args:
-        node: Publishing node; in lock-step (`wait_for_reference`) it waits for its subscribers.
-        frame: Frame of odometry and references.
-        settings: Settings of the tracker.
-
-    Attributes:
-        state: What every message of `~/state` has in common.
-        status_topic: Topic `~/status`.
-    """
-
-    def __init__(
-        self, node: CommandNode[TrackingParameters], frame: str, settings: TrackerSettings
-    ) -> None:
-        self.state = ControllerState()
-        self._settings, self._frame = settings, frame
-        self.status_topic = CountedTopic(node, VelocityTrackingStatus, "~/status")
-        self._state_topic = node.create_publisher(ControllerState, "~/state", LATCHED)
-        self._parameters_topic = node.create_publisher(VelocityParameters, "~/parameters", LATCHED)
-
-    def publish_status(
-        self,
-        sample: OdometrySample,
-        reference: Reference,
-        record: TrackerRecord,
-        command: tuple[float, float],
-        variances: Sequence[float],
-        command_estimate: CommandEstimate,
-        time_step: float,
-    ) -> None:
-        """Publish all variables of the tracker.
-
-        Args:
-            sample: Sample that was answered.
-            reference: Reference at its time.
-            record: Record of the tracker's update.
-            command: Command as sent, m/s and rad/s.
-            variances: Variances of sigma1..sigma4; NaN where unknown.
-            command_estimate: Estimates of dead bands and dead times.
-            time_step: Time since the previous sample, s.
-        """
-        status, settings = VelocityTrackingStatus(), self._settings
-        status.header.frame_id = self._frame
-        status.header.stamp = to_stamp(sample.stamp)
-        status.damping, status.b = float(settings.damping), float(settings.b)
-        status.k_v, status.k_w = float(settings.k_v), float(settings.k_w)
-        limits = settings.limits
-        status.limits[:] = [float(limits.linear_velocity), float(limits.angular_velocity)]
-        for message, pose in (
-            (status.set_point, reference),
-            (status.process_value, sample.pose),
-            (status.error, record.error),
-        ):
-            message.x, message.y, message.theta = float(pose.x), float(pose.y), float(pose.theta)
-        status.reference_velocity[:] = [float(reference.v), float(reference.omega)]
-        status.velocity[:] = sample.velocity
-        status.wanted_velocity[:] = record.wanted
-        status.wanted_acceleration[:] = record.acceleration
-        status.command[:] = command
-        status.limited = [bool(limited) for limited in record.limited]
-        status.sigma[:] = record.sigma.as_array()
-        status.sigma_variance[:] = variances
-        status.dead_band[:] = [float(known.width) for known in record.dead_band]
-        status.dead_band_estimate[:] = command_estimate.bands
-        status.dead_band_variance[:] = command_estimate.band_variances
-        status.dead_time[:] = command_estimate.dead_times
-        status.dead_time_variance[:] = command_estimate.dead_time_variances
-        status.time_step = float(time_step)
-        self.status_topic.publish(status)
-
-    def publish_state(
-        self,
-        stamp: float,
-        phase: int,
-        message: str,
-        sigma: Sigma,
-        variances: Sequence[float],
-        bands: BandPair,
-        command_estimate: CommandEstimate,
-    ) -> None:
-        """Publish `state` with stamp (s), phase and message, and sigma and dead bands in use."""
-        header = Header(stamp=to_stamp(stamp), frame_id="base_link")
-        state = copy(self.state)
-        state.header, state.phase, state.message = header, phase, message
-        state.statuses = self.status_topic.count
-        self._state_topic.publish(state)
-        parameters = VelocityParameters(header=header)
-        parameters.sigma[:] = sigma.as_array()
-        parameters.covariance_diagonal[:] = variances
-        parameters.dead_band[:] = [float(known.width) for known in bands]
-        parameters.dead_band_variance[:] = command_estimate.band_variances
-        parameters.dead_time[:] = command_estimate.dead_times
-        parameters.dead_time_variance[:] = command_estimate.dead_time_variances
-        self._parameters_topic.publish(parameters)
+def fill_status(
+    status: VelocityTrackingStatus,
+    settings: TrackerSettings,
+    sample: OdometrySample,
+    reference: Reference,
+    record: TrackerRecord,
+) -> None:
+    """Write settings, sample, reference and the tracker's record to a message."""
+    status.header.stamp = to_stamp(sample.stamp)
+    status.damping, status.b = float(settings.damping), float(settings.b)
+    status.k_v, status.k_w = float(settings.k_v), float(settings.k_w)
+    limits = settings.limits
+    status.limits[:] = [float(limits.linear_velocity), float(limits.angular_velocity)]
+    for message, pose in (
+        (status.set_point, reference),
+        (status.process_value, sample.pose),
+        (status.error, record.error),
+    ):
+        message.x, message.y, message.theta = float(pose.x), float(pose.y), float(pose.theta)
+    status.reference_velocity[:] = [float(reference.v), float(reference.omega)]
+    status.velocity[:] = sample.velocity
+    status.wanted_velocity[:] = record.wanted
+    status.wanted_acceleration[:] = record.acceleration
+    status.limited = [bool(limited) for limited in record.limited]
 
 
 class VelocityInterface(RobotInterface):
-    """Interface of a robot that publishes `odom` (nav_msgs/Odometry) and accepts `cmd_vel`.
+    """A robot that publishes `odom` (nav_msgs/Odometry) and accepts `cmd_vel`.
 
-    Args:
-        limits: Limits of the commands.
-        frame: Frame of the odometry.
-        stamped: Whether commands are TwistStamped; if not, Twist.
+    `stamped`: whether commands are TwistStamped; if not, Twist.
     """
 
     state_name = "odometry message"
@@ -405,9 +331,6 @@ class VelocityInterface(RobotInterface):
 class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
     """ROS interface of the tracker.
 
-    Attributes:
-        references: References to follow.
-
     Raises:
         ValueError: A parameter is wrong; the message states which one and why.
     """
@@ -426,10 +349,12 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
         self._reference: Reference | None = None  # reference of the tracker's last update
         self._warned = False
         self._answered: float | None = None  # stamp of the last answered sample, s
-        self._telemetry = TrackingTelemetry(self, values.odom_frame, self._settings)
-        state = self._telemetry.state
-        state.duration, state.law = values.duration, self.law_name
-        state.parameters_source = values.parameters
+        self._state = ControllerState(
+            duration=values.duration, law=self.law_name, parameters_source=values.parameters
+        )
+        self._status_topic = CountedTopic(self, VelocityTrackingStatus, "~/status")
+        self._state_topic = self.create_publisher(ControllerState, "~/state", LATCHED)
+        self._parameters_topic = self.create_publisher(VelocityParameters, "~/parameters", LATCHED)
         limits = self._settings.limits
         self.connect(VelocityInterface(limits, values.odom_frame, values.stamped))
         self._odom = self.resolve_topic_name("odom")
@@ -438,7 +363,7 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
         self.run = ReferenceRun(
             self,
             self.references,
-            lambda: (self._telemetry.status_topic,),
+            lambda: (self._status_topic,),
             self.publish_state,
             lone_topics=(self._odom,),
         )
@@ -499,16 +424,16 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
             return
         record = self._tracker.last
         if self._reference is not None and record is not None:
-            step = 0.0 if self._answered is None else sample.stamp - self._answered
-            self._telemetry.publish_status(
-                sample,
-                self._reference,
-                record,
-                command,
-                self._variances(),
-                self._command_estimate(),
-                step,
-            )
+            status, in_use = VelocityTrackingStatus(), self._in_use()
+            status.header.frame_id = self.values.odom_frame
+            fill_status(status, self._settings, sample, self._reference, record)
+            in_use.fill(status)
+            status.sigma_variance[:] = in_use.variances
+            status.dead_band_estimate[:] = in_use.bands
+            status.command[:] = command
+            before = sample.stamp if self._answered is None else self._answered
+            status.time_step = float(sample.stamp - before)
+            self._status_topic.publish(status)
         self._answered = sample.stamp
         self._warn_of_dead_time()
         self.run.tell_state(sample.stamp)
@@ -534,22 +459,27 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
 
     # Telemetry.
 
-    def _variances(self) -> tuple[float, ...]:
-        if self._estimator is None:
-            return self._known.variances
-        return tuple(self._estimator.covariance.diagonal().tolist())
-
-    def _command_estimate(self) -> CommandEstimate:
+    def _in_use(self) -> InUse:
+        tracker, nothing = self._tracker, (math.nan, math.nan)
         if (result := self._estimator) is None:
-            nothing = (math.nan, math.nan)
             late = known_dead_time(self.values, self._known)
-            spread = nothing if late is None else (0.0, 0.0)
-            return CommandEstimate(nothing, nothing, late or (0.0, 0.0), spread)
-        return CommandEstimate(
-            tuple(result.dead_band_values.tolist()),
-            tuple(result.dead_band_variances.tolist()),
+            return InUse(
+                tracker.sigma,
+                self._known.variances,
+                tracker.dead_band,
+                nothing,
+                nothing,
+                late or (0.0, 0.0),
+                nothing if late is None else (0.0, 0.0),
+            )
+        return InUse(
+            tracker.sigma,
+            result.covariance.diagonal().tolist(),
+            tracker.dead_band,
+            result.dead_band_values.tolist(),
+            result.dead_band_variances.tolist(),
             result.dead_time,
-            tuple(result.dead_time_variances.tolist()),
+            result.dead_time_variances.tolist(),
         )
 
     def _warn_of_dead_time(self) -> None:
@@ -566,14 +496,13 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
 
     def publish_state(self, stamp: float, phase: int, message: str) -> None:
         """Publish the node's phase with the parameters in use."""
-        state = self._telemetry.state
+        header = Header(stamp=to_stamp(stamp), frame_id="base_link")
+        state, in_use = copy(self._state), self._in_use()
+        state.header, state.phase, state.message = header, phase, message
         state.elapsed, state.refused = self.run.elapsed, self.refused
-        self._telemetry.publish_state(
-            stamp,
-            phase,
-            message,
-            self._tracker.sigma,
-            self._variances(),
-            self._tracker.dead_band,
-            self._command_estimate(),
-        )
+        state.statuses = self._status_topic.count
+        self._state_topic.publish(state)
+        parameters = VelocityParameters(header=header)
+        in_use.fill(parameters)
+        parameters.covariance_diagonal[:] = in_use.variances
+        self._parameters_topic.publish(parameters)

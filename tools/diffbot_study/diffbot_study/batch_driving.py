@@ -21,12 +21,12 @@ from numpy.typing import ArrayLike
 
 from arc_odometry.odometry import Array, arc_ends, within_each
 from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
-from diffbot_controllers.laws.batch_backstepping import BatchBackstepping
-from diffbot_controllers.laws.batch_drivetrain import BatchFirstReading
 from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
 from diffbot_description import Robot
 from diffbot_sim.engines.ideal_batch import IdealBatch
 from diffbot_sim.virtual_robot import BatchActuator, BatchEncoders
+from diffbot_study.batch_backstepping import BatchBackstepping
+from diffbot_study.batch_drivetrain import BatchFirstReading
 from diffbot_study.driving import PERIOD
 from pose2d_trajectories import Reference
 

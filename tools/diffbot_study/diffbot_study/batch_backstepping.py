@@ -24,10 +24,10 @@ from diffbot_controllers.laws.backstepping_standard import (
     StandardBackstepping,
     tracking_velocity,
 )
-from diffbot_controllers.laws.batch_drivetrain import BatchDrivetrain
 from diffbot_controllers.laws.dual import Dual
 from diffbot_controllers.laws.feedback_linearization import ACCURACY
 from diffbot_controllers.laws.polar_approach import BACKWARDS, DIRECTIONS, FORWARDS, Approach
+from diffbot_study.batch_drivetrain import BatchDrivetrain
 from pose2d_trajectories import Reference
 
 Mask = NDArray[np.bool_]
@@ -235,18 +235,8 @@ class _BatchApproach:
 
     def velocity(self, x: Dual, y: Dual, theta: Dual, v: Array) -> tuple[Dual, Dual]:
         """See Approach.velocity."""
-        gains = self.gains
-        e = dual.hypot(x, y)
-        ahead = -(x * dual.cos(theta) + y * dual.sin(theta))
-        theta = dual.wrap(theta)
-        psi, alpha = self._angles(e, x, y, theta)
-        gamma1 = _braking_gain(e, gains.gamma1, gains.deceleration, gains.linear_velocity)
-        gamma2 = _braking_gain(
-            dual.absolute(alpha), gains.gamma2, gains.angular_deceleration, gains.angular_velocity
-        )
-        eta1 = gamma1 * ahead
-        eta2 = -gamma2 * alpha - gamma1 * dual.cos(alpha) * (
-            dual.sin(alpha) - gains.ratio * psi * dual.sinc(alpha)
+        eta1, eta2 = one_approach.polar_velocity(
+            x, y, theta, self.gains, self._angles, _braking_gain
         )
         return self.bounded(eta1, eta2, v)
 

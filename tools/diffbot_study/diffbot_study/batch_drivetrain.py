@@ -36,7 +36,6 @@ from diffbot_controllers.laws.friction import (
 from diffbot_controllers.laws.motion import (
     BASE,
     BIAS_OF_LIMIT,
-    BIAS_TIME_CONSTANT,
     BRISK,
     DOUBT,
     FINEST,
@@ -45,6 +44,7 @@ from diffbot_controllers.laws.motion import (
     NOISE_OF_LIMIT,
     OUTLIER,
     joseph,
+    predicted,
     quietest,
 )
 from diffbot_description import DynamicParameters, FrictionLaw
@@ -290,27 +290,16 @@ class _BatchAxes:
     def __init__(self, variance: Array, largest: Array) -> None:
         self._variance, self._largest = variance, largest
         self.p, self.u, self.d = (np.zeros_like(variance) for _ in range(3))
-        self._cov: Sequence[Any] = [variance, *(np.zeros_like(variance) for _ in range(5))]
+        self._cov: list[Any] = [variance, *(np.zeros_like(variance) for _ in range(5))]
         self._begun = False
 
     def update(
         self, read: Array, acceleration: Array, noise: Array, stuck: Mask, dt: float
     ) -> None:
         """Process readings; see motion._Axis.update."""
-        pp, pu, pd, uu, ud, dd = self._cov
-        q = noise
         if not self._begun:
-            uu, self._begun = (read / dt) ** 2 + q * dt, True
-        half = 0.5 * dt * dt
-        pp = pp + (2.0 * dt * pu + dt * dt * uu + 2.0 * half * (pd + dt * ud) + half * half * dd)
-        pu = pu + (dt * uu + dt * (pd + dt * ud) + half * (ud + dt * dd))
-        pd = pd + (dt * ud + half * dd)
-        uu = uu + (2.0 * dt * ud + dt * dt * dd)
-        ud = ud + dt * dd
-        pp += q * (dt**3 / 3.0)
-        pu += q * half
-        uu += q * dt
-        dd = dd + np.where(stuck, 0.0, q * (dt / (BIAS_TIME_CONSTANT * BIAS_TIME_CONSTANT)))
+            self._cov[3], self._begun = (read / dt) ** 2 + noise * dt, True
+        pp, pu, pd, uu, ud, dd = predicted(self._cov, noise, np.where(stuck, 0.0, noise), dt)
         before = self.u
         self.u = self.u + dt * acceleration
         self.p = self.p + (0.5 * dt * (before + self.u) - read)
