@@ -29,11 +29,12 @@ from diffbot_description import Robot, closed_form, load_robot
 from diffbot_description.dynamics import accelerations
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_ident.identification_run import Identification
+from diffbot_ident.prediction_model import Model
 from diffbot_ident.runaway import RunawayLimits
 from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.verification import HeldOutMotion, Model
+from diffbot_ident.verification import HeldOutMotion
 
 Pair = tuple[float, float]
 PERIOD, STEP = 0.01, 0.0005  # period of the joint states, integration step, s

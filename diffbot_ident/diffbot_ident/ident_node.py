@@ -30,6 +30,7 @@ from diffbot_ident.excitation.signals import LEVELS
 from diffbot_ident.identification_run import Identification, Phase
 from diffbot_ident.parameter_writer import export_results
 from diffbot_ident.parameters_message import diagnostics, fill, status_message, verification_message
+from diffbot_ident.prediction_model import Model
 from diffbot_ident.runaway import RunawayLimits
 from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.effort_units import EffortCheck, EffortUnit
@@ -38,7 +39,7 @@ from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.fleet_prior import NONE, FleetPrior, PriorEstimator, read_prior
 from diffbot_ident.torque.geometry_errors import DimensionedEstimator, wants_dimensions
 from diffbot_ident.torque.yaw_gyro import LIVE_MEMORY, YawGyro
-from diffbot_ident.verification import Model, VerificationState
+from diffbot_ident.verification import VerificationState
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
 from diffbot_node import (
     CountedTopic,

@@ -18,11 +18,12 @@ from diffbot_ident.braking import BrakingToRest
 from diffbot_ident.estimate_looks import EstimateLooks
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import Excitation
+from diffbot_ident.prediction_model import Model
 from diffbot_ident.runaway import ROUNDING, RunawayLimits, RunawayWatch
 from diffbot_ident.torque.effort_units import EffortCheck
 from diffbot_ident.torque.estimate import Estimate, EstimateState, Estimator, Four, Precision
 from diffbot_ident.torque.geometry_errors import as_wheels_see
-from diffbot_ident.verification import HeldOutMotion, Model, Verification
+from diffbot_ident.verification import HeldOutMotion, Verification
 
 
 class Phase(IntEnum):

@@ -23,224 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_description import Robot
-from diffbot_description.dynamics import accelerations, acting_torque, turning_resistance
 from diffbot_description.spoken import spoken
-from diffbot_ident.torque.estimate import Array, Estimate, Four, Pair
+from diffbot_ident.prediction_model import Model
+from diffbot_ident.prediction_model import predictions as predict
+from diffbot_ident.torque.estimate import Array, Pair
 from diffbot_ident.torque.timed_readings import readings_of
 from diffbot_ident.torque.torque_delay import delayed
 from diffbot_ident.torque.wheel_speeds import Heading, turns, wraps
-
-# Wheel speed over which the sign of Coulomb friction is smoothed, rad/s, to avoid chattering.
-FADE = 0.05
-
-
-@dataclass(frozen=True)
-class Model:
-    """Prediction model: (41) of Lages (2017) with the wheels' friction, one period after another.
-
-    Attributes:
-        values: [K5, K6, K7, K8].
-        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m].
-        gear_loss: Share of its torque that each wheel's gear loses, [left, right].
-        delay: Control periods between a torque's report and its action, >= 0; d + a, d whole, means
-            that (1 - a) tau[k - d] + a tau[k - d - 1] acts in period k.
-        turning: Resistance of the floor against turning, [c_w in N m s/rad, f_w in N m].
-        sloped: Whether the floor is not level. The gravity along it is then fitted to the motion to
-            be predicted.
-        gravity: That gravity along the x and the y axis of the motion's first heading, m/s^2.
-        doubts: Changes of [values, friction, gear_loss] by one standard deviation of the estimate
-            in each of n independent directions, shape (n, 10); () if unknown.
-    """
-
-    values: Four
-    friction: Four = (0.0, 0.0, 0.0, 0.0)
-    delay: float = 0.0
-    turning: tuple[float, float] = (0.0, 0.0)
-    sloped: bool = False
-    gravity: tuple[float, float] = (0.0, 0.0)
-    doubts: tuple[tuple[float, ...], ...] = ()
-    gear_loss: Pair = (0.0, 0.0)
-
-    @classmethod
-    def described(cls, values: Four, robot: Robot) -> Model:
-        """Return the model of a robot's file, with these K5..K8."""
-        friction, floor = robot.friction, turning_resistance(robot)
-        return cls(
-            values,
-            (*friction.viscous, *friction.coulomb),
-            turning=(floor.viscous, floor.coulomb),
-            gear_loss=friction.gear_loss,
-        )
-
-    @classmethod
-    def of(cls, estimate: Estimate) -> Model:
-        """Return the model of an estimate; unknown coefficients are set to 0.
-
-        Friction may be negative: such an error compensates an excess of another friction, which
-        would be wrong alone.
-        """
-        friction, gear_loss = (0.0, 0.0, 0.0, 0.0), (0.0, 0.0)
-        if estimate.friction is not None:
-            gear_loss = estimate.friction.gear_loss
-            a, b, c, d = (
-                value if math.isfinite(variance) else 0.0
-                for value, variance in zip(
-                    estimate.friction.values, estimate.friction.variances, strict=True
-                )
-            )
-            friction = (a, b, c, d)
-        delay = max(0.0, float(estimate.delay)) if math.isfinite(estimate.delay) else 0.0
-        turning = (0.0, 0.0)
-        if estimate.turning is not None:
-            a, b = (
-                max(0.0, value) if math.isfinite(variance) else 0.0
-                for value, variance in zip(
-                    estimate.turning.values, estimate.turning.variances, strict=True
-                )
-            )
-            turning = (a, b)
-        sloped = estimate.slope is not None
-        return cls(
-            estimate.values,
-            friction,
-            delay,
-            turning,
-            sloped=sloped,
-            doubts=_doubts(estimate),
-            gear_loss=gear_loss,
-        )
-
-    def moved(self, deviations: Array) -> Model:
-        """Return the model moved by so many deviations along each of the doubts, shape (n,)."""
-        change = np.array(deviations) @ np.array(self.doubts)
-        k5, k6, k7, k8, left, right, coulomb_left, coulomb_right, gear_left, gear_right = (
-            np.array((*self.values, *self.friction, *self.gear_loss)) + change
-        ).tolist()
-        return replace(
-            self,
-            values=(k5, k6, k7, k8),
-            friction=(left, right, coulomb_left, coulomb_right),
-            gear_loss=(gear_left, gear_right),
-        )
-
-    def _acceleration(
-        self, velocity: Array, heading: Array, torque: Array, geometry: WheelGeometry
-    ) -> Array:
-        """Return [dv/dt, domega/dt], shape (2, n), m/s^2 and rad/s^2."""
-        v, omega = velocity
-        viscous, coulomb = np.reshape(self.friction, (2, 2, 1))
-        coulomb = coulomb + np.array(self.gear_loss)[:, None] * np.abs(torque)
-        speed: Array = np.array(geometry.wheel_velocity(v, omega))
-        sign = np.tanh(speed / FADE)
-        left, right = acting_torque(torque, speed, viscous, coulomb, sign)
-        result = np.array(accelerations(np.array(self.values), v, omega, left, right))
-        if self.turning[0]:
-            result[1] -= self.turning[0] / self._inertia(geometry) * omega
-        if self.gravity != (0.0, 0.0):
-            (x, y), cos, sin = self.gravity, np.cos(heading), np.sin(heading)
-            result += (x * cos + y * sin, self.values[1] * (x * sin - y * cos))
-        return result
-
-    def _inertia(self, geometry: WheelGeometry) -> float:
-        """Return I_e = -b / (r K8), kg m^2."""
-        radius = 0.5 * (geometry.left_radius + geometry.right_radius)
-        return -geometry.half_track / (radius * self.values[3])
-
-    def _kept(self, velocity: Array, duration: float, geometry: WheelGeometry) -> Array:
-        """Return the velocity after the floor's dry friction, which cannot reverse the yaw rate."""
-        most = self.turning[1] / self._inertia(geometry) * duration
-        v, omega = velocity
-        return np.array([v, np.sign(omega) * np.maximum(np.abs(omega) - most, 0.0)])
-
-    def predict(
-        self,
-        start: Array,
-        torque: Array,
-        period: float,
-        geometry: WheelGeometry,
-        lengths: NDArray[np.int_] | None = None,
-        heading: Array | None = None,
-    ) -> Array:
-        """Predict the velocities [v, omega] at the ends of n predictions, shape (2, n).
-
-        Args:
-            start: Initial [v, omega], shape (2, n).
-            torque: [left, right] of each period, N m, shape (m, 2, n).
-            period: Control period, s.
-            geometry: Wheel radii and separation.
-            lengths: Number of periods of each prediction, at most m, shape (n,); None: m.
-            heading: Initial headings, rad, for `gravity`, shape (n,); None: 0.
-
-        Raises:
-            ValueError: The shapes are not as specified.
-        """
-        if np.ndim(start) != 2 or np.shape(torque)[1:] != np.shape(start) or len(start) != 2:
-            raise ValueError(
-                f"prediction: start {np.shape(start)} and torque {np.shape(torque)}: must be "
-                "(2, n) and (m, 2, n), for m periods of n predictions"
-            )
-        velocity = start
-        heading = np.zeros(np.shape(start)[1]) if heading is None else heading
-        for step, acting in enumerate(torque):
-            after, heading = self.advance(velocity, heading, acting, period, geometry)
-            velocity = after if lengths is None else np.where(step < lengths, after, velocity)
-        return velocity
-
-    def advance(
-        self,
-        velocity: Array,
-        heading: Array,
-        torque: Array,
-        period: float,
-        geometry: WheelGeometry,
-    ) -> tuple[Array, Array]:
-        """Return velocities and headings of n predictions after one more period.
-
-        Args:
-            velocity: [v in m/s, omega in rad/s], shape (2, n).
-            heading: Headings, rad, for `gravity`, shape (n,).
-            torque: [left, right], N m, shape (2, n).
-            period: Control period, s.
-            geometry: Wheel radii and separation.
-        """
-        # The midpoint rule: products of velocities change little within a period.
-        rate = self._acceleration(velocity, heading, torque, geometry)
-        half = velocity + 0.5 * period * rate
-        if self.turning[1]:
-            half = self._kept(half, 0.5 * period, geometry)
-        middle = heading + 0.5 * period * velocity[1]
-        after = velocity + period * self._acceleration(half, middle, torque, geometry)
-        if self.turning[1]:
-            after = self._kept(after, period, geometry)
-        return after, heading + period * half[1]
-
-
-def _doubts(estimate: Estimate) -> tuple[tuple[float, ...], ...]:
-    """Return Model.doubts of an estimate, of its finite variances."""
-    friction = estimate.friction
-    rows = np.zeros((4, 4))
-    if friction is not None:
-        variances = (*friction.variances, *friction.gear_variances)
-        rows = np.array(np.diag(variances) if friction.covariance is None else friction.covariance)
-    size = 4 + len(rows)
-    covariance = np.zeros((size, size))
-    covariance[:4, :4], covariance[4:, 4:] = estimate.covariance, rows
-    known = np.isfinite(covariance.diagonal())
-    covariance[~known], covariance[:, ~known] = 0.0, 0.0
-    sizes, directions = np.linalg.eigh(_scaled(covariance))
-    deviations = np.sqrt(covariance.diagonal())[:, None] * directions * np.sqrt(sizes.clip(0.0))
-    result = np.zeros((np.count_nonzero(sizes > 0.0), 10))
-    result[:, :size] = deviations.T[sizes > 0.0]
-    return tuple(map(tuple, result.tolist()))
-
-
-def _scaled(covariance: Array) -> Array:
-    """Return the correlations; 0 where the variance is 0."""
-    deviations = np.sqrt(covariance.diagonal())
-    shape = deviations[:, None] * deviations
-    correlation: Array = np.divide(covariance, shape, out=np.zeros_like(shape), where=shape > 0.0)
-    return correlation
 
 
 @dataclass(frozen=True)
@@ -299,36 +88,57 @@ class _Segment:
 
     def errors(
         self,
-        model: Model | None,
+        models: Sequence[Model],
         predictions: _Predictions,
         period: float,
         lengths: NDArray[np.int_],
     ) -> Array:
-        """Return the errors of [v in m/s, omega in rad/s] at the ends, shape (2, n).
+        """Return the errors of [v in m/s, omega in rad/s] at the ends of n predictions.
 
         Args:
-            model: Prediction model; None keeps the velocity constant.
+            models: Prediction models; none of them keeps the velocity constant.
             predictions: Where predictions start.
             period: Control period, s.
             lengths: Control periods of each prediction, shape (n,).
+
+        Returns:
+            Shape (2, models, n); (2, 1, n) without models.
         """
         steps, average = predictions.steps, predictions.average
         starts = predictions.starts(self._velocity.shape[1])
         if len(starts) == 0:
-            return np.empty((2, 0))
+            return np.empty((2, len(models) or 1, 0))
         middle = average // 2
         kernel = np.ones(average) / average
         mean = np.array([np.convolve(u, kernel, "valid") for u in self._velocity])
         begin, end = mean[:, starts - middle], mean[:, starts - middle + lengths]
-        if model is not None:
-            late = delayed(self._torque, model.delay)
-            # Mean velocities refer to the middles of periods: half of the torque of both periods.
-            late = 0.5 * (late[:, :-1] + late[:, 1:])
-            acting = late.T[starts + np.arange(steps)[:, None]].swapaxes(1, 2)
-            heading = self._heading[starts]
-            begin = model.predict(begin, acting, period, self._geometry, lengths, heading)
-        errors: Array = end - begin
+        if not models:
+            changes: Array = end - begin
+            return changes[:, None]
+        instants = starts + np.arange(steps)[:, None]
+        delays = [model.delay for model in models]
+        each = [self._acting(delay)[:, instants] for delay in dict.fromkeys(delays)]
+        acting = np.array(
+            each if len(each) == 1 else [self._acting(d)[:, instants] for d in delays]
+        )
+        predicted = predict(
+            models,
+            begin,
+            acting.transpose(2, 1, 0, 3),
+            period,
+            self._geometry,
+            lengths,
+            self._heading[starts],
+        )
+        errors: Array = end[:, None] - predicted
         return errors
+
+    def _acting(self, delay: float) -> Array:
+        """Return the torques from the middle of each of n periods to the next, shape (2, n - 1)."""
+        late = delayed(self._torque, delay)
+        # Half of the torque of both periods.
+        result: Array = 0.5 * (late[:, :-1] + late[:, 1:])
+        return result
 
     def headings(self, predictions: _Predictions) -> Array:
         """Return the headings at the middle of predictions over one period, rad, shape (n,)."""
@@ -359,8 +169,8 @@ MIN_PREDICTIONS = 20
 # scale.
 MIN_CHANGE = 0.02
 
-Errors = Callable[[Model | None], Array]
-"""Errors of the predictions of a model, or without one, shape (2, n)."""
+Errors = Callable[[Sequence[Model]], Array]
+"""Errors of the predictions of models, shape (2, models, n); without models, of no change."""
 
 
 class VerificationState(IntEnum):
@@ -512,11 +322,9 @@ class HeldOutMotion:
         errors_near, errors_far = (
             self._errors_at(segments, predictions, growths) for predictions in (near, far)
         )
-        models = {"model": identified, "nominal": nominal, "none": None}
         with np.errstate(over="ignore", invalid="ignore"):
             near_errors, far_errors = (
-                {name: _rms(errors(model)) for name, model in models.items()}
-                for errors in (errors_near, errors_far)
+                _compared(errors, identified, nominal) for errors in (errors_near, errors_far)
             )
             if still := self._still(far_errors["none"]):
                 return self._undecided(still)
@@ -566,7 +374,7 @@ class HeldOutMotion:
         if not model.sloped:
             return model
         near = _Predictions(1, 1, 1, max(0, math.ceil(model.delay)))
-        gained = self._errors_at(segments, near, (model.values[1],))(model)[0]
+        gained = self._errors_at(segments, near, (model.values[1],))((model,))[0, 0]
         heading = np.concatenate([segment.headings(near) for segment in segments])
         columns = self.period * np.column_stack((np.cos(heading), np.sin(heading)))
         x, y = np.linalg.lstsq(columns, gained)[0].tolist()
@@ -583,7 +391,7 @@ class HeldOutMotion:
         predictions: _Predictions,
         yaw_by_speed: Sequence[float],
     ) -> Errors:
-        """Return the errors over all segments as a function of the model, shape (2, n).
+        """Return the errors over all segments as a function of models.
 
         Args:
             segments: The motion.
@@ -592,12 +400,12 @@ class HeldOutMotion:
         """
         lengths = [segment.lengths(yaw_by_speed, predictions) for segment in segments]
 
-        def errors(model: Model | None) -> Array:
+        def errors(models: Sequence[Model]) -> Array:
             results = [
-                segment.errors(model, predictions, self.period, taken)
+                segment.errors(models, predictions, self.period, taken)
                 for segment, taken in zip(segments, lengths, strict=True)
             ]
-            return np.concatenate(results, axis=1)
+            return np.concatenate(results, axis=2)
 
         return errors
 
@@ -650,21 +458,30 @@ def _within_doubts(errors_of: Errors, identified: Model, least: Pair, overlap: f
     scale = np.maximum(np.array(least), np.finfo(float).tiny)[:, None] * math.sqrt(overlap)
 
     def errors(deviations: Array) -> Array:
-        result: Array = errors_of(identified.moved(deviations)) / scale
+        """Return the errors with each of m sets of deviations, shape (m, 2, n)."""
+        moved = [identified.moved(each) for each in deviations]
+        result: Array = errors_of(moved).swapaxes(0, 1) / scale
         return result
 
     x = np.zeros(len(identified.doubts))
-    pair = errors(x)
-    slopes = np.array([errors(one) - pair for one in np.eye(len(x))]).reshape(len(x), -1)
+    pair, *others = errors(np.vstack((x, np.eye(len(x)))))
+    slopes = (np.array(others) - pair).reshape(len(x), -1)
     if not (np.isfinite(pair).all() and np.isfinite(slopes).all()):
         return math.inf, math.inf
     bend = slopes @ slopes.T + np.eye(len(x))
     for _ in range(ROUNDS):
         x = x - np.linalg.solve(bend, slopes @ pair.ravel() + x)
-        pair = errors(x)
+        (pair,) = errors(x[None])
     if not float(x @ x) <= MAX_DEVIATIONS:
         return math.inf, math.inf
     return _rms(pair * scale)
+
+
+def _compared(errors: Errors, identified: Model, nominal: Model) -> dict[str, Pair]:
+    """Return the errors of the identified model, of the description, and of no change."""
+    (none,) = errors(()).swapaxes(0, 1)
+    both = errors((identified, nominal)).swapaxes(0, 1)
+    return dict(zip(("model", "nominal", "none"), map(_rms, (*both, none)), strict=True))
 
 
 def _rms(errors: Array) -> Pair:

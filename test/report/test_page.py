@@ -370,7 +370,7 @@ def test_thinning_keeps_ends_order_and_extremes(values, most):
 @pytest.mark.parametrize("gravity", [(0.0, 0.0), (0.15, -0.1)], ids=["level", "sloped"])
 def test_a_true_model_predicts_the_held_out_motion(gravity):
     """From torques and headings alone, but for a start every 2 s."""
-    from diffbot_ident.verification import Model
+    from diffbot_ident.prediction_model import Model
 
     model = Model(TRUE, gravity=gravity)
     times = np.arange(400) * 0.01

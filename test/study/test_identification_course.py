@@ -15,11 +15,11 @@ from diffbot_description import load_robot
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena, extent, silhouette
 from diffbot_ident.identification_run import Identification, Phase
+from diffbot_ident.prediction_model import Model
 from diffbot_ident.runaway import RunawayLimits
 from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import Estimate, EstimateState, Precision
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.verification import Model
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
 

@@ -11,6 +11,7 @@ from made_recordings.random_runs import record_random, with_turning
 from arc_odometry import WheelGeometry
 from diffbot_description import load_robot
 from diffbot_description.robot import Turning as DescribedTurning
+from diffbot_ident.prediction_model import Model
 from diffbot_ident.torque.effect_search import EffectSearch
 from diffbot_ident.torque.effects import DRAG
 from diffbot_ident.torque.effects.turning import TURNING_COLUMNS
@@ -19,7 +20,6 @@ from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.fitted_axis import AxisFit
 from diffbot_ident.torque.friction_fit import friction_terms, fuse_more
 from diffbot_ident.torque.prior import Prior
-from diffbot_ident.verification import Model
 from diffbot_sim.engines import make_simulator
 from diffbot_study.random_robots import draw
 from diffbot_study.simulated_identification import simulate_identification

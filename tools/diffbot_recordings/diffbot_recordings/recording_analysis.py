@@ -163,8 +163,8 @@ def _learner(
     The function returns None if no segment can be used.
     """
     from diffbot_ident.excitation.excitations import nominal_prior
+    from diffbot_ident.prediction_model import Model
     from diffbot_ident.torque.coverage import MotionScale
-    from diffbot_ident.verification import Model
     from diffbot_recordings.recorded_gyro import recorded_gyro, yaw_gyro
     from diffbot_recordings.torque_analysis import analyse_torque
 

@@ -19,6 +19,7 @@ from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.joints import EffortSize
 from diffbot_description import Robot
 from diffbot_description.robot import Uncertainty
+from diffbot_ident.prediction_model import Model
 from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.effort_units import EffortCheck, EffortQuestion, EffortUnit
 from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator
@@ -27,7 +28,7 @@ from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.torque_delay import delayed
 from diffbot_ident.torque.wheel_speeds import nearest, turns
 from diffbot_ident.torque.yaw_gyro import YawGyro
-from diffbot_ident.verification import HeldOutMotion, Model, Verification
+from diffbot_ident.verification import HeldOutMotion, Verification
 from diffbot_recordings.samples import (
     EFFORTS,
     POSITIONS,
