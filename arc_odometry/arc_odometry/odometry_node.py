@@ -267,7 +267,11 @@ def main(args: list[str] | None = None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda caught, _frame: signals.append(caught))
     # rclpy's own signal handlers may interrupt rclpy in the middle of its own work.
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:  # a wrong remapping or parameter
+        get_logger("odometry_publisher").fatal(str(error))
+        return 1
     try:
         try:
             node = OdometryNode()

@@ -209,11 +209,19 @@ def test_wrong_parameters_are_named(parameters, message):
 MAIN = "import sys; from arc_odometry.odometry_node import main; sys.exit(main())"
 
 
-def test_process_tells_what_is_wrong_and_ends_with_1(monkeypatch):
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "parameter left_radius = 0.0 m"),
+        (["--ros-args", "-r", "odom:=a//b"], "Couldn't parse remap rule: '-r odom:=a//b'"),
+    ],
+)
+def test_process_tells_what_is_wrong_and_ends_with_1(monkeypatch, words, message):
     monkeypatch.setenv("ROS_DOMAIN_ID", str(DOMAIN))
-    ended = subprocess.run([sys.executable, "-c", MAIN], capture_output=True, text=True, timeout=30)
+    command = [sys.executable, "-c", MAIN, *words]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert ended.returncode == 1
-    assert "parameter left_radius = 0.0 m" in ended.stderr
+    assert message in ended.stderr
     assert "Traceback" not in ended.stderr
 
 

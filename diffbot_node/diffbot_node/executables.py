@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from itertools import takewhile
 from typing import Any
 
 from diffbot_node.peers import PEERS, join_launch
@@ -101,9 +102,7 @@ def composed() -> int:
 
 
 def _composed() -> int:
-    from rclpy.utilities import remove_ros_args
-
-    words = remove_ros_args(sys.argv)[1:]
+    words = takewhile(lambda word: word != "--ros-args", sys.argv[1:])
     try:
         results = [_find(word) for word in words if word]
     except (ImportError, AttributeError, ValueError) as error:

@@ -394,3 +394,12 @@ def test_a_wrong_name_of_a_node_is_refused(word, why, monkeypatch, capsys):
     assert composed() == 2
     errors = capsys.readouterr().err
     assert why in errors and "give nodes as PACKAGE/EXECUTABLE" in errors
+
+
+def test_a_remapping_that_cannot_be_is_one_sentence(monkeypatch, capfd):
+    """Of a whole process: rclpy reads all arguments before it makes a node."""
+    words = ["composed", "diffbot_ident/ident", "--ros-args", "-r", "cmd_vel:=a//b"]
+    monkeypatch.setattr(sys, "argv", words)
+    assert composed() == 1
+    errors = capfd.readouterr().err
+    assert "Couldn't parse remap rule: '-r cmd_vel:=a//b'" in errors and "Traceback" not in errors

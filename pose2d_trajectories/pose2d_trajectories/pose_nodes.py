@@ -101,13 +101,13 @@ class PoseStepNode(Node):
 def main(args: list[str] | None = None) -> int:
     """Run the `pose_step` command; return the exit status, 130 if it is interrupted."""
     args = sys.argv if args is None else args
-    words = remove_ros_args(args)[1:]
-    if set(words) & {"-h", "--help"}:
-        print(USAGE)
-        return 0
     try:
+        words = remove_ros_args(args)[1:]
+        if set(words) & {"-h", "--help"}:
+            print(USAGE)
+            return 0
         pose = pose_from_text("set point", " ".join(words))
-    except ValueError as error:
+    except (ValueError, RuntimeError) as error:  # RuntimeError: a wrong remapping or parameter
         print(f"pose_step: {error}\n{USAGE}", file=sys.stderr)
         tell_why(str(error))
         return 2

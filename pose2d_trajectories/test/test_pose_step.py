@@ -52,6 +52,7 @@ def test_it_says_when_nobody_listens():
         (["1", "2"], "set point = '1 2': must be 3 numbers; give x,y,theta in m, m, rad"),
         (["1", "b", "0"], "set point = '1 b 0': y = 'b' must be a finite number in m"),
         (["1,2,inf"], "theta = 'inf' must be a finite number in rad"),
+        (["1,2,3", "--ros-args", "-r", "a:=b//c"], "Couldn't parse remap rule: '-r a:=b//c'"),
         ([], "must be 3 numbers"),
     ],
 )

@@ -26,15 +26,10 @@ FILES = {
     path.name.removesuffix(".launch.xml"): path
     for path in sorted(ROOT.glob("*/launch/*.launch.xml"))
 }
-# Any text will do: folders, files to be made, and names of topics.
+# Any text will do: folders, and files to be made.
 FREE = {
     "results",
     "last_good",
-    "reference",
-    "odom",
-    "cmd_vel",
-    "imu_topic",
-    "pose_topic",
 }
 
 
@@ -137,7 +132,21 @@ def test_the_default_may_be_given(name, argument):
             "argument 'duration' is '-5', below 0 (longest robot time of the ",
         ),
         ("calibrate", "arena:=-0.5", "argument 'arena' is '-0.5', below 0 (side of the free "),
-        ("ident", "until:=K5", "'K5', not pairs of a parameter and a percentage such as"),
+        (
+            "ident",
+            "until:=K5",
+            "'K5', no precision: '' after K5 must be a percentage > 0; for example",
+        ),
+        ("ident", "until:=K5 5", "'K5 5', no precision: K5 5 has no unit: write K5 5% for a half"),
+        ("ident", "until:=K5 0%", "no precision: '0' after K5 must be a percentage > 0; for "),
+        ("ident", "until:=K5 5% k5 6%", "'k5' must be one of K5, K6, K7, K8, each once; for "),
+        ("ident", "arena:=x", "'x', not length x width such as 3x3, both above 0"),
+        ("ident", f"seed:={2**63}", "beyond the largest whole number of a parameter, 922337203685"),
+        ("ident", f"seed:={'9' * 5000}", "beyond the largest whole number of a parameter, 9223372"),
+        ("siwek", "cmd_vel:=a//b", "'a//b', not a topic's name such as odom or /robot/odom: "),
+        ("calibrate", "imu_topic:=imu data", "'imu data', not a topic's name such as odom or "),
+        ("ident", "results:=a\x1b[2Jb", "a folder whose name has characters that a terminal "),
+        ("ident", "results:=a\u202egnp", "a folder whose name has characters that a terminal "),
         ("ident", "arena:=3", "'3', not length x width such as 3x3"),
         ("ident", "arena:=-3x3", "'-3x3', not length x width such as 3x3, both above 0"),
         ("ident", f"results:={__file__}", f"a folder that cannot be created: {__file__} is a file"),
@@ -226,10 +235,11 @@ def test_a_folder_that_cannot_be_written_is_no_place_for_results(tmp_path, monke
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("ident", ["duration:=5", "until:=k5=5, K6 5", "arena:=3.5 x 4"]),
+        ("ident", ["duration:=5", "until:=k5=5%, K6 5 %", "arena:=3.5 x 4"]),
         ("backstepping", ["goal:=1 2,-90*pi/180", "start:=0.5,-.5,2*pi", "trajectory:=none"]),
         ("adaptive", ["payload:=2.5,0,0.05,0.06", "payload_time:=-1", "last_good:=new.yaml"]),
         ("linearizing", ["times:=[0, 1]", "linear:=1,0", "angular:=[]", "speed:=1.0e-1"]),
+        ("siwek", ["odom:=/robot_1/odom", "cmd_vel:=~/cmd_vel"]),
         ("siwek", ["sigma:=[1,2,3,4]", "initial_sigma:=1,1.0,1,1e-3"]),
         ("ident", [f"robot:={ROOT}/diffbot_description/config/agv.yaml"]),
         ("pose", [f"parameters:={__file__}"]),

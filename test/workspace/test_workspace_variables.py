@@ -20,6 +20,7 @@ from diffbot_bringup.workspace.environment import (
     without_sourced_range,
 )
 from diffbot_bringup.workspace.wheels import WheelsEnvironment
+from diffbot_report.summary import versions
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 PROFILES = {
@@ -182,6 +183,13 @@ def test_wheels_do_not_see_a_sourced_ros():
         "PATH": "/usr/bin",
         "ROS_DOMAIN_ID": "7",
     }
+
+
+@pytest.mark.parametrize("distro", ["jazzy", "kilted"])
+def test_summaries_name_the_ros_that_comes_from_wheels(distro, tmp_path, monkeypatch):
+    wheels = WheelsEnvironment(tmp_path, distro=distro)
+    monkeypatch.setattr(os, "environ", wheels.variables({"ROS_DISTRO": "humble"}))
+    assert versions()["ros"] == distro
 
 
 def test_nothing_is_lost_where_no_ros_is_sourced():
