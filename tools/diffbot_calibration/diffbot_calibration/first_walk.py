@@ -19,12 +19,7 @@ JUMP, JUMP_SPAN = 7.0, 7
 
 
 def first_walk(model: DriveModel, beta: Parameters) -> tuple[Array, Noise]:
-    """Return a first walk, by running medians, and noise levels of a pose source.
-
-    Args:
-        model: The drive, with a pose source.
-        beta: First guess of the parameters.
-    """
+    """Return a first walk, by running medians, and noise levels of a pose source."""
     walk = np.zeros((len(model.drive.stamps), model.sensors.size))
     residuals, odometry = model.predict(beta, walk)
     turned = np.exp(1j * residuals[:, 2])
@@ -43,11 +38,7 @@ def first_walk(model: DriveModel, beta: Parameters) -> tuple[Array, Noise]:
 
 
 def jumps(model: DriveModel, beta: Parameters, walk: Array, noise: Noise) -> Mask:
-    """Return the lasting steps of the pose source's frame, over which the walk may jump.
-
-    Returns:
-        Mask of the steps between knots, (K - 1,).
-    """
+    """Return the lasting steps of the pose source's frame, where the walk may jump, (K - 1,)."""
     if len(model.drive.stamps) < 4 * JUMP_SPAN:
         return np.zeros(max(len(walk) - 1, 0), dtype=bool)
     anchored = np.tile(walk[len(walk) // 2], (len(walk), 1))

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read topics of rosbag2 recordings as samples in the robot's time.
 
-A recording holds the wall time at which each message was logged. Stamps of messages are in the
-robot's time, which in a simulation runs at another pace. A message without a stamp is assigned the
-newest stamp before it plus the time passed since, at the pace of the robot's clock.
+Messages are logged in wall time, and stamped in the robot's, which in a simulation runs at another
+pace. A message without a stamp gets the newest stamp before it plus the time since, at that pace.
 """
 
 from __future__ import annotations
@@ -99,7 +98,6 @@ def open_bags(paths: Sequence[Path], options: Options) -> Recording:
 
 
 def _opened(bag: Bag, paths: Sequence[Path], options: Options) -> Recording:
-    """Open recordings of which the first one is open already."""
     columns = motor_columns(bag, options) if _may_be_motor(bag, options) else None
     torque_joints = None
     if columns is None:
@@ -126,14 +124,7 @@ def _note(kind: str, options: Options) -> str:
 
 @dataclass(frozen=True)
 class _Joints:
-    """Content of a recording's joint states.
-
-    Attributes:
-        topic: Topic of the joint states.
-        wheels: Names of the joints of the left and the right side.
-        fields: Fields that are not empty.
-        torque: Whether any effort is not 0.
-    """
+    """Content of joint states: fields that are not empty, and whether any effort is not 0."""
 
     topic: BagTopic
     wheels: Sides
@@ -142,11 +133,7 @@ class _Joints:
 
 
 def _torque_joints(bag: Bag, options: Options) -> _Joints | None:
-    """Return the joint states of a torque robot; None for a velocity robot.
-
-    Raises:
-        RecordingError: The recording fits neither.
-    """
+    """Return the joint states of a torque robot; None for a velocity robot."""
     there = {
         name: bool(options.topics[name] or candidates(bag.topics, role))
         for name, role in ROLES.items()
@@ -242,10 +229,7 @@ def _torque(bags: Sequence[Bag], result: _Joints, options: Options) -> Recording
 
 
 def _may_be_motor(bag: Bag, options: Options) -> bool:
-    """Whether to look for motors.
-
-    Not if the recording suits a velocity or torque robot as well, which it is then taken for.
-    """
+    """Whether to look for motors: not if it suits a velocity or torque robot."""
     if options.columns or options.kind == MOTOR:
         return True
     reported = [topic for role, topic in options.topics.items() if role != "joint_states"]
@@ -321,7 +305,6 @@ def _velocity(bags: Sequence[Bag], options: Options) -> Recording:
 
 
 def _has_odometry(bag: Bag, options: Options) -> bool:
-    """Whether to take velocities from odometry, not from joint states."""
     if options.topics["odom"] is not None:
         return True
     if options.topics["joint_states"] is not None:
@@ -331,14 +314,11 @@ def _has_odometry(bag: Bag, options: Options) -> bool:
 
 
 class BagSource:
-    """Reads topics; see samples.Source.
-
-    When the clock is set back, the blocks of all topics end together.
+    """Reads topics; see samples.Source. When the clock is set back, all blocks end together.
 
     Args:
         bag: Recording; it can be read only once.
-        feeds: Topics to read. The stamps of the first one define the robot's time, so it should be
-            a measured one.
+        feeds: Topics to read. The stamps of the first one define the robot's time.
     """
 
     def __init__(self, bag: Bag, feeds: Sequence[Feed]) -> None:
@@ -377,11 +357,6 @@ class BagSource:
         self._check_clocks()
 
     def _check_clocks(self) -> None:
-        """Check that all stamps are of one clock.
-
-        Raises:
-            RecordingError: They are not.
-        """
         for name, apart in self._apart.items():
             late = float(np.median(apart)) if len(apart) > FIRST else 0.0
             if abs(late) > JUMP:
@@ -394,7 +369,6 @@ class BagSource:
                 )
 
     def _has_stamps(self) -> bool:
-        """Whether the leading topic has stamps; otherwise wall time is used."""
         with closing(self._bag.peek(self._leading)) as messages:
             return any(stamp_of(m) is not None for m in islice(messages, PATIENCE))
 

@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of a driver that make an axis look other than first order: of acceleration, and of speed.
-
-A velocity smoother turns steps of the command into ramps; a driver that limits speed turns large
-commands into a plateau. Both act on the command before a first-order axis. They are searched by
-fits to limited commands, and told if such a command explains most of what the plain one does not.
-"""
+"""Limits of acceleration (ramps) and speed (a plateau), told by fits to limited commands."""
 
 from __future__ import annotations
 
@@ -32,7 +27,7 @@ class DriverLimit:
 
     Attributes:
         of_acceleration: Whether acceleration is limited; otherwise speed.
-        search: The limit of the command, in the command's unit, per second for acceleration.
+        search: The limit in the command's unit, per second for acceleration.
         remains: Share of the plain fit's sum of squares that remains with it.
     """
 
@@ -57,12 +52,7 @@ class DriverLimit:
 
 
 def driver_limit(segments: Sequence[AxisSegment], fit: DeadTimeFit) -> DriverLimit | None:
-    """Return the limit that explains the motion; None: neither does.
-
-    Args:
-        segments: Segments of one axis and one period.
-        fit: Fit to them without a limit.
-    """
+    """Return the limit that explains the motion better than a fit without one, or None."""
     largest = max(float(np.abs(segment.command).max(initial=0.0)) for segment in segments)
     if not largest > 0.0:
         return None
@@ -106,7 +96,6 @@ def _best(
 
 
 def _ramps(segment: AxisSegment, slopes: Array) -> Array:
-    """Return the commands with each limit of their slope, shape (slopes, n)."""
     most = slopes * segment.period
     now = np.full(len(slopes), segment.command[0])
     result = np.empty((len(segment.command), len(slopes)))
@@ -117,12 +106,10 @@ def _ramps(segment: AxisSegment, slopes: Array) -> Array:
 
 
 def _plateaus(segment: AxisSegment, limits: Array) -> Array:
-    """Return the commands with each limit of their size, shape (limits, n)."""
     return np.clip(segment.command, -limits[:, None], limits[:, None])
 
 
 def _errors(segments: Sequence[AxisSegment], lates: Sequence[float]) -> float:
-    """Return the least mean square error of first-order fits at these dead times, s."""
     results = [np.inf]
     for late in lates:
         try:

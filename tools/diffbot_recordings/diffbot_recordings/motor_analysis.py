@@ -1,21 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Identify motors from voltage and current: resistance, Ke and friction; and find faults.
 
-For each wheel, with V the voltage, i the current, w the speed and i_0 the current sensor's offset,
+    V = R (i - i_0) + Ke w,    Ke (i - i_0) = J dw/dt + b w + c sign(w)
 
-    V = R (i - i_0) + Ke w                                       of the windings
-    Ke (i - i_0) = J dw/dt + b w + c sign(w)                     of the wheel in the air
-
-The inductance is neglected: it matters for less than a ms after a step of the voltage. Currents are
-noisy and speeds quantised, which would make R and J too small in a plain regression. Therefore both
-equations are solved with instrumental variables (two-stage least squares): filtered voltages, which
-are independent of that noise. The second equation is integrated over short windows; nothing is
-differentiated.
-
-Ke is also the torque constant, N m/A, so that J, b and c need no weighing. With the robot on the
-ground, J is the inertia of everything that moves.
-
-Faults are found by comparing both wheels, whose motors are assumed to be of one type.
+by two-stage least squares; see docs/theory/recordings.md#motors.
 """
 
 from __future__ import annotations
@@ -51,13 +39,7 @@ LEAST_SAMPLES, LEAST_WINDOWS, STANDING = 100, 12, 0.2
 
 @dataclass(frozen=True)
 class MotorAnalysis:
-    """Result of one wheel.
-
-    Attributes:
-        verdict: Parameters and whether they may be used.
-        voltage: Measured voltage, shape (n,), V.
-        predicted: R (i - i_0) + Ke w, shape (n,), V.
-    """
+    """Result of one wheel: verdict, measured voltage and R (i - i_0) + Ke w, shape (n,), V."""
 
     verdict: AnalysisVerdict
     voltage: Array
@@ -66,8 +48,6 @@ class MotorAnalysis:
 
 @dataclass(frozen=True)
 class _Coefficients:
-    """Coefficients of a regression, with the predicted left side and its explained share."""
-
     values: Array
     covariance: Array
     predicted: Array
@@ -81,7 +61,7 @@ class _Coefficients:
 def analyse_motors(
     segments: Sequence[tuple[float, Mapping[str, Array]]],
 ) -> list[MotorAnalysis]:
-    """Analyse both wheels' motors.
+    """Analyse the motors of both wheels.
 
     Args:
         segments: Period, s, and values by channel (left_voltage, left_current, left_velocity, …),
@@ -214,7 +194,7 @@ def _mechanical(
 
 
 def _instruments(voltage: Array, period: float) -> Array:
-    """Return the instruments: 1, the voltage, it and its sign filtered, and signs, shape (n, m)."""
+    """Return the instruments, shape (n, m): 1, the voltage, it and its sign filtered, and signs."""
     columns = [np.ones_like(voltage), voltage]
     for tau in FILTERS:
         a = math.exp(-period / tau)
@@ -246,7 +226,6 @@ def _problem(
     electrical: Mapping[str, _Coefficients],
     mechanical: Mapping[str, _Coefficients],
 ) -> str | None:
-    """Return a description of what is wrong; None: nothing."""
     for side in SIDES:
         for kind, what in (("current", "current sensor"), ("velocity", "encoder")):
             if _silent(segments, side, kind):
@@ -280,7 +259,6 @@ def _problem(
 
 
 def _silent(segments: Sequence[tuple[float, Mapping[str, Array]]], side: str, kind: str) -> bool:
-    """Whether voltages explain next to nothing of what a sensor reads."""
     read, z = [], []
     for period, channels in segments:
         # Voltages of both wheels, as the motors may be swapped.
@@ -296,15 +274,12 @@ def _silent(segments: Sequence[tuple[float, Mapping[str, Array]]], side: str, ki
 
 
 def _plausible(coefficients: _Coefficients) -> bool:
-    """Whether current and speed explain a wheel's voltage, with positive R and Ke."""
     return bool(coefficients.explained >= LEAST_R_SQUARED and (coefficients.values[:2] > 0.0).all())
 
 
 def _unlike(
     electrical: Mapping[str, _Coefficients], mechanical: Mapping[str, _Coefficients]
 ) -> str | None:
-    """Return a description of how one wheel differs from the other; None: it does not."""
-
     def ratio(results: Mapping[str, _Coefficients], i: int) -> tuple[float, float]:
         """Return the logarithm of left over right, and its standard deviation."""
         left, right = (results[side].values[i] for side in SIDES)

@@ -49,13 +49,10 @@ def analyse_recording(options: Options, reader: SegmentReader | None = None) -> 
     """Analyse a recording of any kind; nothing is written.
 
     Args:
-        options: Files, and how to read them.
-        reader: Reads the segments and prints notes. None: nothing is printed; this may be called
-            from any thread.
+        reader: Reads the segments and prints notes. None: nothing is printed, from any thread.
 
     Raises:
         ValueError: An option is wrong, or a recording cannot be used.
-        OSError: A file cannot be read.
     """
     check_files(options)
     if reader is None:
@@ -158,10 +155,7 @@ def _learner(
     robot: Robot | None,
     weighing: Weighing | None,
 ) -> Callable[[Iterable[Segment]], TorqueResult | None]:
-    """Return the function that analyses the segments of one recording.
-
-    The function returns None if no segment can be used.
-    """
+    """Return what analyses the segments of one recording; it returns None if none can be used."""
     from diffbot_ident.excitation.excitations import nominal_prior
     from diffbot_ident.torque.coverage import MotionScale
     from diffbot_ident.verification import Model

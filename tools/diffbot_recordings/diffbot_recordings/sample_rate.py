@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Refuses recordings whose samples come at another rate from some time on.
 
-Windows and delays of the torque estimators are counted in samples, and a reading is a mean over one
-of them. With 50 Hz up to half of a run and 100 Hz from there on, K8 was up to 3.4 standard
+Windows and delays of the torque estimators are counted in samples: K8 was up to 3.4 standard
 deviations off.
 """
 
@@ -27,10 +26,7 @@ class SteadyRate:
         self._since: list[float] = []
 
     def check(self, times: Array) -> None:
-        """Compare further samples.
-
-        Args:
-            times: Stamps of an uninterrupted part, s, increasing, shape (n,).
+        """Compare samples at increasing stamps, s, shape (n,), of an uninterrupted part.
 
         Raises:
             RecordingError: The spacing changes and stays so.

@@ -20,13 +20,9 @@ from diffbot_report.progress import Progress
 class SegmentReader:
     """Reads segments, and prints what was left out.
 
-    Args:
-        files: Files of the recording, for messages.
-        console: Console for progress and messages.
-
     Attributes:
         interrupted: Whether Ctrl-C ended the reading; what was read until then is still evaluated.
-        warnings: Warnings of the sources and about the samples, complete after the reading.
+        warnings: Complete after the reading.
     """
 
     def __init__(self, files: Sequence[Path], console: Console) -> None:
@@ -38,14 +34,7 @@ class SegmentReader:
         self._cut_short = False
 
     def segments(self, recording: Recording, segmenter: Segmenter) -> Iterator[Segment]:
-        """Yield the segments of a recording, with a progress bar.
-
-        At the end, report what was left out. After Ctrl-C, the segments of what was read until
-        then follow.
-
-        Raises:
-            RecordingError: A channel is missing.
-        """
+        """Yield the segments of a recording; after Ctrl-C, those of what was read until then."""
         # Ctrl-C may interrupt anywhere, also while what was read is processed. Only the main thread
         # receives it; other threads, such as those of a cluster's workers, never do.
         main = threading.current_thread() is threading.main_thread()
@@ -87,7 +76,6 @@ class SegmentReader:
         progress.show("evaluating")
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        """End with what was read so far; the second time, end at once."""
         if self.interrupted:
             raise KeyboardInterrupt
         self.interrupted = True

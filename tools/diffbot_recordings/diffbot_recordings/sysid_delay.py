@@ -1,17 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delay from the voltage to the recorded velocity in a SysId log.
+"""Delay from the voltage to the recorded velocity in a SysId log: the shorter of two estimates.
 
-ks depends on it: on a ramp of r V/s, a delay that is t too long makes ks too small by r t. There
-are two estimates of the delay. A disturbed start can only make either too long, so that the shorter
-one counts:
-
-1. The time to the first visible motion in the fast tests, plus the delay of the velocity's filter.
-   The filter's delay follows from positions, which are not filtered: the integral of a velocity
-   that is delayed by t falls short of the position by t times the velocity. This estimate is too
-   long if a start is slow.
-2. The whole motion of a fast test from rest, v = v_end (1 - exp(-(t - delay) / tau)), with v_end =
-   (V - ks) / kv and tau = ka / kv: the time at which the curve that fits the motion after the start
-   passes 0. This estimate is too long if wheels spin through backlash, or slip.
+See docs/theory/recordings.md#delay-of-a-sysid-log.
 """
 
 from __future__ import annotations
@@ -135,15 +125,11 @@ def filter_delay(velocity: Array, position: Array, period: float) -> float | Non
 
 
 def delay_from_rest(segment: AxisSegment, since: float, fit: VoltageGains) -> float | None:
-    """Return the time from the voltage step to the start of the fitted motion, s.
+    """Return the time from the voltage step to the start of the fitted motion, s, or None.
 
     Args:
         segment: Segment of a fast test, without its start.
         since: Time from the voltage step to the first sample of the segment that counts, s.
-        fit: Fit to all tests.
-
-    Returns:
-        The delay, s; None if the fit gives no plausible one.
     """
     first = int(np.argmax(segment.counts))
     rows = max(round(since / segment.period), 1)

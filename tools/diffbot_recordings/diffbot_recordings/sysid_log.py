@@ -44,11 +44,11 @@ class SysIdTest:
     Attributes:
         name: One of TESTS.
         times: Increasing times, s.
-        left_voltage, right_voltage: Voltages, V.
-        left_position, right_position: Positions, m, or rad of the wheel; see SysIdLog.unit.
-        left_velocity, right_velocity: Velocities, m/s or rad/s.
-        yaw: Yaw angle, rad.
-        yaw_rate: Yaw rate, rad/s; NaN if not recorded.
+        left_voltage: V, as the right one.
+        left_position: m, or rad of the wheel; see SysIdLog.unit.
+        left_velocity: m/s or rad/s.
+        yaw: rad.
+        yaw_rate: rad/s; NaN if not recorded.
     """
 
     name: str
@@ -65,13 +65,9 @@ class SysIdTest:
 
 @dataclass(frozen=True)
 class SysIdLog:
-    """A SysId log.
+    """A SysId log: file name, kind (one of DRIVETRAINS), tests by name.
 
-    Attributes:
-        name: Name of the file.
-        kind: One of DRIVETRAINS.
-        unit: Unit of positions: "m", or "rad" if the log states no length.
-        tests: Tests that hold rows, by name.
+    The unit of positions is "m", or "rad" if the log states no length.
     """
 
     name: str
@@ -81,11 +77,7 @@ class SysIdLog:
 
 
 def read_sysid(path: Path) -> SysIdLog:
-    """Read a log.
-
-    Raises:
-        RecordingError: The file cannot be read, or is no drivetrain log.
-    """
+    """Read a log. Raises RecordingError if it is no drivetrain log."""
     data = _json(path)
     kind = data.get("test")
     if kind is None and not any(name in data for name in TESTS):

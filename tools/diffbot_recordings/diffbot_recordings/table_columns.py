@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Map channels to the columns of a table, with their units.
+"""Map channels to the columns of a table, chosen or recognised by usual names, with their units.
 
-Columns are chosen by the user, or recognised by usual names. A unit in the name,
-such as "v [mm/s]", "speed (km/h)" or "time_ms", gives the factor into SI.
+A unit in the name, such as "v [mm/s]", "speed (km/h)" or "time_ms", gives the factor into SI.
 """
 
 from __future__ import annotations
@@ -118,10 +117,10 @@ class Column:
     """A column and the factor that turns it into SI.
 
     Attributes:
-        name: Name as in the table, or as the user gave it.
-        factor: Factor into SI; None: none is given, or the unit is not known; 1 is used.
-        unit: Unit in the name, from which the factor follows; None: there is none, or the user gave
-            the factor.
+        name: As in the table, or as the user gave it.
+        factor: None: none is given, or the unit is not known; 1 is used.
+        unit: Unit in the name, from which the factor follows; None: none, or the user gave the
+            factor.
     """
 
     name: str
@@ -134,16 +133,11 @@ class Column:
         return 1.0 if self.factor is None else self.factor
 
     def __str__(self) -> str:
-        """Return name and factor as a text for the user."""
         return self.name if self.scale == 1.0 else f"{self.name} * {self.scale:.6g}"
 
 
 def parse_columns(texts: Iterable[str], channels: Sequence[str] = CHANNELS) -> dict[str, Column]:
     """Parse texts such as "v=speed,w=gyro_z*deg", each CHANNEL=COLUMN[*FACTOR].
-
-    Args:
-        texts: Texts given by the user.
-        channels: Channels that are allowed.
 
     Raises:
         RecordingError: A text is no such pair, or there is no such channel.
@@ -186,12 +180,10 @@ def columns_of(
     chosen: Mapping[str, Column],
     known: Mapping[str, tuple[str, ...]] = KNOWN,
 ) -> dict[str, Column]:
-    """Return the columns of the channels that a table has, named as in its header.
+    """Return the column of each channel that a table has.
 
     Args:
-        header: Names of the table's columns, with or without units.
-        chosen: Columns chosen by the user. If there are any, only the time is still found by name;
-            otherwise all channels are.
+        chosen: Columns chosen by the user. If there are any, only the time is still found by name.
         known: Names by which the column of each channel is recognised.
     """
     by_name = {name.strip().lower(): name for name in reversed(header)}
@@ -217,7 +209,6 @@ def bare(name: str) -> str:
 
 
 def _split(name: str) -> tuple[str, str | None]:
-    """Return a column's name and unit; None: no unit."""
     name = name.strip()
     if (match := _BRACKETS.fullmatch(name)) is not None:
         return match[1].strip(), match[2]
@@ -241,7 +232,6 @@ def _with_unit(channel: str, name: str, factor: float | None) -> Column:
 
 
 def _kind(channel: str) -> str:
-    """Return the quantity of a channel, such as "position"."""
     return channel.rpartition("_")[2]
 
 
@@ -253,8 +243,6 @@ def unit_problem(channel: str, column: Column, effort_unit: str) -> str | None:
     """Return why a column's unit does not fit its channel, and what to do; None: it fits, or none.
 
     Args:
-        channel: One of CHANNELS except the time.
-        column: Column with its unit.
         effort_unit: Unit of efforts and torque commands, one of options.EFFORT_UNITS.
     """
     if column.unit is None:

@@ -26,16 +26,9 @@ EMPTY, SHOWN = ("", "nan", "none", "null", "na", "n/a", "-", "inf", "-inf", "inf
 class TableRows:
     """Reads the rows [time, channels...] that pass the filter; NaN where there is no number.
 
-    Args:
-        name: Name of the table, for messages.
-        text: Text of the table.
-        columns: Columns by channel, of which TIME is one.
-        rows: Filter of the rows that count.
-
     Attributes:
         done: Number of bytes that were read.
         read: Number of rows that passed the filter.
-        filtered: Number of rows that did not pass it.
         left_out: Numbers of rows that are left out, by cause.
     """
 
@@ -112,7 +105,6 @@ class TableRows:
             yield f"{name}: {self.filtered} rows excluded by --where"
 
     def _left_out_warning(self) -> str:
-        """Return a warning, in one line, of the rows that were left out, by cause."""
         cells, bad = len(self._text.header), self.left_out[NO_TIME]
         causes = ", ".join(f"{n} {cause.format(cells)}" for cause, n in self.left_out.items() if n)
         hint = ""

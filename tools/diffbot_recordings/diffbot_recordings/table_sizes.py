@@ -38,24 +38,14 @@ SIZES = {
 
 
 def beyond_wheels(robot: Robot | None, geometry: WheelGeometry) -> float:
-    """Return a speed that no wheel of the robot reaches, rad/s.
-
-    Args:
-        robot: The robot's description; None: not described.
-        geometry: Wheel radii and separation.
-    """
+    """Return a speed that no wheel of the robot, or of this geometry, reaches, rad/s."""
     if robot is None:
         return SIZES["v"][0] / geometry.left_radius
     return FAR_BEYOND * robot.wheel_speed
 
 
 class ChannelSizes:
-    """Keeps the sizes of the values of each channel, and compares them with its unit.
-
-    Args:
-        name: Name of the table, for messages.
-        columns: Columns by channel.
-    """
+    """Keeps the sizes of the values of each channel, and compares them with its unit."""
 
     def __init__(self, name: str, columns: Mapping[str, Column]) -> None:
         self._name, self._columns = name, columns
@@ -63,13 +53,7 @@ class ChannelSizes:
         self._largest: dict[str, list[float]] = {name: [] for name in columns if name != TIME}
 
     def add(self, name: str, times: Array, column: Array) -> None:
-        """Add values of a channel.
-
-        Args:
-            name: Name of the channel.
-            times: Times, s, shape (n,).
-            column: Values in SI units, shape (n,).
-        """
+        """Add values in SI units at times in s, shape (n,)."""
         if name not in POSITIONS:
             self._largest[name].append(float(np.percentile(np.abs(column), 90.0)))
         elif len(speeds := _speeds(times, column)):
@@ -85,11 +69,7 @@ class ChannelSizes:
             )
 
     def check(self, read: int, fastest: float) -> None:
-        """Check all channels after the last row.
-
-        Args:
-            read: Number of rows that were read.
-            fastest: Speed that no wheel reaches, rad/s.
+        """Check all channels after the last of the `read` rows; no wheel reaches `fastest` rad/s.
 
         Raises:
             RecordingError: A channel is in another unit.

@@ -48,7 +48,6 @@ LONGEST_STEP = 0.5
 
 
 def wheels_by_name(names: Sequence[str]) -> Sides:
-    """Return the joints of the left and the right wheel by their names; see find_wheels."""
     return find_wheels(names, None, None)
 
 
@@ -57,21 +56,16 @@ class CsvSource:
 
     Channels form groups, such as the commands and the measured values. A row is a sample of a group
     if all columns that the table has of this group hold numbers; tables of several topics leave
-    cells empty. A row is reported as left out if it is a sample of no group, if it fills a group
-    only in part, or if its time is not later than that of all earlier rows.
+    cells empty. A row is reported as left out if it is a sample of no group, fills a group only in
+    part, or is not later than all earlier rows.
 
     Args:
-        path: Path of the file.
         chosen: Columns that the user named.
         rows: Filter of the rows that count.
         known: Names by which the column of each channel is recognised.
         groups: Channels whose values belong to one instant.
-        robot: The robot's description, whose signs make forward positive; None: there is none.
-        find: Finds the wheels among joints' names, for a table with one row per joint; None: by
-            name.
-
-    Attributes:
-        columns: Columns by channel.
+        robot: Its signs make forward positive; None: there is none.
+        find: Finds the wheels among joints' names, for one row per joint; None: by name.
 
     Raises:
         RecordingError: The file is no table, or has no column of the time or of the filter.
@@ -134,23 +128,14 @@ class CsvSource:
         return self._rows.done
 
     def use(self, channels: Iterable[str], optional: Iterable[str] = ()) -> None:
-        """Choose what is read; call it before `batches`. Without it, all channels are.
-
-        Args:
-            channels: Channels that are used; cells of others do not matter.
-            optional: Channels among them that a row may lack.
-        """
+        """Choose what is read, before `batches`; a row may lack the `optional` channels."""
         used, self._optional = frozenset(channels), frozenset(optional)
         there = ([c for c in self.channels if c in group and c in used] for group in self._groups)
         self._streams = [names for names in there if names]
         self._newest = [-math.inf] * len(self._streams)
 
     def check_units(self, channels: Iterable[str], effort_unit: str) -> None:
-        """Check the units in the names of columns.
-
-        Raises:
-            RecordingError: A unit is not one of its channel.
-        """
+        """Check the units in the names of columns. Raises RecordingError."""
         for channel in channels:
             column = self.columns.get(channel)
             problem = column and unit_problem(channel, column, effort_unit)
@@ -170,11 +155,7 @@ class CsvSource:
         ]
 
     def batches(self) -> Iterator[Batch]:
-        """See samples.Source.
-
-        Raises:
-            RecordingError: A column holds text, or is in an implausible unit.
-        """
+        """See samples.Source; RecordingError: a column holds text, or is in an implausible unit."""
         kept: list[list[float]] = []
         checked, shuffled = False, False
         for row in self._rows:
@@ -194,11 +175,7 @@ class CsvSource:
         self._sizes.check(self._rows.read, self.fastest)
 
     def _in_disorder(self, rows: Sequence[Sequence[float]]) -> bool:
-        """Whether rows are shuffled.
-
-        Raises:
-            RecordingError: By its steps, the time is not in s.
-        """
+        """Whether rows are shuffled; RecordingError if by its steps the time is not in s."""
         times = np.array([row[0] for row in rows]) * self._scale
         steps = np.diff(times)
         back = int(np.count_nonzero(steps < 0.0))
@@ -247,7 +224,6 @@ class CsvSource:
         return newest[:-1]
 
     def _batch(self, names: Sequence[str], rows: Array) -> Batch:
-        """Convert rows of [time, channels...] to a block in SI units."""
         values = {
             name: column * (self.columns[name].scale * self._signs[name])
             for name, column in zip(names, rows[:, 1:].T, strict=True)
@@ -259,11 +235,7 @@ class CsvSource:
         return Batch(rows[:, 0], values)
 
     def _time_scale(self, row: Sequence[str]) -> tuple[float, str]:
-        """Return the factor of the time into s, and its unit.
-
-        They follow from the user's choice, from the unit in the column's name, or from the size of
-        the first time.
-        """
+        """Return the time's factor into s and unit: chosen, in the name, or by the first time."""
         column = self.columns[TIME]
         if column.factor is not None:
             return column.factor, column.unit or f"s / {1.0 / column.factor:g}"

@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fit a first-order model to an axis of a velocity-commanded robot, and test it.
 
-    found = analyse_axis(segments, "forward axis")
-    found.verdict                  values and whether they may be used
-    found.fit, found.held_out      fit and held-out predictions, for pictures
-
-The model is tested on held-out samples, see tests_of_first_order; the values are those of a fit to
-all samples. A static power law of the command is used if it is clearly better, and a dead band if
-there is one beyond doubt.
+The tests are derived in docs/theory/recordings.md#tests-of-a-first-order-axis. The values are those
+of a fit to all samples.
 """
 
 from __future__ import annotations
@@ -96,19 +91,16 @@ class CrossValidation:
     """A fit to all samples, and a prediction of each fold by a fit to the other folds.
 
     Args:
-        segments: Segments of one axis and one period.
         longest: Longest dead time to scan, s.
         with_exponent: Whether to fit an exponent of the command, too.
         dead_band: Kind of dead band to fit, too; None: no dead band.
-        plain: Cross-validation of the same segments without either, whose fits are then the
-            starts; None: there is none.
+        plain: Cross-validation without either, whose fits are then the starts.
 
     Attributes:
-        segments: The given segments.
         fit: Fit to all samples.
         fits: For each fold, the fit to the other folds.
         seen: For each of `fits`, the mask of its samples, by segment, shape (n,).
-        held: For each of `fits`, the mask of the held-out samples, by segment, shape (n,).
+        validation: For each of `fits`, the mask of the held-out samples, by segment, shape (n,).
         prediction: Prediction of all samples, each by the fit that has not seen it.
     """
 
@@ -223,7 +215,6 @@ def tests_of_first_order(cross_validation: CrossValidation) -> list[Evidence]:
 
 
 def _halves(segments: Sequence[AxisSegment], fit: DeadTimeFit) -> list[Evidence]:
-    """Compare time constant and gain of the two halves of the recording."""
     total = sum(segment.duration for segment in segments)
     halves: tuple[list[AxisSegment], list[AxisSegment]] = ([], [])
     passed = 0.0
@@ -361,13 +352,7 @@ MOST = 60_000
 
 @dataclass(frozen=True)
 class AxisAnalysis:
-    """AnalysisVerdict on an axis, with its fit and predictions.
-
-    Attributes:
-        verdict: Values and whether they may be used.
-        fit: Fit to all samples; None if nothing could be fitted.
-        held_out: Prediction of each sample by a fit that has not seen it; None if `fit` is.
-    """
+    """Verdict on an axis, with fit and held-out predictions; None if nothing could be fitted."""
 
     verdict: AnalysisVerdict
     fit: DeadTimeFit | None = None
@@ -387,7 +372,7 @@ def analyse_axis(
         segments: Segments of one axis and one period.
         subject: Name of the axis for the user, such as "forward axis".
         unit: Unit of velocity and command.
-        longest_dead_time: Longest dead time to scan, s.
+        longest_dead_time: s.
         refresh: Time between two readings of a sensor that repeats them, s, for segments with
             marked fresh samples; 0: computed from the marks.
     """
@@ -425,10 +410,7 @@ def analyse_axis(
 def _with_driver_limit(
     verdict: AnalysisVerdict, plain: CrossValidation, cross_validation: CrossValidation, unit: str
 ) -> AnalysisVerdict:
-    """Refuse the verdict, with its own reason, if a limit of the driver explains the motion best.
-
-    A plateau also looks like a power law of the command.
-    """
+    """Refuse if a driver's limit explains the motion best; a plateau looks like a power law."""
     refused = verdict.outcome is AnalysisOutcome.REFUSED
     if not refused and cross_validation.fit.exponent == 1.0:
         return verdict
@@ -445,11 +427,7 @@ def _with_driver_limit(
 def _best_model(
     plain: CrossValidation, longest: float, unit: str
 ) -> tuple[CrossValidation, Value, list[str]]:
-    """Return the model to use, the dead band of the command, and notes on both.
-
-    A power law or a dead band is used only if it is beyond doubt and predicts held-out motion
-    better than the unchanged command.
-    """
+    """Return the model to use, the dead band of the command, and notes on both."""
     result, notes = plain, []
     if plain.prediction.r_squared < GOOD_R_SQUARED:
         bent = CrossValidation(plain.segments, longest, with_exponent=True, plain=plain)
@@ -479,7 +457,6 @@ def _best_model(
 
 
 def _clearly_better(bent: CrossValidation, plain: CrossValidation) -> bool:
-    """Whether a power law of the command is sure, plausible, and predicts much better."""
     fit = bent.fit
     significant = abs(fit.exponent - 1.0) > 2.0 * fit.exponent_std
     plausible = PLAUSIBLE[0] <= fit.exponent <= PLAUSIBLE[1]
@@ -509,15 +486,7 @@ def values_of(dead_time_fit: DeadTimeFit, unit: str) -> tuple[Value, ...]:
 def prepared(
     segments: Sequence[AxisSegment], refresh: float
 ) -> tuple[list[AxisSegment], list[str]]:
-    """Mark stale readings, and thin out long recordings.
-
-    Args:
-        segments: Segments of one axis and one period.
-        refresh: See analyse_axis.
-
-    Returns:
-        The segments, and notes for the user.
-    """
+    """Mark stale readings, and thin out long recordings; return segments and notes."""
     notes: list[str] = []
     total = sum(len(segment.velocity) for segment in segments)
     keep = max(1, math.ceil(total / MOST))
@@ -545,19 +514,12 @@ def prepared(
 
 
 def _changes_between(segment: AxisSegment) -> bool:
-    """Whether the command changes between two samples, so that its instants matter."""
     if segment.sent is None or segment.period < SHORT_PERIOD:
         return False
     return segment.sent.changes_between(segment.period, ALIGNED)
 
 
 def _smoothing_notes(fit: DeadTimeFit, spacing: float) -> list[str]:
-    """Return what the user should know about the smoothing of the velocity.
-
-    Args:
-        fit: Fit of the axis.
-        spacing: Time between two readings, s.
-    """
     smoothing = fit.smoothing
     # A mean over one reading or two is how every encoder is read.
     if not fit.smoothing_range[0] > USUAL_WINDOW * spacing:
@@ -583,7 +545,6 @@ def _hold(segments: Sequence[AxisSegment], masks: Sequence[Mask]) -> float:
 
 
 def _changes(segments: Sequence[AxisSegment]) -> int:
-    """Return how often the command that was sent changes by more than rounding."""
     values = [np.zeros(0), *(segment.sent_values for segment in segments)]
     size = float(np.ptp(np.concatenate(values))) if any(map(len, values)) else 0.0
     steps = [np.abs(np.diff(segment.sent_values)) for segment in segments]
@@ -593,11 +554,7 @@ def _changes(segments: Sequence[AxisSegment]) -> int:
 def _of_one_step(
     segments: Sequence[AxisSegment], subject: str, unit: str, longest: float, notes: Sequence[str]
 ) -> AnalysisVerdict:
-    """Return what one step of the command tells: values that no held-out motion can test.
-
-    Raises:
-        ValueError: Nothing can be fitted.
-    """
+    """Return what one step of the command tells: values that no held-out motion can test."""
     fit = fit_dead_time(segments, longest)
     values = values_of(fit, unit)
     reported = ", ".join(
@@ -617,11 +574,6 @@ def _of_one_step(
 
 
 def _check_excitation(segments: Sequence[AxisSegment], unit: str) -> None:
-    """Check that there are enough readings, and changes of the command, for a fit.
-
-    Raises:
-        ValueError: There are too few.
-    """
     samples = sum(np.count_nonzero(segment.counts) for segment in segments)
     if samples < LEAST_SAMPLES:
         raise ValueError(f"{samples} readings of the velocity: must be at least {LEAST_SAMPLES}")

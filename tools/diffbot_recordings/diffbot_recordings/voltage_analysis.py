@@ -1,27 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Voltage gains ks, kv, ka of each side and both axes of a drivetrain, from SysId logs.
 
-    left, right, forward    V = ks sign(v) + kv v + ka dv/dt        forward: means of both sides
-    yaw                     V = ks sign(w) + kv w + ka dw/dt        V = (right - left) / 2
+    V = ks sign(v) + kv v + ka dv/dt
 
-The simulated velocity is fitted to the measured one while the robot moves (output error); nothing
-is differentiated. Any number of logs form one data set: linear tests give the sides and the forward
-axis, angular tests the yaw axis and the track width.
-
-At a start, the wheels jump through their backlash and slip, and the velocity's filter fills.
-Therefore the first part of each motion is left out; in fast tests, as much of it as is needed until
-the rest is fitted equally well (`_after_the_start`). The velocity at the start of a test is never
-assumed, neither in the fit nor when a test is predicted by a fit to the others. The worst test
-decides.
-
-Tests may have a dead time each. That of a step is seen; that of a ramp adds to its friction. If the
-friction of a ramp contradicts that of the steps and their dead times, each ramp has a friction of
-its own, and ks is that of the steps.
-
-With voltage as effort this is the torque-driven model, back-EMF being viscous friction:
-
-    dv/dt = K7 (V_left + V_right) - ..., K7 = 1 / (2 ka);     dw/dt = K8 (V_right - V_left) - ...,
-    K8 = 1 / (2 ka of yaw).        Track width = (right - left distance) / yaw angle.
+of left, right, forward (means of both) and yaw, V = (right - left) / 2; output error on the motion
+after its start. Derivation and judgement: docs/theory/recordings.md#voltage-gains.
 """
 
 from __future__ import annotations
@@ -122,7 +105,6 @@ class VoltageAnalysis:
     """Result of one side or axis.
 
     Attributes:
-        verdict: ks, kv, ka and whether they may be used.
         fit: Fit to all tests; None if nothing could be fitted.
         motions: Segments of each test, by name, without the starts that were left out.
         predictions: Prediction of each test by a fit to the other tests, by name.
@@ -137,11 +119,7 @@ class VoltageAnalysis:
 def analyse_voltages(
     logs: Sequence[SysIdLog], subjects: Sequence[str] = SUBJECTS
 ) -> list[VoltageAnalysis]:
-    """Analyse the left side, the right side, the forward axis and the yaw axis.
-
-    Args:
-        logs: Logs of one robot, linear, angular, or both.
-        subjects: Which of SUBJECTS to analyse.
+    """Analyse sides and axes (some of SUBJECTS) from logs of one robot, linear, angular, or both.
 
     Raises:
         RecordingError: The logs have different units.
@@ -197,11 +175,7 @@ def _analyse(
 
 
 def _with_own_friction(motions: Motions, delay: SysIdDelay) -> tuple[Motions, _Start]:
-    """Return the motions, with frictions of their own for ramps that need one, and their start.
-
-    Raises:
-        ValueError: Nothing could be fitted.
-    """
+    """Return the motions, with frictions of their own for ramps that need one, and their start."""
     start = _after_the_start(motions, delay)
     ramps = [name for name, motion in motions.items() if not motion.fast and motion.slope > 0.0]
     # The ramps of several logs may differ by the load, which is told as such.
@@ -226,7 +200,6 @@ def _with_own_friction(motions: Motions, delay: SysIdDelay) -> tuple[Motions, _S
 
 
 def _period(motions: Motions) -> float:
-    """Return the period of the rows, s, which is one for all tests."""
     return next(iter(motions.values())).segments[0].period
 
 
@@ -236,7 +209,6 @@ class _Start:
 
     Attributes:
         cut: Length of the starts, s.
-        motions: Motions without the starts, by test name.
         misfit: Errors right after the start relative to later ones; NaN: no fast test.
         limit: Limit of `misfit`.
     """
@@ -248,16 +220,11 @@ class _Start:
 
     @property
     def passes(self) -> bool:
-        """Whether the motion right after the start is fitted as well as the rest."""
         return not self.misfit > self.limit
 
 
 def _after_the_start(motions: Motions, delay: SysIdDelay) -> _Start:
-    """Find the shortest start after which fast tests follow the model, and add a margin.
-
-    Raises:
-        ValueError: Nothing could be fitted.
-    """
+    """Find the shortest start after which fast tests follow the model, and add a margin."""
     noise = _late_errors(motions, delay)
     tried: list[_Start] = []
     for cut in CUTS:
@@ -282,7 +249,6 @@ class _Noise:
         power: Mean square; NaN: no fast test is long enough.
         free: Effective number of independent errors.
         fraction: Share of independent errors, 0 to 1.
-        fit: Fit to the motion after the longest cut; None: there is none.
     """
 
     power: float
@@ -292,7 +258,7 @@ class _Noise:
 
 
 def _late_errors(motions: Motions, delay: SysIdDelay) -> _Noise:
-    """Return the errors undisturbed by starts, after the longest cut that leaves enough motion."""
+    """Return the errors after the longest cut that leaves enough motion."""
     for cut in reversed(CUTS):
         left = _left(motions, cut)
         fast = [motion.segments[0] for motion in left.values() if motion.fast]
@@ -371,7 +337,6 @@ def _predictions(start: _Start, whole: VoltageGains, delay: SysIdDelay) -> dict[
 def _seen_delay(
     tests: Mapping[str, SysIdTest], motions: Motions, subject: str, sign: float
 ) -> SysIdDelay:
-    """Return the delay from the first motion in the fast tests and from their positions."""
     seen: list[float | None] = []
     filters: list[float | None] = []
     period = 0.0
@@ -454,7 +419,6 @@ def _simulated(motion: VoltageMotion, fit: VoltageGains) -> Prediction:
 
 
 def _own_notes(start: _Start, fit: VoltageGains) -> list[str]:
-    """Return what the frictions of ramps tell of their dead times."""
     own = {name: motion for name, motion in start.motions.items() if motion.own is not None}
     if not own:
         return []
@@ -518,7 +482,6 @@ def _values(
 def _with_track(
     voltage_analysis: VoltageAnalysis, tests: Iterable[SysIdTest], sign: float, length: str
 ) -> VoltageAnalysis:
-    """Add the track width, in the unit of positions, to the yaw axis."""
     if voltage_analysis.fit is None:
         return voltage_analysis
     widths = []
@@ -553,7 +516,6 @@ def yaw_sign(tests: Iterable[SysIdTest]) -> float:
 
 
 def _path(test: SysIdTest) -> Array:
-    """Return how much further the right side moved than the left one, shape (n,)."""
     return test.right_position - test.left_position
 
 
@@ -561,8 +523,6 @@ def motions_of(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> Mot
     """Return the motion in each test that drives the subject; empty if none does.
 
     Args:
-        tests: Tests by name.
-        subject: One of SUBJECTS.
         sign: Sign of the yaw rate, see yaw_sign.
     """
     signals = {name: _signals(tests[name], subject, sign) for name in _driven(tests, subject, sign)}
@@ -595,7 +555,6 @@ def motions_of(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> Mot
 
 
 def _driven(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> list[str]:
-    """Return the names of the tests that drive a subject."""
     most = max(
         max(_largest(test.left_voltage), _largest(test.right_voltage)) for test in tests.values()
     )

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wheels whose angles are not theirs: of two publishers, or of one encoder recorded twice.
 
-Two publishers of the same joints alternate, which SourceWatch finds as it does on line. One encoder
-recorded as both wheels gives equal turns, sample by sample, while speeds or efforts of the wheels
-differ; a robot that drives straight gives equal turns, too, with equal speeds and efforts.
+Two publishers alternate (SourceWatch). One encoder gives equal turns while speeds or efforts
+differ.
 """
 
 from __future__ import annotations
@@ -31,14 +30,7 @@ MOST = 0.05
 
 @dataclass
 class _Equal:
-    """Turns of both wheels: samples with motion, and those of them that are equal.
-
-    Attributes:
-        moved: Number of samples in which a wheel turned.
-        equal: Number of them in stretches of equal turns while the wheels differ otherwise.
-        begin, end: Since the first sample, s.
-        what: What differs, for people.
-    """
+    """Turns of both wheels: samples with motion, and those that are equal while wheels differ."""
 
     moved: int = 0
     equal: int = 0
@@ -48,11 +40,7 @@ class _Equal:
 
 
 class WheelSources:
-    """Watches the angles of both wheels, segment by segment.
-
-    Args:
-        names: Names of the wheels' joints or columns, for people.
-    """
+    """Watches the angles of both wheels, segment by segment."""
 
     def __init__(self, names: tuple[str, str] = POSITIONS) -> None:
         self._names = " and ".join(names)
@@ -136,7 +124,6 @@ class WheelSources:
 
 
 def _difference(segment: Segment, at: NDArray[np.intp], efforts: tuple[str, str]) -> str | None:
-    """Return what differs between the wheels at these samples, for people; None: nothing."""
     for pair, what in ((WHEELS, "speeds"), (efforts, "efforts")):
         if not {*pair} <= {*segment.channels}:
             continue
