@@ -249,7 +249,7 @@ def twist_of_world(message: Any) -> Values:
 
 
 def is_of_world(messages: Iterable[Any]) -> bool:
-    """Whether twists of Odometry messages are in the frame of their poses, not the robot's.
+    """Whether twists of Odometry messages are in the frame of the pose, not of the robot.
 
     In its own frame a differential-drive robot has linear.y = 0, in another only while driving
     along x.

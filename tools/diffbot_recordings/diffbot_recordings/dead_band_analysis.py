@@ -109,6 +109,7 @@ def _acting_sizes(offset: DeadTimeFit, levels: Array) -> int:
 
 
 def not_identifiable(unit: str, reason: str) -> tuple[Value, str]:
+    """Return value and note of a dead band that is not identifiable."""
     return Value(NAME, math.nan, math.inf, unit), f"{NAME} not identifiable: {reason}"
 
 

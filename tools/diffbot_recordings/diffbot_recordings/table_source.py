@@ -48,6 +48,7 @@ LONGEST_STEP = 0.5
 
 
 def wheels_by_name(names: Sequence[str]) -> Sides:
+    """Return the wheels' joints by their names; see find_wheels."""
     return find_wheels(names, None, None)
 
 
