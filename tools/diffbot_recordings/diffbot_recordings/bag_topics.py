@@ -249,10 +249,9 @@ def twist_of_world(message: Any) -> Values:
 
 
 def is_of_world(messages: Iterable[Any]) -> bool:
-    """Whether twists of Odometry messages are in the frame of the pose, not of the robot.
+    """Whether twists of Odometry messages are in their poses' frame, not the robot's.
 
-    In its own frame a differential-drive robot has linear.y = 0, in another only while driving
-    along x.
+    In its own frame a robot has linear.y = 0; in another one only while it drives along x.
     """
     rows = np.array(
         [
