@@ -287,8 +287,7 @@ def torques(sides: Sides, robot: Robot | None) -> MessageReader:
 
 
 def joints(sides: Sides, fields: tuple[str, ...], robot: Robot | None) -> MessageReader:
-    """Return a reader of fields of two sides' joints: [left, right] of each field, forward
-    positive.
+    """Return a reader of fields of two sides' joints, [left, right] each, forward positive.
 
     Several joints of a side count as one: mean angle and speed, sum of efforts. The reader returns
     None for a message without these joints, NaN for an empty field, and raises RecordingError if
