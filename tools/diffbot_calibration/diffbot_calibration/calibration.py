@@ -32,25 +32,22 @@ GYRO_SCALE_STD = 0.005
 """Default standard deviation of a gyro's scale about 1: 1 % in 19 of 20 gyros."""
 HELD_OUT = 0.3
 """Share of the drive, at its end, that is held out to prove the calibration."""
-# Largest half widths of the 95 % interval of an identified value, by unit.
+# Largest half widths of an identified value's 95 % interval, by unit.
 WIDEST = {"m": 0.05, "rad": math.radians(5.0), "s": 0.05, "1": 0.05, "lever": 0.05}
-# Upper limit of the standard deviation of the path noise's logarithm, for a likelihood that does
-# not bound it.
+# Largest standard deviation of the path noise's logarithm.
 MOST_DOUBT = 3.0
-# Minimum overlap of a sensor's stamps with those of the wheels, s, and as a share of the shorter.
+# Least overlap of stamps with those of the wheels, s, and as a share of the shorter.
 SHORTEST, OVERLAP = 10.0, 0.5
-# Clock drifts above both this number of standard deviations and this rate, s/s, are fitted.
+# Clock drifts above both these standard deviations and this rate, s/s, are fitted.
 DRIFTS, DRIFT_RATE = 4.0, 3e-4
-# A calibration is refused if its drift on held-out motion is worse by more than this number of
-# standard deviations.
+# Refused if held-out drift is worse by more standard deviations.
 WORSE_SIGMAS = 2.0
-# The given sizes are also confirmed if they lie in all intervals after widening by this factor, and
-# held-out motion gets neither better nor worse: the sizes of one in ten correct robots miss one of
-# their 95 % intervals.
+# Factor that widens the intervals in which given sizes are confirmed, if held-out motion is alike:
+# in one of ten correct robots a size misses one of them.
 NEAR = 2.0
-# A pose source with less noise than this, m and rad, is the wheels' own odometry.
+# A pose source with less noise, m and rad, is the wheels' own odometry.
 OWN_ODOMETRY = 3e-5
-# Minimum turn, rad, each way, and minimum distance, m, for a motion to count as containing them.
+# Least turn each way, rad, and least distance, m, of a sufficient motion.
 TURNED, DRIVEN = math.pi, 1.0
 
 

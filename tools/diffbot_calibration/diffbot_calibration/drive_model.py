@@ -86,8 +86,6 @@ class DriveModel:
         rate = beta.value("gyro_delay_rate") * (stamps - beta.middle)
         heading = self._path(beta).headings(stamps - beta.value("gyro_delay") - rate)
         integral = np.interp(stamps, self.drive.gyro.stamps, self.gyro_turned)
-        # The scale does not multiply the walk: a larger scale would then need less slip, which the
-        # likelihood would favour.
         turned: Array = integral - beta.value("gyro_scale") * heading - walk[:, 0]
         return turned - walk[:, -2]
 

@@ -17,7 +17,7 @@ GEOMETRY = ("log_radius", "log_ratio", "log_track")
 POSE = ("pose_delay", "mount_x", "mount_y", "mount_yaw")
 GYRO = ("gyro_delay", "gyro_scale")
 DRIFT = ("pose_delay_rate", "gyro_delay_rate")
-# Spacing of the knots without a pose source, s; and maximum number of poses that are used.
+# Spacing of the knots without a pose source, s; most poses used.
 KNOT, MOST = 0.05, 20000
 
 

@@ -13,8 +13,7 @@ from diffbot_calibration.drive_parameters import Parameters
 from diffbot_calibration.noise_levels import Mask, Noise
 from diffbot_recordings.sensor_readings import Array
 
-# The pose source's frame jumped if its readings step by more than JUMP standard deviations of a
-# median of JUMP_SPAN readings.
+# A frame jumped if readings step by JUMP standard deviations of a median of JUMP_SPAN.
 JUMP, JUMP_SPAN = 7.0, 7
 
 
@@ -27,7 +26,7 @@ def first_walk(model: DriveModel, beta: Parameters) -> tuple[Array, Noise]:
     walk[:, 0] = np.unwrap(np.angle(smooth))
     residuals, odometry = model.predict(beta, walk)
     c = residuals[:, :2]
-    # Displacement at the robot, where noise of the heading moves it little, not at the origin.
+    # At the robot, where noise of the heading moves it little.
     local = c + rotated(walk[:, 0], odometry)
     noise = Noise(
         position=max(_white_noise_std(np.concatenate((local[:, 0], [np.nan], local[:, 1]))), 1e-4),

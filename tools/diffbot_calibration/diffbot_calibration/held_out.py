@@ -20,8 +20,7 @@ from diffbot_recordings.wheel_path import WheelPath, driven, gaps
 
 WINDOW = 3.0
 """Length of a window, s."""
-# Number of poses around an end, and the variance of their median as a share of a single one's
-# (Gaussian, n = 7).
+# Poses around an end, and their median's variance over a single one's (Gaussian).
 AROUND, MEDIAN = 7, 0.2104
 # Time step for the sum of slip over a window, s.
 STEP = 0.1

@@ -17,14 +17,13 @@ from diffbot_recordings.sensor_readings import Array
 
 Mask = NDArray[np.bool_]
 
-# Bounds of the fitted noise levels: m^2/m, m, rad, rad^2/s, (rad/s)^2/s, rad.
+# Bounds of the noise levels: m^2/m, m, rad, rad^2/s, (rad/s)^2/s, rad.
 NOISE_NAMES = ("path", "position", "yaw", "gyro_walk", "bias_walk", "gyro_angle")
 SMALLEST = (1e-10, 1e-5, 1e-5, 1e-12, 1e-14, 1e-6)
 LARGEST = (1e-2, 1.0, 1.0, 1e-2, 1e-4, 0.1)
-# Typical bias walk of a MEMS gyro, (rad/s)^2/s, and the standard deviation of its logarithm.
+# Of a MEMS gyro, (rad/s)^2/s, and the standard deviation of its logarithm.
 BIAS_WALK, BIAS_WALK_SPREAD = 1e-9, math.log(10.0)
-# Variance of sideways slip as a share of that along the path; and minimum standard deviation of any
-# step of the walk, m and rad.
+# Sideways variance over that along the path; least deviation of a step, m and rad.
 SIDEWAYS, FLOOR = 1e-3, 1e-7
 
 

@@ -70,7 +70,7 @@ def write_results(
             except ValueError as error:
                 refusal = f"{robot.name}{CALIBRATED} is not written: {error}"
     if about is not None:
-        # A run that gave nothing has not reached its aim, whatever it drove.
+        # A run that gave nothing has not reached its aim.
         failed = {} if calibration.usable else {"outcome": "failed"}
         content = {
             **about,

@@ -23,8 +23,7 @@ from diffbot_recordings.wheel_path import WheelPath
 
 # Length of the windows, s, over which displacements are compared.
 PATH_WINDOW = 1.0
-# Minimum ratio of smallest to largest singular value of displacements and turns; below it, track
-# and mounting cannot be distinguished.
+# Least ratio of singular values at which track and mounting can be told apart.
 DISTINCT = 0.03
 
 

@@ -28,8 +28,7 @@ FEWEST = 2
 TAPE = 0.001
 # Largest plausible error of an end, as a share of the side.
 FARTHEST = 1.5
-# chi^2 (2 degrees of freedom) of the misfit that is exceeded once in 1000; above it, radii and
-# track explain the ends poorly.
+# Misfit (chi^2, 2 degrees of freedom) that is exceeded once in 1000.
 UNEXPLAINED = 13.8
 
 
@@ -131,12 +130,12 @@ def calibrate_umbmark(squares: Squares, geometry: WheelGeometry) -> tuple[Calibr
     covariance = np.zeros((4, 4))
     for i, runs in enumerate((squares.cw, squares.ccw)):
         at = slice(2 * i, 2 * i + 2)
-        # A few runs do not determine the covariance of x and y: only their variances are used.
+        # A few runs do not determine the covariance of x and y.
         scatter = np.diag(np.var(runs, axis=0, ddof=1)) + TAPE**2 * np.eye(2)
         covariance[at, at] = scatter / len(runs)
     beta = np.array([math.log(formulas[1]), math.log(formulas[0])])
     information: Array = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
-    # Unequal wheels bend a straight leg, so that its length depends on the result of the squares.
+    # Unequal wheels bend a straight leg.
     for _ in range(3):
         scale, scale_std, scale_dof = _scale(squares, geometry, beta)
         beta, square = _fitted(squares.side, geometry, beta, scale, means, information)

@@ -37,8 +37,7 @@ from diffbot_recordings.sensor_turns import (
     turned_by,
 )
 
-# A pose is an outlier above this squared normalised distance, which white noise exceeds once in
-# 8000 (chi^2 of 3 degrees of freedom).
+# Squared normalised distance (chi^2 of 3 degrees of freedom, 1 in 8000) of an outlier.
 OUTLIER = 20.5
 
 

@@ -16,23 +16,21 @@ from diffbot_recordings.repeats import combined
 from diffbot_recordings.velocity_analysis import AxisAnalysis, prepared, values_of
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence
 
-# Range of plausible gains from command to velocity; others mean a different unit or scale.
+# Plausible gains from command to velocity; others mean another unit.
 GAINS = (0.05, 20.0)
-# Factors between units that are often confused, with their description.
+# Factors between units that are often confused.
 UNITS = (
     (1e3, "millimetres for metres"),
     (100.0, "centimetres, or per cent"),
     (180.0 / math.pi, "degrees for radians"),
     (60.0 / math.tau, "revolutions a minute"),
 )
-# A unit is suggested if its factor brings the gain to within this factor of 1.
+# A suggested unit brings the gain to within this factor of 1.
 GAIN_TOLERANCE = 3.0
-# Largest half width of the 95 % interval of a known time constant, as a share of it or in samples.
+# Widest half interval of a known time constant, as a share of it or in samples.
 WIDEST, SAMPLES = 0.6, 2.0
-# If the standard deviation is more than this multiple of that by noise alone, the spread of the
-# recordings is the cause of a wide interval.
+# The spread of recordings widens an interval if its deviation exceeds noise's by this factor.
 WIDENED = 1.5
-# Share of the motion that the model must surely explain in spite of noise.
 SIGNIFICANT = 0.5
 
 

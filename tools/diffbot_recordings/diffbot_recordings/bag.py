@@ -27,8 +27,7 @@ from diffbot_recordings.sqlite_file import SqliteFile
 
 __all__ = ["METADATA", "Bag", "BagTopic"]
 
-# Definitions of ros2_control's messages, which SQLite files of Humble and older do not hold; see
-# control_msgs, where they are the same in all distributions.
+# Definitions, alike in all distributions, that SQLite files of Humble and older lack.
 CONTROL_TYPES = {
     "control_msgs/msg/InterfaceValue": "string[] interface_names\nfloat64[] values",
     "control_msgs/msg/DynamicJointState": (

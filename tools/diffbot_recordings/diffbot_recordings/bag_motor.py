@@ -262,7 +262,7 @@ def _names(parent: Any, field: str) -> list[str]:
     return []
 
 
-# Exceptions that a getter raises if a message has no such number.
+# Raised by a getter if a message has no such number.
 NO_VALUE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 

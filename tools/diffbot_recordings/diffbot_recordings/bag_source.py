@@ -59,19 +59,18 @@ from diffbot_recordings.samples import (
 )
 from diffbot_recordings.table_columns import Column
 
-# Number of messages that are searched for the names of joints, and for a torque other than 0.
+# Messages searched for joints' names, and for a torque other than 0.
 NAMES, TORQUES = 200, 20000
-# A topic without a stamp in this number of messages has none. A simulation sends 0, which is no
-# stamp, until its time runs.
+# Messages after which a topic has no stamps; a simulation sends 0 until its time runs.
 PATIENCE = 5000
 
-# Logged time over which a clock's pace is measured, s; over less, jitter dominates.
+# Logged time over which a clock's pace is measured, s.
 SPAN = 0.5
-# Number of stamped messages after which the pace is first known.
+# Stamped messages after which the pace is known.
 FIRST = 20
-# A simulation does not run in real time if its pace deviates from 1 by more than this.
+# Largest deviation of a pace in real time from 1.
 REAL_TIME = 0.1
-# A clock was set if a stamp steps by this much more or less than the logged time, s.
+# Difference of stamp and logged time from which a clock was set, s.
 JUMP = 1.0
 
 
@@ -92,7 +91,7 @@ def open_bags(paths: Sequence[Path], options: Options) -> Recording:
     except RecordingError as error:
         if bag.path.name in str(error):
             raise
-        # What is missing may be behind the damage or the limit of which these warnings inform.
+        # What is missing may be behind the damage or limit of these warnings.
         why = f" ({'; '.join(bag.warnings)})" if bag.warnings else ""
         raise RecordingError(f"{bag.path}: {error}{why}") from None
 
@@ -431,6 +430,6 @@ class RobotClock:
         # Pace since the first stamp: a simulator may run in real time for a while.
         passed = max(self._logged - self._first[0], 1e-9)
         if abs((self._stamp - self._first[1]) / passed - 1.0) > REAL_TIME:
-            # The simulator waits for commands: this message responds to the newest stamp.
+            # The simulator waits for commands: they respond to the newest stamp.
             return self._stamp
         return self._stamp + max(0.0, logged - self._logged) * self._pace

@@ -31,13 +31,12 @@ TWIST_STAMPED = "geometry_msgs/msg/TwistStamped"
 
 # Words for [left, right] in names of joints.
 SIDES = (("left", "right"), ("l", "r"), ("lh", "rh"), ("lhs", "rhs"))
-# Last parts of topic names that are never used: only a simulator knows the ground truth.
+# Only a simulator knows the ground truth: never used.
 NEVER = ("ground_truth",)
-# Minimum z component of a pose's own z axis for its sensor to count as upright.
+# Least z component of an upright sensor's z axis.
 UPRIGHT = 0.9
-# Share of the power of velocities that is sideways in a frame other than the robot's.
+# Share of the power of velocities that is sideways in another frame.
 SIDEWAYS = 0.05
-# Given as a topic: do not use such a sensor.
 NO_TOPIC = "none"
 
 Values = tuple[float, ...]
@@ -207,7 +206,7 @@ def joined(sides: Sides) -> tuple[str, str]:
 
 def stamp_of(message: Any) -> float | None:
     """Return a message's stamp, s; None if there is none, or if it was not set."""
-    # A type that the recording defines may have anything in a field of this name.
+    # A type that the recording defines may have anything there.
     result = getattr(getattr(message, "header", None), "stamp", None)
     seconds, nanoseconds = (getattr(result, name, None) for name in ("sec", "nanosec"))
     if not isinstance(seconds, int) or not isinstance(nanoseconds, int):

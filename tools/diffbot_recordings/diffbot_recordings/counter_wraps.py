@@ -18,18 +18,17 @@ from diffbot_recordings.samples import Array
 
 Indices = NDArray[np.intp]
 
-# A step jumps if it differs from those around it by more than JUMP (rad) plus what this
-# acceleration of a wheel (rad/s^2) explains.
+# A jump differs from steps around it by JUMP, rad, and what this acceleration, rad/s^2, explains.
 JUMP, ACCELERATION = 0.5, 1500.0
-# Steps longer than this many usual ones are gaps, over which nothing is known.
+# Usual steps in a gap, over which nothing is known.
 GAP = 3.5
-# Number of steps on each side from which the rotation over a jump is taken.
+# Steps on each side from which the rotation over a jump is taken.
 AROUND = 2
-# Largest difference between the sizes of jumps of one counter, rad.
+# Largest difference between jumps of one counter, rad.
 ALIKE = 0.5
-# A range within NEAR_TURNS (rad), or this number of encoder counts, of whole turns is whole turns.
+# Distance in rad, or counts, from whole turns that still counts as whole.
 NEAR_TURNS, COUNTS = 0.02, 3.0
-# A jump that is undone within so many samples is not a wrap, unless the sizes are alike.
+# Samples within which a jump is undone that is no wrap, unless sizes are alike.
 RETURNS = 3
 
 

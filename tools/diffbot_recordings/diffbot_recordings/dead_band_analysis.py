@@ -23,13 +23,11 @@ from diffbot_recordings.verdict import Value
 NAME = "smallest command that moves the robot"
 # Minimum number of samples with small commands.
 LEAST_SAMPLES = 10
-# A dead band is beyond doubt above this number of standard deviations, and above this share of the
-# largest command.
+# Beyond doubt: standard deviations, and share of the largest command.
 SIGNIFICANT_SIGMAS, LEAST_BAND = 4.0, 0.01
-# Largest half width of the 95 % interval of an identifiable dead band, as a share of the largest
-# command.
+# Widest identifiable half interval, as a share of the largest command.
 WIDEST = 0.25
-# Sizes of commands that must move the axis to tell an offset from a threshold.
+# Sizes of acting commands that tell an offset from a threshold.
 LEAST_SIZES = 2
 ONE_SIZE = (
     "; warning: commands of one size only moved the robot, so that the gain holds for that size, "
@@ -116,7 +114,7 @@ def not_identifiable(unit: str, reason: str) -> tuple[Value, str]:
 def _is_significant_band(
     fit: DeadTimeFit, plain: DeadTimeFit, largest: float, samples: int
 ) -> bool:
-    # A threshold's interval is the whole range of possible values: it must be above 0.
+    # A threshold's interval is its whole possible range: it must be above 0.
     deviations = SIGNIFICANT_SIGMAS if fit.kind is DeadBandKind.OFFSET else 0.999 * NORMAL_95
     least = max(deviations * fit.dead_band_std, LEAST_BAND * largest)
     gained = (plain.fit.residual_std / fit.fit.residual_std) ** 2 - 1.0

@@ -12,12 +12,11 @@ from diffbot_ident.velocity.bounded_search import BoundedSearch
 from diffbot_ident.velocity.dead_time import DeadTimeFit
 from diffbot_ident.velocity.first_order import Array, AxisSegment, fit_first_order
 
-# Number of limits tried, and the share of the plain fit's sum of squares that remains at most if a
-# limit explains the motion.
+# Limits tried, and the largest remaining share of squares if one explains the motion.
 GRID, REMAINS = 14, 0.35
-# Slowest ramp tried, as the time for the largest command, s; smallest plateau, as a share of it.
+# Slowest ramp tried, s to the largest command; smallest plateau, a share of it.
 LONGEST_RAMP, LOWEST_PLATEAU = 20.0, 0.15
-# Dead times tried beside each limit, as shares of that of the plain fit: a ramp looks like one.
+# Dead times tried, as shares of the plain fit's: a ramp looks like one.
 DEAD_TIMES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 

@@ -19,11 +19,9 @@ from diffbot_recordings.segments import Segment
 from diffbot_recordings.velocity_analysis import LEAST_R_SQUARED
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
 
-# Length of a window, s; and range of delays of the yaw rate after the wheels that is searched, s.
-# The delay may be negative: wheel speeds that are published four times a second are late
-# themselves.
+# Window and delays of the yaw rate, s; negative, as slow wheel speeds are late themselves.
 WINDOW, DELAYS = 0.5, (-0.5, 0.5)
-# Length of a block of time, s; one block in BLOCKS is held out, the others are fitted.
+# Length of a block, s; one in BATCHES is held out.
 BATCH, BATCHES = 4.0, 3
 NEEDED = (*WHEELS, "w")
 SUBJECT = "effective track"
@@ -104,7 +102,7 @@ def _feed(segments: Sequence[Segment], learnt: YawGyro, kept: YawGyro, every: Ya
     """Feed wheels to all, yaw rates of held-out blocks to `kept`, others to `learnt`."""
     offset, angles, passed = 0.0, np.zeros(2), 0.0
     for segment in segments:
-        # The clock may have been set back between two segments: shift the times to increase.
+        # The clock may have been set back between segments.
         stamps = segment.times - segment.times[0] + offset
         offset = float(stamps[-1]) + 2.0 * (DELAYS[1] - DELAYS[0])
         speeds = np.column_stack([segment.channels[name] for name in WHEELS])

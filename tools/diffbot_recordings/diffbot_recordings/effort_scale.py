@@ -23,10 +23,9 @@ from diffbot_recordings.torque_analysis import TorqueResult
 from diffbot_recordings.verdict import Value
 from diffbot_recordings.weighed_mass import UNIT_NAMES, Weighing
 
-# Number of standard deviations above which two values of the constant, or two places of the load,
-# contradict each other.
+# Standard deviations from which two values or places contradict each other.
 CONTRADICTS = 3.0
-# Smallest difference between places of a load that is reported, m.
+# Smallest reported difference between places of a load, m.
 PLACE_RESOLUTION = 0.02
 
 
@@ -95,8 +94,8 @@ def _check_identified(estimate: Estimate, which: str) -> None:
         )
 
 
-# Indices in the vector of uncertain quantities: K5, K6, K7', K8' without load; K5 and K7' with
-# load; mass, load, and the radius over its nominal value. COUNT is its length.
+# Indices of the uncertain quantities: K5, K6, K7', K8' without load, K5 and K7' with it; mass,
+# load, radius over its nominal value.
 K7, K8, K5_LOADED, K7_LOADED, MASS, LOAD, RADIUS, COUNT = 2, 3, 4, 5, 6, 7, 8, 9
 
 
@@ -176,7 +175,7 @@ class _Scale:
                 f"{_text(mass)}, by the load {_text(load)}: weigh both again, and check "
                 "--wheel-inertia (the load does not need it)"
             )
-        # Their covariance follows from the variances of both and of their difference.
+        # Their covariance follows from the variance of their difference.
         common = 0.5 * (mass.std**2 + load.std**2 - apart.std**2)
         fraction = (load.std**2 - common) / apart.std**2 if apart.std > 0.0 else 1.0
         return min(max(fraction, 0.0), 1.0)

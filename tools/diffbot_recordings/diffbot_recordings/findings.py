@@ -198,7 +198,7 @@ def torque_findings(
     )
     if math.isfinite(estimate.delay):
         rests += f"; torque delay {estimate.delay:g} control periods"
-    # With the description of another robot, masses or inertias may be negative beyond doubt.
+    # With another robot's description, masses may be negative beyond doubt.
     impossible = [
         f"{value.name} is negative, {value.value:.3g} {value.unit}: the given radius, track or "
         "masses are not those of this robot"
@@ -399,7 +399,7 @@ def analyse_axes(
             for segment, piece in zip(segments, pieces, strict=True):
                 if segment.run is not None:
                     runs.setdefault(segment.run, []).append(piece)
-            # Limits apply to the reported intervals, which include the spread of the recordings.
+            # The reported intervals include the spread of the recordings.
             analysis = over_runs(analysis, runs, refresh)
             results[axis] = checked(analysis, refresh or pieces[0].period)
     return results
@@ -483,7 +483,7 @@ def _write_velocity(
 def voltage_findings(logs: Sequence[SysIdLog]) -> Findings:
     """Analyse SysId logs of one robot and make the findings."""
     voltage_analysis = analyse_voltages(logs)
-    # An axis that the tests did not drive, such as yaw in straight tests, is only noted.
+    # An axis that no test drove is only noted.
     driven = [
         a for a in voltage_analysis if a.verdict.outcome is not AnalysisOutcome.NOT_EXCITED
     ] or voltage_analysis

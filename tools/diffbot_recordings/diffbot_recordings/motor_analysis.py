@@ -21,19 +21,17 @@ from diffbot_recordings.samples import Array
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
 
 SIDES = ("left", "right")
-# Time constants of the instruments' filters, s; and length of the windows of the second equation,
-# s.
+# Time constants of the instruments' filters, and windows of the second equation, s.
 FILTERS, WINDOW = (0.003, 0.01, 0.03, 0.1), 0.01
-# Minimum share of the voltage's variance that current and speed of a sound wheel explain.
+# Least share of the voltage's variance that a sound wheel explains.
 LEAST_R_SQUARED = 0.8
-# Motors are swapped if the other wheel's signals explain this share more of the voltage.
+# Share that the other wheel's signals explain more if motors are swapped.
 SWAPPED_GAIN = 0.3
-# A sensor reads nothing if voltages explain less than this share of its variance.
+# Least share of a sensor's variance that voltages explain.
 SILENT = 0.15
-# Ratios between the wheels above which they differ (RATIO; of friction, FRICTION_RATIO), and how
-# many standard deviations the difference must be.
+# Ratios from which wheels differ, and how many standard deviations it takes.
 RATIO, FRICTION_RATIO, SIGNIFICANT_SIGMAS = 1.5, 1.8, 3.0
-# Minimum numbers of samples, and of windows; and the share of a window in which a wheel may stand.
+# Least numbers of samples and windows; share of a window in which a wheel may stand.
 LEAST_SAMPLES, LEAST_WINDOWS, STANDING = 100, 12, 0.2
 
 
@@ -158,14 +156,14 @@ def _mechanical(
         columns = np.column_stack((torque, speed, np.sign(speed)))
         sums = np.vstack((np.zeros(3), cumulative_trapezoid(columns, dx=period, axis=0)))
         starts = np.arange(0, len(speed) - width, width)
-        # Friction that holds a wheel at rest may be anything up to c: skip such windows.
+        # Friction at rest may be anything up to c.
         rest = np.concatenate(([0], np.cumsum(speed == 0.0)))
         starts = starts[rest[starts + width] - rest[starts] <= STANDING * width]
         if not len(starts):
             continue
         integral = sums[starts + width] - sums[starts]
         change = speed[starts + width] - speed[starts]
-        # A step of the voltage makes a step of the current, which the trapezoidal rule smears.
+        # The trapezoidal rule smears a step of the current.
         voltage = channels[f"{side}_voltage"]
         smeared = period * (voltage[starts + width] - voltage[starts])
         x = np.column_stack((change, integral[:, 1], integral[:, 2], smeared))
@@ -200,7 +198,7 @@ def _instruments(voltage: Array, period: float) -> Array:
         a = math.exp(-period / tau)
         for signal in (voltage, np.sign(voltage)):
             columns.append(lfilter((1.0 - a,), (1.0, -a), signal))
-    # The sign of the speed, as in Coulomb friction, follows that of the filtered voltage.
+    # The sign of the speed follows that of the filtered voltage.
     columns += [np.sign(columns[k]) for k in (4, 6, 8)]
     return np.column_stack(columns)
 
@@ -215,7 +213,7 @@ def _two_stage(parts: Sequence[tuple[Array, Array, Array]]) -> _Coefficients:
     residuals = y - x @ values
     covariance = correlated_covariance(projected, residuals, [len(part[0]) for part in parts])
     total = float(np.sum((y - y.mean()) ** 2))
-    # Only the part of the residuals that the instruments explain counts, not sensor noise.
+    # Only what the instruments explain of the residuals counts.
     seen = z @ np.linalg.lstsq(z, residuals, rcond=1e-9)[0]
     fraction = 1.0 - float(seen @ seen) / total if total > 0.0 else math.nan
     return _Coefficients(values, covariance, x @ values, fraction)
@@ -293,7 +291,7 @@ def _unlike(
 
     resistance, constant = ratio(electrical, 0), ratio(electrical, 1)
     inertia, friction = ratio(mechanical, 0), ratio(mechanical, 2)
-    # If a sensor reads half of the current, R comes out twice as large, and J half as large.
+    # A sensor that reads half of the current makes R twice and J half as large.
     if differs(resistance, RATIO) and resistance[0] * inertia[0] < 0.0:
         side, other = SIDES if resistance[0] > 0.0 else SIDES[::-1]
         fraction = math.exp(-0.5 * (abs(resistance[0]) + abs(inertia[0])))

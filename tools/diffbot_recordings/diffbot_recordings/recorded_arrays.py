@@ -82,7 +82,6 @@ def _sized_estimator(
 ) -> Estimator:
     speeds = np.gradient(np.unwrap(angles, axis=0), stamps, axis=0)
     body = body_velocity(geometry, speeds[:, 0], speeds[:, 1])
-    # Half of the maximum is the typical magnitude of the motion.
     sizes = (0.5 * float(np.abs(each).max()) + 1e-9 for each in (body["v"], body["w"], torque))
     return make_estimator(name, geometry, MotionScale(*sizes))
 

@@ -101,7 +101,7 @@ def _followed(
 def _read(
     options: Options, name: str, columns: Mapping[str, Column], geometry: WheelGeometry
 ) -> tuple[WheelTurns, GyroReadings | None]:
-    # Imported here, since SciPy takes long to load and most recordings hold no gyro.
+    # SciPy takes long to load.
     from diffbot_recordings.recorded_readings import ReadingOptions, read_readings
 
     own = ("time", *POSITIONS, GYRO)

@@ -66,12 +66,11 @@ IMU = TopicRole("--imu", ("sensor_msgs/msg/Imu",), "gyro")
 POSE = TopicRole("--pose", POSE_TYPES, "poses of a pose source")
 TF_TOPICS = "/tf", "tf"
 AXES = ("x", "y", "z")
-# Number of messages that are searched for the names of joints.
+# Messages searched for the names of joints.
 SEARCHED = 200
-# Time between recordings that are joined, s; longer than a gap of the wheels.
+# Between joined recordings, s; longer than a gap of the wheels.
 TIME_BETWEEN = 2.0
-# Minimum share of turns explained by the wheels for the right gyro axis; if another axis reaches it
-# and the chosen one does not, the other is suggested.
+# Share of turns that the wheels explain for the right gyro axis.
 OTHER_AXIS_FRACTION = 0.7
 
 TABLE_CHANNELS: Mapping[str, tuple[str, ...]] = {
@@ -85,8 +84,7 @@ TABLE_CHANNELS: Mapping[str, tuple[str, ...]] = {
     "pose_y": ("pose_y", "y", "map_y"),
     "pose_yaw": ("pose_yaw", "yaw", "theta", "heading"),
 }
-# Channels of a table by sensor. One axis of a gyro suffices; of the others, all channels are
-# needed.
+# One axis of a gyro suffices; of the others, all channels are needed.
 SENSORS: Mapping[str, tuple[str, ...]] = {
     "wheels": POSITIONS,
     "gyro": ("gyro_x", "gyro_y", GYRO),

@@ -37,7 +37,7 @@ except ModuleNotFoundError:
     ) from None
 
 STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
-# Types of topics that are given without one, by the last part of the topic's name.
+# Types implied by the last part of a topic's name.
 KNOWN = {
     "joint_states": "sensor_msgs/msg/JointState",
     "commands": "std_msgs/msg/Float64MultiArray",
@@ -51,7 +51,7 @@ KNOWN = {
     "dynamic_parameters": "diffbot_msgs/msg/DynamicParameters",
     "verification": "diffbot_msgs/msg/Verification",
 }
-# Exceptions to KNOWN, by full name: the status of a controller has a type of its own.
+# By full name: a controller's status has a type of its own.
 KNOWN_IN_FULL = {"ident/status": "diffbot_msgs/msg/IdentStatus"}
 VERSION: Literal[9] = 9  # version of the format; ROS 2 Humble and newer read it
 DEPTH = 2000  # messages that may queue between two polls

@@ -38,10 +38,9 @@ if TYPE_CHECKING:
     from diffbot_recordings.torque_analysis import TorqueResult
     from diffbot_recordings.weighed_mass import Weighing
 
-# Speeds up to which the body and its command count as standstill, m/s and rad/s: there, stiction
-# dominates.
+# Standstill, where stiction dominates, m/s and rad/s.
 STILL = {"command_v": 0.005, "command_w": 0.01, "v": 0.005, "w": 0.01}
-# Time between joint states above which torque changes are missed, s.
+# Between joint states, s; above it, torque changes are missed.
 SLOW_JOINTS = 0.025
 
 
@@ -94,7 +93,7 @@ def analyse_recording(options: Options, reader: SegmentReader | None = None) -> 
 
 
 def _torque(recording: Recording, options: Options, reader: SegmentReader) -> Findings:
-    # Here and below: modules that take long to load are imported after the recording is open.
+    # Modules that take long to load are imported after the recording is open.
     from diffbot_recordings.findings import torque_findings
     from diffbot_recordings.torque_analysis import (
         JOINT_GAP,

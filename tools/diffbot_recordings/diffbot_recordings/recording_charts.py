@@ -122,7 +122,7 @@ def _predicted(
             column += [part, gap]
         begin = float(times[-1]) + SPACE
     time, commands, measured, simulated, rest = (np.concatenate(column) for column in columns)
-    # Gaps need a time, too: with a missing time, a chart would return to the start.
+    # With a missing time, a chart would return to the start.
     time = np.where(np.isfinite(time), time, np.roll(time, 1))
     unit = verdict.error_unit
     curves = [

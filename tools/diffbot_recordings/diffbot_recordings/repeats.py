@@ -18,9 +18,9 @@ from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_recordings.samples import Array
 from diffbot_recordings.verdict import Value
 
-# Recordings differ if noise alone would scatter them as much with less than this probability.
+# Probability that noise alone scatters recordings as much.
 SIGNIFICANCE = 0.01
-# Number of standard deviations from all others above which one recording disagrees.
+# Standard deviations from all others from which one recording disagrees.
 OUTLIER = 3.0
 
 
@@ -34,8 +34,7 @@ def combined(
         each: Values from each recording alone, by name.
     """
     results: list[Value] = []
-    # Notes by recording that disagrees with the others; and notes on parameters that scatter
-    # without such a recording.
+    # Notes by recording that disagrees, and on parameters that scatter without one.
     disagree: dict[str, list[str]] = {}
     notes: list[str] = []
     for value in pooled:
@@ -72,7 +71,7 @@ def _over_recordings(pooled: Value, parts: Mapping[str, Value]) -> tuple[Value, 
     count = len(values)
     squares = float(weights @ (values - mean) ** 2) / ((count - 1) * float(weights.sum()))
     factor = float(stdtrit(count - 1, 0.975)) / NORMAL_95
-    # The value stays the pooled one, which weighs each recording by its information.
+    # The pooled value weighs each recording by its information.
     std = max(pooled.std, math.hypot(factor * math.sqrt(squares), mean - pooled.value))
     who, note = _disagreement(pooled, parts, values, variances)
     return replace(pooled, std=std), who, note

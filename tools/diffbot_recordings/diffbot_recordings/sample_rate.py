@@ -11,10 +11,9 @@ import numpy as np
 
 from diffbot_recordings.samples import Array, RecordingError
 
-# Samples of which the median spacing is taken: jitter, lateness and lost samples hardly move it.
+# Samples per median spacing.
 SAMPLES = 100
-# Ratio of two spacings from which on the rate is another one, and how many medians of such a rate
-# in a row are no mere disturbance.
+# Ratio of spacings from which the rate is another, and how often in a row.
 RATIO, LASTING = 1.4, 3
 
 
@@ -31,7 +30,7 @@ class SteadyRate:
         Raises:
             RecordingError: The spacing changes and stays so.
         """
-        # Over two samples: those of two publishers, which take turns, have equal sums of steps.
+        # Over two samples: two publishers that take turns have equal sums of steps.
         steps = 0.5 * (times[2:] - times[:-2])
         count = len(steps) // SAMPLES
         if not count:

@@ -30,13 +30,12 @@ class SegmentReader:
         self.warnings: list[str] = []
         self._files = files
         self._console = console
-        # Whether it was interrupted while reading: then all that was read is still processed.
+        # Interrupted while reading: all that was read is still processed.
         self._cut_short = False
 
     def segments(self, recording: Recording, segmenter: Segmenter) -> Iterator[Segment]:
         """Yield the segments of a recording; after Ctrl-C, those of what was read until then."""
-        # Ctrl-C may interrupt anywhere, also while what was read is processed. Only the main thread
-        # receives it; other threads, such as those of a cluster's workers, never do.
+        # Only the main thread receives Ctrl-C.
         main = threading.current_thread() is threading.main_thread()
         before = signal.signal(signal.SIGINT, self._on_signal) if main else None
         try:
@@ -47,7 +46,7 @@ class SegmentReader:
                     if self.interrupted and not self._cut_short:
                         break
         except RecordingError as error:
-            # Often the cause is a damaged file, of which these warnings inform.
+            # A damaged file is often the cause.
             self._report_exclusions(recording, segmenter)
             files = [path.name for path in self._files]
             if any(name in str(error) for name in files):

@@ -35,15 +35,13 @@ from diffbot_recordings.samples import (
     newest_by,
 )
 
-# Maximum number of resampled samples for each recorded one: more add no information.
+# Most resampled samples for each recorded one.
 FINEST = 20
-# Number of samples from which on a segment is kept, however short its time.
+# Samples from which on a segment is kept, however short.
 ENOUGH_SAMPLES = 200
-# Whether a wheel turns at an instant is judged over AROUND before and after it, s. Position changes
-# up to FLICKER (rad) may be an encoder that flickers between two counts.
+# A turn is judged over AROUND before and after, s; up to FLICKER, rad, an encoder may flicker.
 AROUND, FLICKER = 0.25, 0.05
-# A time of some whole periods is longer than a limit beyond this share of it, and an instant is
-# within one by this share of the period: rounding errors of stamps must not decide.
+# Tolerances for rounded stamps: of limits, and of instants as shares of a period.
 LONGER, WITHIN = 1.01, 0.25
 # Share of repeated samples above which a sensor is slower than its recording.
 REPEATED = 0.3
@@ -296,7 +294,7 @@ class Segmenter:
 
     def _instants(self, begin: float, end: float) -> Array:
         if self._settings.uniform:
-            # At the stamps of a regular sensor nothing is interpolated.
+            # At a regular sensor's stamps nothing is interpolated.
             stamps = next(s.times for s in self._streams.values() if not s.is_command)
             begin = float(stamps[np.searchsorted(stamps, begin)])
             # A rounding error must not cost the last instant.
@@ -316,7 +314,7 @@ class _Stream:
         self._optional = optional
         self.is_command = names[0] in COMMANDS
         self._newest = -np.inf
-        # Arrays that grow in place: memory would not hold two copies of a long recording.
+        # Memory would not hold two copies of a long recording.
         self._stamps = array("d")
         self._values = {name: array("d") for name in names}
         self.notes: list[str] = []
@@ -484,7 +482,7 @@ def moving_parts(
     if not still:
         return [(0, count)]
     moving = np.zeros(count, bool)
-    # Some drivers leave a wheel's velocity empty, 0 or NaN: its position counts where there is one.
+    # Some drivers leave velocities empty: positions count where there are any.
     positions = dict(zip(WHEELS, POSITIONS, strict=True))
     for name, least in still.items():
         if positions.get(name) in channels:
@@ -513,7 +511,7 @@ def _turns(times: Array, position: Array, least: float) -> Mask:
     before, after = (np.searchsorted(times, times + side * AROUND - slack) for side in (-1.0, 1.0))
     after = np.minimum(after, len(times) - 1)
     moved = np.abs(position[after] - position[before])
-    # An encoder at the edge of a count flickers; exact positions have no counts, hence FLICKER.
+    # An encoder flickers at a count's edge; exact positions have no counts.
     turns: Mask = moved > np.maximum(
         least * (times[after] - times[before]), min(1.5 * count, FLICKER)
     )
@@ -528,28 +526,24 @@ def evenly_chosen(segments: Sequence[Segment], most: float) -> list[Segment]:
     return chosen
 
 
-# Readings that a slow sensor repeats until it has a new one (sample and hold).
-#
-# If the two wheels are read in turn, and more slowly than rows are recorded, a body velocity would
-# mix a new reading of one wheel with an old one of the other. `between_readings` therefore
-# interpolates each wheel linearly between its own readings.
+# Readings that a slow sensor repeats until it has a new one. Of wheels read in turn, a body
+# velocity would mix new and old readings: each wheel is interpolated between its own.
 
 FRESH = "fresh"
 """Channel that is 1 where a segment's velocity rests on a new reading, 0 elsewhere."""
 
-# A reading is stale if it changes by less than this share of the neighbouring changes: resampled
-# rows change a little just before the reading does.
+# A stale reading changes by less than this share of the changes around it.
 SMALL = 0.2
-# Longest hold, in samples; a longer time between two changes is standstill.
+# Longest hold, in samples; longer ones are standstill.
 LONGEST = 40
-# Share of the holds that must have the same length, within one sample or this share of it.
+# Share of holds of one length, within a sample or this share of it.
 REGULAR, FRACTION = 0.7, 0.15
 # Share of exactly equal holds that no encoder's scale makes.
 EXACT = 0.95
-# Share of the changes that are no larger than a step of the scale. A velocity is fast if it changes
-# by FAST such steps per sample; this number of fast samples shows whether it repeats.
+# Changes up to this quantile are steps of the scale; FAST steps per sample in LEAST_FAST samples
+# show whether it repeats.
 FINEST_STEPS, FAST, LEAST_FAST = 0.05, 2.0, 10
-# Smaller changes, as a share of the largest, are rounding errors.
+# Smaller changes, as a share of the largest, are rounding.
 ROUNDING = 1e-9
 
 
@@ -563,7 +557,7 @@ def new_readings(series: Sequence[Array]) -> tuple[list[Mask], float]:
     holds = holds[holds <= LONGEST]
     if len(holds) >= 3:
         usual = float(np.median(holds))
-        # A lost reading, or two equal ones, make a hold that lasts a multiple of the usual one.
+        # Two equal readings make a hold of a multiple of the usual one.
         times = np.maximum(np.round(holds / usual), 1.0)
         regular = np.mean(np.abs(holds - usual * times) <= max(1.0, FRACTION * usual))
         exact = np.mean(np.abs(holds - usual * times) < 0.5) >= EXACT

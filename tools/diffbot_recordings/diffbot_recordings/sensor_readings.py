@@ -10,7 +10,7 @@ import numpy as np
 
 from arc_odometry.odometry import Array as Array
 
-# Speed that no wheel reaches, rad/s: an angle that changes faster is a jump of its encoder.
+# No wheel is faster, rad/s: its encoder jumped.
 FASTEST = 200.0
 
 

@@ -18,17 +18,17 @@ from diffbot_recordings.wheel_path import angles
 
 Complex = NDArray[np.complex128]
 
-# Length of the windows, s, over which headings are compared.
+# Windows over which headings are compared, s.
 TURN_WINDOW = 0.4
-# Delays to try, s: a coarse grid, and a fine one around its best.
+# Delays to try, s: coarse, and fine around the best.
 DELAYS, FINE = np.arange(-1.0, 1.0001, 0.05), np.arange(-0.05, 0.0501, 0.005)
-# Minimum share of a sensor's turns that the wheels' turns explain, and range of their ratio.
+# Least share of turns that the wheels explain, and range of their ratio.
 EXPLAINED, RATIO = 0.5, (0.2, 5.0)
 # Minimum sum of all turns, rad.
 LEAST_TURN = 1.0
-# Prior standard deviations of radii over track, as a share, and of the bias of a gyro, rad/s.
+# Prior standard deviations: radii over track, as a share; a gyro's bias, rad/s.
 PRIOR, BIAS = 0.3, 0.2
-# Penalty on the residual for a second of delay, as a share.
+# Penalty on the residual for a second of delay.
 PATIENCE = 0.1
 DEGREE = np.pi / 180.0
 
@@ -210,7 +210,7 @@ def _slope(
     left, right = geometry.left_radius * columns[:, 0], geometry.right_radius * columns[:, 1]
     nominal = (right - left) / geometry.separation
     design = np.stack([nominal] if bias is None else [nominal, bias], axis=1)
-    # A wide prior of the slope, which may be of any sign, and large for degrees.
+    # A slope may have any sign, and be large for degrees.
     prior = None if bias is None else (np.array([1.0, 0.0]), np.array([1e3, BIAS]))
     result, _ = robust_regression(design, source, prior)
     rest = source - design @ result
@@ -218,7 +218,7 @@ def _slope(
     spread = source[moving] - (0.0 if bias is None else result[1] * bias[moving])
     unexplained = float(np.median(np.abs(rest[moving]))) if moving.any() else 0.0
     size = float(np.median(np.abs(spread))) if moving.any() else 0.0
-    # A sensor that reads nothing leaves nothing unexplained, either: it explains nothing.
+    # A sensor that reads nothing explains nothing.
     usual = float(np.median(np.abs(nominal[moving]))) if moving.any() else 0.0
     explained = max(0.0, 1.0 - unexplained / max(size, 1e-12)) if size > 0.01 * usual else 0.0
     rims = geometry.right_radius * wheels.right - geometry.left_radius * wheels.left

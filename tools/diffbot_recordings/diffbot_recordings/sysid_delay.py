@@ -20,21 +20,17 @@ from diffbot_recordings.verdict import Value
 
 # Longest delay that is searched, s.
 LONGEST = 1.0
-# Rows from the first motion to the row in which it is visible, since it begins slowly; and the
-# standard deviation of that number.
+# Rows from the first motion to the visible one, and their standard deviation.
 SEEN_LATE, ROWS = 0.75, 0.6
-# Motion is a velocity above NOISE standard deviations of its noise, and above the share SEEN of the
-# largest velocity.
+# Visible: NOISE standard deviations of noise, and this share of the largest velocity.
 NOISE, SEEN = 5.0, 0.01
-# Delay of a velocity filter beyond the dead time, s, and its standard deviation, if there are no
-# positions: such filters average over 0 to 20 ms.
+# A filter's delay without positions, s (they average over 0 to 20 ms), and its deviation.
 FILTER, FILTER_STD = 0.005, 0.003
-# With positions: share of a filter's delay that is not yet in the time to the first visible motion,
-# and standard deviations of that share, and of the delay found from positions, s.
+# Share of a filter's delay after the first visible motion, its deviation, and that of a delay by
+# positions, s.
 AFTER, AFTER_STD, POSITIONS_STD = 0.6, 0.1, 0.0005
-# Relative error allowed between velocities and changes of position; minimum number of rows.
+# Relative error of velocities against positions; least rows.
 SCALE, LEAST_ROWS = 0.05, 20
-# Standard deviation of a delay found from the motion from rest, s.
 FROM_REST_STD = 0.002
 
 

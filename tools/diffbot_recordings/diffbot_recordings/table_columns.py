@@ -18,7 +18,7 @@ GYRO = "gyro_z"
 """Channel of a gyro about the upward axis, rad/s, of a torque robot; see recorded_gyro.py."""
 CHANNELS = (TIME, *COMMANDS, *MEASURED, GYRO)
 
-# Names by which columns are recognised, in order of preference; case does not matter.
+# Names by which columns are recognised, in order of preference, in lower case.
 KNOWN: Mapping[str, tuple[str, ...]] = {
     TIME: ("time", "t", "t_s", "time_s", "timestamp", "stamp", "__time", "seconds", "sec"),
     "command_v": ("command_v", "cmd_v", "v_cmd", "cmd_vel_x", "cmd_vel.linear.x", "v_ref"),
@@ -50,8 +50,7 @@ GYRO_NAMES = ("gyro_z", "gyro", "angular_velocity.z", "angular_velocity_z")
 # Named factors into SI that --columns accepts.
 FACTORS = {"pi": math.pi, "2pi": math.tau, "deg": math.pi / 180.0, "rpm": math.tau / 60.0}
 
-# Units in the names of columns, with their factors into SI: units of time, then those of all other
-# quantities by SI unit.
+# Units in names with their factors into SI: of time, then by SI unit.
 _TIMES = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 DEGREE, _TURN = math.pi / 180.0, math.tau
 _UNITS: Mapping[str, Mapping[str, float]] = {
@@ -81,27 +80,23 @@ _UNITS: Mapping[str, Mapping[str, float]] = {
     "%": {"%": 1.0, "percent": 1.0},
 }
 _SI = {unit: si for si, units in _UNITS.items() for unit in units}
-# Text for messages: the factor that turns an encoder's ticks into rad.
+# The factor from encoder ticks to rad, for messages.
 TICKS = "FACTOR being 2 pi / ticks of one turn of the wheel"
-# SI unit, or per cent, of each unit of effort.
 _EFFORTS = {"newton_metre": "N m", "ampere": "A", "percent": "%", "volt": "V"}
-# Units of channels, by name or by its last part; those of efforts depend on the effort unit.
+# Units of channels, by name or by its last part.
 _MEASURED_IN = {
     "position": "rad", "velocity": "rad/s", "voltage": "V", "current": "A",
     "v": "m/s", "w": "rad/s", "yaw": "rad", "pose_x": "m", "pose_y": "m",
     "gyro_x": "rad/s", "gyro_y": "rad/s", "gyro_z": "rad/s",
 }  # fmt: skip
-# Patterns of a unit in brackets, and of a unit at the end of a name.
 _BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*([^\])]*?)\s*[\])]\s*")
 _SUFFIX = re.compile(r"(.+?)_(mm_s|mmps|cm_s|kmh|deg_s|degps|dps|rpm|rad_s|mnm|ms|us|ns)")
-# Patterns of an angle's unit: at the end of a name, and, in columns of positions, as a word
-# anywhere, as in "enc_ticks_left".
+# An angle's unit at the end of a name or, for positions, anywhere: "enc_ticks_left".
 _ANGLES = r"(rad|deg|degrees?|ticks?|counts?)"
 _ANGLE_SUFFIX = re.compile(rf"(.*(?:position|angle))_{_ANGLES}")
 _ANGLE_WORD = re.compile(rf"(?:.*[\W_])?{_ANGLES}(?:[\W_].*)?")
 # Units whose size depends on the encoder.
 _TICKS = ("tick", "ticks", "count", "counts")
-# Usual spelling of units at the end of a name.
 _SPELLED = {
     "mm_s": "mm/s",
     "mmps": "mm/s",

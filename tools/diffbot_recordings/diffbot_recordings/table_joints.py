@@ -19,7 +19,7 @@ from diffbot_recordings.samples import RecordingError
 from diffbot_recordings.table_columns import KNOWN, TIME, Column, bare, columns_of
 from diffbot_recordings.table_text import TableText, number
 
-# Names of the column with the joints' names, and number of rows that are searched for them.
+# Names of the column of joints, and rows searched for them.
 NAMES = ("name", "joint", "joint_name", "joint_names", "wheel", "motor", "actuator")
 SEARCHED = 400
 

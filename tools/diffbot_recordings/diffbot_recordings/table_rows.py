@@ -18,8 +18,7 @@ from diffbot_recordings.table_text import TableText, number
 NO_TIME = "without a time or with other than {} cells"
 NO_NUMBER = "with a number missing or unreadable"
 BACK, DOUBLED = "whose time goes back", "with the time of a row before"
-# Texts of cells that hold no number, in lower case; and how many characters of another text a
-# warning quotes.
+# Cells without a number, and characters of other texts that a warning quotes.
 EMPTY, SHOWN = ("", "nan", "none", "null", "na", "n/a", "-", "inf", "-inf", "infinity"), 20
 
 

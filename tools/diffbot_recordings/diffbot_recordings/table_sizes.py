@@ -14,19 +14,17 @@ from diffbot_description import Robot
 from diffbot_recordings.samples import POSITIONS, Array, RecordingError
 from diffbot_recordings.table_columns import DEGREE, TICKS, TIME, Column
 
-# Steps of an angle that are undone at once and larger than this are not of a wheel, rad.
+# Steps of an angle that are undone at once, rad, are not of a wheel.
 RETURNS = 0.5
-# Fraction of the rows from which on such steps are those of a second source.
+# Share of rows with such steps that tells a second source.
 MANY_RETURNS = 0.1
-# Number of rows that is too small for a check.
+# Too few rows for a check.
 FEW = 10
-# A wheel cannot be faster than FAR_BEYOND times the speed that the robot's limits allow. Its speed
-# is taken from positions over SPEED_SPAN (s), at the quantile SPEED_QUANTILE: wrapped positions
-# jump less often than that if the wheel keeps to its limits. Positions in rad that wrap after a
-# turn can be unwrapped, so that a slow drive is told by its UNWRAPPED_QUANTILE.
+# No wheel exceeds FAR_BEYOND times what the robot's limits allow. Speeds are taken over SPEED_SPAN,
+# s, at quantiles that wraps of positions, also unwrapped ones, do not reach.
 FAR_BEYOND, SPEED_SPAN, SPEED_QUANTILE, UNWRAPPED_QUANTILE = 3.0, 0.05, 0.75, 0.9
-# Largest plausible 90th percentile of the size of each channel, in SI; above it, the column is in
-# another unit. With the unit, and the factor of the most likely other unit.
+# Largest plausible 90th percentile of each channel, its unit, and the likeliest other unit's
+# factor.
 SIZES = {
     "v": (30.0, "m/s", 1e-3),
     "command_v": (30.0, "m/s", 1e-3),

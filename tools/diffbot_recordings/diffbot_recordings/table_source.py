@@ -35,15 +35,13 @@ from diffbot_recordings.table_rows import TableRows
 from diffbot_recordings.table_sizes import FEW, ChannelSizes, with_factor
 from diffbot_recordings.table_text import DELIMITERS, TableText, number
 
-# A stamp since 1970 above the first value is in a smaller unit than seconds: [limit, s per unit,
-# name of the unit].
+# First stamps above a limit are in smaller units: [limit, s per unit, name].
 STAMP_UNITS = ((1e17, 1e-9, "nanoseconds"), (1e14, 1e-6, "microseconds"), (1e11, 1e-3, "ms"))
 # Maximum number of columns that a message lists.
 MANY = 12
-# Number of first rows that are checked for the order of their times, and the share of backward
-# steps above which the rows are sorted.
+# First rows checked for order, and the share of backward steps of shuffled ones.
 CHECKED_ROWS, SHUFFLED = 2000, 0.1
-# Median time step, s, from which on the unit of the time cannot be s.
+# Median step, s, from which on the time is not in s.
 LONGEST_STEP = 0.5
 
 
@@ -84,7 +82,7 @@ class CsvSource:
     ) -> None:
         self._path = path
         self.total = path.stat().st_size
-        # Speed that no wheel reaches, rad/s: faster positions are in another unit.
+        # Faster positions, rad/s, are in another unit.
         self.fastest = math.inf
         self.warnings: list[str] = []
         self._text = readings_of(TableText.of(path), find or wheels_by_name, chosen)
@@ -108,7 +106,6 @@ class CsvSource:
             channel: 1 if robot is None else robot.joints.sign_of(channel)
             for channel in self.channels
         }
-        # Channels of each group that the table holds, and the newest time of each group so far.
         self._groups = groups
         self.use(self.channels)
         self.unknown = f"{path} has the columns {listed}"
@@ -197,7 +194,7 @@ class CsvSource:
         table[:, 0] *= self._scale
         set_back = np.flatnonzero(np.diff(table[:, 0]) < -SET_BACK) + 1
         for part in np.split(table, set_back):
-            # Masks of rows: a group incomplete; a group complete; time steps back; time repeats.
+            # A group incomplete; complete; time steps back; time repeats.
             partly, complete, back, doubled = np.zeros((4, len(part)), bool)
             for i, names in enumerate(self._streams):
                 columns = [1 + self.channels.index(name) for name in names]

@@ -14,8 +14,7 @@ from pathlib import Path
 from diffbot_description.limits import COLUMNS, COMMENTS, LINE
 from diffbot_recordings.samples import RecordingError
 
-# Number of first bytes in which the format is detected, and maximum number of lines before the
-# header, such as comments.
+# First bytes that show the format, and most lines before the header.
 BEGINNING, BEFORE = 1 << 20, 200
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "|", " ": "spaces"}
 # Byte order marks, with encoding and bytes of a character.

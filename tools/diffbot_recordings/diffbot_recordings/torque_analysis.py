@@ -45,19 +45,18 @@ from diffbot_recordings.wheel_signs import WheelSigns
 
 # Typical size of the motion, as a share of the largest motion in a segment.
 TYPICAL = 0.5
-# Length of a held-out part, s: 30 predictions of 2 s; and shortest cycle of learning and holding
-# out, s.
+# Held-out part, s (30 predictions of 2 s), and shortest cycle of learning and holding out, s.
 HELD_OUT, CYCLE = 5.0, 20.0
 # Maximum total time held out, s.
 MOST_HELD_OUT = 300.0
-# Wheel speed up to which a wheel counts as standing still, rad/s.
+# Standstill of a wheel, rad/s.
 WHEELS_STILL = dict.fromkeys(WHEELS, 0.02)
 # Longest time between joint states that is bridged, s; see SampleCheck.
 JOINT_GAP = 0.06
 # How recordings of torque robots are cut.
 TORQUE_SEGMENTS = SegmentSettings(gap=JOINT_GAP, shortest=0.5, still=WHEELS_STILL, uniform=False)
 UNKNOWN = (math.nan, math.nan)
-# Control periods over which `free_run` averages measured velocities, to smooth encoder steps.
+# Periods over which `free_run` averages velocities, to smooth encoder steps.
 AVERAGE = 5
 
 
@@ -130,7 +129,7 @@ def analyse_torque(
         return None
     cycle = _cycle(samples, first.duration / max(len(first.times) - 1, 1))
     scale = scale or motion_scale(first, geometry)
-    # What differs from recording to recording widens the intervals (repeats).
+    # What differs between recordings widens the intervals (repeats).
     steady = first.run is None
     learner = _Learner(geometry, scale, cycle, gyro, uncertainty, turning, steady)
     if estimator is not None:
@@ -148,8 +147,7 @@ def analyse_torque(
         alone = _Learner(geometry, scale, cycle, turning=turning)
         alone.learn(parts)
         runs[run] = result = alone.result(None).estimate
-        # Between recordings the robot may have been turned by hand: the directions in which the
-        # floor falls tell by how much.
+        # The robot may have been turned by hand: the floor's slope tells by how much.
         heading = 0.0
         if result.slope is not None:
             downhill = result.slope[1] if downhill is None else downhill
@@ -330,8 +328,7 @@ class _Learner:
             try:
                 self._estimator.update(sample)
             except ValueError:
-                # The estimator raises at the first sample after each held-out part, and then
-                # continues from that sample.
+                # The estimator raises after each held-out part, and continues from there.
                 continue
             self._learnt += step
             self._stamps.append(sample.stamp)
@@ -360,7 +357,7 @@ class _Learner:
     @staticmethod
     def _verify(held_out: HeldOutMotion, estimate: Estimate, nominal: Model | None) -> Verification:
         model = _wheel_model(estimate)
-        # Without a description, the model is compared with itself, and these figures are removed.
+        # Without a description these figures are removed.
         verification = held_out.verify(model, nominal or model)
         if nominal is None:
             verification = replace(verification, one_step_nominal=UNKNOWN, horizon_nominal=UNKNOWN)
@@ -435,8 +432,7 @@ def free_run(result: TorqueResult) -> tuple[Array, Array, Array]:
     velocity, simulated = measured[:, :1], [measured[:, 0]]
     heading = np.sum(body["w"][:middle], keepdims=True) + 0.5 * body["w"][middle]
     for k in range(middle, middle + measured.shape[1] - 1):
-        # A mean velocity over a period is the velocity at its middle: from one middle to the next,
-        # half of the torque of each of the two periods acts.
+        # Mean velocities hold at middles of periods: half of each torque acts in between.
         acting = 0.5 * (torque[:, k] + torque[:, k + 1])
         velocity, heading = model.advance(velocity, heading, acting[:, None], period, geometry)
         simulated.append(velocity[:, 0])

@@ -36,46 +36,24 @@ from diffbot_recordings.samples import Array, Mask
 from diffbot_recordings.segments import new_readings
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
 
-# Tests of the first-order model of an axis. Each gives a number, its limit and a result.
-#
-# Samples are divided into blocks of time, which are assigned to five folds in turn. Each fold is
-# predicted by a fit to the other four. R^2 on held-out samples is that of a simulation from all
-# commands and from the first velocity of each segment only.
-#
-# To first order, an alternative to the model adds a linear combination of these responses to v_1,
-# the response of the model:
-#
-#     richer linear dynamics    past commands, u(t - i tau / 3)
-#     direction                 response to |u|; response of tau times sign(v)
-#     speed                     response to u |u|; response of tau times |v|
-#     braking                   response of tau times sign(v (u - v / gain))
-#     offset                    response to 1
-#
-# Its coefficients are fitted to four folds and applied to the fifth. The result is the share of the
-# held-out error that the alternative explains: about 0 if the model is right, 1 if the alternative
-# is.
 
-# Number of folds; each is predicted by a fit to the others.
 FOLDS = 5
-# Length of a block: 1 / BLOCKS of the motion, within bounds, s.
+# Length of a block: this share of the motion, within bounds, s.
 BATCHES, SHORTEST_BATCH, LONGEST_BATCH = 15, 1.5, 20.0
 
-# Minimum held-out R^2 of a valid model. An error is noise if neither an alternative nor past
-# commands explain more than the share UNEXPLAINED of it; then the lower minimum LEAST_WITH_NOISE
-# applies.
+# Least held-out R^2; with noise alone, of which alternatives and past commands explain UNEXPLAINED
+# at most, LEAST_WITH_NOISE.
 LEAST_R_SQUARED, LEAST_WITH_NOISE, UNEXPLAINED = 0.95, 0.92, 0.2
-# An alternative refutes the model if it explains more than the share SHARE of the held-out error,
-# and if the error is more than PRACTICAL_SHARE of the velocity's variance: below that, a better
-# model has no practical use.
+# An alternative refutes the model if it explains this share of an error of practical size, a share
+# of the velocity's variance.
 FRACTION, PRACTICAL_FRACTION = 0.5, 0.01
-# Parameters from the two halves of the recording may differ by this share, or by this number of
-# standard deviations.
+# Allowed differences between the halves, as shares or in standard deviations.
 HALVES_DIFFERENCE, HALVES_SIGMAS = {"time constant": 0.5, "gain": 0.25}, 3.0
-# Longest lag, s, at which residuals are correlated with commands, and the correlation allowed.
+# Longest lag from commands to residuals, s, and the correlation allowed.
 LONGEST_LAG, CORRELATION = 3.0, 0.5
-# Number of past commands of the richer linear dynamics, three of them in a time constant.
+# Past commands of the richer dynamics, three in a time constant.
 PAST_COMMANDS = 12
-# Ridge on the coefficients of an alternative, as a share of each column's power.
+# Ridge, as a share of each column's power.
 RIDGE = 1e-6
 
 _ALTERNATIVES = {
@@ -306,7 +284,7 @@ def _responses(segment: AxisSegment, fit: DeadTimeFit) -> dict[str, Array]:
 
     size = max(float(np.abs(u).max()), 1e-300)
     speed = max(float(np.abs(v).max()), 1e-300)
-    # Change by a longer time constant: dv/dt / (1 / tau); the response filters it by the axis.
+    # dv/dt by a longer time constant; the response filters it by the axis.
     slower = v - gain * u
     step = max(1, round(tau / 3.0 / period))
     past = [_delayed(u, i * step) for i in range(PAST_COMMANDS)]
@@ -329,24 +307,22 @@ def _chosen(parts: Sequence[Array], masks: Sequence[Mask]) -> Array:
     return np.concatenate([part[mask] for part, mask in zip(parts, masks, strict=True)])
 
 
-# Minimum number of changes of the command, and of velocity samples.
+# Least changes of the command, and samples.
 LEAST_CHANGES, LEAST_SAMPLES = 2, 60
-# A static power law is used if it reduces the held-out squared error to this share or less.
+# Largest share of the squared error that remains with a power law.
 POWER_LAW_FRACTION = 0.7
-# Plausible exponents; others indicate another nonlinearity, such as saturation or a dead band.
+# Plausible exponents; others are a saturation or a dead band.
 PLAUSIBLE = (0.5, 2.0)
-# Number of parts of a period, of which each has a command of its own: one that changes between two
-# samples, blurred over the period, makes a time constant too small.
+# Parts of a period with commands of their own: blurred ones shorten the time constant.
 PARTS = 4
-# Commands closer to a sample than this share of the period change there.
+# Commands this close to a sample, as a share of the period, change there.
 ALIGNED = 1e-3
-# Within shorter periods, s, the instants of commands do not matter.
+# In shorter periods, s, their instants do not matter.
 SHORT_PERIOD = 0.015
-# A velocity is smoothed beyond the usual if it surely is over this number of readings.
+# Readings beyond which a velocity is smoothed more than usual.
 USUAL_WINDOW = 2.0
-# Held-out R^2 from which on no power law is tried.
 GOOD_R_SQUARED = 0.99
-# Maximum number of samples to fit; of longer recordings, evenly spaced segments are used.
+# Most samples to fit; of longer recordings, evenly spaced segments.
 MOST = 60_000
 
 
@@ -521,7 +497,7 @@ def _changes_between(segment: AxisSegment) -> bool:
 
 def _smoothing_notes(fit: DeadTimeFit, spacing: float) -> list[str]:
     smoothing = fit.smoothing
-    # A mean over one reading or two is how every encoder is read.
+    # Every encoder is read as a mean over one reading or two.
     if not fit.smoothing_range[0] > USUAL_WINDOW * spacing:
         return []
     if smoothing.lag > 0.0:

@@ -37,29 +37,27 @@ from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidenc
 
 LEFT, RIGHT, FORWARD, YAW = "left side", "right side", "forward axis", "yaw axis"
 SUBJECTS = (LEFT, RIGHT, FORWARD, YAW)
-# Minimum R^2 of the simulation of each test by a fit to the other tests.
+# Least R^2 of a test that the others predict.
 LEAST_R_SQUARED = 0.9
-# An axis moves above this share of its largest velocity.
+# Share of its largest velocity above which an axis moves.
 MOVING = 0.05
-# A gap of more than this number of periods ends a segment.
+# Periods in a gap, which ends a segment.
 GAP = 3.0
-# An axis counts as driven by a test if its voltage reaches this share of the largest one.
+# Share of the largest voltage that drives an axis.
 DRIVEN = 0.2
 # Minimum number of samples of motion in a test.
 LEAST_SAMPLES = 40
-# Lengths of a motion's start to leave out, s, tried in this order; in slow tests at least SETTLE.
+# Starts to leave out, s; in slow tests at least SETTLE.
 CUTS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.4)
 SETTLE = 0.25
-# Time after the start that must be fitted as well as the rest, s; the probability that noise alone
-# fails this test; and the share of the largest velocity below which an error does not matter.
+# Time after the start to be fitted well, s; probability that noise fails it; share of the largest
+# velocity below which errors do not matter.
 EARLY, SIGNIFICANCE, PRACTICAL_FRACTION = 0.05, 0.005, 0.002
-# A ramp has a dead time of its own if it differs from that of the fast tests by this number of
-# standard deviations, and by this time, s.
+# A ramp's own dead time differs by these standard deviations, and this time, s.
 OTHER_SIGMAS, OTHER_TIME = 5.0, 0.02
-# The fast tests have dead times of their own if the deviation of their mean is this number of times
-# that of a reading.
+# Fast tests have dead times of their own beyond this many deviations of a reading.
 DIFFERENT_ROWS = 5.0
-# Up to this length, s, a start is left out without a note: it is the filter's.
+# Longest start, s, that is left out without a note: the filter's.
 SHORT = 0.03
 
 
@@ -178,7 +176,7 @@ def _with_own_friction(motions: Motions, delay: SysIdDelay) -> tuple[Motions, _S
     """Return the motions, with frictions of their own for ramps that need one, and their start."""
     start = _after_the_start(motions, delay)
     ramps = [name for name, motion in motions.items() if not motion.fast and motion.slope > 0.0]
-    # The ramps of several logs may differ by the load, which is told as such.
+    # The ramps of several logs may differ by the load.
     several = len({motion.log for motion in motions.values()}) > 1
     if several or not ramps or len(ramps) == len(motions):
         return motions, start
@@ -234,7 +232,7 @@ def _after_the_start(motions: Motions, delay: SysIdDelay) -> _Start:
             if not tried:
                 raise
             break
-        # One step beyond the first length that passes, since the end of a jump fades out.
+        # The end of a jump fades out.
         if tried and start.passes and tried[-1].passes:
             return start
         tried.append(start)
@@ -488,7 +486,7 @@ def _with_track(
     for test in tests:
         yaw = sign * (test.yaw - test.yaw[0])
         if np.ptp(yaw) > 1.0:
-            # Regression slope about the test's mean: no derivative, independent of the start.
+            # A regression slope about the mean: no derivative, independent of the start.
             centred = yaw - yaw.mean()
             widths.append(float(centred @ _path(test)) / float(centred @ centred))
     notes, values = voltage_analysis.verdict.notes, voltage_analysis.verdict.values
@@ -497,7 +495,7 @@ def _with_track(
     if widths:
         spread = math.inf
         if len(widths) > 1:
-            # Student's t for few tests, so that 1.96 standard deviations make a 95 % interval.
+            # 1.96 standard deviations make a 95 % interval of Student's t.
             factor = float(stdtrit(len(widths) - 1, 0.975)) / NORMAL_95
             spread = factor * float(np.std(widths, ddof=1)) / math.sqrt(len(widths))
         values = (*values, Value("track width", float(np.mean(widths)), spread, length))
@@ -545,7 +543,7 @@ def motions_of(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> Mot
                 rows * segments[0].period,
                 float(rise) / max(segments[0].duration, segments[0].period),
             )
-    # One mean period for all tests, whose clocks differ by a few parts in a thousand.
+    # One period for all tests, whose clocks differ slightly.
     periods = [s.period for motion in motions.values() for s in motion.segments]
     period = float(np.mean(periods)) if periods else 0.0
     return {
@@ -558,8 +556,7 @@ def _driven(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> list[s
     most = max(
         max(_largest(test.left_voltage), _largest(test.right_voltage)) for test in tests.values()
     )
-    # The inertia that a side drives depends on the axis: use straight tests for it, if there are
-    # any.
+    # A side drives an inertia that depends on the axis: straight tests, if any.
     axis = YAW if subject == YAW else FORWARD
     driven = [
         name
@@ -609,7 +606,7 @@ def _segment(
     period = float(np.ptp(test.times[piece])) / (piece.stop - piece.start - 1)
     index = np.arange(piece.start - math.ceil(LONGEST / period), piece.stop)
     counts = index >= piece.start
-    # Before its first row, a test held the voltage of that row, which is 0.
+    # Before its first row, a test held that row's voltage, 0.
     rows = np.maximum(index, 0)
     if fresh is not None:
         counts &= fresh[rows]

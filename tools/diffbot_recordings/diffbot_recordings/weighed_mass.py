@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_recordings.verdict import Value
 
-# Default half width of the 95 % interval of a weighed mass, as a share of it.
+# Default half width of a mass's 95 % interval, as a share.
 WEIGHED = 0.005
 UNIT_NAMES = {"ampere": "N m/A", "percent": "N m/%", "unknown": "N m per unit"}
 """Unit of the torque constant, by the unit of effort."""
-# The wheels' constants differ if the motion shows a difference above both this number of standard
-# deviations and this share.
+# The wheels' constants differ above these deviations and this share.
 SIGNIFICANT_DEVIATIONS, NOTABLE = 3.0, 0.005
 
 

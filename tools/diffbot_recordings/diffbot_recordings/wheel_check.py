@@ -17,11 +17,9 @@ from diffbot_recordings.samples import EFFORTS, POSITIONS, TORQUE_COMMANDS, Arra
 from diffbot_recordings.segments import Segment
 from diffbot_recordings.wheel_sources import WheelSources
 
-# An encoder may be stuck if its angle stays the same for this time, s, while the other wheel turns
-# by more than this angle, rad.
+# Stuck: the same angle for this time, s, while the other wheel turns by this, rad.
 LASTS, OTHER_TURNS = 1.0, math.pi
-# Efforts are compared by this quantile of their size; "about the usual effort" is this share of the
-# effort with which the wheel turns.
+# Quantile of efforts; share of the usual effort that counts as about as much.
 QUANTILE, AS_MUCH = 0.9, 0.8
 SIDES = ("left", "right")
 

@@ -19,15 +19,13 @@ from diffbot_recordings.samples import EFFORTS, POSITIONS, TORQUE_COMMANDS, Arra
 from diffbot_recordings.segments import Segment
 
 SIDES = ("left", "right")
-# Speeds are averages over SMOOTH, s; windows span WINDOW, s; torques may act LATE later, s.
+# Speeds are averages over SMOOTH, windows span WINDOW, torques act up to LATE later, s.
 SMOOTH, WINDOW, LATE = 0.05, 0.2, 0.05
-# Logarithm of the likelihood ratio of the patterns beyond which one is taken.
+# Logarithm of the patterns' likelihood ratio that decides.
 EVIDENCE = 10.0
-# Standard deviations of both coefficients from 0, and largest factor between the two sides of
-# M_a a = -I_a e, which says that the coupling does no work.
+# Standard deviations of both coefficients, and most imbalance of the coupling's work.
 CLEAR, LARGEST_FACTOR = 5.0, 2.0
-# Inertias are exchanged if this explains them better by EXCHANGED, and the description as it is
-# differs by more than DIFFERENT (logarithms of ratios).
+# Logarithms of ratios: exchanged inertias fit better by this, the described ones are off by that.
 EXCHANGED, DIFFERENT = 0.3, 0.25
 # Columns: changes of v and omega, torques, late torques, speeds and signs of the wheels, products.
 _DV, _DOMEGA, _OTHERS = 0, 1, slice(2, 10)
@@ -80,7 +78,7 @@ class WheelSigns:
         acting = np.column_stack([segment.channels[name] for name in efforts])[1:]
         impulses = np.cumsum(acting * np.diff(segment.times)[:, None], axis=0)
         turned, pushed = even(path), even(np.vstack([np.zeros(2), impulses]))
-        # Both averaged over SMOOTH: equal linear operations keep the torques' terms exact.
+        # Equal linear operations keep the torques' terms exact.
         speeds = (turned[smooth:] - turned[:-smooth]) / (smooth * period)
         sums = np.cumsum(pushed, axis=0)
         pushes = (sums[smooth:] - sums[:-smooth]) / smooth

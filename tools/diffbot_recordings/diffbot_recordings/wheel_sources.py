@@ -17,14 +17,13 @@ from diffbot_node.source_watch import SourceWatch
 from diffbot_recordings.samples import POSITIONS, WHEELS, Array
 from diffbot_recordings.segments import Segment
 
-# Turns are equal if they differ by less than this, rad; of so many samples with motion in a row,
-# over so far, rad.
+# Equal turns, rad; in so many samples in a row, over so far, rad.
 EQUAL, ALIKE, FAR = 1e-9, 100, 2.0
-# Speeds and efforts of both wheels differ if their mean difference is this share of their size.
+# Mean difference of speeds or efforts, as a share of their size, that counts.
 DIFFERENT = 0.05
-# An angle that differs by more than this from both its neighbours, which agree, is strange, rad.
+# An angle is strange if both its neighbours agree and differ by this, rad.
 JUMP = 0.5
-# Share of the recording's motion that must have equal turns, so that a slow stretch does not count.
+# Least share of equal turns in the motion.
 MOST = 0.05
 
 

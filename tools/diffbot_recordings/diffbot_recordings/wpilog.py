@@ -184,8 +184,7 @@ def _signal(path: Path, entries: Sequence[LogEntry], side: str, quantity: str) -
             f"{path.name}: no entry with numbers has {side} and {QUANTITIES[quantity][0]} in its "
             f"name; a drivetrain needs both sides. The log has: {listed or 'nothing'}"
         )
-    # Of several, such as a follower's or a setpoint, take the one with most values, then the one
-    # with the shortest name.
+    # Not a follower or a setpoint: most values, then the shortest name.
     return min(results, key=lambda entry: (-len(entry.values), len(entry.name)))
 
 
