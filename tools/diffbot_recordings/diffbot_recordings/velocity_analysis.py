@@ -36,7 +36,6 @@ from diffbot_recordings.samples import Array, Mask
 from diffbot_recordings.segments import new_readings
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
 
-
 FOLDS = 5
 # Length of a block: this share of the motion, within bounds, s.
 BATCHES, SHORTEST_BATCH, LONGEST_BATCH = 15, 1.5, 20.0
