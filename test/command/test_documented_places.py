@@ -14,7 +14,7 @@ DOCUMENTS = [
         ROOT / name
         for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md")
     ),
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
 ]
 LINK = re.compile(r"\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)")
 MODULE = re.compile(r"(?<![\w/.<>{}-])((?:[a-z_0-9]+/)*[a-z][a-z_0-9]*\.py)\b")

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calibrate_node: records a drive and then calibrates radii and track from it.
 
-It subscribes to `joint_states`, `imu/data` (sensor_msgs/Imu) and `pose` (PoseWithCovarianceStamped,
-PoseStamped or Odometry, see the parameter `pose_type`), or `/tf` instead of `pose` (parameter
-`tf`). The drive ends when no node publishes `reference` any more. It commands and publishes
-nothing. The results and their page are written into `results`.
+It reads `joint_states`, `imu/data` and `pose`, or `/tf` instead (parameter `tf`), and ends when no
+node publishes `reference` any more. It commands and publishes nothing.
 """
 
 from __future__ import annotations
@@ -189,7 +187,6 @@ class CalibrateNode(Node):
         )
 
     def _published(self, topic: str) -> bool:
-        """Whether any node publishes a topic, by its remapped name."""
         return self.count_publishers(self.resolve_topic_name(topic)) > 0
 
     def _no_sensor(self) -> str | None:
@@ -275,7 +272,6 @@ class CalibrateNode(Node):
         return 0 if calibration.usable else 1
 
     def _fail(self, reason: str) -> int:
-        """Report a failure in the log and in summary.json; return the exit status."""
         self.get_logger().error(reason)
         self._write_end("failed", reason)
         return 1
@@ -298,7 +294,6 @@ class CalibrateNode(Node):
             self.get_logger().warning(f"page not written: {error}")
 
     def _about(self, outcome: str) -> dict[str, object]:
-        """Return the entries of summary.json that describe the run."""
         values = self.values
         return {
             "name": "calibrate",

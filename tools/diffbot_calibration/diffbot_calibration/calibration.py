@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calibrate odometry from wheels and a gyro, a pose source, or both.
 
-Quantities that no sensor measures are not guessed. Without a pose source or a tape measure, the
-absolute size of the wheels is unknown, and the result reports it as not identified.
+What no sensor measures is reported as not identified; see docs/theory/calibration.md.
 """
 
 from __future__ import annotations
@@ -33,25 +32,22 @@ GYRO_SCALE_STD = 0.005
 """Default standard deviation of a gyro's scale about 1: 1 % in 19 of 20 gyros."""
 HELD_OUT = 0.3
 """Share of the drive, at its end, that is held out to prove the calibration."""
-# Largest half widths of the 95 % interval of an identified value, by unit.
+# Largest half widths of an identified value's 95 % interval, by unit.
 WIDEST = {"m": 0.05, "rad": math.radians(5.0), "s": 0.05, "1": 0.05, "lever": 0.05}
-# Upper limit of the standard deviation of the path noise's logarithm, for a likelihood that does
-# not bound it.
+# Largest standard deviation of the path noise's logarithm.
 MOST_DOUBT = 3.0
-# Minimum overlap of a sensor's stamps with those of the wheels, s, and as a share of the shorter.
+# Least overlap of stamps with those of the wheels, s, and as a share of the shorter.
 SHORTEST, OVERLAP = 10.0, 0.5
-# Clock drifts above both this number of standard deviations and this rate, s/s, are fitted.
+# Clock drifts above both these standard deviations and this rate, s/s, are fitted.
 DRIFTS, DRIFT_RATE = 4.0, 3e-4
-# A calibration is refused if its drift on held-out motion is worse by more than this number of
-# standard deviations.
+# Refused if held-out drift is worse by more standard deviations.
 WORSE_SIGMAS = 2.0
-# The given sizes are also confirmed if they lie in all intervals after widening by this factor, and
-# held-out motion gets neither better nor worse: the sizes of one in ten correct robots miss one of
-# their 95 % intervals.
+# Factor that widens the intervals in which given sizes are confirmed, if held-out motion is alike:
+# in one of ten correct robots a size misses one of them.
 NEAR = 2.0
-# A pose source with less noise than this, m and rad, is the wheels' own odometry.
+# A pose source with less noise, m and rad, is the wheels' own odometry.
 OWN_ODOMETRY = 3e-5
-# Minimum turn, rad, each way, and minimum distance, m, for a motion to count as containing them.
+# Least turn each way, rad, and least distance, m, of a sufficient motion.
 TURNED, DRIVEN = math.pi, 1.0
 
 
@@ -80,10 +76,9 @@ class CalibratedValue:
     """A value with its 95 % interval.
 
     Attributes:
-        value: The estimate.
-        lower: Lower end of the interval; -inf or 0 if not identified.
-        upper: Upper end of the interval; inf if not identified.
-        unit: Unit, such as "m", "rad", "s", "rad/s", "m^2/m" or "1".
+        lower: -inf or 0 if not identified.
+        upper: inf if not identified.
+        unit: Such as "m", "rad", "s", "rad/s", "m^2/m" or "1".
         identified: Whether the sensors determine the value.
         reason: Why it is not identified; None if it is.
     """
@@ -107,15 +102,14 @@ class Calibration:
     """Result of a calibration.
 
     Attributes:
-        outcome: CALIBRATED; CONFIRMED if the given sizes lie within all intervals, or so near that
-            held-out motion shows no difference; or REFUSED.
-        reason: Reason of the outcome for the user, one sentence.
+        outcome: CONFIRMED if the given sizes lie within all intervals, or so near that held-out
+            motion shows no difference.
         source: "pose source", "gyro", "gyro and pose source" or "tape".
         given: Radii and track before.
         geometry: Radii and track after; a size that no sensor determines is the given one.
-        quantities: Quantities by name; left_radius, right_radius and track first.
+        quantities: By name; left_radius, right_radius and track first.
         held_out: Drift on held-out motion; None: there was none.
-        notes: Notes for the user, one sentence each.
+        notes: For the user, one sentence each.
         fit: The fit, for pictures; None for a tape.
     """
 
@@ -148,10 +142,10 @@ def calibrate(
     poses: PoseReadings | None = None,
     gyro_scale_std: float = GYRO_SCALE_STD,
 ) -> Calibration:
-    """Calibrate radii and track.
+    """Calibrate radii and track by a fit to the whole drive.
 
-    The result is a fit to the whole drive. As a proof, another fit leaves out the last HELD_OUT of
-    the drive, and must drift less there than the given geometry.
+    As a proof, another fit leaves out the last HELD_OUT of it, and must drift less there than
+    `geometry`.
 
     Args:
         wheels: Angles of both wheels, preferably at 50 Hz or more.
@@ -161,7 +155,7 @@ def calibrate(
         gyro_scale_std: Standard deviation of the gyro's scale about 1, from its data sheet.
 
     Raises:
-        CalibrationError: The readings do not belong together; the message states what to change.
+        CalibrationError: The readings do not belong together.
         ReadingsError: There are too few readings.
     """
     if not 0.0 < gyro_scale_std < 1.0:
@@ -191,12 +185,6 @@ def calibrate(
 
 
 def _check_overlap(wheels: WheelTurns, name: str, source: GyroReadings | PoseReadings) -> None:
-    """Check that a sensor has enough readings, on the same clock as the wheels.
-
-    Raises:
-        CalibrationError: The stamps do not overlap enough.
-        ReadingsError: There are too few readings.
-    """
     for what, stamps in (("wheels", wheels.stamps), (name, source.stamps)):
         if len(stamps) < 20:
             raise ReadingsError(
@@ -219,13 +207,11 @@ def _check_overlap(wheels: WheelTurns, name: str, source: GyroReadings | PoseRea
 
 
 def _clocks_drift(fitter: WheelGeometryFit) -> bool:
-    """Whether a sensor's clock drifts against that of the wheels."""
     result = fitter.clock_drift().values()
     return any(abs(value) > max(DRIFTS * std, DRIFT_RATE) for value, std in result)
 
 
 def _drifts(fit: Fit) -> list[str]:
-    """Return a sentence for each clock that drifts."""
     return [
         f"clocks differ: the {source}'s clock runs {1e3 * fit.value(name):+.2f} ms per s against "
         "that of the wheels; its drift was fitted with the rest, but synchronise the computers "
@@ -254,7 +240,7 @@ def _proof(
 
 
 def _lacks(wheels: WheelTurns, fit: Fit, geometry: WheelGeometry) -> str:
-    """Return a text for the user on what the motion lacked."""
+    """Return what the motion lacked, for the user."""
     left = geometry.left_radius * np.diff(wheels.left)
     right = geometry.right_radius * np.diff(wheels.right)
     turns, path = (right - left) / geometry.separation, 0.5 * np.abs(left + right)
@@ -278,7 +264,6 @@ _NO_SCALE = (
 
 
 def _quantities(fit: Fit, given: WheelGeometry, lacks: str) -> dict[str, CalibratedValue]:
-    """Return all values with their intervals."""
     after = fit.geometry(0.5 * (given.left_radius + given.right_radius))
     mean = 0.5 * (after.left_radius + after.right_radius)
     skew = (after.right_radius - after.left_radius) / (2.0 * mean)
@@ -321,13 +306,7 @@ def _quantities(fit: Fit, given: WheelGeometry, lacks: str) -> dict[str, Calibra
 def _quantile(variance: float, of_slip: float, fit: Fit) -> float:
     """Return Student's quantile for a variance whose part by slip is itself uncertain.
 
-    As by Satterthwaite (1946), the variance is treated as a chi^2 with as many degrees of freedom
-    as give it the same uncertainty.
-
-    Args:
-        variance: Variance of a value.
-        of_slip: Derivative of the variance by the logarithm of the path noise.
-        fit: Fit, with the uncertainty of the path noise.
+    As by Satterthwaite (1946); `of_slip` is its derivative by the logarithm of the path noise.
     """
     doubt = abs(of_slip) * min(fit.noise_std["path"], MOST_DOUBT)
     if doubt <= 0.0 or variance <= 0.0:
@@ -409,7 +388,6 @@ def _judged(
     held_out: HeldOut | None,
     notes: list[str],
 ) -> Calibration:
-    """Judge whether the result may be used, and make the Calibration."""
     after = fit.geometry(0.5 * (given.left_radius + given.right_radius))
     has_gyro, has_poses = fit.drive.gyro is not None, fit.drive.poses is not None
     source = " and ".join(

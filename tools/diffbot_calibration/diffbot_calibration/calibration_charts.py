@@ -64,11 +64,10 @@ def evidence_groups(calibration: Calibration) -> Iterator[ChartGroup]:
 
 
 def path_chart(ways: Mapping[str, ArrayLike]) -> Chart:
-    """Chart paths of the robot on top of each other, such as odometry and a pose source.
+    """Chart paths of the robot on top of each other; those of a pose source as dots.
 
     Args:
-        ways: Paths by name, in the order of colours: [x, y], m, shape (n, 2) each. Those of a pose
-            source are drawn as dots, the others as lines.
+        ways: Paths by name, in the order of colours: [x, y], m, shape (n, 2) each.
     """
     roles = (Role.FIRST, Role.SECOND, Role.QUIET, Role.THIRD, Role.FOURTH)
     curves = []

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collect the readings of a drive, and report what is missing for a calibration.
-
-Messages may be repeated, arrive out of order, or hold numbers that are not finite. Readings that
-cannot be used are left out and counted, with the reason of the first one.
-"""
+"""Collect the readings of a drive; those that cannot be used are counted, with the first reason."""
 
 from __future__ import annotations
 
@@ -27,14 +23,7 @@ FEWEST = 20
 
 @dataclass
 class SourceReadings:
-    """Readings of one source.
-
-    Attributes:
-        name: Name for messages.
-        rows: Stamp (s) and values of each reading.
-        refused: Number of readings that were left out.
-        reason: Why the first of them was; None: there is none.
-    """
+    """Readings of one source: rows of stamp (s) and values; and what was left out, and why."""
 
     name: str
     rows: list[tuple[float, ...]] = field(default_factory=list)
@@ -69,13 +58,7 @@ class SourceReadings:
 
 
 class Collected:
-    """Readings of one drive.
-
-    Attributes:
-        wheels: Angles of left and right wheel, rad, whole turns counted.
-        gyro: Yaw rates, rad/s.
-        poses: Poses x, y (m), yaw (rad).
-    """
+    """Readings of one drive: wheels [left, right] rad, rates rad/s, poses m, m, rad."""
 
     def __init__(self) -> None:
         self.wheels, self.gyro, self.poses = map(SourceReadings, ("wheels", "gyro", "poses"))
@@ -87,12 +70,7 @@ class Collected:
         return self.wheels, self.gyro, self.poses
 
     def add_wheels(self, stamp: float, position: tuple[float, float]) -> None:
-        """Add angles of the wheels as read from encoders, which may wrap.
-
-        Args:
-            stamp: Stamp, s.
-            position: Angles [left, right], rad.
-        """
+        """Add angles [left, right], rad, as read from encoders, which may wrap; stamp in s."""
         wheels = self.wheels
         if not wheels.takes(stamp, *position):
             return

@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `calibrate`: from recordings, or from the ends of squares measured with a tape.
-
-The exit status is 0 if radii and track may be used; 3 if only their ratios may (a gyro alone,
-squares without a straight leg); 1 if nothing may; 2 for wrong usage and files that cannot be read;
-130 after Ctrl-C.
-"""
+"""The command `calibrate`: from recordings, or from the ends of squares measured with a tape."""
 
 from __future__ import annotations
 
@@ -132,12 +127,7 @@ def parser_of(program: str) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None, program: str = "calibrate") -> int:
-    """Calibrate; return the exit status.
-
-    Args:
-        argv: Arguments; None: those of the process.
-        program: Name of the command, for messages.
-    """
+    """Calibrate; return the exit status."""
     parser = parser_of(program)
     words = sys.argv[1:] if argv is None else argv
     # Pairs such as -0.1,0.2 and axes such as -z must not be taken for options.
@@ -211,7 +201,7 @@ def _run(result: argparse.Namespace, console: Console, words: Sequence[str]) -> 
 
 
 def status(calibration: Calibration) -> int:
-    """Return the exit status of a result, see the top of this file."""
+    """Return the exit status of a result, see the epilogue of the help."""
     if not calibration.usable:
         return NONE
     return ALL if calibration.absolute else RATIOS

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pose source and gyro measure on a drive, and its linearisation; see wheel_geometry.py."""
+"""What pose source and gyro measure on a drive, and its linearisation.
+
+See docs/theory/calibration.md#joint-fit.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +39,8 @@ class DriveModel:
         radius: Mean radius if it is not fitted (no pose source), m.
         gyro_scale_std: Standard deviation of the gyro's scale about 1.
         gyro_turned: Integral of the gyro's readings, rad; None: there is no gyro.
-        gyro_at: Stamps at which the gyro is evaluated, s, (K,). They are fixed, from the first
-            guess of the delays. Otherwise its noise in the residuals would change with the delays,
-            and they would be fitted to it.
+        gyro_at: Fixed stamps at which the gyro is evaluated, s, (K,), from the first guess of the
+            delays.
     """
 
     drive: DriveReadings
@@ -84,8 +86,6 @@ class DriveModel:
         rate = beta.value("gyro_delay_rate") * (stamps - beta.middle)
         heading = self._path(beta).headings(stamps - beta.value("gyro_delay") - rate)
         integral = np.interp(stamps, self.drive.gyro.stamps, self.gyro_turned)
-        # The scale does not multiply the walk: a larger scale would then need less slip, which the
-        # likelihood would favour.
         turned: Array = integral - beta.value("gyro_scale") * heading - walk[:, 0]
         return turned - walk[:, -2]
 
@@ -142,7 +142,6 @@ class DriveModel:
         return w, f, b
 
     def _steps_noise(self, beta: Parameters, walk: Array, odometry: Array) -> WalkSteps:
-        """Return the noise model of the walk's steps."""
         taken = beta.taken(self.drive.stamps)
         turned = np.diff(driven(self.drive.wheels, taken), axis=0)
         heading = 0.5 * (odometry[1:, 2] + odometry[:-1, 2]) + walk[1:, 0]

@@ -17,7 +17,7 @@ GEOMETRY = ("log_radius", "log_ratio", "log_track")
 POSE = ("pose_delay", "mount_x", "mount_y", "mount_yaw")
 GYRO = ("gyro_delay", "gyro_scale")
 DRIFT = ("pose_delay_rate", "gyro_delay_rate")
-# Spacing of the knots without a pose source, s; and maximum number of poses that are used.
+# Spacing of the knots without a pose source, s; most poses used.
 KNOT, MOST = 0.05, 20000
 
 
@@ -26,10 +26,8 @@ class DriveReadings:
     """One drive's readings on the knots of the fit.
 
     Attributes:
-        wheels: Turns of the wheels.
         stamps: Stamps of the knots, s, (K,): those of the poses, or evenly spaced.
         poses: Poses at the knots, [x, y, yaw], (K, 3); None: there is no pose source.
-        gyro: Readings of the gyro; None: there is none.
         breaks: Mask of the steps between knots over which nothing is known, (K - 1,).
     """
 
@@ -45,8 +43,8 @@ class Parameters:
     """Parameters of a drive: radii and track, delays, mounting and gyro.
 
     Attributes:
-        names: Names of the p parameters, of GEOMETRY, POSE, GYRO and DRIFT.
-        values: Values of the parameters, (p,).
+        names: Of GEOMETRY, POSE, GYRO and DRIFT.
+        values: (p,).
         middle: Time at which a drifting clock is right, s.
     """
 
@@ -73,11 +71,7 @@ class Parameters:
         return stamps
 
     def geometry(self, radius: float) -> WheelGeometry:
-        """Return radii and track.
-
-        Args:
-            radius: Mean radius to use if it was not fitted (no pose source), m.
-        """
+        """Return radii and track; `radius`, m, is used if it was not fitted (no pose source)."""
         if "log_radius" in self.names:
             radius = math.exp(self.value("log_radius"))
         return _geometry(radius, self.value("log_ratio"), self.value("log_track"))
@@ -92,17 +86,15 @@ class Fit(Parameters):
     """Result of a fit.
 
     Attributes:
-        covariance: Covariance of the parameters, (p, p).
-        slip_covariance: Derivative of the covariance by the logarithm of the path noise, (p, p).
+        covariance: Of the parameters, (p, p).
+        slip_covariance: Its derivative by the logarithm of the path noise, (p, p).
         noise: Noise levels; those of missing sensors have no meaning.
-        noise_std: Standard deviation of the logarithm of each level, by name; inf: not
-            identifiable.
+        noise_std: Standard deviation of each level's logarithm; inf: not identifiable.
         walk: (a, c_x, c_y) and the gyro's (B, b) at the knots, (K, n).
-        residuals: Residuals of the measurements, (K, m).
+        residuals: (K, m).
         used: Mask of the readings that are no outliers, (K,).
-        drive: Readings that were fitted.
         correlation: Largest correlation of neighbouring residuals of the pose source; about 0 if
-            they are white.
+            white.
     """
 
     covariance: Array
@@ -135,9 +127,6 @@ def drive_of(
     """Return the readings in the time that all sensors cover, on common knots.
 
     Args:
-        wheels: Turns of the wheels.
-        gyro: Readings of the gyro; None: there is none.
-        poses: Readings of the pose source; None: there is none.
         delay: Approximate delay of the pose source, s.
     """
     begin, end = wheels.stamps[0], wheels.stamps[-1]

@@ -13,18 +13,12 @@ from diffbot_calibration.drive_parameters import Parameters
 from diffbot_calibration.noise_levels import Mask, Noise
 from diffbot_recordings.sensor_readings import Array
 
-# The pose source's frame jumped if its readings step by more than JUMP standard deviations of a
-# median of JUMP_SPAN readings.
+# A frame jumped if readings step by JUMP standard deviations of a median of JUMP_SPAN.
 JUMP, JUMP_SPAN = 7.0, 7
 
 
 def first_walk(model: DriveModel, beta: Parameters) -> tuple[Array, Noise]:
-    """Return a first walk, by running medians, and noise levels of a pose source.
-
-    Args:
-        model: The drive, with a pose source.
-        beta: First guess of the parameters.
-    """
+    """Return a first walk, by running medians, and noise levels of a pose source."""
     walk = np.zeros((len(model.drive.stamps), model.sensors.size))
     residuals, odometry = model.predict(beta, walk)
     turned = np.exp(1j * residuals[:, 2])
@@ -32,7 +26,7 @@ def first_walk(model: DriveModel, beta: Parameters) -> tuple[Array, Noise]:
     walk[:, 0] = np.unwrap(np.angle(smooth))
     residuals, odometry = model.predict(beta, walk)
     c = residuals[:, :2]
-    # Displacement at the robot, where noise of the heading moves it little, not at the origin.
+    # At the robot, where noise of the heading moves it little.
     local = c + rotated(walk[:, 0], odometry)
     noise = Noise(
         position=max(_white_noise_std(np.concatenate((local[:, 0], [np.nan], local[:, 1]))), 1e-4),
@@ -43,11 +37,7 @@ def first_walk(model: DriveModel, beta: Parameters) -> tuple[Array, Noise]:
 
 
 def jumps(model: DriveModel, beta: Parameters, walk: Array, noise: Noise) -> Mask:
-    """Return the lasting steps of the pose source's frame, over which the walk may jump.
-
-    Returns:
-        Mask of the steps between knots, (K - 1,).
-    """
+    """Return the lasting steps of the pose source's frame, where the walk may jump, (K - 1,)."""
     if len(model.drive.stamps) < 4 * JUMP_SPAN:
         return np.zeros(max(len(walk) - 1, 0), dtype=bool)
     anchored = np.tile(walk[len(walk) // 2], (len(walk), 1))

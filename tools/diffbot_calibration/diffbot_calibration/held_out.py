@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drift of odometry on held-out motion before and after calibration, and its consistency.
 
-The held-out part is divided into windows. At both ends of a window the sensor gives the robot's
-pose (the median of seven poses around the end, moved there by odometry, which ignores outliers);
-between the ends the wheels do. The difference at the window's end is the drift. Normalised by its
-covariance from slip and sensor noise, its square (NEES) has the mean 3, or 1 if only headings are
-compared, provided that the noise levels are right.
+See docs/theory/calibration.md#held-out-drift.
 """
 
 from __future__ import annotations
@@ -24,8 +20,7 @@ from diffbot_recordings.wheel_path import WheelPath, driven, gaps
 
 WINDOW = 3.0
 """Length of a window, s."""
-# Number of poses around an end, and the variance of their median as a share of a single one's
-# (Gaussian, n = 7).
+# Poses around an end, and their median's variance over a single one's (Gaussian).
 AROUND, MEDIAN = 7, 0.2104
 # Time step for the sum of slip over a window, s.
 STEP = 0.1
@@ -39,13 +34,7 @@ FEWEST = 3
 
 @dataclass(frozen=True)
 class Drift:
-    """Drift over the windows.
-
-    Attributes:
-        heading: Root mean square, rad.
-        position: Root mean square, m; None without a pose source.
-        nees: Mean normalised squared error.
-    """
+    """Drift over the windows: root mean squares, rad and m (None without poses), and mean NEES."""
 
     heading: float
     position: float | None
@@ -57,7 +46,6 @@ class HeldOut:
     """Drift on the held-out part.
 
     Attributes:
-        windows: Number of windows.
         window: Length of a window, s.
         distance: Mean distance driven in a window, m.
         before: Drift with the given geometry.
@@ -89,16 +77,11 @@ class HeldOut:
 def held_out_drift(
     readings: CalibrationReadings, begin: float, given: WheelGeometry, fit: Fit
 ) -> HeldOut | None:
-    """Evaluate the drift after a time.
+    """Evaluate the drift after `begin`, s; None: the held-out part is too short.
 
     Args:
         readings: All readings; those of a gyro are used only without a pose source.
-        begin: Begin of the held-out part, s.
-        given: Geometry before.
         fit: Fit to the readings before `begin`.
-
-    Returns:
-        The drift; None if the held-out part is too short.
     """
     radius = 0.5 * (given.left_radius + given.right_radius)
     after = fit.geometry(radius)

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Noise levels of wheels, pose source and gyro in a calibration, and the resulting covariances.
 
-The walk (a, c_x, c_y) of wheel_geometry.py grows with the path of the wheels: each wheel adds white
-noise of variance `path` per path, and a small share of it sideways. The gyro's (B, b) grow with
-time: B by white noise and by the bias b, which is a random walk.
+See docs/theory/calibration.md#noise-levels.
 """
 
 from __future__ import annotations
@@ -19,14 +17,13 @@ from diffbot_recordings.sensor_readings import Array
 
 Mask = NDArray[np.bool_]
 
-# Bounds of the fitted noise levels: m^2/m, m, rad, rad^2/s, (rad/s)^2/s, rad.
+# Bounds of the noise levels: m^2/m, m, rad, rad^2/s, (rad/s)^2/s, rad.
 NOISE_NAMES = ("path", "position", "yaw", "gyro_walk", "bias_walk", "gyro_angle")
 SMALLEST = (1e-10, 1e-5, 1e-5, 1e-12, 1e-14, 1e-6)
 LARGEST = (1e-2, 1.0, 1.0, 1e-2, 1e-4, 0.1)
-# Typical bias walk of a MEMS gyro, (rad/s)^2/s, and the standard deviation of its logarithm.
+# Of a MEMS gyro, (rad/s)^2/s, and the standard deviation of its logarithm.
 BIAS_WALK, BIAS_WALK_SPREAD = 1e-9, math.log(10.0)
-# Variance of sideways slip as a share of that along the path; and minimum standard deviation of any
-# step of the walk, m and rad.
+# Sideways variance over that along the path; least deviation of a step, m and rad.
 SIDEWAYS, FLOOR = 1e-3, 1e-7
 
 
@@ -51,22 +48,13 @@ class Noise:
     gyro_angle: float = 1e-3
 
     def improbability(self) -> float:
-        """Return the cost of a bias walk that is untypical of MEMS gyros, as -2 log likelihood.
-
-        One minute of data hardly determines the bias walk. An estimate of 0 would make the
-        interval of the track too narrow.
-        """
+        """Return the cost of a bias walk that is untypical of MEMS gyros, as -2 log likelihood."""
         return (math.log(self.bias_walk / BIAS_WALK) / BIAS_WALK_SPREAD) ** 2
 
 
 @dataclass(frozen=True)
 class Sensors:
-    """Which sensors there are besides the wheels.
-
-    Attributes:
-        poses: whether there is a pose source.
-        gyro: whether there is a gyro.
-    """
+    """Which sensors there are besides the wheels."""
 
     poses: bool
     gyro: bool
@@ -97,20 +85,9 @@ def bounds(name: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class WheelSlip:
-    """Steps of the wheels, n of them, by whose slip (a, c) grows.
+    """Steps of the wheels, by whose slip (a, c) grows.
 
-    In the robot's frame the covariance of (a, along, sideways) for a path noise of 1 is
-
-        (l + r) / track^2     (r - l) / (2 track)     0
-        (r - l) / (2 track)   (l + r) / 4             0
-        0                     0                       SIDEWAYS (l + r) / 4
-
-    Attributes:
-        left: Path of the left wheel, without sign, m, (n,).
-        right: Path of the right wheel, m, (n,).
-        track: Distance between the wheels, m.
-        cos: Cosine of the heading, which turns (along, sideways) into c, (n,).
-        sin: Its sine, (n,).
+    Paths without sign, m, and cosine and sine of the headings, (n,) each.
     """
 
     left: Array
@@ -121,13 +98,7 @@ class WheelSlip:
 
     @classmethod
     def of(cls, geometry: WheelGeometry, turned: Array, heading: Array) -> WheelSlip:
-        """Return the steps of wheels.
-
-        Args:
-            geometry: Radii and track.
-            turned: Angles by which the wheels turn in each step, [left, right], rad, (n, 2).
-            heading: Heading of the robot in each step, rad, (n,).
-        """
+        """Return the steps of wheels that turn by [left, right], rad, (n, 2), at headings, (n,)."""
         left, right = np.abs(turned).T
         return cls(
             left=geometry.left_radius * left,
@@ -138,18 +109,11 @@ class WheelSlip:
         )
 
     def information(self, path: float, size: int) -> tuple[Array, Array]:
-        """Return inverse covariances and the covariances' determinants, with FLOOR in each step.
-
-        It is inverted in the robot's frame and in sums without differences, because a step of only
-        one wheel is nearly singular; and for all steps at once, because a fit of noise levels needs
-        it hundreds of times.
+        """Return inverse covariances, (n, size, size), and the covariances' determinants, (n,).
 
         Args:
             path: Path noise, m^2/m.
             size: 3 for (a, c), 1 for a alone.
-
-        Returns:
-            Inverse covariances, (n, size, size), and determinants, (n,).
         """
         floor, both = FLOOR**2, path * (self.left + self.right)
         turning = both / self.track**2 + floor
@@ -175,13 +139,7 @@ class WheelSlip:
 
 @dataclass(frozen=True)
 class WalkSteps:
-    """Steps of the walk: what their noise depends on besides the noise levels.
-
-    Attributes:
-        slip: The wheels' motion, of which the noise of (a, c) grows.
-        period: Duration of each step, s, (K - 1,).
-        breaks: Mask of the steps over which nothing is known, (K - 1,).
-    """
+    """Steps of the walk: slip, their duration, s, and where nothing is known, (K - 1,) each."""
 
     slip: WheelSlip
     period: Array
@@ -194,14 +152,12 @@ def informations(
     """Return inverse covariances of measurements and steps, and the log determinants of all.
 
     Args:
-        noise: Noise levels.
         steps: K - 1 steps of the walk.
         used: Mask of the pose source's readings that count, (K,).
-        sensors: Sensors that there are.
 
     Returns:
-        Inverse covariances of the measurements, diagonal, (K, m); those of the walk's steps,
-        (K - 1, n, n); and the sum of the logarithms of all covariances' determinants.
+        Of the measurements, diagonal, (K, m); of the walk's steps, (K - 1, n, n); the sum of the
+            logarithms of all covariances' determinants.
     """
     variances = []
     if sensors.poses:

@@ -16,14 +16,7 @@ from diffbot_recordings.sensor_readings import Array
 
 @dataclass(frozen=True)
 class NoiseLikelihood:
-    """Solutions and likelihoods of one linear problem, by noise levels.
-
-    Attributes:
-        problem: The linearisation.
-        steps: Noise model of the walk's steps.
-        used: Mask of the readings that are no outliers, (K,).
-        sensors: The sensors that there are.
-    """
+    """Solutions and likelihoods of one linear problem, by noise levels."""
 
     problem: LinearProblem
     steps: WalkSteps

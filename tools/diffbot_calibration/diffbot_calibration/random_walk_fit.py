@@ -1,19 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Least squares of a few parameters together with a random walk, and its restricted likelihood.
 
-A sensor of a robot's pose has white noise, while an error of the wheels' motion remains for ever.
-The residuals of odometry are therefore correlated over the whole run, and a fit that treats them as
-white gives intervals that are far too narrow. Here the walk is estimated with the parameters. With
-p parameters beta and a walk z_k of n components at knots k = 0 .. K-1, linearised at their current
-values,
+    r_k = H_k dz_k + J_k dbeta + noise of covariance R_k      (m,)
+    0   = w_k + F_k dz_k - B_k dz_(k-1) + noise of Q_k        (n,), k >= 1
 
-    measured:  r_k = H_k dz_k + J_k dbeta + noise of covariance R_k      (m,)
-    the walk:  0   = w_k + F_k dz_k - B_k dz_(k-1) + noise of Q_k        (n,), k >= 1
-
-z is eliminated by a banded Cholesky decomposition, which costs O(K n^3), and leaves a p x p
-problem. The likelihood with z and beta integrated out is the restricted one (REML; Patterson and
-Thompson 1971), whose maximum gives noise levels without the bias of the ordinary maximum
-likelihood.
+See docs/theory/calibration.md#parameters-with-a-random-walk.
 """
 
 from __future__ import annotations
@@ -34,12 +25,12 @@ class LinearProblem:
     """One linearisation, see the top of this file.
 
     Attributes:
-        r: Residuals r_k, (K, m).
-        h: H_k, (K, m, n).
-        j: J_k, (K, m, p).
-        w: Current steps w_k of the walk, (K - 1, n).
-        f: F_k, (K - 1, n, n).
-        b: B_k, (K - 1, n, n).
+        r: (K, m).
+        h: (K, m, n).
+        j: (K, m, p).
+        w: (K - 1, n).
+        f: (K - 1, n, n).
+        b: (K - 1, n, n).
         prior: Prior information on beta, (p,), 1 / variance; 0: none.
         prior_r: Prior mean minus current beta, (p,).
     """
@@ -87,7 +78,6 @@ def solve(
     """Solve for the steps of parameters and walk.
 
     Args:
-        problem: The linearisation.
         r_information: Inverse covariances of the measurements, diagonal, (K, m); 0: left out.
         q_information: Inverse covariances of the walk's steps, (K - 1, n, n); 0: it may jump.
         logs: Sum of the log determinants of all noise covariances.

@@ -51,17 +51,11 @@ def write_results(
     Wheels that do not fit the rest of the robot's description cost the calibrated robot file only.
 
     Args:
-        calibration: The result.
-        folder: Existing folder.
-        robot: The robot's description, from which a calibrated one is written; None: there is none.
+        robot: From which a calibrated one is written; None: there is none.
         about: Further keys of summary.json; None: do not write it, since another node does.
-        pictures: Whether to draw pictures.
 
     Returns:
         The files that were written, and why there is no calibrated robot file.
-
-    Raises:
-        OSError: The folder cannot be written.
     """
     refusal = None
     paths = [folder / CALIBRATION_FILE]
@@ -76,7 +70,7 @@ def write_results(
             except ValueError as error:
                 refusal = f"{robot.name}{CALIBRATED} is not written: {error}"
     if about is not None:
-        # A run that gave nothing has not reached its aim, whatever it drove.
+        # A run that gave nothing has not reached its aim.
         failed = {} if calibration.usable else {"outcome": "failed"}
         content = {
             **about,
@@ -117,7 +111,6 @@ def write_calibrated_robot(calibration: Calibration, robot: Robot, folder: Path)
 
     Raises:
         ValueError: The calibrated wheels do not fit the robot's description.
-        OSError: The folder cannot be written.
     """
     data = read_yaml(robot.path)
     geometry = calibration.geometry
@@ -179,7 +172,6 @@ def _quantity(q: CalibratedValue) -> dict[str, Any]:
 
 
 def _document(calibration: Calibration) -> dict[str, Any]:
-    """Return the content of calibration.yaml, without the keys that hold nothing."""
     result = _content(calibration)
     for name, quantity in calibration.quantities.items():
         if quantity.reason is None:
@@ -188,7 +180,6 @@ def _document(calibration: Calibration) -> dict[str, Any]:
 
 
 def _parameters(calibration: Calibration) -> str:
-    """Return the parameters of arc_odometry's odometry_publisher."""
     geometry, noise = calibration.geometry, calibration.quantities.get("path_noise")
     content: dict[str, Any] = _geometry(geometry)
     content["separation"] = content.pop("track")

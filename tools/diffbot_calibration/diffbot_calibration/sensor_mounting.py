@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """First guess of track and mounting of a pose source from its displacements.
 
-With the turns known (sensor_turns.py), the displacement of a sensor that is mounted at m on the
-robot, yawed by a, is in its own frame e^(-i a) (2b q + (e^(i turn) - 1) m), where q is the odometry
-of a robot of track 1. This is linear in 2b e^(-i a) and e^(-i a) m. The idea is that of Censi,
-Franchi, Marchionni and Oriolo (2013), with windows instead of pairs of scans. The noise of windows
-is not white, so that the guess only serves as the start of the actual fit.
+See docs/theory/calibration.md#first-guess.
 """
 
 from __future__ import annotations
@@ -27,22 +23,13 @@ from diffbot_recordings.wheel_path import WheelPath
 
 # Length of the windows, s, over which displacements are compared.
 PATH_WINDOW = 1.0
-# Minimum ratio of smallest to largest singular value of displacements and turns; below it, track
-# and mounting cannot be distinguished.
+# Least ratio of singular values at which track and mounting can be told apart.
 DISTINCT = 0.03
 
 
 @dataclass(frozen=True)
 class Mounting:
-    """Track and mounting as found from the displacements of a pose source.
-
-    Attributes:
-        track: 2b, m.
-        x: Position of the sensor on the robot, m, ahead of the axle.
-        y: Position of the sensor on the robot, m, to the left.
-        yaw: Yaw of the sensor on the robot, rad.
-        residual: Robust size of the unexplained displacement over a window, m.
-    """
+    """Track and place [x ahead, y left] of a pose source, m, its yaw, rad, and the misfit, m."""
 
     track: float
     x: float

@@ -1,22 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """UMBmark: radii and track from the ends of squares driven both ways, measured with a tape.
 
-Borenstein and Feng, "Measurement and correction of systematic odometry errors in mobile robots"
-(IEEE T-RA 12, 1996). The robot drives a square of side L by its odometry, n times clockwise and n
-times counter-clockwise, from (0, 0), heading along x, turning on the spot. The measured quantity is
-its true end minus the end by odometry. With x the means over the runs of each direction, they
-define
-
-    alpha = (x_cw + x_ccw) / (-4 L)        a wrong track:   E_b = 90 deg / (90 deg - alpha)
-    beta  = (x_cw - x_ccw) / (-4 L)        unequal radii:   R = (L / 2) / sin(beta / 2)
-                                                            E_d = (R + b / 2) / (R - b / 2)
-
-with b the track, E_b = b_true / b and E_d = D_right / D_left. These are small-angle formulas of x
-alone. Here they are computed for comparison and as a starting point. The result is a least-squares
-fit of both coordinates to the exact motion of a robot with other radii and track, weighted by the
-scatter of the runs, which also gives the intervals (Student's t).
-
-Squares do not determine the absolute size of the wheels; a straight leg of measured length does.
+Borenstein and Feng (1996), and an exact fit: docs/theory/calibration.md#umbmark.
 """
 
 from __future__ import annotations
@@ -43,8 +28,7 @@ FEWEST = 2
 TAPE = 0.001
 # Largest plausible error of an end, as a share of the side.
 FARTHEST = 1.5
-# chi^2 (2 degrees of freedom) of the misfit that is exceeded once in 1000; above it, radii and
-# track explain the ends poorly.
+# Misfit (chi^2, 2 degrees of freedom) that is exceeded once in 1000.
 UNEXPLAINED = 13.8
 
 
@@ -54,12 +38,12 @@ class UmbmarkError(ValueError):
 
 @dataclass(frozen=True)
 class Squares:
-    """Measurements of squares.
+    """Measurements of squares; UmbmarkError if they are implausible.
 
     Attributes:
         side: Side of the square, L, m.
-        cw: Ends of the clockwise runs minus the ends by odometry, (n, 2), m; x along the first leg,
-            y to its left.
+        cw: Ends of the clockwise runs minus those by odometry, (n, 2), m; x along the first leg, y
+            left.
         ccw: The same for the counter-clockwise runs, (n, 2), m.
         straight: Lengths [by odometry, measured] of straight legs, (k, 2), m; may be empty.
     """
@@ -116,7 +100,7 @@ class Umbmark:
 
 
 def umbmark_formulas(squares: Squares, geometry: WheelGeometry) -> tuple[float, float]:
-    """Return E_b and E_d, see the top of this file."""
+    """Return E_b and E_d of Borenstein and Feng."""
     cw, ccw = squares.cw.mean(axis=0), squares.ccw.mean(axis=0)
     alpha = (cw[0] + ccw[0]) / (-4.0 * squares.side)
     beta = (cw[0] - ccw[0]) / (-4.0 * squares.side)
@@ -129,14 +113,7 @@ def umbmark_formulas(squares: Squares, geometry: WheelGeometry) -> tuple[float, 
 def square_end(
     side: float, clockwise: bool, given: WheelGeometry, true: WheelGeometry
 ) -> tuple[float, float]:
-    """Return the end of a square that a robot drives by odometry, x and y in m.
-
-    Args:
-        side: Side of the square, m.
-        clockwise: Whether it drives clockwise.
-        given: Radii and track that its odometry uses.
-        true: True radii and track.
-    """
+    """Return the end, m, of a square by odometry of `given` wheels, with `true` ones."""
     turn = (-0.5 if clockwise else 0.5) * math.pi
     pose = Pose(0.0, 0.0, 0.0)
     for _ in range(4):
@@ -147,23 +124,18 @@ def square_end(
 
 
 def calibrate_umbmark(squares: Squares, geometry: WheelGeometry) -> tuple[Calibration, Umbmark]:
-    """Calibrate radii and track from squares, and from straight legs if there are any.
-
-    Args:
-        squares: The measurements.
-        geometry: Radii and track that odometry used during the runs.
-    """
+    """Calibrate radii and track from squares, driven with `geometry`, and straight legs if any."""
     formulas = umbmark_formulas(squares, geometry)
     means = np.concatenate((squares.cw.mean(axis=0), squares.ccw.mean(axis=0)))
     covariance = np.zeros((4, 4))
     for i, runs in enumerate((squares.cw, squares.ccw)):
         at = slice(2 * i, 2 * i + 2)
-        # A few runs do not determine the covariance of x and y: only their variances are used.
+        # A few runs do not determine the covariance of x and y.
         scatter = np.diag(np.var(runs, axis=0, ddof=1)) + TAPE**2 * np.eye(2)
         covariance[at, at] = scatter / len(runs)
     beta = np.array([math.log(formulas[1]), math.log(formulas[0])])
     information: Array = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
-    # Unequal wheels bend a straight leg, so that its length depends on the result of the squares.
+    # Unequal wheels bend a straight leg.
     for _ in range(3):
         scale, scale_std, scale_dof = _scale(squares, geometry, beta)
         beta, square = _fitted(squares.side, geometry, beta, scale, means, information)
@@ -218,19 +190,12 @@ def _fitted(
 
 
 def _ends(side: float, given: WheelGeometry, beta: Array, scale: float) -> Array:
-    """Return the ends of both directions, [x_cw, y_cw, x_ccw, y_ccw], m."""
     true = _geometry(given, beta, scale)
     return np.array([*square_end(side, True, given, true), *square_end(side, False, given, true)])
 
 
 def _geometry(given: WheelGeometry, beta: Array, scale: float) -> WheelGeometry:
-    """Return the geometry of beta and scale.
-
-    Args:
-        given: Geometry that odometry used.
-        beta: log(E_d), relative to the given ratio, and log(E_b) for the given mean radius.
-        scale: True over given mean radius.
-    """
+    """Return the geometry of beta (log E_d, log E_b) and scale (true over given mean radius)."""
     mean = 0.5 * (given.left_radius + given.right_radius) * scale
     ratio = given.right_radius / given.left_radius * math.exp(beta[0])
     left = 2.0 * mean / (1.0 + ratio)
@@ -299,7 +264,6 @@ def _quantities(
 def _verdict(
     quantities: dict[str, CalibratedValue], given: WheelGeometry, true: WheelGeometry
 ) -> tuple[CalibrationOutcome, str]:
-    """Return outcome and reason; given sizes within all intervals are confirmed."""
     before, after = sizes_of(given), sizes_of(true)
     if all(quantities[name].holds(before[name]) for name in quantities if name != "track"):
         return CalibrationOutcome.CONFIRMED, "the given radii and track lie within all intervals"
@@ -317,11 +281,7 @@ def _verdict(
 
 
 def read_squares(texts: Sequence[str], name: str) -> Array:
-    """Parse pairs of numbers such as "0.12,-0.03"; return them, (n, 2).
-
-    Raises:
-        UmbmarkError: A text is no such pair.
-    """
+    """Parse pairs such as "0.12,-0.03" to (n, 2). Raises UmbmarkError."""
     pairs = []
     for text in texts:
         try:

@@ -1,25 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint fit of radii, track, delays, mounting, gyro and all noise levels to one drive.
 
-The robot's pose is that of the odometry X(t; radii, track), displaced by the accumulated slip of
-the wheels: p = R(a) p_X + c, theta = theta_X + a. (a, c) is a random walk. Its first value also
-contains the placement of the pose source's frame, which needs no parameters of its own. Where that
-frame jumps, the walk may jump, too. A pose source at m on the robot, yawed by alpha, whose stamps
-are late by d, measures
-
-    (x, y) = p + R(theta) m + white noise,    yaw = theta + alpha + white noise,    at t - d
-
-and a gyro's integral measures s theta_X + a + B + white noise, where B grows by the gyro's bias,
-which is a random walk, too.
-
-Radii and track are fitted as logarithms of mean radius, radius ratio and track over mean radius,
-since a gyro determines only the latter two. Noise levels maximise the restricted likelihood.
-Readings that white noise cannot explain are left out. The covariance is the inverse of the
-information after the walk was eliminated, so that intervals include slip.
-
-The method extends Censi, Franchi, Marchionni and Oriolo, "Simultaneous calibration of odometry and
-sensor parameters for mobile robots" (IEEE T-RO 29, 2013), which has neither delays nor correlated
-noise.
+Model and method: docs/theory/calibration.md#joint-fit.
 """
 
 from __future__ import annotations
@@ -55,19 +37,16 @@ from diffbot_recordings.sensor_turns import (
     turned_by,
 )
 
-# A pose is an outlier above this squared normalised distance, which white noise exceeds once in
-# 8000 (chi^2 of 3 degrees of freedom).
+# Squared normalised distance (chi^2 of 3 degrees of freedom, 1 in 8000) of an outlier.
 OUTLIER = 20.5
 
 
 class WheelGeometryFit:
-    """The fit of one drive; see the top of this file.
+    """The fit of one drive.
 
     Args:
-        wheels: Turns of the wheels.
         geometry: Radii and track assumed so far; without a pose source, the mean radius is kept.
-        gyro: Readings of the gyro; None: there is none.
-        poses: Readings of the pose source; None: there is none. One of the two is needed.
+        gyro: None: there is none, as for `poses`; one of the two is needed.
         gyro_scale_std: Standard deviation of the gyro's scale about 1.
         clock_drift: Whether to fit the drift of the sensors' clocks against the wheels' clock, too.
 
@@ -129,16 +108,11 @@ class WheelGeometryFit:
             self._walk[:, -2] = self._model.gyro_residual(self._beta, self._walk)
 
     def _likelihood(self) -> NoiseLikelihood:
-        """Return the likelihood of noise levels at the current parameters and walk."""
         problem, steps = self._model.linearised(self._beta, self._walk)
         return NoiseLikelihood(problem, steps, self._used, self._model.sensors)
 
     def run(self) -> Fit:
-        """Fit all parameters and noise levels.
-
-        Raises:
-            CalibrationError: The fit does not converge.
-        """
+        """Fit all parameters and noise levels. Raises CalibrationError if it does not converge."""
         for most in (4, 2):
             self._gauss_newton(most)
             self._noise = self._likelihood().best(self._noise)
@@ -146,12 +120,9 @@ class WheelGeometryFit:
         return self._result(solution)
 
     def clock_drift(self) -> dict[str, tuple[float, float]]:
-        """Estimate the drift of the sensors' clocks against the wheels' clock, s/s.
+        """Estimate the drifts in DRIFT that are not fitted, s/s, by a step from the current fit.
 
-        It is a single step from the current fit, for those parameters in DRIFT that are not fitted.
-
-        Returns:
-            Value and standard deviation, by name.
+        Return value and standard deviation, by name.
         """
         kept = self._beta
         sensors = self._model.sensors
@@ -229,7 +200,6 @@ def _first_parameters(
     gyro: Turns | None,
     drive: DriveReadings,
 ) -> Parameters:
-    """Return a first guess of the parameters."""
     mean = 0.5 * (turns.left + turns.right)
     first = {
         "log_ratio": math.log(turns.right / turns.left),

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check what the tests of a velocity-commanded axis' model cannot detect.
-
-A first-order model may pass its tests only because the recording holds little: one step, or much
-noise. It may also pass although command and velocity are in different units.
-"""
+"""Refuse axes whose first-order model passes its tests for lack of evidence."""
 
 from __future__ import annotations
 
@@ -20,31 +16,28 @@ from diffbot_recordings.repeats import combined
 from diffbot_recordings.velocity_analysis import AxisAnalysis, prepared, values_of
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence
 
-# Range of plausible gains from command to velocity; others mean a different unit or scale.
+# Plausible gains from command to velocity; others mean another unit.
 GAINS = (0.05, 20.0)
-# Factors between units that are often confused, with their description.
+# Factors between units that are often confused.
 UNITS = (
     (1e3, "millimetres for metres"),
     (100.0, "centimetres, or per cent"),
     (180.0 / math.pi, "degrees for radians"),
     (60.0 / math.tau, "revolutions a minute"),
 )
-# A unit is suggested if its factor brings the gain to within this factor of 1.
+# A suggested unit brings the gain to within this factor of 1.
 GAIN_TOLERANCE = 3.0
-# Largest half width of the 95 % interval of a known time constant, as a share of it or in samples.
+# Widest half interval of a known time constant, as a share of it or in samples.
 WIDEST, SAMPLES = 0.6, 2.0
-# If the standard deviation is more than this multiple of that by noise alone, the spread of the
-# recordings is the cause of a wide interval.
+# The spread of recordings widens an interval if its deviation exceeds noise's by this factor.
 WIDENED = 1.5
-# Share of the motion that the model must surely explain in spite of noise.
 SIGNIFICANT = 0.5
 
 
 def checked(analysis: AxisAnalysis, period: float) -> AxisAnalysis:
-    """Return the analysis, refused or not excited if values are not known well enough to be used.
+    """Return the analysis; refused or not excited if its values are not known well enough.
 
     Args:
-        analysis: Analysis of an axis; for several recordings with the intervals of `over_runs`.
         period: Time between the samples, s.
     """
     verdict = analysis.verdict
@@ -65,9 +58,7 @@ def over_runs(
     """Widen the intervals by the spread between recordings; also note which one disagrees.
 
     Args:
-        analysis: Analysis of all recordings together.
         runs: Segments of each recording, by name.
-        refresh: See analyse_axis.
     """
     if analysis.fit is None or len(runs) < 2:
         return analysis
@@ -86,7 +77,6 @@ def over_runs(
 
 
 def _of_its_kind(dead_time_fit: DeadTimeFit, segments: Sequence[AxisSegment]) -> DeadTimeFit:
-    """Fit the same kind of model to other segments."""
     if dead_time_fit.dead_band > 0.0:
         return fit_dead_band(segments, kind=dead_time_fit.kind)
     return fit_dead_time(segments, with_exponent=dead_time_fit.exponent != 1.0)
@@ -107,7 +97,6 @@ def _units(verdict: AnalysisVerdict) -> AnalysisVerdict:
 
 
 def _factor(gain: float) -> str:
-    """Return advice on the unit, with the factor that would bring the gain near 1."""
     up = gain < 1.0
     size = 1.0 / gain if up else gain
     factor, what = min(UNITS, key=lambda unit: abs(math.log(size / unit[0])))
@@ -121,7 +110,6 @@ def _factor(gain: float) -> str:
 
 
 def _noise(verdict: AnalysisVerdict, held_out: Prediction) -> AnalysisVerdict:
-    """Return NOT_EXCITED if noise may hide that the model explains too little of the motion."""
     steps = np.concatenate([np.diff(errors) for errors in held_out.errors])
     noise = held_out.total * (held_out.explained - held_out.r_squared)
     noise /= max(held_out.explained, 1e-9)
@@ -141,13 +129,7 @@ def _noise(verdict: AnalysisVerdict, held_out: Prediction) -> AnalysisVerdict:
 
 
 def _time_constant(verdict: AnalysisVerdict, alone: float, period: float) -> AnalysisVerdict:
-    """Return NOT_EXCITED if the time constant is not known.
-
-    Args:
-        verdict: AnalysisVerdict on the axis.
-        alone: Standard deviation of the time constant by noise alone, s; inf: not known.
-        period: Time between the samples, s.
-    """
+    """Judge the time constant; `alone` is its standard deviation by noise alone, s."""
     value = verdict.value("time constant")
     dead_time = verdict.value("dead time")
     half = NORMAL_95 * value.std

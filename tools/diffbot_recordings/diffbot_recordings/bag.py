@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read a rosbag2 recording (folder or storage file) of any ROS 2 distribution, even if truncated.
+"""Read a rosbag2 recording (folder or file) of any ROS 2 distribution, or its intact part.
 
-A crash or a full disk leaves an MCAP file without its end, and thus without the index: its complete
-records are read, and an unfinished chunk as far as it goes, if it is not compressed. A damaged
-SQLite file is read row by row until one cannot be read. All of it happens within the limits of
-diffbot_description/limits.py.
+The limits are those of diffbot_description/limits.py; docs/recordings.md tells what reads the
+files.
 """
 
 from __future__ import annotations
@@ -29,8 +27,7 @@ from diffbot_recordings.sqlite_file import SqliteFile
 
 __all__ = ["METADATA", "Bag", "BagTopic"]
 
-# Definitions of ros2_control's messages, which SQLite files of Humble and older do not hold; see
-# control_msgs, where they are the same in all distributions.
+# Definitions, alike in all distributions, that SQLite files of Humble and older lack.
 CONTROL_TYPES = {
     "control_msgs/msg/InterfaceValue": "string[] interface_names\nfloat64[] values",
     "control_msgs/msg/DynamicJointState": (
@@ -43,7 +40,7 @@ class Bag:
     """A recording, whose files are read one after another.
 
     Args:
-        path: Path of a folder or a file, or of the results of a run with the folder RECORDING.
+        path: A folder or file, or the results of a run with the folder RECORDING.
         storage: Its files, if they are known already.
 
     Attributes:
@@ -117,8 +114,8 @@ class Bag:
     def decoder(self, topic: BagTopic) -> Callable[[bytes], Any | None]:
         """Return a decoder of a topic's messages; it warns and returns None for garbled ones.
 
-        Types of ROS 2 itself are taken from its newest distribution: the fields used here are the
-        same in all of them. For other types, the definition in the recording is used.
+        Types of ROS 2 are those of its newest distribution: the fields used here are the same in
+        all.
 
         Raises:
             RecordingError: The definition cannot be read, or exceeds a limit.
@@ -160,7 +157,6 @@ def _defined(topic: BagTopic) -> bool:
 
 
 def with_control_types(store: Typestore) -> Typestore:
-    """Register CONTROL_TYPES in a store, and return it."""
     for name, text in CONTROL_TYPES.items():
         store.register(get_types_from_msg(text, name))
     return store
@@ -178,7 +174,6 @@ def _typestore(topic: BagTopic) -> Typestore:
 
 
 def _part(path: Path, warnings: list[str]) -> BagPart:
-    """Open a storage file, or the intact part of a damaged one."""
     if not path.is_file():
         raise RecordingError(f"{path}: is no regular file; give a recording")
     if not path.stat().st_size:
@@ -200,5 +195,4 @@ def _part(path: Path, warnings: list[str]) -> BagPart:
 
 
 def _reason(error: Exception) -> str:
-    """Return the error's text as a part of a sentence."""
     return str(error).rstrip(".") or type(error).__name__

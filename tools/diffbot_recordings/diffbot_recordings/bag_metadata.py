@@ -26,7 +26,6 @@ class StorageFiles:
 
     Attributes:
         files: Paths in the order of time; of compressed files, those of their content.
-        warnings: What is wrong with the folder.
         packed_messages: Whether each message is compressed.
     """
 
@@ -63,7 +62,6 @@ class StorageFiles:
         return storage_files
 
     def _read(self, path: Path, information: Mapping[str, Any]) -> None:
-        """Take what the metadata say."""
         names = information.get("relative_file_paths")
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise ValueError(f"{METADATA}: relative_file_paths must be a list of names")
@@ -84,7 +82,6 @@ class StorageFiles:
         self.files = files
 
     def _unpacked(self, file: Path) -> Path:
-        """Return the path of a file's decompressed content."""
         if file.suffix != _PACKED:
             return file
         if self._temporary is None:
@@ -130,5 +127,5 @@ def _in_folder(path: Path) -> list[Path]:
 
 
 def _by_number(path: Path) -> list[tuple[int, str]]:
-    """Return a sort key for the parts of a split recording: _2 before _10."""
+    """Sort parts of a split recording: _2 before _10."""
     return [(int(n) if n else -1, text) for text, n in re.findall(r"(\D*)(\d*)", path.name)]

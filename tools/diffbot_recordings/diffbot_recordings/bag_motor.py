@@ -2,14 +2,8 @@
 """Find voltage, current and speed of both motors in the topics of a rosbag2 recording.
 
 A field is written TOPIC.FIELD, with an index or a name in brackets for an entry of a list, as in
-"/motor_voltages.data[0]", "/joint_states.velocity[left_wheel_joint]" or "/left/vesc.state.speed".
-The user maps channels to fields by `--columns`, as to a table's columns, or they are found by name:
-
-    voltage, current, velocity (or speed) in the name of a topic: Float64MultiArray or
-        Float32MultiArray of [left, right]; JointState of both wheels; or a pair of topics
-        (Float64, Float32) whose names differ in left and right
-    interfaces of these names of a DynamicJointState, as ros2_control publishes
-    velocities of the joint states, and with --effort-unit ampere their efforts as currents
+"/joint_states.velocity[left_wheel_joint]". Without `--columns`, fields are found by name: see
+docs/recordings.md#motors-in-bags.
 """
 
 from __future__ import annotations
@@ -83,7 +77,7 @@ def motor_columns(bag: Bag, options: Options) -> dict[str, Column] | None:
 
 
 def _forward(columns: Mapping[str, Column], options: Options) -> dict[str, Column]:
-    """Return the fields with the signs by which the robot's description makes forward positive."""
+    """Return the fields with forward positive."""
     robot = robot_of(options)
     if robot is None:
         return dict(columns)
@@ -134,11 +128,6 @@ def motor_topics(bag: Bag, columns: Mapping[str, Column]) -> list[Feed]:
 
 
 def _motors(bag: Bag, quantity: str, options: Options) -> Pair | None:
-    """Find the fields of a quantity by the names of topics and interfaces; None: there are none.
-
-    Raises:
-        RecordingError: There is more than one pair.
-    """
     pairs = [*_interfaces(bag, quantity, options), *_named(bag, quantity, options)]
     if not pairs:
         pairs = _joint_states(bag, quantity, options)
@@ -152,7 +141,6 @@ def _motors(bag: Bag, quantity: str, options: Options) -> Pair | None:
 
 
 def _interfaces(bag: Bag, quantity: str, options: Options) -> Iterable[Pair]:
-    """Yield the fields of DynamicJointState topics."""
     for topic in bag.topics.values():
         message = _first(bag, topic) if topic.type == INTERFACES else None
         if message is None:
@@ -170,7 +158,6 @@ def _interfaces(bag: Bag, quantity: str, options: Options) -> Iterable[Pair]:
 
 
 def _named(bag: Bag, quantity: str, options: Options) -> Iterable[Pair]:
-    """Yield the fields of topics that have the quantity in their names."""
     named = {
         name: topic
         for name, topic in bag.topics.items()
@@ -246,11 +233,6 @@ Getter = Callable[[Any], float]
 
 
 def _getter(channel: str, column: Column, topic: str) -> Getter:
-    """Return a reader of a field of a message, in SI.
-
-    Raises:
-        RecordingError: The column is not written as a field.
-    """
     path = column.name.partition(".")[2]
     steps = [_STEP.fullmatch(part) for part in path.split(".")]
     if not path or None in steps:
@@ -274,14 +256,13 @@ def _getter(channel: str, column: Column, topic: str) -> Getter:
 
 
 def _names(parent: Any, field: str) -> list[str]:
-    """Return the names of the entries of a list in a message."""
     for names in ("name", "joint_names", "interface_names", f"{field}_names", "names"):
         if hasattr(parent, names):
             return list(getattr(parent, names))
     return []
 
 
-# Exceptions that a getter raises if a message has no such number.
+# Raised by a getter if a message has no such number.
 NO_VALUE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
@@ -300,11 +281,6 @@ def _or_nan(get: Getter, message: Any) -> float:
 
 
 def _check(bag: Bag, topic: BagTopic, get: Getter, channel: str, column: Column) -> None:
-    """Check that the field exists.
-
-    Raises:
-        RecordingError: None of the first messages has a number there.
-    """
     with closing(bag.peek(topic)) as messages:
         first = list(islice(messages, SEARCHED))
     if any(math.isfinite(_or_nan(get, message)) for message in first):

@@ -27,14 +27,7 @@ class DamagedError(Exception):
 
 @dataclass(frozen=True)
 class BagTopic:
-    """A topic of a recording.
-
-    Attributes:
-        name: Name with its namespace.
-        type: Message type, such as "sensor_msgs/msg/JointState".
-        count: Number of messages; 0: not known.
-        definition: Definition of the type, as far as the recording holds it.
-    """
+    """A topic of a recording; `count` is 0 if it is not known."""
 
     name: str
     type: str

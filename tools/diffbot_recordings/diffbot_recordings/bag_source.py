@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read topics of rosbag2 recordings as samples in the robot's time.
 
-A recording holds the wall time at which each message was logged. Stamps of messages are in the
-robot's time, which in a simulation runs at another pace. A message without a stamp is assigned the
-newest stamp before it plus the time passed since, at the pace of the robot's clock.
+Messages are logged in wall time, and stamped in the robot's, which in a simulation runs at another
+pace. A message without a stamp gets the newest stamp before it plus the time since, at that pace.
 """
 
 from __future__ import annotations
@@ -60,19 +59,18 @@ from diffbot_recordings.samples import (
 )
 from diffbot_recordings.table_columns import Column
 
-# Number of messages that are searched for the names of joints, and for a torque other than 0.
+# Messages searched for joints' names, and for a torque other than 0.
 NAMES, TORQUES = 200, 20000
-# A topic without a stamp in this number of messages has none. A simulation sends 0, which is no
-# stamp, until its time runs.
+# Messages after which a topic has no stamps; a simulation sends 0 until its time runs.
 PATIENCE = 5000
 
-# Logged time over which a clock's pace is measured, s; over less, jitter dominates.
+# Logged time over which a clock's pace is measured, s.
 SPAN = 0.5
-# Number of stamped messages after which the pace is first known.
+# Stamped messages after which the pace is known.
 FIRST = 20
-# A simulation does not run in real time if its pace deviates from 1 by more than this.
+# Largest deviation of a pace in real time from 1.
 REAL_TIME = 0.1
-# A clock was set if a stamp steps by this much more or less than the logged time, s.
+# Difference of stamp and logged time from which a clock was set, s.
 JUMP = 1.0
 
 
@@ -93,13 +91,12 @@ def open_bags(paths: Sequence[Path], options: Options) -> Recording:
     except RecordingError as error:
         if bag.path.name in str(error):
             raise
-        # What is missing may be behind the damage or the limit of which these warnings inform.
+        # What is missing may be behind the damage or limit of these warnings.
         why = f" ({'; '.join(bag.warnings)})" if bag.warnings else ""
         raise RecordingError(f"{bag.path}: {error}{why}") from None
 
 
 def _opened(bag: Bag, paths: Sequence[Path], options: Options) -> Recording:
-    """Open recordings of which the first one is open already."""
     columns = motor_columns(bag, options) if _may_be_motor(bag, options) else None
     torque_joints = None
     if columns is None:
@@ -126,14 +123,7 @@ def _note(kind: str, options: Options) -> str:
 
 @dataclass(frozen=True)
 class _Joints:
-    """Content of a recording's joint states.
-
-    Attributes:
-        topic: Topic of the joint states.
-        wheels: Names of the joints of the left and the right side.
-        fields: Fields that are not empty.
-        torque: Whether any effort is not 0.
-    """
+    """Content of joint states: fields that are not empty, and whether any effort is not 0."""
 
     topic: BagTopic
     wheels: Sides
@@ -142,11 +132,7 @@ class _Joints:
 
 
 def _torque_joints(bag: Bag, options: Options) -> _Joints | None:
-    """Return the joint states of a torque robot; None for a velocity robot.
-
-    Raises:
-        RecordingError: The recording fits neither.
-    """
+    """Return the joint states of a torque robot; None for a velocity robot."""
     there = {
         name: bool(options.topics[name] or candidates(bag.topics, role))
         for name, role in ROLES.items()
@@ -242,10 +228,7 @@ def _torque(bags: Sequence[Bag], result: _Joints, options: Options) -> Recording
 
 
 def _may_be_motor(bag: Bag, options: Options) -> bool:
-    """Whether to look for motors.
-
-    Not if the recording suits a velocity or torque robot as well, which it is then taken for.
-    """
+    """Whether to look for motors: not if it suits a velocity or torque robot."""
     if options.columns or options.kind == MOTOR:
         return True
     reported = [topic for role, topic in options.topics.items() if role != "joint_states"]
@@ -321,7 +304,6 @@ def _velocity(bags: Sequence[Bag], options: Options) -> Recording:
 
 
 def _has_odometry(bag: Bag, options: Options) -> bool:
-    """Whether to take velocities from odometry, not from joint states."""
     if options.topics["odom"] is not None:
         return True
     if options.topics["joint_states"] is not None:
@@ -331,14 +313,11 @@ def _has_odometry(bag: Bag, options: Options) -> bool:
 
 
 class BagSource:
-    """Reads topics; see samples.Source.
-
-    When the clock is set back, the blocks of all topics end together.
+    """Reads topics; see samples.Source. When the clock is set back, all blocks end together.
 
     Args:
         bag: Recording; it can be read only once.
-        feeds: Topics to read. The stamps of the first one define the robot's time, so it should be
-            a measured one.
+        feeds: Topics to read. The stamps of the first one define the robot's time.
     """
 
     def __init__(self, bag: Bag, feeds: Sequence[Feed]) -> None:
@@ -377,11 +356,6 @@ class BagSource:
         self._check_clocks()
 
     def _check_clocks(self) -> None:
-        """Check that all stamps are of one clock.
-
-        Raises:
-            RecordingError: They are not.
-        """
         for name, apart in self._apart.items():
             late = float(np.median(apart)) if len(apart) > FIRST else 0.0
             if abs(late) > JUMP:
@@ -394,7 +368,6 @@ class BagSource:
                 )
 
     def _has_stamps(self) -> bool:
-        """Whether the leading topic has stamps; otherwise wall time is used."""
         with closing(self._bag.peek(self._leading)) as messages:
             return any(stamp_of(m) is not None for m in islice(messages, PATIENCE))
 
@@ -457,6 +430,6 @@ class RobotClock:
         # Pace since the first stamp: a simulator may run in real time for a while.
         passed = max(self._logged - self._first[0], 1e-9)
         if abs((self._stamp - self._first[1]) / passed - 1.0) > REAL_TIME:
-            # The simulator waits for commands: this message responds to the newest stamp.
+            # The simulator waits for commands: they respond to the newest stamp.
             return self._stamp
         return self._stamp + max(0.0, logged - self._logged) * self._pace

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Choose topics and joints of a rosbag2 recording, and read channels from messages.
 
-This module does not import the library `rosbags`, since the command line needs the topics' roles
-even if it is not installed.
+It does not import `rosbags`: the command line needs the roles even without it.
 """
 
 from __future__ import annotations
@@ -32,13 +31,12 @@ TWIST_STAMPED = "geometry_msgs/msg/TwistStamped"
 
 # Words for [left, right] in names of joints.
 SIDES = (("left", "right"), ("l", "r"), ("lh", "rh"), ("lhs", "rhs"))
-# Last parts of topic names that are never used: only a simulator knows the ground truth.
+# Only a simulator knows the ground truth: never used.
 NEVER = ("ground_truth",)
-# Minimum z component of a pose's own z axis for its sensor to count as upright.
+# Least z component of an upright sensor's z axis.
 UPRIGHT = 0.9
-# Share of the power of velocities that is sideways in a frame other than the robot's.
+# Share of the power of velocities that is sideways in another frame.
 SIDEWAYS = 0.05
-# Given as a topic: do not use such a sensor.
 NO_TOPIC = "none"
 
 Values = tuple[float, ...]
@@ -49,14 +47,7 @@ MessageReader = Callable[[Any], Values | None]
 
 @dataclass(frozen=True)
 class Feed:
-    """A topic and how to read it.
-
-    Attributes:
-        topic: Topic to read.
-        channels: Channels that a message holds.
-        read: Returns their values, NaN for a field that a message leaves empty; None for a message
-            without them.
-    """
+    """A topic, the channels that its messages hold, and their reader; NaN for an empty field."""
 
     topic: BagTopic
     channels: tuple[str, ...]
@@ -65,13 +56,7 @@ class Feed:
 
 @dataclass(frozen=True)
 class TopicRole:
-    """Use of a topic.
-
-    Attributes:
-        option: Command-line option that chooses the topic.
-        types: Allowed message types.
-        text: Description for the user.
-    """
+    """Use of a topic: option that chooses it, allowed message types, text for the user."""
 
     option: str
     types: tuple[str, ...]
@@ -113,14 +98,8 @@ def candidates(topics: Mapping[str, BagTopic], role: TopicRole) -> list[BagTopic
 def choose(topics: Mapping[str, BagTopic], role: TopicRole, chosen: str | None) -> BagTopic:
     """Return the topic for a role: the chosen one, or the only candidate.
 
-    Args:
-        topics: Topics of the recording.
-        role: Role of the topic.
-        chosen: The user's choice; None: find it.
-
     Raises:
-        RecordingError: The chosen topic is missing or of another type, or there is not exactly one
-            candidate.
+        RecordingError: It is missing or of another type, or there is not exactly one candidate.
     """
     if chosen is not None:
         return _chosen(topics, role, chosen)
@@ -167,14 +146,13 @@ def find_wheels(
     right: str | None,
     robot: Robot | None = None,
 ) -> Sides:
-    """Return the names of the left and the right side's joints; one per side unless described.
+    """Return the joints of the left and the right side; one per side unless described.
 
     Args:
-        names: Names of all joints in the recording.
-        left: The user's choice of the left joint; None: find it.
-        right: The user's choice of the right joint; None: find it.
-        robot: The robot's description, whose joints are used if all are present; None: there is
-            none.
+        names: All joints in the recording.
+        left: The user's choice; None: find it.
+        right: The same for the right.
+        robot: Its joints are used if all are present.
 
     Raises:
         RecordingError: A chosen joint is missing, or there is no pair, or more than one.
@@ -228,7 +206,7 @@ def joined(sides: Sides) -> tuple[str, str]:
 
 def stamp_of(message: Any) -> float | None:
     """Return a message's stamp, s; None if there is none, or if it was not set."""
-    # A type that the recording defines may have anything in a field of this name.
+    # A type that the recording defines may have anything there.
     result = getattr(getattr(message, "header", None), "stamp", None)
     seconds, nanoseconds = (getattr(result, name, None) for name in ("sec", "nanosec"))
     if not isinstance(seconds, int) or not isinstance(nanoseconds, int):
@@ -245,12 +223,7 @@ def twist(message: Any) -> Values:
 
 
 def signs_of(sides: Sides, robot: Robot | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the signs of joints by the robot's description; 1 for a joint that it does not name.
-
-    Args:
-        sides: Names of the joints of the left and the right side.
-        robot: The description; None: there is none.
-    """
+    """Return the signs of the joints by the description; 1 for a joint that it does not name."""
     described = robot.joints if robot is not None else None
     known = dict(zip(described.names, described.directions, strict=True)) if described else {}
     left, right = (tuple(known.get(name, 1) for name in side) for side in sides)
@@ -275,10 +248,9 @@ def twist_of_world(message: Any) -> Values:
 
 
 def is_of_world(messages: Iterable[Any]) -> bool:
-    """Whether the twists of Odometry messages are in the frame of their poses, not of the robot.
+    """Whether twists of Odometry messages are in their poses' frame, not the robot's.
 
-    A robot with two driven wheels does not move sideways: its twist has linear.y = 0 in its own
-    frame, and in no other one unless it always drives along x.
+    In its own frame a robot has linear.y = 0; in another one only while it drives along x.
     """
     rows = np.array(
         [
@@ -299,8 +271,7 @@ def is_of_world(messages: Iterable[Any]) -> bool:
 def torques(sides: Sides, robot: Robot | None) -> MessageReader:
     """Return a reader of [left, right] torques of a Float64MultiArray, N m, forward positive.
 
-    The array holds one number per joint; those of a side are added. For an array of another length
-    the reader returns None.
+    The array holds one number per joint, in the order of `sides`; those of a side are added.
     """
     left, count = len(sides[0]), len(sides[0]) + len(sides[1])
     signs = [sign for side in signs_of(sides, robot) for sign in side]
@@ -315,13 +286,11 @@ def torques(sides: Sides, robot: Robot | None) -> MessageReader:
 
 
 def joints(sides: Sides, fields: tuple[str, ...], robot: Robot | None) -> MessageReader:
-    """Return a reader of fields of the joints of two sides: [left, right] of each field.
+    """Return a reader of fields of two sides' joints, [left, right] each, forward positive.
 
-    Several joints of a side count as one, with their mean angle and speed and the sum of their
-    efforts. For a message without all of these joints the reader returns None, since other devices
-    publish joint states, too. A field that a message leaves empty is NaN. If the joints of a side
-    do not turn alike, the reader raises RecordingError. Forward is positive, by the signs that the
-    robot's description gives its joints.
+    Several joints of a side count as one: mean angle and speed, sum of efforts. The reader returns
+    None for a message without these joints, NaN for an empty field, and raises RecordingError if
+    the joints of a side do not turn alike.
     """
     signs = signs_of(sides, robot)
     wheels = [SideWheels(side) if len(side) > 1 else None for side in sides]

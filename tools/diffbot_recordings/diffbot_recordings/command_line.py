@@ -203,8 +203,6 @@ def _mass(name: str) -> Callable[[str], Value]:
 def _number(
     what: str = "a number", allowed: Callable[[float], bool] = math.isfinite
 ) -> Callable[[str], float]:
-    """Return a parser of finite numbers that are allowed."""
-
     def parsed(text: str) -> float:
         try:
             value = float(text)

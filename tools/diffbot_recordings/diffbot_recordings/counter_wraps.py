@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counters of wheels that wrap: at any angle, after any number of counts, one wheel or both.
+"""Remove jumps of an encoder's counter that wraps, at any angle, or is set anew.
 
-An angle that jumps while its wheel turns on was wrapped, or set, by its driver. How far the wheel
-turned over that one sample follows from those before and after it, to about a count of the encoder.
-If all jumps of a wheel have one size, this is the range of its counter, known better than by one.
-Wraps after one turn are left as they are, since all that follows understands them.
-
-Angles that jump by different sizes and return at once are not of one wheel; see `diffbot_node`'s
-SourceWatch.
+How far the wheel turned over a jump follows from the samples around it, to about a count, or from
+all jumps if they have one size. Wraps after one turn are left: all that follows understands them.
+Jumps of different sizes that return at once are of two sources (SourceWatch).
 """
 
 from __future__ import annotations
@@ -22,18 +18,17 @@ from diffbot_recordings.samples import Array
 
 Indices = NDArray[np.intp]
 
-# A step jumps if it differs from those around it by more than JUMP (rad) plus what this
-# acceleration of a wheel (rad/s^2) explains.
+# A jump differs from steps around it by JUMP, rad, and what this acceleration, rad/s^2, explains.
 JUMP, ACCELERATION = 0.5, 1500.0
-# Steps longer than this many usual ones are gaps, over which nothing is known.
+# Usual steps in a gap, over which nothing is known.
 GAP = 3.5
-# Number of steps on each side from which the rotation over a jump is taken.
+# Steps on each side from which the rotation over a jump is taken.
 AROUND = 2
-# Largest difference between the sizes of jumps of one counter, rad.
+# Largest difference between jumps of one counter, rad.
 ALIKE = 0.5
-# A range within NEAR_TURNS (rad), or this number of encoder counts, of whole turns is whole turns.
+# Distance in rad, or counts, from whole turns that still counts as whole.
 NEAR_TURNS, COUNTS = 0.02, 3.0
-# A jump that is undone within so many samples is not a wrap, unless the sizes are alike.
+# Samples within which a jump is undone that is no wrap, unless sizes are alike.
 RETURNS = 3
 
 
@@ -50,12 +45,7 @@ class Wraps:
     size: float
 
     def sentence(self, channel: str, begin: float) -> str:
-        """Return what was found, for people.
-
-        Args:
-            channel: Name of the wheel's angle.
-            begin: Time from which times are counted, s.
-        """
+        """Return what was found, for people."""
         many = "once" if len(self.times) == 1 else f"{len(self.times)} times"
         first = f"{channel} jumps {many}, first at {float(self.times[0]) - begin:.2f} s, while the "
         if math.isfinite(self.size):
@@ -68,15 +58,12 @@ class Wraps:
 def continuous(
     times: Array, angles: Array, *, one_turn: bool = False
 ) -> tuple[Array, Wraps | None]:
-    """Return the angles of a wheel without jumps of its counter, and these jumps.
+    """Return the angles of a wheel without jumps of its counter, and these jumps; None: none.
 
     Args:
         times: Increasing times, shape (n,), s.
         angles: Angles of the wheel, shape (n,), rad.
         one_turn: Whether to remove wraps after one turn, too.
-
-    Returns:
-        The angles, the given ones where nothing was changed; the jumps, None where there are none.
     """
     steps, periods = np.diff(angles), np.diff(times)
     if len(steps) < 2 * AROUND + 1:
@@ -101,7 +88,6 @@ def continuous(
 
 
 def _jumps(steps: Array, periods: Array, usual: float) -> Indices:
-    """Return the indices of steps that no wheel turns from one sample to the next."""
     padded = np.pad(steps, AROUND, mode="edge")
     near = np.stack([padded[i : i + len(steps)] for i in range(2 * AROUND + 1)])
     apart = np.abs(steps - np.median(near, axis=0))
@@ -111,7 +97,7 @@ def _jumps(steps: Array, periods: Array, usual: float) -> Indices:
 
 
 def _rotation(steps: Array, periods: Array, usual: float, jumps: Indices, k: int) -> float:
-    """Return how far the wheel turned in step k, by the mean speed of the steps next to it."""
+    """Return how far the wheel turned in step k, by the mean speed of the steps next to it, rad."""
     speeds = []
     for side in (-1, 1):
         for i in range(1, AROUND + 1):
@@ -139,7 +125,6 @@ def _size(angles: Array, excess: Array) -> float:
 
 
 def _count(angles: Array) -> float:
-    """Return the angle of an encoder's count, rad; 0 for angles that have none."""
     steps = np.abs(np.diff(angles))
     steps = steps[(steps > 1e-6) & (steps < JUMP)]
     if not len(steps):
@@ -150,6 +135,5 @@ def _count(angles: Array) -> float:
 
 
 def _returns(jumps: Indices, excess: Array) -> bool:
-    """Whether most jumps of different sizes are undone at once: angles of two sources."""
     undone = (np.diff(jumps) <= RETURNS) & (excess[1:] * excess[:-1] < 0.0)
     return 4 * int(np.count_nonzero(undone)) >= len(jumps)

@@ -1,16 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The smallest command that moves an axis of a velocity-commanded robot, from a recording.
 
-Both kinds of dead band, offset and threshold (diffbot_description/dead_band.py), are fitted
-together with the axis and its dead time, and the one with the smaller residuals is taken. If the
-dead band is beyond doubt, it is part of the model, so that it does not bias inertia and drag.
-Otherwise inertia and drag are those of the model without it, and the interval of the dead band
-states how large it may be.
-
-The smallest command that moves the robot is identifiable only if small commands were tried: up to a
-quarter of the largest, or twice the dead band. Even so, larger commands alone may show that the
-velocity is proportional to the command minus an offset. The model then includes the offset, as
-inertia and drag would be wrong without it.
+Method: docs/velocity_robots.md and docs/theory/recordings.md#dead-band.
 """
 
 from __future__ import annotations
@@ -32,13 +23,11 @@ from diffbot_recordings.verdict import Value
 NAME = "smallest command that moves the robot"
 # Minimum number of samples with small commands.
 LEAST_SAMPLES = 10
-# A dead band is beyond doubt above this number of standard deviations, and above this share of the
-# largest command.
+# Beyond doubt: standard deviations, and share of the largest command.
 SIGNIFICANT_SIGMAS, LEAST_BAND = 4.0, 0.01
-# Largest half width of the 95 % interval of an identifiable dead band, as a share of the largest
-# command.
+# Widest identifiable half interval, as a share of the largest command.
 WIDEST = 0.25
-# Sizes of commands that must move the axis to tell an offset from a threshold.
+# Sizes of acting commands that tell an offset from a threshold.
 LEAST_SIZES = 2
 ONE_SIZE = (
     "; warning: commands of one size only moved the robot, so that the gain holds for that size, "
@@ -52,10 +41,8 @@ class DeadBandFinding:
 
     Attributes:
         fit: Fit of the axis with the dead band.
-        value: The dead band and its interval; standard deviation infinite if not identifiable.
-        note: Note for the user.
-        significant: Whether the dead band is beyond doubt, at least for the commands that were
-        tried.
+        value: The dead band; standard deviation infinite if not identifiable.
+        significant: Whether it is beyond doubt, at least for the commands that were tried.
     """
 
     fit: DeadTimeFit
@@ -70,10 +57,8 @@ def find_dead_band(
     """Fit both kinds of dead band, and judge whether there is one.
 
     Args:
-        segments: Segments of one axis and one period.
         plain: Fit without a dead band.
         longest: Longest dead time to scan, s.
-        unit: Unit of command and velocity.
     """
     offset, threshold = (
         fit_dead_band(segments, longest, kind, plain=plain)
@@ -114,11 +99,7 @@ def find_dead_band(
 
 
 def _acting_sizes(offset: DeadTimeFit, levels: Array) -> int:
-    """Return how many sizes of commands surely move the axis if the dead band is an offset.
-
-    A line through one point has any slope: with fewer than two, the offset may have any width up to
-    the command that moves the axis.
-    """
+    """Return how many sizes of commands surely move the axis if the dead band is an offset."""
     if not math.isfinite(offset.dead_band_std):
         return 0
     least = max(SIGNIFICANT_SIGMAS * offset.dead_band_std, LEAST_BAND * float(levels[-1]))
@@ -133,7 +114,7 @@ def not_identifiable(unit: str, reason: str) -> tuple[Value, str]:
 def _is_significant_band(
     fit: DeadTimeFit, plain: DeadTimeFit, largest: float, samples: int
 ) -> bool:
-    # A threshold's interval is the whole range of possible values: it must be above 0.
+    # A threshold's interval is its whole possible range: it must be above 0.
     deviations = SIGNIFICANT_SIGMAS if fit.kind is DeadBandKind.OFFSET else 0.999 * NORMAL_95
     least = max(deviations * fit.dead_band_std, LEAST_BAND * largest)
     gained = (plain.fit.residual_std / fit.fit.residual_std) ** 2 - 1.0
@@ -141,10 +122,7 @@ def _is_significant_band(
 
 
 def _small_commands(segments: Sequence[AxisSegment], limit: float) -> bool:
-    """Whether enough commands other than 0 are small.
-
-    Only commands that last for three samples count: resampling makes an intermediate one of a jump.
-    """
+    """Whether enough commands that last for three samples are small, other than 0."""
     small = total = 0
     for segment in segments:
         size = np.abs(segment.command)
@@ -173,7 +151,6 @@ def _kind_note(dead_time_fit: DeadTimeFit, levels: Array, unit: str) -> str:
 def _other_kind(
     significant: Sequence[DeadTimeFit], dead_time_fit: DeadTimeFit, samples: int
 ) -> str:
-    """Return a warning if the other kind of dead band explains the motion as well."""
     for other in significant:
         worse = (other.fit.residual_std / dead_time_fit.fit.residual_std) ** 2 - 1.0
         if other is not dead_time_fit and worse * samples <= SIGNIFICANT_SIGMAS**2:

@@ -22,11 +22,7 @@ _BLOCK = 1 << 20  # bytes
 
 
 class Budget:
-    """How much a file may decompress to: FIRST_BYTES, and RATIO times its size.
-
-    Args:
-        stored: Size of the file, bytes.
-    """
+    """How much a file of `stored` bytes may unpack to: FIRST_BYTES, and RATIO times its size."""
 
     def __init__(self, stored: int) -> None:
         self._left = FIRST_BYTES.value + RATIO.value * stored
@@ -42,7 +38,6 @@ def unpack(data: bytes, compression: str, limit: Limit, size: int | None = None)
     """Return decompressed data.
 
     Args:
-        data: Compressed data.
         compression: "zstd", "lz4", or "" for data that are not compressed.
         limit: Limit of the decompressed size.
         size: The size that it must have; None: any.
@@ -65,7 +60,6 @@ def unpack(data: bytes, compression: str, limit: Limit, size: int | None = None)
 
 
 def _frames(data: bytes, compression: str, limit: Limit) -> bytes:
-    """Return the content of all frames in the data."""
     parts: list[bytes] = []
     left = limit.value + 1
     while data:
@@ -98,7 +92,6 @@ def unpack_file(source: Path, target: Path) -> None:
     Raises:
         LimitError: It holds more than its size allows, or than half of the free space.
         DamagedError: It is damaged.
-        OSError: It cannot be read, or the other one not be written.
     """
     budget = Budget(source.stat().st_size)
     free = shutil.disk_usage(target.parent).free // 2

@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of a driver that make an axis look other than first order: of acceleration, and of speed.
-
-A velocity smoother turns steps of the command into ramps; a driver that limits speed turns large
-commands into a plateau. Both act on the command before a first-order axis. They are searched by
-fits to limited commands, and told if such a command explains most of what the plain one does not.
-"""
+"""Limits of acceleration (ramps) and speed (a plateau), told by fits to limited commands."""
 
 from __future__ import annotations
 
@@ -17,12 +12,11 @@ from diffbot_ident.velocity.bounded_search import BoundedSearch
 from diffbot_ident.velocity.dead_time import DeadTimeFit
 from diffbot_ident.velocity.first_order import Array, AxisSegment, fit_first_order
 
-# Number of limits tried, and the share of the plain fit's sum of squares that remains at most if a
-# limit explains the motion.
+# Limits tried, and the largest remaining share of squares if one explains the motion.
 GRID, REMAINS = 14, 0.35
-# Slowest ramp tried, as the time for the largest command, s; smallest plateau, as a share of it.
+# Slowest ramp tried, s to the largest command; smallest plateau, a share of it.
 LONGEST_RAMP, LOWEST_PLATEAU = 20.0, 0.15
-# Dead times tried beside each limit, as shares of that of the plain fit: a ramp looks like one.
+# Dead times tried, as shares of the plain fit's: a ramp looks like one.
 DEAD_TIMES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -32,7 +26,7 @@ class DriverLimit:
 
     Attributes:
         of_acceleration: Whether acceleration is limited; otherwise speed.
-        search: The limit of the command, in the command's unit, per second for acceleration.
+        search: The limit in the command's unit, per second for acceleration.
         remains: Share of the plain fit's sum of squares that remains with it.
     """
 
@@ -57,12 +51,7 @@ class DriverLimit:
 
 
 def driver_limit(segments: Sequence[AxisSegment], fit: DeadTimeFit) -> DriverLimit | None:
-    """Return the limit that explains the motion; None: neither does.
-
-    Args:
-        segments: Segments of one axis and one period.
-        fit: Fit to them without a limit.
-    """
+    """Return the limit that explains the motion better than a fit without one, or None."""
     largest = max(float(np.abs(segment.command).max(initial=0.0)) for segment in segments)
     if not largest > 0.0:
         return None
@@ -106,7 +95,6 @@ def _best(
 
 
 def _ramps(segment: AxisSegment, slopes: Array) -> Array:
-    """Return the commands with each limit of their slope, shape (slopes, n)."""
     most = slopes * segment.period
     now = np.full(len(slopes), segment.command[0])
     result = np.empty((len(segment.command), len(slopes)))
@@ -117,12 +105,10 @@ def _ramps(segment: AxisSegment, slopes: Array) -> Array:
 
 
 def _plateaus(segment: AxisSegment, limits: Array) -> Array:
-    """Return the commands with each limit of their size, shape (limits, n)."""
     return np.clip(segment.command, -limits[:, None], limits[:, None])
 
 
 def _errors(segments: Sequence[AxisSegment], lates: Sequence[float]) -> float:
-    """Return the least mean square error of first-order fits at these dead times, s."""
     results = [np.inf]
     for late in lates:
         try:

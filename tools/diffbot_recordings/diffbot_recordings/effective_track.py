@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Effective track from a recording: how fast the robot turns for a difference of wheel speeds.
+"""Effective track b_eff = r (w_r - w_l) / omega, from wheels and an independent yaw rate.
 
-Wheels that slip sideways, as those of skid steer do in every turn, turn the robot less than their
-separation predicts: omega = r (w_r - w_l) / b_eff, with an effective track b_eff that depends on
-the ground. It is accepted if one b_eff explains the yaw rate on held-out parts of the recording.
-Each recording has its own, so that recordings on several grounds give one for each ground.
-
-The yaw rate must not come from the wheels but from a gyro or a pose.
+One for each recording; it must explain held-out parts: docs/theory/recordings.md#effective-track.
 """
 
 from __future__ import annotations
@@ -24,11 +19,9 @@ from diffbot_recordings.segments import Segment
 from diffbot_recordings.velocity_analysis import LEAST_R_SQUARED
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
 
-# Length of a window, s; and range of delays of the yaw rate after the wheels that is searched, s.
-# The delay may be negative: wheel speeds that are published four times a second are late
-# themselves.
+# Window and delays of the yaw rate, s; negative, as slow wheel speeds are late themselves.
 WINDOW, DELAYS = 0.5, (-0.5, 0.5)
-# Length of a block of time, s; one block in BLOCKS is held out, the others are fitted.
+# Length of a block, s; one in BATCHES is held out.
 BATCH, BATCHES = 4.0, 3
 NEEDED = (*WHEELS, "w")
 SUBJECT = "effective track"
@@ -39,7 +32,6 @@ def effective_tracks(segments: Sequence[Segment], geometry: WheelGeometry) -> li
 
     Args:
         segments: Segments of a robot; "w" (rad/s) must not come from the wheels.
-        geometry: Wheel radii and separation as described.
     """
     runs: dict[str | None, list[Segment]] = {}
     for segment in segments:
@@ -107,13 +99,10 @@ def _values(fit: GyroFit, geometry: WheelGeometry) -> tuple[Value, ...]:
 
 
 def _feed(segments: Sequence[Segment], learnt: YawGyro, kept: YawGyro, every: YawGyro) -> None:
-    """Feed wheels to all, yaw rates of held-out blocks to `kept` and of others to `learnt`.
-
-    `every` gets all yaw rates. Each segment is separated from the one before.
-    """
+    """Feed wheels to all, yaw rates of held-out blocks to `kept`, others to `learnt`."""
     offset, angles, passed = 0.0, np.zeros(2), 0.0
     for segment in segments:
-        # The clock may have been set back between two segments: shift the times to increase.
+        # The clock may have been set back between segments.
         stamps = segment.times - segment.times[0] + offset
         offset = float(stamps[-1]) + 2.0 * (DELAYS[1] - DELAYS[0])
         speeds = np.column_stack([segment.channels[name] for name in WHEELS])

@@ -1,26 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Torque of a unit of effort from a weighed mass or a known load, and K5..K8 in N m.
+"""Torque k of a unit of effort from a weighed mass or a known load, and K5..K8 in N m.
 
-Efforts e in ampere, per cent or an unknown unit are wheel torques tau = k e. From efforts, one
-identifies K5, K6, K7' = k K7, K8' = k K8 and friction in units of effort, with
+    k = K7' r M_e,    k = r m_L / (1 / K7'_loaded - 1 / K7'),    M_e = m + 2 J / r^2
 
-    K7' = k / (r M_e),    M_e = m + 2 J / r^2                    (closed form of (41), Lages (2017))
-
-where m is the whole weighed mass, with wheels, and J the inertia about the axle of one wheel and of
-what turns with it, including the rotor's inertia times the gear's ratio squared. Hence
-
-    k = K7' r M_e                                                 from the weighed mass
-    k = r m_L / (1 / K7'_loaded - 1 / K7')                        from a load m_L
-
-The second needs no J: the spinning wheels are the same in both recordings. If both are given, they
-must agree, and their mean of minimum variance is used. k is the mean of both wheels; their ratio is
-that of the robot's file, or 1, unless the motion shows another one (torque_difference of
-effects.unlike_wheels). It is assumed that the wheels have equal radii and do not slip, and that the
-radius is right. Its standard deviation is included if known: k is proportional to its square, since
-K7 and K8 from odometry depend on it, too.
-
-The load's distance x ahead of the axle does not enter k. But it also follows from K5, which checks
-the order of the recordings: m_L (x - K5_loaded) = M_e (K5_loaded - K5).
+with K7' from efforts in their unit; see docs/theory/recordings.md#effort-scale.
 """
 
 from __future__ import annotations
@@ -40,10 +23,9 @@ from diffbot_recordings.torque_analysis import TorqueResult
 from diffbot_recordings.verdict import Value
 from diffbot_recordings.weighed_mass import UNIT_NAMES, Weighing
 
-# Number of standard deviations above which two values of the constant, or two places of the load,
-# contradict each other.
+# Standard deviations from which two values or places contradict each other.
 CONTRADICTS = 3.0
-# Smallest difference between places of a load that is reported, m.
+# Smallest reported difference between places of a load, m.
 PLACE_RESOLUTION = 0.02
 
 
@@ -56,7 +38,6 @@ class EffortScale:
         effective_mass: M_e, kg.
         unit: Unit of the efforts, one of UNIT_NAMES.
         ratio: Ratio of the wheels' constants to k, [left, right].
-        notes: Notes for the user: how k was found, assumptions, and lines for a robot's file.
     """
 
     constant: Value
@@ -91,7 +72,6 @@ def in_newton_metres(
     Args:
         result: Result with efforts in their unit, from the recording without the load.
         loaded: Estimate from the recording with the load; None: there is none.
-        weighing: The mass, the load, or both.
 
     Raises:
         RecordingError: K7 was not identified, or mass, load and recordings do not go together.
@@ -114,8 +94,8 @@ def _check_identified(estimate: Estimate, which: str) -> None:
         )
 
 
-# Indices in the vector of uncertain quantities: K5, K6, K7', K8' without load; K5 and K7' with
-# load; mass, load, and the radius over its nominal value. COUNT is its length.
+# Indices of the uncertain quantities: K5, K6, K7', K8' without load, K5 and K7' with it; mass,
+# load, radius over its nominal value.
 K7, K8, K5_LOADED, K7_LOADED, MASS, LOAD, RADIUS, COUNT = 2, 3, 4, 5, 6, 7, 8, 9
 
 
@@ -152,16 +132,13 @@ class _Scale:
         self.covariance[where, where] = np.where(np.outer(known, known), covariance, 0.0)
 
     def by_mass(self, x: NDArray[Any]) -> complex:
-        """Return k from the weighed mass."""
         return complex(x[K7] * self._radius * x[RADIUS] ** 2 * (x[MASS] + self._spin))
 
     def by_load(self, x: NDArray[Any]) -> complex:
-        """Return k from the load."""
         change = 1.0 / x[K7_LOADED] - 1.0 / x[K7]
         return complex(self._radius * x[RADIUS] ** 2 * x[LOAD] / change)
 
     def constant(self, x: NDArray[Any]) -> complex:
-        """Return k."""
         fraction = self._fraction
         if fraction == 1.0:
             return self.by_mass(x)
@@ -170,25 +147,19 @@ class _Scale:
         return fraction * self.by_mass(x) + (1.0 - fraction) * self.by_load(x)
 
     def effective_mass(self, x: NDArray[Any]) -> complex:
-        """Return M_e without load, kg."""
         return complex(self.constant(x) / (self._radius * x[RADIUS] ** 2 * x[K7]))
 
     def gradient(self, function: Function) -> Array:
-        """Return the gradient of a function of all quantities, shape (COUNT,)."""
         return gradient_of(self.at, function)
 
     def value(self, name: str, unit: str, function: Function) -> Value:
-        """Return the value of a function, with its first-order standard deviation."""
+        """Return a function's value, with its first-order standard deviation."""
         gradient = self.gradient(function)
         variance = float(gradient @ self.covariance @ gradient)
         return Value(name, complex(function(self.at)).real, math.sqrt(max(variance, 0.0)), unit)
 
     def _fraction_of_mass(self) -> float:
-        """Return the weight of the mass in the mean of mass and load, 0 to 1.
-
-        Raises:
-            RecordingError: They contradict each other, or the load changes K7 too little.
-        """
+        """Return the weight of the mass in the mean of mass and load, 0 to 1."""
         if self._weighing.load is None:
             return 1.0
         self._check_change()
@@ -204,17 +175,12 @@ class _Scale:
                 f"{_text(mass)}, by the load {_text(load)}: weigh both again, and check "
                 "--wheel-inertia (the load does not need it)"
             )
-        # Their covariance follows from the variances of both and of their difference.
+        # Their covariance follows from the variance of their difference.
         common = 0.5 * (mass.std**2 + load.std**2 - apart.std**2)
         fraction = (load.std**2 - common) / apart.std**2 if apart.std > 0.0 else 1.0
         return min(max(fraction, 0.0), 1.0)
 
     def _check_change(self) -> None:
-        """Check that the load changes K7 by much more than its uncertainty.
-
-        Raises:
-            RecordingError: It does not.
-        """
         change = self.value("change", "1", lambda x: complex(x[K7] / x[K7_LOADED] - 1.0))
         fraction, half = 100.0 * change.value, 100.0 * NORMAL_95 * change.std
         if change.value + CONTRADICTS * change.std < 0.0:
@@ -230,7 +196,6 @@ class _Scale:
             )
 
     def result(self) -> EffortScale:
-        """Return the scale with its notes."""
         own = self._weighing
         constant = self.value("torque constant", UNIT_NAMES[own.unit], self.constant)
         mass = self.value("effective mass", "kg", self.effective_mass)
@@ -264,7 +229,6 @@ class _Scale:
         return EffortScale(constant, mass, own.unit, own.ratio, tuple(notes))
 
     def _wheels(self) -> str:
-        """Return the assumption about the wheels' constants, as a text."""
         own = self._weighing
         if own.ratio_std > 0.0:
             left, right = own.ratio
@@ -286,7 +250,7 @@ class _Scale:
         return "by " + " and ".join(ways)
 
     def _place(self) -> list[str]:
-        """Return a warning if the load's place by K5 is not the given one; empty otherwise."""
+        """Warn if the load lies elsewhere: m_L (x - K5_loaded) = M_e (K5_loaded - K5)."""
         own, known = self._weighing, np.diag(self.covariance)
         if own.load is None or own.place is None or 0.0 in (known[0], known[4]):
             return []
@@ -311,7 +275,6 @@ def _text(value: Value) -> str:
 
 
 def _scaled(result: TorqueResult, scale: _Scale) -> TorqueResult:
-    """Return the result with K7, K8, friction and torques in N m."""
     estimate = result.estimate
     k = complex(scale.constant(scale.at)).real
 
@@ -334,13 +297,7 @@ def _scaled(result: TorqueResult, scale: _Scale) -> TorqueResult:
 
 
 def _friction(friction: FrictionEstimate, k: float, fraction: float) -> FrictionEstimate:
-    """Return friction in N m, treating the constant as independent of it.
-
-    Args:
-        friction: Friction in units of effort.
-        k: The constant.
-        fraction: Relative variance of the constant.
-    """
+    """Return friction in N m; `fraction` is the constant's relative variance, independent of it."""
     vl, vr, cl, cr = friction.values
     values = (k * vl, k * vr, k * cl, k * cr)
     a, b, c, d = (

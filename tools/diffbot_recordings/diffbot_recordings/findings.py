@@ -109,7 +109,7 @@ class Findings:
 
     Attributes:
         analyses: The underlying analyses, for pictures and pages.
-        verdicts: One verdict for each axis, side or robot.
+        verdicts: One for each axis, side or robot.
         notes: Further information for the user.
         summary: Additional keys of summary.json.
         write: Writes the parameter files, if any.
@@ -135,11 +135,7 @@ class Findings:
         return Usable.ALL if all(good) else Usable.SOME
 
     def save(self, directory: Path, more: Mapping[str, Any]) -> Export:
-        """Write parameter files and summary.json.
-
-        Raises:
-            OSError: The folder cannot be written.
-        """
+        """Write parameter files and summary.json."""
         written = self.write(directory)
         content = {
             **more,
@@ -180,16 +176,13 @@ def torque_findings(
     """Make the findings of a torque-driven robot.
 
     Args:
-        result: Result of the analysis.
-        robot: The robot's description; None: only the wheels are known.
+        robot: None: only the wheels are known.
         name: Name of the robot, for the parameter file.
-        warnings: Further warnings to the user.
         weighing: What determines the torque of a unit of effort; None: efforts are in N m.
         loaded: Estimate of the recording with a load; None: there is none.
 
     Raises:
-        RecordingError: `weighing` is given, and the torque of a unit of effort cannot be
-            determined.
+        RecordingError: The torque of a unit of effort cannot be determined.
     """
     result, differences = _over_runs(result)
     scale = None
@@ -205,7 +198,7 @@ def torque_findings(
     )
     if math.isfinite(estimate.delay):
         rests += f"; torque delay {estimate.delay:g} control periods"
-    # With the description of another robot, masses or inertias may be negative beyond doubt.
+    # With another robot's description, masses may be negative beyond doubt.
     impossible = [
         f"{value.name} is negative, {value.value:.3g} {value.unit}: the given radius, track or "
         "masses are not those of this robot"
@@ -250,7 +243,6 @@ def _over_runs(result: TorqueResult) -> tuple[TorqueResult, tuple[str, ...]]:
 
 
 def _parameters(estimate: Estimate) -> list[Value]:
-    """Return K5 to K8."""
     return [
         Value(label.upper(), value, _std(variance), unit)
         for label, value, variance, unit in zip(
@@ -297,7 +289,6 @@ def _physical(estimate: Estimate, robot: Robot | None) -> list[Value]:
 
 
 def _frictions(estimate: Estimate) -> dict[str, PhysicalQuantity]:
-    """Return the wheels' friction by name; empty if the estimator does not model it."""
     friction = estimate.friction
     if friction is None:
         return {}
@@ -393,9 +384,7 @@ def analyse_axes(
     """Analyse the axes that the segments hold; return the analyses by axis, "v" and "w".
 
     Args:
-        segments: Segments of a velocity-commanded robot.
-        geometry: Wheel radii and separation, if velocities are computed from wheel speeds.
-        from_wheels: Which of "v" and "w" are computed from wheel speeds.
+        from_wheels: Which of "v" and "w" are computed from wheel speeds, by `geometry`.
     """
     results = {}
     kept = 0.0
@@ -410,7 +399,7 @@ def analyse_axes(
             for segment, piece in zip(segments, pieces, strict=True):
                 if segment.run is not None:
                     runs.setdefault(segment.run, []).append(piece)
-            # Limits apply to the reported intervals, which include the spread of the recordings.
+            # The reported intervals include the spread of the recordings.
             analysis = over_runs(analysis, runs, refresh)
             results[axis] = checked(analysis, refresh or pieces[0].period)
     return results
@@ -432,15 +421,7 @@ def velocity_findings(
     source: str,
     tracks: Sequence[AnalysisVerdict] = (),
 ) -> Findings:
-    """Make the findings of a velocity-commanded robot.
-
-    Args:
-        axes: Analyses by axis, "v" and "w".
-        rests: Text for the user on the data that was analysed.
-        robot: Name of the robot, for the parameter file.
-        source: Sources that were read, for the parameter file.
-        tracks: Verdicts on effective tracks, if both wheels and yaw rate were read.
-    """
+    """Make the findings of a velocity robot; `tracks` are verdicts on effective tracks."""
     return Findings(
         analyses=axes,
         verdicts=(*(analysis.verdict for analysis in axes.values()), *tracks),
@@ -454,13 +435,7 @@ def velocity_findings(
 
 
 def _velocity_parameters(axes: Mapping[str, AxisAnalysis]) -> dict[str, Any]:
-    """Return the parameters of the parameter file, of the axes [v, w].
-
-    Sigma [s, s, 1, 1], covariance_diagonal, dead_time in s, exponent, and dead band with variance
-    and kind. A refused axis has NaN, variances inf, and exponent 1. A dead band of 0 means that
-    sigma belongs to a model without one; estimate and variance are then those of the dead band that
-    was looked for, NaN and infinite if it is not identifiable.
-    """
+    """Return the parameters of VELOCITY_HEADER, [v, w]; NaN and inf for a refused axis."""
     sigma, variances = [math.nan] * 4, [math.inf] * 4
     dead, exponents = [math.nan] * 2, [1.0] * 2
     bands, estimates, band_variances = [math.nan] * 2, [math.nan] * 2, [math.inf] * 2
@@ -508,7 +483,7 @@ def _write_velocity(
 def voltage_findings(logs: Sequence[SysIdLog]) -> Findings:
     """Analyse SysId logs of one robot and make the findings."""
     voltage_analysis = analyse_voltages(logs)
-    # An axis that the tests did not drive, such as yaw in straight tests, is only noted.
+    # An axis that no test drove is only noted.
     driven = [
         a for a in voltage_analysis if a.verdict.outcome is not AnalysisOutcome.NOT_EXCITED
     ] or voltage_analysis
@@ -529,13 +504,7 @@ def voltage_findings(logs: Sequence[SysIdLog]) -> Findings:
 
 
 def motor_findings(motor_analysis: Sequence[MotorAnalysis], rests: str, source: str) -> Findings:
-    """Make the findings of two motors.
-
-    Args:
-        motor_analysis: Analyses of the left and the right motor.
-        rests: Text for the user on the data that was analysed.
-        source: Sources that were read, for the parameter file.
-    """
+    """Make the findings of two motors, [left, right]."""
     return Findings(
         analyses=motor_analysis,
         verdicts=tuple(analysis.verdict for analysis in motor_analysis),
@@ -553,7 +522,6 @@ def _write_usable(
     results: Sequence[VoltageAnalysis] | Sequence[MotorAnalysis],
     more: Mapping[str, Any],
 ) -> Export:
-    """Write usable values with their standard deviations, by subject, if there are any."""
     usable = {
         analysis.verdict.subject.replace(" ", "_"): {
             value.name.replace(" ", "_"): {"value": float(value.value), "std": float(value.std)}
@@ -568,7 +536,6 @@ def _write_usable(
 def _write_ros(
     path: Path, header: str, content: Mapping[str, Any], width: int | None = None
 ) -> Path:
-    """Write a ROS parameter file; return its path."""
     document = {"/**": {"ros__parameters": content}}
     write_atomically(path, header + yaml.safe_dump(document, sort_keys=False, width=width))
     return path

@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `identify`: analyse a recording, show and save the findings.
-
-The exit status is 0 if all of the result may be used, 3 if only some of it may (such as the forward
-axis but not the yaw axis), 1 if none may, 2 for wrong usage and for files that cannot be read, and
-130 after Ctrl-C. After Ctrl-C, what was read so far is identified and saved.
-"""
+"""The command `identify`: analyse a recording, show and save the findings."""
 
 from __future__ import annotations
 
@@ -40,12 +35,7 @@ WIDTH = 110
 
 
 def main(argv: Sequence[str] | None = None, program: str = "identify") -> int:
-    """Identify from recordings; return the exit status.
-
-    Args:
-        argv: Arguments; None: those of the process.
-        program: Name of the command, for its messages.
-    """
+    """Identify from recordings; return the exit status."""
     words = sys.argv[1:] if argv is None else argv
     options = parse(words, program)
     console = Console()
@@ -62,14 +52,6 @@ def main(argv: Sequence[str] | None = None, program: str = "identify") -> int:
 
 
 class _Identify:
-    """One run of the command.
-
-    Args:
-        options: The user's options.
-        words: The command line, for the page.
-        console: Console to print the results to.
-    """
-
     def __init__(self, options: Options, words: Sequence[str], console: Console) -> None:
         self._options = options
         self._words = words
@@ -78,12 +60,6 @@ class _Identify:
         self._began = time.monotonic()
 
     def run(self) -> int:
-        """Analyse, show and save; return the exit status.
-
-        Raises:
-            ValueError: The usage is wrong, or a recording cannot be used.
-            OSError: A file cannot be read or written.
-        """
         check_files(self._options)
         robot_of(self._options)
         directory, made = self._folder()
@@ -101,8 +77,7 @@ class _Identify:
     def _folder(self) -> tuple[Path, bool]:
         """Make the folder of the results, and check before the analysis that it can be written.
 
-        Returns:
-            The folder, and whether it is new.
+        Return it, and whether it is new.
         """
         directory = self._options.output
         made = directory is None or not directory.expanduser().exists()
@@ -119,10 +94,7 @@ class _Identify:
         return directory, made
 
     def _save_and_show(self, directory: Path, findings: Findings) -> None:
-        """Show and save the results.
-
-        Ctrl-C never leaves an incomplete file. The pictures come last: Ctrl-C skips only them.
-        """
+        """Show and save: Ctrl-C never leaves an incomplete file, and skips only the pictures."""
 
         def on_signal(_number: int, _frame: FrameType | None) -> None:
             self._reader.interrupted = True

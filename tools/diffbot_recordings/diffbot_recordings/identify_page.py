@@ -29,12 +29,9 @@ def write_identify_page(findings: Findings, folder: Path, words: Sequence[str]) 
     """Write report.html beside the summary.json of `diffbot identify`; return its path.
 
     Args:
-        findings: Findings of the recording.
-        folder: Folder of the results, with summary.json.
         words: Command-line arguments that repeat it.
 
     Raises:
-        OSError: The folder cannot be read or written.
         ModuleNotFoundError: plotly is not installed.
     """
     summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
@@ -44,14 +41,7 @@ def write_identify_page(findings: Findings, folder: Path, words: Sequence[str]) 
 def identify_page(
     findings: Findings, summary: Mapping[str, Any], folder: Path, words: Sequence[str]
 ) -> Page:
-    """Return the page of `diffbot identify`.
-
-    Args:
-        findings: Findings of the recording.
-        summary: Content of summary.json.
-        folder: Folder of the results, for the files to copy.
-        words: Command-line arguments that repeat it.
-    """
+    """Return the page of `diffbot identify`; `summary` is the content of summary.json."""
     stopped = summary.get("outcome") == "stopped"
     notes = [*(note for verdict in findings.verdicts for note in verdict.notes), *findings.notes]
     if stopped:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads MCAP files within limits; of a truncated one the intact part.
+"""Reads MCAP files (https://mcap.dev/spec) within limits; of a truncated one the intact part.
 
-A file is the magic, records, and the magic. A record is a code, a length and its content; a chunk
-is a record that holds records, compressed or not. At the end, the summary repeats schemas and
-channels, and lists the chunks (https://mcap.dev/spec). Without a whole summary the file is scanned.
+A file is the magic, records, and the magic; a chunk is a record that holds records. The summary at
+the end repeats schemas and channels, and lists the chunks; without it, the file is scanned.
 """
 
 from __future__ import annotations
@@ -52,8 +51,6 @@ class Code(IntEnum):
 
 @dataclass(frozen=True)
 class _IndexedChunk:
-    """A chunk in the summary: first time ns, offset and length of the record, its channels."""
-
     time: int
     offset: int
     length: int
@@ -72,7 +69,6 @@ class _Content:
     size: int = 0
 
     def take(self, code: int, content: bytes) -> None:
-        """Take a record of the summary or of the data."""
         read = _Fields(content)
         if code == Code.SCHEMA:
             number = read.number("<H")
@@ -106,7 +102,6 @@ class _Content:
         INDEX.check(self.size)
 
     def topics(self) -> tuple[BagTopic, ...]:
-        """Return the topics of all channels."""
         return tuple(
             BagTopic(topic, kind, self.counts.get(number, 0), defined)
             for number, (topic, kind, defined) in self.channels.items()
@@ -114,29 +109,22 @@ class _Content:
 
 
 class _Fields:
-    """Reads the fields of a record one after another.
-
-    Raises:
-        DamagedError: The record ends before.
-    """
+    """Reads the fields of a record one after another; DamagedError at its end."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
         self._at = 0
 
     def several(self, layout: struct.Struct) -> tuple[int, ...]:
-        """Return fields of a fixed layout."""
         if self._at + layout.size > len(self._content):
             raise DamagedError("a record is too short")
         self._at += layout.size
         return layout.unpack_from(self._content, self._at - layout.size)
 
     def number(self, layout: str) -> int:
-        """Return one number."""
         return self.several(struct.Struct(layout))[0]
 
     def data(self) -> bytes:
-        """Return bytes with a length of 4 bytes before them."""
         size = self.number("<I")
         if self._at + size > len(self._content):
             raise DamagedError("a record is too short")
@@ -144,11 +132,9 @@ class _Fields:
         return self._content[self._at - size : self._at]
 
     def text(self) -> str:
-        """Return a text with its length before it."""
         return self.data().decode("utf-8", "replace")
 
     def pairs(self) -> Iterator[tuple[int, int]]:
-        """Return channels with a number each."""
         data = self.data()
         if len(data) % _COUNT.size:
             raise DamagedError("a list of channels is cut off")
@@ -156,20 +142,15 @@ class _Fields:
 
     @property
     def rest(self) -> bytes:
-        """The content that was not read yet."""
         return self._content[self._at :]
 
 
 class McapFile:
     """An MCAP file; see BagPart.
 
-    Args:
-        path: Path of the file.
-
     Raises:
         LimitError: It exceeds a limit.
         DamagedError: Nothing in it can be read.
-        OSError: It cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -228,11 +209,7 @@ class McapFile:
         return code, self._bytes(begin, length), begin + length
 
     def _read_summary(self) -> _Content:
-        """Return the content by the summary, or by a scan if there is none.
-
-        Raises:
-            DamagedError: The end of the file is missing or wrong.
-        """
+        """Return the content by the summary, or by a scan if there is none."""
         footer = self._size - _RECORD.size - _FOOTER.size - len(MAGIC)
         if footer < self._begin or self._bytes(self._size - len(MAGIC), len(MAGIC)) != MAGIC:
             raise DamagedError("File end magic is invalid")
@@ -257,7 +234,6 @@ class McapFile:
         return result
 
     def _check(self, chunks: list[_IndexedChunk]) -> None:
-        """Check that chunks are parts of the file of their own."""
         end = self._begin
         for chunk in sorted(chunks, key=lambda each: each.offset):
             if chunk.offset < end or chunk.offset + chunk.length > self._size:
@@ -265,7 +241,6 @@ class McapFile:
             end = chunk.offset + chunk.length
 
     def _scanned(self) -> _Content:
-        """Return what all records say, up to the first incomplete one."""
         result = _Content()
         try:
             for code, content in self._records(frozenset()):
@@ -287,10 +262,10 @@ class McapFile:
                     yield number, time, content[_MESSAGE.size :]
 
     def _records(self, whole: Collection[int]) -> Iterator[tuple[int, bytes]]:
-        """Yield code and content of all data records, also of those in chunks.
+        """Yield code and content of all data records, of messages that are not in `whole` the head.
 
-        Of messages of channels that are not in `whole`, only the head. It ends at the first
-        incomplete record; of an incomplete chunk that is not compressed, what is there is read.
+        It ends at the first incomplete record; of an incomplete chunk that is not compressed, what
+        is there is read.
         """
         at, budget = self._begin, Budget(self._size)
         while at + _RECORD.size <= self._size:
@@ -321,7 +296,6 @@ class McapFile:
         return Code.MESSAGE, self._bytes(begin, length)
 
     def _chunk(self, begin: int, length: int, budget: Budget) -> bytes:
-        """Return the decompressed content of a chunk."""
         CHUNK.check(length)
         read = _Fields(self._bytes(begin, length))
         _, _, size, checksum = read.several(_CHUNK)
@@ -350,10 +324,7 @@ class McapFile:
         yield from _inside(read.rest, whole, torn=True)
 
     def _merged(self, wanted: Collection[int]) -> Iterator[tuple[int, int, bytes]]:
-        """Yield channel, time and data of the wanted messages in the order of their times.
-
-        Messages of chunks whose times overlap wait until the next chunk begins later.
-        """
+        """Yield messages in the order of their times: those of overlapping chunks wait."""
         budget = Budget(self._size)
         waiting: list[tuple[int, int, int, int, bytes]] = []
         size = 0

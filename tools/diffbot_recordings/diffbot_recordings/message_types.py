@@ -40,11 +40,7 @@ def defined_types(topic: BagTopic) -> dict[str, Any]:
 
 
 def _count(name: str, types: dict[str, Any], within: tuple[str, ...], known: dict[str, int]) -> int:
-    """Return the number of fields of a type, those of arrays and other types included.
-
-    Raises:
-        DamagedError: A type contains itself.
-    """
+    """Return the number of fields of a type, those of arrays and other types included."""
     if name in within:
         raise DamagedError(f"the type {name} contains itself")
     if name not in known:

@@ -1,21 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Identify motors from voltage and current: resistance, Ke and friction; and find faults.
 
-For each wheel, with V the voltage, i the current, w the speed and i_0 the current sensor's offset,
+    V = R (i - i_0) + Ke w,    Ke (i - i_0) = J dw/dt + b w + c sign(w)
 
-    V = R (i - i_0) + Ke w                                       of the windings
-    Ke (i - i_0) = J dw/dt + b w + c sign(w)                     of the wheel in the air
-
-The inductance is neglected: it matters for less than a ms after a step of the voltage. Currents are
-noisy and speeds quantised, which would make R and J too small in a plain regression. Therefore both
-equations are solved with instrumental variables (two-stage least squares): filtered voltages, which
-are independent of that noise. The second equation is integrated over short windows; nothing is
-differentiated.
-
-Ke is also the torque constant, N m/A, so that J, b and c need no weighing. With the robot on the
-ground, J is the inertia of everything that moves.
-
-Faults are found by comparing both wheels, whose motors are assumed to be of one type.
+by two-stage least squares; see docs/theory/recordings.md#motors.
 """
 
 from __future__ import annotations
@@ -33,31 +21,23 @@ from diffbot_recordings.samples import Array
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
 
 SIDES = ("left", "right")
-# Time constants of the instruments' filters, s; and length of the windows of the second equation,
-# s.
+# Time constants of the instruments' filters, and windows of the second equation, s.
 FILTERS, WINDOW = (0.003, 0.01, 0.03, 0.1), 0.01
-# Minimum share of the voltage's variance that current and speed of a sound wheel explain.
+# Least share of the voltage's variance that a sound wheel explains.
 LEAST_R_SQUARED = 0.8
-# Motors are swapped if the other wheel's signals explain this share more of the voltage.
+# Share that the other wheel's signals explain more if motors are swapped.
 SWAPPED_GAIN = 0.3
-# A sensor reads nothing if voltages explain less than this share of its variance.
+# Least share of a sensor's variance that voltages explain.
 SILENT = 0.15
-# Ratios between the wheels above which they differ (RATIO; of friction, FRICTION_RATIO), and how
-# many standard deviations the difference must be.
+# Ratios from which wheels differ, and how many standard deviations it takes.
 RATIO, FRICTION_RATIO, SIGNIFICANT_SIGMAS = 1.5, 1.8, 3.0
-# Minimum numbers of samples, and of windows; and the share of a window in which a wheel may stand.
+# Least numbers of samples and windows; share of a window in which a wheel may stand.
 LEAST_SAMPLES, LEAST_WINDOWS, STANDING = 100, 12, 0.2
 
 
 @dataclass(frozen=True)
 class MotorAnalysis:
-    """Result of one wheel.
-
-    Attributes:
-        verdict: Parameters and whether they may be used.
-        voltage: Measured voltage, shape (n,), V.
-        predicted: R (i - i_0) + Ke w, shape (n,), V.
-    """
+    """Result of one wheel: verdict, measured voltage and R (i - i_0) + Ke w, shape (n,), V."""
 
     verdict: AnalysisVerdict
     voltage: Array
@@ -66,8 +46,6 @@ class MotorAnalysis:
 
 @dataclass(frozen=True)
 class _Coefficients:
-    """Coefficients of a regression, with the predicted left side and its explained share."""
-
     values: Array
     covariance: Array
     predicted: Array
@@ -81,7 +59,7 @@ class _Coefficients:
 def analyse_motors(
     segments: Sequence[tuple[float, Mapping[str, Array]]],
 ) -> list[MotorAnalysis]:
-    """Analyse both wheels' motors.
+    """Analyse the motors of both wheels.
 
     Args:
         segments: Period, s, and values by channel (left_voltage, left_current, left_velocity, …),
@@ -178,14 +156,14 @@ def _mechanical(
         columns = np.column_stack((torque, speed, np.sign(speed)))
         sums = np.vstack((np.zeros(3), cumulative_trapezoid(columns, dx=period, axis=0)))
         starts = np.arange(0, len(speed) - width, width)
-        # Friction that holds a wheel at rest may be anything up to c: skip such windows.
+        # Friction at rest may be anything up to c.
         rest = np.concatenate(([0], np.cumsum(speed == 0.0)))
         starts = starts[rest[starts + width] - rest[starts] <= STANDING * width]
         if not len(starts):
             continue
         integral = sums[starts + width] - sums[starts]
         change = speed[starts + width] - speed[starts]
-        # A step of the voltage makes a step of the current, which the trapezoidal rule smears.
+        # The trapezoidal rule smears a step of the current.
         voltage = channels[f"{side}_voltage"]
         smeared = period * (voltage[starts + width] - voltage[starts])
         x = np.column_stack((change, integral[:, 1], integral[:, 2], smeared))
@@ -214,13 +192,13 @@ def _mechanical(
 
 
 def _instruments(voltage: Array, period: float) -> Array:
-    """Return the instruments: 1, the voltage, it and its sign filtered, and signs, shape (n, m)."""
+    """Return the instruments, shape (n, m): 1, the voltage, it and its sign filtered, and signs."""
     columns = [np.ones_like(voltage), voltage]
     for tau in FILTERS:
         a = math.exp(-period / tau)
         for signal in (voltage, np.sign(voltage)):
             columns.append(lfilter((1.0 - a,), (1.0, -a), signal))
-    # The sign of the speed, as in Coulomb friction, follows that of the filtered voltage.
+    # The sign of the speed follows that of the filtered voltage.
     columns += [np.sign(columns[k]) for k in (4, 6, 8)]
     return np.column_stack(columns)
 
@@ -235,7 +213,7 @@ def _two_stage(parts: Sequence[tuple[Array, Array, Array]]) -> _Coefficients:
     residuals = y - x @ values
     covariance = correlated_covariance(projected, residuals, [len(part[0]) for part in parts])
     total = float(np.sum((y - y.mean()) ** 2))
-    # Only the part of the residuals that the instruments explain counts, not sensor noise.
+    # Only what the instruments explain of the residuals counts.
     seen = z @ np.linalg.lstsq(z, residuals, rcond=1e-9)[0]
     fraction = 1.0 - float(seen @ seen) / total if total > 0.0 else math.nan
     return _Coefficients(values, covariance, x @ values, fraction)
@@ -246,7 +224,6 @@ def _problem(
     electrical: Mapping[str, _Coefficients],
     mechanical: Mapping[str, _Coefficients],
 ) -> str | None:
-    """Return a description of what is wrong; None: nothing."""
     for side in SIDES:
         for kind, what in (("current", "current sensor"), ("velocity", "encoder")):
             if _silent(segments, side, kind):
@@ -280,7 +257,6 @@ def _problem(
 
 
 def _silent(segments: Sequence[tuple[float, Mapping[str, Array]]], side: str, kind: str) -> bool:
-    """Whether voltages explain next to nothing of what a sensor reads."""
     read, z = [], []
     for period, channels in segments:
         # Voltages of both wheels, as the motors may be swapped.
@@ -296,15 +272,12 @@ def _silent(segments: Sequence[tuple[float, Mapping[str, Array]]], side: str, ki
 
 
 def _plausible(coefficients: _Coefficients) -> bool:
-    """Whether current and speed explain a wheel's voltage, with positive R and Ke."""
     return bool(coefficients.explained >= LEAST_R_SQUARED and (coefficients.values[:2] > 0.0).all())
 
 
 def _unlike(
     electrical: Mapping[str, _Coefficients], mechanical: Mapping[str, _Coefficients]
 ) -> str | None:
-    """Return a description of how one wheel differs from the other; None: it does not."""
-
     def ratio(results: Mapping[str, _Coefficients], i: int) -> tuple[float, float]:
         """Return the logarithm of left over right, and its standard deviation."""
         left, right = (results[side].values[i] for side in SIDES)
@@ -318,7 +291,7 @@ def _unlike(
 
     resistance, constant = ratio(electrical, 0), ratio(electrical, 1)
     inertia, friction = ratio(mechanical, 0), ratio(mechanical, 2)
-    # If a sensor reads half of the current, R comes out twice as large, and J half as large.
+    # A sensor that reads half of the current makes R twice and J half as large.
     if differs(resistance, RATIO) and resistance[0] * inertia[0] < 0.0:
         side, other = SIDES if resistance[0] > 0.0 else SIDES[::-1]
         fraction = math.exp(-0.5 * (abs(resistance[0]) + abs(inertia[0])))

@@ -28,34 +28,19 @@ EFFORT_UNITS = (NEWTON_METRE, "ampere", "volt", "percent", "unknown")
 
 @dataclass(frozen=True)
 class Options:
-    """Arguments of the command line; see command_line for their meaning.
+    """Arguments of the command line, whose help explains them; None: find it, or not given.
 
     Attributes:
-        files: Recordings of one robot.
-        kind: Kind of robot, one of KINDS.
-        robot: Name or file of the robot's description; None: no description.
-        wheel_radius: Wheel radius, m; None: from the description.
-        track: Distance from the left to the right contact point, m; None: from the description.
+        wheel_radius: m; without it, from the description, as `track`, m.
         topics: Chosen topics, by the names in bag_topics.ROLES.
-        left_joint: Name of the left wheel's joint; None: find it.
-        right_joint: Name of the right wheel's joint; None: find it.
-        effort_source: Where torques are read from, one of EFFORTS.
-        effort_unit: Unit of efforts and torque commands, one of EFFORT_UNITS; None: from the
-            description.
-        torque_constant: Wheel torque for one ampere or per cent, N m; None: not known.
-        mass: Weighed mass of the whole robot, kg; None: not known.
-        wheel_inertia: Inertia about the axle of one wheel and of what turns with it, kg m^2; None:
-            from the description.
-        load: Load in the second of two recordings, kg; None: there is none.
-        load_at: Distance of the load ahead of the axle, m; None: not given, 0 is used.
-        columns: Columns of tables, see table_columns.parse_columns.
-        where: Conditions on rows, see row_filter.RowFilter.
+        effort_unit: One of EFFORT_UNITS.
+        torque_constant: N m for one ampere or per cent.
+        wheel_inertia: About the axle of one wheel, with what turns with it, kg m^2.
+        load: Load in the second of two recordings, kg.
+        load_at: Distance of the load ahead of the axle, m.
         period: Period of the samples after resampling, s; None: as recorded.
         hold: Longest time for which a velocity command holds, s.
         keep: Longest motion of a velocity robot that is used, evenly chosen, s.
-        output: Folder of the results; None: a new one in results/.
-        pictures: Whether to draw pictures.
-        page: Whether to write report.html, if the caller supports it.
     """
 
     files: Sequence[Path]
@@ -84,20 +69,12 @@ class Options:
 
 
 def effort_unit_of(options: Options, robot: Robot | None) -> str:
-    """Return the unit of efforts and torque commands, one of EFFORT_UNITS.
-
-    It is that of the options; without one, that of the robot's description, or N m.
-    """
+    """Return the unit of efforts and commands: the chosen one, the described one, or N m."""
     return options.effort_unit or (NEWTON_METRE if robot is None else robot.drive.effort_unit)
 
 
 def read_unit(options: Options, scale: tuple[float, float]) -> EffortUnit:
-    """Return the unit in which efforts are read.
-
-    Args:
-        options: The user's options.
-        scale: Torque of a unit of effort, N m, [left, right].
-    """
+    """Return the unit in which efforts are read; `scale` is its torque, N m, [left, right]."""
     name = effort_unit_of(options, robot_of(options))
     return EffortUnit(
         name=UNITS_FOR_PEOPLE.get(name, f"units of {0.5 * sum(scale):.3g} N m"),
@@ -109,12 +86,10 @@ def read_unit(options: Options, scale: tuple[float, float]) -> EffortUnit:
 def torque_scale(options: Options) -> tuple[float, float]:
     """Return the torque of a unit of effort or torque command, N m, [left, right].
 
-    It follows from the options or from the robot's description. If a mass or a load is given to
-    determine it, only the ratio of the wheels' constants to their mean is returned.
+    With a mass or a load that is to determine it: the ratio of the wheels' constants to their mean.
 
     Raises:
-        RecordingError: The unit needs a constant that is not given, or does not go with the
-            given constant.
+        RecordingError: The unit needs a constant, or does not go with the given one.
     """
     if (weighing := weighing_of(options)) is not None:
         return weighing.ratio
@@ -146,10 +121,7 @@ def torque_scale(options: Options) -> tuple[float, float]:
 
 
 def weighing_of(options: Options) -> Weighing | None:
-    """Return the mass or load that determines the torque of a unit of effort.
-
-    Returns:
-        The weighing; None if neither mass nor load is given.
+    """Return the mass or load that determines the torque of a unit of effort; None: none is given.
 
     Raises:
         RecordingError: The given options do not go together.
@@ -206,20 +178,12 @@ def weighing_of(options: Options) -> Weighing | None:
 
 
 def robot_of(options: Options) -> Robot | None:
-    """Return the robot's description; None if the user named none.
-
-    Raises:
-        ValueError: There is no such robot, or its description is wrong.
-    """
+    """Return the robot's description; None if the user named none. Raises ValueError."""
     return None if options.robot is None else load_robot(options.robot)
 
 
 def geometry_of(options: Options) -> WheelGeometry | None:
-    """Return the wheels of the options or of the robot's description; None if unknown.
-
-    Raises:
-        ValueError: A size is not that of a robot.
-    """
+    """Return the wheels of the options or the description; None if unknown. Raises ValueError."""
     check_wheels(options.wheel_radius, options.track)
     robot = robot_of(options)
     wheels = None if robot is None else robot.wheels
@@ -229,15 +193,7 @@ def geometry_of(options: Options) -> WheelGeometry | None:
 
 
 def check_wheels(radius: float | None, track: float | None) -> None:
-    """Reject sizes that no robot has, such as those given in mm.
-
-    Args:
-        radius: Wheel radius, m; None if not given.
-        track: Distance between the wheels, m; None if not given.
-
-    Raises:
-        ValueError: A size is outside its limits; the message names the option and the limits.
-    """
+    """Reject sizes, m, that no robot has, such as those given in mm. Raises ValueError."""
     sizes = ("--wheel-radius", "radius", radius), ("--track", "separation", track)
     for option, name, value in sizes:
         if value is not None:
@@ -245,15 +201,7 @@ def check_wheels(radius: float | None, track: float | None) -> None:
 
 
 def needed_geometry(options: Options, purpose: str) -> WheelGeometry:
-    """Return the wheels of the options or of the robot's description.
-
-    Args:
-        options: The user's options.
-        purpose: What the wheels are needed for, for the message.
-
-    Raises:
-        RecordingError: They are not known.
-    """
+    """Return the wheels; RecordingError with the purpose if they are not known."""
     geometry = geometry_of(options)
     if geometry is None:
         raise RecordingError(

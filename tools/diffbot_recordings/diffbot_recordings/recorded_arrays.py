@@ -33,13 +33,12 @@ def identify_arrays(
 ) -> Estimate:
     """Identify K5..K8 from a recording of one robot, as `identify` does from a table of these rows.
 
-    So, of 20 s or more, the last quarter of each 20 s is held out, and a model that does not
-    predict it is INVALID. Rows with a number that is not finite are left out. Gaps of up to 60 ms
-    are bridged by the estimator, which knows that the torque within them is uncertain; longer ones
-    separate the data before and after them. `Estimate.warnings` counts both.
+    Rows with a number that is not finite are left out; gaps of up to 60 ms are bridged, longer ones
+    separate the data. `Estimate.warnings` counts both. A model that does not predict the held-out
+    quarters is INVALID.
 
     Args:
-        time: Times in s, increasing in equal steps of 0.1 to 60 ms, shape (n,), n >= 2.
+        time: s, increasing in equal steps of 0.1 to 60 ms, shape (n,), n >= 2.
         angles: Angles of the wheels [left, right], rad, shape (n, 2).
         torques: Torques of the wheels [left, right], N m, that acted from the previous instant to
             this one, shape (n, 2); the first ones are not used.
@@ -48,9 +47,8 @@ def identify_arrays(
         estimator: "integral" or "rls", or your own, new or reset.
 
     Raises:
-        ValueError: A shape is wrong, a length is implausible for a robot, the time does not
-            increase or is not in s, an angle jumps, which the message gives the row of, or the
-            angles are not those of the wheels.
+        ValueError: A shape or length is wrong, the time does not increase or is not in s, an angle
+            jumps (the message names the row), or the angles are not those of the wheels.
     """
     stamps, turned, torque = (np.asarray(each, dtype=float) for each in (time, angles, torques))
     if stamps.ndim != 1 or not turned.shape == torque.shape == (len(stamps), 2):
@@ -82,10 +80,8 @@ def identify_arrays(
 def _sized_estimator(
     name: str, geometry: WheelGeometry, stamps: Array, angles: Array, torque: Array
 ) -> Estimator:
-    """Return an estimator by its name, for motion as large as this one."""
     speeds = np.gradient(np.unwrap(angles, axis=0), stamps, axis=0)
     body = body_velocity(geometry, speeds[:, 0], speeds[:, 1])
-    # Half of the maximum is the typical magnitude of the motion.
     sizes = (0.5 * float(np.abs(each).max()) + 1e-9 for each in (body["v"], body["w"], torque))
     return make_estimator(name, geometry, MotionScale(*sizes))
 
@@ -93,17 +89,7 @@ def _sized_estimator(
 def _check_speeds(
     stamps: Array, angles: Array, rows: NDArray[np.intp], gaps: NDArray[np.bool_]
 ) -> None:
-    """Refuse angles that turn faster than any wheel; counters may wrap.
-
-    Args:
-        stamps: Stamps of the complete rows, s, shape (n,).
-        angles: Angles of the wheels, rad, shape (n, 2).
-        rows: Their row numbers, for messages, shape (n,).
-        gaps: Whether each row follows a gap in time, shape (n,).
-
-    Raises:
-        ValueError: A wheel is too fast; the message names the first row.
-    """
+    """Refuse angles that turn faster than any wheel; counters may wrap."""
     for side, own in zip(("left", "right"), angles.T, strict=True):
         steps = np.diff(np.unwrap(continuous(stamps, own)[0]))
         fast = (np.abs(steps) > MAX_WHEEL_SPEED * np.diff(stamps)) & ~gaps[1:]
@@ -117,15 +103,7 @@ def _check_speeds(
 
 
 def _gaps(stamps: Array, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return whether each row follows a gap in time.
-
-    Args:
-        stamps: Stamps of the complete rows, s, shape (n,).
-        rows: Their row numbers, for messages, shape (n,).
-
-    Raises:
-        ValueError: There are fewer than two rows, the time does not increase, or is not in s.
-    """
+    """Return whether each row follows a gap in time, shape (n,)."""
     if len(rows) < 2:
         raise ValueError(
             f"{len(rows)} rows with a time, both angles and both torques: must be at least 2"
@@ -148,7 +126,6 @@ def _gaps(stamps: Array, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
 
 
 def _left_out(numbers: NDArray[np.bool_], gaps: NDArray[np.bool_]) -> list[str]:
-    """Return warnings about incomplete rows, and about time gaps between complete ones."""
     said = []
     if not numbers.all():
         incomplete = np.flatnonzero(~numbers)

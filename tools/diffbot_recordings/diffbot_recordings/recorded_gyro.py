@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gyro of a torque robot's recording, used only if it agrees with the wheels.
-
-The yaw rate is then taken from it, as with `ident imu:=true`, so that K5 and K8 no longer depend on
-the track (diffbot_ident/torque/geometry_errors.py).
-"""
+"""The gyro of a torque robot's recording, used only if it agrees with the wheels."""
 
 from __future__ import annotations
 
@@ -30,17 +26,9 @@ def yaw_gyro(gyro: GyroReadings, geometry: WheelGeometry) -> YawGyro:
 
 
 def recorded_gyro(options: Options, geometry: WheelGeometry) -> tuple[GyroReadings | None, str]:
-    """Find the gyro of a recording, and check it.
+    """Return the gyro of a recording, and a note on it; None and empty if there is none.
 
-    Args:
-        options: Options with files, the first of which is a rosbag2 recording or a table of a
-            torque robot, with topics and columns.
-        geometry: Wheel radii and separation.
-
-    Returns:
-        The gyro, None if there is none; and a note for the user on it, empty if there is none. A
-        gyro that was not chosen by the user and cannot be used is left out, and the note states
-        why.
+    A gyro that the user did not choose and that cannot be used is left out; the note states why.
 
     Raises:
         RecordingError: The gyro that the user chose cannot be used.
@@ -92,11 +80,7 @@ def _columns(options: Options) -> dict[str, Column]:
 def _followed(
     options: Options, name: str, columns: Mapping[str, Column], geometry: WheelGeometry
 ) -> tuple[GyroReadings, str]:
-    """Return the gyro of a topic or column, which must agree with the wheels, and a note on it.
-
-    Raises:
-        ValueError: It does not agree, or there is nothing to compare.
-    """
+    """Return a gyro that agrees with the wheels, and a note on it."""
     wheels, gyro = _read(options, name, columns, geometry)
     if gyro is None:
         raise RecordingError("no reading has a stamp and is finite")
@@ -117,7 +101,7 @@ def _followed(
 def _read(
     options: Options, name: str, columns: Mapping[str, Column], geometry: WheelGeometry
 ) -> tuple[WheelTurns, GyroReadings | None]:
-    # Imported here, since SciPy takes long to load and most recordings hold no gyro.
+    # SciPy takes long to load.
     from diffbot_recordings.recorded_readings import ReadingOptions, read_readings
 
     own = ("time", *POSITIONS, GYRO)

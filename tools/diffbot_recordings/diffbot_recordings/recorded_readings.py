@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read wheels, gyro and poses for a calibration from recordings (bags or tables).
 
-From a rosbag2 recording these are joint states with the wheels' joints, an Imu, and poses of a pose
-source, as PoseWithCovarianceStamped, PoseStamped, Odometry, or transforms. Odometry in a frame
-`odom` is computed from the wheels themselves and is used only if it is named.
+Poses are PoseWithCovarianceStamped, PoseStamped, Odometry or transforms. Odometry in a frame `odom`
+is computed from the wheels themselves and is used only if it is named.
 """
 
 from __future__ import annotations
@@ -67,12 +66,11 @@ IMU = TopicRole("--imu", ("sensor_msgs/msg/Imu",), "gyro")
 POSE = TopicRole("--pose", POSE_TYPES, "poses of a pose source")
 TF_TOPICS = "/tf", "tf"
 AXES = ("x", "y", "z")
-# Number of messages that are searched for the names of joints.
+# Messages searched for the names of joints.
 SEARCHED = 200
-# Time between recordings that are joined, s; longer than a gap of the wheels.
+# Between joined recordings, s; longer than a gap of the wheels.
 TIME_BETWEEN = 2.0
-# Minimum share of turns explained by the wheels for the right gyro axis; if another axis reaches it
-# and the chosen one does not, the other is suggested.
+# Share of turns that the wheels explain for the right gyro axis.
 OTHER_AXIS_FRACTION = 0.7
 
 TABLE_CHANNELS: Mapping[str, tuple[str, ...]] = {
@@ -86,8 +84,7 @@ TABLE_CHANNELS: Mapping[str, tuple[str, ...]] = {
     "pose_y": ("pose_y", "y", "map_y"),
     "pose_yaw": ("pose_yaw", "yaw", "theta", "heading"),
 }
-# Channels of a table by sensor. One axis of a gyro suffices; of the others, all channels are
-# needed.
+# One axis of a gyro suffices; of the others, all channels are needed.
 SENSORS: Mapping[str, tuple[str, ...]] = {
     "wheels": POSITIONS,
     "gyro": ("gyro_x", "gyro_y", GYRO),
@@ -97,19 +94,16 @@ SENSORS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """What to read; None: find it.
+    """What to read; None: find it, or there is none.
 
     Attributes:
-        joint_states: Topic of the joint states.
         left: Joint of the left wheel.
         right: Joint of the right wheel.
         imu: Topic of the gyro; NO_TOPIC: use none.
         gyro_axis: Axis that points up: "z", "-z", "x" and so on.
         pose: Topic of the pose source; NO_TOPIC: use none.
-        tf: Frames (fixed, of the robot) whose transform is the pose source; None: no tf.
+        tf: Frames (fixed, of the robot) whose transform is the pose source.
         columns: Columns of tables, by the channels of TABLE_CHANNELS; empty: find them by name.
-        rows: Filter of the rows of tables.
-        robot: The robot's description; None: not described.
     """
 
     joint_states: str | None = None
@@ -126,11 +120,7 @@ class ReadingOptions:
 
 @dataclass(frozen=True)
 class RecordedReadings(CalibrationReadings):
-    """Readings from recordings.
-
-    Attributes:
-        notes: Notes for the user on what was read, and warnings.
-    """
+    """Readings from recordings, with notes and warnings for the user."""
 
     notes: list[str] = field(default_factory=list)
 
@@ -148,12 +138,10 @@ class _Rows:
 def read_readings(
     paths: Sequence[Path], options: ReadingOptions, geometry: WheelGeometry
 ) -> RecordedReadings:
-    """Read recordings of one robot and join them one after another.
+    """Read recordings of one robot, all with the same sensors, and join them one after another.
 
     Args:
-        paths: rosbag2 folders, .mcap, .db3, or tables (.csv); all with the same sensors.
-        options: What to read.
-        geometry: Wheel radii and separation, to check the gyro's axis against the wheels' turns.
+        geometry: Wheels, to check the gyro's axis against their turns.
 
     Raises:
         RecordingError: A file cannot be read, or holds no wheels.
@@ -340,11 +328,6 @@ def _readings(
 
 
 def _check_sources(path: Path, wheels: Array) -> None:
-    """Refuse rows of [stamp, angles left, right] that two publishers gave.
-
-    Raises:
-        RecordingError: Two publishers gave them.
-    """
     sources = WheelSources(("the left", "the right wheel"))
     period = float(np.median(np.diff(wheels[:, 0])))
     angles = dict(zip(POSITIONS, wheels[:, 1:3].T, strict=True))
@@ -356,12 +339,6 @@ def _check_sources(path: Path, wheels: Array) -> None:
 def _gyro(
     wheels: WheelTurns, rows: list[Any], options: ReadingOptions, geometry: WheelGeometry
 ) -> GyroReadings | None:
-    """Return the rates about the chosen axis, which must be the vertical one.
-
-    Raises:
-        ValueError: There is no such axis.
-        CalibrationError: Another axis is the vertical one.
-    """
     sign = -1.0 if options.gyro_axis.startswith("-") else 1.0
     axis = options.gyro_axis.lstrip("+-")
     if axis not in AXES:
@@ -405,14 +382,12 @@ def _in_order(rows: Sequence[tuple[float, ...]]) -> Array:
 
 
 def _unwrapped(angle: Array) -> Array:
-    """Return angles that count whole turns, also for an encoder that wraps."""
     wraps = float(np.max(np.abs(angle))) <= 2.0 * math.pi + 1e-6
     turned: Array = np.unwrap(angle) if wraps else angle
     return turned
 
 
 def _longest(stamps: Array, left: Array, right: Array) -> slice:
-    """Return the longest part without a reset of an encoder."""
     step = np.maximum(np.abs(np.diff(left)), np.abs(np.diff(right)))
     torn = np.flatnonzero(step > FASTEST * np.maximum(np.diff(stamps), 0.01)) + 1
     ends = [0, *torn.tolist(), len(stamps)]
@@ -421,7 +396,6 @@ def _longest(stamps: Array, left: Array, right: Array) -> slice:
 
 
 def _joined(parts: Sequence[RecordedReadings]) -> RecordedReadings:
-    """Join recordings one after another on one clock, with a gap between them."""
     for name in ("gyro", "poses"):
         have = [getattr(part, name) is not None for part in parts]
         if any(have) != all(have):

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recorder node: writes topics to a rosbag2 folder, without rosbag2.
 
-Messages are not deserialised. They are logged in the order and with the time in which they were
-sent. The node ends with the graph:
-when all publishers that it has seen are gone. A real robot's driver stays; then only the publishers
-of the topics in `ends_with` count.
+Messages are not deserialised, and are logged in the order and with the time in which they were
+sent. The node ends when all publishers that it has seen are gone; a robot's driver stays, then only
+those of `ends_with` count.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ except ModuleNotFoundError:
     ) from None
 
 STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
-# Types of topics that are given without one, by the last part of the topic's name.
+# Types implied by the last part of a topic's name.
 KNOWN = {
     "joint_states": "sensor_msgs/msg/JointState",
     "commands": "std_msgs/msg/Float64MultiArray",
@@ -52,7 +51,7 @@ KNOWN = {
     "dynamic_parameters": "diffbot_msgs/msg/DynamicParameters",
     "verification": "diffbot_msgs/msg/Verification",
 }
-# Exceptions to KNOWN, by full name: the status of a controller has a type of its own.
+# By full name: a controller's status has a type of its own.
 KNOWN_IN_FULL = {"ident/status": "diffbot_msgs/msg/IdentStatus"}
 VERSION: Literal[9] = 9  # version of the format; ROS 2 Humble and newer read it
 DEPTH = 2000  # messages that may queue between two polls
@@ -82,11 +81,7 @@ class RecorderParameters:
 
 
 class Received:
-    """A callback for serialized messages with the wall time at which they were sent.
-
-    Args:
-        take: Called with a message and that time, ns.
-    """
+    """A callback that gives serialized messages, and the wall time of sending, ns, to `take`."""
 
     __signature__ = WITH_METADATA
 
@@ -162,7 +157,6 @@ class Recorder(Node):
         self.get_logger().info(f"{self._count} messages in {self._writer.path}")
 
     def _fail(self, error: OSError) -> None:
-        """End with an error, because the recording cannot be continued."""
         if self.exit_code != 1:
             self.get_logger().error(
                 f"cannot continue to write {self._writer.path}: {error.strerror or error}; free "
@@ -216,11 +210,6 @@ class Recorder(Node):
 
 
 def _topic_and_type(text: str) -> tuple[str, str]:
-    """Return the name and the type of a topic.
-
-    Raises:
-        ValueError: The type is neither given nor known.
-    """
     topic, _, kind = text.partition(":")
     kind = kind or KNOWN_IN_FULL.get(topic, "") or KNOWN.get(topic.rsplit("/", 1)[-1], "")
     if kind.count("/") != 2:
@@ -232,11 +221,7 @@ def _topic_and_type(text: str) -> tuple[str, str]:
 
 
 def _definitions(kinds: Sequence[str]) -> Typestore:
-    """Return the message definitions for the recording: viewers need no package of ours.
-
-    Raises:
-        ValueError: A package that is not part of ROS has no definition of its type installed.
-    """
+    """Return the message definitions for the recording: viewers need no package of ours."""
     store = get_typestore(Stores.LATEST)
     for package in {kind.split("/")[0] for kind in kinds if kind not in store.fielddefs}:
         folder = Path(get_package_share_directory(package)) / "msg"

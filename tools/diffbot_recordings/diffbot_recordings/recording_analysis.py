@@ -38,10 +38,9 @@ if TYPE_CHECKING:
     from diffbot_recordings.torque_analysis import TorqueResult
     from diffbot_recordings.weighed_mass import Weighing
 
-# Speeds up to which the body and its command count as standstill, m/s and rad/s: there, stiction
-# dominates.
+# Standstill, where stiction dominates, m/s and rad/s.
 STILL = {"command_v": 0.005, "command_w": 0.01, "v": 0.005, "w": 0.01}
-# Time between joint states above which torque changes are missed, s.
+# Between joint states, s; above it, torque changes are missed.
 SLOW_JOINTS = 0.025
 
 
@@ -49,13 +48,10 @@ def analyse_recording(options: Options, reader: SegmentReader | None = None) -> 
     """Analyse a recording of any kind; nothing is written.
 
     Args:
-        options: Files, and how to read them.
-        reader: Reads the segments and prints notes. None: nothing is printed; this may be called
-            from any thread.
+        reader: Reads the segments and prints notes. None: nothing is printed, from any thread.
 
     Raises:
         ValueError: An option is wrong, or a recording cannot be used.
-        OSError: A file cannot be read.
     """
     check_files(options)
     if reader is None:
@@ -97,7 +93,7 @@ def analyse_recording(options: Options, reader: SegmentReader | None = None) -> 
 
 
 def _torque(recording: Recording, options: Options, reader: SegmentReader) -> Findings:
-    # Here and below: modules that take long to load are imported after the recording is open.
+    # Modules that take long to load are imported after the recording is open.
     from diffbot_recordings.findings import torque_findings
     from diffbot_recordings.torque_analysis import (
         JOINT_GAP,
@@ -158,10 +154,7 @@ def _learner(
     robot: Robot | None,
     weighing: Weighing | None,
 ) -> Callable[[Iterable[Segment]], TorqueResult | None]:
-    """Return the function that analyses the segments of one recording.
-
-    The function returns None if no segment can be used.
-    """
+    """Return what analyses the segments of one recording; it returns None if none can be used."""
     from diffbot_ident.excitation.excitations import nominal_prior
     from diffbot_ident.prediction_model import Model
     from diffbot_ident.torque.coverage import MotionScale

@@ -122,7 +122,7 @@ def _predicted(
             column += [part, gap]
         begin = float(times[-1]) + SPACE
     time, commands, measured, simulated, rest = (np.concatenate(column) for column in columns)
-    # Gaps need a time, too: with a missing time, a chart would return to the start.
+    # With a missing time, a chart would return to the start.
     time = np.where(np.isfinite(time), time, np.roll(time, 1))
     unit = verdict.error_unit
     curves = [
@@ -171,7 +171,6 @@ def _voltage(analysis: VoltageAnalysis, number: int) -> ChartGroup:
 def _slow_tests(
     key: str, segments: Sequence[AxisSegment], ks: float, kv: float, unit: str
 ) -> Chart:
-    """Chart slow tests, where dv/dt is small: voltage ks sign(v) + kv v, and a little ka dv/dt."""
     speeds = [segment.velocity[segment.counts] for segment in segments]
     v = np.concatenate(speeds) if speeds else np.empty(0)
     volts = np.concatenate([s.command[s.counts] for s in segments]) if segments else np.empty(0)

@@ -23,11 +23,7 @@ def check_files(options: Options) -> None:
 
 
 def open_recording(options: Options) -> Recording:
-    """Open bags or tables.
-
-    Raises:
-        RecordingError: The files are of another kind, or cannot be read.
-    """
+    """Open bags or tables. Raises RecordingError."""
     files = options.files
     suffixes = {path.suffix.lower() for path in files if not path.is_dir()}
     if suffixes and suffixes <= {*TABLES} and not any(path.is_dir() for path in files):

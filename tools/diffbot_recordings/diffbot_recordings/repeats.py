@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Combine several recordings of one robot, and find one that disagrees with the others.
 
-The interval from one recording covers only its noise. What changes from run to run (load, battery,
-ground, temperature) shows only as a spread between recordings. Standard deviations are widened by
-it: its size is estimated as by DerSimonian and Laird, and the small number of recordings is taken
-into account as by Hartung and Knapp.
+What changes from run to run shows as a spread between recordings (DerSimonian and Laird; Hartung
+and Knapp): docs/theory/recordings.md#several-recordings.
 """
 
 from __future__ import annotations
@@ -20,28 +18,23 @@ from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_recordings.samples import Array
 from diffbot_recordings.verdict import Value
 
-# Recordings differ if noise alone would scatter them as much with less than this probability.
+# Probability that noise alone scatters recordings as much.
 SIGNIFICANCE = 0.01
-# Number of standard deviations from all others above which one recording disagrees.
+# Standard deviations from all others from which one recording disagrees.
 OUTLIER = 3.0
 
 
 def combined(
     pooled: Sequence[Value], each: Mapping[str, Sequence[Value]]
 ) -> tuple[tuple[Value, ...], tuple[str, ...]]:
-    """Widen the intervals of pooled values by the spread between recordings.
+    """Return pooled values with intervals widened by the spread between recordings, and notes.
 
     Args:
         pooled: Values from all recordings together.
-        each: Values from each recording alone, by name; values that are not identifiable are
-            ignored.
-
-    Returns:
-        The values, and notes for the user.
+        each: Values from each recording alone, by name.
     """
     results: list[Value] = []
-    # Notes by recording that disagrees with the others; and notes on parameters that scatter
-    # without such a recording.
+    # Notes by recording that disagrees, and on parameters that scatter without one.
     disagree: dict[str, list[str]] = {}
     notes: list[str] = []
     for value in pooled:
@@ -68,7 +61,6 @@ def combined(
 
 
 def _over_recordings(pooled: Value, parts: Mapping[str, Value]) -> tuple[Value, str | None, str]:
-    """Return the value with a widened interval, the recording that disagrees, and a note."""
     values = np.array([part.value for part in parts.values()])
     variances = np.array([part.std**2 for part in parts.values()])
     between = _between(values, variances)
@@ -79,7 +71,7 @@ def _over_recordings(pooled: Value, parts: Mapping[str, Value]) -> tuple[Value, 
     count = len(values)
     squares = float(weights @ (values - mean) ** 2) / ((count - 1) * float(weights.sum()))
     factor = float(stdtrit(count - 1, 0.975)) / NORMAL_95
-    # The value stays the pooled one, which weighs each recording by its information.
+    # The pooled value weighs each recording by its information.
     std = max(pooled.std, math.hypot(factor * math.sqrt(squares), mean - pooled.value))
     who, note = _disagreement(pooled, parts, values, variances)
     return replace(pooled, std=std), who, note
@@ -99,7 +91,6 @@ def _between(values: Array, variances: Array) -> float:
 def _disagreement(
     pooled: Value, parts: Mapping[str, Value], values: Array, variances: Array
 ) -> tuple[str | None, str]:
-    """Return the recording that differs from all others, or None, and a note on the difference."""
     names = list(parts)
     unit = "" if pooled.unit == "1" else f" {pooled.unit}"
     if len(names) > 2:

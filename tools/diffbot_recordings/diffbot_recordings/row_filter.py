@@ -42,11 +42,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class RowFilter:
-    """Conditions that a row must fulfil: at least one of each group.
-
-    Attributes:
-        groups: Groups, which must all hold; a group holds if any of its conditions does.
-    """
+    """Conditions that a row must fulfil: at least one of each group."""
 
     groups: tuple[tuple[Condition, ...], ...] = ()
 
@@ -65,11 +61,7 @@ class RowFilter:
         return tuple({c.column: None for group in self.groups for c in group})
 
     def holds(self, cells: Mapping[str, str]) -> bool:
-        """Whether a row passes the filter.
-
-        Args:
-            cells: Text by column.
-        """
+        """Whether a row passes the filter."""
         return all(any(c.holds(cells[c.column]) for c in group) for group in self.groups)
 
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Refuses recordings whose samples come at another rate from some time on.
 
-Windows and delays of the torque estimators are counted in samples, and a reading is a mean over one
-of them. With 50 Hz up to half of a run and 100 Hz from there on, K8 was up to 3.4 standard
+Windows and delays of the torque estimators are counted in samples: K8 was up to 3.4 standard
 deviations off.
 """
 
@@ -12,10 +11,9 @@ import numpy as np
 
 from diffbot_recordings.samples import Array, RecordingError
 
-# Samples of which the median spacing is taken: jitter, lateness and lost samples hardly move it.
+# Samples per median spacing.
 SAMPLES = 100
-# Ratio of two spacings from which on the rate is another one, and how many medians of such a rate
-# in a row are no mere disturbance.
+# Ratio of spacings from which the rate is another, and how often in a row.
 RATIO, LASTING = 1.4, 3
 
 
@@ -27,15 +25,12 @@ class SteadyRate:
         self._since: list[float] = []
 
     def check(self, times: Array) -> None:
-        """Compare further samples.
-
-        Args:
-            times: Stamps of an uninterrupted part, s, increasing, shape (n,).
+        """Compare samples at increasing stamps, s, shape (n,), of an uninterrupted part.
 
         Raises:
             RecordingError: The spacing changes and stays so.
         """
-        # Over two samples: those of two publishers, which take turns, have equal sums of steps.
+        # Over two samples: two publishers that take turns have equal sums of steps.
         steps = 0.5 * (times[2:] - times[:-2])
         count = len(steps) // SAMPLES
         if not count:

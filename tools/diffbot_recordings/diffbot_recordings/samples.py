@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples of a recording: blocks of channels on one clock.
+"""Samples of a recording: blocks of channels on one clock, in SI units and in base_link.
 
-A source is one file or folder. Values of the same instants (the columns of a CSV file, the fields
-of a message) are in the same block; values with instants of their own (another topic) are in blocks
-of their own, distinguished by the channels that they hold. All values are in SI units and in the
-frame base_link (x forward, yaw counter-clockwise).
+A source is one file or folder. Values of the same instants (a table's row, a message) are in the
+same block; values of another topic in blocks of their own.
 """
 
 from __future__ import annotations
@@ -61,10 +59,9 @@ class Batch:
     """Samples of one stream, in the order in which they were recorded.
 
     Attributes:
-        times: Times, shape (n,), s; may step back by less than SET_BACK.
+        times: Shape (n,), s; may step back by less than SET_BACK.
         channels: Values by channel, shape (n,) each; names as in COMMANDS and MEASURED.
-        run: Name of the recording it belongs to, each having a clock of its own; None: all samples
-            share one clock.
+        run: Name of the recording, each having a clock of its own; None: all share one.
     """
 
     times: Array
@@ -103,15 +100,12 @@ class Recording:
     """Sources of one robot, ready to be read, and how to read them.
 
     Attributes:
-        kind: Kind of robot, "torque", "velocity" or "motor".
-        sources: Sources to read, one after another.
+        kind: "torque", "velocity" or "motor".
         channels: Channels that the analysis needs.
-        geometry: Wheel radii and separation; None: unknown.
         samples: Expected number of measured samples; 0: not known.
         from_wheels: Which of "v" and "w" are computed from wheel speeds.
-        notes: How the recording was understood, as texts for the user.
-        runs: Names of the sources if each is a recording of its own; None: they are parts of one
-            recording and share one clock.
+        notes: How the recording was understood, for the user.
+        runs: Names of the sources if each is a recording of its own; None: they share one clock.
         torque_scale: N m of a unit of effort or torque command, [left, right].
         dead_band: Dead band of the drive, N m, [left, right]; smaller torques count as 0.
         apart: Whether one reading of the robot is spread over several messages.
@@ -179,11 +173,6 @@ def body_velocity(geometry: WheelGeometry, left: Array, right: Array) -> dict[st
 
 
 def newest_by(times: Array, newest: float) -> Array:
-    """Return the newest time before each sample, and at the end, shape (n + 1,), s.
-
-    Args:
-        times: Times of the samples, shape (n,), s.
-        newest: Newest time of all earlier samples, s.
-    """
+    """Return the newest time before each sample, and at the end, shape (n + 1,), s."""
     result: Array = np.maximum.accumulate(np.concatenate(([newest], times)))
     return result

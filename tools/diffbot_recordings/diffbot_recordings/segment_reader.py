@@ -20,13 +20,9 @@ from diffbot_report.progress import Progress
 class SegmentReader:
     """Reads segments, and prints what was left out.
 
-    Args:
-        files: Files of the recording, for messages.
-        console: Console for progress and messages.
-
     Attributes:
         interrupted: Whether Ctrl-C ended the reading; what was read until then is still evaluated.
-        warnings: Warnings of the sources and about the samples, complete after the reading.
+        warnings: Complete after the reading.
     """
 
     def __init__(self, files: Sequence[Path], console: Console) -> None:
@@ -34,20 +30,12 @@ class SegmentReader:
         self.warnings: list[str] = []
         self._files = files
         self._console = console
-        # Whether it was interrupted while reading: then all that was read is still processed.
+        # Interrupted while reading: all that was read is still processed.
         self._cut_short = False
 
     def segments(self, recording: Recording, segmenter: Segmenter) -> Iterator[Segment]:
-        """Yield the segments of a recording, with a progress bar.
-
-        At the end, report what was left out. After Ctrl-C, the segments of what was read until
-        then follow.
-
-        Raises:
-            RecordingError: A channel is missing.
-        """
-        # Ctrl-C may interrupt anywhere, also while what was read is processed. Only the main thread
-        # receives it; other threads, such as those of a cluster's workers, never do.
+        """Yield the segments of a recording; after Ctrl-C, those of what was read until then."""
+        # Only the main thread receives Ctrl-C.
         main = threading.current_thread() is threading.main_thread()
         before = signal.signal(signal.SIGINT, self._on_signal) if main else None
         try:
@@ -58,7 +46,7 @@ class SegmentReader:
                     if self.interrupted and not self._cut_short:
                         break
         except RecordingError as error:
-            # Often the cause is a damaged file, of which these warnings inform.
+            # A damaged file is often the cause.
             self._report_exclusions(recording, segmenter)
             files = [path.name for path in self._files]
             if any(name in str(error) for name in files):
@@ -87,7 +75,6 @@ class SegmentReader:
         progress.show("evaluating")
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        """End with what was read so far; the second time, end at once."""
         if self.interrupted:
             raise KeyboardInterrupt
         self.interrupted = True

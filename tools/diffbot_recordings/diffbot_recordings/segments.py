@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resample streams of samples into segments in which all channels share their instants.
 
-Measured channels are interpolated linearly. A command holds until the next one; its value at a
-sample is its mean over the period that begins there, so that a command which changes between two
-instants counts in full. A segment ends at a gap, where time jumps, where no command is known, at
-standstill, and after `longest` seconds. What is left out is counted by its cause.
+Measured channels are interpolated linearly. A command counts by its mean over the period that
+begins at a sample. What is left out is counted by its cause.
 """
 
 from __future__ import annotations
@@ -37,15 +35,13 @@ from diffbot_recordings.samples import (
     newest_by,
 )
 
-# Maximum number of resampled samples for each recorded one: more add no information.
+# Most resampled samples for each recorded one.
 FINEST = 20
-# Number of samples from which on a segment is kept, however short its time.
+# Samples from which on a segment is kept, however short.
 ENOUGH_SAMPLES = 200
-# Whether a wheel turns at an instant is judged over AROUND before and after it, s. Position changes
-# up to FLICKER (rad) may be an encoder that flickers between two counts.
+# A turn is judged over AROUND before and after, s; up to FLICKER, rad, an encoder may flicker.
 AROUND, FLICKER = 0.25, 0.05
-# A time of some whole periods is longer than a limit beyond this share of it, and an instant is
-# within one by this share of the period: rounding errors of stamps must not decide.
+# Tolerances for rounded stamps: of limits, and of instants as shares of a period.
 LONGER, WITHIN = 1.01, 0.25
 # Share of repeated samples above which a sensor is slower than its recording.
 REPEATED = 0.3
@@ -59,20 +55,18 @@ class SegmentSettings:
     """Settings of the segmentation.
 
     Attributes:
-        period: Period of a segment's samples, s; None: the median spacing of the slowest measured
-            stream.
+        period: Period of a segment's samples, s; None: that of the slowest measured stream.
         gap: Longest time between two measured samples that is bridged, s; None: 3 periods, and at
             least 0.1 s (no minimum with `nearest`).
         hold: Longest time for which a command holds, s.
         shortest: Shorter segments are dropped, s, unless they have ENOUGH_SAMPLES samples.
         longest: A segment is cut after this time, s.
-        still: Largest size that counts as no motion, by channel, in its unit; empty: standstill is
-            kept.
+        still: Largest size that counts as no motion, by channel; empty: standstill is kept.
         rest: Longest standstill that is kept, s.
-        uniform: Whether samples are equally spaced; otherwise the instants of the first measured
-            stream are kept.
+        uniform: Whether samples are equally spaced, or at the instants of the first measured
+            stream.
         nearest: Whether measured streams take the sample nearest to an instant, for drivers that
-            publish one reading in several topics; otherwise they are interpolated.
+            publish one reading in several topics.
     """
 
     period: float | None = None
@@ -91,10 +85,10 @@ class Segment:
     """An uninterrupted part of a recording.
 
     Attributes:
-        times: Instants, shape (n,), s; equally spaced unless the settings keep recorded instants.
-        period: Spacing of the instants, s; their median spacing if they are not equally spaced.
-        channels: Values at these instants, shape (n,) each. A command's value is its mean over the
-            period that begins there; the last one repeats the one before.
+        times: Instants, shape (n,), s.
+        period: Spacing of the instants, s; their median if they are not equally spaced.
+        channels: Values at these instants, shape (n,) each; a command's is its mean over the period
+            that begins there.
         run: Name of the recording it belongs to; None: there is only one.
         sent: Commands as they were sent; empty if the instants are not equally spaced.
     """
@@ -124,12 +118,7 @@ class Cause(Enum):
 
 
 class Exclusions:
-    """Parts of a recording that were left out.
-
-    Attributes:
-        seconds: Recording time left out, by cause, s.
-        counts: Number of exclusions, by cause.
-    """
+    """Parts of a recording that were left out, by cause: seconds and counts."""
 
     def __init__(self) -> None:
         self.seconds: defaultdict[Cause, float] = defaultdict(float)
@@ -154,12 +143,9 @@ class Exclusions:
 class Segmenter:
     """Makes segments from blocks.
 
-    Args:
-        settings: Settings of the segmentation.
-
     Attributes:
         excluded: What was left out so far.
-        period: Period of the segments, s; NaN before there are samples of each measured stream.
+        period: Period of the segments, s; NaN before it is known.
         seconds: Recording time so far, without gaps, s.
         notes: What was changed in the samples, for people.
         two_clocks: Which channels have no time in common with others; empty: none.
@@ -183,13 +169,11 @@ class Segmenter:
         """Yield the segments, each time the recording ends or its clock was set back.
 
         Args:
-            batches: Blocks of one or more streams.
             channels: Channels that segments must have; others are ignored.
             optional: Channels among them that are left out where a sample has no number.
 
         Raises:
-            RecordingError: A channel has no sample, the requested period is too short, or samples
-                that stay as recorded change their rate.
+            RecordingError: A channel has no sample, the period is too short, or the rate changes.
         """
         wanted, self._optional = tuple(channels), frozenset(optional)
         for batch in batches:
@@ -211,18 +195,15 @@ class Segmenter:
         yield from self._cut()
 
     def _end_clock(self, wanted: Sequence[str]) -> Iterator[Segment]:
-        """Yield the segments so far, and forget their samples: the next ones have another clock."""
         if self._streams and not self._missing(wanted):
             yield from self._cut()
         self._streams = {each: _Stream(each, self._optional) for each in self._streams}
 
     def _missing(self, wanted: Sequence[str]) -> list[str]:
-        """Return the channels without any sample."""
         have = {name for key in self._streams for name in key}
         return [name for name in wanted if name not in have]
 
     def _cut(self) -> Iterator[Segment]:
-        """Yield the segments of the samples collected so far."""
         streams = self._streams.values()
         measured = [s for s in streams if not s.is_command]
         self._find_period([s for s in measured if len(s.times)])
@@ -242,7 +223,6 @@ class Segmenter:
             self.notes += stream.notes
 
     def _note_clocks(self) -> None:
-        """Note streams that have no time in common, as if of two clocks."""
         ends = [(s.names, *s.times[[0, -1]].tolist()) for s in self._streams.values() if s.is_full]
         first, last = min(ends, key=lambda each: each[2]), max(ends, key=lambda each: each[1])
         if first[2] < last[1]:
@@ -274,7 +254,6 @@ class Segmenter:
             self.excluded.add(Cause.NO_COMMAND, lacking, max(1, len(kept) - len(driven)))
 
     def _segments_of(self, begin: float, end: float) -> Iterator[Segment]:
-        """Yield the segments of an interval in which all channels are known."""
         times = self._instants(begin, end)
         if len(times) < 2:
             self.excluded.add(Cause.SHORT, end - begin)
@@ -315,7 +294,7 @@ class Segmenter:
 
     def _instants(self, begin: float, end: float) -> Array:
         if self._settings.uniform:
-            # At the stamps of a regular sensor nothing is interpolated.
+            # At a regular sensor's stamps nothing is interpolated.
             stamps = next(s.times for s in self._streams.values() if not s.is_command)
             begin = float(stamps[np.searchsorted(stamps, begin)])
             # A rounding error must not cost the last instant.
@@ -328,28 +307,19 @@ class Segmenter:
 
 
 class _Stream:
-    """Samples of channels that share their instants, in the order of time.
-
-    Args:
-        names: Names of the channels.
-        optional: Channels among them that are left out if a sample has no number.
-
-    Attributes:
-        notes: What was changed or left out, for people; complete after `at`.
-    """
+    """Samples of channels that share their instants, in the order of time."""
 
     def __init__(self, names: tuple[str, ...], optional: frozenset[str] = frozenset()) -> None:
         self.names = names
         self._optional = optional
         self.is_command = names[0] in COMMANDS
         self._newest = -np.inf
-        # Arrays that grow in place: memory would not hold two copies of a long recording.
+        # Memory would not hold two copies of a long recording.
         self._stamps = array("d")
         self._values = {name: array("d") for name in names}
         self.notes: list[str] = []
 
     def finite(self, batch: Batch, excluded: Exclusions) -> Batch:
-        """Return the samples of a block that are finite numbers of a possible size."""
         finite = np.isfinite(batch.times)
         for name in self._values:
             if name not in self._optional:
@@ -395,15 +365,14 @@ class _Stream:
 
     @property
     def is_full(self) -> bool:
-        """Whether there is any sample."""
         return len(self._stamps) > 0
 
     @property
     def spacing(self) -> float:
         """Median time between samples, s; NaN where there are too few.
 
-        Stamps since 1970 are rounded to 0.2 us, which would add up over the samples: of steps that
-        equal the median to rounding, the mean is taken.
+        Stamps since 1970 are rounded to 0.2 us: of steps that equal the median to rounding, the
+        mean.
         """
         if len(self.times) < 3:
             return float("nan")
@@ -414,11 +383,7 @@ class _Stream:
         return float(np.mean(regular)) if len(regular) > 0.5 * len(steps) else usual
 
     def known(self, longest: float) -> Intervals:
-        """Return the intervals in which the channels are known.
-
-        Args:
-            longest: Time between samples that is bridged, or for which a command holds, s.
-        """
+        """Return the intervals in which the channels are known, samples up to `longest` s apart."""
         times = self.times
         if not len(times):
             return []
@@ -430,7 +395,6 @@ class _Stream:
         return list(zip(begins.tolist(), ends.tolist(), strict=True))
 
     def at(self, instants: Array, nearest: bool = False) -> dict[str, Array]:
-        """Return values at instants inside `known`; those of commands are means, see `_means`."""
         results = {}
         for name, values in self._columns.items():
             if name in COMMANDS:
@@ -442,7 +406,6 @@ class _Stream:
         return results
 
     def sent(self) -> dict[str, SentCommands]:
-        """Return the commands with their times, s; nothing for measured channels."""
         if not self.is_command:
             return {}
         return {name: SentCommands(self.times, values) for name, values in self._columns.items()}
@@ -464,7 +427,6 @@ class _Stream:
 
     @cached_property
     def _integrals(self) -> dict[str, Array]:
-        """Integrals of held channels from the first sample to each sample, shape (n,)."""
         steps = np.diff(self.times)
         return {
             name: np.concatenate(([0.0], np.cumsum(values[:-1] * steps)))
@@ -513,8 +475,6 @@ def moving_parts(
     """Return the index ranges [first, last) between standstills.
 
     Args:
-        times: Instants, shape (n,), s.
-        channels: Values, shape (n,) each.
         still: Largest size that counts as no motion, by channel; empty: nothing is standstill.
         rest: Standstill of up to this time is kept; of a longer one, half this time at each end, s.
     """
@@ -522,7 +482,7 @@ def moving_parts(
     if not still:
         return [(0, count)]
     moving = np.zeros(count, bool)
-    # Some drivers leave a wheel's velocity empty, 0 or NaN: its position counts where there is one.
+    # Some drivers leave velocities empty: positions count where there are any.
     positions = dict(zip(WHEELS, POSITIONS, strict=True))
     for name, least in still.items():
         if positions.get(name) in channels:
@@ -551,7 +511,7 @@ def _turns(times: Array, position: Array, least: float) -> Mask:
     before, after = (np.searchsorted(times, times + side * AROUND - slack) for side in (-1.0, 1.0))
     after = np.minimum(after, len(times) - 1)
     moved = np.abs(position[after] - position[before])
-    # An encoder at the edge of a count flickers; exact positions have no counts, hence FLICKER.
+    # An encoder flickers at a count's edge; exact positions have no counts.
     turns: Mask = moved > np.maximum(
         least * (times[after] - times[before]), min(1.5 * count, FLICKER)
     )
@@ -559,57 +519,45 @@ def _turns(times: Array, position: Array, least: float) -> Mask:
 
 
 def evenly_chosen(segments: Sequence[Segment], most: float) -> list[Segment]:
-    """Return every segment, every other one, every fourth …, that last `most` s at most.
-
-    At least one segment is always kept.
-    """
+    """Return every segment, every other one, every fourth …, that last `most` s at most."""
     chosen = list(segments)
     while len(chosen) > 1 and sum(segment.duration for segment in chosen) > most:
         chosen = chosen[::2]
     return chosen
 
 
-# Readings that a slow sensor repeats until it has a new one (sample and hold).
-#
-# If the two wheels are read in turn, and more slowly than rows are recorded, a body velocity would
-# mix a new reading of one wheel with an old one of the other. `between_readings` therefore
-# interpolates each wheel linearly between its own readings.
+# Readings that a slow sensor repeats until it has a new one. Of wheels read in turn, a body
+# velocity would mix new and old readings: each wheel is interpolated between its own.
 
 FRESH = "fresh"
 """Channel that is 1 where a segment's velocity rests on a new reading, 0 elsewhere."""
 
-# A reading is stale if it changes by less than this share of the neighbouring changes: resampled
-# rows change a little just before the reading does.
+# A stale reading changes by less than this share of the changes around it.
 SMALL = 0.2
-# Longest hold, in samples; a longer time between two changes is standstill.
+# Longest hold, in samples; longer ones are standstill.
 LONGEST = 40
-# Share of the holds that must have the same length, within one sample or this share of it.
+# Share of holds of one length, within a sample or this share of it.
 REGULAR, FRACTION = 0.7, 0.15
 # Share of exactly equal holds that no encoder's scale makes.
 EXACT = 0.95
-# Share of the changes that are no larger than a step of the scale. A velocity is fast if it changes
-# by FAST such steps per sample; this number of fast samples shows whether it repeats.
+# Changes up to this quantile are steps of the scale; FAST steps per sample in LEAST_FAST samples
+# show whether it repeats.
 FINEST_STEPS, FAST, LEAST_FAST = 0.05, 2.0, 10
-# Smaller changes, as a share of the largest, are rounding errors.
+# Smaller changes, as a share of the largest, are rounding.
 ROUNDING = 1e-9
 
 
 def new_readings(series: Sequence[Array]) -> tuple[list[Mask], float]:
-    """Find which readings are new.
+    """Return which readings of a sensor are new, in several series of shape (n,) each.
 
-    Args:
-        series: Readings of one sensor in several segments, shape (n,) each.
-
-    Returns:
-        For each of the series, which readings are new, shape (n,); and the number of samples for
-        which a reading holds. For a sensor as fast as its rows, all are new and the number is 0.
+    Also the number of samples for which a reading holds; 0, and all new, for a fast sensor.
     """
     masks = [_changes(np.asarray(values, float)) for values in series]
     holds = np.concatenate([np.diff(np.flatnonzero(mask)) for mask in masks] or [np.empty(0)])
     holds = holds[holds <= LONGEST]
     if len(holds) >= 3:
         usual = float(np.median(holds))
-        # A lost reading, or two equal ones, make a hold that lasts a multiple of the usual one.
+        # Two equal readings make a hold of a multiple of the usual one.
         times = np.maximum(np.round(holds / usual), 1.0)
         regular = np.mean(np.abs(holds - usual * times) <= max(1.0, FRACTION * usual))
         exact = np.mean(np.abs(holds - usual * times) < 0.5) >= EXACT
@@ -620,10 +568,7 @@ def new_readings(series: Sequence[Array]) -> tuple[list[Mask], float]:
 
 
 def _repeats_in_motion(series: Sequence[Array], masks: Sequence[Mask], usual: float) -> bool:
-    """Whether readings repeat even where the velocity changes by several steps of its scale.
-
-    A velocity of few counts per reading also repeats values, if it changes by less than a count.
-    """
+    """Whether readings repeat even where the velocity changes by several steps of its scale."""
     steps = np.concatenate([np.abs(np.diff(values)) for values in series])
     moving = steps[steps > ROUNDING * steps.max(initial=0.0)]
     step = float(np.quantile(moving, FINEST_STEPS)) if len(moving) else math.inf
@@ -637,7 +582,7 @@ def _repeats_in_motion(series: Sequence[Array], masks: Sequence[Mask], usual: fl
 
 
 def _changes(values: Array) -> Mask:
-    """Return where the reading changes much compared with the neighbouring changes, shape (n,)."""
+    """Return where the reading changes much compared with the neighbouring changes."""
     steps = np.abs(np.diff(values, prepend=values[:1]))
     padded = np.pad(steps, 1)
     around = np.maximum(padded[:-2], padded[2:])
@@ -651,15 +596,8 @@ def between_readings(
 ) -> tuple[list[Segment], float]:
     """Compute body velocities from wheel speeds interpolated between slow readings.
 
-    Args:
-        segments: Segments with the channels of WHEELS.
-        geometry: Wheel radii and separation.
-        axes: Which of "v" and "w" to compute from the wheels.
-
-    Returns:
-        The segments with an additional channel FRESH (1 where one of the wheels has a new reading),
-        and the time between two readings of a wheel, s. If the wheels are not slow, the segments
-        unchanged, and 0.
+    Return the segments with a channel FRESH (1 where a wheel has a new reading), and the time
+    between two readings of a wheel, s; unchanged and 0 if the wheels are not slow.
     """
     results = [new_readings([segment.channels[wheel] for segment in segments]) for wheel in WHEELS]
     holds = [kept for _, kept in results if kept > 0.0]
@@ -678,7 +616,6 @@ def between_readings(
 
 
 def _interpolated(values: Array, fresh: Mask) -> Array:
-    """Interpolate linearly between new readings, shape (n,)."""
     known = np.flatnonzero(fresh)
     if not len(known):
         return values

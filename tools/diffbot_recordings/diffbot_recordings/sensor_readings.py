@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readings for a calibration of odometry: turns of the wheels, a gyro, a pose source.
-
-All stamps of one calibration are on one clock, s, as in the headers of messages. A pose source may
-have a frame of its own, whose placement in the world need not be known.
-"""
+"""Readings for a calibration: turns of the wheels, a gyro, a pose source; on one clock."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ import numpy as np
 
 from arc_odometry.odometry import Array as Array
 
-# Speed that no wheel reaches, rad/s: an angle that changes faster is a jump of its encoder.
+# No wheel is faster, rad/s: its encoder jumped.
 FASTEST = 200.0
 
 
@@ -23,11 +19,7 @@ class ReadingsError(ValueError):
 
 
 def _check(readings: object) -> None:
-    """Convert all fields to arrays of floats, (n,); check that they are finite and stamps ascend.
-
-    Raises:
-        ReadingsError: They cannot be used.
-    """
+    """Convert all fields to float arrays, (n,); check that they are finite and stamps ascend."""
     kind = type(readings).__name__
     length = None
     for field in fields(readings):  # type: ignore[arg-type]
@@ -61,12 +53,7 @@ def _check(readings: object) -> None:
 
 @dataclass(frozen=True)
 class WheelTurns:
-    """Angles of both wheels.
-
-    Attributes:
-        stamps: Times of the readings, (n,), s, ascending.
-        left: Angle of the left wheel, (n,), rad; it counts whole turns.
-        right: Angle of the right wheel, (n,), rad; it counts whole turns.
+    """Angles of both wheels, which count whole turns, (n,), rad; ascending stamps, s.
 
     Raises:
         ReadingsError: Shapes differ, a value is not finite, or stamps do not ascend.
@@ -82,14 +69,10 @@ class WheelTurns:
 
 @dataclass(frozen=True)
 class GyroReadings:
-    """Yaw rates of a gyro that is fixed to the robot.
-
-    Attributes:
-        stamps: Times, (m,), s, ascending.
-        rate: Rate about the upward axis, (m,), rad/s, counter-clockwise.
+    """Rates about the upward axis of a gyro on the robot, (m,), rad/s; ascending stamps, s.
 
     Raises:
-        ReadingsError: Shapes differ, a value is not finite, or stamps do not ascend.
+        ReadingsError: As for WheelTurns.
     """
 
     stamps: Array
@@ -101,17 +84,10 @@ class GyroReadings:
 
 @dataclass(frozen=True)
 class PoseReadings:
-    """Poses of a sensor that is fixed to the robot, in a frame that is fixed in the world.
-
-    Attributes:
-        stamps: Times, (k,), s, ascending.
-        x: Position, (k,), m.
-        y: Position, (k,), m.
-        yaw: Heading, (k,), rad, counter-clockwise from the frame's x axis; whole turns do not
-            matter.
+    """Poses of a sensor on the robot in a fixed frame, (k,), m and rad; ascending stamps, s.
 
     Raises:
-        ReadingsError: Shapes differ, a value is not finite, or stamps do not ascend.
+        ReadingsError: As for WheelTurns.
     """
 
     stamps: Array
@@ -125,13 +101,7 @@ class PoseReadings:
 
 @dataclass(frozen=True)
 class CalibrationReadings:
-    """All readings of one drive.
-
-    Attributes:
-        wheels: Angles of both wheels.
-        gyro: Yaw rates; None: there are none.
-        poses: Poses; None: there are none.
-    """
+    """All readings of one drive; None: there is no such sensor."""
 
     wheels: WheelTurns
     gyro: GyroReadings | None = None

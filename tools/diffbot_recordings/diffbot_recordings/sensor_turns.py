@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns of a gyro or a pose source beside those of the wheels; refusal of readings that disagree.
 
-Over a window, a sensor's heading turns by (r_r dphi_r - r_l dphi_l) / 2b, which is linear in the
-ratios r / 2b. The noise of windows is not white, so that what is found serves as a check, and as
-the start of a fit.
+Over a window a heading turns by (r_r dphi_r - r_l dphi_l) / 2b, linear in the ratios r / 2b.
 """
 
 from __future__ import annotations
@@ -20,17 +18,17 @@ from diffbot_recordings.wheel_path import angles
 
 Complex = NDArray[np.complex128]
 
-# Length of the windows, s, over which headings are compared.
+# Windows over which headings are compared, s.
 TURN_WINDOW = 0.4
-# Delays to try, s: a coarse grid, and a fine one around its best.
+# Delays to try, s: coarse, and fine around the best.
 DELAYS, FINE = np.arange(-1.0, 1.0001, 0.05), np.arange(-0.05, 0.0501, 0.005)
-# Minimum share of a sensor's turns that the wheels' turns explain, and range of their ratio.
+# Least share of turns that the wheels explain, and range of their ratio.
 EXPLAINED, RATIO = 0.5, (0.2, 5.0)
 # Minimum sum of all turns, rad.
 LEAST_TURN = 1.0
-# Prior standard deviations of radii over track, as a share, and of the bias of a gyro, rad/s.
+# Prior standard deviations: radii over track, as a share; a gyro's bias, rad/s.
 PRIOR, BIAS = 0.3, 0.2
-# Penalty on the residual for a second of delay, as a share.
+# Penalty on the residual for a second of delay.
 PATIENCE = 0.1
 DEGREE = np.pi / 180.0
 
@@ -41,13 +39,7 @@ class CalibrationError(ValueError):
 
 @dataclass(frozen=True)
 class Turns:
-    """Wheels and delay as found from a sensor's turns.
-
-    Attributes:
-        left: r_l / 2b.
-        right: r_r / 2b.
-        delay: Delay of the sensor's stamps, s.
-    """
+    """Ratios r_l / 2b and r_r / 2b, and the delay of the sensor's stamps, s."""
 
     left: float
     right: float
@@ -55,11 +47,7 @@ class Turns:
 
 
 def gyro_turns(wheels: WheelTurns, gyro: GyroReadings, geometry: WheelGeometry) -> Turns:
-    """Return a first guess from a gyro.
-
-    Raises:
-        CalibrationError: It does not turn as the wheels do.
-    """
+    """Return a first guess from a gyro; CalibrationError if it does not turn as the wheels do."""
     times, steps = windows(gyro.stamps, TURN_WINDOW)
     source = np.diff(turned_by(gyro)[times], axis=1)[:, 0]
     stamps = gyro.stamps[times]
@@ -86,11 +74,7 @@ def turned_by(gyro: GyroReadings) -> Array:
 
 
 def pose_turns(wheels: WheelTurns, poses: PoseReadings, geometry: WheelGeometry) -> Turns:
-    """Return a first guess from the headings of a pose source.
-
-    Raises:
-        CalibrationError: They do not turn as the wheels do.
-    """
+    """Return a first guess from the headings of poses; CalibrationError as gyro_turns."""
     times, _ = windows(poses.stamps, TURN_WINDOW)
     stamps = poses.stamps[times]
     source = _wrapped(np.diff(poses.yaw[times], axis=1)[:, 0])
@@ -108,11 +92,7 @@ def pose_turns(wheels: WheelTurns, poses: PoseReadings, geometry: WheelGeometry)
 
 
 def refuse_reversed(turns: Turns) -> None:
-    """Refuse readings in which one wheel's angle falls as the wheel rolls forward.
-
-    Raises:
-        CalibrationError: It does; the message names the wheel.
-    """
+    """Refuse a wheel whose angle falls as it rolls forward. Raises CalibrationError."""
     low, high = sorted((turns.left, turns.right))
     if low > 0.0 or not RATIO[0] * high < -low < RATIO[1] * high:
         return  # both are right, or neither is, or the sensor does not follow the wheels at all
@@ -126,17 +106,13 @@ def refuse_reversed(turns: Turns) -> None:
 def refuse_turns(
     name: str, slope: float, explained: float, turned: float, unit: tuple[str, str]
 ) -> None:
-    """Refuse a sensor that does not turn as the wheels do.
+    """Refuse a sensor that does not turn as the wheels do. Raises CalibrationError.
 
     Args:
-        name: Name of the sensor.
         slope: Ratio of its turns to those of the wheels with the given geometry.
         explained: Share of its turns that the wheels' turns explain.
         turned: Sum of all turns by the wheels, rad.
         unit: Unit that it should have, and the quantity in that unit.
-
-    Raises:
-        CalibrationError: It does not; the message states what to change.
     """
     if turned < LEAST_TURN:
         raise CalibrationError(
@@ -196,7 +172,6 @@ def _turns(
     geometry: WheelGeometry,
     bias: Array | None = None,
 ) -> Turns:
-    """Return the delay with the smallest residual, and the ratios for it."""
     ratios = np.array([-geometry.left_radius, geometry.right_radius]) / geometry.separation
     mean, std = ratios, PRIOR * np.abs(ratios)
     if bias is not None:
@@ -235,7 +210,7 @@ def _slope(
     left, right = geometry.left_radius * columns[:, 0], geometry.right_radius * columns[:, 1]
     nominal = (right - left) / geometry.separation
     design = np.stack([nominal] if bias is None else [nominal, bias], axis=1)
-    # A wide prior of the slope, which may be of any sign, and large for degrees.
+    # A slope may have any sign, and be large for degrees.
     prior = None if bias is None else (np.array([1.0, 0.0]), np.array([1e3, BIAS]))
     result, _ = robust_regression(design, source, prior)
     rest = source - design @ result
@@ -243,7 +218,7 @@ def _slope(
     spread = source[moving] - (0.0 if bias is None else result[1] * bias[moving])
     unexplained = float(np.median(np.abs(rest[moving]))) if moving.any() else 0.0
     size = float(np.median(np.abs(spread))) if moving.any() else 0.0
-    # A sensor that reads nothing leaves nothing unexplained, either: it explains nothing.
+    # A sensor that reads nothing explains nothing.
     usual = float(np.median(np.abs(nominal[moving]))) if moving.any() else 0.0
     explained = max(0.0, 1.0 - unexplained / max(size, 1e-12)) if size > 0.01 * usual else 0.0
     rims = geometry.right_radius * wheels.right - geometry.left_radius * wheels.left
@@ -254,13 +229,11 @@ def _slope(
 def robust_regression(
     design: Array | Complex, values: Array | Complex, prior: tuple[Array, Array] | None = None
 ) -> tuple[Any, float]:
-    """Solve a robust regression by reweighted least squares.
+    """Solve values (n,) = design (n, p) by reweighted least squares.
 
     Args:
-        design: Design matrix, (n, p).
-        values: Values, (n,).
-        prior: Means and standard deviations of the solution, (p,); components that the motion does
-            not determine stay at the mean.
+        prior: Means and standard deviations of the solution, (p,), for what motion does not
+            determine.
 
     Returns:
         The solution, and 1.48 times the median size of the residuals.

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the SQLite files of rosbag2 within limits; of a damaged one the intact part.
 
-Only tables with the names of rosbag2 are read, and only plain ones: a view can be endless, and
-generated columns and virtual tables compute what they hold. A damaged or hostile file can refer to
-one page many times; so no more rows and bytes are read than fit into its size.
+Only plain tables with the names of rosbag2: a view can be endless, and computed columns compute. A
+hostile file can refer to one page many times: no more is read than fits into its size.
 """
 
 from __future__ import annotations
@@ -27,14 +26,10 @@ _LONGEST_NAME = 1000  # characters of the name of a topic or of a type
 class SqliteFile:
     """A SQLite file; see BagPart.
 
-    Args:
-        path: Path of the file.
-
     Raises:
         LimitError: It exceeds a limit.
         DamagedError: It has not the tables of rosbag2.
         sqlite3.Error: Nothing in it can be read.
-        OSError: It cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -100,11 +95,7 @@ class SqliteFile:
         return iter(self._database.execute(query))
 
     def _checked_tables(self) -> set[str]:
-        """Return the names of the tables that are there.
-
-        Raises:
-            DamagedError: They are not those of rosbag2, or not plain.
-        """
+        """Return the names of the tables that are there, all plain and of rosbag2."""
         marks = ", ".join("?" * len(_TABLES))
         rows = self._database.execute(
             f"SELECT name, type, rootpage FROM sqlite_master WHERE name IN ({marks}) LIMIT 10",
@@ -122,7 +113,6 @@ class SqliteFile:
         return results
 
     def _counts(self) -> dict[object, int]:
-        """Return the number of messages of each topic."""
         most = self._most_rows
         rows = self._database.execute(
             "SELECT topic_id, count(*) FROM (SELECT topic_id FROM messages LIMIT ?) "
@@ -135,7 +125,6 @@ class SqliteFile:
         return counts
 
     def _read_topics(self, counts: dict[object, int]) -> dict[object, BagTopic]:
-        """Return the topics by their numbers."""
         definitions = self._definitions()
         rows = self._database.execute(
             "SELECT id, name, type FROM topics WHERE typeof(name) = 'text' "

@@ -1,17 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delay from the voltage to the recorded velocity in a SysId log.
+"""Delay from the voltage to the recorded velocity in a SysId log: the shorter of two estimates.
 
-ks depends on it: on a ramp of r V/s, a delay that is t too long makes ks too small by r t. There
-are two estimates of the delay. A disturbed start can only make either too long, so that the shorter
-one counts:
-
-1. The time to the first visible motion in the fast tests, plus the delay of the velocity's filter.
-   The filter's delay follows from positions, which are not filtered: the integral of a velocity
-   that is delayed by t falls short of the position by t times the velocity. This estimate is too
-   long if a start is slow.
-2. The whole motion of a fast test from rest, v = v_end (1 - exp(-(t - delay) / tau)), with v_end =
-   (V - ks) / kv and tau = ka / kv: the time at which the curve that fits the motion after the start
-   passes 0. This estimate is too long if wheels spin through backlash, or slip.
+See docs/theory/recordings.md#delay-of-a-sysid-log.
 """
 
 from __future__ import annotations
@@ -30,21 +20,17 @@ from diffbot_recordings.verdict import Value
 
 # Longest delay that is searched, s.
 LONGEST = 1.0
-# Rows from the first motion to the row in which it is visible, since it begins slowly; and the
-# standard deviation of that number.
+# Rows from the first motion to the visible one, and their standard deviation.
 SEEN_LATE, ROWS = 0.75, 0.6
-# Motion is a velocity above NOISE standard deviations of its noise, and above the share SEEN of the
-# largest velocity.
+# Visible: NOISE standard deviations of noise, and this share of the largest velocity.
 NOISE, SEEN = 5.0, 0.01
-# Delay of a velocity filter beyond the dead time, s, and its standard deviation, if there are no
-# positions: such filters average over 0 to 20 ms.
+# A filter's delay without positions, s (they average over 0 to 20 ms), and its deviation.
 FILTER, FILTER_STD = 0.005, 0.003
-# With positions: share of a filter's delay that is not yet in the time to the first visible motion,
-# and standard deviations of that share, and of the delay found from positions, s.
+# Share of a filter's delay after the first visible motion, its deviation, and that of a delay by
+# positions, s.
 AFTER, AFTER_STD, POSITIONS_STD = 0.6, 0.1, 0.0005
-# Relative error allowed between velocities and changes of position; minimum number of rows.
+# Relative error of velocities against positions; least rows.
 SCALE, LEAST_ROWS = 0.05, 20
-# Standard deviation of a delay found from the motion from rest, s.
 FROM_REST_STD = 0.002
 
 
@@ -135,15 +121,11 @@ def filter_delay(velocity: Array, position: Array, period: float) -> float | Non
 
 
 def delay_from_rest(segment: AxisSegment, since: float, fit: VoltageGains) -> float | None:
-    """Return the time from the voltage step to the start of the fitted motion, s.
+    """Return the time from the voltage step to the start of the fitted motion, s, or None.
 
     Args:
         segment: Segment of a fast test, without its start.
         since: Time from the voltage step to the first sample of the segment that counts, s.
-        fit: Fit to all tests.
-
-    Returns:
-        The delay, s; None if the fit gives no plausible one.
     """
     first = int(np.argmax(segment.counts))
     rows = max(round(since / segment.period), 1)

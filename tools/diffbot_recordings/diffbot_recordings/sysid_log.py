@@ -15,24 +15,17 @@ from diffbot_description.files import parse_json, read_regular
 from diffbot_description.limits import JSON
 from diffbot_recordings.samples import Array, RecordingError, is_number
 
-# Format of drivetrain logs of WPILib's SysId: a JSON object of four tests.
-#
-#     "slow-forward", "slow-backward" (voltage ramps), "fast-forward", "fast-backward" (steps): rows
-#         [t s, left V, right V, left position, right position, left velocity, right velocity,
-#          yaw rad, yaw rate rad/s]                     positions in rotations, velocities in rot/s
-#     "sysid": true, "test": "Drivetrain" or "Drivetrain (Angular)", "units", "unitsPerRotation"
-#
-# Logs of the older frc-characterization have rows of ten columns, [t, battery V, share of the
-# voltage, left V, right V, positions, velocities, yaw], and no "sysid". Positions and velocities
-# multiplied by unitsPerRotation are in "units".
+# A JSON object of four tests, "slow-forward", "slow-backward" (ramps), "fast-forward",
+# "fast-backward" (steps): rows [t s, V left, right, positions (rotations), velocities (rot/s), yaw
+# rad, yaw rate]; with "sysid": true, "test", "units", "unitsPerRotation". Older logs have rows [t,
+# battery V, share of the voltage, V left, right, positions, velocities, yaw] and no "sysid".
 
 TESTS = ("slow-forward", "slow-backward", "fast-forward", "fast-backward")
 DRIVETRAINS = ("Drivetrain", "Drivetrain (Angular)")
 # Factors of units: of lengths into m, and of wheel angles into rad.
 LENGTHS = {"Meters": 1.0, "Feet": 0.3048, "Inches": 0.0254}
 ANGLES = {"Radians": 1.0, "Rotations": math.tau, "Degrees": math.pi / 180.0}
-# Columns of time, voltages, positions, velocities, yaw and yaw rate (None: not recorded), in new
-# and old logs.
+# Columns of time, voltages, positions, velocities, yaw, yaw rate; None: not recorded.
 NEW: tuple[int | None, ...] = (0, 1, 2, 3, 4, 5, 6, 7, 8)
 OLD: tuple[int | None, ...] = (0, 3, 4, 5, 6, 7, 8, 9, None)
 
@@ -44,11 +37,11 @@ class SysIdTest:
     Attributes:
         name: One of TESTS.
         times: Increasing times, s.
-        left_voltage, right_voltage: Voltages, V.
-        left_position, right_position: Positions, m, or rad of the wheel; see SysIdLog.unit.
-        left_velocity, right_velocity: Velocities, m/s or rad/s.
-        yaw: Yaw angle, rad.
-        yaw_rate: Yaw rate, rad/s; NaN if not recorded.
+        left_voltage: V, as the right one.
+        left_position: m, or rad of the wheel; see SysIdLog.unit.
+        left_velocity: m/s or rad/s.
+        yaw: rad.
+        yaw_rate: rad/s; NaN if not recorded.
     """
 
     name: str
@@ -65,13 +58,9 @@ class SysIdTest:
 
 @dataclass(frozen=True)
 class SysIdLog:
-    """A SysId log.
+    """A SysId log: file name, kind (one of DRIVETRAINS), tests by name.
 
-    Attributes:
-        name: Name of the file.
-        kind: One of DRIVETRAINS.
-        unit: Unit of positions: "m", or "rad" if the log states no length.
-        tests: Tests that hold rows, by name.
+    The unit of positions is "m", or "rad" if the log states no length.
     """
 
     name: str
@@ -81,11 +70,7 @@ class SysIdLog:
 
 
 def read_sysid(path: Path) -> SysIdLog:
-    """Read a log.
-
-    Raises:
-        RecordingError: The file cannot be read, or is no drivetrain log.
-    """
+    """Read a log. Raises RecordingError if it is no drivetrain log."""
     data = _json(path)
     kind = data.get("test")
     if kind is None and not any(name in data for name in TESTS):

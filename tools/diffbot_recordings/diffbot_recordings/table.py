@@ -48,11 +48,7 @@ AXES = (("command_v", "v"), ("command_w", "w"))
 
 
 def open_tables(paths: Sequence[Path], options: Options) -> Recording:
-    """Open tables.
-
-    Raises:
-        RecordingError: They cannot be read, or columns are missing.
-    """
+    """Open tables. Raises RecordingError if they cannot be read, or columns are missing."""
     _refuse_topics(options)
     chosen, rows = parse_columns(options.columns), RowFilter.parse(options.where)
     robot = robot_of(options)
@@ -112,7 +108,6 @@ def _refuse_topics(options: Options) -> None:
 
 
 def _understood(tables: Sequence[CsvSource]) -> list[str]:
-    """Return how each table was understood; columns of tables that are alike are listed once."""
     reported: list[str] = []
     for table in tables:
         first, second = table.understood
@@ -121,7 +116,6 @@ def _understood(tables: Sequence[CsvSource]) -> list[str]:
 
 
 def _kind_of(have: set[str]) -> str:
-    """Return the kind of robot whose channels the tables have."""
     torques = {*EFFORTS} <= have or {*TORQUE_COMMANDS} <= have
     if torques and {*POSITIONS} <= have:
         return TORQUE
@@ -138,7 +132,6 @@ def _needed(kind: str, have: set[str], options: Options) -> tuple[str, ...]:
 
 
 def _provided(table: CsvSource, from_wheels: tuple[str, ...]) -> set[str]:
-    """Return the channels that one table provides."""
     own = {*table.channels}
     return own | {*from_wheels} if {*WHEELS} <= own else own
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Map channels to the columns of a table, with their units.
+"""Map channels to the columns of a table, chosen or recognised by usual names, with their units.
 
-Columns are chosen by the user, or recognised by usual names. A unit in the name,
-such as "v [mm/s]", "speed (km/h)" or "time_ms", gives the factor into SI.
+A unit in the name, such as "v [mm/s]", "speed (km/h)" or "time_ms", gives the factor into SI.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ GYRO = "gyro_z"
 """Channel of a gyro about the upward axis, rad/s, of a torque robot; see recorded_gyro.py."""
 CHANNELS = (TIME, *COMMANDS, *MEASURED, GYRO)
 
-# Names by which columns are recognised, in order of preference; case does not matter.
+# Names by which columns are recognised, in order of preference, in lower case.
 KNOWN: Mapping[str, tuple[str, ...]] = {
     TIME: ("time", "t", "t_s", "time_s", "timestamp", "stamp", "__time", "seconds", "sec"),
     "command_v": ("command_v", "cmd_v", "v_cmd", "cmd_vel_x", "cmd_vel.linear.x", "v_ref"),
@@ -51,8 +50,7 @@ GYRO_NAMES = ("gyro_z", "gyro", "angular_velocity.z", "angular_velocity_z")
 # Named factors into SI that --columns accepts.
 FACTORS = {"pi": math.pi, "2pi": math.tau, "deg": math.pi / 180.0, "rpm": math.tau / 60.0}
 
-# Units in the names of columns, with their factors into SI: units of time, then those of all other
-# quantities by SI unit.
+# Units in names with their factors into SI: of time, then by SI unit.
 _TIMES = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 DEGREE, _TURN = math.pi / 180.0, math.tau
 _UNITS: Mapping[str, Mapping[str, float]] = {
@@ -82,27 +80,23 @@ _UNITS: Mapping[str, Mapping[str, float]] = {
     "%": {"%": 1.0, "percent": 1.0},
 }
 _SI = {unit: si for si, units in _UNITS.items() for unit in units}
-# Text for messages: the factor that turns an encoder's ticks into rad.
+# The factor from encoder ticks to rad, for messages.
 TICKS = "FACTOR being 2 pi / ticks of one turn of the wheel"
-# SI unit, or per cent, of each unit of effort.
 _EFFORTS = {"newton_metre": "N m", "ampere": "A", "percent": "%", "volt": "V"}
-# Units of channels, by name or by its last part; those of efforts depend on the effort unit.
+# Units of channels, by name or by its last part.
 _MEASURED_IN = {
     "position": "rad", "velocity": "rad/s", "voltage": "V", "current": "A",
     "v": "m/s", "w": "rad/s", "yaw": "rad", "pose_x": "m", "pose_y": "m",
     "gyro_x": "rad/s", "gyro_y": "rad/s", "gyro_z": "rad/s",
 }  # fmt: skip
-# Patterns of a unit in brackets, and of a unit at the end of a name.
 _BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*([^\])]*?)\s*[\])]\s*")
 _SUFFIX = re.compile(r"(.+?)_(mm_s|mmps|cm_s|kmh|deg_s|degps|dps|rpm|rad_s|mnm|ms|us|ns)")
-# Patterns of an angle's unit: at the end of a name, and, in columns of positions, as a word
-# anywhere, as in "enc_ticks_left".
+# An angle's unit at the end of a name or, for positions, anywhere: "enc_ticks_left".
 _ANGLES = r"(rad|deg|degrees?|ticks?|counts?)"
 _ANGLE_SUFFIX = re.compile(rf"(.*(?:position|angle))_{_ANGLES}")
 _ANGLE_WORD = re.compile(rf"(?:.*[\W_])?{_ANGLES}(?:[\W_].*)?")
 # Units whose size depends on the encoder.
 _TICKS = ("tick", "ticks", "count", "counts")
-# Usual spelling of units at the end of a name.
 _SPELLED = {
     "mm_s": "mm/s",
     "mmps": "mm/s",
@@ -118,10 +112,10 @@ class Column:
     """A column and the factor that turns it into SI.
 
     Attributes:
-        name: Name as in the table, or as the user gave it.
-        factor: Factor into SI; None: none is given, or the unit is not known; 1 is used.
-        unit: Unit in the name, from which the factor follows; None: there is none, or the user gave
-            the factor.
+        name: As in the table, or as the user gave it.
+        factor: None: none is given, or the unit is not known; 1 is used.
+        unit: Unit in the name, from which the factor follows; None: none, or the user gave the
+            factor.
     """
 
     name: str
@@ -134,16 +128,11 @@ class Column:
         return 1.0 if self.factor is None else self.factor
 
     def __str__(self) -> str:
-        """Return name and factor as a text for the user."""
         return self.name if self.scale == 1.0 else f"{self.name} * {self.scale:.6g}"
 
 
 def parse_columns(texts: Iterable[str], channels: Sequence[str] = CHANNELS) -> dict[str, Column]:
     """Parse texts such as "v=speed,w=gyro_z*deg", each CHANNEL=COLUMN[*FACTOR].
-
-    Args:
-        texts: Texts given by the user.
-        channels: Channels that are allowed.
 
     Raises:
         RecordingError: A text is no such pair, or there is no such channel.
@@ -186,12 +175,10 @@ def columns_of(
     chosen: Mapping[str, Column],
     known: Mapping[str, tuple[str, ...]] = KNOWN,
 ) -> dict[str, Column]:
-    """Return the columns of the channels that a table has, named as in its header.
+    """Return the column of each channel that a table has.
 
     Args:
-        header: Names of the table's columns, with or without units.
-        chosen: Columns chosen by the user. If there are any, only the time is still found by name;
-            otherwise all channels are.
+        chosen: Columns chosen by the user. If there are any, only the time is still found by name.
         known: Names by which the column of each channel is recognised.
     """
     by_name = {name.strip().lower(): name for name in reversed(header)}
@@ -217,7 +204,6 @@ def bare(name: str) -> str:
 
 
 def _split(name: str) -> tuple[str, str | None]:
-    """Return a column's name and unit; None: no unit."""
     name = name.strip()
     if (match := _BRACKETS.fullmatch(name)) is not None:
         return match[1].strip(), match[2]
@@ -241,7 +227,6 @@ def _with_unit(channel: str, name: str, factor: float | None) -> Column:
 
 
 def _kind(channel: str) -> str:
-    """Return the quantity of a channel, such as "position"."""
     return channel.rpartition("_")[2]
 
 
@@ -253,8 +238,6 @@ def unit_problem(channel: str, column: Column, effort_unit: str) -> str | None:
     """Return why a column's unit does not fit its channel, and what to do; None: it fits, or none.
 
     Args:
-        channel: One of CHANNELS except the time.
-        column: Column with its unit.
         effort_unit: Unit of efforts and torque commands, one of options.EFFORT_UNITS.
     """
     if column.unit is None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables with one row per joint: time, name of the joint, position, velocity, effort.
 
-They become tables with one row per reading of both wheels: each column X of the rows is also
-`left_X` and `right_X`. A reading has the time of its second wheel's row. Rows of equal time belong
-together; where the wheels have times of their own, the wheel that the other follows soonest leads.
+Each column X of them becomes `left_X` and `right_X` of one row per reading, at the time of its
+second wheel's row. Rows of equal time belong together; otherwise the wheel that the other follows
+soonest leads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from diffbot_recordings.samples import RecordingError
 from diffbot_recordings.table_columns import KNOWN, TIME, Column, bare, columns_of
 from diffbot_recordings.table_text import TableText, number
 
-# Names of the column with the joints' names, and number of rows that are searched for them.
+# Names of the column of joints, and rows searched for them.
 NAMES = ("name", "joint", "joint_name", "joint_names", "wheel", "motor", "actuator")
 SEARCHED = 400
 
@@ -33,7 +33,6 @@ def readings_of(
     """Return a table with one row per reading; the given one if it has one row per reading.
 
     Args:
-        text: The table.
         find: Finds the wheels among the joints.
         chosen: Columns that the user named.
 
@@ -61,7 +60,6 @@ def readings_of(
 
 
 def _column_of_names(text: TableText) -> int | None:
-    """Return the index of the column of joints' names; None: the table has no such rows."""
     names = [bare(column) for column in text.header]
     sides = {known for every in KNOWN.values() for known in every}
     if not any(f"left_{name}" in sides for name in names) or {*names} & {*sides} & _OF_WHEELS:
@@ -79,15 +77,7 @@ _OF_WHEELS = {
 
 
 class JointRows(TableText):
-    """The readings of a table with one row per joint; see the module.
-
-    Args:
-        text: The table.
-        name: Index of its column of joints' names.
-        time: Index of its column of the time.
-        wheels: Joints of the left and the right wheel.
-        pacing: How their rows follow each other.
-    """
+    """The readings of a table with one row per joint; `name` and `time` are indices of columns."""
 
     def __init__(
         self, text: TableText, name: int, time: int, wheels: tuple[str, str], pacing: _Pacing
@@ -140,7 +130,6 @@ class _Pacing:
 
     @classmethod
     def of(cls, rows: Sequence[tuple[str, float]]) -> _Pacing:
-        """Return the pacing of rows (joint, time), by the times from one wheel to the other."""
         after: dict[str, list[float]] = {}
         for (joint, time), (other, later) in zip(rows[:-1], rows[1:], strict=True):
             if other != joint and math.isfinite(later - time):
@@ -152,7 +141,6 @@ class _Pacing:
         return cls(leader, 0.5 * sum(usual.values()))
 
     def together(self, first: tuple[str, float], second: tuple[str, float]) -> bool:
-        """Whether two successive rows (joint, time) are of one reading."""
         if first[0] == second[0]:
             return False
         if first[1] == second[1] or self.leader is None:

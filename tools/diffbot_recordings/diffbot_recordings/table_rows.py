@@ -18,24 +18,16 @@ from diffbot_recordings.table_text import TableText, number
 NO_TIME = "without a time or with other than {} cells"
 NO_NUMBER = "with a number missing or unreadable"
 BACK, DOUBLED = "whose time goes back", "with the time of a row before"
-# Texts of cells that hold no number, in lower case; and how many characters of another text a
-# warning quotes.
+# Cells without a number, and characters of other texts that a warning quotes.
 EMPTY, SHOWN = ("", "nan", "none", "null", "na", "n/a", "-", "inf", "-inf", "infinity"), 20
 
 
 class TableRows:
     """Reads the rows [time, channels...] that pass the filter; NaN where there is no number.
 
-    Args:
-        name: Name of the table, for messages.
-        text: Text of the table.
-        columns: Columns by channel, of which TIME is one.
-        rows: Filter of the rows that count.
-
     Attributes:
         done: Number of bytes that were read.
         read: Number of rows that passed the filter.
-        filtered: Number of rows that did not pass it.
         left_out: Numbers of rows that are left out, by cause.
     """
 
@@ -112,7 +104,6 @@ class TableRows:
             yield f"{name}: {self.filtered} rows excluded by --where"
 
     def _left_out_warning(self) -> str:
-        """Return a warning, in one line, of the rows that were left out, by cause."""
         cells, bad = len(self._text.header), self.left_out[NO_TIME]
         causes = ", ".join(f"{n} {cause.format(cells)}" for cause, n in self.left_out.items() if n)
         hint = ""

@@ -14,19 +14,17 @@ from diffbot_description import Robot
 from diffbot_recordings.samples import POSITIONS, Array, RecordingError
 from diffbot_recordings.table_columns import DEGREE, TICKS, TIME, Column
 
-# Steps of an angle that are undone at once and larger than this are not of a wheel, rad.
+# Steps of an angle that are undone at once, rad, are not of a wheel.
 RETURNS = 0.5
-# Fraction of the rows from which on such steps are those of a second source.
+# Share of rows with such steps that tells a second source.
 MANY_RETURNS = 0.1
-# Number of rows that is too small for a check.
+# Too few rows for a check.
 FEW = 10
-# A wheel cannot be faster than FAR_BEYOND times the speed that the robot's limits allow. Its speed
-# is taken from positions over SPEED_SPAN (s), at the quantile SPEED_QUANTILE: wrapped positions
-# jump less often than that if the wheel keeps to its limits. Positions in rad that wrap after a
-# turn can be unwrapped, so that a slow drive is told by its UNWRAPPED_QUANTILE.
+# No wheel exceeds FAR_BEYOND times what the robot's limits allow. Speeds are taken over SPEED_SPAN,
+# s, at quantiles that wraps of positions, also unwrapped ones, do not reach.
 FAR_BEYOND, SPEED_SPAN, SPEED_QUANTILE, UNWRAPPED_QUANTILE = 3.0, 0.05, 0.75, 0.9
-# Largest plausible 90th percentile of the size of each channel, in SI; above it, the column is in
-# another unit. With the unit, and the factor of the most likely other unit.
+# Largest plausible 90th percentile of each channel, its unit, and the likeliest other unit's
+# factor.
 SIZES = {
     "v": (30.0, "m/s", 1e-3),
     "command_v": (30.0, "m/s", 1e-3),
@@ -38,24 +36,14 @@ SIZES = {
 
 
 def beyond_wheels(robot: Robot | None, geometry: WheelGeometry) -> float:
-    """Return a speed that no wheel of the robot reaches, rad/s.
-
-    Args:
-        robot: The robot's description; None: not described.
-        geometry: Wheel radii and separation.
-    """
+    """Return a speed that no wheel of the robot, or of this geometry, reaches, rad/s."""
     if robot is None:
         return SIZES["v"][0] / geometry.left_radius
     return FAR_BEYOND * robot.wheel_speed
 
 
 class ChannelSizes:
-    """Keeps the sizes of the values of each channel, and compares them with its unit.
-
-    Args:
-        name: Name of the table, for messages.
-        columns: Columns by channel.
-    """
+    """Keeps the sizes of the values of each channel, and compares them with its unit."""
 
     def __init__(self, name: str, columns: Mapping[str, Column]) -> None:
         self._name, self._columns = name, columns
@@ -63,13 +51,7 @@ class ChannelSizes:
         self._largest: dict[str, list[float]] = {name: [] for name in columns if name != TIME}
 
     def add(self, name: str, times: Array, column: Array) -> None:
-        """Add values of a channel.
-
-        Args:
-            name: Name of the channel.
-            times: Times, s, shape (n,).
-            column: Values in SI units, shape (n,).
-        """
+        """Add values in SI units at times in s, shape (n,)."""
         if name not in POSITIONS:
             self._largest[name].append(float(np.percentile(np.abs(column), 90.0)))
         elif len(speeds := _speeds(times, column)):
@@ -85,11 +67,7 @@ class ChannelSizes:
             )
 
     def check(self, read: int, fastest: float) -> None:
-        """Check all channels after the last row.
-
-        Args:
-            read: Number of rows that were read.
-            fastest: Speed that no wheel reaches, rad/s.
+        """Check all channels after the last of the `read` rows; no wheel reaches `fastest` rad/s.
 
         Raises:
             RecordingError: A channel is in another unit.

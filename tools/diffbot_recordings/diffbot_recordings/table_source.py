@@ -35,20 +35,18 @@ from diffbot_recordings.table_rows import TableRows
 from diffbot_recordings.table_sizes import FEW, ChannelSizes, with_factor
 from diffbot_recordings.table_text import DELIMITERS, TableText, number
 
-# A stamp since 1970 above the first value is in a smaller unit than seconds: [limit, s per unit,
-# name of the unit].
+# First stamps above a limit are in smaller units: [limit, s per unit, name].
 STAMP_UNITS = ((1e17, 1e-9, "nanoseconds"), (1e14, 1e-6, "microseconds"), (1e11, 1e-3, "ms"))
 # Maximum number of columns that a message lists.
 MANY = 12
-# Number of first rows that are checked for the order of their times, and the share of backward
-# steps above which the rows are sorted.
+# First rows checked for order, and the share of backward steps of shuffled ones.
 CHECKED_ROWS, SHUFFLED = 2000, 0.1
-# Median time step, s, from which on the unit of the time cannot be s.
+# Median step, s, from which on the time is not in s.
 LONGEST_STEP = 0.5
 
 
 def wheels_by_name(names: Sequence[str]) -> Sides:
-    """Return the joints of the left and the right wheel by their names; see find_wheels."""
+    """Return the wheels' joints by their names; see find_wheels."""
     return find_wheels(names, None, None)
 
 
@@ -57,21 +55,16 @@ class CsvSource:
 
     Channels form groups, such as the commands and the measured values. A row is a sample of a group
     if all columns that the table has of this group hold numbers; tables of several topics leave
-    cells empty. A row is reported as left out if it is a sample of no group, if it fills a group
-    only in part, or if its time is not later than that of all earlier rows.
+    cells empty. A row is reported as left out if it is a sample of no group, fills a group only in
+    part, or is not later than all earlier rows.
 
     Args:
-        path: Path of the file.
         chosen: Columns that the user named.
         rows: Filter of the rows that count.
         known: Names by which the column of each channel is recognised.
         groups: Channels whose values belong to one instant.
-        robot: The robot's description, whose signs make forward positive; None: there is none.
-        find: Finds the wheels among joints' names, for a table with one row per joint; None: by
-            name.
-
-    Attributes:
-        columns: Columns by channel.
+        robot: Its signs make forward positive; None: there is none.
+        find: Finds the wheels among joints' names, for one row per joint; None: by name.
 
     Raises:
         RecordingError: The file is no table, or has no column of the time or of the filter.
@@ -89,7 +82,7 @@ class CsvSource:
     ) -> None:
         self._path = path
         self.total = path.stat().st_size
-        # Speed that no wheel reaches, rad/s: faster positions are in another unit.
+        # Faster positions, rad/s, are in another unit.
         self.fastest = math.inf
         self.warnings: list[str] = []
         self._text = readings_of(TableText.of(path), find or wheels_by_name, chosen)
@@ -113,7 +106,6 @@ class CsvSource:
             channel: 1 if robot is None else robot.joints.sign_of(channel)
             for channel in self.channels
         }
-        # Channels of each group that the table holds, and the newest time of each group so far.
         self._groups = groups
         self.use(self.channels)
         self.unknown = f"{path} has the columns {listed}"
@@ -134,23 +126,14 @@ class CsvSource:
         return self._rows.done
 
     def use(self, channels: Iterable[str], optional: Iterable[str] = ()) -> None:
-        """Choose what is read; call it before `batches`. Without it, all channels are.
-
-        Args:
-            channels: Channels that are used; cells of others do not matter.
-            optional: Channels among them that a row may lack.
-        """
+        """Choose what is read, before `batches`; a row may lack the `optional` channels."""
         used, self._optional = frozenset(channels), frozenset(optional)
         there = ([c for c in self.channels if c in group and c in used] for group in self._groups)
         self._streams = [names for names in there if names]
         self._newest = [-math.inf] * len(self._streams)
 
     def check_units(self, channels: Iterable[str], effort_unit: str) -> None:
-        """Check the units in the names of columns.
-
-        Raises:
-            RecordingError: A unit is not one of its channel.
-        """
+        """Check the units in the names of columns. Raises RecordingError."""
         for channel in channels:
             column = self.columns.get(channel)
             problem = column and unit_problem(channel, column, effort_unit)
@@ -170,11 +153,7 @@ class CsvSource:
         ]
 
     def batches(self) -> Iterator[Batch]:
-        """See samples.Source.
-
-        Raises:
-            RecordingError: A column holds text, or is in an implausible unit.
-        """
+        """See samples.Source; RecordingError: a column holds text, or is in an implausible unit."""
         kept: list[list[float]] = []
         checked, shuffled = False, False
         for row in self._rows:
@@ -194,11 +173,7 @@ class CsvSource:
         self._sizes.check(self._rows.read, self.fastest)
 
     def _in_disorder(self, rows: Sequence[Sequence[float]]) -> bool:
-        """Whether rows are shuffled.
-
-        Raises:
-            RecordingError: By its steps, the time is not in s.
-        """
+        """Whether rows are shuffled; RecordingError if by its steps the time is not in s."""
         times = np.array([row[0] for row in rows]) * self._scale
         steps = np.diff(times)
         back = int(np.count_nonzero(steps < 0.0))
@@ -219,7 +194,7 @@ class CsvSource:
         table[:, 0] *= self._scale
         set_back = np.flatnonzero(np.diff(table[:, 0]) < -SET_BACK) + 1
         for part in np.split(table, set_back):
-            # Masks of rows: a group incomplete; a group complete; time steps back; time repeats.
+            # A group incomplete; complete; time steps back; time repeats.
             partly, complete, back, doubled = np.zeros((4, len(part)), bool)
             for i, names in enumerate(self._streams):
                 columns = [1 + self.channels.index(name) for name in names]
@@ -247,7 +222,6 @@ class CsvSource:
         return newest[:-1]
 
     def _batch(self, names: Sequence[str], rows: Array) -> Batch:
-        """Convert rows of [time, channels...] to a block in SI units."""
         values = {
             name: column * (self.columns[name].scale * self._signs[name])
             for name, column in zip(names, rows[:, 1:].T, strict=True)
@@ -259,11 +233,7 @@ class CsvSource:
         return Batch(rows[:, 0], values)
 
     def _time_scale(self, row: Sequence[str]) -> tuple[float, str]:
-        """Return the factor of the time into s, and its unit.
-
-        They follow from the user's choice, from the unit in the column's name, or from the size of
-        the first time.
-        """
+        """Return the time's factor into s and unit: chosen, in the name, or by the first time."""
         column = self.columns[TIME]
         if column.factor is not None:
             return column.factor, column.unit or f"s / {1.0 / column.factor:g}"

@@ -14,8 +14,7 @@ from pathlib import Path
 from diffbot_description.limits import COLUMNS, COMMENTS, LINE
 from diffbot_recordings.samples import RecordingError
 
-# Number of first bytes in which the format is detected, and maximum number of lines before the
-# header, such as comments.
+# First bytes that show the format, and most lines before the header.
 BEGINNING, BEFORE = 1 << 20, 200
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "|", " ": "spaces"}
 # Byte order marks, with encoding and bytes of a character.
@@ -34,15 +33,12 @@ class TableText:
     """Format of a table's text.
 
     Attributes:
-        path: Path of the file.
-        header: Names of the columns.
         first: Cells of the first row; empty if there is no row.
-        delimiter: Delimiter between cells; " " stands for any white space.
+        delimiter: " " stands for any white space.
         skipped: Number of lines before the first row.
-        encoding: Encoding of the text.
         width: Approximate number of bytes of a character.
         done: Approximate number of bytes read so far.
-        numbered: Whether the table has no header: the columns' names are then their numbers from 1.
+        numbered: Whether there is no header: the columns' names are then their numbers from 1.
     """
 
     path: Path
@@ -57,11 +53,7 @@ class TableText:
 
     @classmethod
     def of(cls, path: Path) -> TableText:
-        """Detect the format from the beginning of a file.
-
-        Raises:
-            RecordingError: The file is no table.
-        """
+        """Detect the format from a file's beginning. Raises RecordingError if it is no table."""
         with path.open("rb") as file:
             data = file.read(BEGINNING)
         encoding, width = next(
@@ -89,7 +81,6 @@ class TableText:
         """Yield the cells of each row; None for a row that cannot be parsed. Skip comments.
 
         Raises:
-            OSError: The file cannot be read.
             RecordingError: It exceeds a limit.
         """
         spaces = self.delimiter == " "
@@ -140,7 +131,6 @@ def _skipped(line: str) -> bool:
 
 
 def _header(lines: list[str]) -> tuple[int, str | None]:
-    """Return index and text of the line that names the columns."""
     comment: tuple[int, str] | None = None
     for i, line in enumerate(lines[:BEFORE]):
         text = line.strip()
@@ -167,7 +157,6 @@ def _delimiter(line: str) -> str:
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
-    """Return the cells of a line; empty if it cannot be parsed."""
     try:
         return next(csv.reader([line], delimiter=delimiter, skipinitialspace=delimiter == " "), [])
     except csv.Error:

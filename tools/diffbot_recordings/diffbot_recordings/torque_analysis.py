@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimate K5..K8 of a torque-driven robot from a recording, verified on held-out parts.
 
-Estimator (make_estimator) and verification are those of a running robot. The last seconds of each
-cycle of the recording are held out: nothing is learnt from them.
+Estimator and verification are those of a running robot. The last seconds of each cycle are held
+out.
 """
 
 from __future__ import annotations
@@ -46,19 +46,18 @@ from diffbot_recordings.wheel_signs import WheelSigns
 
 # Typical size of the motion, as a share of the largest motion in a segment.
 TYPICAL = 0.5
-# Length of a held-out part, s: 30 predictions of 2 s; and shortest cycle of learning and holding
-# out, s.
+# Held-out part, s (30 predictions of 2 s), and shortest cycle of learning and holding out, s.
 HELD_OUT, CYCLE = 5.0, 20.0
 # Maximum total time held out, s.
 MOST_HELD_OUT = 300.0
-# Wheel speed up to which a wheel counts as standing still, rad/s.
+# Standstill of a wheel, rad/s.
 WHEELS_STILL = dict.fromkeys(WHEELS, 0.02)
 # Longest time between joint states that is bridged, s; see SampleCheck.
 JOINT_GAP = 0.06
 # How recordings of torque robots are cut.
 TORQUE_SEGMENTS = SegmentSettings(gap=JOINT_GAP, shortest=0.5, still=WHEELS_STILL, uniform=False)
 UNKNOWN = (math.nan, math.nan)
-# Control periods over which `free_run` averages measured velocities, to smooth encoder steps.
+# Periods over which `free_run` averages velocities, to smooth encoder steps.
 AVERAGE = 5
 
 
@@ -67,13 +66,11 @@ class TorqueResult:
     """Result of the analysis of a torque-driven robot.
 
     Attributes:
-        estimate: Estimate of K5..K8.
         verification: Verification on the held-out parts; None if there is no estimate to verify.
         learnt: Recording time that the estimate rests on, s.
         held_out: Recording time held out, s.
         held_out_motion: Longest held-out part, rows of [stamp in s, angles left, right in rad,
-            torques left, right in N m], shape (n, 5); empty if there is none.
-        geometry: Wheel radii and separation.
+            torques left, right in N m], shape (n, 5); may be empty.
         nominal: Model of the robot's description; None: there is none.
         runs: Estimates from the individual recordings, by name; empty if there is only one.
         question: What the efforts' size raises about their unit; None: nothing.
@@ -114,17 +111,15 @@ def analyse_torque(
 
     Args:
         segments: Segments in the order of time.
-        geometry: Wheel radii and separation.
         scale: Size of the motion; None: taken from the first segment.
-        nominal: Model of the robot's description, to compare with; None: there is none.
+        nominal: Model of the robot's description, to compare with.
         samples: Number of samples of the recording; 0: not known.
-        gyro: Source of the yaw rate, with all readings; only for a single recording. None: there is
-            none.
+        gyro: Source of the yaw rate, with all readings; only for a single recording.
         uncertainty: Uncertainty of radius and gyro, which the intervals include with a gyro.
         turning: Whether to estimate a resistance against turning (skid steer).
-        robot: The robot's description, with which masses are compared; None: there is none.
+        robot: The description with which masses are compared.
         unit: Unit in which efforts were read; None: it is to be found, and not questioned.
-        estimator: Another estimator, new or reset, for a single recording; None: IntegralEstimator.
+        estimator: Another estimator, new or reset, for a single recording.
 
     Returns:
         The result; None if there was no segment.
@@ -135,7 +130,7 @@ def analyse_torque(
         return None
     cycle = _cycle(samples, first.duration / max(len(first.times) - 1, 1))
     scale = scale or motion_scale(first, geometry)
-    # What differs from recording to recording widens the intervals (repeats).
+    # What differs between recordings widens the intervals (repeats).
     steady = first.run is None
     learner = _Learner(geometry, scale, cycle, gyro, uncertainty, turning, steady)
     if estimator is not None:
@@ -153,8 +148,7 @@ def analyse_torque(
         alone = _Learner(geometry, scale, cycle, turning=turning)
         alone.learn(parts)
         runs[run] = result = alone.result(None).estimate
-        # Between recordings the robot may have been turned by hand: the directions in which the
-        # floor falls tell by how much.
+        # The robot may have been turned by hand: the floor's slope tells by how much.
         heading = 0.0
         if result.slope is not None:
             downhill = result.slope[1] if downhill is None else downhill
@@ -171,17 +165,13 @@ def analyse_arrays(
     geometry: WheelGeometry,
     estimator: Estimator | None = None,
 ) -> TorqueResult | None:
-    """Analyse arrays as `identify` analyses a table with the same rows.
+    """Analyse arrays as `identify` does a table of these rows; None: no stretch can be used.
 
     Args:
         times: Increasing times, shape (n,), s.
         angles: Angles of the wheels [left, right], shape (n, 2), rad.
         efforts: Torques of the wheels [left, right], shape (n, 2), N m.
-        geometry: Wheel radii and separation.
-        estimator: Another estimator than that of `identify`, new or reset; None: the same.
-
-    Returns:
-        The result; None if no stretch can be used.
+        estimator: Another estimator than that of `identify`, new or reset.
 
     Raises:
         RecordingError: An encoder sticks, a wheel's sign is reversed, or the angles are not those
@@ -212,24 +202,21 @@ def learn_weighed(
 ) -> tuple[TorqueResult | None, Estimate | None, Weighing]:
     """Learn from recordings with efforts in an unknown unit.
 
-    If the motion shows that the ratio of the wheels' constants differs from the given one, the
-    efforts are scaled to the new ratio and learnt from again.
+    If the motion shows another ratio of the wheels' constants, they are scaled to it and learnt
+    again.
 
     Args:
         segments: Segments in the order of the recordings; efforts in the ratio of the weighing.
-        geometry: Wheel radii and separation.
-        weighing: The weighed mass, the load, or both.
         learn_one: Learns from one recording; used if there is no load.
         runs: Names of the recordings without and with the load, as in their segments.
         samples: Number of samples of both recordings; 0: not known.
 
     Returns:
-        The result without the load, None if no segment can be used; the estimate with the load,
-        None without a load; and the weighing with the ratio that both results are in.
+        The result without the load (None: no segment can be used), the estimate with it (None: no
+            load), and the weighing with the ratio that both are in.
 
     Raises:
-        RecordingError: The recording with the load cannot be used, or its model fails the
-            verification.
+        RecordingError: The recording with the load cannot be used, or its model fails.
     """
 
     def learn(some: Sequence[Segment]) -> tuple[TorqueResult | None, TorqueResult | None]:
@@ -256,7 +243,6 @@ def learn_weighed(
 
 
 def _scaled(segment: Segment, factors: Mapping[str, float]) -> Segment:
-    """Return the segment with channels multiplied by factors."""
     channels = {name: factors.get(name, 1.0) * own for name, own in segment.channels.items()}
     return replace(segment, channels=channels)
 
@@ -264,11 +250,6 @@ def _scaled(segment: Segment, factors: Mapping[str, float]) -> Segment:
 def _without_and_with_load(
     segments: Iterable[Segment], geometry: WheelGeometry, runs: Sequence[str], samples: int
 ) -> tuple[TorqueResult | None, TorqueResult]:
-    """Analyse the recordings without and with the load separately.
-
-    Raises:
-        RecordingError: The recording with the load has no segment that can be used.
-    """
     results = {}
     for run, own in groupby(segments, key=lambda segment: segment.run):
         parts = (replace(segment, run=None) for segment in own)
@@ -283,10 +264,6 @@ def _cycle(samples: int, period: float) -> tuple[int, int]:
     """Return the samples from one held-out part to the next, and how many of them are learnt from.
 
     Samples are counted, as sums of their steps have rounding errors.
-
-    Args:
-        samples: Number of samples of the recording; 0: not known.
-        period: Mean period of the samples, s.
     """
     usual = nearest(CYCLE / period)
     # In a long recording, the held-out parts are spread over all of it.
@@ -295,17 +272,7 @@ def _cycle(samples: int, period: float) -> tuple[int, int]:
 
 
 class _Learner:
-    """Learns from samples, and holds some out for the verification.
-
-    Args:
-        geometry: Wheel radii and separation.
-        scale: Size of the motion.
-        cycle: Samples from one held-out part to the next, and how many of them are learnt from.
-        gyro: Gyro with all readings; None: there is none.
-        uncertainty: Uncertainty of radius and gyro.
-        turning: Whether to estimate a resistance against turning (skid steer).
-        steady: Whether all segments are of one recording, in which a change is to be found.
-    """
+    """Learns from samples, and holds some out for the verification."""
 
     def __init__(
         self,
@@ -333,25 +300,20 @@ class _Learner:
         self._stamps = array("d")  # of the samples learnt from, s
 
     def use(self, estimator: Estimator) -> None:
-        """Learn with another estimator; call it before the first sample."""
         self._estimator = estimator
 
     def compare(self, robot: Robot | None, unit: EffortUnit) -> None:
-        """Compare the result with the robot's description."""
         self._check = EffortCheck(self._geometry, robot, unit)
 
     def begin(self, sample: JointSample, heading: float) -> None:
-        """Note that another recording begins with this sample and heading, rad."""
         self._wheels.begin(heading)
         self._held_out.begin(sample, heading)
 
     def learn(self, segments: Iterable[Segment]) -> None:
-        """Learn from segments, in the order of time."""
         for segment in segments:
             self.add(segment)
 
     def add(self, segment: Segment) -> None:
-        """Learn from a segment, and hold out parts of it."""
         self._held_out.interrupt()
         last: float | None = None
         for sample in joint_samples(segment):
@@ -367,14 +329,12 @@ class _Learner:
             try:
                 self._estimator.update(sample)
             except ValueError:
-                # The estimator raises at the first sample after each held-out part, and then
-                # continues from that sample.
+                # The estimator raises after each held-out part, and continues from there.
                 continue
             self._learnt += step
             self._stamps.append(sample.stamp)
 
     def result(self, nominal: Model | None) -> TorqueResult:
-        """Return the result of all samples so far."""
         estimate, question = self._estimator.estimate(), None
         if self._check is not None:
             estimate, question = self._check.judged(estimate, self._size.value)
@@ -398,7 +358,7 @@ class _Learner:
     @staticmethod
     def _verify(held_out: HeldOutMotion, estimate: Estimate, nominal: Model | None) -> Verification:
         model = _wheel_model(estimate)
-        # Without a description, the model is compared with itself, and these figures are removed.
+        # Without a description these figures are removed.
         verification = held_out.verify(model, nominal or model)
         if nominal is None:
             verification = replace(verification, one_step_nominal=UNKNOWN, horizon_nominal=UNKNOWN)
@@ -406,18 +366,15 @@ class _Learner:
 
 
 def _wheel_model(estimate: Estimate) -> Model:
-    """Return the model that predicts the motion which the wheels measure.
-
-    The estimate itself may rest on the yaw rate of a gyro.
-    """
+    """Return the model of the motion that the wheels measure; a gyro's yaw rate may differ."""
     return replace(Model.of(estimate), values=as_wheels_see(estimate))
 
 
 def joint_samples(segment: Segment) -> list[JointSample]:
     """Convert a segment to samples, each with the torque that acted until its stamp.
 
-    A command acts from its sample until the next one. The first sample is left out, since the
-    torque before it is not known.
+    A command acts from its sample on. The first sample is left out: the torque before it is
+    unknown.
     """
     channels = segment.channels
 
@@ -451,9 +408,7 @@ def motion_scale(segment: Segment, geometry: WheelGeometry) -> MotionScale:
 
 
 def free_run(result: TorqueResult) -> tuple[Array, Array, Array]:
-    """Simulate the held-out part from its first velocity and its torques.
-
-    The gravity along a floor that is not level is fitted to it, as in the verification.
+    """Simulate the held-out part from its first velocity and its torques; gravity is fitted.
 
     Args:
         result: Result with more than AVERAGE held-out rows.
@@ -478,8 +433,7 @@ def free_run(result: TorqueResult) -> tuple[Array, Array, Array]:
     velocity, simulated = measured[:, :1], [measured[:, 0]]
     heading = np.sum(body["w"][:middle], keepdims=True) + 0.5 * body["w"][middle]
     for k in range(middle, middle + measured.shape[1] - 1):
-        # A mean velocity over a period is the velocity at its middle: from one middle to the next,
-        # half of the torque of each of the two periods acts.
+        # Mean velocities hold at middles of periods: half of each torque acts in between.
         acting = 0.5 * (torque[:, k] + torque[:, k + 1])
         velocity, heading = model.advance(velocity, heading, acting[:, None], period, geometry)
         simulated.append(velocity[:, 0])

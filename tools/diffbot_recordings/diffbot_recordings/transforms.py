@@ -14,11 +14,7 @@ from diffbot_recordings.bag_topics import stamp_of, upright_yaw
 
 
 def frames_of(text: str) -> tuple[str, str]:
-    """Parse the frames (fixed, of the robot) from a text such as "map base_link".
-
-    Raises:
-        ValueError: They are not two different ones.
-    """
+    """Parse two different frames (fixed, of the robot), as "map base_link". Raises ValueError."""
     words = text.split()
     if len(words) != 2 or words[0].strip("/") == words[1].strip("/"):
         raise ValueError(
@@ -39,12 +35,7 @@ def planar_pose(message: Any) -> tuple[float, float, float]:
 class Transforms:
     """Poses from tf: direct, or via one intermediate frame, as in map -> odom -> base_link.
 
-    Via an intermediate frame, a pose counts only after the first transform changed: only then does
-    it contain a new result of the localisation; otherwise it is the wheels' own odometry.
-
-    Args:
-        fixed: Frame that is fixed in the world.
-        robot: Frame of the robot.
+    Via a frame, a pose counts only after the first transform changed: otherwise it is odometry.
     """
 
     def __init__(self, fixed: str, robot: str) -> None:

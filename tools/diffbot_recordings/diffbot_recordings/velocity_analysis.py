@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fit a first-order model to an axis of a velocity-commanded robot, and test it.
 
-    found = analyse_axis(segments, "forward axis")
-    found.verdict                  values and whether they may be used
-    found.fit, found.held_out      fit and held-out predictions, for pictures
-
-The model is tested on held-out samples, see tests_of_first_order; the values are those of a fit to
-all samples. A static power law of the command is used if it is clearly better, and a dead band if
-there is one beyond doubt.
+The tests are derived in docs/theory/recordings.md#tests-of-a-first-order-axis. The values are those
+of a fit to all samples.
 """
 
 from __future__ import annotations
@@ -41,46 +36,23 @@ from diffbot_recordings.samples import Array, Mask
 from diffbot_recordings.segments import new_readings
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
 
-# Tests of the first-order model of an axis. Each gives a number, its limit and a result.
-#
-# Samples are divided into blocks of time, which are assigned to five folds in turn. Each fold is
-# predicted by a fit to the other four. R^2 on held-out samples is that of a simulation from all
-# commands and from the first velocity of each segment only.
-#
-# To first order, an alternative to the model adds a linear combination of these responses to v_1,
-# the response of the model:
-#
-#     richer linear dynamics    past commands, u(t - i tau / 3)
-#     direction                 response to |u|; response of tau times sign(v)
-#     speed                     response to u |u|; response of tau times |v|
-#     braking                   response of tau times sign(v (u - v / gain))
-#     offset                    response to 1
-#
-# Its coefficients are fitted to four folds and applied to the fifth. The result is the share of the
-# held-out error that the alternative explains: about 0 if the model is right, 1 if the alternative
-# is.
-
-# Number of folds; each is predicted by a fit to the others.
 FOLDS = 5
-# Length of a block: 1 / BLOCKS of the motion, within bounds, s.
+# Length of a block: this share of the motion, within bounds, s.
 BATCHES, SHORTEST_BATCH, LONGEST_BATCH = 15, 1.5, 20.0
 
-# Minimum held-out R^2 of a valid model. An error is noise if neither an alternative nor past
-# commands explain more than the share UNEXPLAINED of it; then the lower minimum LEAST_WITH_NOISE
-# applies.
+# Least held-out R^2; with noise alone, of which alternatives and past commands explain UNEXPLAINED
+# at most, LEAST_WITH_NOISE.
 LEAST_R_SQUARED, LEAST_WITH_NOISE, UNEXPLAINED = 0.95, 0.92, 0.2
-# An alternative refutes the model if it explains more than the share SHARE of the held-out error,
-# and if the error is more than PRACTICAL_SHARE of the velocity's variance: below that, a better
-# model has no practical use.
+# An alternative refutes the model if it explains this share of an error of practical size, a share
+# of the velocity's variance.
 FRACTION, PRACTICAL_FRACTION = 0.5, 0.01
-# Parameters from the two halves of the recording may differ by this share, or by this number of
-# standard deviations.
+# Allowed differences between the halves, as shares or in standard deviations.
 HALVES_DIFFERENCE, HALVES_SIGMAS = {"time constant": 0.5, "gain": 0.25}, 3.0
-# Longest lag, s, at which residuals are correlated with commands, and the correlation allowed.
+# Longest lag from commands to residuals, s, and the correlation allowed.
 LONGEST_LAG, CORRELATION = 3.0, 0.5
-# Number of past commands of the richer linear dynamics, three of them in a time constant.
+# Past commands of the richer dynamics, three in a time constant.
 PAST_COMMANDS = 12
-# Ridge on the coefficients of an alternative, as a share of each column's power.
+# Ridge, as a share of each column's power.
 RIDGE = 1e-6
 
 _ALTERNATIVES = {
@@ -96,19 +68,16 @@ class CrossValidation:
     """A fit to all samples, and a prediction of each fold by a fit to the other folds.
 
     Args:
-        segments: Segments of one axis and one period.
         longest: Longest dead time to scan, s.
         with_exponent: Whether to fit an exponent of the command, too.
         dead_band: Kind of dead band to fit, too; None: no dead band.
-        plain: Cross-validation of the same segments without either, whose fits are then the
-            starts; None: there is none.
+        plain: Cross-validation without either, whose fits are then the starts.
 
     Attributes:
-        segments: The given segments.
         fit: Fit to all samples.
         fits: For each fold, the fit to the other folds.
         seen: For each of `fits`, the mask of its samples, by segment, shape (n,).
-        held: For each of `fits`, the mask of the held-out samples, by segment, shape (n,).
+        validation: For each of `fits`, the mask of the held-out samples, by segment, shape (n,).
         prediction: Prediction of all samples, each by the fit that has not seen it.
     """
 
@@ -223,7 +192,6 @@ def tests_of_first_order(cross_validation: CrossValidation) -> list[Evidence]:
 
 
 def _halves(segments: Sequence[AxisSegment], fit: DeadTimeFit) -> list[Evidence]:
-    """Compare time constant and gain of the two halves of the recording."""
     total = sum(segment.duration for segment in segments)
     halves: tuple[list[AxisSegment], list[AxisSegment]] = ([], [])
     passed = 0.0
@@ -315,7 +283,7 @@ def _responses(segment: AxisSegment, fit: DeadTimeFit) -> dict[str, Array]:
 
     size = max(float(np.abs(u).max()), 1e-300)
     speed = max(float(np.abs(v).max()), 1e-300)
-    # Change by a longer time constant: dv/dt / (1 / tau); the response filters it by the axis.
+    # dv/dt by a longer time constant; the response filters it by the axis.
     slower = v - gain * u
     step = max(1, round(tau / 3.0 / period))
     past = [_delayed(u, i * step) for i in range(PAST_COMMANDS)]
@@ -338,36 +306,28 @@ def _chosen(parts: Sequence[Array], masks: Sequence[Mask]) -> Array:
     return np.concatenate([part[mask] for part, mask in zip(parts, masks, strict=True)])
 
 
-# Minimum number of changes of the command, and of velocity samples.
+# Least changes of the command, and samples.
 LEAST_CHANGES, LEAST_SAMPLES = 2, 60
-# A static power law is used if it reduces the held-out squared error to this share or less.
+# Largest share of the squared error that remains with a power law.
 POWER_LAW_FRACTION = 0.7
-# Plausible exponents; others indicate another nonlinearity, such as saturation or a dead band.
+# Plausible exponents; others are a saturation or a dead band.
 PLAUSIBLE = (0.5, 2.0)
-# Number of parts of a period, of which each has a command of its own: one that changes between two
-# samples, blurred over the period, makes a time constant too small.
+# Parts of a period with commands of their own: blurred ones shorten the time constant.
 PARTS = 4
-# Commands closer to a sample than this share of the period change there.
+# Commands this close to a sample, as a share of the period, change there.
 ALIGNED = 1e-3
-# Within shorter periods, s, the instants of commands do not matter.
+# In shorter periods, s, their instants do not matter.
 SHORT_PERIOD = 0.015
-# A velocity is smoothed beyond the usual if it surely is over this number of readings.
+# Readings beyond which a velocity is smoothed more than usual.
 USUAL_WINDOW = 2.0
-# Held-out R^2 from which on no power law is tried.
 GOOD_R_SQUARED = 0.99
-# Maximum number of samples to fit; of longer recordings, evenly spaced segments are used.
+# Most samples to fit; of longer recordings, evenly spaced segments.
 MOST = 60_000
 
 
 @dataclass(frozen=True)
 class AxisAnalysis:
-    """AnalysisVerdict on an axis, with its fit and predictions.
-
-    Attributes:
-        verdict: Values and whether they may be used.
-        fit: Fit to all samples; None if nothing could be fitted.
-        held_out: Prediction of each sample by a fit that has not seen it; None if `fit` is.
-    """
+    """Verdict on an axis, with fit and held-out predictions; None if nothing could be fitted."""
 
     verdict: AnalysisVerdict
     fit: DeadTimeFit | None = None
@@ -387,7 +347,7 @@ def analyse_axis(
         segments: Segments of one axis and one period.
         subject: Name of the axis for the user, such as "forward axis".
         unit: Unit of velocity and command.
-        longest_dead_time: Longest dead time to scan, s.
+        longest_dead_time: s.
         refresh: Time between two readings of a sensor that repeats them, s, for segments with
             marked fresh samples; 0: computed from the marks.
     """
@@ -425,10 +385,7 @@ def analyse_axis(
 def _with_driver_limit(
     verdict: AnalysisVerdict, plain: CrossValidation, cross_validation: CrossValidation, unit: str
 ) -> AnalysisVerdict:
-    """Refuse the verdict, with its own reason, if a limit of the driver explains the motion best.
-
-    A plateau also looks like a power law of the command.
-    """
+    """Refuse if a driver's limit explains the motion best; a plateau looks like a power law."""
     refused = verdict.outcome is AnalysisOutcome.REFUSED
     if not refused and cross_validation.fit.exponent == 1.0:
         return verdict
@@ -445,11 +402,7 @@ def _with_driver_limit(
 def _best_model(
     plain: CrossValidation, longest: float, unit: str
 ) -> tuple[CrossValidation, Value, list[str]]:
-    """Return the model to use, the dead band of the command, and notes on both.
-
-    A power law or a dead band is used only if it is beyond doubt and predicts held-out motion
-    better than the unchanged command.
-    """
+    """Return the model to use, the dead band of the command, and notes on both."""
     result, notes = plain, []
     if plain.prediction.r_squared < GOOD_R_SQUARED:
         bent = CrossValidation(plain.segments, longest, with_exponent=True, plain=plain)
@@ -479,7 +432,6 @@ def _best_model(
 
 
 def _clearly_better(bent: CrossValidation, plain: CrossValidation) -> bool:
-    """Whether a power law of the command is sure, plausible, and predicts much better."""
     fit = bent.fit
     significant = abs(fit.exponent - 1.0) > 2.0 * fit.exponent_std
     plausible = PLAUSIBLE[0] <= fit.exponent <= PLAUSIBLE[1]
@@ -509,15 +461,7 @@ def values_of(dead_time_fit: DeadTimeFit, unit: str) -> tuple[Value, ...]:
 def prepared(
     segments: Sequence[AxisSegment], refresh: float
 ) -> tuple[list[AxisSegment], list[str]]:
-    """Mark stale readings, and thin out long recordings.
-
-    Args:
-        segments: Segments of one axis and one period.
-        refresh: See analyse_axis.
-
-    Returns:
-        The segments, and notes for the user.
-    """
+    """Mark stale readings, and thin out long recordings; return segments and notes."""
     notes: list[str] = []
     total = sum(len(segment.velocity) for segment in segments)
     keep = max(1, math.ceil(total / MOST))
@@ -545,21 +489,14 @@ def prepared(
 
 
 def _changes_between(segment: AxisSegment) -> bool:
-    """Whether the command changes between two samples, so that its instants matter."""
     if segment.sent is None or segment.period < SHORT_PERIOD:
         return False
     return segment.sent.changes_between(segment.period, ALIGNED)
 
 
 def _smoothing_notes(fit: DeadTimeFit, spacing: float) -> list[str]:
-    """Return what the user should know about the smoothing of the velocity.
-
-    Args:
-        fit: Fit of the axis.
-        spacing: Time between two readings, s.
-    """
     smoothing = fit.smoothing
-    # A mean over one reading or two is how every encoder is read.
+    # Every encoder is read as a mean over one reading or two.
     if not fit.smoothing_range[0] > USUAL_WINDOW * spacing:
         return []
     if smoothing.lag > 0.0:
@@ -583,7 +520,6 @@ def _hold(segments: Sequence[AxisSegment], masks: Sequence[Mask]) -> float:
 
 
 def _changes(segments: Sequence[AxisSegment]) -> int:
-    """Return how often the command that was sent changes by more than rounding."""
     values = [np.zeros(0), *(segment.sent_values for segment in segments)]
     size = float(np.ptp(np.concatenate(values))) if any(map(len, values)) else 0.0
     steps = [np.abs(np.diff(segment.sent_values)) for segment in segments]
@@ -593,11 +529,7 @@ def _changes(segments: Sequence[AxisSegment]) -> int:
 def _of_one_step(
     segments: Sequence[AxisSegment], subject: str, unit: str, longest: float, notes: Sequence[str]
 ) -> AnalysisVerdict:
-    """Return what one step of the command tells: values that no held-out motion can test.
-
-    Raises:
-        ValueError: Nothing can be fitted.
-    """
+    """Return what one step of the command tells: values that no held-out motion can test."""
     fit = fit_dead_time(segments, longest)
     values = values_of(fit, unit)
     reported = ", ".join(
@@ -617,11 +549,6 @@ def _of_one_step(
 
 
 def _check_excitation(segments: Sequence[AxisSegment], unit: str) -> None:
-    """Check that there are enough readings, and changes of the command, for a fit.
-
-    Raises:
-        ValueError: There are too few.
-    """
     samples = sum(np.count_nonzero(segment.counts) for segment in segments)
     if samples < LEAST_SAMPLES:
         raise ValueError(f"{samples} readings of the velocity: must be at least {LEAST_SAMPLES}")

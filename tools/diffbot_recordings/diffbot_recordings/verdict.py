@@ -1,14 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result of an identification: values, their intervals, and whether they may be used.
-
-There is one `AnalysisVerdict` for each axis, side or robot. To print or write it:
-
-    verdict.rows()        -> [(name, value, half width of the 95 % interval, unit), ...], as text
-    verdict.summary()     -> "forward axis: estimated" or "yaw axis: refused: not first order: ..."
-    verdict.to_dict()     -> plain floats, text and None, ready for YAML or JSON
-    verdict.evidence      -> tests of the model with value, limit and result; `str` gives one line
-    verdict.notes         -> sentences for the user
-"""
+"""Result of an identification: values, their intervals, and whether they may be used."""
 
 from __future__ import annotations
 
@@ -42,11 +33,9 @@ class Value:
     """One parameter.
 
     Attributes:
-        name: Standard term or symbol of the field.
-        value: Value in the unit; NaN: none.
-        std: Standard deviation in the unit; infinite: not identifiable from the recording; 0:
-            given, not estimated.
-        unit: Unit; "1": dimensionless.
+        value: NaN: none.
+        std: Standard deviation; infinite: not identifiable from the recording; 0: given.
+        unit: "1": dimensionless.
     """
 
     name: str
@@ -93,10 +82,9 @@ class Evidence:
     """One test of the model.
 
     Attributes:
-        test: Description of the test for the user.
         result: Measured quantity, in the limit's unit; NaN: could not be measured.
         limit: Limit of `result` as text, such as ">= 0.9".
-        passed: Whether the model passed; None: not decided, too little data.
+        passed: None: not decided, too little data.
     """
 
     test: str
@@ -119,15 +107,11 @@ class AnalysisVerdict:
     """Result of one axis, side or robot.
 
     Attributes:
-        subject: What was identified, such as "forward axis".
-        outcome: Whether the values may be used.
         reason: Why the values may not be used, and what to do; empty if they may.
         values: The parameters; also kept, for information, if refused.
         r_squared_fit: 1 - SSE / SST of the simulation on the fitted samples; NaN: none.
         r_squared_held_out: The same on held-out samples; NaN: none.
-        error_held_out: Root mean square of measured minus simulated on held-out samples; NaN: none.
-        error_unit: Unit of `error_held_out`.
-        evidence: Tests of the model.
+        error_held_out: Root mean square on held-out samples, in `error_unit`; NaN: none.
         notes: Further information for the user.
     """
 
@@ -148,11 +132,10 @@ class AnalysisVerdict:
         """Return the verdict with the outcome that follows from evidence and intervals.
 
         Args:
-            refusal: Beginning of the reason if a test failed: what that means.
-            needed: Parameter that must be identifiable; without it the outcome is NOT_EXCITED.
-                Empty: none.
-            to_excite: Advice to the user if `needed` is not identifiable.
-            to_identify: Advice to the user if other parameters are not identifiable.
+            refusal: Beginning of the reason if a test failed.
+            needed: Parameter without which the outcome is NOT_EXCITED; empty: none.
+            to_excite: Advice if `needed` is not identifiable.
+            to_identify: Advice if other parameters are not identifiable.
         """
         failed = [
             f"{item.test} {spoken(item.result)} (must be {item.limit})"
@@ -179,11 +162,7 @@ class AnalysisVerdict:
         return self.outcome is AnalysisOutcome.ESTIMATED
 
     def value(self, name: str) -> Value:
-        """Return the parameter of this name.
-
-        Raises:
-            KeyError: There is none.
-        """
+        """Return the parameter of this name. Raises KeyError."""
         for value in self.values:
             if value.name == name:
                 return value
@@ -252,7 +231,6 @@ def show(console: Console, verdicts: Sequence[AnalysisVerdict], notes: Sequence[
 
 
 def _trust(verdict: AnalysisVerdict) -> str:
-    """Return how many tests the model passed, and how well it predicts the measurements."""
     results = [item.passed for item in verdict.evidence]
     passed = f"{results.count(True)} of {len(results)} tests of the model passed"
     if None in results:
@@ -271,7 +249,6 @@ def _print(console: Console, text: str, style: str = "") -> None:
 
 
 def _fit_quality(verdict: AnalysisVerdict) -> str:
-    """Return how well the simulation predicts the measurements, including their noise."""
     return (
         f"R^2 of the simulation: {verdict.r_squared_held_out:.4f} on held-out samples, "
         f"{verdict.r_squared_fit:.4f} on fitted ones; error {spoken(verdict.error_held_out)} "

@@ -1,27 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Voltage gains ks, kv, ka of each side and both axes of a drivetrain, from SysId logs.
 
-    left, right, forward    V = ks sign(v) + kv v + ka dv/dt        forward: means of both sides
-    yaw                     V = ks sign(w) + kv w + ka dw/dt        V = (right - left) / 2
+    V = ks sign(v) + kv v + ka dv/dt
 
-The simulated velocity is fitted to the measured one while the robot moves (output error); nothing
-is differentiated. Any number of logs form one data set: linear tests give the sides and the forward
-axis, angular tests the yaw axis and the track width.
-
-At a start, the wheels jump through their backlash and slip, and the velocity's filter fills.
-Therefore the first part of each motion is left out; in fast tests, as much of it as is needed until
-the rest is fitted equally well (`_after_the_start`). The velocity at the start of a test is never
-assumed, neither in the fit nor when a test is predicted by a fit to the others. The worst test
-decides.
-
-Tests may have a dead time each. That of a step is seen; that of a ramp adds to its friction. If the
-friction of a ramp contradicts that of the steps and their dead times, each ramp has a friction of
-its own, and ks is that of the steps.
-
-With voltage as effort this is the torque-driven model, back-EMF being viscous friction:
-
-    dv/dt = K7 (V_left + V_right) - ..., K7 = 1 / (2 ka);     dw/dt = K8 (V_right - V_left) - ...,
-    K8 = 1 / (2 ka of yaw).        Track width = (right - left distance) / yaw angle.
+of left, right, forward (means of both) and yaw, V = (right - left) / 2; output error on the motion
+after its start. Derivation and judgement: docs/theory/recordings.md#voltage-gains.
 """
 
 from __future__ import annotations
@@ -54,29 +37,27 @@ from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidenc
 
 LEFT, RIGHT, FORWARD, YAW = "left side", "right side", "forward axis", "yaw axis"
 SUBJECTS = (LEFT, RIGHT, FORWARD, YAW)
-# Minimum R^2 of the simulation of each test by a fit to the other tests.
+# Least R^2 of a test that the others predict.
 LEAST_R_SQUARED = 0.9
-# An axis moves above this share of its largest velocity.
+# Share of its largest velocity above which an axis moves.
 MOVING = 0.05
-# A gap of more than this number of periods ends a segment.
+# Periods in a gap, which ends a segment.
 GAP = 3.0
-# An axis counts as driven by a test if its voltage reaches this share of the largest one.
+# Share of the largest voltage that drives an axis.
 DRIVEN = 0.2
 # Minimum number of samples of motion in a test.
 LEAST_SAMPLES = 40
-# Lengths of a motion's start to leave out, s, tried in this order; in slow tests at least SETTLE.
+# Starts to leave out, s; in slow tests at least SETTLE.
 CUTS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.4)
 SETTLE = 0.25
-# Time after the start that must be fitted as well as the rest, s; the probability that noise alone
-# fails this test; and the share of the largest velocity below which an error does not matter.
+# Time after the start to be fitted well, s; probability that noise fails it; share of the largest
+# velocity below which errors do not matter.
 EARLY, SIGNIFICANCE, PRACTICAL_FRACTION = 0.05, 0.005, 0.002
-# A ramp has a dead time of its own if it differs from that of the fast tests by this number of
-# standard deviations, and by this time, s.
+# A ramp's own dead time differs by these standard deviations, and this time, s.
 OTHER_SIGMAS, OTHER_TIME = 5.0, 0.02
-# The fast tests have dead times of their own if the deviation of their mean is this number of times
-# that of a reading.
+# Fast tests have dead times of their own beyond this many deviations of a reading.
 DIFFERENT_ROWS = 5.0
-# Up to this length, s, a start is left out without a note: it is the filter's.
+# Longest start, s, that is left out without a note: the filter's.
 SHORT = 0.03
 
 
@@ -122,7 +103,6 @@ class VoltageAnalysis:
     """Result of one side or axis.
 
     Attributes:
-        verdict: ks, kv, ka and whether they may be used.
         fit: Fit to all tests; None if nothing could be fitted.
         motions: Segments of each test, by name, without the starts that were left out.
         predictions: Prediction of each test by a fit to the other tests, by name.
@@ -137,11 +117,7 @@ class VoltageAnalysis:
 def analyse_voltages(
     logs: Sequence[SysIdLog], subjects: Sequence[str] = SUBJECTS
 ) -> list[VoltageAnalysis]:
-    """Analyse the left side, the right side, the forward axis and the yaw axis.
-
-    Args:
-        logs: Logs of one robot, linear, angular, or both.
-        subjects: Which of SUBJECTS to analyse.
+    """Analyse sides and axes (some of SUBJECTS) from logs of one robot, linear, angular, or both.
 
     Raises:
         RecordingError: The logs have different units.
@@ -197,14 +173,10 @@ def _analyse(
 
 
 def _with_own_friction(motions: Motions, delay: SysIdDelay) -> tuple[Motions, _Start]:
-    """Return the motions, with frictions of their own for ramps that need one, and their start.
-
-    Raises:
-        ValueError: Nothing could be fitted.
-    """
+    """Return the motions, with frictions of their own for ramps that need one, and their start."""
     start = _after_the_start(motions, delay)
     ramps = [name for name, motion in motions.items() if not motion.fast and motion.slope > 0.0]
-    # The ramps of several logs may differ by the load, which is told as such.
+    # The ramps of several logs may differ by the load.
     several = len({motion.log for motion in motions.values()}) > 1
     if several or not ramps or len(ramps) == len(motions):
         return motions, start
@@ -226,7 +198,6 @@ def _with_own_friction(motions: Motions, delay: SysIdDelay) -> tuple[Motions, _S
 
 
 def _period(motions: Motions) -> float:
-    """Return the period of the rows, s, which is one for all tests."""
     return next(iter(motions.values())).segments[0].period
 
 
@@ -236,7 +207,6 @@ class _Start:
 
     Attributes:
         cut: Length of the starts, s.
-        motions: Motions without the starts, by test name.
         misfit: Errors right after the start relative to later ones; NaN: no fast test.
         limit: Limit of `misfit`.
     """
@@ -248,16 +218,11 @@ class _Start:
 
     @property
     def passes(self) -> bool:
-        """Whether the motion right after the start is fitted as well as the rest."""
         return not self.misfit > self.limit
 
 
 def _after_the_start(motions: Motions, delay: SysIdDelay) -> _Start:
-    """Find the shortest start after which fast tests follow the model, and add a margin.
-
-    Raises:
-        ValueError: Nothing could be fitted.
-    """
+    """Find the shortest start after which fast tests follow the model, and add a margin."""
     noise = _late_errors(motions, delay)
     tried: list[_Start] = []
     for cut in CUTS:
@@ -267,7 +232,7 @@ def _after_the_start(motions: Motions, delay: SysIdDelay) -> _Start:
             if not tried:
                 raise
             break
-        # One step beyond the first length that passes, since the end of a jump fades out.
+        # The end of a jump fades out.
         if tried and start.passes and tried[-1].passes:
             return start
         tried.append(start)
@@ -282,7 +247,6 @@ class _Noise:
         power: Mean square; NaN: no fast test is long enough.
         free: Effective number of independent errors.
         fraction: Share of independent errors, 0 to 1.
-        fit: Fit to the motion after the longest cut; None: there is none.
     """
 
     power: float
@@ -292,7 +256,7 @@ class _Noise:
 
 
 def _late_errors(motions: Motions, delay: SysIdDelay) -> _Noise:
-    """Return the errors undisturbed by starts, after the longest cut that leaves enough motion."""
+    """Return the errors after the longest cut that leaves enough motion."""
     for cut in reversed(CUTS):
         left = _left(motions, cut)
         fast = [motion.segments[0] for motion in left.values() if motion.fast]
@@ -371,7 +335,6 @@ def _predictions(start: _Start, whole: VoltageGains, delay: SysIdDelay) -> dict[
 def _seen_delay(
     tests: Mapping[str, SysIdTest], motions: Motions, subject: str, sign: float
 ) -> SysIdDelay:
-    """Return the delay from the first motion in the fast tests and from their positions."""
     seen: list[float | None] = []
     filters: list[float | None] = []
     period = 0.0
@@ -454,7 +417,6 @@ def _simulated(motion: VoltageMotion, fit: VoltageGains) -> Prediction:
 
 
 def _own_notes(start: _Start, fit: VoltageGains) -> list[str]:
-    """Return what the frictions of ramps tell of their dead times."""
     own = {name: motion for name, motion in start.motions.items() if motion.own is not None}
     if not own:
         return []
@@ -518,14 +480,13 @@ def _values(
 def _with_track(
     voltage_analysis: VoltageAnalysis, tests: Iterable[SysIdTest], sign: float, length: str
 ) -> VoltageAnalysis:
-    """Add the track width, in the unit of positions, to the yaw axis."""
     if voltage_analysis.fit is None:
         return voltage_analysis
     widths = []
     for test in tests:
         yaw = sign * (test.yaw - test.yaw[0])
         if np.ptp(yaw) > 1.0:
-            # Regression slope about the test's mean: no derivative, independent of the start.
+            # A regression slope about the mean: no derivative, independent of the start.
             centred = yaw - yaw.mean()
             widths.append(float(centred @ _path(test)) / float(centred @ centred))
     notes, values = voltage_analysis.verdict.notes, voltage_analysis.verdict.values
@@ -534,7 +495,7 @@ def _with_track(
     if widths:
         spread = math.inf
         if len(widths) > 1:
-            # Student's t for few tests, so that 1.96 standard deviations make a 95 % interval.
+            # 1.96 standard deviations make a 95 % interval of Student's t.
             factor = float(stdtrit(len(widths) - 1, 0.975)) / NORMAL_95
             spread = factor * float(np.std(widths, ddof=1)) / math.sqrt(len(widths))
         values = (*values, Value("track width", float(np.mean(widths)), spread, length))
@@ -553,7 +514,6 @@ def yaw_sign(tests: Iterable[SysIdTest]) -> float:
 
 
 def _path(test: SysIdTest) -> Array:
-    """Return how much further the right side moved than the left one, shape (n,)."""
     return test.right_position - test.left_position
 
 
@@ -561,8 +521,6 @@ def motions_of(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> Mot
     """Return the motion in each test that drives the subject; empty if none does.
 
     Args:
-        tests: Tests by name.
-        subject: One of SUBJECTS.
         sign: Sign of the yaw rate, see yaw_sign.
     """
     signals = {name: _signals(tests[name], subject, sign) for name in _driven(tests, subject, sign)}
@@ -585,7 +543,7 @@ def motions_of(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> Mot
                 rows * segments[0].period,
                 float(rise) / max(segments[0].duration, segments[0].period),
             )
-    # One mean period for all tests, whose clocks differ by a few parts in a thousand.
+    # One period for all tests, whose clocks differ slightly.
     periods = [s.period for motion in motions.values() for s in motion.segments]
     period = float(np.mean(periods)) if periods else 0.0
     return {
@@ -595,12 +553,10 @@ def motions_of(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> Mot
 
 
 def _driven(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> list[str]:
-    """Return the names of the tests that drive a subject."""
     most = max(
         max(_largest(test.left_voltage), _largest(test.right_voltage)) for test in tests.values()
     )
-    # The inertia that a side drives depends on the axis: use straight tests for it, if there are
-    # any.
+    # A side drives an inertia that depends on the axis: straight tests, if any.
     axis = YAW if subject == YAW else FORWARD
     driven = [
         name
@@ -650,7 +606,7 @@ def _segment(
     period = float(np.ptp(test.times[piece])) / (piece.stop - piece.start - 1)
     index = np.arange(piece.start - math.ceil(LONGEST / period), piece.stop)
     counts = index >= piece.start
-    # Before its first row, a test held the voltage of that row, which is 0.
+    # Before its first row, a test held that row's voltage, 0.
     rows = np.maximum(index, 0)
     if fresh is not None:
         counts &= fresh[rows]

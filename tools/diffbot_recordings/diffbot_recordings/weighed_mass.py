@@ -9,21 +9,16 @@ from dataclasses import dataclass, replace
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_recordings.verdict import Value
 
-# Default half width of the 95 % interval of a weighed mass, as a share of it.
+# Default half width of a mass's 95 % interval, as a share.
 WEIGHED = 0.005
 UNIT_NAMES = {"ampere": "N m/A", "percent": "N m/%", "unknown": "N m per unit"}
 """Unit of the torque constant, by the unit of effort."""
-# The wheels' constants differ if the motion shows a difference above both this number of standard
-# deviations and this share.
+# The wheels' constants differ above these deviations and this share.
 SIGNIFICANT_DEVIATIONS, NOTABLE = 3.0, 0.005
 
 
 def parse_mass(text: str, name: str) -> Value:
-    """Parse a mass with its uncertainty, such as "25", "25±0.2" or "25+-0.2" (95 %), kg.
-
-    Raises:
-        ValueError: The text is no such mass.
-    """
+    """Parse a mass and its 95 % half width, kg, as "25" or "25+-0.2". Raises ValueError."""
     number, _, half = text.replace("+/-", "±").replace("+-", "±").partition("±")
     try:
         mass = float(number)
@@ -43,13 +38,12 @@ class Weighing:
     """Weighed mass and load of the robot.
 
     Attributes:
-        unit: Unit of the efforts, one of UNIT_NAMES.
-        mass: Weighed mass, with wheels, as the robot drove (without the load); None: not weighed.
+        mass: With wheels, as the robot drove (without the load); None: not weighed.
         wheel_inertia: J, kg m^2; needed with the mass.
         load: Load of the second recording; None: there is none.
         place: Distance of the load ahead of the axle, m; None: not known.
         ratio: Ratio of the wheels' constants to their mean, [left, right].
-        ratio_std: Standard deviation of both ratios if estimated from the motion; 0: given.
+        ratio_std: Its standard deviation if estimated from the motion; 0: given.
         radius_std: Standard deviation of the radius, as a share of it.
     """
 
@@ -63,11 +57,7 @@ class Weighing:
     radius_std: float = 0.0
 
     def with_motion(self, difference: tuple[float, float]) -> Weighing:
-        """Return the weighing with the wheels' ratio from the motion, if it surely differs.
-
-        Args:
-            difference: An estimate's torque_difference, from efforts in the given ratio.
-        """
+        """Return the weighing with the ratio by a torque_difference, if it surely differs."""
         fraction, std = difference
         if not abs(fraction) > max(SIGNIFICANT_DEVIATIONS * std, NOTABLE):
             return self

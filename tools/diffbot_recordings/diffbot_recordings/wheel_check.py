@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Find stuck encoders and efforts that are always 0, which a fit takes for another robot's.
 
-A wheel also keeps its angle if friction holds it while the robot turns about it, but then under
-less effort than usually turns it. An encoder is reported as stuck only if the wheel keeps its angle
-under about the usual effort.
+Friction may hold a wheel, too, but only under less effort than usually turns it.
 """
 
 from __future__ import annotations
@@ -19,26 +17,15 @@ from diffbot_recordings.samples import EFFORTS, POSITIONS, TORQUE_COMMANDS, Arra
 from diffbot_recordings.segments import Segment
 from diffbot_recordings.wheel_sources import WheelSources
 
-# An encoder may be stuck if its angle stays the same for this time, s, while the other wheel turns
-# by more than this angle, rad.
+# Stuck: the same angle for this time, s, while the other wheel turns by this, rad.
 LASTS, OTHER_TURNS = 1.0, math.pi
-# Efforts are compared by this quantile of their size; "about the usual effort" is this share of the
-# effort with which the wheel turns.
+# Quantile of efforts; share of the usual effort that counts as about as much.
 QUANTILE, AS_MUCH = 0.9, 0.8
 SIDES = ("left", "right")
 
 
 @dataclass(frozen=True)
 class _KeptAngle:
-    """An interval in which a wheel kept its angle under effort while the other wheel turned.
-
-    Attributes:
-        begin, end: Since the recording's first sample, s.
-        angle: Angle of the wheel, rad.
-        other: Angle by which the other wheel turned, rad.
-        effort: Quantile of the wheel's effort.
-    """
-
     begin: float
     end: float
     angle: float
@@ -47,11 +34,7 @@ class _KeptAngle:
 
 
 class WheelCheck:
-    """Checks the wheels while the segments of a recording pass on to the analysis.
-
-    Args:
-        names: Names of the wheels' joints or columns, for people.
-    """
+    """Checks the wheels while the segments of a recording pass on to the analysis."""
 
     def __init__(self, names: tuple[str, str] = POSITIONS) -> None:
         self._sources = WheelSources(names)
@@ -118,7 +101,7 @@ class WheelCheck:
         return None
 
     def no_effort(self) -> str | None:
-        """Return the message about an effort that is always 0 while its wheel turns; None: none."""
+        """Return the message about an effort that is always 0 while its wheel turns."""
         none = [i for i in range(2) if self._largest[i] == 0.0 and self._turned[i] > OTHER_TURNS]
         if not none:
             return None
@@ -131,12 +114,7 @@ class WheelCheck:
 
 
 def _kept(times: Array, moving: Mask) -> list[tuple[int, int]]:
-    """Return first and last index of each interval of LASTS or longer in which a wheel rests.
-
-    Args:
-        times: Times of n samples, s.
-        moving: Whether the wheel turned from each sample to the next, shape (n - 1,).
-    """
+    """Return first and last index of each interval of LASTS or longer in which a wheel rests."""
     bounds = np.concatenate(([-1], np.flatnonzero(moving), [len(moving)]))
     pairs = zip((bounds[:-1] + 1).tolist(), bounds[1:].tolist(), strict=True)
     return [(a, b) for a, b in pairs if times[b] - times[a] >= LASTS]

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Odometry of recorded wheel turns for a given geometry, at any time, by exact arcs.
-
-It is the mathematics of arc_odometry, Lages (2018), (35)-(37), vectorised over thousands of
-readings and repeatable for one geometry after another, as a fit needs it.
-"""
+"""Odometry of recorded wheel turns by exact arcs, Lages (2018) (35)-(37), for any geometry."""
 
 from __future__ import annotations
 
@@ -19,11 +15,8 @@ LONGEST_GAP = 0.25
 class WheelPath:
     """Odometry of wheels that roll without slip, from (0, 0), heading 0, at the first reading.
 
-    Between two readings both wheels turn at constant speed, so that the robot moves on an arc.
-
-    Args:
-        wheels: Turns of the wheels, two readings or more.
-        geometry: Radii and track.
+    Raises:
+        ReadingsError: There are fewer than two readings.
     """
 
     def __init__(self, wheels: WheelTurns, geometry: WheelGeometry) -> None:
@@ -43,7 +36,7 @@ class WheelPath:
     def poses(self, times: Array) -> Array:
         """Return poses [x m, y m, heading rad (whole turns counted)] at times in s, (n, 3).
 
-        Before the first and after the last reading, the motion is extrapolated.
+        Beyond the readings the motion is extrapolated.
         """
         i, fraction = _places(self._stamps, times)
         turn = fraction * self._turns[i]

@@ -1,17 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Find the wheel whose angles and efforts are both negative where it rolls forward.
 
-Such a recording obeys the model's torque terms, with the equivalent inertias of both axes
-exchanged: what drives forward seems to turn. Only the centre of mass tells the difference. With
-v' = K5 omega^2 + ..., omega' = K6 v omega + ... and v_a, omega_a from the recorded angles, s = 1 if
-the left wheel is reversed and -1 if the right one is,
-
-    v_a = s b omega,  omega_a = s v / b:    v_a' = s b K6 v_a omega_a,  omega_a' = s K5 / b^3 v_a^2
-
-The two patterns are compared by least squares over windows; as the coupling does no work, the
-coefficients of either must have opposite signs. The sign of K5 in the robot's description then
-tells which wheel it is. Without a coupling, the exchanged inertias alone show that it is one of
-them.
+The centre of mass tells it, or exchanged inertias: docs/theory/recordings.md#signs-of-the-wheels.
 """
 
 from __future__ import annotations
@@ -29,15 +19,13 @@ from diffbot_recordings.samples import EFFORTS, POSITIONS, TORQUE_COMMANDS, Arra
 from diffbot_recordings.segments import Segment
 
 SIDES = ("left", "right")
-# Speeds are averages over SMOOTH, s; windows span WINDOW, s; torques may act LATE later, s.
+# Speeds are averages over SMOOTH, windows span WINDOW, torques act up to LATE later, s.
 SMOOTH, WINDOW, LATE = 0.05, 0.2, 0.05
-# Logarithm of the likelihood ratio of the patterns beyond which one is taken.
+# Logarithm of the patterns' likelihood ratio that decides.
 EVIDENCE = 10.0
-# Standard deviations of both coefficients from 0, and largest factor between the two sides of
-# M_a a = -I_a e, which says that the coupling does no work.
+# Standard deviations of both coefficients, and most imbalance of the coupling's work.
 CLEAR, LARGEST_FACTOR = 5.0, 2.0
-# Inertias are exchanged if this explains them better by EXCHANGED, and the description as it is
-# differs by more than DIFFERENT (logarithms of ratios).
+# Logarithms of ratios: exchanged inertias fit better by this, the described ones are off by that.
 EXCHANGED, DIFFERENT = 0.3, 0.25
 # Columns: changes of v and omega, torques, late torques, speeds and signs of the wheels, products.
 _DV, _DOMEGA, _OTHERS = 0, 1, slice(2, 10)
@@ -61,11 +49,7 @@ class _Pattern:
 
 
 class WheelSigns:
-    """Collects the motion while the segments of a recording pass on to the analysis.
-
-    Args:
-        geometry: Wheel radii and separation.
-    """
+    """Collects the motion while the segments of a recording pass on to the analysis."""
 
     def __init__(self, geometry: WheelGeometry) -> None:
         self._geometry = geometry
@@ -94,7 +78,7 @@ class WheelSigns:
         acting = np.column_stack([segment.channels[name] for name in efforts])[1:]
         impulses = np.cumsum(acting * np.diff(segment.times)[:, None], axis=0)
         turned, pushed = even(path), even(np.vstack([np.zeros(2), impulses]))
-        # Both averaged over SMOOTH: equal linear operations keep the torques' terms exact.
+        # Equal linear operations keep the torques' terms exact.
         speeds = (turned[smooth:] - turned[:-smooth]) / (smooth * period)
         sums = np.cumsum(pushed, axis=0)
         pushes = (sums[smooth:] - sums[:-smooth]) / smooth
@@ -115,12 +99,7 @@ class WheelSigns:
         self._windows += len(first) * smooth / window
 
     def contradiction(self, k7: float, k8: float, robot: Robot | None) -> str | None:
-        """Return which wheel's sign contradicts the description, and what to change; None: none.
-
-        Args:
-            k7, k8: As estimated from the recording.
-            robot: The robot's description; None: there is none.
-        """
+        """Return which wheel's sign contradicts the description, and what to change; None: none."""
         if not (k7 > 0.0 > k8) or self._windows < 2 * _COLUMNS:
             return None
         right, reversed_one = self._pattern(_WW, _VW), self._pattern(_VW, _VV)
@@ -167,7 +146,6 @@ class WheelSigns:
         return (0, 1) if exchange else None
 
     def _pattern(self, along: int, turning: int) -> _Pattern:
-        """Fit both axes with a product each."""
         likelihood, coefficients, clear = 0.0, [], True
         for output, product in ((_DV, along), (_DOMEGA, turning)):
             columns = [*range(_OTHERS.start, _OTHERS.stop), product]
@@ -188,12 +166,7 @@ class WheelSigns:
 def opposite_centre(k5: float, half_width: float, robot: Robot | None) -> str | None:
     """Return a warning if the centre of mass is on the other side of the axle than described.
 
-    Both wheels may be reversed then, in which case all but the sign of K5 and K6 stays the same.
-
-    Args:
-        k5: As estimated, m.
-        half_width: Half of its 95 % interval, m.
-        robot: The robot's description; None: there is none.
+    Both wheels may be reversed then: only K5, m, and K6 change their signs.
     """
     described = 0.0 if robot is None else closed_form(robot.model).k5
     if robot is None or not k5 * described < 0.0 or abs(k5) < max(2 * half_width, described / 2):
@@ -207,7 +180,6 @@ def opposite_centre(k5: float, half_width: float, robot: Robot | None) -> str | 
 
 
 def _changed(robot: Robot | None, side: int) -> list[int]:
-    """Return the signs of all joints, those of a side (0 left, 1 right) changed."""
     sides = ((1,), (1,)) if robot is None else robot.joints.side_signs
     return [-sign if i == side else sign for i, own in enumerate(sides) for sign in own]
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wheels whose angles are not theirs: of two publishers, or of one encoder recorded twice.
 
-Two publishers of the same joints alternate, which SourceWatch finds as it does on line. One encoder
-recorded as both wheels gives equal turns, sample by sample, while speeds or efforts of the wheels
-differ; a robot that drives straight gives equal turns, too, with equal speeds and efforts.
+Two publishers alternate (SourceWatch). One encoder gives equal turns while speeds or efforts
+differ.
 """
 
 from __future__ import annotations
@@ -18,27 +17,19 @@ from diffbot_node.source_watch import SourceWatch
 from diffbot_recordings.samples import POSITIONS, WHEELS, Array
 from diffbot_recordings.segments import Segment
 
-# Turns are equal if they differ by less than this, rad; of so many samples with motion in a row,
-# over so far, rad.
+# Equal turns, rad; in so many samples in a row, over so far, rad.
 EQUAL, ALIKE, FAR = 1e-9, 100, 2.0
-# Speeds and efforts of both wheels differ if their mean difference is this share of their size.
+# Mean difference of speeds or efforts, as a share of their size, that counts.
 DIFFERENT = 0.05
-# An angle that differs by more than this from both its neighbours, which agree, is strange, rad.
+# An angle is strange if both its neighbours agree and differ by this, rad.
 JUMP = 0.5
-# Share of the recording's motion that must have equal turns, so that a slow stretch does not count.
+# Least share of equal turns in the motion.
 MOST = 0.05
 
 
 @dataclass
 class _Equal:
-    """Turns of both wheels: samples with motion, and those of them that are equal.
-
-    Attributes:
-        moved: Number of samples in which a wheel turned.
-        equal: Number of them in stretches of equal turns while the wheels differ otherwise.
-        begin, end: Since the first sample, s.
-        what: What differs, for people.
-    """
+    """Turns of both wheels: samples with motion, and those that are equal while wheels differ."""
 
     moved: int = 0
     equal: int = 0
@@ -48,11 +39,7 @@ class _Equal:
 
 
 class WheelSources:
-    """Watches the angles of both wheels, segment by segment.
-
-    Args:
-        names: Names of the wheels' joints or columns, for people.
-    """
+    """Watches the angles of both wheels, segment by segment."""
 
     def __init__(self, names: tuple[str, str] = POSITIONS) -> None:
         self._names = " and ".join(names)
@@ -136,7 +123,6 @@ class WheelSources:
 
 
 def _difference(segment: Segment, at: NDArray[np.intp], efforts: tuple[str, str]) -> str | None:
-    """Return what differs between the wheels at these samples, for people; None: nothing."""
     for pair, what in ((WHEELS, "speeds"), (efforts, "efforts")):
         if not {*pair} <= {*segment.channels}:
             continue

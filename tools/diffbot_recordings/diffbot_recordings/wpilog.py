@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read SysId tests from WPILOG files, the data logs of WPILib, of newer SysId and AdvantageKit.
 
-A file begins with "WPILOG", its version, and a header text. Records follow: a byte with the lengths
-of three numbers, these numbers (entry, size of the content, time in us), and the content. Entry 0
-contains control records, which define name, type and metadata of an entry before its first record.
-
-The tests need a text entry with the state of the test, such as sysid-test-state-drive, or
-AdvantageKit's …/SysIdState, with values quasistatic-forward, dynamic-reverse and so on; and
-voltage, position and velocity of both sides, found by left and right in their names.
+"WPILOG", version, a header text, and records: a byte with the lengths of three numbers, these
+(entry, size, time in us), and the content. Entry 0 defines name, type and metadata of entries. A
+text entry names the running test (sysid-test-state-drive, …/SysIdState); signals are found by name.
 """
 
 from __future__ import annotations
@@ -47,15 +43,7 @@ LEAST_RECORDS = 20
 
 @dataclass
 class LogEntry:
-    """An entry of a log with its records.
-
-    Attributes:
-        name: Name of the entry.
-        kind: Type of the values, such as "double".
-        metadata: Metadata; SysId writes the unit here.
-        times: Times of the records, s.
-        values: Numbers, or the texts of an entry that names the running test.
-    """
+    """An entry of a log with its records: times, s, and numbers, or texts of the running test."""
 
     name: str
     kind: str
@@ -69,11 +57,7 @@ class LogEntry:
 
 
 def read_wpilog(path: Path) -> SysIdLog:
-    """Read the SysId tests in a log.
-
-    Raises:
-        RecordingError: It is no such log, or holds no tests of a drivetrain.
-    """
+    """Read the SysId tests in a log. Raises RecordingError if it holds none of a drivetrain."""
     entries = read_entries(path)
     state = next((e for e in entries if isinstance(e.values, list) and e.values), None)
     if state is None:
@@ -179,7 +163,6 @@ def _control(content: bytes, entries: dict[int, LogEntry]) -> None:
 
 
 def _number(kind: str, content: bytes) -> float | None:
-    """Return the number of a record; None for types that are not needed."""
     form = {"double": "<d", "float": "<f", "int64": "<q"}.get(kind)
     if form is None or len(content) != struct.calcsize(form):
         return None
@@ -187,11 +170,6 @@ def _number(kind: str, content: bytes) -> float | None:
 
 
 def _signal(path: Path, entries: Sequence[LogEntry], side: str, quantity: str) -> LogEntry:
-    """Find the entry of a quantity of a side by its name.
-
-    Raises:
-        RecordingError: There is none with numbers.
-    """
     results = [
         entry
         for entry in entries
@@ -206,17 +184,12 @@ def _signal(path: Path, entries: Sequence[LogEntry], side: str, quantity: str) -
             f"{path.name}: no entry with numbers has {side} and {QUANTITIES[quantity][0]} in its "
             f"name; a drivetrain needs both sides. The log has: {listed or 'nothing'}"
         )
-    # Of several, such as a follower's or a setpoint, take the one with most values, then the one
-    # with the shortest name.
+    # Not a follower or a setpoint: most values, then the shortest name.
     return min(results, key=lambda entry: (-len(entry.values), len(entry.name)))
 
 
 def _unit(path: Path, position: LogEntry) -> tuple[float, str]:
-    """Return the factor into SI, and the unit, of a position.
-
-    Raises:
-        RecordingError: Neither metadata nor name states the unit.
-    """
+    """Return the factor into SI, and the unit, of a position."""
     text = f"{position.metadata} {position.name}".lower()
     if "meter" in text:
         return 1.0, "m"
@@ -300,6 +273,5 @@ def _gyro(entries: Sequence[LogEntry], words: Sequence[str], times: Array) -> Ar
 
 
 def _kind(tests: Mapping[str, SysIdTest]) -> str:
-    """Return the kind of log: whether the sides were driven alike, or against each other."""
     product = sum(float(test.left_voltage @ test.right_voltage) for test in tests.values())
     return DRIVETRAINS[0 if product >= 0.0 else 1]
