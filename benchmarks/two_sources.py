@@ -29,7 +29,7 @@ from collections.abc import Iterable
 from contextlib import closing
 
 import numpy as np
-from impaired_robot import DRIVES, make_drive, torque_limit
+from impaired_robot import DRIVES, Conditions, make_drive, torque_limit
 
 from arc_odometry import JointSample
 from diffbot_description import load_robot
@@ -85,7 +85,7 @@ def alone(random: np.random.Generator) -> tuple[str, bool, int]:
     lost, jitter = float(random.uniform(0.0, 0.5)), float(random.uniform(0.0, 0.3)) * period
     delay, publishers = float(random.uniform(0.0, 0.03)), int(random.integers(1, 3))
     limit, seed = torque_limit(robot, drive), int(random.integers(2**31))
-    law, reference = make_drive(drive, robot, limit, seed, period)
+    law, reference = make_drive(drive, robot, limit, seed, Conditions(counts, period=period))
     watch, stall = SourceWatch(lambda: publishers, counts), float(random.uniform(2.0, 8.0))
     came, significant, doubts = 0.0, False, 0
 

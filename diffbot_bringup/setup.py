@@ -47,5 +47,8 @@ setup(
         "console_scripts": [
             f"diffbot = {NAME}.cli:main",
         ],
+        "launch.frontend.launch_extension": [
+            f"{NAME} = {NAME}.xml_launch.launch_extension",
+        ],
     },
 )

@@ -16,6 +16,7 @@ import contextlib
 import fcntl
 import json
 import os
+import secrets
 import time
 from collections.abc import Mapping
 from datetime import datetime
@@ -32,6 +33,11 @@ _locks: dict[tuple[int, int], int] = {}  # device and inode of a claim -> descri
 
 class FolderTaken(ValueError):
     """The folder belongs to another run; the text says to which, and what to do."""
+
+
+def new_launch_name() -> str:
+    """Return a random name for a launch."""
+    return secrets.token_hex(6)
 
 
 def launch_name(environment: Mapping[str, str] = os.environ) -> str:

@@ -262,9 +262,8 @@ def test_a_run_that_stays_says_which_simulations_it_will_not_meet(
 
 
 OWNED = (
-    "<launch><arg name='results'/><arg name='exec' default='node'/>"
-    "<set_env name='DIFFBOT_LAUNCH' value=\"$(command 'sh -c &quot;od -An -N6 -tx1 /dev/urandom"
-    " | tr -dc a-f0-9&quot;')\"/><node pkg='robots' exec='$(var exec)'/></launch>"
+    "<launch><diffbot_run/><arg name='results'/><arg name='exec' default='node'/>"
+    "<node pkg='robots' exec='$(var exec)'/></launch>"
 )
 
 

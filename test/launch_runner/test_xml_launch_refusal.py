@@ -16,9 +16,9 @@ NODE = '<node pkg="robots" exec="node"'
     [
         ("<timer period='1'/>", "<timer> in <launch> is not supported; supported are arg, let,"),
         ("<executable cmd='ls'/>", "<executable> in <launch> is not supported"),
-        ("<log message='a'/>", "set_remap; use ros2 launch for others"),
-        ("<unset_env name='a'/>", "set_remap; use ros2 launch for others"),
-        ("<set_parameter name='a' value='1'/>", "set_remap; use ros2 launch for others"),
+        ("<log message='a'/>", "diffbot_run; use ros2 launch for others"),
+        ("<unset_env name='a'/>", "diffbot_run; use ros2 launch for others"),
+        ("<set_parameter name='a' value='1'/>", "diffbot_run; use ros2 launch for others"),
         (f"{NODE}><env name='a' value='b'/></node>", "<env> in <node> is not supported"),
         ("<let name='a' value='b'><let/></let>", "is not supported; use ros2 launch for others"),
         ("<nod/>", "did you mean 'node'"),

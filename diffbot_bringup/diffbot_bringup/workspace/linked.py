@@ -68,9 +68,10 @@ def _link_package(folder: Path, distribution: Distribution, prefix: Path, site: 
     metadata.mkdir()
     with (metadata / "METADATA").open("w", encoding="utf-8") as file:
         distribution.metadata.write_pkg_file(file)
-    scripts = (distribution.entry_points or {}).get("console_scripts", [])
-    lines = "\n".join(["[console_scripts]", *scripts, ""])
-    (metadata / "entry_points.txt").write_text(lines, encoding="utf-8")
+    entry_points = distribution.entry_points or {}
+    lines = [line for group, each in entry_points.items() for line in (f"[{group}]", *each, "")]
+    (metadata / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
+    scripts = entry_points.get("console_scripts", [])
     executables = prefix / "lib" / name
     executables.mkdir(parents=True)
     for script in scripts:

@@ -180,7 +180,7 @@ def _of_package(package: str, share: Share) -> list[Path]:
 _CONDITIONS = ("if", "unless")
 _ACTIONS = (
     *("arg", "let", "include", "group", "push_ros_namespace", "push-ros-namespace", "node"),
-    *("set_env", "set_remap"),
+    *("set_env", "set_remap", "diffbot_run"),
 )
 
 
@@ -220,6 +220,7 @@ RULES: dict[str, Rule] = {
     "remap": Rule(_REMAP, (), _REMAP, conditions=False),
     "set_env": Rule(_PAIR, (), _PAIR),
     "set_remap": Rule(_REMAP, (), _REMAP),
+    "diffbot_run": Rule(literal=("owns_results",), conditions=False),
 }
 _INCLUDE_ARG = Rule(_PAIR, (), _PAIR, conditions=False)
 # Types of parameter values: scalar type (None: YAML decides), and whether the value is a list.
@@ -240,6 +241,7 @@ TRUTH = {"true": True, "1": True, "false": False, "0": False}
 _SUPPORTED_VALUES = {
     "on_exit": ("shutdown",),
     "respawn": ("false", "False", "0"),
+    "owns_results": ("false",),
     "scoped": ("true", "True", "1", "false", "False", "0"),
     "allow_substs": ("true", "True", "1", "false", "False", "0"),
     "type": tuple(TYPES),

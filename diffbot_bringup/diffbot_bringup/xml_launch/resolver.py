@@ -44,6 +44,7 @@ from diffbot_bringup.xml_launch.substitutions import (
     perform,
     split,
 )
+from diffbot_node.run_folder import LAUNCH, new_launch_name
 
 Command = list["str | ParameterText"]
 
@@ -342,6 +343,11 @@ class Resolver:
     def _set_env(self, element: Element) -> None:
         name, value = pair(element, "name", "value", self.scope)
         self.scope.environment[name] = value
+
+    def _diffbot_run(self, element: Element) -> None:
+        """Name the launch; what else the element means to ROS's launch this one does anyway."""
+        if "owns_results" not in element.attributes:
+            self.scope.environment[LAUNCH] = new_launch_name()
 
     def _set_remap(self, element: Element) -> None:
         remap = pair(element, "from", "to", self.scope)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `ros2 launch` does not do by itself: check the command line, and report a failed node.
+
+`launch_extension.py` calls it from ROS's launch, which this module does not import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from diffbot_bringup.xml_launch.arguments import understand
+from diffbot_bringup.xml_launch.config_file import NO_FILE, check_file, settings
+from diffbot_bringup.xml_launch.document import RESERVED, read
+from diffbot_bringup.xml_launch.substitutions import installed_share
+
+
+def is_launched(path: Path, command: Sequence[str]) -> bool:
+    """Return whether a command line names this launch file itself, by path or by package."""
+    words = [word for word in command if ":=" not in word]
+    return {path.name, path.parent.parent.name} <= set(words) or any(
+        Path(word).resolve() == path.resolve() for word in words
+    )
+
+
+def check_command_line(path: Path, words: Iterable[str]) -> None:
+    """Refuse ``name:=value`` words as `diffbot launch` does.
+
+    Raises:
+        UsageError: An argument does not exist, is a parameter, or has a wrong value.
+    """
+    understand([str(path), *(word for word in words if word.partition(":=")[0] not in RESERVED)])
+
+
+def check_config(path: Path, config: str) -> None:
+    """Refuse a wrong file of parameters. Raises UsageError."""
+    if config != NO_FILE and (known := settings(read(path).root, installed_share)):
+        check_file(config, known)
+
+
+class Outcome:
+    """Which processes of a launch run, and which have failed."""
+
+    def __init__(self) -> None:
+        self._running = 0
+        self._failed: list[str] = []
+
+    def started(self) -> None:
+        """A process has started."""
+        self._running += 1
+
+    def ended(self, name: str, status: int) -> None:
+        """A process has ended.
+
+        Raises:
+            RuntimeError: It was the last one, and one has failed; ROS's launch then ends with 1.
+        """
+        self._running -= 1
+        if status:
+            self._failed.append(f"{name} ({status})")
+        if self._failed and not self._running:
+            raise RuntimeError(f"failed: {', '.join(self._failed)}")
