@@ -11,7 +11,7 @@ import setuptools
 from diffbot_bringup.usage import UsageError
 from diffbot_bringup.xml_launch.document import read
 from diffbot_bringup.xml_launch.ros_launch import (
-    Outcome,
+    GraphEnd,
     check_command_line,
     check_config,
     is_launched,
@@ -63,7 +63,7 @@ def test_a_file_that_another_one_includes_is_not_the_one_that_is_launched(tmp_pa
 
 
 def test_a_launch_with_a_failed_process_ends_with_an_error_when_the_last_one_has_ended() -> None:
-    outcome = Outcome()
+    outcome = GraphEnd()
     for _ in range(3):
         outcome.started()
     outcome.ended("ident-2", 1)
@@ -73,7 +73,7 @@ def test_a_launch_with_a_failed_process_ends_with_an_error_when_the_last_one_has
 
 
 def test_a_launch_without_failures_ends_well() -> None:
-    outcome = Outcome()
+    outcome = GraphEnd()
     outcome.started()
     outcome.ended("composed-1", 0)
 

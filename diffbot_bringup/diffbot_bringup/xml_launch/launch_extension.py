@@ -17,7 +17,7 @@ from launch.frontend import Entity, Parser, expose_action
 
 from diffbot_bringup.xml_launch.config_file import ARGUMENT, NO_FILE
 from diffbot_bringup.xml_launch.ros_launch import (
-    Outcome,
+    GraphEnd,
     check_command_line,
     check_config,
     is_launched,
@@ -51,7 +51,7 @@ class DiffbotRun(Action):  # type: ignore[misc]
         check_config(path, context.launch_configurations.get(ARGUMENT, NO_FILE))
         if not launched:  # the failures of an including launch file are its own affair
             return []
-        outcome = Outcome()
+        outcome = GraphEnd()
 
         def started(_event: ProcessStarted, _context: LaunchContext) -> None:
             outcome.started()

@@ -32,7 +32,7 @@ LONGEST = 2.5
 
 
 @dataclass(frozen=True)
-class Follower:
+class CurveFollower:
     """A plant with its loops and limits.
 
     Attributes:
@@ -54,7 +54,7 @@ class Follower:
         return min(self.speed, self.yaw_rate * radius)
 
 
-def deviation(follower: Follower, speed: float, radius: float) -> float:
+def deviation(follower: CurveFollower, speed: float, radius: float) -> float:
     """Return the largest distance from the path, m; infinite if its end is not reached."""
     plant, period = follower.plant, follower.period
     geometry = plant.geometry
@@ -116,7 +116,7 @@ class BendRow:
     limited: tuple[bool, ...]
 
 
-def bend_table(follower: Follower) -> tuple[BendRow, ...]:
+def bend_table(follower: CurveFollower) -> tuple[BendRow, ...]:
     """Return the maximum speeds for TOLERANCES, interpolated between simulated speeds."""
     rows = []
     for radius in RADII:

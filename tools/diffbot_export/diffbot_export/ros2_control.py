@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diffbot_export.annotated_yaml import Entry, Tree, to_yaml
-from diffbot_export.curvature_limits import Follower
+from diffbot_export.curvature_limits import CurveFollower
 from diffbot_export.known_robot import (
     TORQUE,
     VELOCITY,
@@ -135,7 +135,7 @@ def _step(model: WheelModel, pid: Pid, fastest: float) -> float:
 
 def follower_of(
     robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits], control: WheelControl | None
-) -> Follower:
+) -> CurveFollower:
     """Return the robot as curvature_limits.py simulates it.
 
     Raises:
@@ -148,10 +148,10 @@ def follower_of(
     v, w, alpha = (quantity.low for quantity in needed if quantity is not None)
     period = 1.0 / robot.settings.loop_rate
     if robot.kind == VELOCITY:
-        return Follower(velocity_plant(robot), None, period, v, w, alpha)
+        return CurveFollower(velocity_plant(robot), None, period, v, w, alpha)
     if control is None:
         raise ValueError("there are no wheel loops")
-    return Follower(control.model.plant, control.pid, period, v, w, alpha)
+    return CurveFollower(control.model.plant, control.pid, period, v, w, alpha)
 
 
 def ros2_control_yaml(
