@@ -101,15 +101,19 @@ class Robots:
         )
 
 
+# Imperfections of each wheel.
+PAIRS = ("lag", "backlash", "creep", "offset", "scale", "radius_error", "count_error")
+
+
 @dataclass(frozen=True)
 class Imperfections:
     """What the robots have beyond the model; arrays of shape (n,), 0 where there is nothing.
 
     Attributes:
         delay: Time from a command to the beginning of its effect, s.
-        lag: Time constant of the motor's torque, s.
-        backlash: Gap between motor and wheel, rad.
-        creep: Slip of a wheel at the typical force of the excitation.
+        lag: Time constants of the motors' torques, s, shape (2, n).
+        backlash: Gaps between motors and wheels, rad, shape (2, n).
+        creep: Slip of the wheels at the typical force of the excitation, shape (2, n).
         turning_viscous, turning_coulomb: Moment of the floor against turning, N m s/rad and N m.
         stiction: Static friction beyond the Coulomb friction, as a share of it.
         stribeck: Wheel speed over which the static friction vanishes, rad/s.
@@ -126,6 +130,8 @@ class Imperfections:
         rounding: Stamps are rounded to multiples of this, s.
         dropped: Share of the samples that are lost.
         stale: Share of the samples that repeat the sample before with a new stamp.
+        burst: Further samples that repeat it, too.
+        count_error: Counts per turn over the assumed ones, less 1, shape (2, n).
     """
 
     delay: Array
@@ -149,12 +155,19 @@ class Imperfections:
     rounding: Array
     dropped: Array
     stale: Array
+    burst: Array
+    count_error: Array
+
+    def __post_init__(self) -> None:
+        # Both wheels alike where one number is given.
+        for name in PAIRS:
+            value = np.asarray(getattr(self, name))
+            object.__setattr__(self, name, np.broadcast_to(value, (2, value.shape[-1])))
 
     @classmethod
     def none(cls, n: int) -> Imperfections:
         """Return n robots without any imperfection."""
-        pairs = {"offset", "scale", "radius_error"}
-        return cls(**{f.name: np.zeros((2, n) if f.name in pairs else n) for f in fields(cls)})
+        return cls(**{f.name: np.zeros(n) for f in fields(cls)})
 
 
 def draw(n: int, seed: int) -> Robots:
@@ -254,7 +267,7 @@ class Plant:
         )
         self._loose, self._lags = imperfect.backlash > 0.0, imperfect.lag > 0.0
         self._lag = np.maximum(imperfect.lag, STEP)
-        self._creeps = imperfect.creep > 0.0
+        self._creeps = (imperfect.creep > 0.0).any(axis=0)
         self._own = np.where(self._loose, 1.0 - MOTOR_FRACTION, 1.0) * robots.wheel_spin
         self._rotor = MOTOR_FRACTION * robots.wheel_spin
         # A sign that turns round over this speed keeps explicit steps stable, rad/s: some 0.1 mm/s.
@@ -480,6 +493,7 @@ def _published(
 ) -> Recording:
     """Return the readings of a robot as they are published."""
     count = 2.0 * np.pi / counts
+    angles = angles * (1.0 + imperfect.count_error[:, i])
     angles = np.floor(angles / count + random.uniform(0.0, 1.0, 2)) * count
     angles, efforts = angles - angles[0], efforts.copy()
     stamps = times + random.uniform(0.0, 1.0, len(times)) * imperfect.late[i]
@@ -487,7 +501,8 @@ def _published(
         stamps = np.round(stamps / imperfect.rounding[i]) * imperfect.rounding[i]
     for k in np.flatnonzero(random.random(len(times)) < imperfect.stale[i]):
         if k:
-            angles[k], efforts[k] = angles[k - 1], efforts[k - 1]
+            repeats = slice(k, k + 1 + int(imperfect.burst[i]))
+            angles[repeats], efforts[repeats] = angles[k - 1], efforts[k - 1]
     kept = random.random(len(times)) >= imperfect.dropped[i]
     kept[:2] = True
     return Recording(stamps[kept], angles[kept], efforts[kept])

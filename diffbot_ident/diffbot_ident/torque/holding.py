@@ -21,12 +21,13 @@ STUCK_FRACTION = 1.3
 
 
 def stuck_wheels(motion: StepMotion) -> NDArray[np.bool_]:
-    """Return the periods in which Coulomb friction may hold a wheel, shape (n,).
+    """Return the periods in which dry friction may hold a wheel, shape (n,).
 
     Assuming 0 or f instead makes K5 and K6 of robots with much friction some per cent too large,
     and K7 too small.
     """
-    dry, period, response = motion.dry, motion.period, motion.response
+    response, period = motion.response, motion.period
+    dry = motion.dry + np.array(response.stiction)
     speeds, torques, geometry = motion.wheels.middle, motion.torques, motion.geometry
     if not dry.any():
         return np.zeros(len(period), dtype=bool)

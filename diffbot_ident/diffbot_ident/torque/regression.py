@@ -255,7 +255,7 @@ class StagedRegression:
         if learning.has_rows:
             fit = self.estimating.likely(self._fitting, self._result)
             friction, turning = fit.frictions()
-            response = known_response(fit.axes, fit.delay, friction)
+            response = known_response(fit.axes, fit.delay, friction, fit.stiction())
             self._response = with_floor(response, turning, self._response, settings.most_stuck)
             if self._warm_up is not None and response.k7 > 0.0:
                 self._learn_warm_up_anew(self._warm_up)

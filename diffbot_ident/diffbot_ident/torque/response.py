@@ -21,7 +21,10 @@ SIGNIFICANT_FRICTION = 3.0
 
 
 def known_response(
-    axes: tuple[AxisFit, AxisFit], delay: TorqueDelay, friction: FrictionEstimate
+    axes: tuple[AxisFit, AxisFit],
+    delay: TorqueDelay,
+    friction: FrictionEstimate,
+    stiction: Pair = (0.0, 0.0),
 ) -> TorqueResponse:
     """Return the response by fits of both axes, with 0 for what is too uncertain."""
     k7, k8 = (_known_gain(axis) for axis in axes)
@@ -34,6 +37,7 @@ def known_response(
         products=(k5, k6),
         gear_loss=_known_losses(friction),
         lag=delay.lag,
+        stiction=stiction,
     )
 
 

@@ -12,8 +12,17 @@ import numpy as np
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.effect_search import EffectSearch, TrustResult
 from diffbot_ident.torque.effect_sizes import effect_fits, roughness
-from diffbot_ident.torque.effects import GEAR_LOSS, SLOPE, TURNING, UNEVEN, Effect, EffectFit
+from diffbot_ident.torque.effects import (
+    BREAKAWAY,
+    GEAR_LOSS,
+    SLOPE,
+    TURNING,
+    UNEVEN,
+    Effect,
+    EffectFit,
+)
 from diffbot_ident.torque.effects.slope import LEAST_SLOPE, floor_slope
+from diffbot_ident.torque.effects.stiction import static_friction
 from diffbot_ident.torque.effects.unlike_wheels import MOST_UNEVEN
 from diffbot_ident.torque.estimate import Array, Estimate, FrictionEstimate, Pair, TurningEstimate
 from diffbot_ident.torque.fitted_axis import AxisFit
@@ -65,6 +74,11 @@ class RobotFit:
             extra = self.fitting.extra(self.result.effects)
             return fuse_more(*self.axes, self.geometry, extra)
         return fuse_friction(*self.axes, self.geometry), None
+
+    def stiction(self) -> Pair:
+        """Return the static friction beyond Coulomb's of both wheels, N m; 0 where none is sure."""
+        own = self.effects.get(BREAKAWAY)
+        return (0.0, 0.0) if own is None else static_friction(own)
 
     def estimate(self, known: Estimate, period: float, wander: float, bias: float) -> Estimate:
         """Return the estimate of the fit, not judged yet.

@@ -96,6 +96,7 @@ class TorqueResponse:
             more while f_w is uncertain.
         gear_loss: Share of the torque that each wheel's gear loses, [left, right].
         lag: Time constant with which motors follow behind the delay, control periods.
+        stiction: Static friction beyond Coulomb's [left, right], N m.
     """
 
     k7: float = 0.0
@@ -107,6 +108,7 @@ class TorqueResponse:
     holding: float = 0.0
     gear_loss: Pair = (0.0, 0.0)
     lag: float = 0.0
+    stiction: Pair = (0.0, 0.0)
 
     def dry_friction(self, impulse: Array, period: Array) -> Array:
         """Return Coulomb friction and gear loss, N m, (2,), or (n, 2) where a gear loses torque.

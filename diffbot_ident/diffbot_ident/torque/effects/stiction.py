@@ -17,9 +17,9 @@ from diffbot_ident.torque.effects.evidence import (
     of_both_wheels,
     of_each_wheel,
 )
-from diffbot_ident.torque.estimate import Array
+from diffbot_ident.torque.estimate import Array, Pair
 from diffbot_ident.torque.fitted_axis import AxisFit
-from diffbot_ident.torque.series import halves
+from diffbot_ident.torque.wheel_speeds import WheelSpeeds
 
 # Relative standard deviation of K5..K8 per static friction beyond the Coulomb friction, as a share
 # of the typical torque: a wheel that it holds moves as no column tells. Determined with twil and
@@ -29,14 +29,52 @@ STICTION_FLOOR = 0.03
 # nothing of it is left. What a wheel that is never slower would leave is so little that its inverse
 # overflows.
 FASTEST = 50.0
+# Gauss's nodes in a period, as shares of it, and their weights.
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
+AT, WEIGHT = (0.5 + 0.5 * _NODES).tolist(), (0.5 * _WEIGHTS).tolist()
 SLOW_LEFT, SLOW_RIGHT = new_columns("slow left", "slow right")
 
 
 def _fill(steps: Array, motion: StepMotion) -> None:
-    speed, period = motion.wheels.middle, motion.period[:, None]
-    fraction = np.square(speed / motion.slow)
-    slow = np.sign(speed) * np.where(fraction < FASTEST, np.exp(-fraction), 0.0) * period
-    steps[:, SLOW_LEFT : SLOW_RIGHT + 1] = halves(slow)[motion.at]
+    rising, falling = slow_integrals(motion.wheels, motion.slow)
+    steps[:, SLOW_LEFT : SLOW_RIGHT + 1] = (rising[:-1] + falling[1:])[motion.at]
+
+
+def slow_integrals(wheels: WheelSpeeds, slow: float) -> tuple[Array, Array]:
+    """Return the integrals of sign(w) exp(-(w / slow)^2) over n periods, s, shape (n, 2).
+
+    They have the weights of `WheelSpeeds.sign_integrals`.
+
+    Args:
+        wheels: Speeds w of the wheels, linear in time but where a wheel reverses.
+        slow: Speed below which friction may differ, rad/s.
+    """
+    period, signs = wheels.period[:, None], sum(wheels.sign_integrals())
+    turns = wheels.begin * wheels.end < 0.0
+    # Share of the period before a wheel reverses.
+    before = np.where(turns, 0.5 * (1.0 - np.sign(wheels.end) * signs / period), 0.0)
+    begin, end = wheels.begin / slow, wheels.end / slow
+    first, early = _means(begin, np.zeros_like(begin))
+    last, late = _means(np.where(turns, 0.0, begin), end)
+    after = 1.0 - before
+    rising = before**2 * early + after * (before * last + after * late)
+    return period * rising, period * (before * first + after * last - rising)
+
+
+def _means(begin: Array, end: Array) -> tuple[Array, Array]:
+    """Return means of sign(x) exp(-x^2), x of one sign, while x goes evenly from begin to end.
+
+    With the weight 1, and with one that rises from 0 to 1.
+    """
+    mean, rising = np.zeros_like(begin), np.zeros_like(begin)
+    change = end - begin
+    for at, weight in zip(AT, WEIGHT, strict=True):
+        square = np.square(begin + at * change)
+        there = np.where(square < FASTEST, np.exp(-square), 0.0)
+        mean += weight * there
+        rising += weight * at * there
+    sign = np.sign(begin + end)
+    return sign * mean, sign * rising
 
 
 def _evidence(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
@@ -52,12 +90,16 @@ def _evidence(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
     return max(both**2 - SIGNIFICANT - SIGNIFICANT_COLUMN, each, beyond_chance(fits, own))
 
 
+def static_friction(effect_fit: EffectFit) -> Pair:
+    """Return the static friction of the wheels beyond Coulomb's, N m."""
+    left, right = np.maximum(-effect_fit.of_torques()[0], 0.0).tolist()
+    return left, right
+
+
 def _roughness(effect_fit: EffectFit) -> float:
     """Return the roughness of a breakaway torque: static less Coulomb friction, of both wheels."""
-    (left, right), (turn_left, turn_right) = effect_fit.own
-    k7, k8 = effect_fit.gains
-    excess = -0.25 * ((left + right) / k7 + (turn_left - turn_right) / k8)
-    return STICTION_FLOOR * max(float(excess), 0.0) / effect_fit.torque
+    excess = -0.5 * float(effect_fit.of_torques().sum())
+    return STICTION_FLOOR * max(excess, 0.0) / effect_fit.torque
 
 
 BREAKAWAY = Effect(
