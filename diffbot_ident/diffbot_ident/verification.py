@@ -88,9 +88,15 @@ class _Segment:
         period: float,
         lengths: NDArray[np.int_],
     ) -> Array:
-        """Return the errors of [v in m/s, omega in rad/s] at the ends, shape (2, n).
+        """Return the errors of [v in m/s, omega in rad/s] at the ends of n predictions.
 
-        Without a model the velocity stays constant. `period` is in s.
+        Args:
+            models: Prediction models; none of them keeps the velocity constant.
+            period: Control period, s.
+            lengths: Control periods of each prediction, shape (n,).
+
+        Returns:
+            Shape (2, models, n); (2, 1, n) without models.
         """
         steps, average = predictions.steps, predictions.average
         starts = predictions.starts(self._velocity.shape[1])
@@ -370,7 +376,7 @@ class HeldOutMotion:
         predictions: _Predictions,
         yaw_by_speed: Sequence[float],
     ) -> Errors:
-        """Return the errors over all segments as a function of the model, shape (2, n).
+        """Return the errors over all segments as a function of the models, as `_Segment.errors`.
 
         `yaw_by_speed` are the K6 of the models, 1/m; see `_Segment.lengths`.
         """

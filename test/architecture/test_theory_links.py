@@ -16,11 +16,11 @@ def anchors(page):
 
 def test_theory_is_where_the_code_says():
     folders = [p for p in (*ROOT.glob("*/*"), *ROOT.glob("tools/*/*")) if p.name == p.parent.name]
-    found, missing = 0, []
+    links, missing = 0, []
     for path in (path for folder in folders for path in folder.rglob("*.py")):
         for page, anchor in LINK.findall(path.read_text(encoding="utf-8")):
-            found += 1
+            links += 1
             there = ROOT / "docs" / page
             if not there.is_file() or (anchor and anchor not in anchors(there)):
                 missing.append(f"{path.relative_to(ROOT)}: {page}#{anchor}")
-    assert found > 20 and not missing, missing
+    assert links > 20 and not missing, missing
