@@ -22,15 +22,15 @@ from scipy.optimize import least_squares, leastsq
 from diffbot_description.dead_band import DeadBandKind, passed_of
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.bounded_search import BoundedSearch, search_further
-from diffbot_ident.velocity.first_order import (
+from diffbot_recordings.first_order import (
     Array,
     AxisSegment,
     FirstOrderFit,
     OutputError,
     fit_at,
 )
-from diffbot_ident.velocity.sent_commands import SAME_LEVEL, levels_of
-from diffbot_ident.velocity.smoothed_response import UNSMOOTHED, Smoothing
+from diffbot_recordings.sent_commands import SAME_LEVEL, levels_of
+from diffbot_recordings.smoothed_response import UNSMOOTHED, Smoothing
 
 LONGEST = 1.0
 """Dead times up to this are tried first, s."""

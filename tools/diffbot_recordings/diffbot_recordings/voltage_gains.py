@@ -19,7 +19,7 @@ from scipy.optimize import minimize_scalar
 from scipy.signal import lfilter
 
 from diffbot_ident.velocity.bounded_search import BoundedSearch
-from diffbot_ident.velocity.first_order import Array, AxisSegment, correlated_covariance
+from diffbot_recordings.first_order import Array, AxisSegment, correlated_covariance
 
 # Search range of the time constant, as multiples of a period and of the longest segment, and number
 # of grid points.

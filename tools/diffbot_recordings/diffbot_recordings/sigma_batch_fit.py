@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from diffbot_description.dynamics import AXES, Sigma
-from diffbot_ident.velocity.first_order import Array, AxisSegment, fit_first_order
+from diffbot_recordings.first_order import Array, AxisSegment, fit_first_order
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def fit_sigma(
 ) -> BatchFit:
     """Fit both axes by output error.
 
-        >>> from diffbot_ident.velocity.first_order import FirstOrder
+        >>> from diffbot_recordings.first_order import FirstOrder
         >>> command = np.repeat((0.0, 1.0, -1.0, 0.5), 30)
         >>> velocity = FirstOrder(0.5, 1.0).simulate(command, 0.05, 0.0)
         >>> both = VelocityRecording(0.05, *(np.stack((x, x), axis=1) for x in (command, velocity)))

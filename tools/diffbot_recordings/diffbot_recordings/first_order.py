@@ -23,8 +23,8 @@ from scipy.signal import lfilter
 
 from arc_odometry.odometry import Array as Array
 from diffbot_ident.velocity.bounded_search import BoundedSearch
-from diffbot_ident.velocity.sent_commands import SentCommands
-from diffbot_ident.velocity.smoothed_response import (
+from diffbot_recordings.sent_commands import SentCommands
+from diffbot_recordings.smoothed_response import (
     UNSMOOTHED,
     Drive,
     ForcedResponse,
