@@ -49,11 +49,11 @@ from diffbot_controllers.velocity_tracking.law import (
 from diffbot_description.dead_band import DeadBand, DeadBandKind, passed_of
 from diffbot_description.dynamics import Sigma
 from diffbot_ident.torque.estimate import NORMAL_95
-from diffbot_ident.velocity.dead_time import fit_dead_band
-from diffbot_ident.velocity.first_order import AxisSegment
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_recordings.dead_band_analysis import NAME
+from diffbot_recordings.dead_time import fit_dead_band
 from diffbot_recordings.findings import analyse_axes
+from diffbot_recordings.first_order import AxisSegment
 from diffbot_recordings.recording_analysis import STILL
 from diffbot_recordings.samples import Batch
 from diffbot_recordings.segments import Segment, Segmenter, SegmentSettings

@@ -20,7 +20,6 @@ import numpy as np
 
 from diffbot_controllers.velocity_tracking.law import VelocityLimits
 from diffbot_description.dynamics import Sigma
-from diffbot_ident.velocity.sigma_batch_fit import BatchFit
 from diffbot_papers.siwek2023_experiments import (
     BEST_BAND,
     NOISE,
@@ -33,6 +32,7 @@ from diffbot_papers.siwek2023_experiments import (
     random_start,
     three_ways,
 )
+from diffbot_recordings.sigma_batch_fit import BatchFit
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 

@@ -13,9 +13,9 @@ setup(
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
     ],
-    install_requires=["setuptools", "numpy", "pyyaml", "scipy"],
+    install_requires=["setuptools", "numpy", "pyyaml"],
     extras_require={
-        "test": ["pytest", "hypothesis"],
+        "test": ["pytest", "hypothesis", "scipy"],
     },
     zip_safe=True,
     maintainer="diffbot maintainers",

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from diffbot_ident.torque.physical import physical_quantities as physical_quantities
     from diffbot_ident.torque.rls import RecursiveLeastSquares as RecursiveLeastSquares
     from diffbot_ident.torque.rls import RlsEstimator as RlsEstimator
-    from diffbot_ident.velocity.sigma_batch_fit import VelocityRecording as VelocityRecording
-    from diffbot_ident.velocity.sigma_batch_fit import fit_sigma as fit_sigma
     from diffbot_ident.velocity.sigma_fit import RecursiveFit as RecursiveFit
     from diffbot_ident.verification import Verification as Verification
 
@@ -47,7 +45,6 @@ __getattr__, __all__ = lazy_names(
         "torque.integral_estimator": ("IntegralEstimator",),
         "torque.physical": ("PhysicalQuantity", "physical_quantities"),
         "torque.rls": ("RecursiveLeastSquares", "RlsEstimator"),
-        "velocity.sigma_batch_fit": ("VelocityRecording", "fit_sigma"),
         "velocity.sigma_fit": ("RecursiveFit",),
         "verification": ("Verification",),
     },

@@ -24,10 +24,9 @@ class EstimateLooks:
     """Looks at an estimator every LOOK_PERIOD, as an estimate takes milliseconds.
 
     Args:
-        estimator: A new estimator.
         duration: Maximum duration of the excitation, s.
         until: Precision at which it may end before; None: none.
-        efforts: Compares the last estimate with the robot's description; None: not compared.
+        efforts: Compares the last estimate with the description; None: not compared.
 
     Attributes:
         estimate: The newest estimate.

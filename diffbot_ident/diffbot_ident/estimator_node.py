@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dynamics_estimator node: K5..K8 of a robot that another node drives.
 
-It subscribes only to `joint_states`, and publishes `ident/dynamic_parameters`
-(diffbot_msgs/DynamicParameters) every `period` of robot time. It commands nothing. Its publisher
-appears with the first joint state: a node that waits for the publisher knows that no joint state is
-missed. Time is that of the joint states' stamps. With `leave_when_alone` the node exits when no
-joint states are published any more, or when all nodes that used the estimates have left, as a real
-robot's driver continues after the run.
+It subscribes only to `joint_states`, and publishes `ident/dynamic_parameters` every `period` of
+robot time. Its publisher appears with the first joint state: a node that waits for it misses none.
+With `leave_when_alone` it exits with the last publisher of joint states, or user of the estimates.
 """
 
 from __future__ import annotations

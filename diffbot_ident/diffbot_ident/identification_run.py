@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The course of an identification: excite and estimate, drive on and verify, brake, done.
 
-It is independent of ROS, with joint samples as input and torques as output. The node and
-simulations run the same course.
+Joint samples are its input, torques its output: the node and simulations run the same course.
 """
 
 from __future__ import annotations
@@ -86,21 +85,30 @@ class HeldOutDrive:
 class Identification:
     """One identification run.
 
+        >>> from diffbot_description import load_robot
+        >>> from diffbot_ident.excitation.excitations import make_excitation
+        >>> from diffbot_ident.torque.coverage import MotionScale
+        >>> from diffbot_ident.torque.estimators import make_estimator
+        >>> robot = load_robot("twil")
+        >>> estimator = make_estimator("integral", robot.geometry, MotionScale(0.5, 2.0, 0.4))
+        >>> limits = RunawayLimits(1.0, 4.0, 0.4, robot.name)
+        >>> excitation = make_excitation("prbs", robot, seed=1)
+        >>> run = Identification(estimator, excitation, robot.geometry, limits, duration=20.0)
+        >>> run.update(JointSample(0.0, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0))), run.phase.name
+        ((0.4, 0.4), 'EXCITING')
+
     Args:
         estimator: A new estimator; it learns only from the excitation.
         excitation: Excitation that drives the robot while it is identified.
-        geometry: Wheel radii and separation.
         limits: Speed limits and maximum braking torque.
         duration: Maximum duration of the excitation, s, > 0.
         check: Creates the excitation of the held-out motion as it begins; None: not verified.
         verification: Duration of the held-out motion, s, > 0 if there is one.
         nominal: Model of the robot's description, to compare with.
         until: Precision at which the excitation may end.
-        efforts: Compares the estimate with the robot's description at its end; None: not compared.
+        efforts: Compares the estimate with the description at its end; None: not compared.
 
     Attributes:
-        excitation: Excitation that drives the robot while it is identified.
-        phase: Phase of the run.
         problem: Why the run was stopped; None otherwise.
         verified: Result of the held-out motion; None before.
         excited: Robot time of the excitation, s.
@@ -174,8 +182,8 @@ class Identification:
     def update(self, sample: JointSample) -> tuple[float, float]:
         """Process a joint sample; return the wheel torques for the next period, N m.
 
-        Call `follow_up` once these have been sent. After the end of the run the torques are zero
-        and samples are ignored.
+        Call `follow_up` once these have been sent. After the end they are zero and samples are
+        ignored.
 
         Raises:
             ValueError: The sample cannot be used; the torque should be zero.
@@ -204,20 +212,12 @@ class Identification:
         return self._runaway.limited(self._driven.torque(motion), self.velocity)
 
     def follow_up(self) -> None:
-        """Update the estimate if that is due, which takes milliseconds.
-
-        The torques of `update` have been sent by then; the next ones depend on the estimate. The
-        run may end here.
-        """
+        """Update the estimate if that is due, which takes milliseconds; the run may end here."""
         if self._looks.due:
             self._look()
 
     def observe(self, sample: JointSample) -> None:
-        """Process a joint sample without a torque in answer, as a newer one has already arrived.
-
-        Raises:
-            ValueError: The sample cannot be used.
-        """
+        """Process a sample without a torque in answer, as a newer one has arrived; see `update`."""
         if self.ended or self.phase is Phase.WAITING:
             return
         self._count(sample.stamp)
@@ -229,11 +229,7 @@ class Identification:
             raise
 
     def rest(self, sample: JointSample) -> None:
-        """Process a joint sample while the robot is stopped from outside: only odometry uses it.
-
-        Raises:
-            ValueError: The sample cannot be used.
-        """
+        """Process a sample while the robot is stopped from outside: only odometry uses it."""
         if self.ended or self.phase is Phase.WAITING:
             return
         self._stamp = sample.stamp  # does not count as time of the run

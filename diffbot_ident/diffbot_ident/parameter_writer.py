@@ -212,9 +212,8 @@ def export_results(
 ) -> Export:
     """Write dynamic_parameters.yaml, `<robot>_identified.yaml` and identified_inertial.xacro.
 
-    The patched robot is written only if the estimate may be used and is physically possible. If the
-    yaw rate came from a gyro, its track is the effective track of gyro and file's radius.
-    See parameter_document for the arguments.
+    The patched robot is written only if the estimate may be used and is physically possible; with a
+    gyro it has the effective track. See parameter_document for the arguments.
 
     Raises:
         OSError: The directory cannot be written.
@@ -259,9 +258,8 @@ def estimate_physical(estimate: Estimate, robot: Robot) -> dict[str, PhysicalQua
 def usable_friction(friction: FrictionEstimate | None, robot: Robot) -> tuple[float | None, ...]:
     """Return friction for a description, in FrictionEstimate's order; None if not identifiable.
 
-    Negative friction is replaced by 0 if its 95 % interval contains 0, or if its torque at the
-    excitation's speed limit is below 5 % of the excitation's amplitude (a possible effect of slip
-    and contact). Otherwise it stays negative, and the description's check refuses it.
+    Negative friction becomes 0 if its interval contains 0, or if it is below NEGLIGIBLE of the
+    excitation. Otherwise it stays, and the description's check refuses it.
     """
     if friction is None:
         return (None,) * 4

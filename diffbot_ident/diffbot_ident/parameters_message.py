@@ -28,14 +28,7 @@ def fill(
     stamp: float,
     verification: VerificationState = VerificationState.NOT_VERIFIED,
 ) -> None:
-    """Put an estimate into a message.
-
-    Args:
-        message: Message to fill.
-        estimate: Estimate of the robot's parameters.
-        stamp: Stamp of the newest joint state that it uses, s.
-        verification: Whether it predicts a motion that was not used to identify it.
-    """
+    """Put an estimate into a message; `stamp` is that of the newest joint state in it, s."""
     message.header.stamp = to_stamp(stamp)
     message.header.frame_id = "base_link"
     message.k5, message.k6, message.k7, message.k8 = estimate.values
@@ -87,14 +80,7 @@ def verification_message(verification: Verification, stamp: float) -> Verificati
 def status_message(
     run: Identification, stamp: float, effort: tuple[float, float], command: tuple[float, float]
 ) -> IdentStatus:
-    """Return the status of a run; duration, message, arena and counts are the node's.
-
-    Args:
-        run: The run.
-        stamp: Stamp of the newest joint state, s.
-        effort: Torques that acted, N m.
-        command: Torques that were commanded, N m.
-    """
+    """Return the status of a run; duration, message, arena and counts are the node's."""
     status = IdentStatus(phase=int(run.phase), elapsed=run.elapsed, guarded=run.guarded)
     status.header.frame_id = "base_link"
     status.header.stamp = to_stamp(stamp)
@@ -107,14 +93,7 @@ def status_message(
 
 
 def diagnostics(estimate: Estimate, stamp: float, name: str, hardware: str) -> DiagnosticArray:
-    """Return one status about the parameters K5..K8.
-
-    Args:
-        estimate: Estimate of the robot's parameters.
-        stamp: Stamp of the newest joint state, s.
-        name: Name of the node.
-        hardware: Name of the robot.
-    """
+    """Return one status about the parameters K5..K8, by a node about a robot (hardware)."""
     status = DiagnosticStatus(
         level=LEVELS[estimate.state],
         name=f"{name}: dynamic parameters",

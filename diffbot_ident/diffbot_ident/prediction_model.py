@@ -23,18 +23,21 @@ FADE = 0.05
 class Model:
     """Prediction model: (41) of Lages (2017) with the wheels' friction, one period after another.
 
+        >>> model, start = Model((0.0, 0.0, 2.0, -10.0)), np.zeros((2, 1))
+        >>> torque, geometry = np.ones((10, 2, 1)), WheelGeometry(0.1, 0.1, 0.5)
+        >>> model.predict(start, torque, 0.01, geometry).round(6).tolist()
+        [[0.4], [0.0]]
+
     Attributes:
         values: [K5, K6, K7, K8].
         friction: [viscous left, right in N m s/rad, Coulomb left, right in N m].
         gear_loss: Share of its torque that each wheel's gear loses, [left, right].
-        delay: Control periods between a torque's report and its action, >= 0; d + a, d whole, means
-            that (1 - a) tau[k - d] + a tau[k - d - 1] acts in period k.
+        delay: Control periods between a torque's report and its action, >= 0; see `delayed`.
         turning: Resistance of the floor against turning, [c_w in N m s/rad, f_w in N m].
-        sloped: Whether the floor is not level. The gravity along it is then fitted to the motion to
-            be predicted.
+        sloped: Whether the gravity along the floor is fitted to the motion to be predicted.
         gravity: That gravity along the x and the y axis of the motion's first heading, m/s^2.
-        doubts: Changes of [values, friction, gear_loss] by one standard deviation of the estimate
-            in each of n independent directions, shape (n, 10); () if unknown.
+        doubts: Changes of [values, friction, gear_loss] by one standard deviation in each of n
+            independent directions, shape (n, 10); () if unknown.
     """
 
     values: Four
@@ -61,8 +64,7 @@ class Model:
     def of(cls, estimate: Estimate) -> Model:
         """Return the model of an estimate; unknown coefficients are set to 0.
 
-        Friction may be negative: such an error compensates an excess of another friction, which
-        would be wrong alone.
+        Friction may be negative: such an error compensates an excess of another friction.
         """
         friction, gear_loss = (0.0, 0.0, 0.0, 0.0), (0.0, 0.0)
         if estimate.friction is not None:
@@ -117,13 +119,12 @@ class Model:
         lengths: NDArray[np.int_] | None = None,
         heading: Array | None = None,
     ) -> Array:
-        """Predict the velocities at the ends of n predictions, shape (2, n); see `predictions`.
+        """Predict the velocities [v, omega] at the ends of n predictions, shape (2, n).
 
         Args:
             start: Initial [v, omega], shape (2, n).
             torque: [left, right] of each period, N m, shape (m, 2, n).
             period: Control period, s.
-            geometry: Wheel radii and separation.
             lengths: Number of periods of each prediction, at most m, shape (n,); None: m.
             heading: Initial headings, rad, for `gravity`, shape (n,); None: 0.
 
@@ -148,12 +149,13 @@ class Model:
     ) -> tuple[Array, Array]:
         """Return velocities and headings of n predictions after one more period.
 
+        It uses the midpoint rule.
+
         Args:
             velocity: [v in m/s, omega in rad/s], shape (2, n).
             heading: Headings, rad, for `gravity`, shape (n,).
             torque: [left, right], N m, shape (2, n).
             period: Control period, s.
-            geometry: Wheel radii and separation.
         """
         stepper = _Stepper((self,), period, geometry)
         torques = torque[:, None]

@@ -20,9 +20,8 @@ RUNAWAY_TIME = 0.5
 class RunawayLimits:
     """Speed limits of a run.
 
-    The first sample beyond a limit is refused, with zero torque; then only torques that brake are
-    commanded. The run ends when a later sample exceeds a limit by RUNAWAY_FRACTION, or when all
-    samples of RUNAWAY_TIME exceed one.
+    The first sample beyond a limit is refused; then only torques that brake are commanded. The run
+    ends at an excess of RUNAWAY_FRACTION, or after RUNAWAY_TIME beyond a limit.
 
     Attributes:
         velocity: Speed limit, m/s.
@@ -58,10 +57,6 @@ class RunawayWatch:
 
     def check(self, stamp: float, velocity: tuple[float, float]) -> str | None:
         """Return why the run has to end; a smaller excess of speed only limits the torques.
-
-        Args:
-            stamp: Stamp of the sample, s.
-            velocity: Body velocity, m/s and rad/s.
 
         Raises:
             ValueError: The sample is the first one beyond a limit.

@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verification: do identified parameters predict a motion that was not used to identify them?
 
-The motion is driven by another excitation; lost samples divide it into segments. From many instants
-of them the velocity is predicted, with the reported torques, one control period and a few seconds
-ahead: by the identified model, without a model (constant velocity), and by the robot's description.
-No parameter of the result is fitted here. If it predicts worse than the description, the most
-likely model within its own intervals is tested as well.
-
-While K6 v > 0, e.g. when a robot with its centre of mass ahead of the axle drives backwards, (41)
-is unstable: an error of the yaw rate grows by exp(K6 v t), and no model can predict for long. A
-prediction ends before its initial error has grown tenfold.
+From many instants of a motion with another excitation the velocity is predicted, one control period
+and a few seconds ahead: by the identified model, by constant velocity, and by the robot's
+description. Nothing is fitted here but the model within its own doubts;
+docs/theory/estimates.md#verification.
 """
 
 from __future__ import annotations
@@ -39,8 +34,8 @@ class _Predictions:
     Attributes:
         steps: Control periods from start to end.
         spacing: Control periods between two starts.
-        average: Periods over which the velocities at the start and the end are averaged (odd).
-        late: Control periods of torque that must be known before a start, for the torque's delay.
+        average: Periods over which the velocities at start and end are averaged (odd).
+        late: Control periods of torque that must be known before a start.
     """
 
     steps: int
@@ -58,7 +53,7 @@ class _Segment:
     """A motion without a gap.
 
     Samples are rows of [stamp in s, angles left, right in rad, torques left, right in N m], shape
-    (n, 5); the torques acted until the stamp. The heading at the first sample is in rad.
+    (n, 5); the heading is that of the first, rad.
     """
 
     def __init__(self, samples: Array, geometry: WheelGeometry, heading: float) -> None:
@@ -97,7 +92,6 @@ class _Segment:
 
         Args:
             models: Prediction models; none of them keeps the velocity constant.
-            predictions: Where predictions start.
             period: Control period, s.
             lengths: Control periods of each prediction, shape (n,).
 
@@ -190,17 +184,20 @@ class Verification:
 
     Errors are root mean squares of [v in m/s, omega in rad/s]; NaN if nothing is decided.
 
+        >>> from arc_odometry import WheelGeometry
+        >>> model = Model((0.0, 0.0, 2.0, -10.0))
+        >>> HeldOutMotion(WheelGeometry(0.1, 0.1, 0.5)).verify(model, model).decided
+        False
+
     Attributes:
         state: Whether the identified model predicts the motion.
         reason: Why it does not; empty if it does.
         duration: Duration of the held-out motion, without gaps, s.
         horizon: Duration of the long predictions, s; they end earlier where errors grow fast.
-        one_step: Errors after one control period with the identified model.
-        one_step_no_model: Errors after one control period with constant velocity.
-        one_step_nominal: Errors after one control period with the description.
-        horizon_error: Errors at the end of the horizon with the identified model.
-        horizon_no_model: Errors at the end of the horizon with constant velocity.
-        horizon_nominal: Errors at the end of the horizon with the description.
+        one_step, horizon_error: Errors of the identified model after one control period, and at the
+            end of the horizon.
+        one_step_no_model, horizon_no_model: Those of constant velocity.
+        one_step_nominal, horizon_nominal: Those of the description.
     """
 
     state: VerificationState
@@ -229,9 +226,8 @@ class HeldOutMotion:
     """Stores a motion and judges models by it.
 
     Args:
-        geometry: Wheel radii and separation.
-        scale: Size of exciting motions, [v in m/s, omega in rad/s]. A motion whose velocities
-            hardly change on this scale, e.g. because torque was withheld, decides nothing.
+        scale: Size of exciting motions, [v in m/s, omega in rad/s]; much smaller ones decide
+            nothing.
         longer: What makes the motion longer, for the message if it is too short.
     """
 
@@ -259,8 +255,7 @@ class HeldOutMotion:
     def begin(self, sample: JointSample, heading: float) -> None:
         """Note that another recording begins with this sample and heading, rad.
 
-        The sample itself is not held out. The direction in which the floor falls is that of the
-        recordings before, in the frame of these headings.
+        The sample itself is not held out.
         """
         self.interrupt()
         self._headings[len(self._segments) - 1] = heading
@@ -293,8 +288,7 @@ class HeldOutMotion:
     def enough(self, delay: float = 0.0) -> bool:
         """Whether MIN_PREDICTIONS long predictions can be made, so that `verify` will decide.
 
-        Args:
-            delay: Longest torque delay of the models, control periods; NaN (unknown) counts as 0.
+        `delay` is the longest torque delay of the models, control periods; NaN counts as 0.
         """
         if math.isnan(self.period):
             return False
@@ -303,12 +297,7 @@ class HeldOutMotion:
         return count >= MIN_PREDICTIONS
 
     def verify(self, identified: Model, nominal: Model) -> Verification:
-        """Compare predictions with the motion.
-
-        Args:
-            identified: The model to judge.
-            nominal: Model of the robot's description.
-        """
+        """Compare predictions of an identified and of the described model with the motion."""
         delay = max(identified.delay, nominal.delay)
         if not self.enough(delay):
             return self._undecided(self._too_short())
@@ -363,11 +352,7 @@ class HeldOutMotion:
         return made
 
     def with_gravity(self, model: Model) -> Model:
-        """Return the model with the gravity along the floor that its errors of one period show.
-
-        Args:
-            model: The model; it is returned unchanged if it is not `sloped`.
-        """
+        """Return a `sloped` model with the gravity that its errors of one period show."""
         return self._with_gravity(model, self._made_segments())
 
     def _with_gravity(self, model: Model, segments: Sequence[_Segment]) -> Model:
@@ -391,12 +376,9 @@ class HeldOutMotion:
         predictions: _Predictions,
         yaw_by_speed: Sequence[float],
     ) -> Errors:
-        """Return the errors over all segments as a function of models.
+        """Return the errors over all segments as a function of the models, as `_Segment.errors`.
 
-        Args:
-            segments: The motion.
-            predictions: Where predictions start, and how long they are.
-            yaw_by_speed: K6 of the models, 1/m; see `_Segment.lengths`.
+        `yaw_by_speed` are the K6 of the models, 1/m; see `_Segment.lengths`.
         """
         lengths = [segment.lengths(yaw_by_speed, predictions) for segment in segments]
 
@@ -445,13 +427,8 @@ class HeldOutMotion:
 def _within_doubts(errors_of: Errors, identified: Model, least: Pair, overlap: float) -> Pair:
     """Return the errors of the most likely model within the doubts of the identified one.
 
-    They are infinite if that model is so far away that the motion contradicts the doubts as well.
-    With x the deviations along the doubts, and D the change of the predictions per deviation, the
-    model minimises
-
-        |(e + D x) / least|^2 / overlap + |x|^2,
-
-    which is minus twice its log likelihood. Predictions of a hopeless model may overflow.
+    It minimises |(e + D x) / least|^2 / overlap + |x|^2 over the deviations x. Infinite if that is
+    so far away that the motion contradicts the doubts as well.
     """
     if not identified.doubts:
         return math.inf, math.inf

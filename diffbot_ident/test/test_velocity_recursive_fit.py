@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy.signal import lfilter
 
 from diffbot_description.dynamics import Sigma
-from diffbot_ident.velocity.sigma_batch_fit import VelocityRecording, fit_sigma
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 
 TRUE = Sigma(3.446, 4.576, 0.86, 0.254)
@@ -189,14 +188,17 @@ def test_a_wheel_that_is_held_for_a_moment_is_no_load():
 
 
 def test_a_batch_fit_starts_the_on_line_one_with_its_interval():
-    asked, velocity = motion(30.0, noise=(0.005, 0.01))
-    batch = fit_sigma([VelocityRecording(PERIOD, asked, velocity)])
-    forever = RecursiveSettings(memory=math.inf)
-    fit = RecursiveFit(batch.sigma, batch.covariance, forever)
-    assert fit.values == pytest.approx(batch.sigma.as_array())
-    assert fit.covariance == pytest.approx(batch.covariance, rel=1e-9)
+    start = Sigma(*1.01 * TRUE.as_array())
+    # As a batch fit's, with a correlation of inertia and drag of each axis.
+    deviations = 0.02 * TRUE.as_array()
+    covariance = (np.eye(4) + 0.3 * np.roll(np.eye(4), 2, axis=0)) * np.outer(
+        deviations, deviations
+    )
+    fit = RecursiveFit(start, covariance, RecursiveSettings(memory=math.inf))
+    assert fit.values == pytest.approx(start.as_array())
+    assert fit.covariance == pytest.approx(covariance, rel=1e-9)
     feed(fit, *motion(20.0, seed=5, noise=(0.005, 0.01)))
-    assert np.all(fit.covariance.diagonal() < batch.covariance.diagonal())
+    assert np.all(fit.covariance.diagonal() < covariance.diagonal())
     assert fit.values == pytest.approx(TRUE.as_array(), rel=0.03)
 
 

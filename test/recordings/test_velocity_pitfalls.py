@@ -8,7 +8,7 @@ import pytest
 from identify_command import identify
 from made_recordings.recorded_bag import RecordedBag
 
-from diffbot_ident.velocity.first_order import FirstOrder
+from diffbot_recordings.first_order import FirstOrder
 
 PERIOD, BEGIN = 0.02, 200.0  # s
 

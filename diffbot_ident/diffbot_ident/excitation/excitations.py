@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Excitations by name: `prbs`, `multisine`, `optimised`.
 
-The optimised one drives the torques that are most informative about K5..K8. Sujan and Dubowsky
-(2002) drive a robot so that each motion adds the most information about its dynamic parameters.
-Here every sequence of a few torque levels over the coming stages is predicted. The one that adds
-the most joint bits about K5..K8 (D-optimality, see information.py) is selected, and its first stage
-is driven; then the choice is repeated.
+The optimised one predicts every sequence of a few torque levels, drives the first stage of the most
+informative one (after Sujan and Dubowsky, 2002), and chooses again;
+docs/theory/excitation.md#information.
 """
 
 from __future__ import annotations
@@ -136,8 +134,6 @@ class InformationPolicy:
         """Return the gains of n sequences, and the windows of their first stages.
 
         Args:
-            pose: Current pose, shape (3,), m and rad.
-            velocity: Current body velocity, shape (2,), m/s and rad/s.
             torques: Sequences, N m, shape (2, n, stages).
 
         Returns:
@@ -172,19 +168,24 @@ def make_excitation(
 ) -> Excitation:
     """Return the excitation of that name.
 
-    `prbs` without an arena is limited in speed by its guards alone. For all others, and for `prbs`
-    in an arena, a SafetyFilter enforces the speed limits of the robot's excitation and the arena.
+    `prbs` without an arena is limited in speed by its guards alone. For all others a SafetyFilter
+    enforces the speed limits of the robot's excitation and the arena.
+
+        >>> from diffbot_description import load_robot
+        >>> motion = Motion((0.0, 0.0, 0.0), (0.0, 0.0), (0.0, 0.0))
+        >>> make_excitation("prbs", load_robot("twil"), seed=1).torque(motion)
+        (0.4, 0.4)
 
     Args:
         kind: "prbs", "multisine" or "optimised".
-        robot: Robot description: geometry, limits and defaults.
+        robot: Geometry, limits and defaults.
         seed: Seed of all random choices, >= 0.
         amplitude: Maximum torque, N m; None for the robot's default.
         hold: Control periods of a bit or a stage; None for the robot's default.
         register: Bits of the shift register; None for the robot's default; prbs only.
         arena: Arena in which the robot must stay; None for no bound.
-        prior: K5..K8 and friction with which motion is predicted, not needed for prbs without an
-            arena; see nominal_prior.
+        prior: K5..K8 and friction with which motion is predicted, see nominal_prior; not needed for
+            prbs without an arena.
         period: Control period, s.
         levels: Number of torque levels, see signals.LEVELS; prbs only.
 
@@ -226,12 +227,7 @@ def _filtered(
     period: float,
     levels: int,
 ) -> FilteredExcitation:
-    """Return an excitation with a SafetyFilter; other arguments as for make_excitation.
-
-    Args:
-        strength: Amplitude, hold, register and speed limits of the excitation.
-        room: Largest |x| and |y| of the axle's midpoint, m; None: no bound.
-    """
+    """Return an excitation with a SafetyFilter; `room` is the largest |x| and |y|, m, or None."""
     amplitude, hold = strength.amplitude, strength.hold
     radius, half_track = robot.wheels.radius, robot.wheels.half_track
     interval = hold if kind == "optimised" else max(1, round(DECISION_TIME / period))
@@ -273,7 +269,7 @@ def _filtered(
 def excited_wheel_speed(robot: Robot) -> float:
     """Return the largest wheel speed that respects the limits of the robot's excitation, rad/s.
 
-    It is at most SPEED_SHARE of the limit of the wheels themselves, beyond which a run ends.
+    It is at most SPEED_FRACTION of the limit of the wheels themselves, beyond which a run ends.
     """
     own, wheels = robot.excitation, robot.wheels
     return min(

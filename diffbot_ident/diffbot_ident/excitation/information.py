@@ -1,27 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Information about parameters, and the information that a motion gives about K5..K8, in bits.
 
-Information is the inverse of a covariance. With the information matrices before and after an
-experiment, J0 and J1, a Gaussian estimate of n parameters gains
+With the information matrices before and after an experiment, J0 and J1,
 
     joint bits        (1/2) log2(det J1 / det J0)               (D-optimality)
     sum of bits       sum_i (1/2) log2(var0_i / var1_i)
 
-One bit halves the standard deviation of one parameter. Both grow with every measurement. The sum
-uses only each parameter's own variance; the joint bits also account for correlated errors, which
-partly cancel. Sujan and Dubowsky (2002) choose motions by the mutual information between
-measurement and parameter, but their (16) uses r^2 = 1 - rho + rho^2 for its correlation, which is
-smallest at rho = 1/2 and so prefers uninformative measurements. Both measures here replace it.
-Scale the parameters to similar sizes, e.g. by their prior deviations, if their units differ much.
-
-The friction of the wheels is unknown as well. Over windows of time the model (41) of Lages (2017)
-with friction is linear in its parameters, with s the signs of the wheels' speeds:
-
-    v_1 - v_0         = [int omega^2,  int(tau_l + tau_r)] [K5, K7]  + int[v, omega, s_l, s_r] f
-    omega_1 - omega_0 = [int v omega,  int(tau_l - tau_r)] [K6, K8]  + int[v, omega, s_l, s_r] g
-
-The noise is that of the two velocities, which are differences of encoder angles, and that of the
-torques, which differ slightly from the reported ones.
+One bit halves the standard deviation of one parameter; docs/theory/excitation.md#information.
 """
 
 from __future__ import annotations
@@ -44,6 +29,9 @@ def log2_determinant(information: Array) -> Array:
 
 def joint_bits(before: Array, after: Array, of: Sequence[int] | None = None) -> Array:
     """Return the joint bits gained about parameters, shape (...); D-optimality.
+
+        >>> float(joint_bits(np.eye(2), 4.0 * np.eye(2)))
+        2.0
 
     Args:
         before: Information before, shape (..., n, n), positive definite.
@@ -93,8 +81,7 @@ PERFECT_COUNTS = 50_000
 class BodyInformation:
     """Information about [K5, K7] and about [K6, K8], and bits gained since the beginning.
 
-    Parameters are measured in units of their prior standard deviations, so that the prior
-    information is the unit matrix.
+    Parameters are in units of their prior deviations: the prior information is the unit matrix.
 
     Args:
         prior: K5..K8 and their possible errors, half of which are used as standard deviations.

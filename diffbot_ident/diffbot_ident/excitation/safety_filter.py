@@ -1,16 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A safety filter for excitations: the robot can always be braked to rest within its limits.
 
-A torque that is held until the next decision is admissible if the robot, braked from then on, comes
-to rest without leaving its room or exceeding a speed limit. Standing still is admissible, and an
-admissible torque leaves at least braking for the next decision, so an admissible choice always
-exists. The prediction is repeated for errors of K5..K8 within their uncertainty: the corners of a
-half-fraction factorial design (all pairs of parameters high and low) and the nominal values.
-Friction helps to stop but is hardly known at first, so it is neglected for safety.
-
 `SafetyFilter` computes by how much torques would exceed the limits. With it, at regular intervals,
-`FilteredExcitation` lets a policy choose the torques: `SequencePolicy` drives a given sequence
-where that is admissible, InformationPolicy (excitations.py) the most informative torques.
+`FilteredExcitation` lets a policy choose the torques. Derived in
+docs/theory/excitation.md#safety-filter.
 """
 
 from __future__ import annotations
@@ -77,8 +70,8 @@ class SafetyFilter:
 
     Attributes:
         model: The nominal model, with friction, to predict states and plans.
-        levels: Torques that may be held: the nine pairs [left, right] of full, no and reverse
-            torque, N m, shape (2, 9).
+        levels: Pairs [left, right] of full, no and reverse torque that may be held, N m, shape (2,
+            9).
         offset_errors: Minimum errors of K5..K8, due to OFFSET_ERROR; see `errors_of`.
 
     Raises:
@@ -120,8 +113,7 @@ class SafetyFilter:
     def errors_of(self, prior: BodyPrior) -> tuple[float, ...]:
         """Return the possible errors of K5..K8: their spread, and at least `offset_errors`.
 
-        K5 = m_b d / M_e and K6 = K5 K8 / (b K7); `offset_errors` are the changes of K5..K8, in
-        their units, if the equivalent mass moves by OFFSET_ERROR.
+        K5 = m_b d / M_e and K6 = K5 K8 / (b K7).
         """
         return tuple(
             max(spread * abs(value), least)
@@ -131,12 +123,7 @@ class SafetyFilter:
         )
 
     def learn(self, prior: BodyPrior, errors: Sequence[float] | None = None) -> None:
-        """Predict with these parameters from now on.
-
-        Args:
-            prior: K5..K8 and friction.
-            errors: Possible errors of K5..K8, in their units; None for `errors_of` the prior.
-        """
+        """Predict with this prior, and errors of K5..K8 (None: `errors_of` it), from now on."""
         off = np.array(self.errors_of(prior) if errors is None else errors)
         shares = np.minimum(off, np.array(prior.spread) * np.abs(prior.values))
         # Errors beyond the spread stem from the offset, to which K5 and -K6 are proportional: they
@@ -149,11 +136,7 @@ class SafetyFilter:
         self.model = BodyModel(self._radius, self._half_track, self._values[:, :1], prior.friction)
 
     def expect_losses(self) -> None:
-        """Assume from now on that the robot coasts for COASTING before it brakes.
-
-        Call it when samples were lost, as this may happen again. The first loss is unexpected; the
-        margin of the arena and BRAKE_SHARE allow for it.
-        """
+        """Assume that the robot coasts for COASTING before it brakes, as samples may be lost."""
         self._coasting = COASTING
 
     @property
@@ -166,17 +149,15 @@ class SafetyFilter:
         return np.repeat(self.levels[:, level : level + 1], self.interval, axis=1)
 
     def excess(self, pose: Array, velocity: Array, torques: Array) -> Array:
-        """Return by how much each of n torques would exceed the limits; 0 is admissible.
+        """Return by how much each of n torques would exceed the limits, (n,); 0: admissible.
 
-        The excess is averaged over each part of the predicted motion, as a share of the limits.
+        The excess is averaged over each part of the predicted motion, as a share of the limits, in
+        the worst model.
 
         Args:
             pose: Current pose, shape (3,), m and rad.
             velocity: Current body velocity, shape (2,), m/s and rad/s.
             torques: [left, right] to hold until the next decision, N m, shape (2, n).
-
-        Returns:
-            Shape (n,), the worst over the models.
         """
         count, scenarios = torques.shape[1], ERRORS.shape[1]
         total = count * scenarios
@@ -200,15 +181,9 @@ class SafetyFilter:
         return worst
 
     def least_excess(self, pose: Array, velocity: Array, excess: Array) -> Decision:
-        """Decide where no level is admissible: brake, or hold the level with the least excess.
+        """Decide where no level is admissible: brake, or hold that of the least excess, (9,).
 
-        Braking a robot that stands outside its room has the excess of a torque that would keep it
-        there, so a torque that drives it back inside is preferred.
-
-        Args:
-            pose: Current pose, shape (3,), m and rad.
-            velocity: Current body velocity, shape (2,), m/s and rad/s.
-            excess: Excess of the levels, shape (9,).
+        A torque that drives a robot back into its room is preferred to one that keeps it outside.
         """
         count = ERRORS.shape[1]
         poses, velocities = (np.repeat(now[:, None], count, axis=1) for now in (pose, velocity))
@@ -221,12 +196,7 @@ class SafetyFilter:
         )
 
     def plan_excess(self, pose: Array, velocity: Array) -> Array:
-        """Return the excess of braking from n states in the nominal model, shape (n,).
-
-        Args:
-            pose: Poses, shape (3, n), m and rad.
-            velocity: Body velocities, shape (2, n), m/s and rad/s.
-        """
+        """Return the excess of braking from poses (3, n), and velocities (2, n), shape (n,)."""
         return self._beyond(self.model.braked(pose, velocity, self._effort))
 
     def _beyond(self, paths: Paths) -> Array:
@@ -320,8 +290,8 @@ class FilteredExcitation:
         """Predict with an estimate from now on.
 
         A parameter that is not identifiable keeps its initial value and spread, and no spread
-        exceeds the initial one. Unknown friction keeps its initial value; negative friction is
-        replaced by 0.
+        exceeds the initial one. Unknown friction keeps its initial value; negative friction becomes
+        0.
         """
         new, errors = list(self._prior.values), list(self._filter.errors_of(self._prior))
         offsets = self._filter.offset_errors
@@ -366,9 +336,7 @@ class FilteredExcitation:
     def interrupt(self) -> None:
         """Handle lost samples: the motion meanwhile is unknown, zero torque was commanded.
 
-        The robot is braked until there are enough motions for a decision again. The next motion's
-        speeds are means over the gap, so it is only used to start braking. From now on the filter
-        expects further losses.
+        The robot is braked until there are enough motions for a decision again.
         """
         self._motions.clear()
         self._plan.clear()
@@ -466,14 +434,16 @@ MIN_ROOM = 0.25
 class Arena:
     """A rectangle around the robot's start, along the robot's first heading (x) and across (y).
 
-    It bounds the **whole body**: hull, wheels and casters in any heading. The axle's midpoint must
-    therefore stay within the rectangle reduced by the robot's reach and the margin on each side.
+    It bounds the **whole body** in any heading: the axle's midpoint stays within the rectangle less
+    the robot's reach and the margin on each side.
+
+        >>> Arena.parse("3x2").room(reach=0.3)
+        (1.1, 0.6)
 
     Attributes:
         length: Size along x, m, > 0.
         width: Size along y, m, > 0.
-        margin: Distance kept free on each side for drift of the odometry and for errors of the
-            model that predicts the motion, m, >= 0.
+        margin: Distance kept free on each side for errors of odometry and model, m, >= 0.
 
     Raises:
         ValueError: A length is not finite or outside its range.
@@ -510,10 +480,7 @@ class Arena:
         return cls(length, width)
 
     def room(self, reach: float) -> tuple[float, float]:
-        """Return the largest |x| and |y|, m, of the axle's midpoint.
-
-        Args:
-            reach: Largest distance of a part of the robot from the axle's midpoint, m.
+        """Return the largest |x| and |y|, m, of the axle's midpoint, for a robot of this reach, m.
 
         Raises:
             ValueError: The arena is too small for the robot.
@@ -534,7 +501,7 @@ class Arena:
 def silhouette(robot: Robot) -> Array:
     """Return the corners of hull, wheels and casters' bounding squares, x and y, shape (2, n), m.
 
-    They are in the robot's frame, with the origin at the axle's midpoint.
+    The origin is the axle's midpoint.
     """
     shape, wheels = robot.body.shape, robot.wheels
     side, tread = 0.5 * shape.width, 0.5 * wheels.width

@@ -38,11 +38,8 @@ class Coverage:
     """How much of the motion that each parameter needs has been seen: windows in buckets.
 
     K5 needs turning in both directions, K6 driving while turning in all four combinations, K7
-    common torques in both directions and K8 opposite ones.
-
-    Args:
-        scale: Size of the motions and torques. A window counts beyond a tenth of the velocities,
-            and beyond a fifth of the torque.
+    common torques in both directions and K8 opposite ones. A window counts beyond a tenth of the
+    velocities and a fifth of the torque of the scale.
     """
 
     def __init__(self, scale: MotionScale) -> None:

@@ -1,19 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether the efforts of a robot are torques in N m, judged by what they say about the robot.
 
-If a driver reports u where the wheel gets c u N m, then K7 = 1 / (r M_e) comes out c times its
-value, and the robot 1 / c times as heavy; K5, K6 and the fit itself do not change. So three things
-show a wrong unit:
-
-    mass           by the efforts the robot is HEAVIER times heavier or lighter than described
-    limit          the efforts exceed the torque limit, and the mass does not show that they are
-                   right all the same
-    time constant  r / (K7 (d_l + d_r)), from viscous friction d: a voltage or duty cycle acts like
-                   a torque with the motor's back-EMF as friction, which stops the robot at once
-
-The third does not depend on the size of the unit, and is the only one without a description, apart
-from masses that no body as large as the track has. `EffortCheck` asks at the end of a run and for a
-recording alike.
+A wrong unit shows by the mass (HEAVIER times), by the torque limit, or by a time constant that no
+robot has; docs/theory/estimates.md#units-of-efforts. `EffortCheck` asks at the end of a run and for
+a recording.
 """
 
 from __future__ import annotations
@@ -97,25 +87,14 @@ class EffortQuestion:
 
 @dataclass(frozen=True)
 class EffortCheck:
-    """Compares estimates with a robot's description, see the module.
-
-    Attributes:
-        geometry: Wheel radii and separation.
-        robot: The robot's description; None: only the wheels are known.
-        unit: Unit in which the efforts were read.
-    """
+    """Compares estimates with a robot description; without one only the wheels are known."""
 
     geometry: WheelGeometry
     robot: Robot | None
     unit: EffortUnit = EffortUnit()
 
     def judged(self, estimate: Estimate, size: float) -> tuple[Estimate, EffortQuestion | None]:
-        """Return an estimate, INVALID where its efforts are in doubt, and the question.
-
-        Args:
-            estimate: The estimate.
-            size: Size of the efforts, N m as read.
-        """
+        """Return an estimate, INVALID if its efforts (size, N m as read) are in doubt, and why."""
         if estimate.state is EstimateState.INVALID:
             return estimate, None
         question = effort_question(estimate, self.geometry, self.robot, size, self.unit)
@@ -135,15 +114,7 @@ def effort_question(
     size: float,
     unit: EffortUnit = EffortUnit(),
 ) -> EffortQuestion | None:
-    """Return the question that an estimate raises about the unit of its efforts; None: none.
-
-    Args:
-        estimate: Estimate with efforts taken for N m.
-        geometry: Wheel radii and separation.
-        robot: The robot's description; None: only the wheels are known.
-        size: Size of the larger effort of both wheels, N m as read.
-        unit: Unit in which they were read.
-    """
+    """Return the question that an estimate raises about its efforts, `size` as read; None: none."""
     heavier = None if robot is None else _heavier(estimate, robot)
     if robot is not None and heavier is not None:
         if not 1.0 / HEAVIER < heavier < HEAVIER:
@@ -257,12 +228,7 @@ def _beyond_limit(
 
 
 def suggested(one: float, size: float) -> str:
-    """Return units that would make sense, as a text for people.
-
-    Args:
-        one: Torque of one unit of effort, N m.
-        size: Size of the efforts, in their unit.
-    """
+    """Return units that would make sense, for people; `one` of them is N m, `size` is in them."""
     results = [name for name, torque in FIXED if 1.0 / AGREES < one / torque < AGREES]
     least, most = PER_AMPERE
     if size <= FRACTION * 1.01:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimates of K5..K8: values, confidence, and whether they may be used.
 
-`Estimate` is the one type that estimators, identification, verification, parameter file and message
-share. An `Estimator` produces it; `Precision` decides when it is good enough to stop.
+`Estimate` is the one type that estimators, identification, verification, files and messages share.
 """
 
 from __future__ import annotations
@@ -45,8 +44,7 @@ class EstimateState(IntEnum):
 class Advice(Enum):
     """What follows from an estimate that may not be used, beyond its reason.
 
-    The same lack means something else for a driving robot than for one that has finished, and for
-    a recording.
+    The same lack means something else for a driving robot than for a finished one, and a recording.
     """
 
     NONE = ""
@@ -57,12 +55,12 @@ class Advice(Enum):
 
     @property
     def of_finished_run(self) -> Advice:
-        """The advice to a driving robot as advice about its next run."""
+        """The advice about the next run."""
         return Advice.EXCITE_LONGER if self is Advice.WAIT else self
 
     @property
     def of_recording(self) -> Advice:
-        """The advice to a driving robot as advice about a recording."""
+        """The advice about a recording."""
         return Advice.RECORD_LONGER if self is Advice.WAIT else Advice.NONE
 
 
@@ -70,15 +68,17 @@ class Advice(Enum):
 class FrictionEstimate:
     """Estimated friction of the wheels, T = tau - viscous w - (coulomb + gear_loss |tau|) sign(w).
 
+        >>> friction = FrictionEstimate((0.1, 0.1, 0.5, 0.5), (0.01,) * 4)
+        >>> friction.widened(2.0).variances
+        (0.04, 0.04, 0.04, 0.04)
+
     Attributes:
         values: [viscous left, viscous right in N m s/rad, Coulomb left, Coulomb right in N m].
-        variances: Variances of the values, in their units squared; infinite where not
-            identifiable.
-        covariance: Covariance of the values, 4 rows of 4, in their units: an excess of one
-            friction goes with a deficit of the other. With gear losses 6 rows of 6, of the values
-            and these. None if only the variances are known.
-        gear_loss: Share of its torque that each wheel's gear loses, [left, right]; 0 where no such
-            loss was found. Coulomb friction is then that at the mean size of the torque.
+        variances: Variances of the values; infinite where not identifiable.
+        covariance: Covariance of the values, 4 rows of 4; with gear losses 6 rows of 6, of the
+            values and these. None if only the variances are known.
+        gear_loss: Share of its torque that each wheel's gear loses, [left, right]; 0 where none was
+            found. Coulomb friction is then that at the mean size of the torque.
         gear_variances: Variances of these shares; infinite where no such loss was found.
     """
 
@@ -90,12 +90,7 @@ class FrictionEstimate:
 
     @classmethod
     def of(cls, values: Array, covariance: Array) -> FrictionEstimate:
-        """Return the estimate of values and their covariance.
-
-        Args:
-            values: The values, and the gear losses if there are any, shape (4,) or (6,).
-            covariance: Their covariance, shape (4, 4) or (6, 6).
-        """
+        """Return the estimate of values, (4,), or with gear losses (6,), and their covariance."""
         rows = tuple(map(tuple, covariance.tolist()))
         result, variances = values.tolist(), covariance.diagonal().tolist()
         plain = cls(tuple(result[:4]), tuple(variances[:4]), rows)
@@ -121,11 +116,7 @@ class FrictionEstimate:
     def of_uneven_wheels(self, difference: float) -> FrictionEstimate:
         """Return the friction of each wheel, from that of wheels taken for alike.
 
-        The effect of a friction on the motion is that of its wheel's torque: 1 - difference times
-        the mean on the left, 1 + difference times on the right.
-
-        Args:
-            difference: Relative difference of the torques' gains, `Estimate.torque_difference`.
+        `difference` is the relative one of the torques' gains, `Estimate.torque_difference`.
         """
         factors = (1.0 / (1.0 - difference), 1.0 / (1.0 + difference)) * 3
         return self._scaled(factors, factors)
@@ -152,9 +143,8 @@ class TurningEstimate:
     """Resistance of the floor against turning, c_w omega + f_w sign(omega): skid steer.
 
     Attributes:
-        values: [c_w in N m s/rad, f_w in N m], referring to the robot's yaw moment and yaw rate.
-        variances: Variances of the values, in their units squared; infinite where not
-            identifiable.
+        values: [c_w in N m s/rad, f_w in N m].
+        variances: Variances of the values; infinite where not identifiable.
     """
 
     values: tuple[float, float]
@@ -172,12 +162,9 @@ class GyroFit:
 
     Attributes:
         scale: Yaw rate of the gyro over that of the wheels with the file's radius and track.
-        scale_std: Standard deviation of the scale.
-        radius_difference: Right minus left radius, in addition to the file's, as a share of it.
-        radius_difference_std: Standard deviation of the radius difference.
+        radius_difference: Right minus left radius, beyond the file's, as a share of it.
         bias: Mean bias of the gyro over the run, rad/s.
         delay: Delay of the gyro's stamps relative to the wheels', s.
-        delay_std: Standard deviation of the delay, s.
         agreement: Share of the gyro's rotation that the wheels explain, 0 to 1.
         windows: Number of windows of the fit.
     """
@@ -200,14 +187,18 @@ NOTHING_KNOWN = tuple(tuple(math.inf if i == j else 0.0 for j in range(4)) for i
 class Estimate:
     """Values of K5..K8 with their confidence.
 
+        >>> estimate = Estimate(values=(0.08, -3.8, 2.6, -16.0), state=EstimateState.ESTIMATED)
+        >>> estimate.as_a_whole(EstimateState.INVALID, "the wheels are swapped").explanation
+        'the wheels are swapped'
+
     Attributes:
         values: [K5 in m, K6 in 1/m, K7 in 1/(kg m), K8 in 1/(kg m^2)].
-        covariance: Covariance of the values, 4 rows of 4, in their units, as given by the data even
-            where a parameter is not identifiable.
+        covariance: Covariance of the values, 4 rows of 4, also where a parameter is not
+            identifiable.
         parameter_states: State of each parameter. UNESTIMATED: not identifiable from the data.
         parameter_reasons: Why a parameter's state is not ESTIMATED; empty where it is.
-        state: Whether the values may be used as a set. It may be ESTIMATED though K5 and K6 are
-            not identifiable: the centre of mass is then on the axle, and 0 may be used for both.
+        state: Whether the values may be used as a set. It may be ESTIMATED though K5 and K6 are not
+            identifiable: the centre of mass is then on the axle, and 0 may be used for both.
         reason: Why the state is not ESTIMATED; empty when it is.
         advice: What follows from the reason for whoever moves the robot.
         samples: Number of joint samples used.
@@ -220,12 +211,11 @@ class Estimate:
         period: Control period of the samples, s; NaN where unknown.
         friction: Friction of the wheels; None where the estimator does not model it.
         turning: Resistance against turning; None where it is not estimated.
-        gyro: Gyro from which the yaw rate was taken; None if from wheels, radius and track alone.
-        torque_difference: How much more a reported torque of the right wheel moves the robot than
-            one of the left wheel, as a share of their sum, with its standard deviation
-            (EffectSearch.torque_difference); NaN where it is not estimated.
-        slope: Slope of the floor and the heading that points downhill, rad, relative to the first
-            heading (floor_slope); None where the floor counts as level.
+        gyro: Gyro from which the yaw rate was taken; None if from the wheels alone.
+        torque_difference: How much more a torque of the right wheel moves the robot than one of the
+            left, as a share of their sum, and its standard deviation; NaN where not estimated.
+        slope: Slope of the floor and heading that points downhill, rad, relative to the first
+            heading; None where the floor counts as level.
         since: Stamp from which on the robot is as estimated, s; NaN: it did not change.
     """
 
@@ -343,6 +333,9 @@ EXAMPLE = "K5 5% K6 5% K7 1% K8 1%"
 class Precision:
     """Precision at which an identification may stop: half widths of the 95 % intervals.
 
+        >>> Precision.parse("K5 5% K7 1%").limits
+        {'k5': 0.05, 'k7': 0.01}
+
     Attributes:
         limits: Largest half width relative to the value, for parameters "k5" to "k8", each > 0.
     """
@@ -393,7 +386,7 @@ class Precision:
     def is_reached(self, estimate: Estimate) -> bool:
         """Whether all parameters are precise enough.
 
-        K5 and K6 of a robot whose centre of mass is on the axle always count as precise enough.
+        K5 and K6 of a centre of mass on the axle always count as precise enough.
         """
         if estimate.state is not EstimateState.ESTIMATED:
             return False

@@ -21,11 +21,7 @@ class Estimating:
     """Estimates from fits.
 
     Args:
-        learning: Rows and sums.
-        geometry: Wheel radii and separation.
-        decimation: Groups the samples.
-        period: Period of the groups, s.
-        clock: Clock of the samples.
+        period: Period of the groups of samples, s.
         remembers: Whether the estimate uses the whole run and nothing else.
     """
 
@@ -67,7 +63,6 @@ class Estimating:
         """Return the estimate from the rows so far, not judged yet.
 
         Args:
-            fitting: Fits of the rows so far.
             result: What was found beside the model.
             drift: Drift of the robot over the run; None: none is likely.
             samples: Number of samples.
@@ -96,23 +91,14 @@ class Estimating:
         return fit.estimate(known, self._period, self._clock.wander, self._clock.bias)
 
     def too_late(self) -> str | None:
-        """Return why no value can be given: torques act later than is searched; None: they do not.
-
-        A delay at the end of the search is no result, however well it explains the motion.
-        """
+        """Return why a torque that acts later than is searched has no value; None: it does not."""
         timing = self._timing
         if timing is None or not (timing.significant and timing.at_the_end):
             return None
         return timing.in_words(self._period, self._samples) + TOO_LATE
 
     def warnings(self, estimate: Estimate, resists: bool, change: str | None) -> tuple[str, ...]:
-        """Return the warnings about the last estimate.
-
-        Args:
-            estimate: The last estimate.
-            resists: Whether the floor was found to resist turning.
-            change: When the robot has last changed, in words; None: it has not.
-        """
+        """Return the warnings about the last estimate; see `RobotFit.warnings`."""
         if self._fit is None:
             return ()
         result = self._fit.warnings(

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimators by name, and the live estimator for a robot that is driven rather than excited.
 
-`make_live_estimator` returns an integral estimator with forgetting and a prior. It is held while
-ExcitationMonitor finds that the motion does not excite the robot.
+Why it is held without excitation: docs/theory/integral_estimator.md#live-estimates.
 """
 
 from __future__ import annotations
@@ -40,19 +39,23 @@ def make_estimator(
 ) -> Estimator:
     """Return a new estimator that knows nothing but its prior.
 
+        >>> from diffbot_description import load_robot
+        >>> scale = MotionScale(0.5, 2.0, 0.4)
+        >>> estimator = make_estimator("rls", load_robot("twil").geometry, scale)
+        >>> estimator.estimate().explanation
+        '0 of 100 samples; wait'
+
     Args:
-        name: "integral" (windowed integral regressors with friction, recommended) or "rls"
-            (Lages 2017, for comparison).
-        geometry: Wheel radii and separation.
+        name: "integral" (windowed integral regressors with friction, recommended) or "rls" (Lages
+            2017, for comparison).
         scale: Size of the expected motions and torques.
         window: Length of a window, s; integral only.
         forgetting: Factor on the weight of past data after each window, (0, 1]; integral only.
         prior: Prior knowledge; integral only.
-        velocity_source: "position" (differences of angles) or "velocity" (as reported); the
-            latter with rls only.
+        velocity_source: "position" (differences of angles) or "velocity" (as reported); the latter
+            with rls only.
         turning: Whether to estimate a resistance against turning (skid steer); integral only.
-        steady: Whether the samples are of one robot, and a change of it is to be found; False
-            averages over robots that differ. Integral only.
+        steady: Whether the samples are of one robot, see IntegralEstimator; integral only.
 
     Raises:
         ValueError: There is no such estimator, or it does not support an argument.
@@ -90,14 +93,11 @@ class LiveSettings:
     """Settings of a live estimator.
 
     Attributes:
-        memory: Robot time in which past data lose 63 % of their weight, s, > 0. A shorter memory
-            notices a payload sooner, a longer one is more precise.
+        memory: Robot time in which past data lose 63 % of their weight, s, > 0.
         window: Length of a window, s, > 0.
         spread: Standard deviations of the prior around the nominal K5..K8, relative to them, > 0.
-        friction_spread: Standard deviation of each friction coefficient, relative to the described
-            one, > 0; at least KNOWN_FRICTION, or UNKNOWN_FRICTION if no friction is described.
-            Driving along a path determines friction poorly, and uncertain friction makes K5..K8
-            less precise.
+        friction_spread: Those of the friction, relative to the described one, > 0; at least
+            KNOWN_FRICTION, or UNKNOWN_FRICTION if none is described.
         velocity: Size of the motion that counts as excitation, m/s, > 0; see MotionScale.
         yaw_rate: Size of the yaw rate that counts as excitation, rad/s, > 0.
         torque: Size of one wheel's torque that counts, as a share of limits.traction, > 0.
@@ -128,11 +128,10 @@ SPEED_LAG, COMPARISONS = 2, 8
 class ExcitationMonitor:
     """Root mean squares of dv/dt and domega/dt over the last 2.5 s, from the wheels' angles.
 
-    An estimator cannot detect this within its windows of 0.1 s: in a figure of 8 the speed changes
-    by 10 mm/s at most in that time, and the noise of encoders is not much smaller.
+    An estimator cannot tell within its windows of 0.1 s: a figure of 8 changes the speed by 10 mm/s
+    then.
 
     Args:
-        geometry: Wheel radii and separation.
         acceleration: Minimum rms of dv/dt that excites, m/s^2, > 0.
         yaw_acceleration: Minimum rms of domega/dt that excites, rad/s^2, > 0.
     """
@@ -158,9 +157,9 @@ class ExcitationMonitor:
         """Process a sample.
 
         Raises:
-            ValueError: After a pause, a step back in time, or a jump of an encoder, which would
-                look like excitation; the motion restarts with this sample. Also for values that
-                are not finite or absurd; the state is then unchanged.
+            ValueError: After a pause, a step back in time, or a jump of an encoder; the motion
+                restarts with this sample. Also for values that are not finite or absurd; the state
+                is then unchanged.
         """
         self._check.values(sample)
         try:
@@ -192,10 +191,7 @@ class ExcitationMonitor:
         self._speeds.append((v, omega))
 
     def lacks(self) -> str | None:
-        """Return what the motion lacks; None when both speeds change enough.
-
-        Both must change: on a robot that drives straight, K6 and K8 would be fitted to noise.
-        """
+        """Return what the motion lacks; None when both speeds change enough."""
         if not self._squares:
             return "too short a motion"
         for i, (name, unit) in enumerate((("speed", "m/s^2"), ("yaw rate", "rad/s^2"))):
@@ -210,11 +206,14 @@ class ExcitationMonitor:
 class LiveEstimator:
     """An estimator that is held while the motion does not excite the robot.
 
-    The torque that a controller commands at rest is its reaction to the encoders' noise. Fitted
-    to that noise, K7 and K8 would grow without bound, with intervals that look narrow.
+    The described gear losses are taken off the torques; the estimated friction is that without
+    load.
 
-    A controller's torques hardly tell gear losses from smaller gains, so the described losses are
-    taken off the torques. The estimated friction is then that without load, as the laws expect.
+        >>> from diffbot_description import closed_form, load_robot
+        >>> robot = load_robot("twil")
+        >>> estimate = make_live_estimator(robot, closed_form(robot.model)).estimate()
+        >>> estimate.warnings[-1]
+        'held as it was: too short a motion'
 
     Args:
         estimator: Estimator that receives the samples of exciting motion.
@@ -238,8 +237,8 @@ class LiveEstimator:
         """Process one joint sample; see Estimator.update.
 
         Raises:
-            ValueError: The sample cannot be used. After a pause, a step back in time, or a jump of
-                an encoder the estimate is held until the motion has excited the robot again.
+            ValueError: The sample cannot be used; after a gap the estimate is held until the motion
+                excites again.
         """
         try:
             self._monitor.update(sample)
@@ -287,9 +286,14 @@ def make_live_estimator(
 ) -> LiveEstimator:
     """Return an integral estimator that falls back to the nominal parameters as it forgets.
 
+        >>> from diffbot_description import closed_form, load_robot
+        >>> robot = load_robot("twil")
+        >>> make_live_estimator(robot, closed_form(robot.model)).estimate().coverage
+        (0.0, 0.0, 0.0, 0.0)
+
     Args:
-        robot: Robot description: wheels, their friction, gear losses and maximum torque, and
-            whether the floor resists turning (skid steer), for which there is no prior knowledge.
+        robot: Its description: wheels, friction, gear losses and maximum torque, and whether the
+            floor resists turning.
         nominal: K5..K8 of the robot's description, or the last good ones.
         settings: Settings of the estimator.
     """

@@ -57,13 +57,7 @@ class Fitting:
         return joined(self.known, *(each.columns for each in effects))
 
     def delay(self, effects: Sequence[Effect], lags: bool, gain: bool = True) -> TorqueDelay:
-        """Return the best delay of the torque, with a lag behind it or alone.
-
-        Args:
-            effects: Effects of the fit.
-            lags: Whether motors may follow with a lag.
-            gain: Whether the gain of a lag is needed.
-        """
+        """Return the best delay of the torque, alone or with a lag, and its gain if needed."""
         search = self._search(self._beside(effects, lags))
         return search.with_lag(gain) if lags else search.alone
 
@@ -113,14 +107,9 @@ class Fitting:
         return averaged(linear, others[0], fraction), averaged(angular, others[1], fraction)
 
     def _uncertain(self, delay: TorqueDelay, sets: Sequence[tuple[Effect, ...]]) -> list[AxisFit]:
-        """Return fits whose covariances include the uncertainty of the delay and the effects.
+        """Return fits of [linear, angular] of each set of effects.
 
-        Args:
-            delay: Delay of the torque.
-            sets: Effects to take into account.
-
-        Returns:
-            Fits of [linear, angular] of each set.
+        Their covariances include the uncertainty of delay and effects.
         """
         extra = tuple(self.extra(effects) for effects in sets)
         seen, ends, width = self._ends_of_delay(delay, extra)
@@ -173,11 +162,7 @@ class Fitting:
     def _add_ends_of_lag(
         self, ends: list[list[Array]], delay: TorqueDelay, extra: tuple[ExtraColumns, ...]
     ) -> float:
-        """Add to the parameters of each fit those with less and with more lag.
-
-        Returns:
-            The distance of the two lags, periods.
-        """
+        """Add each fit's parameters with less and with more lag; return the lags' distance."""
         value, lag = delay.value, delay.lag
         wide = min(0.5 * lag, STEP)
         least = EARLIEST / self.sums.fine

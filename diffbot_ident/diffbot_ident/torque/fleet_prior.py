@@ -1,22 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prior for a robot from a fleet of robots of its type: its file, and an estimator that uses it.
 
-`diffbot fleet` writes prior_TYPE.yaml: mean m and covariance C of K5..K8 between robots, for a
-robot of the type that has not been identified yet. The data of one robot alone give x with
-covariance P. Where both agree,
-
-    d^2 = (x - m)' (P + C)^-1 (x - m) <= chi^2 of 4 degrees of freedom at 99 %,
-
-they are fused as normal variables,
-
-    mean C (P + C)^-1 x + P (P + C)^-1 m,    covariance P (P + C)^-1 C,
-
-which equals the result of a filter that started with m and C. Where they disagree, the robot is
-unlike those of the prior: the prior is dropped with a warning, and the estimate is that of the data
-alone. The inner estimator does not use the prior, so that a contradiction can be detected.
-
-Intervals hold for robots like those of the fleet. A different robot is detected only once its data
-are precise enough; before, its intervals are those of a robot of the type.
+`diffbot fleet` writes prior_TYPE.yaml: mean and covariance of K5..K8 between robots. Data that
+agree are fused with it, else it is dropped; docs/theory/estimates.md#prior-of-a-fleet.
 """
 
 from __future__ import annotations
@@ -142,15 +128,10 @@ def write_prior(path: Path, prior: FleetPrior) -> None:
 
 
 def read_prior(path: str, robot: Robot) -> FleetPrior:
-    """Read a prior from a file of write_prior.
-
-    Args:
-        path: Path of the file; `~` is expanded.
-        robot: Robot for which it will be used.
+    """Read a prior from a file of write_prior, for a robot; `~` is expanded.
 
     Raises:
-        ValueError: There is no such file, or its content is invalid for this robot; the message
-            names the file, the field, its value and what to change.
+        ValueError: There is no such file, or its content is invalid for this robot.
     """
     try:
         document = parse_yaml(read_regular(Path(path).expanduser()))
@@ -211,11 +192,8 @@ def _numbers(section: Mapping[str, Any], name: str, count: int) -> list[float]:
 def with_prior(estimate: Estimate, prior: FleetPrior, half_track: float) -> Estimate:
     """Fuse an estimate from the data alone with the prior, or add a warning if they contradict.
 
-    Args:
-        estimate: Judged estimate. An INVALID one is returned unchanged. With too few samples for
-            judgement, the fused values stay UNESTIMATED.
-        prior: Prior of the robot's type.
-        half_track: b, m.
+    An INVALID estimate is returned unchanged; one with too few samples stays UNESTIMATED.
+    `half_track` is b, m.
     """
     if estimate.state is EstimateState.INVALID:
         return estimate
@@ -272,13 +250,7 @@ def _together(data: Array, own: Array, mean: Array, spread: Array) -> tuple[Arra
 
 
 class PriorEstimator:
-    """An estimator with a prior from robots of the same type; see the module.
-
-    Args:
-        estimator: Estimator of the data alone, with honest covariances, such as IntegralEstimator.
-        prior: Prior of the robot's type.
-        half_track: b, m, > 0.
-    """
+    """An estimator with a prior from robots of the same type; `half_track` is b, m, > 0."""
 
     def __init__(self, estimator: Estimator, prior: FleetPrior, half_track: float) -> None:
         self._estimator = estimator

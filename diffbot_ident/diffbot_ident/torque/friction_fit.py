@@ -27,17 +27,13 @@ UNKNOWN_TURNING = TurningEstimate((0.0, 0.0), (np.inf, np.inf))
 
 
 def friction_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
-    """Return the map from friction to the parameters of [v, omega, sign left, sign right].
+    """Return the maps from friction to the parameters of [v, omega, sign left, sign right].
 
-    It maps [c_l, c_r, f_l, f_r], times K7 for the linear axis and K8 for the angular one.
-
-    With w_l = (v - b omega) / r, w_r = (v + b omega) / r and T = tau - c w - f sign(w):
+    They map, (4, 4) each, [c_l, c_r, f_l, f_r], times K7 for the linear axis and K8 for the angular
+    one:
 
         K7 (T_l + T_r):  -K7 (c_l + c_r) / r,  K7 b (c_l - c_r) / r,  -K7 f_l,  -K7 f_r
         K8 (T_l - T_r):  -K8 (c_l - c_r) / r,  K8 b (c_l + c_r) / r,  -K8 f_l,  +K8 f_r
-
-    Returns:
-        Shape (4, 4) each, for the linear and the angular axis.
     """
     r = 0.5 * (geometry.left_radius + geometry.right_radius)
     b = geometry.half_track
@@ -76,19 +72,10 @@ def fuse_more(
 ) -> tuple[FrictionEstimate, TurningEstimate | None]:
     """Return wheel friction, with gear losses, and floor resistance from both axes.
 
-    A gear loss enters as Coulomb friction does, with its column in the place of the sign's.
-
-    With skid steer the angular axis has the sign of omega as its seventh parameter,
-    TURNING_COLUMNS. With 1 / I_e = -r K8 / b the resistance adds K8 (r / b) c_w to the parameter of
-    omega, and the parameter of its sign is K8 (r / b) f_w. Of the six unknowns the linear axis
-    determines the four of the wheels, and the angular axis five sums: c_w is the part of its
-    parameter of omega that the wheels' c_l + c_r do not explain. It cannot be found from a robot
-    that only turns or only drives straight ahead.
+    A gear loss enters as Coulomb friction does. With skid steer the parameter of omega gains K8 (r
+    / b) c_w, and that of its sign is K8 (r / b) f_w; docs/theory/integral_estimator.md#friction.
 
     Args:
-        linear: Fit of the linear axis.
-        angular: Fit of the angular axis.
-        geometry: Wheel radii and separation.
         extra: Additional regressors of the fits, with TURNING_COLUMNS, GEAR_COLUMNS, or both.
     """
     terms, places = list(friction_terms(geometry)), [list(range(2, 6)), list(range(2, 6))]
@@ -123,7 +110,6 @@ def _fused(
     """Return n coefficients and their covariance from both axes; None if they are unknown.
 
     Args:
-        axes: Fits of both axes.
         terms: Of each axis, the map from the coefficients to m parameters per gain, shape (m, n).
         places: Of each axis, the indices of these parameters, m of them.
     """

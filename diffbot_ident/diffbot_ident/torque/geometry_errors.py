@@ -1,31 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dependence of K5..K8 on wheel radius and track, with a gyro and without.
 
-Encoders measure angles, not metres. With r, b of the robot's file, the true values r_t, b_t (b half
-the track), rho = r / r_t and beta = b / b_t, the file's odometry gives v' = rho v and
-omega' = (rho / beta) omega. Inserted into (41) of Lages (2017), the identified parameters are
+With eps_r and eps_b the shares by which radius and track exceed the file's:
 
-    K5' = K5 beta^2 / rho,   K6' = K6 / rho,   K7' = K7 rho,   K8' = K8 rho / beta.
+    dK5 / K5 = -eps_r + 2 eps_b,  dK6 / K6 = -eps_r,  dK7 / K7 = eps_r,  dK8 / K8 = eps_r - eps_b
 
-K6 and K7 depend on the radius alone, K5 and K8 also on the track. K5' K8' = b K6' K7' holds for any
-r and b, so it cannot reveal their errors. Friction relates wheel speeds and wheel torques and
-depends on neither.
-
-A gyro measures omega itself, and thus gamma = omega / omega' = beta / rho (yaw_gyro). With omega
-from the gyro and v from the wheels,
-
-    K5'' = K5' / gamma^2 = K5 rho,   K6'' = K6 / rho,   K7'' = K7 rho,   K8'' = K8' gamma = K8:
-
-none depends on the track any more, nor K8 on the radius. This corresponds to an estimate with the
-half track b / gamma, that of the "effective track", which also describes wheels that slip sideways.
-The gyro's rates are not used in the rows: those of the encoders are far less noisy, and only their
-scale is in doubt.
-
-For small errors, with eps_r and eps_b the shares by which radius and track exceed the file's:
-
-    dK5 / K5 = -eps_r + 2 eps_b,  dK6 / K6 = -eps_r,  dK7 / K7 = eps_r,  dK8 / K8 = eps_r - eps_b,
-
-and with the gyro eps_b = eps_r + (error of gamma, and of the gyro's own scale).
+With a gyro eps_b = eps_r + its error of scale: none depends on the track;
+docs/theory/estimates.md#radius-track-and-gyro.
 """
 
 from __future__ import annotations
@@ -116,16 +97,14 @@ def widened(estimate: Estimate, uncertainty: Uncertainty) -> Estimate:
 class DimensionedEstimator:
     """An estimator that includes the uncertainty of radius and track, and may use a gyro.
 
-    With a faulty gyro the estimate is INVALID, with the reason; before the robot has turned enough
-    to compare gyro and wheels it is UNESTIMATED. Without a gyro and with uncertainties of 0 it is
-    the inner estimator's estimate.
+    With a faulty gyro the estimate is INVALID; before the robot has turned enough to compare gyro
+    and wheels it is UNESTIMATED.
 
     Args:
         estimator: Inner estimator, which uses the wheels alone.
-        geometry: Wheel radii and separation, as in the estimator.
         uncertainty: Uncertainty of radius, track and the gyro's scale.
-        gyro: Gyro that receives the joint samples from here, and its readings by `YawGyro.add`;
-            None: there is none.
+        gyro: Gyro that receives the joint samples from here, its readings by `YawGyro.add`; or
+            None.
     """
 
     def __init__(

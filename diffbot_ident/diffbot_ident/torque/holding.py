@@ -21,11 +21,7 @@ STUCK_FRACTION = 1.3
 
 
 def stuck_wheels(motion: StepMotion) -> NDArray[np.bool_]:
-    """Return the periods in which dry friction may hold a wheel, shape (n,).
-
-    Assuming 0 or f instead makes K5 and K6 of robots with much friction some per cent too large,
-    and K7 too small.
-    """
+    """Return the periods in which dry friction may hold a wheel, shape (n,)."""
     response, period = motion.response, motion.period
     dry = motion.dry + np.array(response.stiction)
     speeds, torques, geometry = motion.wheels.middle, motion.torques, motion.geometry
@@ -48,12 +44,7 @@ def stuck_wheels(motion: StepMotion) -> NDArray[np.bool_]:
 
 
 def stuck_turning(motion: StepMotion, drive: Array) -> NDArray[np.bool_]:
-    """Return the periods in which the floor may hold the robot against turning, shape (n,).
-
-    Args:
-        motion: Motion of the steps.
-        drive: Yaw accelerations caused by the torques, rad/s^2, shape (n,).
-    """
+    """Return the periods in which the floor may hold the robot; `drive` is rad/s^2 by torques."""
     geometry, response = motion.geometry, motion.response
     radius = 0.5 * (geometry.left_radius + geometry.right_radius)
     lever = radius / geometry.half_track

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recommended estimator: windowed integral regressors, friction, delay, honest intervals.
 
-It adds what the paper's estimator (rls) lacks: torques matched to the encoders' intervals, the
-wheels' viscous and Coulomb friction, the torque's delay, confidence intervals with the stated
-coverage, and a test whether a parameter is identifiable. It fits (41) of Lages (2017), integrated,
-in stages: rows -> sums -> fitting -> effects -> judgement (regression.py calls them).
+It fits (41) of Lages (2017), integrated, in stages: rows -> sums -> fitting -> effects -> judgement
+(regression.py). Theory: docs/theory/integral_estimator.md.
 """
 
 from __future__ import annotations
@@ -44,8 +42,25 @@ MIN_WINDOW, MIN_SMOOTHING = 4, 2
 class IntegralEstimator:
     """Estimates K5..K8 and the wheels' friction from joint samples.
 
+        >>> from diffbot_description import closed_form, load_robot
+        >>> from diffbot_description.dynamics import accelerations
+        >>> robot = load_robot("twil")
+        >>> k, geometry, speed = closed_form(robot.model), robot.geometry, np.zeros(2)
+        >>> estimator = IntegralEstimator(geometry, MotionScale(0.5, 2.0, 0.4))
+        >>> torques, angles = np.random.default_rng(1).choice((-0.4, 0.4), (50, 2)), np.zeros(2)
+        >>> for step, torque in enumerate(np.repeat(torques, 20, axis=0), 1):  # 10 s at 100 Hz
+        ...     torque = np.where(abs(speed) > 8.0, -0.4 * np.sign(speed), torque)
+        ...     body = np.array(geometry.body_velocity(*speed))
+        ...     ahead = body + 0.005 * np.array(accelerations(k, *body, *torque))
+        ...     body = body + 0.01 * np.array(accelerations(k, *ahead, *torque))
+        ...     angles = angles + 0.01 * np.array(geometry.wheel_velocity(*ahead))
+        ...     speed = np.array(geometry.wheel_velocity(*body))
+        ...     _ = estimator.update(JointSample(0.01 * step, (*angles,), (*speed,), (*torque,)))
+        >>> estimate = estimator.estimate()
+        >>> estimate.state.name, bool(np.allclose(estimate.values, k, rtol=0.01))
+        ('ESTIMATED', True)
+
     Args:
-        geometry: Wheel radii and separation.
         scale: Size of the expected motions and torques, for the coverage.
         window: Length of a window, s, > 0.
         smoothing: Time over which the ends of a window are averaged, s, > 0.
@@ -53,9 +68,8 @@ class IntegralEstimator:
         prior: Prior knowledge; it is never forgotten, so that the covariance stays bounded.
         min_samples: Number of samples below which nothing is estimated.
         turning: Whether to estimate a resistance against turning (skid steer).
-        steady: Whether all samples are those of one robot, or else those of robots that differ,
-            such as of recordings with and without a load. A robot that changes is found, and what
-            it was before is forgotten.
+        steady: Whether all samples are of one robot: a change of it is found, and what it was is
+            forgotten. False averages over robots that differ.
 
     Raises:
         ValueError: An argument is outside its range.

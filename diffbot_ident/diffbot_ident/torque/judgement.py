@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules that decide whether the values of K5..K8 may be used, and the reasons given if not.
 
-The coupling of v and omega does no work, so M_e K5 + I_e K6 = 0 with M_e = 1 / (r K7) and
-I_e = -b / (r K8): K5 and K6 have opposite signs, and K5 K8 = b K6 K7. Values that violate this
-significantly and by much are rejected; others are projected onto it, which makes them more precise.
+The coupling of v and omega does no work: K5 K8 = b K6 K7. Values that violate this significantly
+and by much are rejected, others projected onto it; docs/theory/integral_estimator.md#consistency.
 """
 
 from __future__ import annotations
@@ -79,11 +78,10 @@ def judge(
         problem: Error in the robot's wiring, in words; None if there is none.
         min_samples: Number of samples below which nothing is estimated.
         windows: Number of disjoint windows; below MIN_WINDOWS only a wiring error is reported.
-        significant_windows: Number of windows below which contradicting parameters do not stop the
-        robot,
-            because friction outside the model may cause the contradiction.
-        sums: Sums of the rows, which tell a lack of motion from motion that the torques do not
-            explain; None: not known.
+        significant_windows: Number of windows below which a contradiction does not stop the robot,
+            as friction outside the model may cause it.
+        sums: Sums of the rows, which tell a lack of motion from unexplained motion; None: not
+            known.
     """
     if problem is None and windows < MIN_WINDOWS:
         text = f"{windows:.0f} of {MIN_WINDOWS:.0f} windows of motion"
@@ -113,12 +111,7 @@ def judge(
 
 
 def lacks_of(sums: RowSums | None, half_track: float) -> tuple[str, str]:
-    """Return why K7 and K8 are not identifiable, if they are not.
-
-    Args:
-        sums: Sums of the rows; None: not known.
-        half_track: b, m.
-    """
+    """Return why K7 and K8 are not identifiable, if they are not; without sums: not known."""
     if sums is None:
         return NO_TORQUE, NO_TURNING
     power = sums.moments.diagonal()
@@ -137,12 +130,12 @@ class ContradictionError(ValueError):
 def make_consistent(values: Array, covariance: Array, half_track: float) -> tuple[Array, Array]:
     """Return the most likely values with K5 K8 = b K6 K7, and their covariance.
 
-    One Gauss-Newton step is enough, as errors are small compared with the values here.
+    One Gauss-Newton step is enough.
 
-    Args:
-        values: [K5, K6, K7, K8], shape (4,).
-        covariance: Covariance of the values, shape (4, 4).
-        half_track: b, m.
+
+        >>> values, _ = make_consistent(np.array([0.1, -1.0, 2.0, -10.0]), np.eye(4), 0.5)
+        >>> round(float(values[0] * values[3] - 0.5 * values[1] * values[2]), 2)
+        0.0
 
     Raises:
         ContradictionError: The values contradict it; the message gives values and limits.
@@ -193,10 +186,7 @@ def with_states(
 ) -> Estimate:
     """Return consistent values with states and reasons set according to their covariance.
 
-    Args:
-        estimate: Values and covariance.
-        half_track: b, m.
-        lacks: Why K7 and K8 are not identifiable, if they are not.
+    `lacks` are the reasons why K7 and K8 are not identifiable, if they are not.
     """
     values, deviations = np.array(estimate.values), np.sqrt(np.diag(estimate.covariance))
     _, _, k7, k8 = values.tolist()

@@ -30,11 +30,7 @@ class Learning:
         forgetting: Factor on the weight of past data after each window.
 
     Attributes:
-        rows: As given.
         length: Control periods of a disjoint window.
-        sums: Sums over the rows so far.
-        coverage: How much of the motion was seen.
-        residuals: Correlation of the residuals.
         tail: Newest samples, with which the next rows begin, shape (n, 6).
     """
 
@@ -73,11 +69,7 @@ class Learning:
         return self._seen / self.length
 
     def learn(self, samples: Array, response: TorqueResponse) -> tuple[Array, Flags] | None:
-        """Add samples, shape (n, 6).
-
-        Args:
-            samples: Samples that continue the previous ones.
-            response: Response of the velocities to the torques.
+        """Add samples, shape (n, 6), that continue the previous ones.
 
         Returns:
             The new rows, and which of them are clear: no wheel reverses, and no sample was lost.
@@ -108,11 +100,7 @@ class Learning:
 
 
 class WarmUp:
-    """The newest samples of the opening.
-
-    Attributes:
-        parts: Pairs of whether a part continues the one before, and its samples, shape (n, 6).
-    """
+    """The newest samples of the opening; `parts`: whether each continues, and samples (n, 6)."""
 
     def __init__(self, most: int) -> None:
         self.parts: deque[tuple[bool, Array]] = deque()

@@ -1,33 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds a robot that changes in mid-run: at once, as by a payload, or slowly, as by warming up.
 
-Averaged over both robots, K5..K8 would be those of neither, with intervals that exclude both.
+The run is divided into units. Each has its own factor 1 + c on all that acts through a force,
 
-The run is divided into up to MOST_UNITS units of equal length. With the parameters theta of all of
-them, each unit has its own factor 1 + c on all that acts through a force: torques and friction,
-but not the product of velocities. With y the output of an axis, X its regressors and g = X theta
-without the product,
+    c = sum g (y - X theta) / sum g^2,    g = X theta without the product of velocities,
 
-    c = sum g (y - X theta) / sum g^2
-
-A payload that divides K7 by 1.3 makes c smaller by 0.23 from its unit on. A change is found if two
-levels of c, before and after one unit, explain so much more than one level that chance cannot
-(likelihood ratio of Gaussian units), and if they differ by a share that matters. How much the units
-scatter is taken from the units themselves. This includes whatever the model cannot explain, such as
-stiction and slopes, which a noise model would not.
-
-Grease that warms makes friction fall by a tenth or more within a minute; motors that warm up and
-batteries that empty weaken the torques by some per cent. With the time t of a unit, -1/2 to 1/2
-over the run, further regressors of each axis,
-
-    t X theta     of the torque, of viscous and of Coulomb friction alone,
-
-have as parameters the relative drifts of these over the run, the same for both axes. Their
-covariance is that of the scores of the units (clusters), which again includes whatever else makes
-units differ. Once a drift is likely, the outputs of each unit are replaced by those of the robot at
-the end of the run, y - (t - 1/2) drift X theta: all that is fitted and tested then is that of a
-steady robot. Otherwise friction that falls makes intervals up to twice as wide, and is mistaken
-for friction that differs by direction, wheels that differ, or a slope.
+and regressors t X theta tell drifts;
+docs/theory/integral_estimator.md#a-robot-that-changes-or-drifts.
 """
 
 from __future__ import annotations
@@ -80,12 +59,12 @@ class ForceDrift:
     """Drifts of a robot over a run.
 
     Attributes:
-        shares: Drifts of [torques, viscous, Coulomb friction] from the first to the last sample,
-            relative to their means; 0 where none is likely.
+        shares: Drifts of [torques, viscous, Coulomb friction] over the run, relative to their
+            means; 0 where none is likely.
         deviations: Relative standard deviations that they add to the values at the end.
         significant: Whether the drifts of [torques, friction] are sure enough for a warning.
-        correction: A row at time t, with the torques of all delays, times (t - 1/2) times this
-            matrix, is what makes its outputs those of the robot at the end; (columns, columns).
+        correction: A row at time t, times (t - 1/2) times this matrix (columns, columns), is what
+            makes its outputs those of the robot at the end.
     """
 
     shares: Three
@@ -159,7 +138,6 @@ class ChangeWatch:
 
         Args:
             periods: Control periods since the last call, at most `left`.
-            sums: Sums of all rows so far.
             stamp: Stamp of the newest sample, s.
         """
         self.left -= periods
@@ -181,11 +159,7 @@ class ChangeWatch:
     ) -> float | None:
         """Return the stamp (s) of a change of the robot, to within a unit; None: none is sure.
 
-        Args:
-            sums: Sums of all rows so far.
-            delay: Delay of the torque, control periods.
-            extra: Columns of additional regressors of both axes.
-            lag: Time constant of a lag behind the delay, control periods.
+        Delay and lag of the torque are in control periods; `extra` are additional regressors.
         """
         if len(self._ends) < FEWEST:
             return None
@@ -209,14 +183,7 @@ class ChangeWatch:
     def drift(
         self, sums: RowSums, delay: float, extra: ExtraColumns, lag: float = 0.0
     ) -> ForceDrift | None:
-        """Return the drift of the robot over the run; None: none is likely.
-
-        Args:
-            sums: Sums of all rows so far.
-            delay: Delay of the torque, control periods.
-            extra: Columns of additional regressors of both axes.
-            lag: Time constant of a lag behind the delay, control periods.
-        """
+        """Return the drift of the robot over the run; None: none is likely. See `change`."""
         if len(self._ends) < FEWEST:
             return None
         units, fits = self._fits(sums, delay, extra, lag)
@@ -239,12 +206,7 @@ class ChangeWatch:
         return ForceDrift(shares, deviations, significant, correction)
 
     def steady(self, sums: RowSums, drift: ForceDrift) -> RowSums:
-        """Return the sums of a robot that has always been as it is at the end of the run.
-
-        Args:
-            sums: Sums of all rows so far.
-            drift: Drift of the robot.
-        """
+        """Return the sums of a robot that has always been as it is at the end of the run."""
         since = (self._times() - 0.5).tolist()
         first = sum(time * own for time, own in zip(since, self._products, strict=True))
         second = sum(time**2 * own for time, own in zip(since, self._products, strict=True))
@@ -297,8 +259,6 @@ def _trends(
     Args:
         units: Moments of n units, shape (n, columns, columns).
         time: Times of the units, shape (n,).
-        axis: LINEAR or ANGULAR.
-        extra: Columns of additional regressors.
         theta: Parameters of all units.
     """
     size, count = len(theta), len(time)
@@ -334,16 +294,16 @@ def _likely_drifts(
 ) -> tuple[Three, Three, tuple[bool, bool]] | None:
     """Return the drifts of [torques, viscous, Coulomb friction] and the deviations they add.
 
-    Either both frictions drift alike, or only one of them, whatever explains the units best, unless
-    they contradict all of these.
+    Either both frictions drift alike, or one of them, whatever explains the units best, unless they
+    contradict all of these.
 
     Args:
         information: Information matrix of the drifts, shape (3, 3).
         weighted: Information matrix times the drifts, shape (3,).
 
     Returns:
-        Drifts, 0 where they are not likely, the deviations, and whether those of [torques,
-        friction] are sure; None if none is likely.
+        Drifts, 0 where not likely, the deviations, and whether those of [torques, friction] are
+        sure; None if none is likely.
     """
     fits = []
     for alike in _ONE_FRICTION:

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Masses, inertias and friction derived from K5..K8, with 95 % intervals.
 
-They follow from the closed form of (41) of Lages (2017), with r the wheel radius, b half the track,
-M_e the equivalent mass, I_e the equivalent yaw inertia, m_b the mass of the body (all that does not
-rotate with the wheels) and d the distance of its centre of mass ahead of the axle:
-
     M_e = 1 / (r K7)    I_e = -b / (r K8)    m_b d = K5 M_e = -K6 I_e
 
-m_b, d and the body's own inertia follow by subtracting the wheels' shares of M_e and I_e. These
-shares, r and b are taken from the robot's description and treated as exact.
+r, b and the wheels' shares of both come from the robot's description, taken as exact;
+docs/theory/estimates.md#masses.
 """
 
 from __future__ import annotations
@@ -48,15 +44,15 @@ EVERYTHING: Interval = (-math.inf, math.inf)
 class PhysicalQuantity:
     """A quantity that follows from the identified parameters.
 
+        >>> normal("M_e", "kg", 20.0, 0.01, DELTA).interval
+        (19.8040036, 20.1959964)
+
     Attributes:
-        symbol: Name in equations.
-        unit: Unit.
         value: Estimate; NaN if there is none.
         std: Standard deviation to first order; infinite if not identifiable.
-        interval: 95 % confidence interval [lo, hi]; an end is infinite where the data do not bound
-            it.
-        method: How the interval was computed: TRANSFORMED (exact for one monotonic parameter),
-            DELTA, FIELLER (exact for the ratio of two normal variables) or NONE.
+        interval: 95 % confidence interval [lo, hi]; an end is infinite where nothing bounds it.
+        method: TRANSFORMED (exact for one monotonic parameter), DELTA, FIELLER (exact for the ratio
+            of two normal variables) or NONE.
     """
 
     symbol: str
@@ -86,12 +82,9 @@ def fieller(
 ) -> PhysicalQuantity:
     """Return the ratio of two normal variables (Fieller, 1954).
 
-    Its interval consists of all ratios q with |a - q c| <= 1.96 std(a - q c), a quadratic
-    inequality.
+    Its interval consists of all ratios q with |a - q c| <= 1.96 std(a - q c).
 
     Args:
-        symbol: Symbol of the ratio.
-        unit: Unit of the ratio.
         pair: Numerator a and denominator c.
         spread: Variance of a, variance of c, covariance.
     """
@@ -297,6 +290,12 @@ def physical_quantities(
     Keys: equivalent_mass, equivalent_inertia, first_moment (m_b d), com_offset (d), body_mass,
     body_inertia (about the body's own centre of mass).
 
+        >>> from diffbot_description import closed_form, load_robot
+        >>> model = load_robot("twil").model
+        >>> found = physical_quantities(closed_form(model), np.zeros((4, 4)), (True,) * 4, model)
+        >>> round(found["equivalent_mass"].value / model.equivalent_mass, 9)
+        1.0
+
     Args:
         values: [K5 in m, K6 in 1/m, K7 in 1/(kg m), K8 in 1/(kg m^2)].
         covariance: Covariance of the values, (4, 4), in their units.
@@ -311,12 +310,7 @@ def physical_quantities(
 def friction_quantities(
     values: Sequence[float], variances: Sequence[float]
 ) -> dict[str, PhysicalQuantity]:
-    """Return the friction of the wheels, by the names FRICTION_NAMES.
-
-    Args:
-        values: [viscous left, viscous right in N m s/rad, Coulomb left, Coulomb right in N m].
-        variances: Variances of the values, in their units squared; infinite where not identifiable.
-    """
+    """Return the friction of the wheels, by FRICTION_NAMES; see FrictionEstimate."""
     symbols = ("c_l", "c_r", "f_l", "f_r")
     results = {}
     for name, symbol, unit, value, variance in zip(
@@ -362,11 +356,8 @@ def turning_quantities(turning: TurningEstimate | None) -> dict[str, PhysicalQua
 def smallest_torque(friction: FrictionEstimate) -> PhysicalQuantity:
     """Return the minimum equal torque of both wheels that moves the robot, (f_l + f_r) / (2 e).
 
-    e is the mean efficiency of the gears, 1 - gear_loss, and counts as exact. The deviation
-    is the maximum over all correlations of the two frictions.
-
-    Args:
-        friction: Identified friction; unknown where a Coulomb friction has no interval.
+    e is the mean efficiency of the gears and counts as exact. The deviation is the maximum over all
+    correlations of the two frictions.
     """
     coulomb, variances = friction.values[2:], friction.variances[2:]
     if not all(map(math.isfinite, (*coulomb, *variances))):

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known about a robot before its first sample, such as from its description or its fleet.
-
-The integral estimator begins with it and never forgets it.
-"""
+"""What is known about a robot before its first sample; it is never forgotten."""
 
 from __future__ import annotations
 
@@ -38,10 +35,8 @@ class Prior:
     ) -> tuple[AxisPrior, AxisPrior]:
         """Return the prior of the parameters of the linear and of the angular axis.
 
-        Friction is known as a torque, but the axes' friction parameters are K7 or K8 times
-        friction: a load that reduces K7 and K8 reduces them as well. The prior therefore couples
-        them to K7 and K8. Where the floor resists turning, nothing is known about the angular
-        axis's parameter of omega.
+        The axes' friction parameters are K7 or K8 times friction, so the prior couples them to K7
+        and K8. Where the floor resists turning, nothing is known about the parameter of omega.
         """
         k, spread = np.array(self.values), np.array(self.relative) * np.abs(self.values)
         friction, std = np.array(self.friction), np.array(self.friction_std)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The regression of both axes, once the control period is known: its stages in their order.
+"""A regression whose control period is known: its stages in their order.
 
-Samples become rows and sums (learning); a change or drift of the robot is looked for
-(parameter_change); the fits (fitting) and the effects beside the model (effect_looks) tell the
-response with which further rows are built (response), and give the estimate (estimating).
+Samples become rows and sums; changes of the robot are looked for; fits and effects beside the model
+tell the response with which further rows are built, and give the estimate.
 """
 
 from __future__ import annotations
@@ -88,13 +87,6 @@ class RegressionSettings:
 
 class StagedRegression:
     """The regression of both axes.
-
-    Args:
-        settings: What it is told.
-        rows: Builds the rows.
-        decimation: Groups the samples.
-        period: Period of the groups, s.
-        clock: Clock of the samples.
 
     Attributes:
         learning: Rows and sums so far.
@@ -225,10 +217,7 @@ class StagedRegression:
         return True
 
     def _look_for_change(self, watch: RobotWatch, stamp: float) -> None:
-        """Forget the robot that was, if the one that is differs from it.
-
-        What is known about the robot's response is kept as a first guess.
-        """
+        """Forget the robot that was, but its response, if the one that is differs from it."""
         if not self.learning.has_rows:
             return
         change = watch.look(self._fitting, self._result.effects, *self.estimating.delay)
@@ -266,9 +255,8 @@ class StagedRegression:
     def _look_for_effects(self) -> None:
         """Look again whether motors lag, and which effects beside the model are present.
 
-        This happens at fixed samples, whether or not estimates are requested between. With a prior
-        no such effect is assumed, as the prior does not include any. With forgetting only a slope
-        is looked for.
+        A prior includes no such effect, and none is assumed then. With forgetting only a slope is
+        looked for.
         """
         windows = self.learning.windows
         if windows < EFFECT_WINDOWS:
@@ -293,7 +281,7 @@ class StagedRegression:
     def _take_up_turning(self) -> None:
         """Begin again with a floor that resists turning.
 
-        It changes which rows tell anything: those in which it may hold the robot do not.
+        Rows in which it may hold the robot tell nothing.
         """
         self._resists, self._known, self._rows.turning = True, TURNING_COLUMNS, True
         self._response = replace(self._response, holding=self._settings.most_stuck)

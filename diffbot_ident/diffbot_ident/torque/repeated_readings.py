@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Readings that a driver repeats with a new stamp, because the new one has not arrived.
 
-The angles then stay exactly the same for a sample or a few, and jump to where steady wheels would
-be. No force does that to wheels that turn by some counts per sample: they would have to stop within
-one sample, and to be as fast as before within another one. Such a sample is lost; the effort over
-the gap is the mean of those that were reported. Where wheels turn by less than some counts per
-sample, a repeated angle is what encoders read, and stays.
+No force stops wheels within a sample and lets them catch up within the next. Such a sample is lost;
+the effort over the gap is the mean of those reported. Slower wheels' repeated angles stay.
 """
 
 from __future__ import annotations
@@ -29,12 +26,7 @@ NOTABLE, NOTABLE_FRACTION = 3, 0.002
 
 
 class RepeatedReadings:
-    """Leaves repeated readings out of samples.
-
-    Attributes:
-        found: Number of repeated readings so far.
-        fast: Number of other readings so far, of wheels fast enough to tell.
-    """
+    """Leaves repeated readings out of samples; counts them, and others of fast wheels."""
 
     def __init__(self) -> None:
         self.result = self.fast = 0
@@ -54,11 +46,7 @@ class RepeatedReadings:
         return self.result / max(self.result + self.fast, 1)
 
     def left_out(self, samples: Array) -> Array:
-        """Return the samples without repeated ones; the newest wait until that is decided.
-
-        Args:
-            samples: Stamp, angles [left, right] (rad) and torques (N m), shape (n, 5), n > 0.
-        """
+        """Return samples (n, 5), n > 0, without repeated ones; the newest may have to wait."""
         first = self._passed_on
         rows = np.concatenate((self._kept, samples))
         steps = turns(rows[:, 1:3])

@@ -35,9 +35,8 @@ POOR = 4.0
 class ResidualCorrelation:
     """Autocorrelations of the residuals, each with the parameters known when its row arrived.
 
-    Rows that share no torque and no angle must have uncorrelated residuals. A correlation at such
-    lags shows that something outside the model moves the robot: slopes, slip, a flexible load,
-    another kind of friction, or a delay that is not a whole number of periods.
+    Rows that share no torque and no angle must have uncorrelated residuals;
+    docs/theory/integral_estimator.md#residuals.
     """
 
     def __init__(self) -> None:
@@ -78,12 +77,10 @@ class ResidualCorrelation:
         """Add new rows, which must already be part of `sums`.
 
         Args:
-            rows: Rows from IntegralRows.
             turning: Whether all directions are kept in a row, shape (n,).
-            sums: Sums of all rows.
             delay: Delay of the torque, control periods.
-            extra: Columns of additional regressors of the model. When they change, earlier
-                residuals belong to another model and are forgotten.
+            extra: Additional regressors of the model; when they change, earlier residuals are
+                forgotten.
             lag: Time constant of a lag behind the delay, control periods.
         """
         self._length = sums.window + sums.smoothing + 1
@@ -116,12 +113,7 @@ class ResidualCorrelation:
         self._seen = self._seen[-max(LAGS) * self._length :]
 
     def _forget_poor(self, seen: RowSums, error: Array) -> None:
-        """Forget residuals that stem from too poor parameters rather than from the robot.
-
-        Args:
-            seen: Sums of all rows, with the torques of one delay.
-            error: Map from one of these rows to its residuals with new parameters, (columns, 2).
-        """
+        """Forget residuals that stem from too poor parameters rather than from the robot."""
         counted = self._sums[0, 3:, 2] / max(self._sums[0, 2, 2], 1.0)
         expected = np.diag(error.T @ seen.moments @ error) / seen.weights[0]
         if (counted > POOR * expected).any():
@@ -148,11 +140,9 @@ class ResidualCorrelation:
         return chance
 
     def variance_factors(self) -> tuple[float, float]:
-        """Return the factors on the parameters' variances due to correlated errors.
+        """Return the factors on the parameters' variances due to correlated errors, 1 to 7.
 
-        They are 1 + 2 sum r over the lags (Bartlett 1946, for regressors that change as slowly as
-        the errors), as far as r is beyond chance; [linear, angular], 1 to 7. Unmodelled forces do
-        not average out as torque noise does.
+        1 + 2 sum r over the lags (Bartlett 1946), as far as r is beyond chance; [linear, angular].
         """
         result = self._at_lags()
         if result is None:

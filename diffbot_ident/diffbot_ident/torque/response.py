@@ -49,15 +49,9 @@ def with_floor(
 ) -> TorqueResponse:
     """Return the response with the estimated floor resistance against turning.
 
-    A row during which the floor may hold the robot still would corrupt the estimate permanently.
-    The holding moment is therefore set above the estimated dry friction while that is uncertain.
-    If the fit cannot determine the resistance, the last values are kept.
-
-    Args:
-        response: The response.
-        turning: Estimated resistance; None: it is not part of the fit.
-        before: The last response.
-        most_held: Moment that the floor is assumed to hold while it is unknown, N m.
+    A row during which the floor may hold the robot would corrupt the estimate permanently: the
+    holding moment is above the estimated dry friction while that is uncertain, and at most
+    `most_stuck`, N m. What the fit does not determine is kept from `before`.
     """
     if turning is None:
         return response
@@ -82,7 +76,7 @@ def _known_losses(friction: FrictionEstimate) -> Pair:
 
 
 def _is_significant(values: Sequence[float], variances: Sequence[float]) -> list[float]:
-    """Return the values, with 0 for those that may be 0; see SURE_FRICTION."""
+    """Return the values, with 0 for those that may be 0; see SIGNIFICANT_FRICTION."""
     return [
         value if value > SIGNIFICANT_FRICTION * math.sqrt(variance) else 0.0
         for value, variance in zip(values, variances, strict=True)
@@ -90,11 +84,6 @@ def _is_significant(values: Sequence[float], variances: Sequence[float]) -> list
 
 
 def _known_gain(axis: AxisFit, index: int = 1) -> float:
-    """Return a parameter of an axis, or 0 where it is too uncertain.
-
-    Args:
-        axis: Fit of the axis.
-        index: 1 for the torque (K7 or K8), 0 for the product of velocities (K5 or K6).
-    """
+    """Return a parameter of an axis, 1: K7 or K8, 0: K5 or K6; 0 where it is too uncertain."""
     gain, variance = float(axis.theta[index]), float(axis.covariance[index, index])
     return gain if variance <= (MAX_RELATIVE_STD * gain) ** 2 else 0.0

@@ -257,6 +257,9 @@ MAX_RELATIVE_STD = 0.05
 class RlsEstimator:
     """Estimates K5..K8 from joint samples, one control period after another.
 
+        >>> RlsEstimator(PositionRegression(WheelGeometry(0.1, 0.1, 0.5))).estimate().explanation
+        '0 of 100 samples; wait'
+
     Args:
         regression: Turns joint samples into regression rows.
         initial_covariance: c of P(-1) = c I.

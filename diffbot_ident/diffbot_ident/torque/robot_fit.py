@@ -40,14 +40,10 @@ FLOOR, FLOOR_PERIOD = 2e-4, 0.01
 
 @dataclass(frozen=True)
 class RobotFit:
-    """Fits of both axes, with what they rest on.
+    """Fits of [linear, angular], with what they rest on.
 
     Attributes:
-        axes: Fits of [linear, angular].
-        fitting: The stage that they come from.
-        delay: Delay and lag of the torque.
         result: What was found beside the model.
-        geometry: Wheel radii and separation.
         drift: Drift of the robot over the run; None: none is likely.
     """
 
@@ -136,7 +132,6 @@ class RobotFit:
         """Return the warnings about delay, change, drift and effects.
 
         Args:
-            estimate: The estimate of the fit.
             period: Period of the regression, s.
             samples: Control periods in it.
             resists: Whether the floor was found to resist turning.

@@ -1,27 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """When the readings were taken: their stamps are measurements, too.
 
-A driver reads its encoders on a grid, every period T, or at times that jitter; the stamp of a
-reading is its true time plus a lateness (USB, busy executors) or a rounding error. With c periods
-since the last reading, the time from one reading to the next is then taken to be
+Readings lie on a grid of period T or jitter about it; the angles tell which share s of the stamps'
+scatter is true. The time from one reading to the next, c periods later, is
 
     c T + s (stamp - last stamp - c T)
 
-where s is the share of the stamps' scatter that is true. The grid is never further from the stamps
-than they scatter: it follows a period that changes. The angles tell s: of three successive steps
-with increments d1, d2, d3 of a wheel's angle, which turns at w, and excesses e1, e2, e3 of the
-stamps' steps over T,
-
-    d2 - (d1 + d3) / 2 = s w (e2 - (e1 + e3) / 2) + what torques and counts make
-
-since constant acceleration cancels. s is 1 for true stamps (jitter), 0 for late or rounded stamps
-of readings on a grid, and between the two where both is the case: the times are then the best ones
-that the stamps give, and the variance of what is left is s (1 - s) times that of the scatter.
-Nothing jumps: s begins at 0 with a deviation of 1, so that scatter too small to matter goes into
-the grid.
-
-T is the slope of a straight line through the stamps, over a memory of some hundred readings, so
-that clocks may drift. All is computed at fixed numbers of readings, in constant memory.
+See docs/theory/integral_estimator.md#times-of-the-readings. All in constant memory, at fixed
+numbers of readings.
 """
 
 from __future__ import annotations
@@ -78,7 +64,7 @@ class StampScatter:
     """How stamps scatter about the grid of the readings, and which share of that is true.
 
     Attributes:
-        share: Share s of the scatter that is true.
+        fraction: Share s of the scatter that is true.
         deviation: Its standard deviation; 1 before anything is known.
     """
 
@@ -214,6 +200,11 @@ class StampScatter:
 class SampleClock:
     """Finds the times of readings from their stamps and the wheels' angles.
 
+        >>> clock, stamps = SampleClock(), 0.01 * np.arange(200.0)
+        >>> times = clock.timed(np.column_stack((stamps, stamps, stamps)))[:, 0]
+        >>> round(clock.period, 6), round(float(times[-1]), 6)
+        (0.01, 1.99)
+
     Attributes:
         began: Stamp of the first reading, s; NaN before there is one.
         period: Period of the readings, s; NaN before it is known.
@@ -341,8 +332,7 @@ class SampleClock:
     def _placed(self, stamps: Sequence[float]) -> tuple[list[int], list[float]]:
         """Return the numbers of the next readings in the grid, and their places in it, s.
 
-        Two readings may seem to have the same number, where the first is very late: their places
-        differ nevertheless.
+        Where the first of two is very late both have one number, but not one place.
         """
         period, place, slow = self.period, self._place, self._slow
         number, given, most = self._number, self._given, FARTHEST * self.scatter.size
@@ -397,13 +387,7 @@ class _StampLine:
         self._means = np.zeros(2)
 
     def add(self, numbers: Array, stamps: Array, scatter: float) -> float:
-        """Add readings, and return the slope, s.
-
-        Args:
-            numbers: Numbers of the readings, shape (n,).
-            stamps: Stamps, s, shape (n,).
-            scatter: Standard deviation of a stamp, s.
-        """
+        """Add readings with their numbers, (n,), stamps, s, and scatter, s; return the slope, s."""
         means = np.array([numbers.mean(), stamps.mean()])
         along, passed = numbers - means[0], stamps - means[1]
         own = np.array([along @ along, along @ passed])

@@ -20,10 +20,7 @@ from diffbot_ident.torque.torque_delay import acting_weights, delay_columns
 def torque_weights(delays: tuple[float, ...], fine: int, lag: float = 0.0) -> Array:
     """Return the weights of the torque columns that `RowSums.at` replaces them by.
 
-    Args:
-        delays: Delays of the torque, control periods.
-        fine: Samples per control period.
-        lag: Time constant of a lag behind each delay, control periods.
+    Delays and the lag behind them are in control periods, of `fine` samples each.
 
     Returns:
         Shape (torque columns, 2 delays); columns of sum and difference alternate.
@@ -32,14 +29,7 @@ def torque_weights(delays: tuple[float, ...], fine: int, lag: float = 0.0) -> Ar
 
 
 def of_both_torques(weights: Array) -> Array:
-    """Return the weights of the columns of sum and difference, which alternate.
-
-    Args:
-        weights: Weights of the columns of either, shape (delay columns, n).
-
-    Returns:
-        Shape (2 delay columns, 2 n).
-    """
+    """Return weights of either torque, (k, n), for sum and difference in turn, (2 k, 2 n)."""
     result = np.zeros((2 * len(weights), 2 * weights.shape[1]))
     for side in (0, 1):
         result[side::2, side::2] = weights
@@ -47,12 +37,7 @@ def of_both_torques(weights: Array) -> Array:
 
 
 def weighted_products(products: Array, weights: Array) -> Array:
-    """Return products of columns with the torque columns replaced by weighted sums of them.
-
-    Args:
-        products: Sums of products of the columns of rows, shape (..., columns, columns).
-        weights: From `torque_weights`.
-    """
+    """Return products of columns with weighted sums of the torque columns, by `torque_weights`."""
     size = TORQUES + weights.shape[1]
     result = np.empty((*products.shape[:-2], size, size))
     mixed = products[..., TORQUES:] @ weights
@@ -80,19 +65,12 @@ AVERAGED_PARTS = 9
 class RowSums:
     """Sums over the rows that an estimate needs, with exponential forgetting.
 
-    Rows that start one sample apart share most of their window, so their errors are correlated in
-    a known way. The errors have two independent sources: torques that differ from the reported
-    ones, independently in each period, and errors of the angles, independent in each reading. Both
-    enter a row through a kernel, so the covariance of the sum of x e over the rows is
+    The errors of rows come from torques and from angles, each through a known kernel:
 
-        Omega = s_torque sum psi_t psi_t' + s_reading sum psi_r psi_r'
+        covariance of sum x e = s_torque sum psi_t psi_t' + s_reading sum psi_r psi_r'
 
-    where psi is the regressors weighted by the kernel of a single period or reading.
-
-    The two variances follow from the squares of the residuals of rows, and of means of successive
-    rows: errors of the angles hardly remain in the means, those of the torques do. With coarse
-    encoders and short periods the rows alone do not tell the torques' part, on which the intervals
-    of K5 and K6 depend.
+    with psi the regressors weighted by the kernel of one period or reading;
+    docs/theory/integral_estimator.md#sums-and-noise.
 
     Args:
         window: Control periods from one end of a window to the other.
@@ -139,10 +117,7 @@ class RowSums:
 
     @property
     def reading(self) -> Array:
-        """Sum of psi_r psi_r', (columns, columns).
-
-        It is per unit of the mean path or turn at one reading, divided by a period.
-        """
+        """Sum of psi_r psi_r', per unit of the mean path or turn at one reading over a period."""
         reading: Array = self.products[3]
         return reading
 
@@ -154,10 +129,7 @@ class RowSums:
         self._weighted = np.zeros((self.window + self.smoothing, self._columns))
 
     def delayed(self, delay: float, lag: float = 0.0) -> RowSums:
-        """Return these sums for torques delayed by so many control periods, 0 to DELAYS - 1.
-
-        They have one column of the torques' sum, SUM.start, and one of their difference.
-        """
+        """Return these sums for torques this late, control periods: one column of each torque."""
         return self.at((delay,), lag)
 
     def at(self, delays: tuple[float, ...], lag: float = 0.0) -> RowSums:
@@ -182,7 +154,7 @@ class RowSums:
         """Add rows of shape (n, columns) that continue the previous ones.
 
         Args:
-            rows: Rows from IntegralRows.
+            rows: Rows from IntegralRows; those without information are all 0.
             turning: Whether all directions are kept in a row, shape (n,).
             whole: Whether no sample was lost in a row, shape (n,); None if none was.
         """

@@ -11,12 +11,7 @@ from diffbot_ident.torque.sample_clock import SampleClock
 
 
 class TimedReadings:
-    """Finds the readings behind joint samples, in the order of time and in constant memory.
-
-    Attributes:
-        clock: When the readings were taken.
-        repeated: Which samples repeat the reading before.
-    """
+    """Finds the readings behind joint samples, in the order of time and in constant memory."""
 
     def __init__(self) -> None:
         self.clock, self.repeated = SampleClock(), RepeatedReadings()
@@ -44,14 +39,7 @@ class TimedReadings:
 
 
 def readings_of(segments: Sequence[Array]) -> list[Array]:
-    """Return the readings of all samples of a motion, with a clock learnt from the whole of it.
-
-    Args:
-        segments: Samples without gaps, shape (n, 5) each; see `Readings.of`.
-
-    Returns:
-        The readings of each segment; those of one too short for a clock are empty.
-    """
+    """Return the readings of segments (n, 5) of a motion, by a clock learnt from all of it."""
     readings, kept = TimedReadings(), []
     for samples in segments:
         readings.interrupt()

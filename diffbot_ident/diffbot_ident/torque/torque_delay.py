@@ -1,27 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Torques with a fractional delay, estimation of that delay, and decimation for fast robots.
+"""The torque's delay and lag: weights for any of them, their search; decimation of fast robots.
 
-A row of the integrated model (rows) contains the torques at several delays;
-`delay_weights` interpolates the torque at any delay. `Decimation` groups the samples of a fast
-robot.
-
-A motor that follows its command with a first-order lag is described by the same columns: a lag
-behind a delay is the mean of all later delays, exponentially distributed (`acting_weights`).
-Treated as a delay, a lag of one control period makes K7 and K8 0.5 % too small, one of two periods
-2 %. Delay and lag together are searched by their sum, the mean delay, on which the lag hardly
-depends. A result at the end of what is searched is none (`TorqueDelay.at_the_end`).
-
-`DelaySearch` finds how late the reported torques act, from the residuals for each delay, and
-how certain that is. It minimises minus twice the log likelihood of a delay d. With R the squared
-residuals of each axis for the best parameters with torques d periods late, and n the number of
-disjoint windows:
-
-    cost(d) = n (log R_linear(d) + log R_angular(d)) + what all delays share
-
-Whole numbers of samples are tried first, as most robots have such a delay, then fractions. These
-may be slightly negative: a recording that logs commands late spreads each of them over two periods,
-and the residuals that a delay of 0 leaves when torques reverse would look like stiction. R is a
-parabola near its minimum, so its curvature gives the standard deviation of d.
+Derived in docs/theory/integral_estimator.md#delay-and-lag.
 """
 
 from __future__ import annotations
@@ -66,7 +46,7 @@ def delay_columns(fine: int) -> int:
 
 @lru_cache(maxsize=16)
 def _column_of(fine: int) -> NDArray[np.intp]:
-    """Return the column of the torques of each whole period: `delay_weights`."""
+    """Return the column of the torques of each whole period."""
     batches = np.repeat(np.arange(len(BATCHES)), BATCHES)
     if fine == 1:
         return np.concatenate((np.arange(DELAYS + 1), DELAYS + 1 + batches))
@@ -84,22 +64,22 @@ def _column_of(fine: int) -> NDArray[np.intp]:
 def acting_weights(delays: Array, lags: Array, fine: int) -> Array:
     """Return the weights of the torque columns that give the torque as it acts.
 
-    A torque is constant from one sample to the next, so its integral under the triangle over both
-    periods of a step is quadratic in the delay. With one sample per period the columns are the
-    torques of periods k + 1, k, ..., and the weights are exact:
+    With one sample per period the columns are the torques of periods k + 1, k, ..., and exact for d
+    whole:
 
-        (1 - a)^2 / 2,  1 / 2 + a - a^2,  a^2 / 2,    a = delay - d,  d whole
+        (1 - a)^2 / 2,  1 / 2 + a - a^2,  a^2 / 2,    a = delay - d
 
-    With more samples, the columns are the sums under the triangle itself, each one sample later
-    than the one before, up to FINE_DELAYS - 1 periods, and one period later than the one before
-    beyond; delays between them are interpolated. The last columns have the means over BLOCKS.
+    With more samples, the columns are the sums under the triangle, one sample apart up to
+    FINE_DELAYS - 1 periods and one period apart beyond; delays between are interpolated. The last
+    columns have the means over BATCHES. A lag has the mean of the weights over all later delays, by
+    an exponential distribution.
 
-    A motor that follows with a lag has the mean of the weights over all later delays, by an
-    exponential distribution.
+        >>> acting_weights(np.array([0.0, 0.5]), np.zeros(2), 1)[:, :3].tolist()
+        [[0.5, 0.5, 0.0], [0.125, 0.75, 0.125]]
 
     Args:
-        delays: Control periods, EARLIEST / fine to DELAYS - 1, shape (n,). Below 0 the same
-            formulas are used, which are then right to first order.
+        delays: Control periods, EARLIEST / fine to DELAYS - 1, shape (n,); right to first order
+            below 0.
         lags: Time constants, control periods, >= 0, shape (n,).
         fine: Samples per period.
 
@@ -176,8 +156,10 @@ def delay_weights(delay: float, fine: int, lag: float = 0.0) -> Array:
 def delayed(torque: Array, delay: float, lag: float = 0.0) -> Array:
     """Return the mean acting torques for a delay: (1 - a) tau[k - d] + a tau[k - d - 1].
 
-    With a lag T, in periods, a motor follows that with the memory q = exp(-1 / T): the mean over a
-    period is what it tends to, plus T (1 - q) times what it lacks of that at the beginning.
+    With a lag T, in periods, a motor follows that with the memory q = exp(-1 / T).
+
+        >>> delayed(np.array([0.0, 0.0, 1.0, 1.0]), 0.5).tolist()
+        [0.0, 0.0, 0.5, 1.0]
 
     Args:
         torque: Reported torque in each of n control periods, shape (..., n).
@@ -185,8 +167,7 @@ def delayed(torque: Array, delay: float, lag: float = 0.0) -> Array:
         lag: Time constant of a lag behind it, control periods.
 
     Returns:
-        Shape (..., n). In the first ceil(delay) periods the first reported torque stands for the
-        unknown earlier ones.
+        Shape (..., n); the first reported torque stands for the unknown earlier ones.
     """
     whole = int(delay)
     part = delay - whole
@@ -211,14 +192,12 @@ def delayed(torque: Array, delay: float, lag: float = 0.0) -> Array:
 class Decimation:
     """Groups the samples of a fast robot; each group is one period of the estimator.
 
-    At 1 kHz one encoder count of 4096 is 1.5 rad/s: speeds of single periods are mere noise, and
-    products of neighbouring ones are biased, since both use the reading between them.
+    At 1 kHz one encoder count of 4096 is 1.5 rad/s: speeds of single periods are mere noise.
 
     Args:
         factor: Samples per group, >= 1.
 
     Attributes:
-        factor: As given.
         fine: Parts of a group with separate torques: the largest divisor of the factor up to
             FINEST.
     """
@@ -264,11 +243,10 @@ class TorqueDelay:
 
     Attributes:
         value: Most likely delay.
-        reported: Delay to report: the value if it is surely not a whole number of samples, else the
-            most likely whole one; never below 0, as no torque acts before its command.
+        reported: The value if it is surely not whole samples, else the likeliest whole one; >= 0.
         significant: Whether the data distinguish it from other delays.
         std: Standard deviation of the mean delay, value + lag; 0 where the data give none.
-        lag: Time constant of a first-order lag behind the delay, periods of the regression.
+        lag: Time constant of a first-order lag behind the delay.
         lag_std: Standard deviation of the lag.
         shared: Covariance of mean delay and lag.
         gain: Twice the logarithm of the likelihood ratio of delay and lag against a delay alone.
@@ -291,12 +269,7 @@ class TorqueDelay:
         return self.value > DELAYS - 1.0 - STEP or self.lag > LAGS[-1] - STEP
 
     def in_words(self, period: float, samples: int) -> str:
-        """Return how late torques act.
-
-        Args:
-            period: Period of the regression, s.
-            samples: Control periods in it.
-        """
+        """Return how late torques act, for a regression with this period, s, of so many samples."""
         late = self.reported * samples
         words = f"{round(late, 2):g} control period{'' if late == 1.0 else 's'}"
         return f"torque acts {words} ({1e3 * self.reported * period:.0f} ms) after it is reported"
@@ -324,20 +297,12 @@ class TorqueDelay:
 
 
 class Residuals(Protocol):
-    """Squared residuals of both axes for any delay of the torque.
-
-    Attributes:
-        power: Sums of squares of the outputs, shape (2,).
-    """
+    """Squared residuals of both axes for any delay; `power`: squares of the outputs, (2,)."""
 
     power: Array
 
     def at(self, weights: Array) -> Array:
-        """Return the weighted sums of squared residuals, shape (2, n).
-
-        Args:
-            weights: `acting_weights` of n delays.
-        """
+        """Return the sums of squared residuals, (2, n), by the `acting_weights` of n delays."""
 
 
 # Standard deviations beyond which a lag is assumed, and beyond which it is reported. If missed, it
@@ -383,11 +348,6 @@ def _whole_samples(fine: int) -> tuple[Array, Array]:
 class DelaySearch:
     """Searches the delay with the smallest residuals, alone or with a lag behind it.
 
-    Args:
-        residuals: Residuals of both axes.
-        windows: Number of disjoint windows.
-        fine: Samples per period.
-
     Attributes:
         alone: The best delay without a lag.
     """
@@ -418,12 +378,7 @@ class DelaySearch:
         return TorqueDelay(result, reported, significant, self._std(result))
 
     def with_lag(self, gain: bool = True) -> TorqueDelay:
-        """Return the best delay and lag.
-
-        Args:
-            gain: Whether the gain is needed; without it the search ends as soon as the lowest
-                point is known, which is the same one.
-        """
+        """Return the best delay and lag; without `gain` the search ends sooner, at the same one."""
         alone = self.alone
         mean, lag, least = alone.value, 0.0, math.inf
         means = mean + MEAN_STEP * np.arange(-MEAN_STEPS, MEAN_STEPS + 1)
@@ -487,9 +442,9 @@ class DelaySearch:
     ) -> tuple[float, float] | None:
         """Return the lowest point of the paraboloid through costs around mean delay and lag.
 
-        Of grid points with nearly equal costs, rounding errors would select one; this point moves
-        with them by as little as they are. It is at most two steps of the grid away. None if there
-        is no such point, or it is at the edge of what is searched.
+        Rounding errors would select one of nearly equal grid points; they move this one by as
+        little as they are. It is at most two steps of the grid away. None: there is none, or it is
+        at the edge of the search.
         """
         beside, apart = 0.2 * STEP / self._fine, 0.1 * lag
         delay = mean - lag
@@ -541,10 +496,7 @@ class DelaySearch:
         return result
 
     def _std(self, result: float) -> float:
-        """Return the deviation by the curvature of R relative to its minimum.
-
-        R itself is used, since log R is a parabola only where R hardly exceeds its minimum.
-        """
+        """Return the deviation by the curvature of R, which is a parabola farther than log R is."""
         step = STEP / self._fine
         at = min(max(result, EARLIEST / self._fine + step), DELAYS - 1.0 - step)
         delays = np.array([at - step, at, at + step, result])

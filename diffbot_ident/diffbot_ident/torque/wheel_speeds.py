@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wheel turns and speeds from angles and torques, to find when wheels reverse.
 
-Coulomb friction changes its sign when a wheel reverses. Encoders alone give that time badly: a
-wheel of 500 counts per revolution moves by less than a count for tens of milliseconds before and
-after. Once K7, K8 and the friction are roughly known, the torques give the change of speed from
-period to period over some 80 ms, and the angles give its level.
+Coarse encoders show that badly. Over some 80 ms the torques give the change of speed, and the
+angles its level; docs/theory/integral_estimator.md#rows.
 """
 
 from __future__ import annotations
@@ -44,11 +42,9 @@ def wraps(angles: Array) -> bool:
 class Heading:
     """Heading of a robot by its wheels' angles, also after lost samples.
 
-    Over a gap a wheel may turn by more than half a turn. Encoders that have never jumped by that
-    much from sample to sample are taken for ones that count turns.
+    Encoders that have never jumped by more than half a turn are taken to count turns.
 
     Args:
-        geometry: Wheel radii and separation.
         wrap: Whether the encoders are known to wrap.
     """
 
@@ -83,17 +79,14 @@ class Heading:
 class TorqueResponse:
     """What is known about the response of the velocities to the torques.
 
-    It determines where the speeds change their slopes and when the wheels reverse.
-
     Attributes:
         k7: m/s^2 per N m of the wheels' sum; 0 while unknown.
         k8: rad/s^2 per N m of the wheels' difference; 0 while unknown.
         delay: Delay of the torques, control periods, >= 0.
         friction: [viscous left, right in N m s/rad, Coulomb left, right in N m].
         turning: Resistance of the floor against turning, [c_w in N m s/rad, f_w in N m].
-        products: [K5 in m, K6 in 1/m], of omega^2 and of v omega; 0 while unknown.
-        holding: Moment up to which the floor may hold the robot against turning, N m: f_w, or
-            more while f_w is uncertain.
+        products: [K5 in m, K6 in 1/m]; 0 while unknown.
+        holding: Moment up to which the floor may hold the robot, N m: f_w, or more while uncertain.
         gear_loss: Share of the torque that each wheel's gear loses, [left, right].
         lag: Time constant with which motors follow behind the delay, control periods.
         stiction: Static friction beyond Coulomb's [left, right], N m.
@@ -142,8 +135,10 @@ HALF = 0.05
 def nearest(ratio: float) -> int:
     """Return the nearest whole number, and the even one of two that are about equally near.
 
-    Ratios of usual times and periods are often halves, such as 0.05 s / 0.02 s, which the rounding
-    errors of stamps must not make the larger or the smaller number at random.
+    Rounding errors of stamps must not decide about ratios such as 0.05 s / 0.02 s.
+
+        >>> nearest(2.5), nearest(3.49), nearest(3.5001)
+        (2, 4, 4)
     """
     below = math.floor(ratio)
     part = ratio - below
@@ -153,11 +148,7 @@ def nearest(ratio: float) -> int:
 
 
 def level_side(period: float) -> int:
-    """Return the number of periods on each side over which a speed's level is averaged.
-
-    Args:
-        period: Control period, s.
-    """
+    """Return on how many periods (s) on each side a level of the speed is averaged."""
     return max(1, min(MOST_PERIODS // 2, nearest(0.5 * (LEVEL_TIME / period - 1.0))))
 
 
@@ -176,8 +167,6 @@ def wheel_speeds(
         period: Control periods, s, shape (n,).
         impulse: Integrals over the periods of the torques' sum and of left minus right, as they
             act, N m s, shape (2, n).
-        response: Response of the velocities to the torques.
-        geometry: Wheel radii and separation.
         side: Periods on each side over which the level is averaged, see level_side.
     """
     radius = 0.5 * (geometry.left_radius + geometry.right_radius)
@@ -231,11 +220,8 @@ def _frictions(
     """Return the integrals of dry friction over each period, as torques of the wheels, N m s.
 
     Args:
-        wheel_speeds: The wheels' speeds in n periods.
         coulomb: `TorqueResponse.dry_friction` of the wheels.
         moment: Wheel torques equivalent to a moment against turning of 1 N m, shape (2,).
-        response: Response with the floor's friction.
-        geometry: Wheel radii and separation.
 
     Returns:
         Integrals under a weight that rises from 0 to 1 over a period, and without a weight. Shapes
@@ -253,10 +239,7 @@ def _frictions(
 
 
 def _drift(speed: Array, period: Array, response: TorqueResponse, geometry: WheelGeometry) -> Array:
-    """Return the wheels' speed gains per period, rad/s, due to K5 and K6, shape (n, 2).
-
-    K5 and K6 are the effect of a centre of mass off the axle.
-    """
+    """Return the wheels' speed gains per period by K5 and K6, rad/s, shape (n, 2)."""
     v, omega = (np.asarray(each) for each in geometry.body_velocity(*speed.T))
     (k5, k6), b = response.products, geometry.half_track
     ahead, turn = k5 * omega**2 * period, b * k6 * v * omega * period
@@ -270,11 +253,8 @@ class WheelSpeeds:
     """Speeds of the wheels [left, right] at both ends of each period, rad/s, shape (n, 2) each.
 
     Attributes:
-        begin: At the beginning of a period.
-        end: At its end.
         middle: Mean of both.
-        change: Speed that dry friction takes over a period from a wheel that turns forward, and
-            gives to one that turns backward, rad/s. It changes the slope of the speed at 0.
+        change: Speed that dry friction takes over a period from a wheel that turns forward, rad/s.
         period: Control periods, s, shape (n,).
     """
 
@@ -299,8 +279,6 @@ class WheelSpeeds:
             end: Speeds at the end of the periods, rad/s, shape (n, 2).
             gained: Speed gained in each period by all torques, rad/s, shape (n, 2).
             moves: Whether the wheels move at all, shape (n, 2).
-            change: As the attribute, shape (n, 2).
-            period: Control periods, s, shape (n,).
         """
         end, gained = moves * end, moves * gained
         speeds = end - gained, end, end - 0.5 * gained
@@ -340,11 +318,7 @@ class WheelSpeeds:
         return self._reversals[0].size > 0
 
     def sign_integrals(self) -> tuple[Array, Array]:
-        """Return the integrals of the speeds' signs over each period, s.
-
-        They are weighted by a weight that rises from 0 to 1 over the period, and by one that falls
-        from 1 to 0.
-        """
+        """Return the integrals of the signs over each period, s, by rising and falling weights."""
         rising = 0.5 * np.sign(self.middle) * self.period[:, None]
         if not self.turn_round():
             return rising, rising

@@ -1,15 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wiring check: which wheel a torque drives, and in which direction.
 
-It finds swapped wheels and flipped signs.
-
-On a correctly wired robot, the sum of the wheels' torques increases v and their difference
-decreases omega (K7 > 0, K8 < 0). With flipped signs or swapped sides, the torques that act as sum
-and difference are the other one of the two, or its negative. Eight wirings give eight patterns;
-the one that explains the motion best is reported once it does so much better than the right one.
-
-The part that friction may explain is removed first: a wheel that runs away under a guard of the
-wrong sign ends up at a speed where friction balances a constant torque.
+Eight wirings give eight patterns of the response to the torques' sum and difference; the one that
+explains the motion best is reported once it does so much better than the right one.
 """
 
 from __future__ import annotations
@@ -43,8 +36,7 @@ class Wiring(Enum):
 
     Attributes:
         problem: The error in words; None where the wiring is right.
-        total: Reported torque that acts as the sum: "s", the reported sum, or "d", the reported
-            left minus right, each with its sign.
+        total: Reported torque that acts as the sum: "s", the sum, or "d", left minus right, signed.
         difference: Reported torque that acts as left minus right.
     """
 
@@ -86,9 +78,7 @@ class Wiring(Enum):
 def likely_wiring(sums: RowSums, *, runaway: bool = False) -> Wiring:
     """Return the most likely wiring of the wheels; RIGHT also while the data are not conclusive.
 
-    Args:
-        sums: Sums of the rows so far.
-        runaway: Whether the robot has run away from its guard.
+    `runaway`: the robot has run away from its guard, which is itself evidence.
     """
     windows = sums.rows / (sums.window + sums.smoothing)
     if windows < (MIN_WINDOWS_RUNAWAY if runaway else MIN_WIRING_WINDOWS):

@@ -1,18 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Comparison of a gyro with the wheels: its bias and delay, and the scale of the wheels' yaw rate.
 
-Without slip the wheels turn the robot by r (phi_r - phi_l) / (2 b), and the gyro reads
-
     g(t) = gamma omega_w(t - delay) + kappa v_w(t - delay) + bias(t) + noise
 
-with v_w and omega_w computed from the wheels with the radius r and half track b of the robot's
-file. gamma is 1 if those are right; else it is the true (r / b) over that of the file, times the
-gyro's own scale. kappa = gamma delta / (2 b), with delta the share by which the right radius
-exceeds the left one, is 0 if the radii are as in the file.
-
-Everything is fitted to angles (those of the gyro are integrals) over disjoint windows: an encoder
-is exact over them, and the noise of the gyro is independent from one window to the next. The bias
-is piecewise linear with a knot every KNOTS seconds, so that it may drift.
+with v_w and omega_w from the wheels, fitted to angles over windows;
+docs/theory/estimates.md#radius-track-and-gyro.
 """
 
 from __future__ import annotations
@@ -78,7 +70,7 @@ class _Windows:
         begin: Stamps of their beginnings, (n,), s.
         end: Stamps of their ends, (n,), s.
         turned: Rotation by the gyro, corrected by `lost`, (n,), rad.
-        lost: Error of the trapezoidal sum of the readings compared with the integral, (n,), rad.
+        lost: Error of the trapezoidal sum of the readings, (n,), rad.
     """
 
     begin: Array
@@ -91,10 +83,9 @@ class YawGyro:
     """Compares a gyro with the wheels.
 
     Args:
-        geometry: Wheel radii and separation, as in the robot's file.
         window: Length of a window, s, > 0.
         delays: Minimum and maximum delay of the gyro in the search, s.
-        memory: Minimum time that readings are kept, s, > 0; older ones are forgotten.
+        memory: Minimum time that readings are kept, s, > 0.
     """
 
     def __init__(
@@ -174,8 +165,7 @@ class YawGyro:
     def fit(self, anew: bool = False) -> GyroFit | None:
         """Return the current fit; None while the robot has not turned enough.
 
-        Args:
-            anew: Whether to repeat the fit even if there are only few new readings.
+        With `anew` it is repeated even if there are only few new readings.
 
         Raises:
             GyroError: The gyro is faulty or misconfigured.
@@ -198,8 +188,8 @@ class YawGyro:
         """Test a fit to other data on these readings; only the bias is fitted to them.
 
         Returns:
-            Share of the gyro's rotation that the fit explains, at most 1; root mean square of the
-            error of a window, rad; number of windows. NaN if there are too few windows.
+            Share of the gyro's rotation that the fit explains, at most 1; rms error of a window,
+            rad; number of windows. NaN if there are too few.
         """
         if len(self._gyro) < 2 or len(self._wheels) < 2:
             return math.nan, math.nan, 0
@@ -302,10 +292,7 @@ class YawGyro:
         )
 
     def _find_delay(self, costs: Callable[[Array], Array]) -> float:
-        """Return the delay of minimum cost, s.
-
-        It is searched near the last delay first, and in the whole range if not found there.
-        """
+        """Return the delay of minimum cost, s; searched near the last one first."""
         shortest, longest = self._delays
         everywhere = np.arange(shortest, longest + 0.5 * COARSE, COARSE)
 
@@ -353,11 +340,7 @@ def _moved(windows: _Windows, wheels: Array, delays: Array) -> Array:
     slopes = np.gradient(values, stamps, axis=0)
 
     def at(times: Array) -> Array:
-        """Interpolate by cubic Hermite splines.
-
-        Linear interpolation would err by an eighth of the change of speed in a period times the
-        period.
-        """
+        """Interpolate by cubic Hermite splines."""
         i = np.clip(np.searchsorted(stamps, times, side="right") - 1, 0, len(stamps) - 2)
         step = (stamps[i + 1] - stamps[i])[..., None]
         fraction = (times - stamps[i])[..., None] / step
@@ -374,11 +357,7 @@ def _moved(windows: _Windows, wheels: Array, delays: Array) -> Array:
 class _BiasLine:
     """A piecewise linear bias, and the part of the windows' values that it explains.
 
-    A window depends only on the two knots beside it, so the cost grows linearly with the number of
-    windows.
-
-    Attributes:
-        knots: Number of knots.
+    A window depends only on the two knots beside it: the cost is linear in the number of windows.
     """
 
     def __init__(self, windows: _Windows) -> None:
@@ -435,10 +414,9 @@ def _lowest(at: Array, costs: Array) -> float:
 
 
 def _variances(columns: Array, residuals: Array, others: int) -> Array:
-    """Return the variances of the parameters, (3,).
+    """Return the variances of the parameters, (3,); infinite for a regressor that is always 0.
 
-    They are the larger ones of those for independent and for correlated residuals; infinite for a
-    regressor that is always 0, as the path of a robot that turns on the spot.
+    They are the larger ones of those for independent and for correlated residuals.
 
     Args:
         columns: Regressors, (n, 3).

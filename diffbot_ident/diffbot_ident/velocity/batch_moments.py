@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Least squares for each point of a grid of a nonlinear parameter, block by block.
 
-The moments of the rows of each block are stored for each point of the grid. So the best point is
-found without a search, an estimate can be computed after any block, and its covariance follows from
-the disagreement of the blocks (Liang and Zeger, 1986). That is right for residuals that drift, as
-those of integrated noisy velocities do; it is never below the covariance for independent residuals.
+The covariance follows from the disagreement of the blocks (Liang and Zeger, 1986), which is right
+for residuals that drift.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results of searches within a range, which know whether the search ended at an end of it.
 
-A minimum at the end of a range says only that the range is too short: it is no result. An end that
-is a limit of the quantity itself, such as a dead time of 0, is `natural`: there the result counts.
-
-    found = BoundedSearch("dead time", value, 0.0, 1.0, natural_low=True)
-    found.inside          whether the value is a result
-    found.std(deviation)  its standard deviation, infinite where it is none
-    search_further(...)   repeats a search with a longer range until it ends inside
+A minimum at the end of a range is no result, unless that end is a limit of the quantity itself
+(`natural`), such as a dead time of 0.
 """
 
 from __future__ import annotations
@@ -27,16 +22,17 @@ AT_END = 1e-6
 class BoundedSearch:
     """Result of a search.
 
+        >>> found = BoundedSearch("dead time", 1.0, 0.0, 1.0, natural_low=True)
+        >>> found.inside, found.std(0.1)
+        (False, inf)
+
     Attributes:
         name: Quantity that was searched.
         value: Where the search ended.
-        low: Lower end of the range.
-        high: Upper end of the range.
+        low, high: Ends of the range.
         unit: Unit of all three, for texts.
-        natural_low: Whether the quantity itself cannot be below `low`.
-        natural_high: Whether the quantity itself cannot be above `high`.
-        margin: Distance from an end within which the value counts as at that end, such as one step
-            of a grid.
+        natural_low, natural_high: Whether the quantity itself cannot be beyond that end.
+        margin: Distance from an end within which the value counts as at that end, such as a step.
     """
 
     name: str
@@ -91,11 +87,8 @@ def search_further(
         search: Search up to a given reach.
         result: Returns how the search ended.
         reach: First reach, >= 0.
-        most: Longest reach.
+        most: Longest reach; the last search may have ended there.
         factor: Factor from one reach to the next, > 1.
-
-    Returns:
-        The last search; it may still have ended at its upper end.
     """
     match = search(reach)
     while result(match).at_high and reach < most:

@@ -1,20 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of an integrated first-order model without the unknown initial velocity, causally.
 
-The rows of the online fits hold at each sample k of a segment:
-
     v_k = v_0 + a I_k - c S_k + e_k + c E_k      I: int command,  S: int measured velocity
                                                  e: noise of v,   E: int e
 
-To subtract means over a block eliminates v_0, but puts the noise of later velocities into each row.
-A controller that feeds the velocity back makes later commands depend on earlier noise, and so
-correlates the rows' noise with their regressors (Nickell, Econometrica 49, 1981). With noise of 10
-mm/s a dead time was 15 to 100 ms wrong by it, 6 of its standard deviations.
-
-Here all columns pass the same causal filter s / (s + rate), by Tustin with the steps of the stamps,
-which keeps the relation exact: S is a sum of trapezoids. It forgets v_0, and with a rate of c it
-makes the rows' noise that of the single velocities, e: (s + c) / (s + rate) e, white if e is. So
-rows tell what a fit of the simulated velocity would tell, and nothing drifts.
+All columns pass s / (s + rate), by Tustin with the steps of the stamps: it forgets v_0, keeps the
+relation, and lets no later noise into a row; docs/theory/velocity_robots.md#online-fit.
 """
 
 from __future__ import annotations
@@ -50,8 +41,8 @@ class CausalRows:
             rate: Rate of the filter, 1/s, >= 0: the best is c.
 
         Returns:
-            The rows: of a first block shape (..., n), less the part that decays like an initial
-            velocity; of later ones, whose first row was the last one before, shape (..., n - 1).
+            Rows of a first block, (..., n), less what decays like an initial velocity; of later
+            ones, whose first row was the last one before, (..., n - 1).
         """
         half = 0.5 * np.minimum(max(rate, SLOWEST) * np.diff(times), FASTEST)
         keeps = ((1.0 - half) / (1.0 + half)).tolist()

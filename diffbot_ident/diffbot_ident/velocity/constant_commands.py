@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Integrals of held commands for the online fits, and of the velocities that follow them.
 
-A velocity is one of the instant, or, as of most drivers that count encoder steps, the mean over a
-time W. The mean of (3) over W is (3) again, for the mean v and the mean of the command. So an
-integral of the command is replaced by its own mean over W about the same instant.
+With E what the trapezoids of v exceed their integral by, over a, due to commands between samples,
 
-int v is a sum of trapezoids. A command that starts to act between two samples, a share f of the
-period T after the first, changes the slope of v there; the trapezoids overestimate the integral by
-a T^2 f (1 - f) / 2 times the jump of the command. A mean over T has no such kinks; by Euler and
-Maclaurin its trapezoids exceed the integral by a T^2 / 12 times the change of the mean command. So
+    v = v0 + a (I + c E) - c (sum of trapezoids)
 
-    v = v0 + a (I + c E) - c (sum of trapezoids)        E: that excess over a
+See docs/theory/velocity_robots.md#online-fit.
 """
 
 from __future__ import annotations

@@ -1,28 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Online estimation of the dead band of one axis, together with its inertia and drag.
 
-With an offset b, (3) integrated from the beginning of a block as in sigma_fit.py is
-
-    v(t) = v(t0) + a int p(u; b) ds - c int v ds        p(u; b) = sign(u) max(|u| - b, 0)
-
-For a width b_k near b, p(u; b) = p(u; b_k) - (b - b_k) sign(u) where |u| > b_k, which is linear:
+For a width b_k of a grid near an offset b, p(u; b) = sign(u) max(|u| - b, 0) is linear in b:
 
     v(t) = v(t0) + a int p(u; b_k) ds - c int v ds - a (b - b_k) int sign(u) [|u| > b_k] ds
 
-The moments of these rows are stored block by block for a grid of b_k, see batch_moments.py. The b_k
-with the smallest sum of squares gives a, c and b = b_k + the ratio of the last coefficient to a.
-
-A threshold acts in full above b. Its sum of squares changes only where b passes the size of a
-command that was sent. So every b_k of the grid is judged: it is impossible if another one is better
-beyond the noise. The interval of b goes from the largest command that did not move the axis to
-the smallest that did. If the two kinds cannot be told apart, it is that of both.
-
-int v is a sum of trapezoids. A command that starts to act between two samples, a share f of the
-period T after the first, changes the slope of v there; the trapezoids overestimate the integral by
-a T^2 f (1 - f) / 2 times the jump of p. With c from earlier blocks, this is corrected in int p.
-
-Large commands alone fit any dead band with other values of a and c. The dead band is therefore not
-identifiable without small commands, whatever the interval.
+For a threshold each b_k is judged. Without small commands neither is identifiable. See
+docs/theory/velocity_robots.md#online-fit.
 """
 
 from __future__ import annotations
@@ -65,8 +49,7 @@ class DeadBandEstimator:
         largest: Largest possible width, m/s or rad/s, > 0.
         memory: Time constant of forgetting, s; math.inf: never.
         start: Dead band that is used until there is a precise estimate.
-        precision: Half width of the 95 % interval, relative to the width, from which on the
-            estimate is used.
+        precision: Half width of the 95 % interval, relative to the width, from which on it is used.
 
     Attributes:
         value: Estimate, m/s or rad/s; of any sign; NaN before there is one.
@@ -196,10 +179,7 @@ class DeadBandEstimator:
         self._judge(band, end.std(std), DeadBandKind.OFFSET, there)
 
     def _is_linear(self, coefficients: Array) -> NDArray[np.bool_]:
-        """Return whether the offset at each width is near it, where the rows hold, (GRID,).
-
-        Far from it they may become those of a threshold.
-        """
+        """Return whether the offset at each width is near it, where the rows hold, (GRID,)."""
         gaps = np.diff(self._widths, append=2.0 * self._widths[-1] - self._widths[-2])
         a, shift = coefficients[:, 0], coefficients[:, 2]
         near: NDArray[np.bool_] = np.abs(shift) <= NEAR * gaps * np.abs(a)

@@ -1,22 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Online estimation of the dead time of one axis.
 
-With a dead time d, (3) integrated from the beginning of a block as in sigma_fit.py is
+Near a d_k of a grid, with the mean p of the command over a step of it about t - d_k,
 
-    v(t) = v(t0) + a I(t - d) - c int v ds        I: integral of the acting command
+    v(t) = v(t0) + a I(t - d_k) - c int v ds - a (d - d_k) p      I: integral of the acting command
 
-Near a d_k of a grid, I(t - d) = I(t - d_k) - (d - d_k) p, with the mean p of the command over one
-step of the grid about t - d_k. So
-
-    v(t) = v(t0) + a I(t - d_k) - c int v ds - a (d - d_k) p
-
-is linear; causal_rows.py eliminates v(t0). The d_k with the least sum of squares gives a, c and
-d = d_k + the ratio of the last coefficient to a. In slow motion a dead time and an inertia look
-alike; then the interval is wide.
-
-Velocities are those of instants, or means over the period, whichever fits better; the result is the
-time to the middle of a mean. See constant_commands.py. No velocity precedes its command, and no
-mean ends before it: that tells which it is where both fit.
+is linear; docs/theory/velocity_robots.md#online-fit. Velocities are those of instants, or means
+over the period, whichever fits better.
 """
 
 from __future__ import annotations
@@ -67,10 +57,9 @@ class DeadTimeEstimator:
         reason: Why it is not identifiable; None if it is.
         averaged: Whether velocities are means over the period.
         rate: c = drag / inertia as last estimated, 1/s; 0 before.
-        sensitivity: Derivatives of a = 1 / inertia (1/s) and c = drag / inertia (1/s) by the dead
-            time (s), with which the fit goes through the same motion, shape (2,).
-        covariance: Covariance of a and c beside an unknown dead time, by the disagreement of the
-            pieces of the blocks, 1/s^2, shape (2, 2).
+        sensitivity: Derivatives of a and c by the dead time, with which the fit goes through the
+            same motion, shape (2,).
+        covariance: Covariance of a and c beside an unknown dead time, 1/s^2, shape (2, 2).
     """
 
     def __init__(self, axis: str, memory: float) -> None:
@@ -197,8 +186,7 @@ class DeadTimeEstimator:
     def _late(self, fit: GridFit) -> tuple[float, float]:
         """Return the dead time of a fit, to the end of a mean, and its standard deviation, s.
 
-        Where little is known, quite other dead times are possible as well: the sum of squares at
-        each point, with a dead time within half a step of it, tells which.
+        Where little is known, the sum of squares at each point tells which others are possible.
         """
         a, _, shift = fit.coefficients.tolist()
         late = float(self._grid[fit.best]) + shift / a

@@ -37,18 +37,16 @@ class RecursiveSettings:
     """Settings of the online fit; pairs are of (v, omega).
 
     Attributes:
-        dead_time: Times from a command of (v, omega) to its effect, s, >= 0; None: not known. One
-            that the motion contradicts is replaced.
-        batch: Duration of motion of one update, s, > 0. The first block is a sixteenth of it and
-            each following one twice as long, so that a bad start is corrected soon.
+        dead_time: Times from a command to its effect, s, >= 0; None: not known. One that the motion
+            contradicts is replaced.
+        batch: Duration of motion of one update, s, > 0; the first ones are shorter.
         memory: Time constant of forgetting, s of excited motion, > 0; math.inf: never.
         noise: Initially assumed standard deviations of measured velocities, m/s, rad/s.
-        excitation: Minimum root mean square of the integrated regressors in a block, m and rad.
-        precision: Half width of the 95 % interval, relative to the value, from which on an axis
-            is trusted, > 0.
-        rate: Typical rate of change of the velocities, 1/s, > 0. The drag's interval is compared
-            with inertia * rate if that is larger than the drag, as this is the effect of a drag
-            error at such rates.
+        excitation: Minimum rms of the integrated regressors in a block, m and rad.
+        precision: Half width of the 95 % interval, relative to the value, from which on an axis is
+            trusted, > 0.
+        rate: Typical rate of change of the velocities, 1/s, > 0; the drag's interval is compared
+            with inertia * rate if that is larger.
         longest_gap: Maximum time between two samples of one segment, s, > 0.
         dead_band: Dead band of the commands, as far as it is known before.
         largest_dead_band: Largest offset that is searched, m/s and rad/s, > 0.
@@ -110,9 +108,8 @@ class OnlineAxis:
         index: 0 for v, 1 for omega.
         start: Initial inertia, s, and drag, 1.
         covariance: Covariance of the start, shape (2, 2); None: the start is a mere guess.
-        settings: Settings of the fit.
-        stored: Newest batches, of one load. It is shared by the axes, filled by their owner, and
-            cleared by the axis that detects a new load.
+        stored: Newest batches, of one load, shared by the axes and filled by their owner; the axis
+            that detects a new load clears it.
 
     Attributes:
         recursion: Recursive estimate at the assumed dead time and dead band.

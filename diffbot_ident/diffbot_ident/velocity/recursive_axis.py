@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recursive least squares of one axis of (3) of Siwek et al. (2023), block by block.
 
-Equations, forgetting and the rejection of disturbances are those of sigma_fit.py.
+Theory, forgetting and disturbances: docs/theory/velocity_robots.md#online-fit.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class RecursiveAxis:
         covariance: Covariance of the start, shape (2, 2), in s^2, s and 1; None: unknown.
         noise: Initially assumed standard deviation of the measured velocity.
         memory: Time constant of forgetting, s of excited motion; math.inf: never.
-        excitation: Minimum root mean square of a direction of the regressors in a block, m or rad.
+        excitation: Minimum rms of a direction of the regressors in a block, m or rad.
     """
 
     def __init__(
@@ -131,8 +131,7 @@ class RecursiveAxis:
     def spread(self) -> Array:
         """Covariance of [a, c], shape (2, 2), for residuals correlated in time.
 
-        A correlation r of neighbouring residuals increases it by (1 + r) / (1 - r), as for an
-        autoregressive process and slowly changing regressors.
+        A correlation r of neighbouring residuals increases it by (1 + r) / (1 - r).
         """
         r = min(max(self._products / max(self._squares, 1e-300), 0.0), 0.98)
         result: Array = self.p * ((1.0 + r) / (1.0 - r))
@@ -141,8 +140,7 @@ class RecursiveAxis:
     def values_of(self, theta: Array) -> tuple[float, float]:
         """Return inertia in s and drag of [a, c]; of any sign, infinite if a is 0.
 
-        The integrals of v are trapezoidal sums. For a held command these are exact with
-        c = (2 / T) tanh(T / (2 tau)), which is solved for tau here.
+        Trapezoids of v are exact with c = (2 / T) tanh(T / (2 tau)), which is solved for tau.
         """
         a, c = theta.tolist()
         if a == 0.0:
@@ -152,12 +150,10 @@ class RecursiveAxis:
         return 1.0 / (a * exact), c / a
 
     def without_spikes(self, velocity: Array, asked: float) -> Array:
-        """Replace velocities far outside both neighbours by the median of the three.
+        """Replace velocities, (n,), far outside both neighbours by the median of the three.
 
-        Args:
-            velocity: Measured velocities, m/s or rad/s, shape (n,).
-            asked: Range of the commands times the period, m or rad: times a, what they may change
-                from one sample to the next. A quick robot that reverses is no spike.
+        `asked` is the range of the commands times the period, m or rad: a quick robot that reverses
+        is no spike.
         """
         padded = np.pad(velocity, 1, mode="edge")
         median = np.median([padded[:-2], padded[1:-1], padded[2:]], axis=0)

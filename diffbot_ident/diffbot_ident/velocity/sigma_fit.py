@@ -1,42 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Online estimation of sigma1..sigma4, for which Siwek et al. (2023), section 3.3, use RLS.
 
-Each axis of (3) is estimated separately, on blocks of measured velocity. Integrated from the
-beginning t0 of a block, (3) is linear in a = 1 / inertia, c = drag / inertia and the unknown
-velocity at t0, and nothing is differentiated:
+Integrated from the beginning t0 of a block, (3) is linear and nothing is differentiated:
 
-    v(t) = v(t0) + a int command(s - d) ds - c int v(s) ds        for s from t0 to t, dead time d
+    v(t) = v(t0) + a int command(s - d) ds - c int v(s) ds      a = 1 / inertia, c = drag / inertia
 
-Each sample is a row with the noise of one velocity, which is white if the sensor's noise is.
-Differences of two velocities would have twice its variance and use only the ends of a window; over
-2 s at 100 Hz the rows of a block carry 33 times as much information. v(t0) is eliminated by a
-causal filter of all columns (causal_rows.py). The command may depend on measured velocities: a row
-contains only earlier ones, so noise does not bias the result in a closed loop.
-
-The block's rows are rotated to the principal axes of their 2 x 2 moments, which leaves at most two
-rows with independent noise; those without excitation are dropped. Then (57)-(59) of Lages (2017)
-are applied, with P the covariance itself:
-
-    K = P phi / (R + phi' P phi)     theta <- theta + K (y - phi' theta)     P <- P - K phi' P
-
-Only directions with new information are forgotten (Cao and Schwartz, 2000), so that P cannot grow
-while the robot stands or drives at constant speed.
-
-Disturbances are rejected. A reading far outside both its neighbours is replaced by the nearer one.
-A block that the current estimate does not explain, e.g. of a wheel that was held, is set aside
-until the next block: only a new load persists until then. A controller uses only `trusted`, in
-which an axis is updated when its interval is narrow and its signs are right.
-
-A known dead band is removed from the commands first; while driving it is identified from the same
-blocks, see dead_band_estimate.py. So is the dead time, see dead_time_estimate.py. An error of the
-dead time is one of a and c; its variance enters theirs, with the slope s of theta by it:
-
-    covariance of theta = P + s s' var(d)
-
-While the dead time is not known, neither are a and c. When dead time or dead band prove to be
-others than assumed, the stored newest blocks are processed again.
-
-The node imports this: nothing here may import SciPy, which doubles the time in which it starts.
+Dead band and dead time are identified from the same blocks;
+docs/theory/velocity_robots.md#online-fit. The node imports this: nothing here may import SciPy,
+which doubles the time in which it starts.
 """
 
 from __future__ import annotations
@@ -64,10 +35,19 @@ __all__ = ["RecursiveFit", "RecursiveSettings"]
 class RecursiveFit:
     """Estimates sigma from one measured velocity after another.
 
+        >>> from diffbot_description.dynamics import Sigma
+        >>> fit, v = RecursiveFit(Sigma(0.3, 0.3, 1.0, 1.0)), 0.0
+        >>> for k in range(1, 2000):  # both axes with an inertia of 0.5 s; 50 Hz
+        ...     command = 1.0 if k % 200 < 100 else -1.0
+        ...     v = command + (v - command) * math.exp(-0.02 / 0.5)
+        ...     fit.update(0.02 * k, (v, v), (command, command))
+        >>> fit.trusted.as_array().round(2).tolist()
+        [0.5, 0.5, 1.0, 1.0]
+
     Args:
         start: Initial sigma, from a batch fit or a guess.
-        covariance: Covariance of the start, [sigma1, sigma2, sigma3, sigma4], shape (4, 4), as
-            from a batch fit; None: the start is a mere guess.
+        covariance: Covariance of the start, [sigma1, sigma2, sigma3, sigma4], shape (4, 4), as from
+            a batch fit; None: the start is a mere guess.
         settings: Settings of the fit; None: the defaults.
 
     Attributes:
@@ -106,10 +86,7 @@ class RecursiveFit:
 
     @property
     def covariance(self) -> Array:
-        """Covariance of the estimate, shape (4, 4); the axes are independent.
-
-        Variances are infinite while the dead time of an axis is not known.
-        """
+        """Covariance of `values`, (4, 4); infinite while the dead time of an axis is not known."""
         covariance = np.zeros((4, 4))
         for index, axis in enumerate(self.axes):
             covariance[index::2, index::2] = axis.covariance

@@ -13,8 +13,7 @@ from matplotlib.ticker import FuncFormatter
 from diffbot_controllers.velocity_tracking.law import VelocityLimits
 from diffbot_description.dynamics import Sigma
 from diffbot_ident.torque.estimate import NORMAL_95
-from diffbot_ident.velocity.adaptation_law import AdaptationGains, AdaptationLaw
-from diffbot_ident.velocity.sigma_batch_fit import fit_sigma
+from diffbot_papers.adaptation_law import AdaptationGains, AdaptationLaw
 from diffbot_papers.page import (
     ComparisonRow,
     ComparisonTable,
@@ -44,6 +43,7 @@ from diffbot_papers.siwek2023_experiments import (
     record,
     three_ways,
 )
+from diffbot_recordings.sigma_batch_fit import fit_sigma
 from diffbot_report import figure_style as style
 from diffbot_study.velocity_driving import VelocityDrive
 

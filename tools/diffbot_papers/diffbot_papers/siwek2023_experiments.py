@@ -17,9 +17,9 @@ from diffbot_controllers.velocity_tracking.law import (
     VelocityTracker,
 )
 from diffbot_description.dynamics import Sigma
-from diffbot_ident.velocity.adaptation_law import AdaptationLaw
-from diffbot_ident.velocity.sigma_batch_fit import BatchFit, VelocityRecording, fit_sigma
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
+from diffbot_papers.adaptation_law import AdaptationLaw
+from diffbot_recordings.sigma_batch_fit import BatchFit, VelocityRecording, fit_sigma
 from diffbot_sim.velocity_robot import VelocityRobot
 from diffbot_study.velocity_driving import VelocityDrive, simulate_velocity_drive
 from pose2d_trajectories import Trajectory, make_trajectory

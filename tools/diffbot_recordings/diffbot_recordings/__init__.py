@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from diffbot_recordings.recording_files import open_recording as open_recording
     from diffbot_recordings.samples import Recording as Recording
     from diffbot_recordings.samples import RecordingError as RecordingError
+    from diffbot_recordings.sigma_batch_fit import VelocityRecording as VelocityRecording
+    from diffbot_recordings.sigma_batch_fit import fit_sigma as fit_sigma
     from diffbot_recordings.torque_analysis import TorqueResult as TorqueResult
     from diffbot_recordings.torque_analysis import analyse_torque as analyse_torque
 
@@ -33,6 +35,7 @@ __getattr__, __all__ = lazy_names(
         "recording_analysis": ("analyse_recording",),
         "recording_files": ("open_recording",),
         "samples": ("Recording", "RecordingError"),
+        "sigma_batch_fit": ("VelocityRecording", "fit_sigma"),
         "torque_analysis": ("TorqueResult", "analyse_torque"),
     },
 )

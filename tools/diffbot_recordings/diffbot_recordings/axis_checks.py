@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from diffbot_ident.torque.estimate import NORMAL_95
-from diffbot_ident.velocity.dead_time import DeadTimeFit, fit_dead_band, fit_dead_time
-from diffbot_ident.velocity.first_order import AxisSegment, Prediction
+from diffbot_recordings.dead_time import DeadTimeFit, fit_dead_band, fit_dead_time
+from diffbot_recordings.first_order import AxisSegment, Prediction
 from diffbot_recordings.repeats import combined
 from diffbot_recordings.velocity_analysis import AxisAnalysis, prepared, values_of
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence

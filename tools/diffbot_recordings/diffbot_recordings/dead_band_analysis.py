@@ -15,9 +15,9 @@ import numpy as np
 from diffbot_description.dead_band import DeadBandKind
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.dead_band_estimate import BANDS, LEAST_FRACTION, SMALL
-from diffbot_ident.velocity.dead_time import DeadTimeFit, fit_dead_band
-from diffbot_ident.velocity.first_order import Array, AxisSegment
-from diffbot_ident.velocity.sent_commands import levels_of
+from diffbot_recordings.dead_time import DeadTimeFit, fit_dead_band
+from diffbot_recordings.first_order import Array, AxisSegment
+from diffbot_recordings.sent_commands import levels_of
 from diffbot_recordings.verdict import Value
 
 NAME = "smallest command that moves the robot"

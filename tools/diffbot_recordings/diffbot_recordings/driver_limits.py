@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from diffbot_ident.velocity.bounded_search import BoundedSearch
-from diffbot_ident.velocity.dead_time import DeadTimeFit
-from diffbot_ident.velocity.first_order import Array, AxisSegment, fit_first_order
+from diffbot_recordings.dead_time import DeadTimeFit
+from diffbot_recordings.first_order import Array, AxisSegment, fit_first_order
 
 # Limits tried, and the largest remaining share of squares if one explains the motion.
 GRID, REMAINS = 14, 0.35

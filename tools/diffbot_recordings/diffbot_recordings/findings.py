@@ -46,11 +46,11 @@ from diffbot_ident.torque.physical import (
     gear_quantities,
     turning_quantities,
 )
-from diffbot_ident.velocity.first_order import AxisSegment
 from diffbot_ident.verification import MAX_ERROR_FRACTION, Verification
 from diffbot_recordings.axis_checks import checked, over_runs
 from diffbot_recordings.dead_band_analysis import NAME as DEAD_BAND
 from diffbot_recordings.effort_scale import EffortScale, in_newton_metres
+from diffbot_recordings.first_order import AxisSegment
 from diffbot_recordings.motor_analysis import MotorAnalysis
 from diffbot_recordings.recording_charts import Analyses, chart_groups
 from diffbot_recordings.repeats import combined

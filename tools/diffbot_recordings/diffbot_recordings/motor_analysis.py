@@ -16,7 +16,7 @@ import numpy as np
 from scipy.integrate import cumulative_trapezoid
 from scipy.signal import lfilter
 
-from diffbot_ident.velocity.first_order import correlated_covariance
+from diffbot_recordings.first_order import correlated_covariance
 from diffbot_recordings.samples import Array
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
 

@@ -18,7 +18,6 @@ from functools import cached_property
 import numpy as np
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.velocity.sent_commands import SentCommands
 from diffbot_recordings.counter_wraps import continuous
 from diffbot_recordings.sample_rate import SteadyRate
 from diffbot_recordings.samples import (
@@ -34,6 +33,7 @@ from diffbot_recordings.samples import (
     is_number,
     newest_by,
 )
+from diffbot_recordings.sent_commands import SentCommands
 
 # Most resampled samples for each recorded one.
 FINEST = 20

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from diffbot_ident.velocity.bounded_search import BoundedSearch
-from diffbot_ident.velocity.first_order import AxisSegment
-from diffbot_ident.velocity.voltage_gains import VoltageGains
+from diffbot_recordings.first_order import AxisSegment
 from diffbot_recordings.samples import Array
 from diffbot_recordings.verdict import Value
+from diffbot_recordings.voltage_gains import VoltageGains
 
 # Longest delay that is searched, s.
 LONGEST = 1.0

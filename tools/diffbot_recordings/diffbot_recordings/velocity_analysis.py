@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from diffbot_description.dead_band import DeadBandKind
-from diffbot_ident.velocity.dead_time import (
+from diffbot_recordings.dead_band_analysis import find_dead_band, not_identifiable
+from diffbot_recordings.dead_time import (
     LONGEST,
     DeadTimeFit,
     fit_dead_band,
@@ -24,14 +25,13 @@ from diffbot_ident.velocity.dead_time import (
     reading_spacing,
     scan_dead_times,
 )
-from diffbot_ident.velocity.first_order import (
+from diffbot_recordings.driver_limits import driver_limit
+from diffbot_recordings.first_order import (
     AxisSegment,
     FirstOrderFit,
     Prediction,
     fit_first_order,
 )
-from diffbot_recordings.dead_band_analysis import find_dead_band, not_identifiable
-from diffbot_recordings.driver_limits import driver_limit
 from diffbot_recordings.samples import Array, Mask
 from diffbot_recordings.segments import new_readings
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value

@@ -17,8 +17,7 @@ import numpy as np
 from scipy.special import fdtri, stdtrit
 
 from diffbot_ident.torque.estimate import NORMAL_95
-from diffbot_ident.velocity.first_order import AxisSegment, Prediction
-from diffbot_ident.velocity.voltage_gains import VoltageGains, fit_voltage_gains
+from diffbot_recordings.first_order import AxisSegment, Prediction
 from diffbot_recordings.repeats import combined
 from diffbot_recordings.samples import Array, Mask, RecordingError
 from diffbot_recordings.segments import new_readings
@@ -34,6 +33,7 @@ from diffbot_recordings.sysid_delay import (
 )
 from diffbot_recordings.sysid_log import SysIdLog, SysIdTest
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
+from diffbot_recordings.voltage_gains import VoltageGains, fit_voltage_gains
 
 LEFT, RIGHT, FORWARD, YAW = "left side", "right side", "forward axis", "yaw axis"
 SUBJECTS = (LEFT, RIGHT, FORWARD, YAW)

@@ -11,9 +11,9 @@ import pytest
 
 from diffbot_description.dead_band import DeadBandKind, passed_of
 from diffbot_ident.torque.estimate import NORMAL_95
-from diffbot_ident.velocity.dead_time import fit_dead_band
-from diffbot_ident.velocity.first_order import AxisSegment, FirstOrder
 from diffbot_recordings.dead_band_analysis import NAME
+from diffbot_recordings.dead_time import fit_dead_band
+from diffbot_recordings.first_order import AxisSegment, FirstOrder
 from diffbot_recordings.velocity_analysis import analyse_axis
 
 T, COUNT = 0.05, 800
@@ -66,7 +66,7 @@ def test_what_is_reported_is_the_kind_the_band_and_a_sigma_that_it_does_not_bias
 
 
 def test_without_dead_band_the_answer_is_that_of_the_plain_model_and_an_interval_about_zero():
-    from diffbot_ident.velocity.dead_time import fit_dead_time
+    from diffbot_recordings.dead_time import fit_dead_time
 
     segment = recording(4, 0.0)
     axis_analysis = analyse_axis([segment], "forward axis", longest_dead_time=0.4)

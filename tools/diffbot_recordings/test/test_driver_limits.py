@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from diffbot_ident.velocity.first_order import AxisSegment, FirstOrder
+from diffbot_recordings.first_order import AxisSegment, FirstOrder
 from diffbot_recordings.velocity_analysis import analyse_axis
 from diffbot_recordings.verdict import AnalysisOutcome
 

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from diffbot_description.dead_band import DeadBandKind, passed_of
-from diffbot_ident.velocity.sent_commands import SentCommands, levels_of
 from diffbot_recordings.dead_band_analysis import NAME
 from diffbot_recordings.findings import analyse_axes
 from diffbot_recordings.samples import Batch
 from diffbot_recordings.segments import Segmenter
+from diffbot_recordings.sent_commands import SentCommands, levels_of
 
 
 def test_means_are_those_of_a_held_command():

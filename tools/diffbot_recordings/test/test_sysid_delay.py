@@ -4,8 +4,7 @@
 import numpy as np
 import pytest
 
-from diffbot_ident.velocity.first_order import AxisSegment
-from diffbot_ident.velocity.voltage_gains import VoltageGains
+from diffbot_recordings.first_order import AxisSegment
 from diffbot_recordings.sysid_delay import (
     LONGEST,
     SysIdDelay,
@@ -14,6 +13,7 @@ from diffbot_recordings.sysid_delay import (
     filter_delay,
     seen_dead_time,
 )
+from diffbot_recordings.voltage_gains import VoltageGains
 
 PERIOD, KS, KV, KA, VOLTS = 0.005, 0.6, 2.4, 0.5, 6.0
 

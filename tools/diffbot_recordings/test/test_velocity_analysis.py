@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from diffbot_ident.velocity.first_order import AxisSegment, FirstOrder
+from diffbot_recordings.first_order import AxisSegment, FirstOrder
 from diffbot_recordings.velocity_analysis import CrossValidation, analyse_axis
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Value
 

@@ -6,16 +6,8 @@
                                                c = sign(u) max(|u| - b, 0)  dead band, an offset
                                                c = u where |u| > b, else 0  dead band, a threshold
 
-d is scanned in whole samples, as the residual may have several minima; from the best one, all
-parameters are fitted together. The residuals of all d use the same samples: those for which the
-command is known as far back as the longest dead time. The intervals of all parameters are joint.
-
-The residuals of a threshold are piecewise constant in b: they change only where b passes the size
-of a command that was sent. So b is scanned as well, and is only known to lie between the largest
-command that did not move the axis and the smallest that did. What acts is computed from the
-commands as they were sent, before their means over the periods are taken.
-
-Each search has a range, and a result at its end is none; see bounded_search.py.
+d is scanned in whole samples, then all parameters are fitted together;
+docs/theory/velocity_robots.md#dead-time-exponent-dead-band.
 """
 
 from __future__ import annotations
@@ -30,15 +22,15 @@ from scipy.optimize import least_squares, leastsq
 from diffbot_description.dead_band import DeadBandKind, passed_of
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.bounded_search import BoundedSearch, search_further
-from diffbot_ident.velocity.first_order import (
+from diffbot_recordings.first_order import (
     Array,
     AxisSegment,
     FirstOrderFit,
     OutputError,
     fit_at,
 )
-from diffbot_ident.velocity.sent_commands import SAME_LEVEL, levels_of
-from diffbot_ident.velocity.smoothed_response import UNSMOOTHED, Smoothing
+from diffbot_recordings.sent_commands import SAME_LEVEL, levels_of
+from diffbot_recordings.smoothed_response import UNSMOOTHED, Smoothing
 
 LONGEST = 1.0
 """Dead times up to this are tried first, s."""
@@ -86,11 +78,9 @@ class DeadTimeFit:
         scanned: Dead times tried, shape (m,), s.
         errors: Root mean square of the residuals at each of them, shape (m,).
         searches: How the searches ended: of the dead time, and of others whose end is no result.
-        scan_best: Best theta = [log tau, gain] of the scan, shape (2,), and its dead time in
-            samples.
+        scan_best: Best theta = [log tau, gain] of the scan, (2,), and its dead time in samples.
         dead_band: b, in the command's unit; 0: unchanged command. An offset may have any sign.
         dead_band_std: Standard deviation of b; 0 if not estimated; infinite: not identifiable.
-        kind: Kind of the dead band.
         smoothing: How the velocity is smoothed; its delay is part of the dead time.
         smoothing_range: 95 % interval of the smoothing's width, s.
     """
@@ -150,13 +140,11 @@ def fit_dead_time(
 
     Args:
         segments: At least one segment, all with the same period.
-        longest: End of the scan, s, >= 0; limited to a third of the longest segment, and to the
-            time before the last change of the command. If the best dead time is there, longer ones
-            up to FURTHEST are tried, unless `plain` is given.
+        longest: End of the scan, s, >= 0, within what the segments can tell. If the best dead time
+            is there, longer ones up to FURTHEST are tried, unless `plain` is given.
         with_exponent: Whether the exponent p is also fitted.
         every: Samples between the dead times of the scan.
-        plain: Fit of the same segments without an exponent, with the same scan, which is then not
-            repeated; None: there is none.
+        plain: Fit of the same segments without an exponent, whose scan is used; or None.
 
     Raises:
         ValueError: A fit is impossible, see fit_first_order.
@@ -178,8 +166,7 @@ def fit_dead_time(
 def _farthest(segments: Sequence[AxisSegment]) -> float:
     """Return the longest dead time that the segments can tell, s.
 
-    The first samples of a segment, as many as the longest dead time, only serve as past commands: a
-    change of the command must remain, also if velocities are means, which seem to precede it.
+    A third of the longest segment, and a change of the command must remain after it.
     """
     period = segments[0].period
     most = max(len(segment.velocity) for segment in segments) // 3
@@ -236,10 +223,7 @@ def _searches(
 ) -> tuple[BoundedSearch, ...]:
     """Return how the searches of a solution ended.
 
-    Args:
-        solution: Solution from the best point of the scan.
-        lead: Longest dead time tried, s.
-        scan_ended: Whether that point was the last one, which is no result either.
+    `lead` is the longest dead time tried, s; `scan_ended`: the best point of the scan was the last.
     """
     late = lead if scan_ended else solution.fit.dead_time
     dead_time = BoundedSearch("dead time", late, 0.0, lead, natural_low=True)
@@ -253,18 +237,10 @@ def fit_dead_band(
     every: int = 1,
     plain: DeadTimeFit | None = None,
 ) -> DeadTimeFit:
-    """Fit an axis, its dead time and its dead band.
+    """Fit an axis, its dead time and its dead band; arguments as for fit_dead_time.
 
-    Args:
-        segments: At least one segment, all with the same period.
-        longest: End of the dead time's scan, s, >= 0; see fit_dead_time.
-        kind: Kind of the dead band.
-        every: Samples between the dead times of the scan.
-        plain: Fit of the same segments without a dead band; None: it is computed here.
-
-    Returns:
-        The fit. The interval of an offset is that of its estimate; that of a threshold is the range
-        between the commands that did and did not move the axis.
+    The interval of an offset is that of its estimate; that of a threshold is the range between the
+    commands that did and did not move the axis.
 
     Raises:
         ValueError: A fit is impossible, see fit_first_order.
@@ -381,11 +357,9 @@ class _DeadTimeSearch:
     """Residuals as functions of x = [log tau, gain, dead time, square, additional parameter].
 
     The dead time is in samples. The square is that of the smoothing's window, or of a window that
-    smooths as much as its low-pass, in units of the usual time between two readings; residuals are
-    nearly linear in it.
+    smooths as much as its low-pass, in units of the usual time between two readings.
 
     Args:
-        segments: Segments with the same period.
         lead: Time at each segment's beginning that is only used for past commands, s.
         changed: Function that applies the additional parameter to a segment.
         bounds: Bounds of the additional parameter.
@@ -463,7 +437,7 @@ class _DeadTimeSearch:
     def solve(self, theta: Array, late: float, more: float | None = None) -> _Solution:
         """Return the fit from a start: theta, dead time in samples, additional parameter.
 
-        The velocity is smoothed by a window or by a low-pass, by which the residuals are smaller.
+        The velocity is smoothed by a window or a low-pass, by which the residuals are smaller.
         """
         start = np.array([*theta, late, 1.0, *(() if more is None else (more,))])
         self._low_pass = False

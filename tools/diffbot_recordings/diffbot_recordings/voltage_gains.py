@@ -1,21 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gains ks, kv, ka of V = ks sign(v) + kv v + ka dv/dt, from segments with unknown initial state.
 
-In a segment the voltage and the motion have one direction, so that friction is constant. With
-tau = ka / kv and g = 1 / kv, and for a voltage that is held between samples,
+With tau = ka / kv and g = 1 / kv, R the response of unit gain from rest, s the direction,
 
     v(k) = v_0 exp(-k T / tau) + g (R V)(k) - g ks (R s)(k)
 
-where R is the response of unit gain from rest, and s the direction. All parameters but tau enter
-linearly and are eliminated (variable projection), including the velocity v_0 at each segment's
-first sample that counts. So the result does not depend on how a segment began: before that sample
-a wheel may cross its backlash or slip, or a filter may still be filling.
-
-In a step of constant voltage, tau is determined by the approach of the velocity to its final value.
-The dead time is not observable in it, and in a ramp of r V/s a dead time that is t longer only adds
-r t to ks. It is treated as known, with a deviation that is included in the intervals of all three
-gains. If ramps may have dead times of their own, each has a friction of its own: then ks is that of
-the steps, and the differences tell the dead times.
+All but tau is linear and eliminated; docs/theory/velocity_robots.md#voltage-gains.
 """
 
 from __future__ import annotations
@@ -29,7 +19,7 @@ from scipy.optimize import minimize_scalar
 from scipy.signal import lfilter
 
 from diffbot_ident.velocity.bounded_search import BoundedSearch
-from diffbot_ident.velocity.first_order import Array, AxisSegment, correlated_covariance
+from diffbot_recordings.first_order import Array, AxisSegment, correlated_covariance
 
 # Search range of the time constant, as multiples of a period and of the longest segment, and number
 # of grid points.
@@ -54,12 +44,11 @@ class VoltageGains:
         ks: Static gain, V.
         kv: Velocity gain, V s/m (or V s/rad).
         ka: Acceleration gain, V s^2/m (or V s^2/rad).
-        covariance: Covariance of [ks, kv, ka], shape (3, 3); infinite variances where not
-            identifiable.
+        covariance: Covariance of [ks, kv, ka], (3, 3); infinite variances where not identifiable.
         dead_time: Dead time as given, s.
         residuals: Measured minus fitted velocity of each segment, for the samples that count.
-        own_friction: By how much the friction of each group of segments that has its own exceeds
-            ks, V, with standard deviations, shape (groups, 2).
+        own_friction: By how much the friction of each group with its own exceeds ks, V, and its
+            standard deviation, shape (groups, 2).
     """
 
     ks: float
@@ -79,11 +68,7 @@ class VoltageGains:
     def simulate(self, segment: AxisSegment, more_friction: float = 0.0) -> Array:
         """Simulate the velocity by the voltage, from the best initial velocity, shape (n,).
 
-        Samples before the first one that counts are 0 and have no meaning.
-
-        Args:
-            segment: Segment to simulate.
-            more_friction: By how much its friction exceeds ks, V.
+        Samples before the first one that counts are 0. `more_friction` is what exceeds ks, V.
         """
         stretch = _CountedSegment(segment, self.dead_time)
         columns, decay = stretch.columns(max(self.ka / self.kv, 1e-9))
@@ -111,8 +96,7 @@ def fit_voltage_gains(
             samples that do not count only provide past voltages.
         dead_time: Dead time of the measurement, s, >= 0.
         dead_time_std: Standard deviation of the dead time, s.
-        near: Approximate time constant ka / kv, s, e.g. of another fit to mostly the same data;
-            None: the whole range is searched.
+        near: Approximate time constant ka / kv, s; None: the whole range is searched.
         own: For each segment the group, 0, 1, ..., with which it shares a friction of its own; None
             for those with friction ks, or for all.
 
@@ -175,14 +159,7 @@ def _response(drive: Array, period: float, tau: float) -> Array:
 
 
 class _Fit:
-    """The fit with the minimum sum of squares over log tau.
-
-    Args:
-        segments: Segments as in fit_voltage_gains.
-        dead_time: Dead time, s.
-        near: Approximate time constant as in fit_voltage_gains.
-        own: Groups with frictions of their own as in fit_voltage_gains.
-    """
+    """The fit with the minimum sum of squares over log tau; arguments as fit_voltage_gains."""
 
     def __init__(
         self,

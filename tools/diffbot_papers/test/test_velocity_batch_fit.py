@@ -6,8 +6,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from diffbot_description.dynamics import Sigma
-from diffbot_ident.velocity.adaptation_law import AdaptationGains, AdaptationLaw, regressors
-from diffbot_ident.velocity.sigma_batch_fit import VelocityRecording, fit_sigma
+from diffbot_papers.adaptation_law import AdaptationGains, AdaptationLaw, regressors
+from diffbot_recordings.sigma_batch_fit import VelocityRecording, fit_sigma
 
 TRUE = Sigma(3.446, 4.576, 0.86, 0.254)
 PERIOD = 0.05

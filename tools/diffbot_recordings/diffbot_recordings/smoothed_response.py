@@ -1,21 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Response of one axis to commands, as a driver publishes it: a mean, or filtered by a low-pass.
 
-A driver computes a velocity from the counts of an encoder: it is the mean over a time W that ends
-at the sample, and follows a step more slowly than the robot. Read as a velocity at an instant, it
-makes the time constant tau too large by about W^2 / (24 tau). The mean of (3) of the 2023 paper
-over W is exactly
+With tau the axis's time constant, W the mean's time and L the low-pass's time constant,
 
     (1/W) int v dt = gain mean of command(t - d') - (tau / W) (v(t) - v(t - W))
+    (tau v - L v_L) / (tau - L)        v_L: the response for tau = L
 
-with both velocities as in first_order.py, for the dead times d' and d' + W. Many drivers filter by
-a low-pass of time constant L < tau, too, whose response to v is, with v_L the response of (3) for
-tau = L,
-
-    (tau v - L v_L) / (tau - L).
-
-d = d' + W / 2 + L, the time from a command to the middle of its effect, is nearly independent of W
-and L. Which of two lags is the robot's cannot be known from a recording: it is the longer one here.
+d = d' + W / 2 + L is the dead time; docs/theory/velocity_robots.md#smoothed-velocities.
 """
 
 from __future__ import annotations
@@ -92,13 +83,9 @@ class Drive:
         dead_time: float,
         smoothing: Smoothing,
     ) -> Drive:
-        """Return the drive of commands.
+        """Return the drive of commands, each held from its sample to the next, shape (n,).
 
-        Args:
-            command: Command held from each sample to the next, shape (n,).
-            period: Sampling period, s, > 0.
-            dead_time: Time from a command to the middle of its effect, s, >= 0.
-            smoothing: How the velocity is smoothed.
+        `dead_time` is the time from a command to the middle of its effect, s, >= 0.
         """
         width, lag = smoothing.window / period, smoothing.lag / period
         # Commands may seem to act before they are sent, if the middle of their effect is as late.
@@ -160,13 +147,7 @@ def _passed(command: Array, late: float) -> Array:
 
 
 def forced_response(tau: float, drive: Drive, period: float) -> Array:
-    """Return the response of unit gain from rest, shape (n,).
-
-    Args:
-        tau: Time constant of the axis, s, > 0.
-        drive: Commands that act.
-        period: Sampling period, s, > 0.
-    """
+    """Return the response of unit gain from rest, shape (n,); tau and period in s, > 0."""
     return ForcedResponse(tau, drive, period).values
 
 

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands as they were sent: each is held until the next one.
 
-Samples of a recording rarely coincide with its commands. The mean of the command over a period
-suits a linear axis, but mixes two commands into one that was never sent. What a driver does to a
-command, such as a dead band, therefore acts on the commands here, before any mean.
+What a driver does to a command, such as a dead band, acts on these, not on means over a period.
 """
 
 from __future__ import annotations
@@ -23,9 +21,12 @@ SAME_LEVEL = 1e-6
 class SentCommands:
     """Commands of one axis in one segment.
 
+        >>> SentCommands(np.array([0.0, 0.5]), np.array([1.0, 3.0])).means(1.0, 2).tolist()
+        [2.0, 3.0]
+
     Attributes:
-        times: Times from which on each command holds, after the segment's first sample, s,
-            increasing, shape (m,), m >= 1. The first command is assumed to have held before.
+        times: Times from which on each holds, after the segment's first sample, s, increasing,
+            (m,).
         values: Commands, m/s, rad/s or the axis's own unit, shape (m,).
     """
 

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batch fit of sigma1..sigma4 to a recording; section 3.2 of Siwek et al. (2023).
 
-The paper minimises by Levenberg-Marquardt, (4) and (5). (5) lacks a transpose: its right side
-must be -J(x)' F(x), as J has a row per residual. Here scipy's (MINPACK's) implementation is used
-for each axis of (3) separately; see first_order for the residuals.
+Each axis of (3) is fitted by output error, see first_order.
 """
 
 from __future__ import annotations
@@ -14,12 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from diffbot_description.dynamics import AXES, Sigma
-from diffbot_ident.velocity.first_order import Array, AxisSegment, fit_first_order
+from diffbot_recordings.first_order import Array, AxisSegment, fit_first_order
 
 
 @dataclass(frozen=True)
 class VelocityRecording:
     """Commands and velocities of both axes, sampled uniformly, n samples.
+
+        >>> still = np.zeros((3, 2))
+        >>> VelocityRecording(0.05, still, still).axis(1).duration
+        0.1
 
     Attributes:
         period: Sampling period, s, > 0.
@@ -61,13 +63,19 @@ def fit_sigma(
 ) -> BatchFit:
     """Fit both axes by output error.
 
+        >>> from diffbot_recordings.first_order import FirstOrder
+        >>> command = np.repeat((0.0, 1.0, -1.0, 0.5), 30)
+        >>> velocity = FirstOrder(0.5, 1.0).simulate(command, 0.05, 0.0)
+        >>> both = VelocityRecording(0.05, *(np.stack((x, x), axis=1) for x in (command, velocity)))
+        >>> fit_sigma([both]).sigma.as_array().round(3).tolist()
+        [0.5, 0.5, 1.0, 1.0]
+
     Args:
         recordings: One or more uninterrupted recordings with the same period.
         start: Initial values of the search; None: found by a coarse grid.
 
     Raises:
-        ValueError: An axis cannot be fitted, or its parameters have the wrong sign; the message
-            names the axis.
+        ValueError: An axis cannot be fitted, or its parameters have the wrong sign.
     """
     fits = []
     for index, axis in enumerate(AXES):

@@ -1,29 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """First-order dynamics of one velocity-commanded axis, fitted by output error.
 
-Equation (3) of the 2023 paper has the same form for both axes; a dead time d is added here:
-
     s_inertia dv/dt + s_drag v = command(t - d)        v: sigma1, sigma3;  omega: sigma2, sigma4
 
-The command is held from one sample to the next. With tau = s_inertia / s_drag,
-gain = 1 / s_drag, a = exp(-T / tau) and d = (m + f) T, 0 <= f < 1, the solution is exactly
-
-    v(k+1) = a v(k) + gain (1 - a^(1-f)) command(k-m) + gain (a^(1-f) - a) command(k-m-1).
-
-A driver may smooth the velocity that it publishes; smoothed_response.py has the solution for that.
-
-The residual is measured minus simulated velocity (output error), so measurement noise does not bias
-the parameters. theta = [log tau, gain] is found by Levenberg-Marquardt. The velocity v0 at the
-beginning of each segment enters linearly and is eliminated (variable projection):
-v0 = g'(y - gain f) / g'g for the forced response f and g(k) = a^k.
-
-Residuals are correlated in practice. Their covariance Gamma is modelled by an autoregressive
-process A(q) r = e, whose order is chosen by Akaike's criterion. The parameters' covariance is then
-
-    (J'J)^-1  J' Gamma J  (J'J)^-1,      J' Gamma J = sigma_e^2 |filter of J by 1 / A(1/q)|^2
-
-for the Jacobian J. It accounts for slow errors of the model or of a sensor, whereas
-sigma^2 (J'J)^-1 treats all samples as independent.
+(3) of the 2023 paper with a dead time d, by Levenberg-Marquardt over [log tau, gain], with
+intervals for residuals that are correlated in time; docs/theory/velocity_robots.md#output-error.
 """
 
 from __future__ import annotations
@@ -42,8 +23,8 @@ from scipy.signal import lfilter
 
 from arc_odometry.odometry import Array as Array
 from diffbot_ident.velocity.bounded_search import BoundedSearch
-from diffbot_ident.velocity.sent_commands import SentCommands
-from diffbot_ident.velocity.smoothed_response import (
+from diffbot_recordings.sent_commands import SentCommands
+from diffbot_recordings.smoothed_response import (
     UNSMOOTHED,
     Drive,
     ForcedResponse,
@@ -81,8 +62,7 @@ class AxisSegment:
         command: Command held from sample k to k+1, shape (n,); m/s, rad/s or the axis's own unit.
         velocity: Velocity measured at sample k, shape (n,); m/s or rad/s.
         fresh: Whether the velocity is a new reading, shape (n,); None: all are.
-        sent: Commands as they were sent, of which `command` is the mean over each period; None: the
-            command is what was sent, at the samples.
+        sent: Commands as they were sent, of which `command` is the mean over each period; or None.
         every: Number of samples from which on a dead time is another, for a coarse search.
 
     Raises:
@@ -160,6 +140,9 @@ class AxisSegment:
 class FirstOrder:
     """Dynamics of one axis, (3) of the 2023 paper.
 
+        >>> FirstOrder(inertia=0.5, drag=1.0).simulate(np.ones(3), 0.5, 0.0).round(3).tolist()
+        [0.0, 0.632, 0.865]
+
     Attributes:
         inertia: sigma1 or sigma2, s.
         drag: sigma3 or sigma4, dimensionless (unit of the command over that of the velocity).
@@ -186,7 +169,7 @@ class FirstOrder:
         dead_time: float = 0.0,
         smoothing: Smoothing = UNSMOOTHED,
     ) -> Array:
-        """Simulate the velocity at each sample, exactly for a command held between samples.
+        """Simulate the velocity at each sample, shape (n,), exactly for a command that is held.
 
         Args:
             command: Commands, shape (n,).
@@ -194,9 +177,6 @@ class FirstOrder:
             start: Velocity at the first sample.
             dead_time: Dead time, s, >= 0; the first command is assumed to have been held before.
             smoothing: How the velocity is smoothed; its delay is part of the dead time.
-
-        Returns:
-            Velocities, shape (n,), in the velocity's unit; the first is start.
 
         Raises:
             ValueError: The dead time is negative, or the axis is not stable (inertia / drag <= 0).
@@ -219,9 +199,8 @@ class FirstOrderFit:
     """Parameters of one axis and their uncertainty.
 
     Attributes:
-        model: Inertia and drag.
-        covariance: Covariance of [inertia in s, drag], shape (2, 2), for correlated residuals;
-            infinite variances where a parameter is not identifiable.
+        covariance: Covariance of [inertia in s, drag], shape (2, 2); infinite variances where a
+            parameter is not identifiable.
         time_constant_std: Standard deviation, s; infinite where not identifiable.
         gain_std: Standard deviation of the gain; infinite where not identifiable.
         residual_std: Standard deviation of measured minus simulated velocity.
@@ -254,10 +233,15 @@ def fit_first_order(
 ) -> FirstOrderFit:
     """Fit one axis by output error.
 
+        >>> command = np.repeat((0.0, 1.0, -1.0, 0.5), 30)
+        >>> velocity = FirstOrder(0.5, 1.0).simulate(command, 0.05, 0.0)
+        >>> fit = fit_first_order([AxisSegment(0.05, command, velocity)])
+        >>> round(fit.model.inertia, 4), round(fit.model.drag, 4)
+        (0.5, 1.0)
+
     Args:
         segments: At least one segment, all with the same period.
-        start: Initial (inertia in s, drag), of equal sign; None: the best time constant of a
-            coarse grid.
+        start: Initial (inertia in s, drag), of equal sign; None: the best of a coarse grid.
         dead_time: Dead time, s, >= 0, treated as known.
         smoothing: How the velocity is smoothed, treated as known.
 
@@ -276,15 +260,11 @@ def fit_first_order(
 def fit_at(
     problem: OutputError, theta: Array, others: Array | None = None
 ) -> tuple[FirstOrderFit, Array]:
-    """Return the fit at the minimum, and the standard deviations of additional parameters.
+    """Return the fit at the minimum, and the standard deviations of q additional parameters, (q,).
 
     Args:
-        problem: Residuals.
-        theta: [log tau, gain] at which their sum of squares is minimal.
-        others: Derivatives of the residuals by q additional parameters, shape (n, q).
-
-    Returns:
-        The fit, with intervals that allow for the q parameters, and their deviations, shape (q,).
+        theta: [log tau, gain] at which the sum of squares is minimal.
+        others: Derivatives of the residuals by the additional parameters, shape (n, q).
 
     Raises:
         ValueError: The velocity does not depend on the command.
@@ -334,8 +314,8 @@ class OutputError:
     Args:
         segments: At least one segment, all with the same period.
         dead_time: Dead time, s, >= 0.
-        lead: Time at each segment's beginning that is only used for past commands, s,
-            >= dead_time. It must be equal for fits whose residuals are compared.
+        lead: Time at each segment's beginning that is only used for past commands, s, >= dead_time.
+            It must be equal for fits whose residuals are compared.
         smoothing: How the velocity is smoothed; its delay is part of the dead time.
 
     Raises:
@@ -386,13 +366,7 @@ class OutputError:
     ) -> OutputError:
         """Return the residuals at another dead time and smoothing, with the same lead.
 
-        Args:
-            segments: The same segments; their commands may be others.
-            dead_time: Dead time, s, >= 0, <= the lead.
-            smoothing: How the velocity is smoothed.
-
-        Raises:
-            ValueError: A fit is impossible, see fit_first_order.
+        The segments are the same; their commands may be others.
         """
         other = copy.copy(self)
         other._set_drive(segments, dead_time, smoothing)
@@ -428,8 +402,7 @@ class OutputError:
     def checked(self, start: tuple[float, float]) -> Array:
         """Return theta of a start (inertia, drag), with its time constant limited to the range.
 
-        The gain is the best one for it: a poor start would lead into the flat region of time
-        constants below the period.
+        The gain is the best one for it.
         """
         inertia, drag = start
         if not (math.isfinite(inertia) and math.isfinite(drag) and inertia * drag > 0.0):
@@ -443,10 +416,7 @@ class OutputError:
         return min((self._with_gain(float(tau)) for tau in taus), key=lambda entry: entry[0])[1]
 
     def _with_gain(self, tau: float) -> tuple[float, Array]:
-        """Return the minimum sum of squares at a time constant, and its theta.
-
-        The gain enters linearly.
-        """
+        """Return the minimum sum of squares at a time constant, and its theta."""
         theta = np.array([math.log(tau), 0.0])
         without, response = self.residuals(theta), -self._by_gain()
         power = float(response @ response)
@@ -459,10 +429,7 @@ class OutputError:
         return math.exp(min(max(theta[0], low), high))
 
     def time_constant_search(self, theta: Array) -> BoundedSearch:
-        """Return how a search that ended at theta ended.
-
-        A lower end is natural: a faster axis cannot be told from one that follows at once.
-        """
+        """Return how a search that ended at theta ended; a lower end is natural."""
         low, high = FASTEST * self.period, self._slowest
         return BoundedSearch(
             "time constant", self.time_constant(theta), low, high, natural_low=True
@@ -528,7 +495,7 @@ def _checked(dead_time: float) -> float:
 
 
 def correlated_covariance(jacobian: Array, residuals: Array, lengths: Sequence[int]) -> Array:
-    """Return the covariance of least-squares parameters for residuals correlated in time.
+    """Return the covariance of least-squares parameters for residuals correlated in time, (p, p).
 
     Args:
         jacobian: Jacobian of the residuals, shape (n, p).
@@ -536,8 +503,7 @@ def correlated_covariance(jacobian: Array, residuals: Array, lengths: Sequence[i
         lengths: Numbers of residuals of the segments; they sum to n.
 
     Returns:
-        Shape (p, p); infinite variances if the parameters cannot be determined, or if there are so
-        few residuals that the parameters, and the first value of each segment, fit them anyway.
+        Infinite variances if the parameters cannot be determined, or there are too few residuals.
     """
     size = jacobian.shape[1]
     if len(residuals) - size - len(lengths) < FEWEST:
@@ -597,7 +563,7 @@ def _autoregression(autocovariance: Array, samples: int) -> tuple[Array, float]:
 def _small_sample(coefficients: Array, samples: int, parameters: int) -> float:
     """Return the factor on the variance for a small number of independent residuals.
 
-    It uses the first term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
+    First term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
     """
     impulse = lfilter((1.0,), coefficients, np.eye(1, min(samples, 2000))[0])
     # Number of samples equivalent to one independent sample.
@@ -659,9 +625,8 @@ class Prediction:
     def explained(self) -> float:
         """R^2 without the noise of single readings; NaN for a velocity that is mere noise.
 
-        The noise makes successive errors differ by sqrt(2) of its deviation; dynamics do not. Its
-        size is taken from the median of these differences, as the few where a command jumps or the
-        fold changes are not noise.
+        The noise makes successive errors differ by sqrt(2) of its deviation; its size is from their
+        median.
         """
         steps = np.concatenate([np.diff(part) for part in self.errors])
         if not len(steps):

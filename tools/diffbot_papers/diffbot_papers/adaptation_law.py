@@ -1,34 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The adaptation law (6) of Siwek et al. (2023), as published and corrected.
 
-(3) is linear in sigma, (A12)-(A14), with the velocity u = [v, omega]:
+(3) is linear in sigma, (A12)-(A14): command = A sigma, A = [[dv/dt, 0, v, 0], [0, domega/dt, 0,
+omega]].
 
-    command = A sigma      A = [[dv/dt, 0, v, 0], [0, domega/dt, 0, omega]]
+    published:  sigma' = gamma^-1 A' (command - u) - gamma^-1 Gamma sigma
+    corrected:  sigma' = gamma^-1 A' (command - A sigma) - gamma^-1 Gamma (sigma - prior)
 
-Published:  sigma' = gamma^-1 A' Delta - gamma^-1 Gamma sigma      (6)
-            Delta  = command - u                                   (7)
-
-The paper calls (6) recursive least squares. It is a gradient with a leak, and it cannot find sigma,
-as (7) is not a prediction error. At the true sigma it is A sigma - u, which is 0 only if sigma3 = 1
-and the speed is constant, so the gradient does not vanish. And the leak pulls sigma to 0: while the
-robot stands, A = 0, and sigma = exp(-gamma^-1 Gamma t) sigma(0). According to the text, Gamma only
-switches the law off below a certain error, which (6) does not do.
-
-Corrected:  sigma' = gamma^-1 A' (command - A sigma) - gamma^-1 Gamma (sigma - prior)
-
-command - A sigma is the prediction error, 0 at the true sigma. With e = sigma - true and
-V = e' gamma e / 2 the first term gives V' = -|A e|^2 <= 0: the error never grows, and decreases in
-each direction that the motion excites. The leak acts towards a prior from a batch fit instead of 0.
-It bounds sigma without excitation, where noise would make it drift (sigma-modification; Ioannou and
-Kokotovic, 1983), at the cost of a bias towards the prior. In discrete time, each axis's step is
-divided by 1 + dt a gamma^-1 a' with its row a of A, so that a step never overshoots the minimum of
-its own error.
-
-A needs accelerations. As published they are differences of measured velocities, whose noise reduces
-sigma1 and sigma2 to a tenth of the true values (5 mm/s at 50 Hz). The corrected law applies the
-same first-order filter to command and A, which preserves (A14) and removes the differentiation:
-dv/dt filtered is (v - v filtered) / time constant. Still, a gradient is slow with little
-excitation; for driving, least squares on integrals is used instead, sigma_fit.py.
+Why the published one cannot find sigma: docs/theory/velocity_robots.md#adaptation-law.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.signal import lfilter
 
-from diffbot_ident.velocity.first_order import (
+from diffbot_recordings.first_order import (
     FEWEST,
     AxisSegment,
     FirstOrder,
