@@ -2,9 +2,8 @@
 """An animation of the robot on its path.
 
 A frame shows the ground from above, with the robot, its trail and a ghost of its reference. Below
-it, a strip shows time, speed and, as bars, the commands. Matplotlib draws only what has changed
-since the last frame; its own writers redraw everything, which takes ten times longer, and choose
-the colours of each frame anew, which flicker.
+it, a strip shows time, speed and, as bars, the commands. Only what has changed since the last frame
+is drawn; Matplotlib's writers redraw everything, which takes four times as long.
 """
 
 from __future__ import annotations
