@@ -433,7 +433,7 @@ def _published_law_picture(printed: VelocityDrive, right: VelocityDrive) -> Pape
     lines = (("printed", printed, Role.FOURTH), ("right signs", right, Role.THIRD))
     paths = [
         path("reference", right.reference, Role.QUIET),
-        *(path(label, run.pose, role) for label, run, role in lines),
+        *(path(label, run.pose[np.abs(run.pose[:, 0]) < 6.0], role) for label, run, role in lines),
     ]
     distance = [
         Curve(label, run.time, np.maximum(run.true.distance, LEAST), role)
@@ -441,7 +441,7 @@ def _published_law_picture(printed: VelocityDrive, right: VelocityDrive) -> Pape
     ]
     high = 2.0 * float(printed.true.distance.max())
     charts = [
-        chart("path", "y, m", paths, "x, m", y_range=(-3.0, 3.0)),
+        chart("path within 6 m", "y, m", paths, "x, m", equal=True),
         chart(
             "distance from the reference", "m", distance, logarithmic=True, y_range=(LEAST, high)
         ),

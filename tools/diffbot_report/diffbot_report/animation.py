@@ -82,7 +82,7 @@ def write_animation(
     pictures = list(frames(run, film_of(run), robot, limits, title))
     chosen = np.linspace(0, len(pictures) - 1, PALETTE_FRAMES).astype(int)
     together = Image.fromarray(np.concatenate([np.asarray(pictures[i]) for i in chosen]))
-    palette = together.quantize(COLOURS, method=Image.Quantize.MEDIANCUT)
+    palette = together.quantize(COLOURS, method=Image.Quantize.FASTOCTREE)
     indexed = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
     durations = [1000 // RATE] * (len(indexed) - 1) + [round(1000 * LAST_FRAME)]
     return write_atomically(
