@@ -46,10 +46,8 @@ def two_by_two(
     figure: Figure, label: str, end: float, edges: Mapping[str, float], color: str = "black"
 ) -> list[Axes]:
     """Return four panels over time, from 0 to `end`; edges as of Figure.add_gridspec."""
-    grid = figure.add_gridspec(2, 2, **edges)
-    panels = [figure.add_subplot(grid[i // 2, i % 2]) for i in range(4)]
+    panels = style.panels(figure, 2, 2, **edges)
     for axes in panels:
-        style.quiet(axes)
         axes.set_xlim(0.0, end)
     for axes in panels[2:]:
         axes.set_xlabel(label, fontsize=9, color=color)
