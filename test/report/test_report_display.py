@@ -17,7 +17,7 @@ from rich.console import Console
 from diffbot_description import RobotModel
 from diffbot_ident.verification import VerificationState
 from diffbot_report.display import LiveDisplay, PlainDisplay, RunProgress, make_display
-from diffbot_report.ident_results import confidence_notes, parameter_table, state_notes
+from diffbot_report.ident_results import answer, confidence_notes, parameter_table, state_notes
 from diffbot_report.quantity import (
     friction_quantities,
     meanings,
@@ -70,6 +70,18 @@ def test_table_shows_value_interval_truth_error_and_meaning():
     assert row.split()[:8] == ["K7", "1/(kg", "m)", "2.647", "0.037", "1.900", "+39.31", "+40.0"]
     assert row.rstrip().endswith("equivalent mass 5.04 kg")
     assert "title" in text
+
+
+@pytest.mark.parametrize("truth", [PAYLOAD, None])
+def test_terminal_and_page_show_the_same_cells(truth):
+    estimate = example_estimate(20.0)
+    parameters = parameter_quantities(estimate, truth)
+    words = meanings(parameters, physical_quantities(estimate, MODEL))
+    friction = tuple(friction_quantities(estimate).values())
+    shown, text = answer(parameters, friction, words), table_text(estimate, truth)
+    assert all(name in text for name in shown.head)
+    for row in shown.rows:
+        assert " ".join(row).split() == row_of(text, row[0]).split()
 
 
 def test_table_has_friction_of_each_wheel():

@@ -21,7 +21,9 @@ from ident_example import (
 from matplotlib.collections import PolyCollection
 
 from diffbot_ident.verification import VerificationState
+from diffbot_report.chart import Chart, ChartGroup, Curve
 from diffbot_report.drawing import Drawing
+from diffbot_report.figure_style import group_figure
 from diffbot_report.ident_figures import (
     arena_figure,
     covariance_figure,
@@ -260,3 +262,26 @@ def test_limits_of_a_noise_free_estimate_are_not_absurdly_narrow():
     assert low < 2.0 < high
     assert high - low == pytest.approx(0.01, rel=0.01)
     assert estimate_limits(times[:0], values[:0], values[:0], values[:0]) is None
+
+
+# Charts of pages as pictures.
+
+
+def axes_of(chart):
+    (axes,) = group_figure(ChartGroup("name", "title", "", [chart]), "").axes
+    return axes
+
+
+def test_a_path_that_turns_back_is_drawn_whole():
+    """Its x is not increasing, as that of values over time is."""
+    angle = np.linspace(0.0, 2.0 * math.pi, 50)
+    curve = Curve("lap", np.cos(angle), np.sin(angle))
+    (line,) = axes_of(Chart("lap", "lap", "y, m", [curve], "x, m", None, equal=True)).lines
+    assert len(line.get_xdata()) == 50
+
+
+def test_a_logarithmic_chart_is_logarithmic_in_a_picture_too():
+    curve = Curve("error", np.arange(3.0), np.array([1e-5, 1e-3, 0.1]))
+    chart = Chart("e", "error", "m", [curve], logarithmic=True, y_range=(1e-6, 1.0))
+    axes = axes_of(chart)
+    assert axes.get_yscale() == "log" and axes.get_ylim() == (1e-6, 1.0)

@@ -140,8 +140,7 @@ def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> tuple[lis
 
     Returns:
         The paths of the files, and why each target that needs something unknown was not written; an
-        earlier
-        file of such a target is removed.
+        earlier file of such a target is removed.
 
     Raises:
         OSError: The folder cannot be written.
@@ -188,7 +187,6 @@ def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> tuple[lis
 
 
 def _removed(folder: Path, file: str) -> str:
-    """Remove an earlier file, which is no longer right; return a note on it."""
     old = folder / file
     if not (folder / SUMMARY_FILE).is_file() or not old.is_file():
         return ""
@@ -237,7 +235,6 @@ def _table(
 
 
 def _steady(robot: KnownRobot) -> list[str]:
-    """Return lines on the steady-state gains of commands, for velocity-commanded robots."""
     if robot.kind != VELOCITY:
         return []
     v, omega = (1.0 / robot.results.velocity[name].drag.value for name in ("v", "omega"))

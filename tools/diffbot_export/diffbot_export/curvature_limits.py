@@ -138,7 +138,6 @@ def bend_table(follower: CurveFollower) -> tuple[BendRow, ...]:
 def _largest_speed(
     speeds: Sequence[float], errors: Sequence[float], tolerance: float
 ) -> float | None:
-    """Return the largest speed within the tolerance, interpolated between tried ones."""
     good = [index for index, error in enumerate(errors) if error <= tolerance]
     if not good:
         return None

@@ -141,14 +141,12 @@ def _check_one_wheel(robot: Robot, kind: str) -> None:
 
 
 def _indented(text: str) -> str:
-    """Return XML text without comments, indented."""
     tree = ElementTree.fromstring(text)
     ElementTree.indent(tree)
     return ElementTree.tostring(tree, encoding="unicode") + "\n"
 
 
 def _noted(text: str, lines: Sequence[str]) -> str:
-    """Return XML text with these lines as a comment at its start."""
     # An XML comment must not contain two hyphens.
     words = "\n".join(f"  {line}".replace("--", "- -") for line in lines)
     head, body = re.fullmatch(r"\s*(<\?xml.*?\?>)?\s*(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
@@ -213,7 +211,6 @@ _WHEEL = """\
 
 
 def _sdf(robot: Robot) -> str:
-    """Return a model whose origin is on the ground below the middle of the axle."""
     wheels, hull, centre = robot.wheels, robot.body.shape, robot.body.center_of_mass
     inertia = robot.body.inertia
     contact = _CONTACT.format(robot.contact.caster_friction)
@@ -250,7 +247,6 @@ def _sdf(robot: Robot) -> str:
 
 
 def _wheel(robot: Robot, side: int) -> str:
-    """Return link and joint of the left (0) or right (1) wheel."""
     wheels, speed = robot.wheels, robot.limits.wheel_velocity
     limits = f"<effort>{robot.limits.torque!r}</effort>"
     if speed is not None:

@@ -136,31 +136,23 @@ class KnownRobot:
     def radius(self, side: int) -> SourcedValue | None:
         """Return the radius of the left (0) or right (1) wheel, m; None: unknown."""
         calibration = self.results.calibration
-        if calibration is not None:
-            sourced_value = (calibration.left_radius, calibration.right_radius)[side]
-            if sourced_value is not None:
-                return sourced_value
-        return self._identified_with("radius")
+        radii = (calibration.left_radius, calibration.right_radius) if calibration else (None, None)
+        return radii[side] or self._identified_with("radius")
 
     @property
     def track(self) -> SourcedValue | None:
         """Track, m; None: unknown."""
-        results = self.results
-        if results.calibration is not None and results.calibration.track is not None:
-            return results.calibration.track
-        voltage = results.voltage
-        if voltage is not None and voltage.unit == "m" and voltage.track is not None:
-            return voltage.track
-        return self._identified_with("track")
+        calibration, voltage = self.results.calibration, self.results.voltage
+        calibrated = calibration and calibration.track
+        by_voltage = voltage.track if voltage is not None and voltage.unit == "m" else None
+        return calibrated or by_voltage or self._identified_with("track")
 
     def _identified_with(self, length: str) -> SourcedValue | None:
-        """Return the "radius" or "track" of the identification, m; None: unknown."""
-        given = self.results.lengths.get(length)
-        if given is not None:
-            return given
-        if length == "radius":
-            return self.described(lambda robot: robot.wheels.radius, "m", "wheels.radius")
-        return self.described(lambda robot: robot.wheels.separation, "m", "wheels.separation")
+        name = {"radius": "radius", "track": "separation"}[length]
+        described = self.described(
+            lambda robot: float(getattr(robot.wheels, name)), "m", f"wheels.{name}"
+        )
+        return self.results.lengths.get(length) or described
 
     @property
     def geometry(self) -> WheelGeometry | None:
@@ -186,13 +178,7 @@ class KnownRobot:
         if max(abs(s_v - 1.0), abs(s_w - 1.0)) < 1e-9:
             return dict(torque.k)
         return {
-            name: SourcedValue(
-                quantity.value * factor,
-                unit,
-                f"{quantity.source}, for the calibrated wheels",
-                None if quantity.lower is None else quantity.lower * factor,
-                None if quantity.upper is None else quantity.upper * factor,
-            )
+            name: quantity.times(factor, unit, f"{quantity.source}, for the calibrated wheels")
             for (name, quantity), unit, factor in zip(torque.k.items(), UNITS, factors, strict=True)
         }
 
@@ -201,9 +187,7 @@ class KnownRobot:
         """Maximum effort of a wheel, N m or V; None: unknown."""
         if self.kind == VOLTAGE:
             return SourcedValue(self.settings.voltage, "V", "--voltage")
-        if self.kind != TORQUE:
-            return None
-        if self.description is None:
+        if self.kind != TORQUE or self.description is None:
             return None
         name = min(("torque", "traction"), key=partial(getattr, self.description.limits))
         return self.described(lambda r: float(getattr(r.limits, name)), "N m", f"limits.{name}")
@@ -211,13 +195,9 @@ class KnownRobot:
     def resistance(self, name: str) -> SourcedValue | None:
         """Return the "viscous" or "coulomb" resistance against turning, identified or described."""
         torque = self.results.torque
-        sourced_value = None if torque is None else torque.turning.get(f"turning_{name}")
-        if (
-            sourced_value is not None
-            or self.description is None
-            or self.description.turning is None
-        ):
-            return sourced_value
+        identified = None if torque is None else torque.turning.get(f"turning_{name}")
+        if identified or self.description is None or self.description.turning is None:
+            return identified
         unit = {"viscous": "N m s/rad", "coulomb": "N m"}[name]
         return self.described(
             lambda robot: float(getattr(robot.turning, name)), unit, f"turning.{name}"
@@ -259,7 +239,6 @@ def known_robot(results: Results, robot: str | None, settings: Settings) -> Know
 
 
 def _beside(results: Results) -> Path | None:
-    """Return the robot file that the run has written beside the results, or None."""
     names = {results.robot, None if results.torque is None else results.torque.robot} - {None, ""}
     entries = [
         folder / f"{name}_identified.yaml"
@@ -356,7 +335,7 @@ def _torque_model(robot: KnownRobot, geometry: WheelGeometry) -> WheelModel:
     delay = torque.delay or 0.0
     ratio = radius / geometry.half_track
     viscous, coulomb = (
-        0.0 if (sourced_value := robot.resistance(name)) is None else sourced_value.value
+        0.0 if (floor := robot.resistance(name)) is None else floor.value
         for name in ("viscous", "coulomb")
     )
     plant = Plant(

@@ -55,8 +55,8 @@ class LoopAxis:
 
         Returns:
             a, the whole periods n of the delay, (g0, g1), and (alpha, h0, h1) of w[k+1] = a w[k] +
-            g0 e[k-n] +
-            g1 e[k-n-1], and mean speed over that period = alpha w[k] + h0 e[k-n] + h1 e[k-n-1].
+            g0 e[k-n] + g1 e[k-n-1], and mean speed over that period = alpha w[k] + h0 e[k-n] + h1
+            e[k-n-1].
         """
         whole = math.floor(self.delay / period + 1e-9)
         late = max(self.delay - whole * period, 0.0)
@@ -194,7 +194,6 @@ def integral_gain(axes: tuple[LoopAxis, ...], p: float) -> float:
 def _fault(
     axes: tuple[LoopAxis, ...], p: float, period: float, feedforward: float, margin: float
 ) -> str | None:
-    """Return the condition that these gains violate; None: none. Arguments as of `design`."""
     i = integral_gain(axes, p)
     for axis in axes:
         result = margins(axis, p, i, period)

@@ -67,7 +67,6 @@ def _pair(first: SourcedValue, second: SourcedValue) -> str:
 
 
 def _smoother(linear: AxisLimits, angular: AxisLimits) -> dict[str, Any]:
-    """Return the parameters of the smoother; empty unless both axes' limits are known."""
     v, w = linear.velocity, angular.velocity
     a, alpha = linear.acceleration, angular.acceleration
     down, yaw_down = linear.deceleration, angular.deceleration
@@ -192,5 +191,4 @@ def _footprint(robot: KnownRobot) -> Entry | None:
 
 
 def _millimetres(length: float) -> str:
-    """Round a length in m outwards to whole millimetres."""
     return f"{math.copysign(math.ceil(abs(length) * 1e3 - 1e-9) / 1e3, length):.3f}"

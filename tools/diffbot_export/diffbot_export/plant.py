@@ -114,7 +114,6 @@ class Plant:
 
 
 def _after_dead_band(effort: float, band: float) -> float:
-    """Return the effort that passes an offset dead band."""
     if band == 0.0:
         return effort
     return math.copysign(max(abs(effort) - band, 0.0), effort)
@@ -125,8 +124,7 @@ class Pid:
     """pid_controller of one wheel, as control_toolbox 4.11, 5.10 and 6.3 compute it.
 
     The output is feedforward * reference + clamp(p error + I). Then I grows by period * i * error,
-    but
-    not further into the clamp.
+    but not further into the clamp.
     """
 
     p: float

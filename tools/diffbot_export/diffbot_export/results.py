@@ -162,8 +162,7 @@ def read_results(paths: Sequence[str | os.PathLike[str]]) -> Results:
 
     Raises:
         ValueError: A path does not exist, holds nothing to export, or holds an estimate that may
-            not be
-        used; the message names the file and what to do.
+            not be used; the message names the file and what to do.
     """
     results = Results()
     for given in paths:
@@ -254,7 +253,13 @@ def _read_torque(path: Path, results: Results) -> None:
         k[name] = _with_variance(value, max(variance, 0.0), unit, f"{name.upper()} of {path.name}")
         if not k[name].identified:
             results.missing.append(f"{name.upper()}: not identifiable, {value:g} assumed")
-    friction = _friction(path, section, results)
+    friction = _of_group(
+        path, section.get("friction"), "friction ", FRICTION_NAMES, FRICTION_UNITS,
+        read_friction(str(path)),
+    )  # fmt: skip
+    results.missing += [
+        f"friction {name}: not identified" for name in FRICTION_NAMES if name not in friction
+    ]
     delay = read_torque_delay(str(path))
     if delay is None:
         results.missing.append("delay of the torque: not in the file, 0 assumed")
@@ -266,41 +271,34 @@ def _read_torque(path: Path, results: Results) -> None:
             "in the robot file of urdf and sdf: the friction is that without load, and wheel loops "
             "are slower than predicted"
         )
-    turning = _turning(path, section)
+    turning = _of_group(
+        path, section.get("turning"), "", TURNING_NAMES, TURNING_UNITS, read_turning(str(path))
+    )
     results.torque = TorqueModel(k, friction, robot, delay, gear_loss, turning)
     results.robot = robot or None
 
 
-def _friction(path: Path, section: Mapping[str, Any], results: Results) -> dict[str, SourcedValue]:
-    all_results = {}
-    values = read_friction(str(path))
-    entries = section.get("friction") or {}
-    for name, unit, value in zip(FRICTION_NAMES, FRICTION_UNITS, values, strict=True):
-        if value is None:
-            results.missing.append(f"friction {name}: not identified")
-            continue
-        entry = entries.get(name)
-        variance = entry.get("variance", math.nan) if isinstance(entry, dict) else math.nan
-        source = f"friction {name} of {path.name}"
-        all_results[name] = _with_variance(value, variance, unit, source).at_least(0.0)
-    return all_results
-
-
-def _turning(path: Path, section: Mapping[str, Any]) -> dict[str, SourcedValue]:
-    results = {}
-    entries = section.get("turning") or {}
-    names = zip(TURNING_NAMES, TURNING_UNITS, read_turning(str(path)), strict=True)
-    for name, unit, value in names:
-        entry = entries.get(name)
-        std = entry.get("std", math.nan) if isinstance(entry, dict) else math.nan
+def _of_group(
+    path: Path,
+    group: Any,
+    prefix: str,
+    names: Sequence[str],
+    units: Sequence[str],
+    values: Sequence[float | None],
+) -> dict[str, SourcedValue]:
+    """Return the identified values of a group, by name, with its variances or deviations."""
+    found = {}
+    for name, unit, value in zip(names, units, values, strict=True):
+        entry = (group or {}).get(name)
+        entry = entry if isinstance(entry, dict) else {}
+        variance = entry.get("variance", entry.get("std", math.nan) ** 2)
         if value is not None:
-            source = f"{name} of {path.name}"
-            results[name] = _with_variance(value, std**2, unit, source).at_least(0.0)
-    return results
+            source = f"{prefix}{name} of {path.name}"
+            found[name] = _with_variance(value, variance, unit, source).at_least(0.0)
+    return found  # fmt: skip
 
 
 def _with_variance(value: float, variance: float, unit: str, source: str) -> SourcedValue:
-    """Return an estimate, or a given value where the variance is not known."""
     if math.isfinite(variance) and variance >= 0.0:
         return SourcedValue.normal(value, math.sqrt(variance), unit, source)
     return SourcedValue(value, unit, source)
@@ -393,7 +391,6 @@ def _read_voltage(path: Path, results: Results) -> None:
 
 
 def _with_std(entry: Any, unit: str, source: str) -> SourcedValue | None:
-    """Read a value with its standard deviation; None if it is not identifiable."""
     if not isinstance(entry, dict):
         return None
     numbers = [entry.get("value"), entry.get("std", math.nan)]
@@ -452,9 +449,7 @@ def _by_ratios(
     ratio = section.get("track_over_mean_radius")
     if isinstance(ratio, dict) and ratio.get("identified"):
         value = _calibrated(section, "track_over_mean_radius", "1", path, results)
-        entries["track"] = value and SourcedValue(
-            mean * value.value, "m", f"track {words}", mean * value.low, mean * value.high
-        )
+        entries["track"] = value and value.times(mean, "m", f"track {words}")
     radii = section.get("radius_ratio")
     if isinstance(radii, dict) and radii.get("identified"):
         value = _calibrated(section, "radius_ratio", "1", path, results)
@@ -478,7 +473,6 @@ def _number(section: Mapping[str, Any], name: str, path: Path) -> float:
 
 
 def _holding(document: Any, key: str, depth: int = 4) -> dict[str, Any] | None:
-    """Return the outermost mapping that has a key; None if there is none."""
     if not isinstance(document, dict) or depth == 0:
         return None
     if key in document:
@@ -490,7 +484,6 @@ def _holding(document: Any, key: str, depth: int = 4) -> dict[str, Any] | None:
 def _calibrated(
     section: Mapping[str, Any], name: str, unit: str, path: Path, results: Results
 ) -> SourcedValue | None:
-    """Read a value with `lower`, `upper` and `identified`; None if not identified."""
     entry = section.get(name)
     if not isinstance(entry, dict) or entry.get("identified") is False:
         why = entry.get("reason") if isinstance(entry, dict) else None
@@ -519,7 +512,6 @@ def _late(entry: Mapping[str, Any], source: str) -> SourcedValue:
 
 
 def _read_summary(path: Path, results: Results) -> None:
-    """Read sigma that a run of launch siwek estimated while driving."""
     summary = _summary(path)
     controller = summary.get("controller")
     result = controller.get("parameters") if isinstance(controller, dict) else None

@@ -82,7 +82,6 @@ def _process_noise(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> 
 
 
 def _control(limits: tuple[AxisLimits, AxisLimits]) -> dict[str, Any]:
-    """Return the limits of the control input, with which the filter predicts."""
     linear, angular = limits
     a, alpha = linear.acceleration, angular.acceleration
     down, yaw_down = linear.deceleration, angular.deceleration

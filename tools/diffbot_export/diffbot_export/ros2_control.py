@@ -210,7 +210,6 @@ def _check_signs(robot: KnownRobot) -> None:
 
 
 def _pid(robot: KnownRobot, control: WheelControl, joints: Sequence[str]) -> Tree:
-    """Return the parameters of the controller of one side, whose joints share its effort."""
     fraction = 1.0 / len(joints)
     gains, model, pid = control.gains, control.model, control.pid
     unit, margins = model.unit, control.gains.margins
@@ -325,7 +324,6 @@ def _diff_drive(
 
 
 def _lengths(robot: KnownRobot) -> dict[str, Any]:
-    """Return described radius and track, with multipliers from the calibration."""
     tree: dict[str, Any] = {}
     radii = [robot.radius(side) for side in (0, 1)]
     known = [radius for radius in radii if radius is not None]
@@ -352,14 +350,11 @@ def _lengths(robot: KnownRobot) -> dict[str, Any]:
 def _multiplier(length: SourcedValue, nominal: float) -> Entry:
     if not length.identified:
         return Entry(1.0, f"{length.source}, not calibrated: run diffbot calibrate")
-    ratio = SourcedValue(
-        length.value / nominal, "1", length.source, length.low / nominal, length.high / nominal
-    )
+    ratio = length.times(1.0 / nominal, "1", length.source)
     return Entry(ratio.value, f"{ratio.text()}: {length.cited()}")
 
 
 def _covariances(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> dict[str, Any]:
-    """Return the covariances of odometry from the noise of the wheels' paths."""
     calibration = robot.results.calibration
     noise = None if calibration is None else calibration.path_noise
     track, speed = robot.track, limits[0].velocity

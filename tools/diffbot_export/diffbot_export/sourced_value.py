@@ -56,6 +56,11 @@ class SourcedValue:
         )
         return replace(self, value=max(self.value, limit), lower=lower, upper=upper)
 
+    def times(self, factor: float, unit: str, source: str) -> SourcedValue:
+        """Return the product with an exact factor > 0."""
+        lower, upper = (None if end is None else end * factor for end in (self.lower, self.upper))
+        return SourcedValue(self.value * factor, unit, source, lower, upper, self.assumed)
+
     def text(self) -> str:
         """Return value, interval and unit as text."""
         unit = "" if self.unit == "1" else f" {self.unit}"

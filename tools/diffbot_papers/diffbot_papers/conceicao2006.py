@@ -5,11 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from scipy.special import stdtrit
 
 from diffbot_papers.omni import model as published
@@ -49,12 +46,13 @@ from diffbot_papers.page import (
     PaperSection,
     Report,
     cannot_be,
+    chart,
+    chart_picture,
     improves,
     matches,
-    picture,
     shows,
 )
-from diffbot_report import figure_style as style
+from diffbot_report.chart import FOUR, Chart, ChartGroup, Curve, Role
 
 _UNITS = {
     "B_v": "N/(m/s)", "B_vn": "N/(m/s)", "B_w": "N m/(rad/s)", "C_v": "N", "C_vn": "N",
@@ -199,7 +197,6 @@ def _hanging_inertias() -> tuple[list[float], list[float]]:
 
 
 def _table_4() -> ComparisonTable:
-    """Compare J of each hanging experiment."""
     as_printed: list[ComparisonRow] = []
     corrected: list[ComparisonRow] = []
     for i, (row, again, ours) in enumerate(
@@ -220,7 +217,6 @@ def _table_4() -> ComparisonTable:
 
 
 def _table_6(report: Report) -> ComparisonTable:
-    """Compare J by methods 1 + 2 and by method 3."""
     as_printed, corrected = _hanging_inertias()
     old, new = mean(as_printed), mean(corrected)
     both = published.TABLE_6_METHODS_1_2
@@ -303,7 +299,6 @@ def _inertia_by_methods_1_2(inertia: float) -> UncertainValue:
 
 
 def _recovery_table(repeateds: Sequence[Repeated]) -> ComparisonTable:
-    """Compare the estimates of simulated experiments with the robot's true values."""
     printed = {(one.method, one.quantity): one for one in repeateds}
     rows = []
     for one in repeateds:
@@ -338,7 +333,6 @@ def _recovery_table(repeateds: Sequence[Repeated]) -> ComparisonTable:
 
 
 def _coverage_table(repeateds: Sequence[Repeated]) -> ComparisonTable:
-    """Count the 95 % intervals that contain the true value."""
     rows: list[ComparisonRow] = []
     for one in repeateds:
         if one.method not in _OURS:
@@ -413,176 +407,157 @@ def _named(motors: tuple[int, ...]) -> str:
 # Pictures.
 
 _AXES = (("V", "m/s", "N"), ("Vn", "m/s", "N"), ("W", "rad/s", "N m"))
-_MOTORS = (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE)
 _DRIVING = ((1, 3), (0, 2), (0, 1, 2, 3))
 """The motors that drive V, Vn and W, counted from 0."""
 
 
 def _pictures(fits: list[SteadyFit]) -> list[PaperPicture]:
-    """Return all pictures; `fits` are those of Table 1."""
     robot, sensors, random = OmniRobot(), OmniSensors(), np.random.default_rng(1)
     steady = drive_steadily(robot, sensors, random, 1, (1.0,))
+    friction = "friction and J of Tables 5 and 6"
+    coasted, hanging = coast(robot, sensors, random), _hanging_charts(random)
     return [
-        picture(
-            "conceicao2006-steady",
+        chart_picture(
+            ChartGroup("conceicao2006-steady", "Steady speeds, as they are read", friction,
+                       _driving_charts(steady, 5.0, False)),
             "Simulated readings of speeds and currents at 1 m/s, 1 m/s and 1 rad/s, beside Figs. 2 "
             "to 4. From 3 s on they count for method 1.",
-            _driving_figure(steady, "Steady speeds, as they are read", 5.0, False),
+            columns=3,
         ),
-        picture(
-            "conceicao2006-lines",
+        chart_picture(
+            ChartGroup("conceicao2006-lines", "Forces against speeds, Table 1",
+                       "95 % of the line: two degrees of freedom, t = 4.3", _line_charts(fits)),
             "Table 1's forces, the fitted lines and the 95 % bands of the lines, beside Fig. 5.",
-            _lines_figure(fits),
+            columns=3,
         ),
-        picture(
-            "conceicao2006-coasting",
+        chart_picture(
+            ChartGroup("conceicao2006-coasting", "Coasting to standstill",
+                       "one simulated run of each axis, readings every 40 ms",
+                       _coasting_charts(coasted, robot)),
             "Simulated coasting, beside Figs. 6 and 7: the closed form fitted to the speeds (blue) "
             "and Euler's accelerations (dots) with their least squares (orange), as printed.",
-            _coasting_figure(coast(robot, sensors, random), robot),
+            columns=3,
         ),
-        picture(
-            "conceicao2006-hanging",
+        chart_picture(
+            ChartGroup("conceicao2006-hanging", "The hanging robot",
+                       "angles with 10 mrad of noise; Table 4", hanging),
             "Angle and speed of the hanging robot, simulated, beside Fig. 9; J of the paper's four "
             "experiments as printed and with the falling mass's own inertia.",
-            _hanging_figure(random),
+            columns=3,
         ),
-        picture(
-            "conceicao2006-model",
+        chart_picture(
+            ChartGroup("conceicao2006-model", "The model robot speeds up", friction,
+                       _driving_charts(_noiseless_steps(), 1.5, True)),
             "The model robot driven to 1 m/s, 1 m/s and 1 rad/s, beside Figs. 10 to 12: the duty "
             "meets its limit for V and Vn, not for W.",
-            _driving_figure(_noiseless_steps(), "The model robot speeds up", 1.5, True),
+            columns=3,
         ),
-    ]
+    ]  # fmt: skip
 
 
-def _driving_figure(steps: OmniRecording, title: str, until: float, duty: bool) -> Figure:
-    """Draw speeds, currents and, optionally, duty: one column per axis."""
-    rows = 3 if duty else 2
-    figure = style.new_figure(title, "friction and J of Tables 5 and 6", 2.0 * rows + 0.9)
-    grid = figure.add_gridspec(
-        rows, 3, left=0.07, right=0.985, top=1.0 - 1.0 / figure.get_figheight(),
-        bottom=0.47 / figure.get_figheight(), hspace=0.28, wspace=0.2,
-    )  # fmt: skip
+def _driving_charts(steps: OmniRecording, until: float, duty: bool) -> list[Chart]:
     span = steps.time <= until
     time = steps.time[span]
-    # W first: it uses all motors, in the legend's order.
-    for i in (2, 0, 1):
-        name, unit, _ = _AXES[i]
-        column = [figure.add_subplot(grid[row, i]) for row in range(rows)]
-        for axes in column:
-            style.quiet(axes)
-            axes.tick_params(labelbottom=axes is column[-1])
-        style.panel_title(column[0], name, unit)
-        alike = ", all four alike" if duty and name == "W" else ""
-        style.panel_title(column[1], "currents", f"A{alike}")
-        column[0].plot(time, steps.velocity[0, i, 0, span, i], color=style.INK, linewidth=1.0)
-        column[0].axhline(1.0, color=style.QUIET, linestyle=(0, (5, 3)))
-        for motor in _DRIVING[i]:
-            look: dict[str, Any] = {
-                "color": _MOTORS[motor], "linewidth": 1.0, "label": f"motor {motor + 1}"
-            }  # fmt: skip
-            column[1].plot(time, steps.current[0, i, 0, span, motor], **look)
-            if duty:
-                column[2].step(time, steps.duty[0, i, 0, span, motor], where="post", **look)
-        if duty:
-            style.panel_title(column[2], "duty", f"of 255 steps{alike}")
-            column[2].set_ylim(-275, 275)
-        column[-1].set_xlabel("time, s", fontsize=9, color=style.INK)
-    style.legend(figure)
-    return figure
+    rows: list[list[Chart]] = [[], [], []]
+    for i, (name, unit, _) in enumerate(_AXES):
+        speed = [
+            Curve("wanted", time[[0, -1]], [1.0, 1.0], Role.QUIET, dashed=True),
+            Curve("read", time, steps.velocity[0, i, 0, span, i], Role.WANTED),
+        ]
+        rows[0].append(chart(name, unit, speed))
+        for row, title, of_unit, values in (
+            (1, "currents", "A", steps.current),
+            (2, "duty", "of 255 steps", steps.duty),
+        ):
+            curves = [
+                Curve(f"motor {m + 1}", time, values[0, i, 0, span, m], FOUR[m], steps=row == 2)
+                for m in _DRIVING[i]
+            ]
+            note = "all four alike" if duty and name == "W" else ""
+            rows[row].append(chart(f"{title} for {name}", of_unit, curves, note=note))
+    return [each for row in rows[: 3 if duty else 2] for each in row]
 
 
-def _three_panels(title: str, subtitle: str) -> tuple[Figure, list[Axes]]:
-    figure = style.new_figure(title, subtitle, 3.6)
-    edges = {"left": 0.06, "right": 0.985, "top": 0.74, "bottom": 0.15, "wspace": 0.24}
-    return figure, style.panels(figure, 1, 3, **edges)
-
-
-def _lines_figure(fits: list[SteadyFit]) -> Figure:
-    figure, panels = _three_panels(
-        "Forces against speeds, Table 1", "95 % of the line: two degrees of freedom, t = 4.3"
-    )
+def _line_charts(fits: list[SteadyFit]) -> list[Chart]:
     speed = np.linspace(0.5, 1.3, 50)
     rows = np.column_stack((speed, np.ones_like(speed)))
+    charts = []
     for i, ((name, unit, force), fit) in enumerate(zip(_AXES, fits, strict=True)):
-        axes = panels[i]
         line = rows @ (fit.viscous.value, fit.coulomb.value)
         std = np.sqrt(np.sum((rows @ fit.covariance) * rows, axis=1))
         half = stdtrit(fit.viscous.freedom, 0.975) * std
-        axes.fill_between(speed, line - half, line + half, color=style.BLUE, alpha=0.15, lw=0)
-        axes.plot(speed, line, color=style.BLUE, label="line")
-        axes.plot(
-            published.TABLE_1_SPEEDS, published.TABLE_1_FORCES[i], "o", color=style.ORANGE,
-            label="Table 1",
+        forces = np.asarray(published.TABLE_1_FORCES[i])
+        curves = [
+            Curve("line", speed, line, half_width=half),
+            Curve("Table 1", published.TABLE_1_SPEEDS, forces, Role.SECOND, dots=True, marks=True),
+        ]
+        text = f"{fit.viscous.value:.3f} {name} + {fit.coulomb.value:.2f}"
+        reach = float((line - half).min()), float((line + half).max())
+        charts.append(
+            chart(("F_v", "F_vn", "Γ")[i], force, curves, f"{name}, {unit}", note=text,
+                  y_range=reach)
         )  # fmt: skip
-        style.panel_title(
-            axes, ("F_v", "F_vn", "Γ")[i] + f", {force}",
-            f"{fit.viscous.value:.3f} {name} + {fit.coulomb.value:.2f}",
-        )  # fmt: skip
-        axes.set_xlabel(f"{name}, {unit}", fontsize=9, color=style.INK)
-    style.legend(figure)
-    return figure
+    return charts
 
 
-def _coasting_figure(recording: OmniRecording, robot: OmniRobot) -> Figure:
-    figure = style.new_figure(
-        "Coasting to standstill", "one simulated run of each axis, readings every 40 ms", 5.6
-    )
-    panels = style.panels(
-        figure, 2, 3, left=0.06, right=0.985, top=0.83, bottom=0.085, hspace=0.45, wspace=0.2
-    )
+def _coasting_charts(recording: OmniRecording, robot: OmniRobot) -> list[Chart]:
+    rows: list[list[Chart]] = [[], []]
     for i, (name, unit, _) in enumerate(_AXES):
         run = coasting_of(recording, 0, i)
         ours, old = fit_coasting([run]), fit_coasting_published([run])
-        upper, lower = panels[i::3]
-        style.panel_title(upper, name, unit)
         seen = recording.velocity[0, i, :, i]
-        upper.plot(np.arange(len(seen)) - DRIVEN, seen, ".", ms=3, color=style.QUIET)
         law = ours.rate.value, ours.deceleration.value
         speed = coasting_speed(run.time, ours.starts[0], *law)[0]
-        upper.plot(np.arange(len(speed)), speed, color=style.BLUE, label="closed form")
-        upper.set_xlabel("readings since the motors went off", fontsize=9, color=style.INK)
+        curves = [
+            Curve("readings", np.arange(len(seen)) - DRIVEN, seen, Role.QUIET, dots=True),
+            Curve("closed form", np.arange(len(speed)), speed),
+        ]
+        rows[0].append(chart(name, unit, curves, "readings since the motors went off"))
         speeds, rates = euler_accelerations([run])
-        lower.plot(speeds, rates, ".", ms=4, color=style.QUIET)
         span = np.array([0.0, speeds.max()])
-        true = robot.viscous[i] / robot.masses[i], robot.coulomb[i] / robot.masses[i]
-        fitted = old.rate.value, old.deceleration.value
-        lower.plot(span, -law[0] * span - law[1], color=style.BLUE, label="closed form")
-        lower.plot(span, -fitted[0] * span - fitted[1], color=style.ORANGE, label="Euler")
-        dashes = (0, (5, 3))
-        lower.plot(span, -true[0] * span - true[1], color=style.INK, ls=dashes, label="truth")
-        style.panel_title(lower, f"d{name}/dt", f"{unit[:-1]}s²")
-        lower.set_xlabel(f"{name}, {unit}", fontsize=9, color=style.INK)
-    style.legend(figure)
-    return figure
+        lines = (
+            ("closed form", law, Role.FIRST),
+            ("Euler", (old.rate.value, old.deceleration.value), Role.SECOND),
+            ("truth", (robot.viscous[i] / robot.masses[i], robot.coulomb[i] / robot.masses[i]),
+             Role.WANTED),
+        )  # fmt: skip
+        curves = [Curve("readings", speeds, rates, Role.QUIET, dots=True)]
+        curves += [
+            Curve(label, span, -b * span - c, role, dashed=role is Role.WANTED)
+            for label, (b, c), role in lines
+        ]
+        rows[1].append(chart(f"d{name}/dt", f"{unit[:-1]}s²", curves, f"{name}, {unit}"))
+    return [each for row in rows for each in row]
 
 
-def _hanging_figure(random: np.random.Generator) -> Figure:
-    figure, (angle, speed, inertia) = _three_panels(
-        "The hanging robot", "angles with 10 mrad of noise; Table 4"
-    )
+def _hanging_charts(random: np.random.Generator) -> list[Chart]:
     period, rig = published.SAMPLE_PERIOD, HangingRig(published.TABLE_4[0].load)
     seen = hang(rig, published.TABLE_6_MEAN, OmniSensors().angle, random)[0]
     time = period * np.arange(len(seen))
     result = fit_acceleration(period, seen).value
-    angle.plot(time, seen, color=style.INK)
-    style.panel_title(angle, "θ", "rad")
-    speed.plot(time[:-1], np.diff(seen) / period, color=style.QUIET, linewidth=0.8)
-    speed.plot(time, result * time, color=style.BLUE)
-    style.panel_title(speed, "W", f"rad/s, {result:.4f} rad/s²")
-    for axes in (angle, speed):
-        axes.set_xlabel("time, s", fontsize=9, color=style.INK)
-    place = np.arange(1, 5)
+    speed = [
+        Curve("differences", time[:-1], np.diff(seen) / period, Role.QUIET),
+        Curve("fit", time, result * time),
+    ]
     old, new = _hanging_inertias()
-    inertia.plot(place, old, "s", color=style.ORANGE, label="as printed")
-    inertia.plot(place, new, "o", color=style.BLUE, label="with the fall")
-    inertia.axhline(mean(new).value, color=style.BLUE, linewidth=1.0)
-    inertia.axhline(mean(old).value, color=style.ORANGE, linewidth=1.0)
+    place, ends = np.arange(1, 5), [0.5, 4.5]
     both = published.TABLE_6_METHODS_1_2
-    inertia.axhline(both, color=style.INK, linestyle=(0, (5, 3)), label="methods 1 + 2")
-    inertia.set_xticks(place)
-    inertia.set_xlim(0.5, 4.5)
-    inertia.set_xlabel("experiment", fontsize=9, color=style.INK)
-    style.panel_title(inertia, "J", "kg m²")
-    style.legend(figure)
-    return figure
+    inertia = [
+        *(
+            curve
+            for label, values, role in (
+                ("as printed", old, Role.SECOND), ("with the fall", new, Role.FIRST)
+            )
+            for curve in (
+                Curve(label, place, values, role, dots=True, marks=True),
+                Curve(label, ends, [mean(values).value] * 2, role),
+            )
+        ),
+        Curve("methods 1 + 2", ends, [both, both], Role.WANTED, dashed=True),
+    ]  # fmt: skip
+    span = (0.97 * min(*old, *new), 1.02 * max(*old, *new))
+    return [
+        chart("θ", "rad", [Curve("readings", time, seen, Role.QUIET)]),
+        chart("W", "rad/s", speed, note=f"{result:.4f} rad/s²"),
+        chart("J", "kg m²", inertia, "experiment", y_range=span),
+    ]

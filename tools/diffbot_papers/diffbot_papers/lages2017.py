@@ -18,7 +18,6 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 import numpy as np
-from matplotlib.figure import Figure
 from scipy.signal import StateSpace, step
 
 from arc_odometry.odometry import Array
@@ -35,12 +34,14 @@ from diffbot_papers.page import (
     PaperSection,
     Report,
     cannot_be,
+    chart,
+    chart_picture,
     improves,
     matches,
-    picture,
+    path,
     shows,
 )
-from diffbot_report import figure_style as style
+from diffbot_report.chart import Chart, ChartGroup, Curve, Role
 from diffbot_sim.engines import make_simulator
 from diffbot_study.driving import PERIOD, DriveSamples, Law, simulate_drive
 from diffbot_study.simulated_identification import IdentificationRun, simulate_identification
@@ -62,7 +63,7 @@ AMPLITUDE = 5.0  # N m, Listing 6
 LISTING_PERIOD = 0.01  # s, Listing 5
 REGISTER = 15  # bits; a run is shorter than the sequence's period
 LAP = 40.0  # s
-COLOURS = {"standard": style.BLUE, "polar": style.GREEN, "published": style.ORANGE}
+ROLES = {"standard": Role.FIRST, "polar": Role.THIRD, "published": Role.SECOND}
 
 
 def section(report: Report) -> PaperSection:
@@ -89,16 +90,21 @@ def section(report: Report) -> PaperSection:
         ),
         (_table_1(runs), listing, _convergence_table(runs), _tuning_table(), _eight_table(drives)),
         (
-            picture(
-                "lages2017-parameters",
+            chart_picture(
+                ChartGroup(
+                    "lages2017-parameters",
+                    "K5 to K8 of twil over time",
+                    "mujoco, seed 0, 4096 counts, 1 % torque noise, viscous and Coulomb friction",
+                    _history_charts(runs[0], plain),
+                ),
                 "K5 to K8 over time, beside Figs. 10 to 13: the paper's RLS (orange) keeps a bias "
                 "from friction that it does not know, the integral estimator (blue) does not.",
-                _history_figure(runs[0], plain),
             ),
-            picture(
-                "lages2017-eight",
+            chart_picture(
+                eight_group(
+                    "lages2017-eight", drives, "Figure-8 from one metre beside", "engine mujoco"
+                ),
                 "A figure-8 from (0, 1, 0), beside Fig. 20: true path and reference.",
-                eight_figure(drives, "Figure-8 from one metre beside", "engine mujoco"),
             ),
         ),
     )
@@ -252,28 +258,25 @@ def _convergence_table(runs: list[IdentificationRun]) -> ComparisonTable:
     return ComparisonTable("Figs. 10 to 17: estimates and variances", rows)
 
 
-def _history_figure(run: IdentificationRun, plain: IdentificationRun) -> Figure:
-    figure = style.new_figure(
-        "K5 to K8 of twil over time",
-        "mujoco, seed 0, 4096 counts, 1 % torque noise, viscous and Coulomb friction",
-        6.0,
-    )
-    panels = style.panels(
-        figure, 2, 2, left=0.085, right=0.985, top=0.835, bottom=0.085, hspace=0.32, wspace=0.20
-    )
-    for i, (axes, name, unit) in enumerate(zip(panels, _NAMES, _UNITS, strict=True)):
-        style.panel_title(axes, name, unit)
-        axes.plot(plain.times, plain.history[:, i], color=style.ORANGE, label="RLS, as the paper's")
-        axes.plot(run.times, run.history[:, i], color=style.BLUE, label="integral")
-        axes.axhline(run.truth[i], color=style.INK, linestyle=(0, (5, 3)), label="closed form")
-        late = run.times > 5.0
-        seen = np.concatenate((plain.history[late, i], run.history[late, i], run.truth[i : i + 1]))
+def _history_charts(run: IdentificationRun, plain: IdentificationRun) -> list[Chart]:
+    charts = []
+    for i, (name, unit) in enumerate(zip(_NAMES, _UNITS, strict=True)):
+        seen = np.concatenate(
+            (
+                plain.history[run.times > 5.0, i],
+                run.history[run.times > 5.0, i],
+                run.truth[i : i + 1],
+            )
+        )
         margin = 0.15 * np.ptp(seen)
-        axes.set_ylim(seen.min() - margin, seen.max() + margin)
-        if i >= 2:
-            axes.set_xlabel("robot time, s", fontsize=9, color=style.INK)
-    style.legend(figure)
-    return figure
+        curves = [
+            Curve("RLS, as the paper's", plain.times, plain.history[:, i], Role.SECOND),
+            Curve("integral", run.times, run.history[:, i]),
+            Curve("closed form", run.times[[0, -1]], run.truth[[i, i]], Role.WANTED, dashed=True),
+        ]
+        limits = (float(seen.min() - margin), float(seen.max() + margin))
+        charts.append(chart(name, unit, curves, "robot time, s", y_range=limits))
+    return charts
 
 
 # Velocity loops.
@@ -394,20 +397,14 @@ def drive_eight(
         )
 
 
-def eight_figure(drives: Mapping[str, DriveSamples], title: str, subtitle: str) -> Figure:
-    """Draw the true paths over the reference."""
-    figure = style.new_figure(title, subtitle, 5.2)
-    axes = figure.add_axes((0.075, 0.11, 0.91, 0.68))
-    style.quiet(axes)
+def eight_group(name: str, drives: Mapping[str, DriveSamples], title: str, text: str) -> ChartGroup:
+    """Chart the true paths and the reference."""
     reference = next(iter(drives.values())).reference
-    axes.plot(*reference[:, :2].T, color="#DCE1E8", linewidth=7.0, label="reference")
-    for name, drive in drives.items():
-        axes.plot(*drive.pose[:, :2].T, color=COLOURS[name], linewidth=1.4, label=name)
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("x, m", fontsize=9, color=style.INK)
-    axes.set_ylabel("y, m", fontsize=9, color=style.INK)
-    style.legend(figure, 0.62)
-    return figure
+    curves = [
+        path("reference", reference, Role.QUIET),
+        *(path(law, drive.pose, ROLES[law]) for law, drive in drives.items()),
+    ]
+    return ChartGroup(name, title, text, [chart("path", "y, m", curves, "x, m", equal=True)])
 
 
 def _eight_table(drives: Mapping[str, DriveSamples]) -> ComparisonTable:

@@ -14,8 +14,6 @@ from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 from scipy.integrate import solve_ivp
 
 from arc_odometry import DiffOdometry, Pose, Velocity, WheelGeometry
@@ -29,17 +27,18 @@ from diffbot_controllers.laws.backstepping_published import (
 )
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_description import load_robot
-from diffbot_papers.lages2017 import COLOURS, LAP, drive_eight, eight_figure
+from diffbot_papers.lages2017 import LAP, ROLES, drive_eight, eight_group
 from diffbot_papers.page import (
     ComparisonRow,
     ComparisonTable,
     PaperSection,
     Report,
     cannot_be,
-    picture,
+    chart,
+    chart_picture,
     shows,
 )
-from diffbot_report import figure_style as style
+from diffbot_report.chart import Chart, ChartGroup, Curve
 from diffbot_sim.engines import make_simulator
 from diffbot_study.driving import PERIOD, DriveSamples, Law, simulate_drive
 from pose2d_trajectories import Reference
@@ -84,16 +83,21 @@ def section(report: Report) -> PaperSection:
             _odometry_table(),
         ),
         (
-            picture(
-                "lages2018-steps",
+            chart_picture(
+                ChartGroup(
+                    "lages2018-steps",
+                    "Set points",
+                    "distance of the true pose from the goal, engine ideal",
+                    _steps_charts(parked),
+                ),
                 "Steps in X0 and Y0: distance from the goal over time, beside Figs. 12 to 25.",
-                _steps_figure(parked),
             ),
-            picture(
-                "lages2018-eight",
+            chart_picture(
+                eight_group(
+                    "lages2018-eight", eights, "Figure-8 from half a metre beside", "engine ideal"
+                ),
                 "The 8 from half a metre beside, engine ideal, beside Fig. 29: the published law "
                 "turns round, because it parks in reverse.",
-                eight_figure(eights, "Figure-8 from half a metre beside", "engine ideal"),
             ),
         ),
     )
@@ -107,7 +111,6 @@ Parked = Mapping[tuple[str, str], tuple[DriveSamples, float]]
 
 
 def _park(name: str, goal: tuple[float, float, float]) -> tuple[DriveSamples, float]:
-    """Drive to a goal on engine ideal with exact angles."""
     robot = load_robot("twil")
     with closing(make_simulator("ideal", robot)) as engine:
         dynamics = engine.parameters()
@@ -168,24 +171,17 @@ def _parking_table(parked: Parked) -> ComparisonTable:
     )
 
 
-def _steps_figure(parked: Parked) -> Figure:
-    figure = style.new_figure(
-        "Set points", "distance of the true pose from the goal, engine ideal", 3.6
-    )
-    panels = style.panels(figure, 1, 2, left=0.085, right=0.985, top=0.74, bottom=0.14, wspace=0.2)
-    for axes, (name, goal) in zip(panels, _GOALS.items(), strict=True):
-        style.panel_title(axes, f"step in {name}0", "m")
+def _steps_charts(parked: Parked) -> list[Chart]:
+    charts = []
+    for name, goal in _GOALS.items():
+        curves = []
         for law in _PARKING_LAWS:
             run, _ = parked[law, name]
-            away = np.hypot(*(run.pose[:, :2] - np.array(goal[:2])).T)
-            axes.semilogy(run.time, np.maximum(away, 1e-6), color=COLOURS[law], label=law)
-        axes.yaxis.set_major_formatter(FuncFormatter(style.power_of_ten))
-        axes.minorticks_off()
-        axes.set_xlim(0.0, 6.0)
-        axes.set_ylim(1e-5, 3.0)
-        axes.set_xlabel("s", fontsize=9, color=style.INK)
-    style.legend(figure)
-    return figure
+            away = np.maximum(np.hypot(*(run.pose[:, :2] - np.array(goal[:2])).T), 1e-6)
+            begins = run.time <= 6.0
+            curves.append(Curve(law, run.time[begins], away[begins], ROLES[law]))
+        charts.append(chart(f"step in {name}0", "m", curves, logarithmic=True, y_range=(1e-5, 3.0)))
+    return charts
 
 
 # Trajectory.

@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from arc_odometry.odometry import Array
 from diffbot_report import page as report
+from diffbot_report.chart import Chart, ChartGroup, Curve, Role
 from diffbot_report.page import Page, Tone
 
 if TYPE_CHECKING:
@@ -204,6 +206,27 @@ def picture(name: str, caption: str, figure: Figure) -> PaperPicture:
     return PaperPicture(name, caption, buffer.getvalue())
 
 
+def chart_picture(
+    group: ChartGroup, caption: str, columns: int = 2, row: float = 2.4
+) -> PaperPicture:
+    """Return a picture of charts, with the group's text below its title; rows in inch."""
+    from diffbot_report.figure_style import group_figure  # loads matplotlib
+
+    return picture(group.picture, caption, group_figure(group, group.text, columns, row))
+
+
+def path(name: str, poses: Array, role: Role) -> Curve:
+    """Return y over x of poses, shape (n, >= 2), m."""
+    return Curve(name, poses[:, 0], poses[:, 1], role)
+
+
+def chart(
+    title: str, unit: str, curves: Sequence[Curve], x_unit: str = "time, s", **more: Any
+) -> Chart:
+    """Return a chart of a picture, which no page refers to by its key."""
+    return Chart(title, title, unit, curves, x_unit, None, **more)
+
+
 # Rows above which a table has a filter field.
 MANY = 12
 _COLUMNS = ("quantity", "unit", "published", "ours", "spread", "how, or why not", "verdict")
@@ -279,7 +302,6 @@ def _overview(sections: Sequence[PaperSection]) -> report.Table:
 
 
 def _section(section: PaperSection) -> tuple[report.Section, report.Section]:
-    """Return the section's tables, then its pictures."""
     text = "\n".join((section.citation, *section.text))
     pictures = [report.Image(picture.caption, picture.png) for picture in section.pictures]
     return (

@@ -6,9 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from diffbot_controllers.velocity_tracking.law import VelocityLimits
 from diffbot_description.dynamics import Sigma
@@ -21,9 +18,11 @@ from diffbot_papers.page import (
     PaperSection,
     Report,
     cannot_be,
+    chart,
+    chart_picture,
     improves,
     matches,
-    picture,
+    path,
 )
 from diffbot_papers.siwek2023_experiments import (
     BEST_BAND,
@@ -44,7 +43,7 @@ from diffbot_papers.siwek2023_experiments import (
     three_ways,
 )
 from diffbot_recordings.sigma_batch_fit import fit_sigma
-from diffbot_report import figure_style as style
+from diffbot_report.chart import Chart, ChartGroup, Curve, Role
 from diffbot_study.velocity_driving import VelocityDrive
 
 # Tables 1 to 4 as printed, of [sigma1, sigma2, sigma3, sigma4].
@@ -78,7 +77,7 @@ LABORATORY: dict[str, Printed] = {
 
 TRUTH = TRUE.as_array()
 AFTER = 20.0  # s; from then on, on-line estimates and errors of runs with limits are evaluated
-COLOURS = {"L-M": style.BLUE, "RLS": style.ORANGE, "RLS + L-M": style.GREEN}
+ROLES = {"L-M": Role.FIRST, "RLS": Role.SECOND, "RLS + L-M": Role.THIRD}
 LEAST = 1e-6  # m and rad; smaller errors are drawn at this value
 
 TEXT = (
@@ -152,7 +151,6 @@ def section(report: Report) -> PaperSection:
 
 
 def _on_line(starts: Sequence[tuple[Sigma, Array | None]]) -> list[VelocityDrive]:
-    """Run the adaptive tracker with noisy velocities, as long as the paper does."""
     return [
         drive(
             Conditions(noise=NOISE, duration=120.0 if index == 0 else 60.0, seed=index),
@@ -168,7 +166,6 @@ def _on_line(starts: Sequence[tuple[Sigma, Array | None]]) -> list[VelocityDrive
 
 
 def _table_1(starts: RandomStarts) -> ComparisonTable:
-    """Compare Table 1: averages recomputed, and our fits from random starts."""
     rows = []
     for index, (name, unit) in enumerate(zip(NAMES, UNITS, strict=True)):
         printed, recomputed = TABLE_1_AVERAGE[index], TRUTH[index]
@@ -227,7 +224,6 @@ def _on_line_table(
     average: Sequence[float],
     deviation: Sequence[float],
 ) -> ComparisonTable:
-    """Compare Table 2 or 3: spread of on-line estimates, and error after 20 s."""
     rows = []
     last = np.array([run.estimate[-1] for run in runs])
     early = np.array([run.estimate[np.searchsorted(run.time, AFTER)] for run in runs])
@@ -264,7 +260,6 @@ def _tables_4(
     limited: dict[str, VelocityDrive],
     laboratory: dict[str, VelocityDrive],
 ) -> list[ComparisonTable]:
-    """Compare Table 4: by method, without limits, with limits, and in the laboratory."""
     return [
         ComparisonTable(
             "Table 4, simulation, speeds unlimited",
@@ -324,7 +319,6 @@ def _table_4(
 
 
 def _exact_table(exact: VelocityDrive, limited: VelocityDrive) -> ComparisonTable:
-    """Compare the time to reach Table 4's smallest errors, without and with a limit."""
     best, band = SIMULATION["RLS + L-M"][1], BEST_BAND
     return ComparisonTable(
         "Table 4's best errors with exact σ",
@@ -346,7 +340,6 @@ def _exact_table(exact: VelocityDrive, limited: VelocityDrive) -> ComparisonTabl
 
 
 def _errata_table(printed: VelocityDrive, laws: dict[str, Array]) -> ComparisonTable:
-    """List what no correct implementation can give."""
     end = laws["published"][-1]
     corrected = laws["corrected"][-1]
     return ComparisonTable(
@@ -385,109 +378,80 @@ def _errata_table(printed: VelocityDrive, laws: dict[str, Array]) -> ComparisonT
 def _errors_picture(
     runs: dict[str, VelocityDrive], name: str, where: str, stands: str
 ) -> PaperPicture:
-    """Draw the path, and errors of the true pose, for the three methods."""
-    figure = style.new_figure("The figure of 8 in three ways", where, 7.2)
-    grid = figure.add_gridspec(
-        3, 2, left=0.065, right=0.985, top=0.845, bottom=0.075, hspace=0.42, wspace=0.2,
-        width_ratios=(1.0, 1.25),
-    )  # fmt: skip
-    path = figure.add_subplot(grid[:, 0])
-    _draw_paths(path, runs)
-    panels = [figure.add_subplot(grid[row, 1]) for row in range(3)]
-    titles = (("e_x", "along, m"), ("e_y", "across, m"), ("e_θ", "heading, rad"))
-    for index, (axes, (title, unit)) in enumerate(zip(panels, titles, strict=True)):
-        style.quiet(axes)
-        style.panel_title(axes, title, unit)
-        axes.set_yscale("log")
-        for direction, run in runs.items():
-            size = np.maximum(np.abs(run.errors()[:, index]), LEAST)
-            axes.plot(run.time, size, color=COLOURS[direction], linewidth=1.1)
-        axes.axhline(BEST_BAND[index], color=style.QUIET, linestyle="--", linewidth=1.0)
-        axes.set_ylim(LEAST, 5.0)
-        axes.yaxis.set_major_formatter(FuncFormatter(style.power_of_ten))
-        axes.minorticks_off()
-    panels[0].plot([], [], color=style.QUIET, linestyle="--", label="Table 4's best")
-    panels[-1].set_xlabel("time, s", fontsize=9)
-    style.legend(figure)
-    return picture(name, f"{where}. {stands}", figure)
+    charts = [_paths(runs)]
+    for index, (title, what) in enumerate(
+        zip(ERRORS, ("along", "across", "heading"), strict=False)
+    ):
+        curves = [
+            Curve(way, run.time, np.maximum(np.abs(run.errors()[:, index]), LEAST), ROLES[way])
+            for way, run in runs.items()
+        ]
+        charts.append(
+            chart(f"{title}, {what}", ERROR_UNITS[index], curves, limits=(BEST_BAND[index],),
+                  logarithmic=True, y_range=(LEAST, 5.0))
+        )  # fmt: skip
+    text = f"{where}; dotted: Table 4's best"
+    group = ChartGroup(name, "The figure of 8 in three ways", text, charts)
+    return chart_picture(group, f"{where}. {stands}", row=2.8)
 
 
-def _draw_paths(axes: Axes, runs: dict[str, VelocityDrive]) -> None:
-    style.quiet(axes)
-    style.panel_title(axes, "path", "m")
+def _paths(runs: dict[str, VelocityDrive]) -> Chart:
     first = next(iter(runs.values()))
-    axes.plot(
-        *first.reference[:, :2].T, color=style.QUIET, linewidth=4.0, alpha=0.35, label="reference"
-    )
-    for direction, run in runs.items():
-        axes.plot(*run.pose[:, :2].T, color=COLOURS[direction], linewidth=1.2, label=direction)
-    axes.set_aspect("equal")
+    curves = [
+        path("reference", first.reference, Role.QUIET),
+        *(path(way, run.pose, ROLES[way]) for way, run in runs.items()),
+    ]
+    return chart("path", "y, m", curves, "x, m", equal=True)
 
 
 def _sigma_picture(
     random: VelocityDrive, warm: VelocityDrive, laws: dict[str, Array]
 ) -> PaperPicture:
-    """Draw sigma from a random start, from the batch fit, and by the laws."""
-    figure = style.new_figure(
-        "σ while driving",
-        "velocities with noise of 5 mm/s and 10 mrad/s; the adaptation laws get the same data",
-        6.4,
-    )
-    panels = style.panels(
-        figure, 2, 2, left=0.065, right=0.985, top=0.835, bottom=0.085, hspace=0.34, wspace=0.16
-    )
     lines = {
-        "RLS": (random.time, random.estimate, style.ORANGE),
-        "RLS + L-M": (warm.time, warm.estimate, style.GREEN),
-        "(6) as printed": (random.time, laws["published"], style.PURPLE),
-        "(6) corrected": (random.time, laws["corrected"], style.BLUE),
+        "RLS": (random.time, random.estimate, Role.SECOND),
+        "RLS + L-M": (warm.time, warm.estimate, Role.THIRD),
+        "(6) as printed": (random.time, laws["published"], Role.FOURTH),
+        "(6) corrected": (random.time, laws["corrected"], Role.FIRST),
     }
-    for index, (axes, name, unit, truth) in enumerate(
-        zip(panels, NAMES, UNITS, TRUTH, strict=True)
-    ):
-        style.panel_title(axes, name, unit)
-        axes.axhline(truth, color=style.INK, linestyle=":", linewidth=1.2, label="truth")
-        for label, (time, values, colour) in lines.items():
-            axes.plot(time, values[:, index], color=colour, linewidth=1.3, label=label)
-        axes.set_ylim(-0.5 * truth, 2.0 * truth)
-        if index >= 2:
-            axes.set_xlabel("time, s", fontsize=9)
-    style.legend(figure, below=0.62)
-    return picture(
-        "siwek2023-sigma",
+    charts = []
+    for index, (name, unit, truth) in enumerate(zip(NAMES, UNITS, TRUTH, strict=True)):
+        curves = [
+            Curve("truth", random.time[[0, -1]], [truth, truth], Role.WANTED, dashed=True),
+            *(Curve(label, time, values[:, index], role)
+              for label, (time, values, role) in lines.items()),
+        ]  # fmt: skip
+        charts.append(chart(name, unit, curves, y_range=(-0.5 * truth, 2.0 * truth)))
+    text = "velocities with noise of 5 mm/s and 10 mrad/s; the adaptation laws get the same data"
+    return chart_picture(
+        ChartGroup("siwek2023-sigma", "σ while driving", text, charts),
         "σ1 to σ4 over time from the start of the paper's test 4 and from the batch fit, beside "
         "Figs. 4 and 5; the adaptation law (6) as printed leaves the picture or ends elsewhere.",
-        figure,
     )
 
 
 def _published_law_picture(printed: VelocityDrive, right: VelocityDrive) -> PaperPicture:
-    """Draw the kinematic law with the printed and with the correct signs."""
-    figure: Figure = style.new_figure(
-        "The kinematic law (10) as printed drives away from its reference",
-        "exact σ, no noise, commands of 0.7 m/s and π rad/s at most; from rest on the first pose",
-        3.6,
-    )
-    path, distance = style.panels(
-        figure, 1, 2, left=0.065, right=0.985, top=0.72, bottom=0.15, wspace=0.2
-    )
-    lines = {"printed": (printed, style.PURPLE), "right signs": (right, style.GREEN)}
-    style.panel_title(path, "path", "m")
-    style.panel_title(distance, "distance", "from the reference, m")
-    path.plot(*right.reference[:, :2].T, color=style.QUIET, linewidth=4.0, alpha=0.35)
-    for label, (run, colour) in lines.items():
-        path.plot(*run.pose[:, :2].T, color=colour, linewidth=1.3, label=label)
-        away = np.maximum(run.true.distance, LEAST)
-        distance.plot(run.time, away, color=colour, linewidth=1.3)
-    path.set_xlim(-6.0, 6.0)
-    path.set_ylim(-3.0, 3.0)
-    distance.set_yscale("log")
-    distance.yaxis.set_major_formatter(FuncFormatter(style.power_of_ten))
-    distance.minorticks_off()
-    distance.set_xlabel("time, s", fontsize=9)
-    style.legend(figure)
-    return picture(
-        "siwek2023-published-law",
+    lines = (("printed", printed, Role.FOURTH), ("right signs", right, Role.THIRD))
+    paths = [
+        path("reference", right.reference, Role.QUIET),
+        *(path(label, run.pose[np.abs(run.pose[:, 0]) < 6.0], role) for label, run, role in lines),
+    ]
+    distance = [
+        Curve(label, run.time, np.maximum(run.true.distance, LEAST), role)
+        for label, run, role in lines
+    ]
+    high = 2.0 * float(printed.true.distance.max())
+    charts = [
+        chart("path within 6 m", "y, m", paths, "x, m", equal=True),
+        chart(
+            "distance from the reference", "m", distance, logarithmic=True, y_range=(LEAST, high)
+        ),
+    ]
+    return chart_picture(
+        ChartGroup(
+            "siwek2023-published-law",
+            "The kinematic law (10) as printed drives away from its reference",
+            "exact σ, no noise, at most 0.7 m/s and π rad/s; from rest on the first pose",
+            charts,
+        ),
         "(10), (11) as printed and as implemented; the paper has no such picture.",
-        figure,
     )

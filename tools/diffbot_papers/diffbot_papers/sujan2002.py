@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from diffbot_papers.compliant_base.estimation import ParameterKalmanFilter, pseudo_inverse
@@ -24,6 +23,8 @@ from diffbot_papers.page import (
     PaperSection,
     Report,
     cannot_be,
+    chart,
+    chart_picture,
     improves,
     lies_within,
     matches,
@@ -32,6 +33,7 @@ from diffbot_papers.page import (
     verdict_of,
 )
 from diffbot_report import figure_style as style
+from diffbot_report.chart import Chart, ChartGroup, Curve, Role
 
 # Printed values; Table 1 in the order of NAMES.
 TABLE_1_CONSTANT = np.array(
@@ -305,24 +307,32 @@ def _exact_row() -> ComparisonRow:
 
 # Pictures.
 
-_SHOWN = ("stiffness pitch", "stiffness yaw")
-
 
 def pictures(results: Mapping[str, Ensemble]) -> list[PaperPicture]:
     """Return all pictures, from ensembles by excitation."""
     return [
-        picture(
-            "sujan2002-motions",
+        chart_picture(
+            ChartGroup(
+                "sujan2002-motions",
+                "Motion of the arm",
+                "angle over 10 s, within 0 to 90° and the limits of the arm",
+                _motion_charts(results),
+            ),
             "Angle of the arm, constant (beside Fig. 6) and chosen every 0.4 s by the "
             f"{_OPTIMISED} (beside Fig. 7), of the first seed.",
-            _motions(results),
+            columns=1,
+            row=1.6,
         ),
-        picture(
-            "sujan2002-stiffness",
+        chart_picture(
+            ChartGroup(
+                "sujan2002-stiffness",
+                "Pitch and yaw stiffness: information and estimate",
+                "every seed; 10 s",
+                _stiffness_charts(results),
+            ),
             "Information (15) about the pitch stiffness, beside Fig. 8, and its estimates, "
             "beside Fig. 9, and the same for yaw. One line per seed; they begin with different "
             "guesses.",
-            _stiffness(results),
         ),
         picture(
             "sujan2002-errors",
@@ -333,62 +343,35 @@ def pictures(results: Mapping[str, Ensemble]) -> list[PaperPicture]:
     ]
 
 
-def _motions(results: Mapping[str, Ensemble]) -> Figure:
-    figure = style.new_figure(
-        "Motion of the arm", "angle over 10 s, within 0 to 90° and the limits of the arm", 4.4
-    )
-    axes = figure.subplots(2, 1, sharex=True, sharey=True)
-    figure.subplots_adjust(left=0.075, right=0.985, top=0.80, bottom=0.11, hspace=0.35)
-    for panel, name, colour in zip(
-        axes, ("constant", _OPTIMISED), (style.ORANGE, style.BLUE), strict=True
-    ):
+def _motion_charts(results: Mapping[str, Ensemble]) -> list[Chart]:
+    charts = []
+    for name, role in (("constant", Role.SECOND), (_OPTIMISED, Role.FIRST)):
         run = results[name].runs[0]
-        style.quiet(panel)
         angle = np.degrees(run.motion.angle)
         times = run.times[-1] * np.arange(1, len(angle) + 1) / len(angle)
-        panel.plot(times, angle, color=colour, linewidth=1.4)
-        panel.set_ylim(-5.0, 95.0)
-        panel.set_yticks([0, 45, 90])
-        style.panel_title(panel, name, "f, °")
-    axes[-1].set_xlim(0.0, 10.0)
-    axes[-1].set_xlabel("time, s", color=style.INK)
-    return figure
+        charts.append(chart(name, "f, °", [Curve(name, times, angle, role)], y_range=(-5.0, 95.0)))
+    return charts
 
 
-def _stiffness(results: Mapping[str, Ensemble]) -> Figure:
-    figure = style.new_figure(
-        "Pitch and yaw stiffness: information and estimate", "every seed; 10 s", 6.4
-    )
-    panels = figure.subplots(2, 2, sharex=True)
-    figure.subplots_adjust(left=0.06, right=0.985, top=0.82, bottom=0.085, wspace=0.2, hspace=0.28)
-    for (left, right), shown in zip(panels, _SHOWN, strict=True):
-        index = NAMES.index(shown)
-        for name, colour in (("constant", style.ORANGE), (_OPTIMISED, style.BLUE)):
-            for i, run in enumerate(results[name].runs):
-                look = {"color": colour, "linewidth": 1.1, "alpha": 0.75}
-                label = name if i == 0 else None
-                left.plot(run.times, MOST_BITS * run.shares[:, index], label=label, **look)
-                right.plot(run.times, run.estimates[:, index], **look)
-        truth = results["constant"].truth[index]
-        right.axhline(truth, color=style.INK, linestyle="--", linewidth=1.0, label="truth")
-        left.axhline(0.5 * MOST_BITS, color=style.QUIET, linestyle=":", linewidth=1.2)
-        _finish(left, f"{shown}: information", "bits")
-        _finish(right, f"{shown}: estimate", "N m/rad")
-        left.set_ylim(0.0, MOST_BITS)
-    panels[0, 0].annotate(
-        "above the dotted line, (16) prefers less", (9.9, 1.0), ha="right", fontsize=9,
-        color=style.QUIET,
-    )  # fmt: skip
-    for bottom in panels[1]:
-        bottom.set_xlabel("time, s", color=style.INK)
-    style.legend(figure, below=0.42)
-    return figure
-
-
-def _finish(axes: Axes, title: str, unit: str) -> None:
-    style.quiet(axes)
-    axes.set_xlim(0.0, 10.0)
-    style.panel_title(axes, title, unit)
+def _stiffness_charts(results: Mapping[str, Ensemble]) -> list[Chart]:
+    charts = []
+    for shown in ("stiffness pitch", "stiffness yaw"):
+        index, truth = NAMES.index(shown), results["constant"].truth[NAMES.index(shown)]
+        bits, values = list[Curve](), list[Curve]()
+        for name, role in (("constant", Role.SECOND), (_OPTIMISED, Role.FIRST)):
+            for run in results[name].runs:
+                bits.append(Curve(name, run.times, MOST_BITS * run.shares[:, index], role))
+                values.append(Curve(name, run.times, run.estimates[:, index], role))
+        values.append(Curve("truth", [0.0, 10.0], [truth, truth], Role.WANTED, dashed=True))
+        estimates = np.concatenate([np.asarray(curve.y) for curve in values])
+        note = "above the dotted line, (16) prefers less"
+        charts += [
+            chart(f"{shown}: information", "bits", bits, limits=(0.5 * MOST_BITS,), note=note,
+                  y_range=(0.0, MOST_BITS)),
+            chart(f"{shown}: estimate", "N m/rad", values,
+                  y_range=(float(estimates.min()), 1.05 * float(estimates.max()))),
+        ]  # fmt: skip
+    return charts
 
 
 def _errors(results: Mapping[str, Ensemble]) -> Figure:

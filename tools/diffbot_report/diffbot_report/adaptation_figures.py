@@ -20,8 +20,6 @@ from diffbot_report.drive_recording import AdaptationRun
 from diffbot_report.drive_results import DriveResults
 from diffbot_report.panels import (
     DRIVING_TIME,
-    draw_logarithmic,
-    plain_number,
     two_by_two,
 )
 from diffbot_report.quantity import UNITS
@@ -103,7 +101,7 @@ def _draw_errors(
     low, high = float(shown.min()), float(shown.max())
     if len(settled) and settled.max() > 0.0:
         low, high = max(float(np.quantile(settled, 0.02)), 1e-5), 3.0 * float(settled.max())
-    draw_logarithmic(axes, low, max(high, 2.0 * low), plain_number)
+    style.draw_logarithmic(axes, low, max(high, 2.0 * low), style.plain_number)
 
 
 def _rms_text(changes: Sequence[Change], row: int, factor: float, unit: str) -> str:
@@ -118,7 +116,6 @@ def _rms_text(changes: Sequence[Change], row: int, factor: float, unit: str) -> 
 
 
 def _draw_gates(axes: Axes, adaptation: AdaptationRun, end: float) -> None:
-    """Draw a strip per gate, and one per parameter that shows when it moved."""
     names = [*adaptation.gates, *(f"{name} moves" for name in UNITS)]
     values = np.column_stack([adaptation.passed, 2.0 + adaptation.follows]).T
     edges = np.append(adaptation.time, max(end, float(adaptation.time[-1]) + 1e-3))

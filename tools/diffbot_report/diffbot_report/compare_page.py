@@ -224,7 +224,6 @@ class _Quantities:
         self.limit = NormalDist().inv_cdf(1.0 - 0.5 * fraction)
 
     def _deviations(self, name: str) -> list[float | None]:
-        """Return the differences from the first run's value over their standard deviations."""
         first, *others = self._entries[name]
         return [None if first is None else first.deviation(other) for other in others]
 
@@ -322,7 +321,6 @@ def _plain(value: Any) -> str:
 
 
 def _flat(value: Any, prefix: str) -> Iterator[tuple[str, float]]:
-    """Yield all numbers below a key, with their names."""
     if isinstance(value, Mapping):
         for name, entry in value.items():
             yield from _flat(entry, f"{prefix} {name}")
@@ -334,7 +332,6 @@ def _flat(value: Any, prefix: str) -> Iterator[tuple[str, float]]:
 
 
 def _figures(runs: Sequence[RunResults]) -> list[Part]:
-    """Return the figures of how the runs went, with their changes."""
     results = [
         {name: value for key in FIGURES for name, value in _flat(run.summary.get(key), key)}
         for run in runs
@@ -351,7 +348,6 @@ def _figures(runs: Sequence[RunResults]) -> list[Part]:
 
 
 def _figure(value: float | None, first: float | None = None) -> str:
-    """Format a figure, with its change relative to the first run's."""
     if value is None:
         return MISSING
     text = significant(value, 4)
@@ -361,7 +357,6 @@ def _figure(value: float | None, first: float | None = None) -> str:
 
 
 def _settings(runs: Sequence[RunResults]) -> list[Part]:
-    """Return the launch arguments, parameters and versions that differ between the runs."""
     rows = []
     for group in ("arguments", "config", "versions"):
         maps = [m if isinstance(m := run.summary.get(group), Mapping) else {} for run in runs]
@@ -373,7 +368,6 @@ def _settings(runs: Sequence[RunResults]) -> list[Part]:
 
 
 def _row_table(runs: Sequence[RunResults]) -> list[Part]:
-    """Return the rows of fault tables and papers whose verdicts differ."""
     results = [dict(_judged(run.summary.get("rows"))) for run in runs]
     names = list(dict.fromkeys(name for rows in results for name in rows))
     rows = [
@@ -385,7 +379,6 @@ def _row_table(runs: Sequence[RunResults]) -> list[Part]:
 
 
 def _judged(rows: Any) -> Iterator[tuple[str, str]]:
-    """Yield the subjects of rows, and their verdicts."""
     if not isinstance(rows, list):
         return
     for row in rows:

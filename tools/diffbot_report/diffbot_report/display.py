@@ -5,17 +5,20 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import TextIOWrapper
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from diffbot_report import page
 from diffbot_report.progress import duration_text
+from diffbot_report.quantity import MEANING, MISSING
 
 PLAIN_WIDTH = 110  # columns of output to files and pipes
 # Wall time between plain lines if no 10 % are completed in between, s.
@@ -145,3 +148,31 @@ def new_table(title: str) -> Table:
 def say(console: Console, text: str) -> None:
     """Print a line unchanged, whatever its length."""
     console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+# Columns of text; all others are numbers.
+_TEXTS = ("", "unit", "step", MEANING)
+
+
+def printed(
+    shown: page.Table, title: str = "", styles: Sequence[str] = (), rule: int = -1
+) -> Table:
+    """Return a page's table for a terminal; its third column has the results.
+
+    Args:
+        shown: The table.
+        title: Line above it.
+        styles: Style of each row's result; empty: all are coloured.
+        rule: Number of rows above a line.
+    """
+    table = new_table(title)
+    for name in shown.head:
+        justify: JustifyMethod = "left" if name in _TEXTS else "right"
+        style = {"": "bold", "step": "bold", "unit": "dim"}.get(name, "")
+        table.add_column(name, style=style, justify=justify, no_wrap=True)
+    for number, row in enumerate(shown.rows, 1):
+        cells = [Text(cell, "red" if cell == "never" else "") for cell in row]
+        if not cells[2].style and row[2] != MISSING:
+            cells[2].style = styles[number - 1] if styles else "cyan"
+        table.add_row(*cells, end_section=number == rule)
+    return table

@@ -33,10 +33,8 @@ from diffbot_report.panels import (
     DRIVING_TIME,
     LEGEND,
     Span,
-    draw_logarithmic,
     draw_panels,
     picture,
-    plain_number,
     rms_text,
 )
 from diffbot_report.quantity import significant
@@ -89,7 +87,6 @@ def drive_pictures(
 def _adaptation_figures(
     results: DriveResults,
 ) -> dict[str, Callable[[DriveResults, str], Figure]]:
-    """Return the figures for live parameters or changes of the robot."""
     lived, is_torque = results.adaptation, results.run.commanded is TORQUE
     make: dict[str, Callable[[DriveResults, str], Figure]] = {}
     if results.recording.state is None:
@@ -366,7 +363,7 @@ def _sizes(
         limit, color=style.GREEN, linewidth=1.1, linestyle=style.DOTS, label="settled: 1 cm, 1°"
     )
     together = np.concatenate(shown)
-    draw_logarithmic(axes, 0.5 * together.min(), 3.0 * together.max(), plain_number)
+    style.draw_logarithmic(axes, 0.5 * together.min(), 3.0 * together.max(), style.plain_number)
 
 
 def _settled(tracking: Tracking | None) -> str:

@@ -47,8 +47,7 @@ def judged_window(time: NDArray[np.float64], reference: NDArray[np.float64]) -> 
     """Return the last lap of a closed curve or, for other references, the last second.
 
     A lap begins when the reference was last at its final pose before, including heading: a figure
-    eight
-    crosses itself with another one. Rest at the end is not part of it.
+    eight crosses itself with another one. Rest at the end is not part of it.
 
     Args:
         time: s, increasing, shape (n,), n > 0.
@@ -82,7 +81,6 @@ def _steps(reference: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
 
 
 def _first_of_visit(near: NDArray[np.bool_], last: int) -> int:
-    """Return the first sample of the visit that ends with sample `last`."""
     gaps = np.flatnonzero(~near[:last])
     return int(gaps[-1]) + 1 if len(gaps) else 0
 
@@ -103,8 +101,7 @@ class Tracking(Errors):
 
     Attributes:
         settling_time: From when the robot stays within 1 cm and 1 degree, s since driving began;
-            None if
-        never, or if later samples are missing.
+            None if never, or if later samples are missing.
     """
 
     settling_time: float | None
@@ -193,8 +190,7 @@ class Response:
 
     Attributes:
         settling_time: From when it stays within 1 % of the step, s since the step; None: not before
-            the
-        next one.
+            the next one.
         settling_time_5: Same within 5 %; an encoder count is often more than 1 % of a step.
         overshoot: Maximum excess over the set point, % of the step, >= 0.
     """

@@ -22,7 +22,7 @@ from diffbot_report.chart import FOUR, Chart, Curve, Role
 from diffbot_report.controller_topics import TORQUE, VELOCITY
 from diffbot_report.drive_metrics import LAST_SECOND
 from diffbot_report.drive_recording import AdaptationRun, DriveRun
-from diffbot_report.drive_results import DriveResults, error_rows, settling_text, step_row
+from diffbot_report.drive_results import DriveResults, answer
 from diffbot_report.page import Page, Part, Scene, Section, Strips, Table, Tone
 from diffbot_report.quantity import MISSING, significant
 from diffbot_report.robot_silhouette import RobotSilhouette
@@ -70,7 +70,6 @@ def drive_page(
 def _verdict(
     results: DriveResults, folder: Path, summary: Mapping[str, Any]
 ) -> tuple[Tone, str, str]:
-    """Return the tone and two sentences: how the robot followed, and what to do next."""
     if summary["outcome"] == Outcome.FAILED.value:
         return Tone.BAD, f"The run failed: {summary['reason']}", "Fix that, and run it again."
     if not len(results.run):
@@ -98,7 +97,6 @@ def _verdict(
 
 
 def _steps_verdict(results: DriveResults, more: str) -> tuple[Tone, str, str]:
-    """Return the verdict on steps of velocity; `more` is the advice."""
     responses = [step.true or step.encoders for step in results.steps]
     slow = sum(result is not None and result.settling_time is None for result in responses)
     count = len(results.steps)
@@ -153,21 +151,17 @@ def _saturated(results: DriveResults) -> float:
 
 
 def _answer(results: DriveResults) -> Table:
-    metrics = results.metrics
-    if results.tracking is None:
-        head = ["step", "at, s", "by encoders: to 5 %, ms", "to 1 %, ms", "over, %",
-                "true: to 5 %, ms", "to 1 %, ms", "over, %"]  # fmt: skip
-        return Table(head, [step_row(step) for step in results.steps])
-    settled = map(settling_text, (metrics.true, metrics.odometry))
-    rows = [["settled to 1 cm and 1°", "s", *settled, ""], *error_rows(metrics)]
-    for name, unit, peak in _peaks(results):
-        text = MISSING if peak is None else significant(peak, 3)
-        rows.append([f"largest {name}", unit, text, text, ""])
-    return Table(["", "unit", "true", "by odometry", "odometry's drift"], rows)
+    shown = answer(results)
+    if results.steps:
+        return shown
+    peaks = [
+        [f"largest {name}", unit, *[MISSING if peak is None else significant(peak, 3)] * 2, ""]
+        for name, unit, peak in _peaks(results)
+    ]
+    return Table(shown.head, [*shown.rows, *peaks])
 
 
 def _peaks(results: DriveResults) -> list[tuple[str, str, float | None]]:
-    """Return name, unit and size of the largest commands; None if samples are missing."""
     what = results.run.commanded
     if what is TORQUE:
         return [(what.what, what.units[0], results.peak_torque)]
@@ -181,7 +175,6 @@ def _peaks(results: DriveResults) -> list[tuple[str, str, float | None]]:
 def _chart(
     results: DriveResults, key: str, title: str, unit: str, curves: list[Curve], **more: Any
 ) -> Chart:
-    """Return a chart over time, with the changes of the robot."""
     events = [(time, "robot changes") for time in results.adaptation.changes]
     return Chart(key, title, unit, curves, TIME, events=events, **more)
 
@@ -311,7 +304,6 @@ def velocity_charts(results: DriveResults) -> list[Chart]:
 
 
 def _live_parameters(results: DriveResults) -> list[Part]:
-    """Return charts of live parameters, and of states and gates; none without them."""
     lived = results.adaptation
     if not len(lived):
         return [*sigma_charts(results)] if results.law == "adaptive" else []

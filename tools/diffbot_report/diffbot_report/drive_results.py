@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from diffbot_controllers.adaptation import AdaptationState
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.controller_topics import TORQUE, VELOCITY
-from diffbot_report.display import new_table
+from diffbot_report.display import new_table, printed
 from diffbot_report.drive_metrics import (
     Change,
     DriveMetrics,
@@ -30,6 +29,7 @@ from diffbot_report.drive_metrics import (
     velocity_steps,
 )
 from diffbot_report.drive_recording import STATUS_ENDS, AdaptationRun, DriveRecording, DriveRun
+from diffbot_report.page import Table
 from diffbot_report.quantity import MISSING, significant
 
 UNITS = {"v": "m/s", "omega": "rad/s"}
@@ -130,18 +130,21 @@ def controller_keys(node: str, results: DriveResults, gains: Mapping[str, Any]) 
     return keys
 
 
+def _std(variance: float) -> float | None:
+    return math.sqrt(variance) if 0.0 <= variance < math.inf else None
+
+
 def sigma_keys(run: DriveRun) -> dict[str, Any]:
     """Return value, start and std of sigma1..sigma4, s, s, 1, 1; None where unknown."""
     if not len(run):
         return {}
     sigma, variance = run.extra["sigma"], run.extra["sigma_variance"][-1]
     begins, ends = run.is_whole(end=float(run.time[0])), run.is_whole(float(run.time[-1]))
-    std = np.sqrt(np.where(variance >= 0.0, variance, np.nan))
     return {
         name: {
             "value": float(sigma[-1, k]) if ends else None,
             "start": float(sigma[0, k]) if begins else None,
-            "std": float(std[k]) if ends and np.isfinite(std[k]) else None,
+            "std": _std(variance[k]) if ends else None,
         }
         for k, name in enumerate(VELOCITY.parameters)
     }
@@ -151,8 +154,7 @@ def dead_band_keys(run: DriveRun) -> dict[str, Any]:
     """Return the smallest command that moves the robot, v in m/s and omega in rad/s.
 
     For both: `in_use`, which the law compensates at the end, and the identified `value` with `std`
-    and
-    `interval95`, None if not `identifiable`.
+    and `interval95`, None if not `identifiable`.
     """
     if not len(run):
         return {}
@@ -163,17 +165,15 @@ def dead_band_keys(run: DriveRun) -> dict[str, Any]:
     )
     keys: dict[str, Any] = {}
     for k, name in enumerate(("v", "omega")):
-        significant = bool(
-            np.isfinite(value[k]) and np.isfinite(variance[k]) and variance[k] >= 0.0
-        )
-        std = math.sqrt(variance[k]) if significant else math.nan
-        half = NORMAL_95 * std
+        middle = float(value[k])
+        std = _std(variance[k]) if math.isfinite(middle) else None
+        half = NORMAL_95 * (std or 0.0)
         keys[name] = {
             "in_use": float(in_use[k]) if known else None,
-            "value": float(value[k]) if significant else None,
-            "std": std if significant else None,
-            "interval95": [float(value[k]) - half, float(value[k]) + half] if significant else None,
-            "identifiable": significant,
+            "value": None if std is None else middle,
+            "std": std,
+            "interval95": None if std is None else [middle - half, middle + half],
+            "identifiable": std is not None,
         }
     return keys
 
@@ -183,15 +183,12 @@ def dead_time_keys(run: DriveRun) -> dict[str, Any]:
     if not len(run):
         return {}
     known = run.is_whole(float(run.time[-1]))
-    late, variance = (run.extra[name][-1] for name in ("dead_time", "dead_time_variance"))
-    significant = known & np.isfinite(variance) & (variance >= 0.0)
-    return {
-        name: {
-            "value": float(late[k]) if significant[k] else None,
-            "std": math.sqrt(variance[k]) if significant[k] else None,
-        }
-        for k, name in enumerate(("v", "omega"))
-    }
+    keys: dict[str, Any] = {}
+    for k, name in enumerate(("v", "omega")):
+        std = _std(run.extra["dead_time_variance"][-1, k]) if known else None
+        value = None if std is None else float(run.extra["dead_time"][-1, k])
+        keys[name] = {"value": value, "std": std}
+    return keys
 
 
 def adaptation_keys(
@@ -200,8 +197,7 @@ def adaptation_keys(
     """Return the key `adaptation` of summary.json, or None without judgements and changes.
 
     Parameters are those at the end; `refused_by` counts how often each gate was closed. What
-    depends on
-    judgements that were not received is None.
+    depends on judgements that were not received is None.
     """
     if not len(adaptation) and not changes:
         return None
@@ -232,7 +228,7 @@ def _named(values: NDArray[np.float64], names: Sequence[str]) -> dict[str, float
 def results_table(results: DriveResults, title: str = "") -> RenderableType:
     """Return tracking errors, or responses to steps, and the peaks, below a title."""
     parts: list[RenderableType] = [
-        _steps(results.steps, title) if results.steps else _tracking(results, title),
+        printed(answer(results), title),
         Text("  " + _peaks(results)),
     ]
     state = results.recording.state
@@ -246,7 +242,6 @@ def results_table(results: DriveResults, title: str = "") -> RenderableType:
 
 
 def _dead_bands(run: DriveRun) -> str:
-    """Return the dead bands in one line; empty if none is known."""
     said = []
     for name, band in dead_band_keys(run).items():
         unit = UNITS[name]
@@ -261,20 +256,16 @@ def _dead_bands(run: DriveRun) -> str:
     return f"smallest command that moves the robot: {', '.join(said)}" if result else ""
 
 
-def _tracking(results: DriveResults, title: str) -> Table:
+def answer(results: DriveResults) -> Table:
+    """Return responses to steps of velocity, or tracking errors."""
     metrics = results.metrics
-    table = new_table(title)
-    table.add_column("", style="bold", no_wrap=True)
-    table.add_column("unit", style="dim", no_wrap=True)
-    for name in ("true", "by odometry", "odometry drift"):
-        table.add_column(name, justify="right", no_wrap=True)
-    settled = map(_coloured, map(settling_text, (metrics.true, metrics.odometry)))
-    table.add_row("settled to 1 cm and 1°", "s", *settled, "")
-    over = f", {metrics.window.kind}" if metrics.window else ""
-    for label, unit, true, *others in error_rows(metrics):
-        label += over if label.endswith("rms") else ""
-        table.add_row(label, unit, Text(true, "cyan"), *others)
-    return table
+    if results.steps:
+        head = ["step", "at s", "by encoders: 5 % ms", "1 % ms", "over %",
+                "true: 5 % ms", "1 % ms", "over %"]  # fmt: skip
+        return Table(head, [step_row(step) for step in results.steps])
+    settled = map(settling_text, (metrics.true, metrics.odometry))
+    rows = [["settled to 1 cm and 1°", "s", *settled, ""], *error_rows(metrics)]
+    return Table(["", "unit", "true", "by odometry", "odometry drift"], rows)
 
 
 def error_rows(metrics: DriveMetrics) -> list[list[str]]:
@@ -285,7 +276,8 @@ def error_rows(metrics: DriveMetrics) -> list[list[str]]:
             pairs = (metrics.true, metrics.odometry, metrics.drift)
             name = f"{kind}_{what}"
             values = (None if e is None else factor * getattr(e, name) for e in pairs)
-            rows.append([f"{what} {kind}", unit, *map(_error, values)])
+            over = f", {metrics.window.kind}" if metrics.window and kind == "rms" else ""
+            rows.append([f"{what} {kind}{over}", unit, *map(_error, values)])
     return rows
 
 
@@ -301,23 +293,6 @@ def settling_text(tracking: Tracking | None) -> str:
     if tracking is None:
         return MISSING
     return "never" if tracking.settling_time is None else f"{tracking.settling_time:.2f}"
-
-
-def _coloured(text: str) -> Text:
-    return Text(text, {MISSING: "", "never": "red"}.get(text, "cyan"))
-
-
-def _steps(steps: Sequence[VelocityStep], title: str) -> Table:
-    table = new_table(title)
-    table.add_column("step", style="bold", no_wrap=True)
-    table.add_column("at s", style="dim", justify="right", no_wrap=True)
-    encoders, true = "by encoders: 5 % ms", "true: 5 % ms"
-    for name in (encoders, "1 % ms", "over %", true, "1 % ms", "over %"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for step in steps:
-        what, at, *cells = step_row(step)
-        table.add_row(what, at, *(c if i % 3 == 2 else _coloured(c) for i, c in enumerate(cells)))
-    return table
 
 
 def step_row(step: VelocityStep) -> list[str]:

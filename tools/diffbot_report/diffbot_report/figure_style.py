@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from arc_odometry.odometry import Array
 from diffbot_report.chart import Chart, ChartGroup, Intervals, Role
@@ -102,6 +103,25 @@ def power_of_ten(value: float, _position: int = 0) -> str:
     return f"10{str(exponent).translate(SUPERSCRIPTS)}"
 
 
+def plain_number(value: float, _position: int = 0) -> str:
+    """Format a tick as a plain number, or a power of ten."""
+    return f"{value:g}" if 1e-3 <= value < 1e5 else power_of_ten(value)
+
+
+def draw_logarithmic(
+    axes: Axes,
+    low: float,
+    high: float,
+    text: Callable[[float, int], str] = power_of_ten,
+) -> None:
+    """Make the value axis logarithmic, with plain text at its ticks."""
+    axes.set_yscale("log")
+    axes.set_ylim(low, high)
+    axes.yaxis.set_major_formatter(FuncFormatter(text))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.tick_params(which="minor", color="#BBBBBB", length=2)
+
+
 def say(axes: Axes, text: str) -> None:
     """Write text in the middle of a panel, e.g. why it is empty."""
     axes.text(0.5, 0.7, text, transform=axes.transAxes, ha="center", va="center", color=QUIET)
@@ -128,7 +148,7 @@ def draw_chart(axes: Axes, chart: Chart, begin: float, end: float) -> None:
     for curve in chart.curves:
         x, y = np.asarray(curve.x, float), np.asarray(curve.y, float)
         part = slice(None)
-        if not curve.dots:
+        if not (curve.dots or chart.equal):
             # Lines and steps enter and leave the panel.
             first, last = np.searchsorted(x, begin, "right") - 1, np.searchsorted(x, end)
             part = slice(max(int(first), 0), int(last) + 1)
@@ -148,7 +168,8 @@ def draw_chart(axes: Axes, chart: Chart, begin: float, end: float) -> None:
             # The first curve is below the others.
             linewidth=1.8 if curve.role is Role.FIRST and not curve.steps else 1.1,
             linestyle=DASHES if curve.dashed else "" if curve.dots else "-",
-            marker="." if curve.dots else "o" if curve.marks else "", markersize=3.0,
+            marker="o" if curve.marks else "." if curve.dots else "",
+            markersize=6.0 if curve.dots and curve.marks else 3.0,
             zorder=4 if curve.dashed else 3,
             drawstyle="steps-post" if curve.steps else "default",
         )  # fmt: skip
@@ -156,10 +177,17 @@ def draw_chart(axes: Axes, chart: Chart, begin: float, end: float) -> None:
         axes.axhline(limit, color=QUIET, linewidth=1.0, linestyle=DOTS, zorder=2)
     for x_event, _ in chart.events:
         axes.axvline(x_event, color=QUIET, linewidth=1.0, linestyle=DOTS, zorder=2)
+    if chart.equal and chart.y_range is None:
+        axes.set_aspect("equal", adjustable="datalim")
+        return
     if chart.equal:
         axes.set_aspect("equal", adjustable="box")
     axes.set_xlim(begin, end)
-    axes.set_ylim(*(chart.y_range or value_range(np.concatenate(shown), chart.limits)))
+    low, high = chart.y_range or value_range(np.concatenate(shown), chart.limits)
+    if chart.logarithmic:
+        draw_logarithmic(axes, low, high, plain_number)
+    else:
+        axes.set_ylim(low, high)
 
 
 def value_range(values: Array, limits: Sequence[float] = ()) -> tuple[float, float]:
@@ -187,11 +215,16 @@ def legend(figure: Figure, below: float | None = None) -> None:
         )  # fmt: skip
 
 
-def group_figure(group: ChartGroup, result: str) -> Figure:
-    """Draw the charts of a group in two columns, or a single one; `result` is the subtitle."""
-    columns = min(COLUMNS, len(group.charts))
+def group_figure(
+    group: ChartGroup, result: str, columns: int = COLUMNS, row: float = ROW
+) -> Figure:
+    """Draw the charts of a group in columns, or a single one; `result` is the subtitle.
+
+    The height of a row is in inch.
+    """
+    columns = min(columns, len(group.charts))
     rows = -(-len(group.charts) // columns)
-    height = (rows * ROW if columns > 1 else ALONE) + ABOVE + BELOW
+    height = (rows * row if len(group.charts) > 1 else ALONE) + ABOVE + BELOW
     figure = new_figure(group.title, result, height)
     grid = figure.add_gridspec(
         rows, columns, left=0.11, right=0.985, top=1.0 - ABOVE / height, bottom=BELOW / height,

@@ -106,6 +106,5 @@ def _mean_squares(
 
 
 def _fraction(taken: float, given: float) -> Fraction:
-    """Return the ratio of the square roots, or None."""
     fraction = math.sqrt(taken / given) if given > 0.0 and taken >= 0.0 else math.nan
     return fraction if math.isfinite(fraction) else None

@@ -30,7 +30,7 @@ from diffbot_report.ident_page import (
     information_chart,
 )
 from diffbot_report.ident_recording import IdentRecording, variance_limits
-from diffbot_report.panels import draw_logarithmic, draw_panels, picture, two_by_two
+from diffbot_report.panels import draw_panels, picture, two_by_two
 from diffbot_report.quantity import NOT_IDENTIFIABLE, UNITS, Quantity, significant
 
 NAMES = {"K5": "centrifugal", "K6": "Coriolis", "K7": "thrust", "K8": "turning"}
@@ -97,7 +97,7 @@ def covariance_figure(
             style.say(axes, _reason_text(quantity))
             continue
         axes.plot(times[known], variances[known, i], color=style.BLUE, linewidth=1.8)
-        draw_logarithmic(axes, *variance_limits(times[known], variances[known, i]))
+        style.draw_logarithmic(axes, *variance_limits(times[known], variances[known, i]))
     return figure
 
 
@@ -121,7 +121,6 @@ def excitation_figure(recording: IdentRecording, title: str) -> Figure:
 
 
 def _reason_text(quantity: Quantity) -> str:
-    """Return why a panel is empty, in lines that fit it."""
     text = f"{quantity.lack or NOT_IDENTIFIABLE}: {quantity.reason or 'no finite variance'}"
     lines = -(-len(text) // 44)
     return "\n".join(wrap(text, len(text) // lines + 6))
@@ -180,7 +179,6 @@ def arena_figure(recording: IdentRecording, arena: tuple[float, float], title: s
 
 
 def _reach(*paths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the largest |x| and |y| of all places."""
     reaches = [np.abs(path).max(axis=0) for path in paths if len(path)]
     return np.asarray(np.max(reaches or [np.zeros(2)], axis=0))
 
@@ -219,7 +217,6 @@ def _bars(axes: Axes, names: tuple[str, ...]) -> None:
 
 
 def _draw_coverage(axes: Axes, estimate: Estimate) -> None:
-    """Draw the fraction of the needed excitation; orange if not identified."""
     shares, states = estimate.coverage, estimate.parameter_states
     _bars(axes, tuple(UNITS))
     style.panel_title(axes, "coverage", "")
@@ -244,7 +241,6 @@ def _draw_coverage(axes: Axes, estimate: Estimate) -> None:
 
 
 def _draw_correlation(axes: Axes, estimate: Estimate) -> None:
-    """Draw the autocorrelation of the residuals, white noise if the model is correct."""
     _bars(axes, RESIDUALS)
     style.panel_title(axes, "residual correlation", "")
     axes.axvline(0.0, color=style.QUIET, linewidth=1.0)

@@ -25,16 +25,9 @@ from diffbot_report.ident_recording import (
     estimate_limits,
     variance_limits,
 )
-from diffbot_report.ident_results import (
-    FRICTION,
-    confidence_notes,
-    description_notes,
-    friction_notes,
-    state_notes,
-)
+from diffbot_report.ident_results import all_notes, answer
 from diffbot_report.page import Matrix, Page, Part, Scene, Section, Strips, Table, Tone
 from diffbot_report.quantity import (
-    MISSING,
     NOT_IDENTIFIABLE,
     UNITS,
     Quantity,
@@ -81,9 +74,7 @@ def ident_page(
     physical = physical_quantities(estimate, robot.model, recording.true_parameters.last)
     friction = tuple(friction_quantities(estimate).values())
     phrases = meanings(parameters, physical)
-    notes = [*state_notes(parameters), *friction_notes(recording, robot.model)]
-    notes += description_notes(recording, robot.model)
-    notes += confidence_notes(estimate, recording.verdict, recording.verification)
+    notes = all_notes(recording, parameters, robot.model)
     notes += [f"incomplete: {sentence}" for sentence in summary["missing"]]
     sections = [
         Section("Estimates", "Estimates over time, with their 95 % intervals.",
@@ -106,7 +97,7 @@ def ident_page(
         tone=tone,
         verdict=verdict,
         advice=advice,
-        answer=_answer(parameters, friction, phrases),
+        answer=answer(parameters, friction, phrases),
         notes=notes,
         sections=sections,
         summary=summary,
@@ -121,7 +112,6 @@ def _verdict(
     folder: Path,
     summary: Mapping[str, Any],
 ) -> tuple[Tone, str, str]:
-    """Return the tone and two sentences: what was found, and what to do next."""
     estimate, verdict = recording.estimate, recording.verdict
     if summary["outcome"] == Outcome.FAILED.value:
         return Tone.BAD, f"The run failed: {summary['reason']}", "Fix that, and run it again."
@@ -166,28 +156,7 @@ def _verdict(
     return Tone.GOOD, "K5 to K8 are identified, and another motion verifies them.", use
 
 
-def _answer(
-    parameters: Sequence[Quantity], friction: Sequence[Quantity], phrases: Mapping[str, str]
-) -> Table:
-    known = any(quantity.closed_form is not None for quantity in parameters)
-    head = ["", "unit", "value", "± 95 %", *(["true", "error σ"] if known else []), "meaning"]
-    rows = []
-    for quantity in (*parameters, *friction):
-        value, spread = with_uncertainty(quantity.value, quantity.half_width)
-        row = [quantity.symbol, quantity.unit, value, spread]
-        if known:
-            true, sigma = quantity.closed_form, quantity.error_sigma
-            row += [
-                MISSING if true is None else with_uncertainty(true, quantity.half_width)[0],
-                MISSING if sigma is None else f"{sigma:+.1f}",
-            ]
-        row.append(phrases.get(quantity.symbol) or FRICTION.get(quantity.symbol, ""))
-        rows.append(row)
-    return Table(head, rows)
-
-
 def _estimates(recording: IdentRecording, parameters: Sequence[Quantity]) -> list[Part]:
-    """Chart K5..K8 over time, and their standard deviations."""
     times, _, variances = recording.parameters()
     if not len(times):
         return []
@@ -303,7 +272,6 @@ def _states(recording: IdentRecording, parameters: Sequence[Quantity]) -> list[P
 
 
 def _held_out(recording: IdentRecording, robot: Robot) -> list[Part]:
-    """Chart measured and predicted velocities, and the residuals."""
     times, motion = recording.held_out()
     estimate = recording.estimate
     if estimate is None or estimate.state is EstimateState.INVALID or len(times) < 3:

@@ -32,8 +32,7 @@ class IdentRecording:
     """K5..K8, their variances, velocities and torques over robot time.
 
     Stamps are added in ns; times are returned in s since the excitation began. Check `wants_…`
-    before
-    deserialising a message: at 40 times real time only every n-th is needed.
+    before deserialising a message: at 40 times real time only every n-th is needed.
 
     Attributes:
         estimate: The latest estimate, kept or not; None before the first.

@@ -15,10 +15,12 @@ from diffbot_ident.parameter_writer import floor_section
 from diffbot_ident.torque.effort_units import compared
 from diffbot_ident.torque.estimate import Estimate, EstimateState
 from diffbot_ident.verification import Verification, VerificationState
-from diffbot_report.display import new_table
+from diffbot_report.display import printed
 from diffbot_report.friction_effect import FrictionEffect
 from diffbot_report.ident_recording import IdentRecording
+from diffbot_report.page import Table
 from diffbot_report.quantity import (
+    MEANING,
     MISSING,
     NOT_IDENTIFIABLE,
     UNITS,
@@ -58,21 +60,43 @@ def identification_table(
     recording: IdentRecording, model: RobotModel, width: int, title: str = ""
 ) -> RenderableType:
     """Return the current parameters of a run as a table `width` columns wide."""
-    estimate, verdict = recording.estimate, recording.verdict
+    estimate = recording.estimate
     parameters = parameter_quantities(estimate, recording.true_parameters.last)
-    return parameter_table(
-        parameters,
-        meanings(parameters, physical_quantities(estimate, model)),
-        title,
-        [
-            *state_notes(parameters),
-            *friction_notes(recording, model),
-            *description_notes(recording, model),
-            *confidence_notes(estimate, verdict, recording.verification),
-        ],
-        width,
-        tuple(friction_quantities(estimate).values()),
-    )
+    phrases = meanings(parameters, physical_quantities(estimate, model))
+    friction = tuple(friction_quantities(estimate).values())
+    notes = all_notes(recording, parameters, model)
+    return parameter_table(parameters, phrases, title, notes, width, friction)
+
+
+def all_notes(
+    recording: IdentRecording, parameters: Sequence[Quantity], model: RobotModel
+) -> list[str]:
+    """Return the lines below the results of a run."""
+    return [
+        *state_notes(parameters),
+        *friction_notes(recording, model),
+        *description_notes(recording, model),
+        *confidence_notes(recording.estimate, recording.verdict, recording.verification),
+    ]
+
+
+def answer(
+    parameters: Sequence[Quantity], friction: Sequence[Quantity], phrases: Mapping[str, str]
+) -> Table:
+    """Return K5..K8 and friction with their meanings, and errors where the truth is known."""
+    known = any(quantity.closed_form is not None for quantity in parameters)
+    errors = ["closed form", "error %", "error σ"] if known else []
+    rows = []
+    for quantity in (*parameters, *friction):
+        row = [quantity.symbol, quantity.unit]
+        row += with_uncertainty(quantity.value, quantity.half_width)
+        if known:
+            percent = None if quantity.std is None else quantity.error_percent
+            row.append(_closed_form(quantity.closed_form, quantity.half_width))
+            row += [_signed(percent, 2), _signed(quantity.error_sigma, 1)]
+        meaning = phrases.get(quantity.symbol) or FRICTION.get(quantity.symbol, "")
+        rows.append([*row, NOT_IDENTIFIABLE if _is_open(quantity) else meaning])
+    return Table(["", "unit", "value", "± 95 %", *errors, MEANING], rows)
 
 
 def parameter_table(
@@ -83,37 +107,22 @@ def parameter_table(
     width: int = 120,
     friction: Sequence[Quantity] = (),
 ) -> RenderableType:
-    """Return K5..K8 and friction as a table, with errors where the truth is known.
+    """Return the answer with notes below it, for a terminal of `width` columns.
 
-    Args:
-        parameters: K5..K8.
-        phrases: The meaning of each symbol.
-        title: Line above the table.
-        notes: Lines below the table.
-        width: Columns of the terminal; if too few, the meanings go below the table.
-        friction: Further rows.
+    If the columns are too few, the meanings go below the table.
     """
-    known = any(quantity.closed_form is not None for quantity in parameters)
-    table = new_table(title)
-    beside = width >= (WIDE if known else NARROW)
-    table.add_column("", style="bold", no_wrap=True)
-    table.add_column("unit", style="dim", no_wrap=True)
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("± 95 %", justify="right", no_wrap=True)
-    if known:
-        table.add_column("closed form", justify="right", no_wrap=True)
-        table.add_column("error %", justify="right", no_wrap=True)
-        table.add_column("error σ", justify="right", no_wrap=True)
-    if beside:
-        table.add_column("physical meaning", no_wrap=True)
-    phrases = {**phrases, **{quantity.symbol: FRICTION[quantity.symbol] for quantity in friction}}
-    for quantity in (*parameters, *friction):
-        meaning = NOT_IDENTIFIABLE if _is_open(quantity) else phrases.get(quantity.symbol, "")
-        last = quantity is parameters[-1]
-        cells = _cells(quantity, known)
-        table.add_row(*cells, *([meaning] if beside else []), end_section=last)
-    lines = [] if beside else [f"{symbol}: {meaning}" for symbol, meaning in phrases.items()]
-    lines += notes
+    shown = answer(parameters, friction, phrases)
+    lines = list(notes)
+    if width < (NARROW if len(shown.head) == 5 else WIDE):
+        below = [f"{row[0]}: {row[-1]}" for row in shown.rows]
+        lines = below + lines
+        shown = Table(shown.head[:-1], [row[:-1] for row in shown.rows])
+    colours = {EstimateState.ESTIMATED: "cyan", EstimateState.INVALID: "red"}
+    styles = [
+        "dim" if _is_open(quantity) else colours.get(quantity.state, "dim")
+        for quantity in (*parameters, *friction)
+    ]
+    table = printed(shown, title, styles, rule=len(parameters))
     return Group(table, Text("\n".join(lines))) if lines else table
 
 
@@ -146,23 +155,7 @@ def _is_open(quantity: Quantity) -> bool:
     return quantity.value is not None and quantity.std is None
 
 
-def _cells(quantity: Quantity, known: bool) -> list[Text | str]:
-    value, spread = with_uncertainty(quantity.value, quantity.half_width)
-    style = {EstimateState.ESTIMATED: "cyan", EstimateState.INVALID: "red"}.get(
-        quantity.state, "dim"
-    )
-    style = "dim" if _is_open(quantity) else style
-    cells: list[Text | str] = [quantity.symbol, quantity.unit, Text(value, style), spread]
-    if known:
-        true = quantity.closed_form
-        cells.append(_closed_form(true, quantity.half_width))
-        cells.append(_signed(quantity.error_percent if quantity.std is not None else None, 2))
-        cells.append(_signed(quantity.error_sigma, 1))
-    return cells
-
-
 def _closed_form(true: float | None, half_width: float | None) -> str:
-    """Return the true value with the decimals of the estimate."""
     if true is None:
         return MISSING
     return significant(true, 4) if half_width is None else with_uncertainty(true, half_width)[0]
@@ -209,7 +202,6 @@ def _gears_are_likely(estimate: Estimate, verification: Verification) -> bool:
 
 
 def _error_shares(verification: Verification) -> tuple[float, float]:
-    """Return the errors of predicted [v, omega] as shares of those without a model."""
     pairs = zip(verification.horizon_error, verification.horizon_no_model, strict=True)
     v, omega = (error / base if base > 0.0 else math.nan for error, base in pairs)
     return v, omega

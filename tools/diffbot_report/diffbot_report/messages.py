@@ -102,8 +102,7 @@ def estimate_of(message: DynamicParameters) -> Estimate:
     """Return the estimate in a message.
 
     A publisher may leave fields 0: then the covariance is diagonal, and each parameter has the
-    set's
-    state.
+    set's state.
     """
     state = _state(message.state)
     states = message.parameter_state.tolist()
@@ -133,7 +132,6 @@ def estimate_of(message: DynamicParameters) -> Estimate:
 
 
 def _friction(message: DynamicParameters) -> FrictionEstimate | None:
-    """Return the wheels' friction, with gear losses where they were found."""
     friction = _known(FrictionEstimate, message.friction, message.friction_variance)
     losses, variances = message.gear_loss.tolist(), message.gear_loss_variance.tolist()
     # Publishers that do not know the field leave it 0.
@@ -143,7 +141,6 @@ def _friction(message: DynamicParameters) -> FrictionEstimate | None:
 
 
 def _known(kind: type[T], values: Any, variances: Any) -> T | None:
-    """Return friction of the wheels or against turning; None if not estimated."""
     if not (np.isfinite(values).any() and (values.any() or variances.any())):
         return None
     return kind(tuple(values.tolist()), tuple(variances.tolist()))

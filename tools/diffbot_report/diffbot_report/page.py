@@ -257,7 +257,6 @@ def read_data(path: Path) -> dict[str, Any]:
 
 
 def _plotly() -> str:
-    """Return the plotting script without the slow import of its Python package."""
     spec = find_spec("plotly")
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("No module named 'plotly'", name="plotly")
@@ -266,7 +265,6 @@ def _plotly() -> str:
 
 
 def _json(value: Any) -> str:
-    """Return JSON that is safe inside <script>."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
 
 
@@ -284,7 +282,6 @@ def _head(page: Page, sections: Sequence[Section]) -> str:
 
 
 def _contents(page: Page, sections: Sequence[Section]) -> str:
-    """Return links to the sections."""
     names = [(f"section-{i}", section.title) for i, section in enumerate(sections)]
     names += [("copy", "To copy")] if page.texts else []
     links = "".join(f"<a href='#{key}'>{html.escape(name)}</a>" for key, name in names)
@@ -397,7 +394,6 @@ def _texts(texts: Mapping[str, str]) -> str:
 
 
 def _foot(page: Page) -> str:
-    """Return the line of the versions that the run had."""
     versions = page.summary.get("versions")
     if not isinstance(versions, Mapping):
         return ""
@@ -429,7 +425,6 @@ def _data(part: Chart | Intervals | Matrix | Strips | Scene, most: int) -> dict[
 
 
 def _cells(values: ArrayLike) -> list[float | None]:
-    """Convert numbers for JSON; None if not finite."""
     return [float(v) if np.isfinite(v) else None for v in np.asarray(values, float)]
 
 

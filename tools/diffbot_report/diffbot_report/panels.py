@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
 from numpy.typing import NDArray
 
 from diffbot_description import write_atomically
@@ -47,33 +46,12 @@ def two_by_two(
     figure: Figure, label: str, end: float, edges: Mapping[str, float], color: str = "black"
 ) -> list[Axes]:
     """Return four panels over time, from 0 to `end`; edges as of Figure.add_gridspec."""
-    grid = figure.add_gridspec(2, 2, **edges)
-    panels = [figure.add_subplot(grid[i // 2, i % 2]) for i in range(4)]
+    panels = style.panels(figure, 2, 2, **edges)
     for axes in panels:
-        style.quiet(axes)
         axes.set_xlim(0.0, end)
     for axes in panels[2:]:
         axes.set_xlabel(label, fontsize=9, color=color)
     return panels
-
-
-def plain_number(value: float, _position: int = 0) -> str:
-    """Format a tick as a plain number, or a power of ten."""
-    return f"{value:g}" if 1e-3 <= value < 1e5 else style.power_of_ten(value)
-
-
-def draw_logarithmic(
-    axes: Axes,
-    low: float,
-    high: float,
-    text: Callable[[float, int], str] = style.power_of_ten,
-) -> None:
-    """Make the value axis logarithmic, with plain text at its ticks."""
-    axes.set_yscale("log")
-    axes.set_ylim(low, high)
-    axes.yaxis.set_major_formatter(FuncFormatter(text))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.tick_params(which="minor", color="#BBBBBB", length=2)
 
 
 def draw_panels(

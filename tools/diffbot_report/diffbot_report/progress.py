@@ -119,8 +119,6 @@ class Progress:
 
 
 class _Times(ProgressColumn):
-    """Column with the times of a progress."""
-
     def __init__(self, progress: Progress) -> None:
         super().__init__()
         self._progress = progress

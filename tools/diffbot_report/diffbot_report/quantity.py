@@ -95,8 +95,7 @@ def parameter_quantities(
     """Return K5..K8 with their 95 % intervals (normal, value ± 1.96 std).
 
     A parameter whose variance is not finite and >= 0 is UNESTIMATED. `closed_form`: true [K5, K6,
-    K7,
-    K8].
+    K7, K8].
     """
     quantities = []
     for i, (symbol, unit) in enumerate(UNITS.items()):
@@ -167,6 +166,8 @@ def _reported(
 # Formatting of numbers.
 
 MISSING = "–"
+# Name of the column of meanings.
+MEANING = "physical meaning"
 UNBOUNDED_TEXT = "(−∞, ∞)"
 
 
@@ -193,8 +194,7 @@ def with_uncertainty(value: float | None, half_width: float | None) -> tuple[str
     """Return value and half width as text, with the decimals that the interval supports.
 
     The half width gets two significant digits, the value the same decimals but at most seven
-    digits; a
-    missing number is a dash.
+    digits; a missing number is a dash.
     """
     if value is None:
         return MISSING, MISSING

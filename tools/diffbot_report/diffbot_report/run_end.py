@@ -224,7 +224,6 @@ class RunEnd:
         return Ending(Outcome.FAILED, _ended_early(failures))
 
     def _had_cause(self, failures: Sequence[str]) -> bool:
-        """Whether another process failed first and said why."""
         name, _, why = failures[0].partition(": ") if failures else ("", "", "")
         return bool(why) and not name.startswith(f"{self._node}-")
 
@@ -255,7 +254,6 @@ class RunEnd:
 
 
 def _ended_early(failures: Sequence[str]) -> str:
-    """Return the sentence about failed processes, with the reasons that they gave."""
     parts = [failure.partition(": ") for failure in failures]
     words = "; ".join(said for _, _, said in parts if said)
     names = ", ".join(name for name, _, _ in parts)

@@ -65,8 +65,8 @@ class SampleBuffer:
     """Rows of numbers with stamps in ns, oldest first.
 
     If stamps step back (time was reset), the buffer starts again. If it is full, it drops every
-    second
-    row by its place on the grid of the control period, so that two buffers keep the same stamps.
+    second row by its place on the grid of the control period, so that two buffers keep the same
+    stamps.
 
     Attributes:
         interval: Minimum time between two rows that `wants` accepts, s, >= 0.
@@ -189,7 +189,6 @@ class SampleBuffer:
         self._size = size
 
     def _on_grid(self, stamps: Stamps | int) -> NDArray[np.bool_]:
-        """Return which of these stamps are on the grid that is kept."""
         place = (np.asarray(stamps) + self._period // 2) // self._period
         return np.asarray(place % self.every == 0)
 

@@ -141,8 +141,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
     """Parse launch arguments from a JSON object or from "name:=value name:=value".
 
     A value extends to the next name; surrounding quotes are removed, and JSON scalars become
-    numbers or
-    booleans.
+    numbers or booleans.
 
     Raises:
         ValueError: The text is neither.
@@ -280,7 +279,6 @@ class ReportWriter:
         return not unwritten.failed
 
     def _save(self, content: Mapping[str, Any], unwritten: _Unwritten) -> bool:
-        """Write summary.json; return whether that was possible."""
         try:
             write_json(self.directory / SUMMARY, content)
         except OSError as error:
@@ -290,13 +288,11 @@ class ReportWriter:
         return True
 
     def _planned(self, findings: RunFindings) -> list[str]:
-        """Return the files that are written after the summary."""
         page = [REPORT] if findings.page is not None and self.shown != "png" else []
         pictures = findings.pictures is not None and self.shown not in WITHOUT_PICTURES
         return page + (["pictures"] if pictures else [])
 
     def _draw(self, findings: RunFindings, deadline: float, unwritten: _Unwritten) -> None:
-        """Draw the pictures, if any are wanted."""
         console, drawing = self.console, self.drawing
         if self.shown in WITHOUT_PICTURES:
             return

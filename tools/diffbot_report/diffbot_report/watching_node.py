@@ -329,6 +329,5 @@ class WatchingNode(Node, Generic[R, P]):
             time.sleep(POLL_PERIOD)
 
     def _commands_last_zeros(self) -> bool:
-        """Whether the watched node is still commanding zero torque before its end."""
         own = last_zero_name(self._node), self.get_namespace()
         return own in self.get_node_names_and_namespaces()

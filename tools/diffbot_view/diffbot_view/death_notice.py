@@ -35,7 +35,6 @@ def with_notice(run: Callable[[], int]) -> int:
 
 
 def _wait(pipe: int) -> None:
-    """Wait for the end of the other process; never returns."""
     try:
         os.setsid()  # Ctrl-C and the launcher's signals are for the other one
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

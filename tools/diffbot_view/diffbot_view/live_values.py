@@ -268,7 +268,6 @@ class Readings:
         return read
 
     def _run(self, topic: str, kind: str, message: Any) -> None:
-        """Store the state of a node's run: phase, progress, and why it has ended."""
         phase = PHASES[kind][int(message.phase)]
         run = {
             "phase": phase,
@@ -327,7 +326,6 @@ def estimate_content(message: Any) -> dict[str, Any]:
 
 
 def _with_half_widths(values: Sequence[float], variances: Sequence[float]) -> list[list[float]]:
-    """Return pairs of a value and the half width of its 95 % interval."""
     return [
         [float(value), NORMAL_95 * _root(variance)]
         for value, variance in zip(values, variances, strict=True)

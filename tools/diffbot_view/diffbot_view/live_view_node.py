@@ -168,7 +168,6 @@ class LiveView(PolledNode):
     # What is shown.
 
     def _look_around(self) -> None:
-        """Subscribe to new topics, and end with the graph."""
         there = False
         for topic, types in self.get_topic_names_and_types():
             package, _, kind = types[0].replace("/msg/", "/").partition("/")
@@ -201,7 +200,6 @@ class LiveView(PolledNode):
         self._feeds[topic] = (kind, feed)
 
     def _show_nodes(self) -> None:
-        """Show nodes without diagnostics as present or gone."""
         names = {
             name
             for name, space in self.get_node_names_and_namespaces()
@@ -359,7 +357,6 @@ class Buttons:
         self._show_note("emergency stop released")
 
     def _enable(self) -> None:
-        """Enable the nodes whose diagnostics show that they command this robot."""
         commanding = {each["name"] for each in self._store.get("nodes") if each["commands"]}
         called = [name for name in self._enables if name.split("/")[-2] in commanding]
         self._node.get_logger().info(f"enabling from the live view: {', '.join(called) or 'none'}")

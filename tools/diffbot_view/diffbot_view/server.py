@@ -196,7 +196,6 @@ class LiveServer:
                 client.transport.abort()
 
     def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
-        """Return the page, or a refusal; None to open the WebSocket."""
         try:
             url = urlsplit(request.path)
         except ValueError:

@@ -93,8 +93,7 @@ class Store:
         """Return the update for a browser with this cursor, empty at first, and its new cursor.
 
         JSON with `state`, if it has changed, and for each changed series its new `rows`, which
-        replace all
-        rows from the index `from` on; None if nothing is new.
+        replace all rows from the index `from` on; None if nothing is new.
         """
         with self._lock:
             reported: dict[str, Any] = {}

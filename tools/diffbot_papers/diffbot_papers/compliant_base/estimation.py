@@ -203,7 +203,6 @@ class ErrorsInVariables(ParameterEstimator):
         return np.concatenate((z[..., :SIZE] * self._prior.deviation, offset[..., None]), axis=-1)
 
     def _solve(self) -> None:
-        """Run Gauss-Newton from the last estimate, halving steps until the cost falls."""
         theta = self._theta
         cost, gradient, information = self._expand(theta)
         for _ in range(_STEPS):

@@ -98,7 +98,6 @@ def coasting_speed(
 
 
 def _integral_by_rate(rate: float, time: Array) -> Array:
-    """Return the derivative of decay_integral by the rate, s^2."""
     x = rate * time
     with np.errstate(all="ignore"):
         exact = (time * np.exp(-x) - decay_integral(rate, time)) / rate

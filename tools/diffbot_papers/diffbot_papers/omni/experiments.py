@@ -74,8 +74,7 @@ class OmniSensors:
     """Sensors of the experiments: rim speed, m/s, current, A, and camera angle, rad.
 
     The paper specifies none. This noise explains the differences between Tables 3 and 2, the
-    scatter in
-    Table 1, and Fig. 9(b).
+    scatter in Table 1, and Fig. 9(b).
     """
 
     wheel_speed: SensorModel = SensorModel(0.012, 0.002)
@@ -188,8 +187,7 @@ def steady_points(recording: OmniRecording, robot: OmniRobot) -> tuple[Array, Ar
     """Return means over the steady part of each run, like the paper's Table 1.
 
     Speeds and forces, (runs, 3 axes, speeds) each; m/s and N, rad/s and N m. Of the robot only l
-    K_t /
-    r and b of (4)-(8) are used.
+    K_t / r and b of (4)-(8) are used.
     """
     steady = recording.time >= SETTLED
     speeds = recording.velocity[..., steady, :].mean(axis=-2)
@@ -327,7 +325,6 @@ def repeat_experiments(
 def _friction(
     robot: OmniRobot, steady: list[list[SteadyFit]], coasts: list[list[list[Coasting]]]
 ) -> list[Repeated]:
-    """Evaluate methods 1 and 2."""
     repeateds = []
     for i, axis in enumerate(AXES):
         b, c, name = robot.viscous[i], robot.coulomb[i], axis.lower()
@@ -352,7 +349,6 @@ def _friction(
 def _inertia_1_2(
     robot: OmniRobot, steady: list[SteadyFit], coasts: list[list[Coasting]]
 ) -> list[Repeated]:
-    """Evaluate methods 1 and 2 together."""
     pairs = list(zip(coasts, steady, strict=True))
     ours = [fit_inertia(runs, fit) for runs, fit in pairs]
     old = [inertia_published(runs, fit.viscous.value, fit.coulomb.value) for runs, fit in pairs]
@@ -365,7 +361,6 @@ def _inertia_1_2(
 def _inertia_3(
     robot: OmniRobot, random: np.random.Generator, runs: int, sensors: OmniSensors
 ) -> list[Repeated]:
-    """Evaluate method 3 with the mass of the paper's first experiments."""
     rig = HangingRig(TABLE_4[0].load)
     angles = hang(rig, robot.inertia, sensors.angle, random, runs)
     ours = [rig.inertia(fit_acceleration(SAMPLE_PERIOD, angle)) for angle in angles]

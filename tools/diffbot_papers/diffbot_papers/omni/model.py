@@ -153,8 +153,7 @@ class GearedMotor:
     """Constants of one motor, its gear and its wheel.
 
     The paper prints none: substitutes, with currents and saturation like those in its figures. Only
-    l
-    K_t / r = 6 N/A affects the forces.
+    l K_t / r = 6 N/A affects the forces.
 
     Attributes:
         reduction: l, turns of the rotor per turn of the wheel.
@@ -368,7 +367,6 @@ def _step(
 
 
 def _turned(velocity: Array, duration: float) -> Array:
-    """Return [V, Vn, W] in the body's axes after they have turned."""
     v, vn, w = columns(velocity)
     cos, sin = np.cos(w * duration), np.sin(w * duration)
     return np.stack((cos * v + sin * vn, cos * vn - sin * v, w), axis=-1)

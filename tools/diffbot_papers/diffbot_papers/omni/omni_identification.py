@@ -135,8 +135,7 @@ def fit_steady(speeds: ArrayLike, forces: ArrayLike) -> SteadyFit:
 
     Raises:
         ValueError: There are too few points, the shapes differ, a value is not finite, a speed is
-            0, or the
-        speeds' magnitudes do not differ.
+            0, or the speeds' magnitudes do not differ.
     """
     speeds, forces = np.asarray(speeds, dtype=float), np.asarray(forces, dtype=float)
     if speeds.ndim != 1 or speeds.shape != forces.shape:
