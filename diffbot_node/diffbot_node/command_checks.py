@@ -28,12 +28,6 @@ class CommandChecks:
     """Answers each Check from the parts of a commanding node.
 
     Args:
-        robot: Interface of the robot.
-        law: The law, which has needs and inputs of its own.
-        states: The subscription to the robot's states.
-        output: The command output.
-        clock: The node's clock.
-        age: Age of the newest state.
         presence: Presence of the robot, judged by the usable states that arrive.
         composed: Whether the robot is a simulator in this process.
 
@@ -85,10 +79,7 @@ class CommandChecks:
         }
 
     def missing(self, pending: Any = None) -> Verdict:
-        """Return what is awaited: a partner, the input of a waiting sample, states of this robot.
-
-        Counts the matched endpoints without blocking, as discovery may take seconds.
-        """
+        """Return what is awaited: a partner, a waiting sample's input, states of this robot."""
         missing = self.checklist.first(Moment.BEGIN)
         if not missing and pending is not None:
             missing = self.checklist.first(Moment.INPUT, pending)

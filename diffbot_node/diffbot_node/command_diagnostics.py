@@ -17,13 +17,7 @@ LEAST_DIAGNOSTICS_PERIOD = 0.1
 
 
 class CommandDiagnostics:
-    """Publishes the state of a commanding node on `diagnostics`, when it changes and once a second.
-
-    Args:
-        node: The node that publishes.
-        unit: Unit of the commands.
-        hardware: Name of the robot; empty if unknown.
-    """
+    """Publishes the state of a commanding node, when it changes and once a second."""
 
     def __init__(self, node: Node, unit: str, hardware: str) -> None:
         self._node, self._unit, self._hardware = node, unit, hardware
@@ -35,10 +29,8 @@ class CommandDiagnostics:
     def look(self, guard: CommandGuard, waits_for: str, refused: int) -> None:
         """Publish if it is time; called every few ms.
 
-        Args:
-            guard: The node's guard.
-            waits_for: What is missing before commands may begin.
-            refused: Number of states and inputs so far that could not be used.
+        `waits_for` is what is missing before commands may begin, `refused` the number of states and
+        inputs so far that could not be used.
         """
         since = time.monotonic() - self._published_at
         changed = (guard.state, guard.silent) != self._published

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Decides how much of a desired command is sent, and which states may be answered; knows no ROS.
 
-PairLimiter keeps commands inside their limits. StateAge and StateClock detect states that are too
-old to be answered. CommandGuard is the state machine that decides whether commands may be non-zero:
+CommandGuard is the state machine that decides whether commands may be non-zero (docs/safety.md):
 
     WAITING --begin--> HOLDING <--apply, hold--> ACTIVE
        ^                 ^  |                      |
@@ -10,8 +9,9 @@ old to be answered. CommandGuard is the state machine that decides whether comma
        |                 |  v                      |
        +---enable----- STOPPED <----stop, press----+        any --end--> ENDED
 
-WAITING sends nothing, ACTIVE what the limiter allows, all others zero. HOLDING resumes with the
-next good state, STOPPED only when somebody enables it. See docs/safety.md.
+WAITING sends nothing, ACTIVE what PairLimiter allows, all others zero. HOLDING resumes with the
+next good state, STOPPED only when somebody enables it. StateAge and StateClock detect states that
+are too old to be answered.
 """
 
 from __future__ import annotations
@@ -54,9 +54,6 @@ class PairLimiter:
 
     Attributes:
         command: The last allowed command.
-        unit: As given.
-        limits: As given.
-        rates: As given.
 
     Raises:
         ValueError: A limit is outside its range.
@@ -111,12 +108,7 @@ class PairLimiter:
 
 
 class TorqueLimiter(PairLimiter):
-    """Keeps wheel torques [left, right] finite and inside a limit and a rate limit.
-
-    Args:
-        limit: Largest torque of either sign on a wheel, N m, > 0.
-        rate: Largest change of a wheel's torque, N m/s, > 0; infinite for no limit.
-    """
+    """Keeps wheel torques [left, right], N m, inside a limit and a rate limit, N m/s, each > 0."""
 
     def __init__(self, limit: float, rate: float = math.inf) -> None:
         super().__init__("torque", "N m", (limit, limit), (rate, rate))
@@ -145,11 +137,7 @@ class GuardState(Enum):
 class CommandGuard:
     """The state machine of a commanding node.
 
-    Args:
-        limiter: Limiter of the commands.
-
     Attributes:
-        state: The current state.
         reason: Why only zero is commanded; empty while ACTIVE.
         silent: Whether it is HOLDING because no state arrives, rather than a faulty one.
         pressed: Why the emergency stop counts as pressed; empty while it does not.
@@ -183,13 +171,10 @@ class CommandGuard:
     def apply(self, wanted: Pair, period: float) -> Pair:
         """Return the answer to a good state: the allowed command nearest to the desired one.
 
-        Args:
-            wanted: The law's desired command.
-            period: Time since the last good state, s, >= 0; 0 allows no change.
+        `period` is the time since the last good state, s, >= 0; 0 allows no change.
 
         Raises:
-            ValueError: The desired command or the period is not finite, or the period is negative;
-                the caller must then call `hold` with the reason.
+            ValueError: See PairLimiter.apply; the caller must then call `hold` with the reason.
         """
         if not self.may_command:
             return self._limiter.stop()
@@ -198,12 +183,7 @@ class CommandGuard:
         return command
 
     def hold(self, reason: str, silent: bool = False) -> Pair:
-        """Command zero until the next good state; return the zero command.
-
-        Args:
-            reason: Why, as a sentence.
-            silent: Whether no state arrived, rather than a faulty one.
-        """
+        """Command zero until the next good state, and return it; `silent`: no state arrived."""
         if self.may_command:
             self._enter(GuardState.HOLDING, reason)
             self.silent = silent
@@ -252,9 +232,9 @@ class CommandGuard:
 class StateAge:
     """Decides from its stamp whether a state may be answered, and how far commands may change.
 
-    The lead of the node's clock over a state's stamp measures the state's age. A state is too old
-    if this lead exceeds the limit, where clock and stamp agreed at the first state. Whether they
-    agreed or not, it is also too old if the lead exceeds the smallest one so far by the limit.
+    The lead of the node's clock over a stamp measures the state's age. A state is too old if the
+    lead exceeds the limit, where clock and stamp agreed at the first state; in any case if it
+    exceeds the smallest lead so far by the limit.
 
     Args:
         limit: Largest age of a state on arrival, and longest period between two states, s, > 0.
@@ -262,9 +242,9 @@ class StateAge:
 
     Attributes:
         newest: The newest stamp, s; None before the first.
-        period: Time between the last two stamps, s; 0 at the first state, and if `problem` is not
-            empty. Shorter if states arrive faster than their stamps advance, so that a burst of
-            states cannot change the command faster than its rate limit.
+        period: Time between the last two stamps, s; 0 at the first state and with a `problem`.
+            Shorter if states arrive faster than their stamps advance, so that a burst of states
+            cannot change the command faster than its rate limit.
         problem: Why the newest state may not be answered; empty otherwise.
         same_clock: Whether stamps and the node's clock agreed at the first state; None before it.
         lateness: How much longer the newest state took to arrive than the fastest so far, s; 0 with
@@ -284,14 +264,10 @@ class StateAge:
         self._saved = JITTER  # unused time that a later early state may use, s
 
     def take(self, stamp: float, now: float, simulated: bool = False) -> None:
-        """Process the stamp of a state that has arrived.
+        """Process the stamp of a state, s, that arrived when the node's clock showed `now`, s.
 
-        Args:
-            stamp: The state's stamp, s.
-            now: The node's clock, s.
-            simulated: Whether that is a simulator's clock. It stands still between its messages,
-                which may be late. Then the time of arrival is unknown; only old states can be
-                detected.
+        `simulated`: a simulator's clock stands still between its messages, which may be late. The
+            time of arrival is then unknown, and only old states can be detected.
         """
         last, self.newest = self.newest, stamp
         ahead = now - stamp
@@ -338,12 +314,10 @@ class StateAge:
 class StateClock:
     """Records when the newest state arrived, and detects when it has become too old.
 
-    Ages are measured by the node's clock, which is the simulator's if there is one. While that
-    clock stands still the simulated robot cannot run away, and a simulator slower than real time is
-    no fault. A paused simulator keeps repeating its state; wall time shows when it has gone.
+    Ages are measured by the node's clock, a simulator's if there is one: a simulator slower than
+    real time is no fault. Wall time shows when a simulator, which repeats its state, has gone.
 
     Args:
-        clock: The node's clock.
         limit: Largest age of a state, s, > 0; see StateAge.
         name: Name of a state, for messages.
 
@@ -378,7 +352,7 @@ class StateClock:
         """Return the time since the newest state arrived, s.
 
         A clock that was set back hides the age; the state then counts as old. A simulator's clock
-        is behind when its message is late; if it was set back, so were the stamps of its states.
+        is behind when its message is late.
         """
         age = self._clock.now() - self._came
         return max(age, 0.0) if self._clock.is_simulated else abs(age)
@@ -388,14 +362,10 @@ class StateClock:
         return judged(Level.HOLD, self.stamps.problem or self._answered_late())
 
     def answer_is_late(self) -> bool:
-        """Whether the answer to the newest state acts too late to tell what it does to the robot.
-
-        The robot went on under an older torque than that which the answers before were about.
-        """
+        """Whether the answer to the newest state acts too late to tell its effect."""
         return self.stamps.lateness + self.age() > LATE_ANSWER
 
     def _answered_late(self) -> str:
-        """Why an answer that had to wait for an input is too late; empty when it is not."""
         age = self.age()
         if age <= self._limit:
             return ""
@@ -407,9 +377,7 @@ class StateClock:
     def silence(self, lock_step: bool = False) -> Verdict:
         """Whether the robot counts as silent, with duration and limit.
 
-        Args:
-            lock_step: Whether the simulator waits for the answer to each state. Then a stalled one
-                continues as if nothing had happened, and only its clock counts.
+        In `lock_step` the simulator waits for each answer: only its clock counts.
         """
         age, limit = self.age(), f"{self._limit} s"
         unheard = time.monotonic() - self.heard

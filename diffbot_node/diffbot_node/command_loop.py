@@ -36,18 +36,12 @@ class CommandLoop:
     """Answers each state of a robot by the law's desired command, as far as the checks allow it.
 
     Args:
-        robot: Interface of the robot to command.
-        checks: The checks of states, robot and partners.
-        law: Law that computes the commands.
-        output: Limits and publishes them.
         age: Age of the newest state.
         presence: Presence of the robot, judged by the usable states that arrive.
-        clock: The node's clock.
         stall: Whether this process was stalled.
         lock_step: Whether the robot is a simulator that waits for each command.
 
     Attributes:
-        robot: As given.
         pending: The sample that still waits for its answer, mostly for an input; None if none does.
     """
 

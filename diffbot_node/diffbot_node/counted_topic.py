@@ -19,16 +19,7 @@ ARRIVAL_PATIENCE = 0.5
 
 
 class CountedTopic:
-    """Counts messages 1, 2, 3 and so on, in their field `count` if they have one.
-
-    Args:
-        node: The node that publishes.
-        message_type: Type of the messages.
-        topic: Name of the topic.
-
-    Attributes:
-        count: Number of messages published so far.
-    """
+    """Counts messages 1, 2, 3 and so on, in their field `count` if they have one."""
 
     def __init__(self, node: Node, message_type: Any, topic: str) -> None:
         self.count = 0

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The effort_watchdog node: protects the wheels from failing controllers.
 
-Subscribes to `~/commands` ([left, right], N m), where controllers publish, and `emergency_stop`.
-As the only publisher of `effort_controller/commands` it forwards each message at once: unchanged if
-EffortWatchdog finds it fit, otherwise as zero that answers the same state (robot_messages.py).
-Publishes `diagnostics` once a second and on each change, and `~/holds` (std_msgs/Bool, latched):
-true while the wheels get zero whatever is commanded, so that a controller can restart from zero.
-`~/holds` is repeated, so that a controller notices when its watchdog has died.
-Controllers do not begin before a node subscribes to their commands. So the watchdog subscribes to
-`~/commands` only while a node takes its own commands, and the clock that it needs is published.
+Subscribes to `~/commands` ([left, right], N m), where controllers publish, and `emergency_stop`. As
+the only publisher of `effort_controller/commands` it forwards each message at once: unchanged if
+EffortWatchdog finds it fit, else as zero. Publishes `diagnostics` once a second and on each change,
+and `~/holds` (std_msgs/Bool, latched, repeated as its sign of life): true while the wheels get zero
+whatever is commanded. Controllers do not begin before a node subscribes to their commands: it
+subscribes only while a node takes its own, and the clock that it needs is published.
 """
 
 from __future__ import annotations

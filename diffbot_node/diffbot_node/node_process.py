@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one node, or several composed nodes, in a process, and closes them on every way out.
 
-Composed nodes exchange messages directly (intra_process.py). They have one executor, one signal
-handling and one order of leaving: nodes that command a robot send their last zero first; the others
-then still receive what these have published, and a report is written from it.
+Composed nodes have one executor, one signal handling and one order of leaving: nodes that command a
+robot send their last zero first; the others then still receive what these have published.
 """
 
 from __future__ import annotations
@@ -76,8 +75,7 @@ class Interrupted(BaseException):
 def interruptible() -> Iterator[None]:
     """Let a signal end work of some seconds: the creation of a node, or a long callback.
 
-    Otherwise `run_node` handles signals only between callbacks. Do not use it while the node drives
-    a robot.
+    Otherwise `run_node` handles signals only between callbacks. Not while the node drives a robot.
 
     Raises:
         Interrupted: At the first of ENDING_SIGNALS.
@@ -127,15 +125,14 @@ def run_node(
     """Create a node, run it to its end, close it, and return the process's exit status.
 
     A node ends by setting its `exit_code`, by one of ENDING_SIGNALS, when its launch is gone, or by
-    an exception in a callback (status 1). Errors in the command line, the parameters, the
-    installation or a program that the node starts (a ValueError, ImportError or OSError of
-    `create`) are printed as a plain sentence.
+    an exception in a callback (status 1). A ValueError, ImportError or OSError of `create` is
+    printed as a plain sentence.
 
     Args:
         create: Creates the node, a RunnableNode.
         args: Command line; None takes the process's own.
-        interrupted: Exit status after a signal; 0 for nodes that run until one arrives. In a
-            launch, which knows whether it has sent the signal, 128 + its number instead.
+        interrupted: Exit status after a signal, outside a launch. In a launch, which knows whether
+            it has sent the signal, it is 128 + its number.
     """
     return _Process(None, interrupted).run([create], args)
 
@@ -156,9 +153,7 @@ def run_composed(create: Sequence[Callable[[], Node]], args: list[str] | None = 
 class _Process:
     """The nodes of this process, from their creation to the exit status; see `run_node`.
 
-    Args:
-        room: The queue of composed nodes; None: there is only one node.
-        interrupted: See `run_node`.
+    `room`: the queue of composed nodes; None: there is only one node.
     """
 
     def __init__(self, room: IntraProcess | None, interrupted: int) -> None:

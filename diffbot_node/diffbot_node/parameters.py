@@ -37,11 +37,9 @@ class Parameter:
     """Specification of one parameter, which is read once, at the start of a node.
 
     Attributes:
-        name: ROS parameter name.
-        default: Default value; its type is the parameter's type (float parameters also accept whole
-            numbers). A tuple stands for a list of numbers of any length, given as a list or as
-            text such as "[1, 2.5]". ROS itself refuses a list in which only some numbers have a
-            decimal point; the text may mix both.
+        default: Its type is the parameter's (float parameters also accept whole numbers). A tuple
+            stands for a list of numbers of any length, given as a list or as text such as "[1,
+            2.5]", which unlike ROS's lists may mix whole numbers and others.
         description: Meaning and unit, one line; shown by `ros2 param describe`.
         above: Exclusive lower limit of a number, or of each number of a list.
         minimum: Inclusive lower limit, likewise.
@@ -74,8 +72,8 @@ class Parameter:
         """Return the value in the parameter's type; for a list, a tuple of floats.
 
         Raises:
-            ValueError: Wrong type or outside the limits, with name, value, limit and meaning; for a
-                list, the name has the index of the wrong number.
+            ValueError: Wrong type or outside the limits, with name (and index), value, limit and
+                meaning.
         """
         if isinstance(self.default, tuple):
             numbers = enumerate(self._numbers(value))
@@ -180,13 +178,12 @@ class CommandParameters:
 
 
 def declare(node: Node, kind: type[P]) -> P:
-    """Declare the parameters on the node, and return the given values, checked.
+    """Declare the parameters on the node, and return the given values, checked. Call it once.
 
-    Call it once. From then on no parameter can be changed, not even `use_sim_time`: a clock that
-    nobody publishes would hide the age of all messages.
+    From then on no parameter can be changed, not even `use_sim_time`: a clock that nobody publishes
+    would hide the age of all messages.
 
     Args:
-        node: The node that has the parameters.
         kind: A frozen dataclass whose fields are made by `parameter`.
 
     Raises:
@@ -224,12 +221,7 @@ def declare(node: Node, kind: type[P]) -> P:
 
 
 def read_file(node: Node, name: str, path: str) -> dict[str, Any]:
-    """Return the parameters of a node in a ROS parameter file.
-
-    Args:
-        node: The node.
-        name: Name of the parameter that names the file, for messages.
-        path: The file.
+    """Return the parameters of a node in a ROS parameter file that the parameter `name` names.
 
     Raises:
         ValueError: It cannot be read, or is no parameter file.
@@ -321,9 +313,8 @@ def pose_from_text(name: str, text: str) -> tuple[float, float, float]:
     """Return the pose (x in m, y in m, theta in rad) that a text gives.
 
     Args:
-        name: Name of the pose, for messages: that of the parameter that has the text.
-        text: Three numbers separated by commas or spaces; a number may be written as pi, -pi/2 or
-            2*pi.
+        name: Name of the parameter that has the text, for messages.
+        text: Three numbers separated by commas or spaces; one may be written as pi, -pi/2 or 2*pi.
 
     Raises:
         ValueError: Not three finite numbers; the message has the name, the text and an example.

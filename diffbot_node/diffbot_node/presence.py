@@ -105,8 +105,6 @@ class Presence:
         """Return the exit status of a node that ends with its partners; None while it continues.
 
         Args:
-            there: Whether they are there now.
-            log: Where the reason is logged.
             gone: The reason if they have left; the status is 0.
             absent: The reason if they have been awaited in vain; the status is 1.
         """
@@ -129,12 +127,7 @@ class Presence:
 
 
 class Subscribers:
-    """Counts who takes what is published; observers, such as a recorder, do not count.
-
-    Args:
-        node: The node that publishes.
-        publisher: Its publisher.
-    """
+    """Counts who takes what a node publishes; observers, such as a recorder, do not count."""
 
     def __init__(self, node: Node, publisher: Publisher[Any]) -> None:
         self._node, self._publisher = node, publisher

@@ -23,11 +23,8 @@ class Arrival(NamedTuple):
     """A message about the robot that has arrived.
 
     Attributes:
-        stamp: The message's stamp, s.
-        sample: The sample in it; None if it cannot be used.
-        stamp_problem: Why the stamp cannot be used.
-        content_problem: Why there is no sample.
-        came_from: Origin of the message.
+        stamp: s.
+        sample: None if it cannot be used.
     """
 
     stamp: float
@@ -51,16 +48,7 @@ def read(robot: RobotInterface, message: Any, came_from: Origin) -> Arrival:
 
 
 class StateSubscription:
-    """Receives the states of one robot and detects a second source of them; see SourceWatch.
-
-    Args:
-        node: The node that subscribes.
-        robot: Interface of the robot.
-        callback: Called with each message and its origin.
-
-    Attributes:
-        topic: Name of the topic.
-    """
+    """Receives the states of one robot and detects a second source of them; see SourceWatch."""
 
     def __init__(
         self, node: Node, robot: RobotInterface, callback: Callable[[Any, Origin], None]
