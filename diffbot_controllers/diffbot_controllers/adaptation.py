@@ -195,7 +195,7 @@ class PrecisionGate:
         )
 
 
-class Follower:
+class ParameterFollower:
     """Moves one parameter in use towards its estimate, once they differ significantly.
 
     Attributes:
@@ -355,7 +355,7 @@ class Adaptation:
         self.accepted = 0
         self.elapsed = 0.0
         self._stamp: float | None = None
-        self._followers = [Follower(settings) for _ in NAMES]
+        self._followers = [ParameterFollower(settings) for _ in NAMES]
         self._precise = [
             PrecisionGate(name, limit, settings.hysteresis, scale)
             for name, limit, scale in zip(NAMES, settings.precision, self.band.scale, strict=True)
