@@ -15,8 +15,8 @@ from diffbot_node.complaints import Complaints
 from diffbot_node.intra_process import Node
 from diffbot_node.launch_supervision import reported_failures
 from diffbot_node.parameters import CommandParameters
-from diffbot_node.presence import Subscribers, beyond_discovery
 from diffbot_node.stop_inputs import LAST_PERIOD, LAST_ZEROS, WATCHDOG, StopInputs, zero_to_wheels
+from diffbot_node.topic_nodes import Subscribers, beyond_discovery
 from diffbot_node.verdict import GOOD, Level, Verdict
 
 

@@ -9,7 +9,7 @@ from rclpy.duration import Duration
 from rclpy.qos import QoSProfile
 
 from diffbot_node.intra_process import Node
-from diffbot_node.presence import Subscribers
+from diffbot_node.topic_nodes import Subscribers
 from diffbot_node.verdict import GOOD, Level, Verdict
 
 # Messages that are kept for a subscriber that is late, on either side.

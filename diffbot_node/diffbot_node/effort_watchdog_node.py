@@ -26,9 +26,10 @@ from diffbot_node.complaints import Complaints
 from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, WatchdogState
 from diffbot_node.intra_process import Node
 from diffbot_node.parameters import RobotParameters, declare, parameter
-from diffbot_node.presence import Presence, Subscribers
+from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import NodeClock, create_wall_timer
 from diffbot_node.stop_inputs import LAST_PERIOD, LAST_ZEROS, LATCHED, EmergencyStop
+from diffbot_node.topic_nodes import Subscribers
 
 # Relative rounding error of a torque that is converted to another unit and back.
 ROUNDING = 1e-9

@@ -27,7 +27,7 @@ from rclpy.qos import DurabilityPolicy, QoSCompatibility, QoSProfile, qos_check_
 from rclpy.serialization import deserialize_message, serialize_message
 from rclpy.subscription import Subscription
 
-from diffbot_node.senders import WITH_METADATA, message_and_metadata
+from diffbot_node.senders import WITH_METADATA, Foreigners, message_and_metadata
 
 # Sent messages of a topic that are remembered to recognise their copies: those of half a second in
 # the fastest run, as the middleware's threads may have to wait on a busy machine.
@@ -264,24 +264,6 @@ class LocalSubscription:
         self._topic.remove(self)
 
 
-class Foreigners:
-    """Recognises messages of other processes on a topic that this process publishes itself."""
-
-    def __init__(self, node: Node, topic: str) -> None:
-        self._room, self._topic = node.room, topic
-        self._own: frozenset[bytes] = frozenset()
-
-    def include(self, origin: object) -> bool:
-        """Whether a message of this origin (senders.py) comes from another process.
-
-        Never, if the node is alone in its process, or no node of the process has published there.
-        """
-        if self._room is None or origin in self._own:
-            return False
-        self._own |= self._room.origins(self._topic)
-        return bool(self._own) and origin not in self._own
-
-
 def _can_be_called(callback: Callable[..., None], arguments: int) -> bool:
     try:
         signature(callback).bind(*range(arguments))
@@ -313,6 +295,11 @@ class Node(rclpy.node.Node):
     def composed(self) -> bool:
         """Whether the node shares its process with others, in which nothing is lost or late."""
         return self.room is not None
+
+    def foreigners(self, topic: str) -> Foreigners:
+        """Return what recognises other processes' messages on a topic of this full name."""
+        room = self.room
+        return Foreigners(None if room is None else lambda: room.origins(topic))
 
     def create_publisher(
         self, msg_type: Any, topic: str, qos_profile: QoSProfile | int, **more: Any

@@ -34,7 +34,7 @@ from diffbot_node.launch_supervision import (
     last_words,
     tell_why,
 )
-from diffbot_node.parameters import check_all_names
+from diffbot_node.parameters import check_names
 from diffbot_node.peers import PEERS, join_launch
 
 # The executor returns at least this often, so that a signal or an end is noticed, s.
@@ -208,7 +208,7 @@ class _Process:
                         break
                     self._nodes.append(each())
                 if self._room is not None:
-                    check_all_names(self._room.parameters)
+                    check_names(self._room.parameters)
         except Interrupted:
             pass
         except Exception as error:

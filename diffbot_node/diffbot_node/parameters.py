@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -194,7 +194,7 @@ def declare(node: Node, kind: type[P]) -> P:
     names = [own.name for own in parameters]
     room = getattr(node, "room", None)
     if room is None:
-        _check_names(node, names, _given(node))
+        check_names([(node, names)])
     else:  # a name may be another node's: checked when all are there
         room.parameters.append((node, names))
     node.add_on_set_parameters_callback(_refuse_clock)
@@ -216,7 +216,8 @@ def declare(node: Node, kind: type[P]) -> P:
         values[own.name] = own.check(declared.value)
         if own.name == getattr(kind, "FILE", None) and declared.value:
             from_file = read_file(node, own.name, declared.value)
-            _check_names(node, names, from_file)
+            for name in _unknown(node, names, from_file, names):
+                _warn_of(node, name)
     return kind(**values)
 
 
@@ -244,18 +245,19 @@ def read_file(node: Node, name: str, path: str) -> dict[str, Any]:
     return result
 
 
-def check_all_names(parameters: Sequence[tuple[Node, Sequence[str]]]) -> None:
+def check_names(nodes: Sequence[tuple[Node, Sequence[str]]]) -> None:
     """Check the given names for the nodes of one process, each with the names that it knows.
 
     Raises:
         ValueError: A name is a likely misspelling of a parameter, and no node knows it.
     """
-    known = {name for _, names in parameters for name in names}
+    known = {name for _, names in nodes for name in names}
     unknown: dict[str, Node] = {}  # to the first of the nodes that they were given to
-    for node, names in parameters:
-        given = {name: value for name, value in _given(node).items() if name not in known}
-        _refuse_misspelt(node, names, given)
-        unknown = {name: node for name in given} | unknown
+    for node, names in nodes:
+        overrides = getattr(node, "_parameter_overrides", {})  # rclpy has no public way
+        given = {name: each.value for name, each in overrides.items()}
+        for name in _unknown(node, names, given, known):
+            unknown.setdefault(name, node)
     for name, node in unknown.items():
         _warn_of(node, name)
 
@@ -270,32 +272,21 @@ def _refuse_clock(changed: Sequence[Any]) -> SetParametersResult:
     )
 
 
-def _given(node: Node) -> dict[str, Any]:
-    """Return the values that were given to a node, by their names."""
-    overrides = getattr(node, "_parameter_overrides", {})  # rclpy has no public way
-    return {name: each.value for name, each in overrides.items() if not name.startswith(OF_ROS)}
-
-
-def _check_names(node: Node, names: Sequence[str], given: Mapping[str, Any]) -> None:
-    """Refuse a name that is close to a parameter's, and warn about other unknown names.
+def _unknown(
+    node: Node, names: Sequence[str], given: Mapping[str, Any], known: Collection[str]
+) -> list[str]:
+    """Return the given names that nobody knows; a likely misspelling is a ValueError.
 
     A parameter file may serve several nodes: other unknown names may belong to another node.
     """
-    _refuse_misspelt(node, names, given)
-    for name in given:
-        if name not in names and not name.startswith(OF_ROS):
-            _warn_of(node, name)
-
-
-def _refuse_misspelt(node: Node, names: Sequence[str], given: Mapping[str, Any]) -> None:
-    for name in given:
-        if name in names or name.startswith(OF_ROS):
-            continue
+    unknown = [name for name in given if name not in known and not name.startswith(OF_ROS)]
+    for name in unknown:
         if near := closest(name, (own for own in names if own not in given), cutoff=0.8):
             raise ValueError(
                 f"parameter '{name}' = {given[name]!r}: {node.get_name()} has no parameter "
                 f"of this name; did you mean '{near}'?"
             )
+    return unknown
 
 
 def _warn_of(node: Node, name: str) -> None:

@@ -93,3 +93,21 @@ class Senders:
             del self._counts[min(self._counts)]
         self._made += 1
         return self._made
+
+
+class Foreigners:
+    """Recognises messages of other processes on a topic that this process publishes itself.
+
+    `origins` returns the origins of what this process publishes there; None: the node is alone.
+    """
+
+    def __init__(self, origins: Callable[[], frozenset[bytes]] | None) -> None:
+        self._origins = origins
+        self._own: frozenset[bytes] = frozenset()
+
+    def include(self, origin: object) -> bool:
+        """Whether a message comes from another process; never, if this one has not published."""
+        if self._origins is None or origin in self._own:
+            return False
+        self._own |= self._origins()
+        return bool(self._own) and origin not in self._own

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from diffbot_node.command_interfaces import RobotInterface
-from diffbot_node.intra_process import Foreigners, Node
-from diffbot_node.presence import beyond_discovery, full_name
+from diffbot_node.intra_process import Node
 from diffbot_node.robot_messages import seconds, stamp_problem, subscribe_to_states
 from diffbot_node.senders import Origin, WithOrigin
 from diffbot_node.source_watch import Finding, SourceWatch
+from diffbot_node.topic_nodes import beyond_discovery, full_name
 from diffbot_node.verdict import GOOD, Level, Verdict, judged
 
 # After its process was stalled a node answers only the newest state, after so many timer ticks.
@@ -56,7 +56,7 @@ class StateSubscription:
         self._node, self._name = node, robot.state_name
         self._watch = SourceWatch(self.publishers, robot.counts)
         self.topic = subscribe_to_states(node, *robot.states, WithOrigin(callback)).topic_name
-        self._foreigners = Foreigners(node, self.topic)
+        self._foreigners = node.foreigners(self.topic)
 
     def publishers(self) -> int:
         """Return the number of publishers of the topic."""

@@ -21,6 +21,7 @@ from diffbot_node import (  # noqa: E402
     RobotInterface,
     command_guard,
     presence,
+    topic_nodes,
 )
 from diffbot_node.stop_inputs import LATCHED  # noqa: E402
 
@@ -171,7 +172,7 @@ def test_joint_states_of_other_joints_are_named(make_graph, monkeypatch):
     ],
 )
 def test_a_driver_on_another_computer_is_looked_for_where_discovery_is_closed(variables, closed):
-    said = presence.beyond_discovery(variables)
+    said = topic_nodes.beyond_discovery(variables)
     assert said.endswith("ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET opens it)") == closed
     assert bool(said) == closed
 
