@@ -124,6 +124,11 @@ class ServoLimits:
 class VelocityServo:
     """Velocity servo v = eta' - (1 - p) / T (u - eta): (24), (25) with a sampled-data gain.
 
+    Example:
+        >>> rest, eta = Velocity(0.0, 0.0), Velocity(0.1, 0.0)
+        >>> round(VelocityServo(settling_time=0.05).unbounded(rest, eta, rest, 0.01).v, 2)
+        6.02
+
     Attributes:
         settling_time: Time in which the velocity error decays to 1 %, s, > 0; p = 0.01^(T / it).
         limits: Limits of torque, acceleration and velocity.

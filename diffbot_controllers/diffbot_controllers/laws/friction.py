@@ -34,6 +34,12 @@ ITERATIONS = 20  # maximum number of Gauss-Seidel iterations for the friction of
 class KnownWheels:
     """Known properties of the wheels, in addition to K5..K8.
 
+    Example:
+        >>> from diffbot_description import load_robot
+        >>> wheels = KnownWheels.of(load_robot("twil"))
+        >>> wheels.counts, wheels.hold
+        (4096, False)
+
     Attributes:
         friction: Of the wheels, [left, right].
         torque: Maximum torque of a wheel, N m, > 0; the observer's noise is a fraction of it.

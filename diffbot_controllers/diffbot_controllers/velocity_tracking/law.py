@@ -377,6 +377,12 @@ class TrackerRecord:
 class VelocityTracker:
     """Follows moving references, forwards and backwards, by velocity commands.
 
+    Example:
+        >>> tracker = VelocityTracker(TrackerSettings(), Sigma(0.2, 0.1, 1.0, 1.0))
+        >>> reference = Reference(0.1, 0.0, 0.0, v=0.5)  # 0.1 m ahead
+        >>> round(tracker.update(0.0, reference, (0.0, 0.0, 0.0), (0.5, 0.0)).v, 2)
+        1.52
+
     Args:
         sigma: The robot's parameters, used if there is no estimator.
         estimator: Estimator of sigma while driving.
