@@ -19,12 +19,13 @@ from typing import Any
 
 from diffbot_node.checks import Check, Moment
 from diffbot_node.command_checks import CommandChecks
-from diffbot_node.command_guard import GuardState, StateClock
+from diffbot_node.command_guard import GuardState
 from diffbot_node.command_interfaces import CommandLaw, RobotInterface
 from diffbot_node.command_output import CommandOutput
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import NodeClock
 from diffbot_node.senders import Origin
+from diffbot_node.state_age import StateClock
 from diffbot_node.state_subscription import Arrival, Stall, read
 from diffbot_node.verdict import Level, Verdict
 

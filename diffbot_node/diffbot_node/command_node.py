@@ -20,7 +20,7 @@ from arc_odometry import JointReader, JointSample
 from diffbot_description import Robot, load_robot
 from diffbot_node.checks import Moment
 from diffbot_node.command_checks import CommandChecks
-from diffbot_node.command_guard import Pair, StateClock, TorqueLimiter
+from diffbot_node.command_guard import Pair, TorqueLimiter
 from diffbot_node.command_interfaces import CommandLaw, RobotInterface
 from diffbot_node.command_loop import CommandLoop
 from diffbot_node.command_output import CommandOutput
@@ -30,6 +30,7 @@ from diffbot_node.launch_supervision import say_last_words
 from diffbot_node.parameters import CommandParameters, RobotParameters, declare, parameter
 from diffbot_node.presence import PARTING, Presence
 from diffbot_node.robot_messages import NodeClock, create_wall_timer
+from diffbot_node.state_age import StateClock
 from diffbot_node.state_subscription import Stall, StateSubscription
 from diffbot_node.stop_inputs import LATCHED, Pulse
 from diffbot_node.verdict import GOOD, Level, Verdict, judged

@@ -19,8 +19,8 @@ from diffbot_node import (  # noqa: E402
     CommandParameters,
     PairLimiter,
     RobotInterface,
-    command_guard,
     presence,
+    state_age,
     topic_nodes,
 )
 from diffbot_node.stop_inputs import LATCHED  # noqa: E402
@@ -296,7 +296,7 @@ def test_a_clock_may_have_a_name_of_its_own(make_graph):
 def test_a_simulator_that_has_gone_is_noticed_though_its_time_stands(make_graph, monkeypatch):
     graph = make_simulated(make_graph)
     drive(graph)
-    monkeypatch.setattr(command_guard, "LONGEST_PAUSE", 0.3)
+    monkeypatch.setattr(state_age, "LONGEST_PAUSE", 0.3)
     graph.spin_until(lambda: graph.commands[-1] == ZERO, "zero")
     assert graph.node.output.guard.silent
     assert (
