@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a commanding node publishes about itself on `diagnostics`."""
+"""What commanding nodes and the watchdog publish about themselves on `diagnostics`."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -47,22 +48,29 @@ class CommandDiagnostics:
             reason = waits_for
         elif guard.state is GuardState.ACTIVE and lately > 0:
             reason = f"refused {lately} of the latest messages"
-        status = DiagnosticStatus(
-            level=_level(guard, lately > 0),
-            name=f"{self._node.get_name()}: commands",
-            message=f"{guard.state.value}: {reason}" if reason else guard.state.value,
-            hardware_id=self._hardware,
-        )
-        status.values = [
-            KeyValue(key="state", value=guard.state.value),
-            KeyValue(key="reason", value=reason),
-            KeyValue(key="emergency stop", value=guard.pressed or "not pressed"),
-            KeyValue(key=f"command, {self._unit}", value=f"{list(guard.command)}"),
-            KeyValue(key="refused", value=str(refused)),
-        ]
-        array = DiagnosticArray(status=[status])
-        array.header.stamp = self._node.get_clock().now().to_msg()
-        self._topic.publish(array)
+        message = f"{guard.state.value}: {reason}" if reason else guard.state.value
+        values = {
+            "state": guard.state.value,
+            "reason": reason,
+            "emergency stop": guard.pressed or "not pressed",
+            f"command, {self._unit}": list(guard.command),
+            "refused": refused,
+        }
+        level = _level(guard, lately > 0)
+        self._topic.publish(diagnostics(self._node, level, message, self._hardware, values))
+
+
+def diagnostics(
+    node: Node, level: Any, message: str, hardware: str, values: Mapping[str, object]
+) -> DiagnosticArray:
+    """Return a message about a node's commands, with the time of its clock."""
+    status = DiagnosticStatus(
+        level=level, name=f"{node.get_name()}: commands", message=message, hardware_id=hardware
+    )
+    status.values = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
+    array = DiagnosticArray(status=[status])
+    array.header.stamp = node.get_clock().now().to_msg()
+    return array
 
 
 def _level(guard: CommandGuard, troubled: bool) -> Any:

@@ -17,11 +17,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.subscription import Subscription
 from std_msgs.msg import Bool, Float64MultiArray
 
 from diffbot_description import load_robot
+from diffbot_node.command_diagnostics import diagnostics
 from diffbot_node.complaints import Complaints
 from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, WatchdogState
 from diffbot_node.intra_process import Node
@@ -199,17 +200,10 @@ class EffortWatchdogNode(Node):
         if since < (REPORT_PERIOD if reason == self._said else LEAST_PERIOD):
             return
         self._said, self._reported = reason, time.monotonic()
-        status = DiagnosticStatus(
-            level=LEVELS[state],
-            name=f"{self.get_name()}: commands",
-            message=reason or state.value,
-            hardware_id=self._robot.name,
+        values = {"passed, N m": list(watchdog.passed), "trips": watchdog.trips}
+        self._diagnostics.publish(
+            diagnostics(self, LEVELS[state], reason or state.value, self._robot.name, values)
         )
-        said = {"passed, N m": list(watchdog.passed), "trips": watchdog.trips}
-        status.values = [KeyValue(key=key, value=str(value)) for key, value in said.items()]
-        array = DiagnosticArray(status=[status])
-        array.header.stamp = self.get_clock().now().to_msg()
-        self._diagnostics.publish(array)
 
     def _publish_holds(self) -> None:
         at, reported = self._last_holds
