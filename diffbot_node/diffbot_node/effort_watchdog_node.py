@@ -40,8 +40,8 @@ REPORT_PERIOD = 1.0
 LEAST_PERIOD = 0.1
 # Longest wall time to wait at the end for controllers that end, too, s.
 LEAVING_TIME = 1.0
-# Before any torque has passed, more than one publisher counts only if it lasts for so long, s of
-# wall time: at a start DDS may list one twice for a moment.
+# Before any torque has passed, several publishers count only after so long, s of wall time: at a
+# start DDS may list one twice for a moment.
 CROWD_PATIENCE = 0.5
 PULSE_PERIOD = 0.1  # longest wall time between two `~/holds`, s
 LEVELS = {

@@ -39,12 +39,10 @@ from diffbot_node.peers import PEERS, join_launch
 
 # The executor returns at least this often, so that a signal or an end is noticed, s.
 WAKE_PERIOD = 0.05
-# In a process of several nodes: wall time for which messages are delivered before the executor has
-# its turn, for which the executor waits meanwhile, and for which it may go on, s. By them an
-# emergency stop from outside acts within 100 ms, however fast a simulation is.
+# In a process of several nodes, s of wall time: delivery of messages before the executor's turn,
+# the executor's wait, and its longest turn: an emergency stop from outside acts within 100 ms.
 SLICE, GLANCE, LONGEST_TURN = 0.02, 1e-4, 0.01
-# Signals that end a node cleanly; a terminal that closes sends SIGHUP, and Ctrl-Z SIGTSTP: a node
-# that it stopped could not command zero any more.
+# Signals that end a node cleanly: a node that Ctrl-Z (SIGTSTP) stopped could not command zero.
 ENDING_SIGNALS = (
     *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT),
     signal.SIGTSTP,
@@ -239,8 +237,7 @@ class _Process:
         self._executor = executor = make_executor()
         for node in self._nodes:
             executor.add_node(node)
-        # Exclude all present objects, which stay alive, from garbage collection: a full collection
-        # would delay a command by about 20 ms.
+        # A full garbage collection of the present objects would delay a command by about 20 ms.
         gc.freeze()
         try:
             while self._nodes and self._status is None:

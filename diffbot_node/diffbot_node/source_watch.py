@@ -28,13 +28,13 @@ SETTLING = 0.3
 RECENT = 1.0
 # Longest step of the stamps within a line, and longest time without a message in it, s.
 LONGEST_STEP = 0.2
-# Number of surplus messages within WITHIN, s, that prove a second source: usually, and if several
-# publishers cannot be told apart. A single one may be due to a clock that was set back a little.
+# Surplus messages within WITHIN, s, that prove a second source: usually, and if several publishers
+# cannot be told apart. A single one may be due to a clock that was set back a little.
 TOO_MANY, TOO_MANY_OF_SEVERAL, WITHIN = 3, 2, 5.0
 # Number of spikes within SPIKES_WITHIN, s, that prove a second source.
 SPIKES, SPIKES_WITHIN = 4, 1.0
-# Terms of the largest plausible deviation of a sample from its neighbours: encoder counts, rad, a
-# share of the turn between the neighbours (inexact stamps), and wheel acceleration, rad/s^2.
+# Largest plausible deviation of a sample from its neighbours: encoder counts, rad, a fraction of
+# the turn between them (inexact stamps), and wheel acceleration, rad/s^2.
 COUNTS, ROUNDING, FRACTION, ACCELERATION = 2.0, 0.01, 0.3, 1500.0
 # Largest resolution that an encoder is credited with, counts per turn.
 FINEST = 256

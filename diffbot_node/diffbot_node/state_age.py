@@ -17,23 +17,21 @@ if TYPE_CHECKING:
 SAME_CLOCK = 1.0
 # Largest relative drift between two clocks; small computers without a quartz drift by 2 %.
 DRIFT = 0.03
-# How much earlier than due a state may arrive and still allow the full change of its period, s:
-# three control periods of 10 ms, as the watchdog allows.
+# How much earlier than due a state may arrive and still allow the full change of its period, s.
 JITTER = 0.03
 # A simulator without any message for so long counts as gone, s of wall time. Its clock is no sign:
 # it also stands still while the simulator is paused or slow.
 LONGEST_PAUSE = 3.0
-# An answer that acts later than usual by more, s, follows a motion under an older torque: three of
-# the five steps of 10 ms by which the wheel watch lets a torque be late.
+# An answer that acts later than usual by more, s, follows a motion under an older torque: the wheel
+# watch lets a torque be late by five steps of 10 ms.
 LATE_ANSWER = 0.03
 
 
 class StateAge:
     """Decides from its stamp whether a state may be answered, and how far commands may change.
 
-    The lead of the node's clock over a stamp measures the state's age. A state is too old if the
-    lead exceeds the limit, where clock and stamp agreed at the first state; in any case if it
-    exceeds the smallest lead so far by the limit.
+    A state is too old if the node's clock leads its stamp by more than the limit, where both agreed
+    at the first state; in any case if this lead exceeds the smallest one so far by the limit.
 
     Args:
         limit: Largest age of a state on arrival, and longest period between two states, s, > 0.
@@ -42,12 +40,12 @@ class StateAge:
     Attributes:
         newest: The newest stamp, s; None before the first.
         period: Time between the last two stamps, s; 0 at the first state and with a `problem`.
-            Shorter if states arrive faster than their stamps advance, so that a burst of states
-            cannot change the command faster than its rate limit.
+            Shorter if states arrive faster than their stamps advance: a burst of states must not
+            change the command faster than its rate limit.
         problem: Why the newest state may not be answered; empty otherwise.
         same_clock: Whether stamps and the node's clock agreed at the first state; None before it.
-        lateness: How much longer the newest state took to arrive than the fastest so far, s; 0 with
-            a simulator's clock.
+        lateness: How much longer the newest state took than the fastest so far, s; 0 with a
+            simulator's clock.
     """
 
     def __init__(self, limit: float, name: str = "state") -> None:

@@ -26,8 +26,7 @@ SPREAD = 2.5
 DELAYS = 5
 # Steps of the longest window, 0.5 s at 100 Hz: a weak torque needs time to show its effect.
 LONGEST = 50
-# Shortest window, s: the angles of a robot that pitches, or lifts a wheel, move for so long without
-# torque.
+# Shortest window, s: a robot that pitches, or lifts a wheel, moves for so long without torque.
 SHORTEST = 0.05
 # Largest relative error of the torque due to ripple, noise or a change within a step.
 TORQUE_ERROR = 0.1
@@ -35,8 +34,7 @@ SLOPE = GRAVITY * math.sin(math.radians(10.0))  # m/s^2, gravity along the steep
 # Smallest turn of a wheel that is judged, rad: backlash and compliant tyres cause smaller ones.
 LEAST_TURN = 0.05
 
-# Of each wiring fault: whether a wheel's work is that of its own torque (True) or of the other
-# wheel's, and the signs of the works on [left, right].
+# Of each wiring fault: whether a wheel's work is that of its own torque, and the works' signs.
 WIRINGS = {
     "both wheels turn against their torque": (True, (-1.0, -1.0)),
     "the left wheel turns against its torque": (True, (-1.0, 1.0)),
@@ -52,8 +50,7 @@ WIRINGS = {
 STEADY = 0.75
 # Largest ratio of true friction to the friction that the YAML describes.
 FRICTION_ERROR = 1.5
-# Shortest time, s, and fewest steps for which a stuck angle repeats: drivers may repeat an angle
-# while they wait for their encoder, at 20 Hz for 0.05 s.
+# Shortest time, s, and fewest steps for which a stuck angle repeats: drivers may repeat an angle.
 STUCK_TIME, STUCK_STEPS = 0.05, 2
 SIDES = ("left", "right")
 
@@ -276,8 +273,8 @@ class EnergyBalance:
         self._turns: list[tuple[float, float]] = []
         self._torques: list[tuple[float, float]] = [(0.0, 0.0)] * DELAYS
         self._works: list[float] = []  # largest work in each step if torque acts at once, J
-        # Of each step with the one before: span, s, |v|, m/s, and |omega|, rad/s; largest kinetic
-        # energies of v and omega, J; and the encoder count that these allow for, rad.
+        # Of each step with the one before: span, s, |v|, m/s, |omega|, rad/s; largest kinetic
+        # energies of both, J, and the encoder count that these allow for, rad.
         self._speeds: list[tuple[float, float, float]] = []
         self._energies: list[Pair] = []
         self._energies_count = math.inf
