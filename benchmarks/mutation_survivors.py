@@ -10,9 +10,12 @@ SURVIVORS: dict[tuple[str, str, str], str] = {
     ("command_guard.py", "return self.limits[0]", "0 -> 1"): (
         "both wheels have the same limit: the constructor gives it twice"
     ),
-    ("command_guard.py", 'return ""', "return '' -> pass"): EMPTY,
     **{
-        ("command_guard.py", line, change): FIRST
+        (name, 'return ""', "return '' -> pass"): EMPTY
+        for name in ("command_guard.py", "state_age.py")
+    },
+    **{
+        ("state_age.py", line, change): FIRST
         for line in (
             "self._came = 0.0  # arrival of the newest state by the node's clock, s",
             "self._came = 0.0  # time of the last state by the node's clock, s",
@@ -21,7 +24,7 @@ SURVIVORS: dict[tuple[str, str, str], str] = {
         for change in (line.split("  #")[0] + " -> pass", "0.0 -> 1.0")
     },
     **{
-        ("command_guard.py", "if TYPE_CHECKING:", f"if TYPE_CHECKING: -> if {truth}:"): (
+        ("state_age.py", "if TYPE_CHECKING:", f"if TYPE_CHECKING: -> if {truth}:"): (
             "imports a name for type checkers only"
         )
         for truth in (True, False)
@@ -31,7 +34,7 @@ SURVIVORS: dict[tuple[str, str, str], str] = {
         for name in ("command_guard.py", "effort_watchdog.py")
     },
     (
-        "command_guard.py",
+        "state_age.py",
         "if behind > self._limit:",
         "behind > self._limit -> behind >= self._limit",
     ): "a difference of clocks meets the limit to the last bit by chance only",
@@ -46,10 +49,10 @@ SURVIVORS: dict[tuple[str, str, str], str] = {
         "change = max(abs(new - old) for new, old in zip(values, self.passed, strict=True))",
         "True -> False",
     ): PAIRS,
-    ("robot_messages.py", "WAITING_PERIOD = 3.0", "3.0 -> 4.0"): (
+    ("presence.py", "WAITING_PERIOD = 3.0", "3.0 -> 4.0"): (
         "a choice: how often the node logs what it waits for"
     ),
-    ("robot_messages.py", "return None", "return None -> pass"): (
+    ("presence.py", "return None", "return None -> pass"): (
         "at the end of a function, which returns None as well"
     ),
 }

@@ -27,18 +27,17 @@ class AdaptationSettings:
 
     Attributes:
         precision: Largest half width of the 95 % interval of [K5, K6, K7, K8], relative to the
-            larger of the estimate and the nominal value, at which a gate opens, > 0.
+            larger of estimate and nominal value, at which a gate opens, > 0.
         hysteresis: Factor on `precision` beyond which an open gate closes again, >= 1.
         rate: Maximum rate of a parameter in use, relative to its nominal value, 1/s, > 0.
         band: Factor, > 1: parameters in use stay between nominal / band and nominal * band.
-        offset_margin: Further allowed shift of the centre of mass along the robot, m, >= 0; it
-            widens the band of K5 and K6, which would be 0 with the mass above the axle.
+        offset_margin: Further allowed shift of the centre of mass along the robot, m, >= 0: K5 and
+            K6 would have no band with the mass above the axle.
         significance: Distance from its estimate, standard deviations, >= 0, beyond which a
-            parameter begins to move: closer, the two agree, and it would follow noise.
-        arrival: Distance, standard deviations, < significance, at which it stops moving.
+            parameter begins to move; closer it would follow noise.
+        arrival: Distance, standard deviations, < significance, at which it stops.
         coverage: Minimum fraction, 0 to 1, of the excitation that a parameter needs.
-        require_verified: Whether estimates must be verified by a separate motion. Refuted ones are
-            always rejected.
+        require_verified: Whether a separate motion must have verified an estimate.
 
     Raises:
         ValueError: A limit is outside its range.
@@ -89,10 +88,9 @@ class LiveEstimate:
         stamp: Of the newest joint state used, s.
         values: [K5, K6, K7, K8] in m, 1/m, 1/(kg m), 1/(kg m^2).
         variances: In their units squared; infinite where not identifiable.
-        estimated: Whether the estimator reports the set as a whole as estimated.
-        reason: Why it does not, if it states a reason.
-        verified: Whether a separate motion agreed with the values; None: there was none yet.
-        coverage: Fraction of the excitation needed for each value that has occurred, 0 to 1.
+        estimated: Whether the estimator reports the set as estimated; `reason`: why not.
+        verified: Whether a separate motion agreed; None: there was none yet.
+        coverage: Fraction of the needed excitation that has occurred, 0 to 1.
         friction: [viscous left, right in N m s/rad, Coulomb left, right in N m]; NaN: unknown.
         friction_variances: Infinite where not identifiable.
     """
@@ -167,10 +165,10 @@ class PrecisionGate:
     """Gate on the relative confidence interval of one parameter, with hysteresis.
 
     Args:
-        name: Name of the parameter, for the reason.
-        limit: Largest relative half width of the 95 % interval at which the gate opens.
+        name: For the reason.
+        limit: Largest relative half width of the 95 % interval at which it opens.
         hysteresis: Factor on the limit beyond which it closes, >= 1.
-        scale: Minimum of the size to which the width is relative, in the parameter's unit.
+        scale: Least size to which the width is relative, in the parameter's unit.
     """
 
     def __init__(self, name: str, limit: float, hysteresis: float, scale: float) -> None:
@@ -195,7 +193,7 @@ class PrecisionGate:
         )
 
 
-class Follower:
+class ParameterFollower:
     """Moves one parameter in use towards its estimate, once they differ significantly.
 
     Attributes:
@@ -285,9 +283,8 @@ class Judgement:
     """Result for one estimate.
 
     Attributes:
-        state: WAITING before the first estimate was accepted, FROZEN while nothing may follow.
-        reasons: By the gates that it failed. EXCITED and PRECISE concern single parameters. BAND:
-            parameters follow only to the edge of the band. LAW: no law can use the result.
+        state: WAITING before the first accepted estimate, FROZEN while nothing may follow.
+        reasons: By failed gates; EXCITED, PRECISE and BAND concern single parameters.
         follows: Whether each of K5..K8 moves; one that agrees with its estimate does not.
         refused: Whether no parameter could follow the estimate.
     """
@@ -310,21 +307,20 @@ LONGEST_STEP = 0.5
 class Adaptation:
     """Lets the parameters in use follow good estimates slowly, inside a band.
 
-    K7 and K8 can follow a load while K5 and K6 are not precise yet. The set in use may therefore
-    temporarily be that of no robot (K5 K8 = b K6 K7); no law divides by a combination of them.
+    K7 and K8 can follow a load while K5 and K6 are not precise yet: the set in use may be that of
+    no robot (K5 K8 = b K6 K7) for a while; no law divides by a combination of them.
 
     Args:
         nominal: K5..K8 known without adaptation; centre of the band.
         half_track: b, m, > 0.
-        start: Parameters in use at the beginning, such as the last good ones; None: the nominal.
-        started: Whether the robot may be driven with these. If not, the first estimate that
+        start: In use at the beginning, such as the last good ones; None: the nominal.
+        started: Whether the robot may be driven with these; otherwise the first estimate that
             determines K7 and K8 is used at once.
-        prior: Prior of the robot's type, which then defines the band.
+        prior: Of the robot's type; it then defines the band.
 
     Attributes:
         in_use: K5..K8 for the law.
         is_started: Whether the robot may be driven with them.
-        refused: Number of rejected estimates.
         accepted: Number of estimates that at least one parameter could follow.
         elapsed: Time between the last two estimates that counts for the rate limit, s.
 
@@ -355,7 +351,7 @@ class Adaptation:
         self.accepted = 0
         self.elapsed = 0.0
         self._stamp: float | None = None
-        self._followers = [Follower(settings) for _ in NAMES]
+        self._followers = [ParameterFollower(settings) for _ in NAMES]
         self._precise = [
             PrecisionGate(name, limit, settings.hysteresis, scale)
             for name, limit, scale in zip(NAMES, settings.precision, self.band.scale, strict=True)

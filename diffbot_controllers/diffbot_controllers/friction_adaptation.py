@@ -12,7 +12,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from arc_odometry.odometry import check_positive
-from diffbot_controllers.adaptation import AdaptationSettings, Follower, Four, PrecisionGate
+from diffbot_controllers.adaptation import (
+    AdaptationSettings,
+    Four,
+    ParameterFollower,
+    PrecisionGate,
+)
 from diffbot_controllers.laws.friction import Laws
 from diffbot_description import FrictionLaw
 from diffbot_ident.torque.estimate import FRICTION_NAMES
@@ -111,7 +116,7 @@ class FrictionAdaptation:
         left, right, coulomb_left, coulomb_right = begins
         self.in_use: Four = (left, right, coulomb_left, coulomb_right)
         self._before = self.in_use
-        self._followers = [Follower(settings) for _ in nominal]
+        self._followers = [ParameterFollower(settings) for _ in nominal]
         self._least = tuple(COUNTS * unit for unit in self._units)
         self._precise = [
             PrecisionGate(name, PRECISION, settings.hysteresis, least)

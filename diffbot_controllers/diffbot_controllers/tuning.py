@@ -60,6 +60,13 @@ def approach_gains(
 ) -> ApproachGains:
     """Return the gains of the approach for a robot.
 
+    Example:
+        >>> from diffbot_description import closed_form, load_robot
+        >>> dynamics = closed_form(load_robot("twil").model)
+        >>> gains = approach_gains(dynamics, 5.0, linear_velocity=1.0, angular_velocity=3.0)
+        >>> gains.gamma1, gains.gamma2
+        (5.0, 12.0)
+
     Args:
         torque_limit: Of a wheel, N m, > 0, finite.
         linear_velocity: Maximum |v|, m/s, > 0, or infinite.
@@ -119,7 +126,15 @@ def servo_limits(
     angular_velocity: float = math.inf,
     turning_friction: float = 0.0,
 ) -> ServoLimits:
-    """Return the limits of the servo for a robot; arguments as in approach_gains."""
+    """Return the limits of the servo for a robot; arguments as in approach_gains.
+
+    Example:
+        >>> from diffbot_description import closed_form, load_robot
+        >>> dynamics = closed_form(load_robot("twil").model)
+        >>> limits = servo_limits(dynamics, torque_limit=5.0)
+        >>> round(limits.linear_acceleration, 2)
+        11.91
+    """
     check_positive("tuning", torque_limit=torque_limit)
     most = dynamics.checked().input_acceleration((torque_limit, torque_limit)).v
     left = torque_limit - turning_friction
@@ -251,6 +266,18 @@ def tuned_backstepping(
     The speed limits determine how fast the robot parks. If tyres slip or the robot tips over before
     the motors' maximum torque is reached, pass that smaller torque.
 
+    Example:
+        >>> from diffbot_description import closed_form, load_robot
+        >>> dynamics = closed_form(load_robot("twil").model)
+        >>> from arc_odometry import Pose, Velocity
+        >>> from diffbot_controllers import State
+        >>> from pose2d_trajectories import Reference
+        >>> law = tuned_backstepping(dynamics, torque_limit=5.0)
+        >>> state = State(Pose(0.0, 0.0, 0.0), Velocity(0.0, 0.0))
+        >>> left, right = law.update(state, Reference(1.0, 0.0, 0.0), dt=0.01)
+        >>> round(left, 3), round(right, 3)
+        (2.25, 2.25)
+
     Args:
         torque_limit: Of a wheel, N m, > 0, finite.
         linear_velocity: Maximum |v|, m/s, > 0, or infinite.
@@ -300,6 +327,13 @@ def tuned_polar_pose(
     wheels: KnownWheels | None = None,
 ) -> PolarPoseController:
     """Return the polar pose law with velocity loops, (61)-(83) of Lages (2017), tuned to a robot.
+
+    Example:
+        >>> from diffbot_description import closed_form, load_robot
+        >>> dynamics = closed_form(load_robot("twil").model)
+        >>> law = tuned_polar_pose(dynamics, torque_limit=5.0, direction="forwards")
+        >>> law.record is None  # until the first update
+        True
 
     Arguments and errors are those of tuned_backstepping, and:
 

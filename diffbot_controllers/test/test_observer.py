@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from arc_odometry import DiffOdometry, Pose, Velocity
 from diffbot_controllers import State, tuned_backstepping, tuned_polar_pose
 from diffbot_controllers.laws.friction import KnownWheels
-from diffbot_controllers.laws.motion import (
+from diffbot_controllers.laws.motion_observer import (
     BIAS_OF_LIMIT,
     BRISK,
     LARGEST_BIAS,
     NOISE,
     QUIET,
     MotionObserver,
-    VelocityEstimate,
 )
+from diffbot_controllers.laws.velocity_estimate import VelocityEstimate
 from diffbot_description import DynamicParameters, FrictionLaw, load_robot
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Encoders

@@ -23,8 +23,9 @@ from diffbot_ident.torque.fleet_prior import NONE, read_prior
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import Node, RobotParameters, declare, parameter, seconds
 from diffbot_node.complaints import Complaints
-from diffbot_node.presence import PARTING, Presence, Subscribers
+from diffbot_node.presence import PARTING, Presence
 from diffbot_node.robot_messages import TOLERANCE, create_wall_timer
+from diffbot_node.topic_nodes import Subscribers
 
 DEFAULT = LiveSettings()
 PRESENCE_PERIOD = 0.05  # s of wall time between two checks of which nodes are present

@@ -65,9 +65,7 @@ class Check(Enum):
 class Checklist:
     """Makes the checks in the order of Check.
 
-    Args:
-        questions: What each check asks.
-        stops_end: Whether a stop ends the node, as nobody will enable it again.
+    `stops_end`: whether a stop ends the node, as nobody will enable it again.
     """
 
     def __init__(self, questions: Mapping[Check, Question], stops_end: bool = False) -> None:

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from diffbot_node.checks import Check, Checklist, Moment, Question
-from diffbot_node.command_guard import StateClock
 from diffbot_node.command_interfaces import CommandLaw, RobotInterface
 from diffbot_node.command_output import CommandOutput
 from diffbot_node.launch_supervision import STARTER
 from diffbot_node.presence import PARTING, Presence
 from diffbot_node.robot_messages import NodeClock
+from diffbot_node.state_age import StateClock
 from diffbot_node.state_subscription import Arrival, StateSubscription
 from diffbot_node.verdict import GOOD, Level, Verdict, judged
 
@@ -28,12 +28,6 @@ class CommandChecks:
     """Answers each Check from the parts of a commanding node.
 
     Args:
-        robot: Interface of the robot.
-        law: The law, which has needs and inputs of its own.
-        states: The subscription to the robot's states.
-        output: The command output.
-        clock: The node's clock.
-        age: Age of the newest state.
         presence: Presence of the robot, judged by the usable states that arrive.
         composed: Whether the robot is a simulator in this process.
 
@@ -85,10 +79,7 @@ class CommandChecks:
         }
 
     def missing(self, pending: Any = None) -> Verdict:
-        """Return what is awaited: a partner, the input of a waiting sample, states of this robot.
-
-        Counts the matched endpoints without blocking, as discovery may take seconds.
-        """
+        """Return what is awaited: a partner, a waiting sample's input, states of this robot."""
         missing = self.checklist.first(Moment.BEGIN)
         if not missing and pending is not None:
             missing = self.checklist.first(Moment.INPUT, pending)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a commanding node publishes about itself on `diagnostics`."""
+"""What commanding nodes and the watchdog publish about themselves on `diagnostics`."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -17,13 +18,7 @@ LEAST_DIAGNOSTICS_PERIOD = 0.1
 
 
 class CommandDiagnostics:
-    """Publishes the state of a commanding node on `diagnostics`, when it changes and once a second.
-
-    Args:
-        node: The node that publishes.
-        unit: Unit of the commands.
-        hardware: Name of the robot; empty if unknown.
-    """
+    """Publishes the state of a commanding node, when it changes and once a second."""
 
     def __init__(self, node: Node, unit: str, hardware: str) -> None:
         self._node, self._unit, self._hardware = node, unit, hardware
@@ -35,10 +30,8 @@ class CommandDiagnostics:
     def look(self, guard: CommandGuard, waits_for: str, refused: int) -> None:
         """Publish if it is time; called every few ms.
 
-        Args:
-            guard: The node's guard.
-            waits_for: What is missing before commands may begin.
-            refused: Number of states and inputs so far that could not be used.
+        `waits_for` is what is missing before commands may begin, `refused` the number of states and
+        inputs so far that could not be used.
         """
         since = time.monotonic() - self._published_at
         changed = (guard.state, guard.silent) != self._published
@@ -55,22 +48,29 @@ class CommandDiagnostics:
             reason = waits_for
         elif guard.state is GuardState.ACTIVE and lately > 0:
             reason = f"refused {lately} of the latest messages"
-        status = DiagnosticStatus(
-            level=_level(guard, lately > 0),
-            name=f"{self._node.get_name()}: commands",
-            message=f"{guard.state.value}: {reason}" if reason else guard.state.value,
-            hardware_id=self._hardware,
-        )
-        status.values = [
-            KeyValue(key="state", value=guard.state.value),
-            KeyValue(key="reason", value=reason),
-            KeyValue(key="emergency stop", value=guard.pressed or "not pressed"),
-            KeyValue(key=f"command, {self._unit}", value=f"{list(guard.command)}"),
-            KeyValue(key="refused", value=str(refused)),
-        ]
-        array = DiagnosticArray(status=[status])
-        array.header.stamp = self._node.get_clock().now().to_msg()
-        self._topic.publish(array)
+        message = f"{guard.state.value}: {reason}" if reason else guard.state.value
+        values = {
+            "state": guard.state.value,
+            "reason": reason,
+            "emergency stop": guard.pressed or "not pressed",
+            f"command, {self._unit}": list(guard.command),
+            "refused": refused,
+        }
+        level = _level(guard, lately > 0)
+        self._topic.publish(diagnostics(self._node, level, message, self._hardware, values))
+
+
+def diagnostics(
+    node: Node, level: Any, message: str, hardware: str, values: Mapping[str, object]
+) -> DiagnosticArray:
+    """Return a message about a node's commands, with the time of its clock."""
+    status = DiagnosticStatus(
+        level=level, name=f"{node.get_name()}: commands", message=message, hardware_id=hardware
+    )
+    status.values = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
+    array = DiagnosticArray(status=[status])
+    array.header.stamp = node.get_clock().now().to_msg()
+    return array
 
 
 def _level(guard: CommandGuard, troubled: bool) -> Any:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decides how much of a desired command is sent, and which states may be answered; knows no ROS.
+"""Decides how much of a desired command is sent; knows no ROS.
 
-PairLimiter keeps commands inside their limits. StateAge and StateClock detect states that are too
-old to be answered. CommandGuard is the state machine that decides whether commands may be non-zero:
+CommandGuard is the state machine that decides whether commands may be non-zero (docs/safety.md):
 
     WAITING --begin--> HOLDING <--apply, hold--> ACTIVE
        ^                 ^  |                      |
@@ -10,37 +9,16 @@ old to be answered. CommandGuard is the state machine that decides whether comma
        |                 |  v                      |
        +---enable----- STOPPED <----stop, press----+        any --end--> ENDED
 
-WAITING sends nothing, ACTIVE what the limiter allows, all others zero. HOLDING resumes with the
-next good state, STOPPED only when somebody enables it. See docs/safety.md.
+WAITING sends nothing, ACTIVE what PairLimiter allows, all others zero. HOLDING resumes with the
+next good state, STOPPED only when somebody enables it.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from enum import Enum
-from typing import TYPE_CHECKING
-
-from arc_odometry.joints import seldom
-from diffbot_node.verdict import GOOD, Level, Verdict, judged
-
-if TYPE_CHECKING:
-    from diffbot_node.robot_messages import NodeClock
 
 Pair = tuple[float, float]
-# Clocks that differ by less at the first state count as the same or synchronised clocks, s.
-SAME_CLOCK = 1.0
-# Largest relative drift between two clocks; small computers without a quartz drift by 2 %.
-DRIFT = 0.03
-# How much earlier than due a state may arrive and still allow the full change of its period, s:
-# three control periods of 10 ms, as the watchdog allows.
-JITTER = 0.03
-# A simulator without any message for so long counts as gone, s of wall time. Its clock is no sign:
-# it also stands still while the simulator is paused or slow.
-LONGEST_PAUSE = 3.0
-# An answer that acts later than usual by more, s, follows a motion under an older torque: three of
-# the five steps of 10 ms by which the wheel watch lets a torque be late.
-LATE_ANSWER = 0.03
 
 
 class PairLimiter:
@@ -54,9 +32,6 @@ class PairLimiter:
 
     Attributes:
         command: The last allowed command.
-        unit: As given.
-        limits: As given.
-        rates: As given.
 
     Raises:
         ValueError: A limit is outside its range.
@@ -111,12 +86,7 @@ class PairLimiter:
 
 
 class TorqueLimiter(PairLimiter):
-    """Keeps wheel torques [left, right] finite and inside a limit and a rate limit.
-
-    Args:
-        limit: Largest torque of either sign on a wheel, N m, > 0.
-        rate: Largest change of a wheel's torque, N m/s, > 0; infinite for no limit.
-    """
+    """Keeps wheel torques [left, right], N m, inside a limit and a rate limit, N m/s, each > 0."""
 
     def __init__(self, limit: float, rate: float = math.inf) -> None:
         super().__init__("torque", "N m", (limit, limit), (rate, rate))
@@ -145,11 +115,7 @@ class GuardState(Enum):
 class CommandGuard:
     """The state machine of a commanding node.
 
-    Args:
-        limiter: Limiter of the commands.
-
     Attributes:
-        state: The current state.
         reason: Why only zero is commanded; empty while ACTIVE.
         silent: Whether it is HOLDING because no state arrives, rather than a faulty one.
         pressed: Why the emergency stop counts as pressed; empty while it does not.
@@ -183,13 +149,10 @@ class CommandGuard:
     def apply(self, wanted: Pair, period: float) -> Pair:
         """Return the answer to a good state: the allowed command nearest to the desired one.
 
-        Args:
-            wanted: The law's desired command.
-            period: Time since the last good state, s, >= 0; 0 allows no change.
+        `period` is the time since the last good state, s, >= 0; 0 allows no change.
 
         Raises:
-            ValueError: The desired command or the period is not finite, or the period is negative;
-                the caller must then call `hold` with the reason.
+            ValueError: See PairLimiter.apply; the caller must then call `hold` with the reason.
         """
         if not self.may_command:
             return self._limiter.stop()
@@ -198,12 +161,7 @@ class CommandGuard:
         return command
 
     def hold(self, reason: str, silent: bool = False) -> Pair:
-        """Command zero until the next good state; return the zero command.
-
-        Args:
-            reason: Why, as a sentence.
-            silent: Whether no state arrived, rather than a faulty one.
-        """
+        """Command zero until the next good state, and return it; `silent`: no state arrived."""
         if self.may_command:
             self._enter(GuardState.HOLDING, reason)
             self.silent = silent
@@ -247,174 +205,3 @@ class CommandGuard:
 
     def _enter(self, state: GuardState, reason: str) -> None:
         self.state, self.reason, self.silent = state, reason, False
-
-
-class StateAge:
-    """Decides from its stamp whether a state may be answered, and how far commands may change.
-
-    The lead of the node's clock over a state's stamp measures the state's age. A state is too old
-    if this lead exceeds the limit, where clock and stamp agreed at the first state. Whether they
-    agreed or not, it is also too old if the lead exceeds the smallest one so far by the limit.
-
-    Args:
-        limit: Largest age of a state on arrival, and longest period between two states, s, > 0.
-        name: Name of a state, for messages.
-
-    Attributes:
-        newest: The newest stamp, s; None before the first.
-        period: Time between the last two stamps, s; 0 at the first state, and if `problem` is not
-            empty. Shorter if states arrive faster than their stamps advance, so that a burst of
-            states cannot change the command faster than its rate limit.
-        problem: Why the newest state may not be answered; empty otherwise.
-        same_clock: Whether stamps and the node's clock agreed at the first state; None before it.
-        lateness: How much longer the newest state took to arrive than the fastest so far, s; 0 with
-            a simulator's clock.
-    """
-
-    def __init__(self, limit: float, name: str = "state") -> None:
-        self._limit = limit
-        self._name = name
-        self.newest: float | None = None
-        self.period = 0.0
-        self.problem = ""
-        self.same_clock: bool | None = None
-        self.lateness = 0.0
-        self._came = 0.0  # arrival of the newest state by the node's clock, s
-        self._least = 0.0  # smallest lead of the node's clock over a stamp, s
-        self._saved = JITTER  # unused time that a later early state may use, s
-
-    def take(self, stamp: float, now: float, simulated: bool = False) -> None:
-        """Process the stamp of a state that has arrived.
-
-        Args:
-            stamp: The state's stamp, s.
-            now: The node's clock, s.
-            simulated: Whether that is a simulator's clock. It stands still between its messages,
-                which may be late. Then the time of arrival is unknown; only old states can be
-                detected.
-        """
-        last, self.newest = self.newest, stamp
-        ahead = now - stamp
-        if last is None:
-            self.same_clock = abs(ahead) < SAME_CLOCK
-            self._came, self._least = now, ahead
-        elapsed, self._came = max(0.0, now - self._came), now
-        step = 0.0 if last is None else stamp - last
-        self.problem = self._step_problem(step, last)
-        if self.problem:
-            self._least = ahead  # a clock may have been set: earlier leads do not count
-        self._least = min(self._least + DRIFT * elapsed, ahead)
-        self.lateness = 0.0 if simulated else ahead - self._least
-        self.problem = self.problem or self._age_problem(ahead, self.lateness)
-        available = self._saved + elapsed
-        self.period = 0.0 if self.problem else step if simulated else min(step, available)
-        self._saved = min(JITTER, available - self.period)
-
-    def _step_problem(self, step: float, last: float | None) -> str:
-        if step < 0.0:
-            return (
-                f"the stamp of a {self._name} is {-step:.3f} s before the last one: stamps must "
-                "increase; check the driver's clock, and that only one driver runs"
-            )
-        if step > self._limit:
-            return seldom(self._name, step, math.nan if last is None else last, self._limit)
-        return ""
-
-    def _age_problem(self, age: float, behind: float) -> str:
-        if self.same_clock and age > self._limit:
-            return (
-                f"a {self._name} arrived {age:.3f} s after its stamp, limit {self._limit:g} s; "
-                "check the network and the load of the computers, and that their clocks agree"
-            )
-        if behind > self._limit:
-            return (
-                f"a {self._name} arrived {behind:.3f} s later after its stamp than others, limit "
-                f"{self._limit:g} s; check the network and the load of the computers; in a "
-                "simulation set use_sim_time"
-            )
-        return ""
-
-
-class StateClock:
-    """Records when the newest state arrived, and detects when it has become too old.
-
-    Ages are measured by the node's clock, which is the simulator's if there is one. While that
-    clock stands still the simulated robot cannot run away, and a simulator slower than real time is
-    no fault. A paused simulator keeps repeating its state; wall time shows when it has gone.
-
-    Args:
-        clock: The node's clock.
-        limit: Largest age of a state, s, > 0; see StateAge.
-        name: Name of a state, for messages.
-
-    Attributes:
-        stamps: Check of the states' stamps.
-        heard: Wall time of the last message from the robot, s.
-    """
-
-    def __init__(self, clock: NodeClock, limit: float, name: str) -> None:
-        self.stamps = StateAge(limit, name)
-        self.heard = time.monotonic()
-        self._clock, self._limit, self._name = clock, limit, name
-        self._came = 0.0  # time of the last state by the node's clock, s
-
-    @property
-    def began(self) -> bool:
-        """Whether a first state has arrived."""
-        return self.stamps.newest is not None
-
-    def hear(self) -> None:
-        """Note that a message has come from the robot, usable or not."""
-        self.heard = time.monotonic()
-
-    def take(self, stamp: float) -> None:
-        """Process a new state with this stamp, s."""
-        now, simulated = self._clock.now(), self._clock.is_simulated
-        # A simulator's clock is behind its state when the clock's message is late.
-        self._came = max(now, stamp) if simulated else now
-        self.stamps.take(stamp, self._came, simulated)
-
-    def age(self) -> float:
-        """Return the time since the newest state arrived, s.
-
-        A clock that was set back hides the age; the state then counts as old. A simulator's clock
-        is behind when its message is late; if it was set back, so were the stamps of its states.
-        """
-        age = self._clock.now() - self._came
-        return max(age, 0.0) if self._clock.is_simulated else abs(age)
-
-    def problem(self) -> Verdict:
-        """Whether the newest state may not be answered now."""
-        return judged(Level.HOLD, self.stamps.problem or self._answered_late())
-
-    def answer_is_late(self) -> bool:
-        """Whether the answer to the newest state acts too late to tell what it does to the robot.
-
-        The robot went on under an older torque than that which the answers before were about.
-        """
-        return self.stamps.lateness + self.age() > LATE_ANSWER
-
-    def _answered_late(self) -> str:
-        """Why an answer that had to wait for an input is too late; empty when it is not."""
-        age = self.age()
-        if age <= self._limit:
-            return ""
-        return (
-            f"no answer to a {self._name} within {age:.3f} s, limit {self._limit:g} s; "
-            "check the node that sends its input"
-        )
-
-    def silence(self, lock_step: bool = False) -> Verdict:
-        """Whether the robot counts as silent, with duration and limit.
-
-        Args:
-            lock_step: Whether the simulator waits for the answer to each state. Then a stalled one
-                continues as if nothing had happened, and only its clock counts.
-        """
-        age, limit = self.age(), f"{self._limit} s"
-        unheard = time.monotonic() - self.heard
-        if self._clock.is_simulated and unheard > LONGEST_PAUSE and not lock_step:
-            age, limit = unheard, f"{LONGEST_PAUSE:g} s of wall time, even if the simulator pauses"
-        elif age <= self._limit:
-            return GOOD
-        return Verdict(Level.HOLD, f"no {self._name} for {age:.3f} s, limit {limit}")

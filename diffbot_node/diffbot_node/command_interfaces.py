@@ -16,7 +16,6 @@ class RobotInterface(ABC):
     Args:
         states: Type of the states' message, with a header, and topic name.
         commands: Type of the commands' message, and topic name.
-        limiter: Limiter of the commands.
 
     Attributes:
         hardware: Name of the robot, for `diagnostics`; empty if unknown.
@@ -64,10 +63,8 @@ class RobotInterface(ABC):
     def contradiction(self, sample: Any, commanded: Pair, anew: bool) -> Verdict:
         """Whether the robot does not obey its commands, which stops it.
 
-        Args:
-            sample: The newest sample.
-            commanded: The command for the period that the sample ends.
-            anew: Whether to restart the comparison: earlier samples are not comparable.
+        `commanded` is the command for the period that the sample ends; `anew`: earlier samples are
+        not comparable.
         """
         return GOOD
 
@@ -87,9 +84,8 @@ class CommandLaw(Protocol):
     def on_sample(self, sample: Any) -> Pair:
         """Return the command for the next control period.
 
-        A ValueError refuses the sample: zero is commanded and the reason is reported. The method is
-        also called for a sample whose stamp is late or does not follow the last one, which is then
-        refused.
+        A ValueError refuses the sample: zero is commanded and the reason is reported. Also called
+        for a sample whose stamp is late or does not follow the last one, which is then refused.
         """
 
     def on_commanded(self, sample: Any, command: Pair) -> None:
@@ -99,10 +95,7 @@ class CommandLaw(Protocol):
         """Called after zero was commanded because the sample was refused."""
 
     def on_left_out(self, sample: Any) -> None:
-        """Called with a good sample that a newer one has replaced unanswered; zero is commanded.
-
-        The law can still use it as a measurement of the robot's motion.
-        """
+        """Called with a good sample that a newer one has replaced unanswered; zero is commanded."""
 
     def on_stopped(self, sample: Any) -> None:
         """Called, instead of `on_sample`, after zero was commanded because the node is stopped."""
@@ -118,8 +111,7 @@ class CommandLaw(Protocol):
         """Which input must arrive before the sample can be answered.
 
         Only for inputs that belong to a sample, in runs that must repeat to the last digit. The
-        law's node calls `resume` when an input has arrived. A sample that is still unanswered when
-        the next one arrives is refused.
+        law's node calls `resume` when an input has arrived.
         """
         return GOOD
 

@@ -19,12 +19,13 @@ from typing import Any
 
 from diffbot_node.checks import Check, Moment
 from diffbot_node.command_checks import CommandChecks
-from diffbot_node.command_guard import GuardState, StateClock
+from diffbot_node.command_guard import GuardState
 from diffbot_node.command_interfaces import CommandLaw, RobotInterface
 from diffbot_node.command_output import CommandOutput
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import NodeClock
 from diffbot_node.senders import Origin
+from diffbot_node.state_age import StateClock
 from diffbot_node.state_subscription import Arrival, Stall, read
 from diffbot_node.verdict import Level, Verdict
 
@@ -36,18 +37,12 @@ class CommandLoop:
     """Answers each state of a robot by the law's desired command, as far as the checks allow it.
 
     Args:
-        robot: Interface of the robot to command.
-        checks: The checks of states, robot and partners.
-        law: Law that computes the commands.
-        output: Limits and publishes them.
         age: Age of the newest state.
         presence: Presence of the robot, judged by the usable states that arrive.
-        clock: The node's clock.
         stall: Whether this process was stalled.
         lock_step: Whether the robot is a simulator that waits for each command.
 
     Attributes:
-        robot: As given.
         pending: The sample that still waits for its answer, mostly for an input; None if none does.
     """
 

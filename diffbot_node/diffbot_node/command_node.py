@@ -1,16 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base of every node that commands a robot; it guarantees safe commands.
+"""The base of every node that commands a robot; it guarantees safe commands (docs/safety.md).
 
-- Commands are finite and inside their limits and rate limits.
-- Nothing is commanded before some node publishes states and some node takes commands.
-- Zero is sent when a state cannot be used, within `input_timeout` after states stop arriving, and
-  as the last command on every way out of the process.
-- When somebody stops the node (`emergency_stop`, `~/enable`), when another node commands the same
-  robot, or when the robot does not obey its commands, zero is commanded until somebody enables it.
-
-EffortNode is the base of the nodes that command wheel torque. The guarantees are kept by the checks
-of checks.py, which CommandLoop makes, and by the state machine CommandGuard. Further interfaces:
-`emergency_stop` (std_msgs/Bool, true: pressed), `~/enable` (std_srvs/SetBool) and `diagnostics`.
+The guarantees are kept by the checks of checks.py, which CommandLoop makes, and by the state
+machine CommandGuard. Interfaces: `emergency_stop` (std_msgs/Bool, true: pressed), `~/enable`
+(std_srvs/SetBool) and `diagnostics`. EffortNode is the base of the nodes that command wheel torque.
 """
 
 from __future__ import annotations
@@ -27,7 +20,7 @@ from arc_odometry import JointReader, JointSample
 from diffbot_description import Robot, load_robot
 from diffbot_node.checks import Moment
 from diffbot_node.command_checks import CommandChecks
-from diffbot_node.command_guard import Pair, StateClock, TorqueLimiter
+from diffbot_node.command_guard import Pair, TorqueLimiter
 from diffbot_node.command_interfaces import CommandLaw, RobotInterface
 from diffbot_node.command_loop import CommandLoop
 from diffbot_node.command_output import CommandOutput
@@ -37,6 +30,7 @@ from diffbot_node.launch_supervision import say_last_words
 from diffbot_node.parameters import CommandParameters, RobotParameters, declare, parameter
 from diffbot_node.presence import PARTING, Presence
 from diffbot_node.robot_messages import NodeClock, create_wall_timer
+from diffbot_node.state_age import StateClock
 from diffbot_node.state_subscription import Stall, StateSubscription
 from diffbot_node.stop_inputs import LATCHED, Pulse
 from diffbot_node.verdict import GOOD, Level, Verdict, judged
@@ -75,16 +69,11 @@ E_co = TypeVar("E_co", bound=EffortParameters, covariant=True)
 class CommandNode(Node, CommandLaw, Generic[P_co]):
     """A law that runs as a node; a subclass implements `on_sample` and calls `connect`.
 
-    Args:
-        name: Name of the node.
-        parameters: Class of the node's parameters.
-
     Attributes:
         exit_code: See RunnableNode.
         last_words: Why the node ended on its own.
         values: The node's parameters.
         output: Limits and publishes the commands; owns their `guard`.
-        clock: The node's clock.
         presence: Presence of the robot, judged by the usable states that arrive.
         states: The subscription to the states.
         loop: Answers each state.
@@ -170,9 +159,7 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
     def finish(self, exit_code: int, last_words: str = "") -> None:
         """Command zero, and end the process after this callback.
 
-        Args:
-            exit_code: Exit status of the process.
-            last_words: Why it ends; logged as an error if the status is not 0.
+        `last_words` say why; they are logged as an error if the exit status is not 0.
         """
         self.output.end(last_words or "done")
         self.last_words = last_words
@@ -188,10 +175,7 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
         self.output.close()
 
     def await_arrival(self, publisher: Publisher[Any]) -> None:
-        """Wait briefly until all subscribers have a last message, which ending could lose.
-
-        Call it after zero was sent.
-        """
+        """Wait briefly until all subscribers have a last message; call it after zero was sent."""
         publisher.wait_for_all_acked(Duration(seconds=ARRIVAL_PATIENCE))
 
 
@@ -202,9 +186,6 @@ class TorqueInterface(RobotInterface):
     joints, each gets an equal share of the command, in the order of the robot file.
 
     Args:
-        node: The node that subscribes to the watchdog.
-        robot: The robot.
-        limiter: Limiter of the wheel torques.
         fields: Required fields of the joint states, of position, velocity and effort.
         watch: Stops wheels that contradict their torque; None: no such watch.
     """
@@ -267,9 +248,7 @@ class TorqueInterface(RobotInterface):
     def held_by(self) -> Verdict:
         """Whether the watchdog holds zero, or the driver does not take commands: zero for now.
 
-        After a trip the watchdog passes commands only once they begin near zero: a node that kept
-        commanding torque would stay blocked. A driver that does not take commands should find zero
-        when it takes the next one.
+        After a trip the watchdog passes commands only once they begin near zero.
         """
         if self._watchdog_holds:
             return _HOLDS
@@ -295,12 +274,7 @@ class TorqueInterface(RobotInterface):
 class EffortNode(CommandNode[E_co]):
     """A CommandNode on a TorqueInterface: `on_sample` maps a JointSample to torque, N m.
 
-    Args:
-        name: Name of the node.
-        parameters: Class of the node's parameters.
-
     Attributes:
-        robot: The robot that the parameter `robot` names.
         geometry: Wheel radii and separation of the robot.
         torque_limit: Largest torque that will be commanded, N m.
 

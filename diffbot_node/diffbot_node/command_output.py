@@ -15,18 +15,13 @@ from diffbot_node.complaints import Complaints
 from diffbot_node.intra_process import Node
 from diffbot_node.launch_supervision import reported_failures
 from diffbot_node.parameters import CommandParameters
-from diffbot_node.presence import Subscribers, beyond_discovery
 from diffbot_node.stop_inputs import LAST_PERIOD, LAST_ZEROS, WATCHDOG, StopInputs, zero_to_wheels
+from diffbot_node.topic_nodes import Subscribers, beyond_discovery
 from diffbot_node.verdict import GOOD, Level, Verdict
 
 
 class CommandOutput:
     """Publishes commands, and zero whenever there is a reason to stop.
-
-    Args:
-        node: The node that publishes.
-        values: The node's parameters.
-        robot: Interface of the robot to command.
 
     Attributes:
         guard: State machine that decides what may be commanded.
@@ -107,10 +102,7 @@ class CommandOutput:
         self._node.get_logger().info(what)
 
     def stop(self, why: str) -> None:
-        """Command zero until somebody enables the node.
-
-        Zero is sent only if the robot has been commanded before.
-        """
+        """Command zero until somebody enables the node; sent only to a robot commanded before."""
         first = self.guard.may_command
         zero = self.guard.stop(why)
         if self.guard.began:
@@ -122,10 +114,7 @@ class CommandOutput:
             )
 
     def end(self, why: str) -> None:
-        """Command zero for ever.
-
-        Zero is not sent if this node never began because another node commands the robot.
-        """
+        """Command zero for ever; not sent if it never began as another node commands."""
         zero = self.guard.end(why)
         if self.guard.began or not self.rivals():
             self.send(zero)

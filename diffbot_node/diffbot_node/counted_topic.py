@@ -9,7 +9,7 @@ from rclpy.duration import Duration
 from rclpy.qos import QoSProfile
 
 from diffbot_node.intra_process import Node
-from diffbot_node.presence import Subscribers
+from diffbot_node.topic_nodes import Subscribers
 from diffbot_node.verdict import GOOD, Level, Verdict
 
 # Messages that are kept for a subscriber that is late, on either side.
@@ -19,16 +19,7 @@ ARRIVAL_PATIENCE = 0.5
 
 
 class CountedTopic:
-    """Counts messages 1, 2, 3 and so on, in their field `count` if they have one.
-
-    Args:
-        node: The node that publishes.
-        message_type: Type of the messages.
-        topic: Name of the topic.
-
-    Attributes:
-        count: Number of messages published so far.
-    """
+    """Counts messages 1, 2, 3 and so on, in their field `count` if they have one."""
 
     def __init__(self, node: Node, message_type: Any, topic: str) -> None:
         self.count = 0

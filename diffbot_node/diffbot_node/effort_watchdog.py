@@ -31,22 +31,20 @@ class WatchdogState(Enum):
 class EffortWatchdog:
     """Passes commands [left, right] in N m while they are fit, and replaces them by zero otherwise.
 
-    The rate is limited by a leaky bucket: a change costs the time that it takes at the rate limit.
-    The time since the last command pays for it, and up to `jitter` of unused time is saved. So a
-    command may be early or late by `jitter`, and no change exceeds the rate for longer.
+    The rate is limited by a leaky bucket: a change costs the time that it takes at the rate limit,
+    which the time since the last command pays, with up to `jitter` of saved time.
 
     Args:
         limit: Largest torque of either sign on a wheel, N m.
         rate: Largest change of a wheel's torque, N m/s.
         timeout: Age of the last command above which commands count as stopped, s.
-        jitter: How much earlier than due a command may arrive, s. The default is three control
-            periods of 10 ms: for commands that arrive together, and a simulator's clock that
-            arrives after the command. A larger value would let a jump pass.
+        jitter: How much earlier than due a command may arrive, s: three control periods, for
+            commands that arrive together, or before the simulator's clock. A larger value lets a
+            jump pass.
 
     Attributes:
         passed: The last torque passed on, or the zero that replaced it, N m.
-        state: How commands are treated at present.
-        reason: Why they do not pass, with value, limit and advice; empty while they pass.
+        reason: Why commands do not pass, with value, limit and advice; empty while they pass.
         trips: How often something was refused, or silence ended a torque.
 
     Raises:

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The effort_watchdog node: protects the wheels from failing controllers.
 
-Subscribes to `~/commands` ([left, right], N m), where controllers publish, and `emergency_stop`.
-As the only publisher of `effort_controller/commands` it forwards each message at once: unchanged if
-EffortWatchdog finds it fit, otherwise as zero that answers the same state (robot_messages.py).
-Publishes `diagnostics` once a second and on each change, and `~/holds` (std_msgs/Bool, latched):
-true while the wheels get zero whatever is commanded, so that a controller can restart from zero.
-`~/holds` is repeated, so that a controller notices when its watchdog has died.
-Controllers do not begin before a node subscribes to their commands. So the watchdog subscribes to
-`~/commands` only while a node takes its own commands, and the clock that it needs is published.
+Subscribes to `~/commands` ([left, right], N m), where controllers publish, and `emergency_stop`. As
+the only publisher of `effort_controller/commands` it forwards each message at once: unchanged if
+EffortWatchdog finds it fit, else as zero. Publishes `diagnostics` once a second and on each change,
+and `~/holds` (std_msgs/Bool, latched, repeated as its sign of life): true while the wheels get zero
+whatever is commanded. Controllers do not begin before a node subscribes to their commands: it
+subscribes only while a node takes its own, and the clock that it needs is published.
 """
 
 from __future__ import annotations
@@ -19,18 +17,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.subscription import Subscription
 from std_msgs.msg import Bool, Float64MultiArray
 
 from diffbot_description import load_robot
+from diffbot_node.command_diagnostics import diagnostics
 from diffbot_node.complaints import Complaints
 from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, WatchdogState
 from diffbot_node.intra_process import Node
 from diffbot_node.parameters import RobotParameters, declare, parameter
-from diffbot_node.presence import Presence, Subscribers
+from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import NodeClock, create_wall_timer
 from diffbot_node.stop_inputs import LAST_PERIOD, LAST_ZEROS, LATCHED, EmergencyStop
+from diffbot_node.topic_nodes import Subscribers
 
 # Relative rounding error of a torque that is converted to another unit and back.
 ROUNDING = 1e-9
@@ -40,8 +40,8 @@ REPORT_PERIOD = 1.0
 LEAST_PERIOD = 0.1
 # Longest wall time to wait at the end for controllers that end, too, s.
 LEAVING_TIME = 1.0
-# Before any torque has passed, more than one publisher counts only if it lasts for so long, s of
-# wall time: at a start DDS may list one twice for a moment.
+# Before any torque has passed, several publishers count only after so long, s of wall time: at a
+# start DDS may list one twice for a moment.
 CROWD_PATIENCE = 0.5
 PULSE_PERIOD = 0.1  # longest wall time between two `~/holds`, s
 LEVELS = {
@@ -200,17 +200,10 @@ class EffortWatchdogNode(Node):
         if since < (REPORT_PERIOD if reason == self._said else LEAST_PERIOD):
             return
         self._said, self._reported = reason, time.monotonic()
-        status = DiagnosticStatus(
-            level=LEVELS[state],
-            name=f"{self.get_name()}: commands",
-            message=reason or state.value,
-            hardware_id=self._robot.name,
+        values = {"passed, N m": list(watchdog.passed), "trips": watchdog.trips}
+        self._diagnostics.publish(
+            diagnostics(self, LEVELS[state], reason or state.value, self._robot.name, values)
         )
-        said = {"passed, N m": list(watchdog.passed), "trips": watchdog.trips}
-        status.values = [KeyValue(key=key, value=str(value)) for key, value in said.items()]
-        array = DiagnosticArray(status=[status])
-        array.header.stamp = self.get_clock().now().to_msg()
-        self._diagnostics.publish(array)
 
     def _publish_holds(self) -> None:
         at, reported = self._last_holds

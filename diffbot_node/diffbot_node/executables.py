@@ -23,8 +23,7 @@ REAL_TIME_PRIORITY = 1
 def end_on_interrupt() -> None:
     """Let Ctrl-C end this process without a word, as before it can do better.
 
-    Also one that came while Python itself was starting: `./diffbot` blocks it until here, because
-    Python would print where it was.
+    Also one that came while Python itself was starting: `./diffbot` blocks it until here.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
@@ -33,11 +32,9 @@ def end_on_interrupt() -> None:
 class Executable:
     """The entry point of a node, or of a function that returns an exit status.
 
-    The module is imported when the entry point is called, and Ctrl-C during the import leaves no
-    traceback.
+    The module is imported when it is called; Ctrl-C during the import leaves no traceback.
 
     Args:
-        module: Name of the module.
         name: Name of the node's class, or of the function.
         environment: Variables that libraries read when the module loads them, unless they are set.
     """
@@ -95,8 +92,7 @@ def _run(start: Callable[[], int]) -> int:
 def composed() -> int:
     """Run several nodes in this process, by their executables; return the exit status.
 
-    The command line is `composed PACKAGE/EXECUTABLE [...] [--ros-args ...]`. The nodes are created
-    in the given order.
+    The command line is `composed PACKAGE/EXECUTABLE [...] [--ros-args ...]`, in order of creation.
     """
     return _run(_composed)
 
@@ -117,7 +113,7 @@ def _composed() -> int:
 
 
 def _find(word: str) -> Executable:
-    """Return the executable that PACKAGE/EXECUTABLE names. Raises an error if there is none."""
+    """Return the executable that PACKAGE/EXECUTABLE names, or raise an error."""
     package, _, name = word.partition("/")
     executable = getattr(import_module(f"{package}.executables"), name)
     if not isinstance(executable, Executable):
@@ -128,9 +124,8 @@ def _find(word: str) -> Executable:
 def effort_watchdog() -> int:
     """Run the effort_watchdog node and return its exit status.
 
-    It runs with real-time priority if permitted, as it must be in time precisely when other
-    programs overload the computer. Threads created later, also those of DDS, inherit the priority;
-    an ordinary user needs a limit `rtprio` for it.
+    With real-time priority if permitted (limit `rtprio`), as it must be in time precisely when
+    other programs overload the computer. Threads created later, also those of DDS, inherit it.
     """
     end_on_interrupt()
     with contextlib.suppress(OSError):

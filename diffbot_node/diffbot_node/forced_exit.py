@@ -37,10 +37,9 @@ _MONOTONIC, _IN_NEW_THREAD = 1, 2  # CLOCK_MONOTONIC, SIGEV_THREAD
 def exit_after(time: int, status: int) -> Iterator[None]:
     """End this process with a status if the body takes longer, even in a call that never returns.
 
-    When nodes leave, threads of Fast DDS 3.2 may block each other for ever: one removes a remote
-    publisher and waits for the timers' thread, which waits for it before the next announcement.
-    The main thread then waits for them within a C function that holds Python's lock, so that no
-    Python code runs any more, in no thread.
+    When nodes leave, threads of Fast DDS 3.2 may block each other for ever; the main thread then
+    waits for them within a C function that holds Python's lock, so that no Python code runs any
+    more.
 
     Args:
         time: Longest time of the body, s.

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages between nodes in one process, without the middleware.
 
-A publisher hands its message to the subscriptions of its topic in the same process: the very
-object, so nobody changes a message that was published or received. All messages wait in one queue
-and are delivered in the order in which they were published, one callback after the other. When the
-queue is empty, everything that a message has caused is done; then the functions given to
-`when_idle` are called. By that a simulator advances its time in lock-step.
+A publisher hands its message, which nobody changes from then on, to the subscriptions of its topic
+in the same process. All messages wait in one queue, in the order of publication. When it is empty,
+everything that a message has caused is done, and the functions given to `when_idle` are called: by
+that a simulator advances its time in lock-step.
 
-Nodes in other processes notice no difference. Every topic exists in the middleware, too: messages
-of other processes arrive as usual, and a message is published there if another process subscribes,
-or may do so later (durability transient_local). The middleware then brings this process a copy of
-its own message, which is dropped: the copy equals one of the latest messages sent, byte by byte.
+Every topic exists in the middleware, too: messages of other processes arrive as usual, and a
+message is published there if another process subscribes, or may do so later (transient_local). The
+copy that the middleware brings back is dropped: it equals one of the latest messages sent, byte by
+byte.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from rclpy.qos import DurabilityPolicy, QoSCompatibility, QoSProfile, qos_check_
 from rclpy.serialization import deserialize_message, serialize_message
 from rclpy.subscription import Subscription
 
-from diffbot_node.senders import WITH_METADATA, message_and_metadata
+from diffbot_node.senders import WITH_METADATA, Foreigners, message_and_metadata
 
 # Sent messages of a topic that are remembered to recognise their copies: those of half a second in
 # the fastest run, as the middleware's threads may have to wait on a busy machine.
@@ -63,13 +62,9 @@ class IntraProcess:
         self._steps = [each for each in self._steps if each != step]
 
     def deliver(self, duration: float) -> bool:
-        """Deliver what waits, and call the idle functions.
+        """Deliver what waits, and call the idle functions; return whether there is a rest.
 
-        Args:
-            duration: Wall time after which the rest is left for the next call, s.
-
-        Returns:
-            Whether there is a rest.
+        After `duration`, s of wall time, the rest is left for the next call.
         """
         queue, clock = self._queue, time.monotonic
         end = (now := clock()) + duration
@@ -153,13 +148,7 @@ class _Topic:
 
 
 class LocalPublisher:
-    """A publisher that reaches the subscriptions of its own process directly.
-
-    It has the methods of an rclpy Publisher.
-
-    Args:
-        publisher: The publisher in the middleware.
-        room: The process's queue.
+    """An rclpy Publisher that reaches the subscriptions of its own process directly.
 
     Attributes:
         origin: Identifies it to the subscriptions of this process (senders.py).
@@ -231,11 +220,8 @@ class LocalSubscription:
 
     Args:
         callback: Called with a message; a function that needs two also with rclpy's metadata.
-        message_type: Type of the messages.
-        qos: Quality of service.
         raw: Whether the callback wants serialized messages.
         topic: What this process has of the topic.
-        node: The node that subscribes.
     """
 
     __signature__ = WITH_METADATA
@@ -278,31 +264,7 @@ class LocalSubscription:
         self._topic.remove(self)
 
 
-class Foreigners:
-    """Recognises messages of other processes on a topic that this process publishes itself.
-
-    Args:
-        node: The node that subscribes.
-        topic: Full name of the topic.
-    """
-
-    def __init__(self, node: Node, topic: str) -> None:
-        self._room, self._topic = node.room, topic
-        self._own: frozenset[bytes] = frozenset()
-
-    def include(self, origin: object) -> bool:
-        """Whether a message of this origin (senders.py) comes from another process.
-
-        Never, if the node is alone in its process, or no node of the process has published there.
-        """
-        if self._room is None or origin in self._own:
-            return False
-        self._own |= self._room.origins(self._topic)
-        return bool(self._own) and origin not in self._own
-
-
 def _can_be_called(callback: Callable[..., None], arguments: int) -> bool:
-    """Whether a function can be called with so many arguments; rclpy asks the same."""
     try:
         signature(callback).bind(*range(arguments))
     except TypeError:
@@ -317,8 +279,7 @@ def _fit(offered: QoSProfile, wanted: QoSProfile) -> bool:
 class Node(rclpy.node.Node):
     """The base of all nodes: an rclpy node whose messages stay in its process if they can.
 
-    Nodes that are composed in one process use the queue `Node.room`; a node that is alone in its
-    process has none, and then this is an rclpy node like any other.
+    Composed nodes use the queue `Node.room`; without one this is an rclpy node like any other.
 
     Attributes:
         leaves_first: Whether it is closed before the others when a process of nodes ends.
@@ -334,6 +295,11 @@ class Node(rclpy.node.Node):
     def composed(self) -> bool:
         """Whether the node shares its process with others, in which nothing is lost or late."""
         return self.room is not None
+
+    def foreigners(self, topic: str) -> Foreigners:
+        """Return what recognises other processes' messages on a topic of this full name."""
+        room = self.room
+        return Foreigners(None if room is None else lambda: room.origins(topic))
 
     def create_publisher(
         self, msg_type: Any, topic: str, qos_profile: QoSProfile | int, **more: Any

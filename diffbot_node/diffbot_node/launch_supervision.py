@@ -18,11 +18,9 @@ from diffbot_node.process_state import is_stopped
 # Time between two looks whether the launch is stopped, and between two wakings of it, s.
 LOOK_PERIOD, WAKING_PERIOD = 0.05, 0.5
 
-# `./diffbot launch` passes the path of a file to each of its processes in this environment
-# variable. The file does not exist until a process of the launch fails; it then has a line for each
-# failed process, such as "simulator-1 (exit code -9)" or, if the process has left its last words
-# beside the file, "ident-2 (exit code 1): parameter ...". So a process that receives a signal can
-# distinguish a user's Ctrl-C from a failed run. `ros2 launch` sets no such variable: peers.py.
+# Environment variable with the path of a file, from `./diffbot launch` (`ros2 launch`: peers.py).
+# It has a line for each failed process, such as "ident-2 (exit code 1): parameter ...": a process
+# that receives a signal can distinguish a user's Ctrl-C from a failed run.
 VARIABLE = SUPERVISED
 
 
@@ -32,11 +30,7 @@ def failures_are_reported() -> bool:
 
 
 class Starter:
-    """The process that has started this one: a launch, `ros2 launch` or a shell.
-
-    Args:
-        pid: Its number.
-    """
+    """The process that has started this one: a launch, `ros2 launch` or a shell."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -44,10 +38,7 @@ class Starter:
         self._woken = 0.0
 
     def launch_has_gone(self) -> bool:
-        """Whether `./diffbot launch` has started this process and has ended, however it did.
-
-        Its guard ends the processes of a killed launch, unless it was killed, too.
-        """
+        """Whether `./diffbot launch` has started this process and has ended, however it did."""
         return VARIABLE in os.environ and os.getppid() != self._pid
 
     def wake_launch(self) -> None:
@@ -93,7 +84,7 @@ def last_words() -> str:
 def tell_why(why: str, environment: Mapping[str, str] = os.environ) -> None:
     """Leave this process's last words for its launch, or for the other nodes of it.
 
-    The first words count: what follows them in a process of several nodes is a consequence.
+    The first words count: what follows them is a consequence.
     """
     words = " ".join(why.split())
     _words.append(words)
@@ -111,10 +102,7 @@ def say_last_words(node: Node, why: str) -> None:
 
 
 def reported_failures(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """Return the nodes of this process, and the processes of its launch, that have failed so far.
-
-    Of other processes it is unknown without a launch.
-    """
+    """Return the nodes of this process, and processes of its launch, that have failed."""
     try:
         others = Path(environment[VARIABLE]).read_text(encoding="utf-8").splitlines()
     except (KeyError, OSError, UnicodeDecodeError):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one node, or several composed nodes, in a process, and closes them on every way out.
 
-Composed nodes exchange messages directly (intra_process.py). They have one executor, one signal
-handling and one order of leaving: nodes that command a robot send their last zero first; the others
-then still receive what these have published, and a report is written from it.
+Composed nodes have one executor, one signal handling and one order of leaving: nodes that command a
+robot send their last zero first; the others then still receive what these have published.
 """
 
 from __future__ import annotations
@@ -35,17 +34,15 @@ from diffbot_node.launch_supervision import (
     last_words,
     tell_why,
 )
-from diffbot_node.parameters import check_all_names
+from diffbot_node.parameters import check_names
 from diffbot_node.peers import PEERS, join_launch
 
 # The executor returns at least this often, so that a signal or an end is noticed, s.
 WAKE_PERIOD = 0.05
-# In a process of several nodes: wall time for which messages are delivered before the executor has
-# its turn, for which the executor waits meanwhile, and for which it may go on, s. By them an
-# emergency stop from outside acts within 100 ms, however fast a simulation is.
+# In a process of several nodes, s of wall time: delivery of messages before the executor's turn,
+# the executor's wait, and its longest turn: an emergency stop from outside acts within 100 ms.
 SLICE, GLANCE, LONGEST_TURN = 0.02, 1e-4, 0.01
-# Signals that end a node cleanly; a terminal that closes sends SIGHUP, and Ctrl-Z SIGTSTP: a node
-# that it stopped could not command zero any more.
+# Signals that end a node cleanly: a node that Ctrl-Z (SIGTSTP) stopped could not command zero.
 ENDING_SIGNALS = (
     *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT),
     signal.SIGTSTP,
@@ -76,8 +73,7 @@ class Interrupted(BaseException):
 def interruptible() -> Iterator[None]:
     """Let a signal end work of some seconds: the creation of a node, or a long callback.
 
-    Otherwise `run_node` handles signals only between callbacks. Do not use it while the node drives
-    a robot.
+    Otherwise `run_node` handles signals only between callbacks. Not while the node drives a robot.
 
     Raises:
         Interrupted: At the first of ENDING_SIGNALS.
@@ -127,15 +123,14 @@ def run_node(
     """Create a node, run it to its end, close it, and return the process's exit status.
 
     A node ends by setting its `exit_code`, by one of ENDING_SIGNALS, when its launch is gone, or by
-    an exception in a callback (status 1). Errors in the command line, the parameters, the
-    installation or a program that the node starts (a ValueError, ImportError or OSError of
-    `create`) are printed as a plain sentence.
+    an exception in a callback (status 1). A ValueError, ImportError or OSError of `create` is
+    printed as a plain sentence.
 
     Args:
         create: Creates the node, a RunnableNode.
         args: Command line; None takes the process's own.
-        interrupted: Exit status after a signal; 0 for nodes that run until one arrives. In a
-            launch, which knows whether it has sent the signal, 128 + its number instead.
+        interrupted: Exit status after a signal, outside a launch. In a launch, which knows whether
+            it has sent the signal, it is 128 + its number.
     """
     return _Process(None, interrupted).run([create], args)
 
@@ -156,9 +151,7 @@ def run_composed(create: Sequence[Callable[[], Node]], args: list[str] | None = 
 class _Process:
     """The nodes of this process, from their creation to the exit status; see `run_node`.
 
-    Args:
-        room: The queue of composed nodes; None: there is only one node.
-        interrupted: See `run_node`.
+    `room`: the queue of composed nodes; None: there is only one node.
     """
 
     def __init__(self, room: IntraProcess | None, interrupted: int) -> None:
@@ -213,7 +206,7 @@ class _Process:
                         break
                     self._nodes.append(each())
                 if self._room is not None:
-                    check_all_names(self._room.parameters)
+                    check_names(self._room.parameters)
         except Interrupted:
             pass
         except Exception as error:
@@ -244,8 +237,7 @@ class _Process:
         self._executor = executor = make_executor()
         for node in self._nodes:
             executor.add_node(node)
-        # Exclude all present objects, which stay alive, from garbage collection: a full collection
-        # would delay a command by about 20 ms.
+        # A full garbage collection of the present objects would delay a command by about 20 ms.
         gc.freeze()
         try:
             while self._nodes and self._status is None:

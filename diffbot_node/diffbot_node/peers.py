@@ -1,16 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The other nodes of a launch that `ros2 launch` started: whether one of them has failed.
 
-`./diffbot launch` supervises its processes and ends all when one fails. `ros2 launch` does not: the
-others would wait for minutes for a node that refused a parameter, and DDS lists one that was killed
-for 20 s. So each node of a launch locks a file of its own (flock) in a folder of that launch, and
-looks at the others' every LOOK_PERIOD. A node that ends well removes its file. A file that nobody
-locks is that of a process that has failed; it holds the reason, if the process could still say it.
-
-Nodes that were started by hand have no launch (run_folder.py) and no peers. Hidden nodes, whose
-names begin with an underscore, look at the others, which continue without them.
-
-Imports no ROS.
+`ros2 launch` does not end the others when one fails. So each node of a launch locks a file of its
+own (flock) in a folder of that launch, and looks at the others' every LOOK_PERIOD. A node that ends
+well removes its file; a file that nobody locks is that of a process that has failed, with the
+reason if it could still say it. Hidden nodes (underscore) only look. Imports no ROS.
 """
 
 from __future__ import annotations
@@ -146,10 +140,6 @@ PEERS = Peers()
 
 
 def join_launch(words: list[str] | None = None) -> None:
-    """Join the other nodes of this process's launch; do nothing if `./diffbot launch` watches.
-
-    Args:
-        words: Command line; None takes the process's own.
-    """
+    """Join the other nodes of this process's launch; do nothing if `./diffbot launch` watches."""
     if SUPERVISED not in os.environ and not PEERS.joined and (launch := launch_name()):
         PEERS.join(launch, node_name(words))

@@ -3,59 +3,14 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
-from rclpy.node import Node
-from rclpy.publisher import Publisher
-from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 # A partner that has been missing for so long has left, s.
 PARTING = 1.0
 # Time after which a node logs what it waits for, and period of repetition, s.
 WAITING_PERIOD = 3.0
-# Names of nodes that only observe; those of hidden nodes, such as the ros2 command's and the live
-# view, begin with HIDDEN.
-ONLOOKERS = frozenset({"recorder", "rosbag2_recorder", "foxglove_bridge", "plotjuggler"})
-HIDDEN = "_"
-# DDS announces a subscription before its node's name, which follows within 0.4 s. A subscription
-# still without a name after NAMING_TIME, s of wall time, belongs to no named node.
-NAMELESS, NAMING_TIME = "_NODE_NAME_UNKNOWN_", 1.0
-
-
-def full_name(info: TopicEndpointInfo) -> str:
-    """Return the namespace and name of the node that owns a publisher or subscription.
-
-    For a moment after it appears, its node's name may not be known yet.
-    """
-    if info.node_name == NAMELESS:
-        return "a node whose name is not known yet"
-    return f"{info.node_namespace.rstrip('/')}/{info.node_name}"
-
-
-# Profiles of Fast DDS by which ./diffbot limits discovery to this machine (docs/security.md).
-_PROFILE_VARIABLES = ("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE")
-_CLOSED_PROFILES = {"fastdds_local.xml", "fastdds2_local.xml"}
-
-
-def beyond_discovery(environment: Mapping[str, str] = os.environ) -> str:
-    """Return that nodes on other computers are not seen, and the remedy; empty if they may be."""
-    profiles = {Path(environment.get(name, "")).name for name in _PROFILE_VARIABLES}
-    closed = (
-        environment.get("ROS_AUTOMATIC_DISCOVERY_RANGE") in ("LOCALHOST", "OFF")
-        or environment.get("ROS_LOCALHOST_ONLY") == "1"
-        or not profiles.isdisjoint(_CLOSED_PROFILES)
-    )
-    if not closed:
-        return ""
-    return (
-        " (nodes on other computers are not seen, as discovery is limited to this one: "
-        "ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET opens it)"
-    )
 
 
 class Presence:
@@ -105,8 +60,6 @@ class Presence:
         """Return the exit status of a node that ends with its partners; None while it continues.
 
         Args:
-            there: Whether they are there now.
-            log: Where the reason is logged.
             gone: The reason if they have left; the status is 0.
             absent: The reason if they have been awaited in vain; the status is 1.
         """
@@ -126,45 +79,3 @@ class Presence:
         if due:
             self._reminded = time.monotonic()
         return due
-
-
-class Subscribers:
-    """Counts who takes what is published; observers, such as a recorder, do not count.
-
-    Args:
-        node: The node that publishes.
-        publisher: Its publisher.
-    """
-
-    def __init__(self, node: Node, publisher: Publisher[Any]) -> None:
-        self._node, self._publisher = node, publisher
-        self._subscriptions = self._subscribers = 0  # at the last look
-        self._nameless: float | None = None  # since when nameless nodes subscribe, s
-
-    def are_there(self) -> bool:
-        """Whether any node takes the messages."""
-        return self.count() > 0
-
-    def count(self) -> int:
-        """Return the number of subscriptions of nodes that take the messages."""
-        now = self._publisher.get_subscription_count()
-        if now != self._subscriptions or not self._subscribers or self._nameless is not None:
-            self._subscriptions, self._subscribers = now, self._look() if now else 0
-        return self._subscribers
-
-    def _look(self) -> int:
-        subscriptions_info_by_topic = self._node.get_subscriptions_info_by_topic(
-            self._publisher.topic_name
-        )
-        names = [
-            info.node_name
-            for info in subscriptions_info_by_topic
-            if info.node_name not in ONLOOKERS
-        ]
-        subscribers = sum(not name.startswith(HIDDEN) for name in names)
-        if NAMELESS not in names:
-            self._nameless = None
-            return subscribers
-        now = time.monotonic()
-        self._nameless = self._nameless or now
-        return subscribers + names.count(NAMELESS) * (now - self._nameless > NAMING_TIME)

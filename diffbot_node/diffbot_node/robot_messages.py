@@ -49,11 +49,7 @@ def stamp_problem(stamp: Time) -> str:
 
 
 class NodeClock:
-    """The clock that a node uses: a simulator's with use_sim_time, otherwise the computer's.
-
-    Args:
-        node: The node.
-    """
+    """The clock that a node uses: a simulator's with use_sim_time, otherwise the computer's."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -85,11 +81,7 @@ class NodeClock:
 
 
 class _WithoutArguments:
-    """A timer's callback with a stored signature, which rclpy inspects at each call.
-
-    Args:
-        callback: The function to call.
-    """
+    """A timer's callback with a stored signature, which rclpy inspects at each call."""
 
     __signature__ = Signature()
 
@@ -116,20 +108,12 @@ DEPTH = 30
 def subscribe_to_states(
     node: Node, message_type: type, topic: str, callback: Callable[..., None]
 ) -> Subscription[Any]:
-    """Subscribe to the states of a robot.
+    """Subscribe to the states of a robot; return the reliable subscription.
 
-    The subscription is reliable: a lost message would stop a lock-step simulation for ever. A
-    driver that offers only best effort, as is usual for sensors, never matches a reliable
-    subscription; a best-effort one is added as soon as such a publisher appears.
-
-    Args:
-        node: The node that subscribes.
-        message_type: Type of the states.
-        topic: Name of the topic.
-        callback: Called with each message; a `senders.WithOrigin` if the sender matters.
-
-    Returns:
-        The reliable subscription.
+    A lost message would stop a lock-step simulation for ever. A driver that offers only best
+    effort, as is usual for sensors, never matches a reliable subscription; a best-effort one is
+    added as soon as such a publisher appears. `callback` is a `senders.WithOrigin` if the sender
+    matters.
     """
     others: list[Subscription[Any]] = []
 

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A folder of results belongs to one run: nothing of another run is overwritten or mixed with.
 
-The first node of a run, or its launch, writes a claim into the folder: the file CLAIM with the name
-of its launch, which is locked (flock) by every process of the run until it ends. The launch files
-give each launch its own random name, in the environment variable LAUNCH. Nodes of the same launch
-share the folder. A folder that other nodes hold, or that holds the results of an earlier run, is
-refused. Nodes that were started by hand have no launch: they share it while one of them runs.
-
-Imports no ROS, as the launch runner claims the folder before it starts anything.
+The first node of a run, or its launch, writes the file CLAIM with the launch's random name (from
+the environment variable LAUNCH), locked (flock) by every process of the run until it ends. A folder
+that other nodes hold, or with results of an earlier run, is refused. Nodes started by hand have no
+launch: they share it while one of them runs. Imports no ROS: the launch runner claims it first.
 """
 
 from __future__ import annotations

@@ -24,7 +24,6 @@ class SameName:
     """A package of another project that has a name of this suite.
 
     Attributes:
-        name: Name of both packages.
         prefix: Prefix of the other project's package.
         own: Prefix of the suite's package.
         used: Whether the other project's package comes first, so that it is used.
@@ -49,11 +48,7 @@ class SameName:
 
 
 def same_names(prefixes: str) -> list[SameName]:
-    """Return the packages of other projects that have a name of this suite.
-
-    Args:
-        prefixes: Value of AMENT_PREFIX_PATH.
-    """
+    """Return other projects' packages with a name of this suite, in an AMENT_PREFIX_PATH."""
     places: dict[str, list[str]] = {}
     for prefix in dict.fromkeys(filter(None, prefixes.split(os.pathsep))):
         for marker in sorted(Path(prefix, _INDEX).glob(_NAMES)):

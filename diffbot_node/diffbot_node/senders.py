@@ -2,9 +2,8 @@
 """Who sends a message: by the publisher's identifier, or by the numbers of its messages.
 
 rclpy names the publisher from Kilted on. Jazzy's tells the number that the publisher gave to the
-message: each publisher counts its own messages 1, 2, 3 and so on. A publisher's numbers rise, so a
-message that does not continue any known count is another publisher's, and one that continues
-several belongs to the nearest. Humble's tells neither.
+message: these rise, so a message that continues no known count is another publisher's, and one that
+continues several belongs to the nearest. Humble's tells neither.
 """
 
 from __future__ import annotations
@@ -29,19 +28,14 @@ TURNS = 2
 def message_and_metadata(arguments: tuple[Any, ...]) -> tuple[Any, Any]:
     """Return message and metadata from the arguments of a callback.
 
-    rclpy passes both to a callback of two arguments; its EventsExecutor passes both as one tuple
-    (Kilted), which no function of two arguments accepts.
+    Kilted's EventsExecutor passes both as one tuple.
     """
     message, information = arguments[0] if len(arguments) == 1 else arguments
     return message, information
 
 
 class WithOrigin:
-    """A subscription callback that also receives the origin of a message.
-
-    Args:
-        callback: Called with the message and its `Origin`.
-    """
+    """A subscription callback that also receives the `Origin` of a message."""
 
     __signature__ = WITH_METADATA
 
@@ -67,8 +61,7 @@ def origin(information: Any) -> Origin:
 class Senders:
     """Tells the senders of messages of one kind apart, such as those about a robot's wheels.
 
-    Messages of other kinds on the same topic must not be passed: two senders that are both welcome
-    would be confused where one's count overtakes the other's.
+    Messages of other kinds on the same topic must not be passed: their counts would be confused.
     """
 
     def __init__(self) -> None:
@@ -91,10 +84,7 @@ class Senders:
         return key
 
     def _rank(self, heard: int) -> tuple[bool, int]:
-        """Return the rank of one of several equally near counts, the least for the likeliest.
-
-        Senders that take turns are heard in turn, while one that has ended is heard no more.
-        """
+        """Return the rank of one of several equally near counts, the least for the likeliest."""
         before = self._heard - heard
         return before > TURNS, -before
 
@@ -103,3 +93,21 @@ class Senders:
             del self._counts[min(self._counts)]
         self._made += 1
         return self._made
+
+
+class Foreigners:
+    """Recognises messages of other processes on a topic that this process publishes itself.
+
+    `origins` returns the origins of what this process publishes there; None: the node is alone.
+    """
+
+    def __init__(self, origins: Callable[[], frozenset[bytes]] | None) -> None:
+        self._origins = origins
+        self._own: frozenset[bytes] = frozenset()
+
+    def include(self, origin: object) -> bool:
+        """Whether a message comes from another process; never, if this one has not published."""
+        if self._origins is None or origin in self._own:
+            return False
+        self._own |= self._origins()
+        return bool(self._own) and origin not in self._own

@@ -1,23 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Detects whether two sources publish the states of one robot.
 
-Two sources that publish different states of the same wheels make a law see speeds that no wheel
-has. A single source has transient faults, too: a clock or an encoder is set, a message is lost,
-late, repeated or corrupt, a driver is restarted. Only two sources can alternate.
-
-**By sender**, if senders can be told apart (senders.py): another sender publishes, and then the
-previous one again. Of several publishers of joint states only those that name the wheels count.
-
-**By content**, as a relay or a merged recording is a single sender: messages are sorted into lines.
-In a line stamps rise, and the wheels turn no faster than wheels can. An encoder or a clock that is
-set begins a new line and leaves the old one for good. A message that does not follow its line,
-while the line continues without a gap, is surplus: it is another source's. If the line has a gap
-there, the message was its missing one, corrupted. Within a line, an angle that returns at once from
-where no wheel can have been is a spike; two sources that differ by little cause one at each of
-their messages.
+A single source has transient faults; only two can alternate. **By sender**, if senders can be told
+apart (senders.py): another one publishes, and then the previous one again. **By content**, as a
+relay or a merged recording is a single sender: messages are sorted into lines, in which stamps rise
+and wheels turn no faster than wheels can. A message that does not follow its line, while the line
+continues without a gap, is surplus: another source's. Within a line, an angle that returns at once
+from where no wheel can have been is a spike.
 
 A single sign raises a doubt: zero is commanded for SETTLING, longer than two sources take to show
-the next sign. So no other command is sent between the first sign and the last one that is needed.
+the next sign.
 """
 
 from __future__ import annotations
@@ -36,13 +28,13 @@ SETTLING = 0.3
 RECENT = 1.0
 # Longest step of the stamps within a line, and longest time without a message in it, s.
 LONGEST_STEP = 0.2
-# Number of surplus messages within WITHIN, s, that prove a second source: usually, and if several
-# publishers cannot be told apart. A single one may be due to a clock that was set back a little.
+# Surplus messages within WITHIN, s, that prove a second source: usually, and if several publishers
+# cannot be told apart. A single one may be due to a clock that was set back a little.
 TOO_MANY, TOO_MANY_OF_SEVERAL, WITHIN = 3, 2, 5.0
 # Number of spikes within SPIKES_WITHIN, s, that prove a second source.
 SPIKES, SPIKES_WITHIN = 4, 1.0
-# Terms of the largest plausible deviation of a sample from its neighbours: encoder counts, rad, a
-# share of the turn between the neighbours (inexact stamps), and wheel acceleration, rad/s^2.
+# Largest plausible deviation of a sample from its neighbours: encoder counts, rad, a fraction of
+# the turn between them (inexact stamps), and wheel acceleration, rad/s^2.
 COUNTS, ROUNDING, FRACTION, ACCELERATION = 2.0, 0.01, 0.3, 1500.0
 # Largest resolution that an encoder is credited with, counts per turn.
 FINEST = 256
@@ -162,16 +154,12 @@ class SourceWatch:
     def update(
         self, stamp: float, values: Values | None, now: float, came_from: Origin = None
     ) -> Finding | None:
-        """Process a message about the robot, in the order of arrival.
+        """Process a message about the robot; return a new sign of a second source, or None.
 
         Args:
             stamp: The message's stamp, s.
             values: Wheel angles, rad, or () if only stamps are judged; None: the message is broken.
             now: Time of arrival by any monotonic clock, s.
-            came_from: Origin of the message.
-
-        Returns:
-            The sign of a second source; None if there is no new one.
         """
         sender = self._senders.identify(came_from)
         finding = self._by_sender(now, sender) or self._by_content(stamp, values, now, sender)

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from diffbot_node.command_interfaces import RobotInterface
-from diffbot_node.intra_process import Foreigners, Node
-from diffbot_node.presence import beyond_discovery, full_name
+from diffbot_node.intra_process import Node
 from diffbot_node.robot_messages import seconds, stamp_problem, subscribe_to_states
 from diffbot_node.senders import Origin, WithOrigin
 from diffbot_node.source_watch import Finding, SourceWatch
+from diffbot_node.topic_nodes import beyond_discovery, full_name
 from diffbot_node.verdict import GOOD, Level, Verdict, judged
 
 # After its process was stalled a node answers only the newest state, after so many timer ticks.
@@ -23,11 +23,8 @@ class Arrival(NamedTuple):
     """A message about the robot that has arrived.
 
     Attributes:
-        stamp: The message's stamp, s.
-        sample: The sample in it; None if it cannot be used.
-        stamp_problem: Why the stamp cannot be used.
-        content_problem: Why there is no sample.
-        came_from: Origin of the message.
+        stamp: s.
+        sample: None if it cannot be used.
     """
 
     stamp: float
@@ -51,16 +48,7 @@ def read(robot: RobotInterface, message: Any, came_from: Origin) -> Arrival:
 
 
 class StateSubscription:
-    """Receives the states of one robot and detects a second source of them; see SourceWatch.
-
-    Args:
-        node: The node that subscribes.
-        robot: Interface of the robot.
-        callback: Called with each message and its origin.
-
-    Attributes:
-        topic: Name of the topic.
-    """
+    """Receives the states of one robot and detects a second source of them; see SourceWatch."""
 
     def __init__(
         self, node: Node, robot: RobotInterface, callback: Callable[[Any, Origin], None]
@@ -68,7 +56,7 @@ class StateSubscription:
         self._node, self._name = node, robot.state_name
         self._watch = SourceWatch(self.publishers, robot.counts)
         self.topic = subscribe_to_states(node, *robot.states, WithOrigin(callback)).topic_name
-        self._foreigners = Foreigners(node, self.topic)
+        self._foreigners = node.foreigners(self.topic)
 
     def publishers(self) -> int:
         """Return the number of publishers of the topic."""

@@ -32,21 +32,13 @@ LONGEST_LAST_ZEROS = FINDING_TIME + LAST_ZEROS * LAST_PERIOD + ACKNOWLEDGING_TIM
 class EmergencyStop:
     """Subscribes to `emergency_stop` (std_msgs/Bool, true: pressed).
 
-    It accepts publishers of either reliability, and subscribes twice: a latched state that was
-    published before this node started reaches only a latched subscription, and a publisher that
-    does not latch reaches only a volatile one. Receiving a message twice does no harm.
-
-    False releases the stop only if the topic has a single publisher. With several, the sender of a
-    message is unknown (rclpy's fast executor fails when asked), and the button that is released
-    need not be the one that was pressed.
+    Twice: a latched message published before reaches only a latched subscription, and a publisher
+        that does not latch only a volatile one. False releases the stop only if the topic has a
+        single publisher: the button that is released need not be the one that was pressed.
 
     Args:
-        node: The node that subscribes.
         callback: Called after each message with the reason why the emergency stop counts as
             pressed; empty if it does not.
-
-    Attributes:
-        topic: Full name of the topic.
     """
 
     def __init__(self, node: Node, callback: Callable[[str], None]) -> None:
@@ -75,10 +67,8 @@ class StopInputs:
     """The topic `emergency_stop` and the service `~/enable` (std_srvs/SetBool) of a node.
 
     Args:
-        node: The node that is stopped and enabled.
         timeout: Longest time between two messages on the topic, s of wall time; 0: no limit.
         on_press: Called with the reason when the emergency stop is pressed.
-        on_release: Called when it is released.
         on_enable: Called with the service's data; returns why that is refused, empty if it is not.
     """
 
@@ -126,11 +116,8 @@ class StopInputs:
 class Pulse:
     """Detects that a periodic signal has ceased after it was heard at least once.
 
-    While this process is stalled, messages wait in the queue, which is no silence of the sender. So
-    the time between two calls of `look` counts as LONGEST_LOOK at most.
-
-    Args:
-        patience: Longest silence that is tolerated, s of wall time.
+    While this process is stalled, messages wait in the queue: the time between two calls of `look`
+    counts as LONGEST_LOOK at most. `patience`: longest silence tolerated, s of wall time.
     """
 
     LONGEST_LOOK = 0.05  # s

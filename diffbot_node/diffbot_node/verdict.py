@@ -26,9 +26,7 @@ class Level(IntEnum):
 class Verdict:
     """The result of a check; it is true if something is wrong, so `a or b` is the first of two.
 
-    Attributes:
-        level: What must be done.
-        reason: Why, as a sentence; empty if nothing must be done.
+    `reason` is a sentence; empty if nothing must be done.
     """
 
     level: Level

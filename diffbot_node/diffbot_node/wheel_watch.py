@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Detects wheels that contradict the torque: stuck encoders, flipped torque, swapped wheels.
 
-Two tests, each with its equations: EnergyBalance finds flipped and swapped torque, under which the
-wheels gain energy although they turn against the torque; WheelStandstill finds an angle that
-repeats itself while its wheel must be turning. Both raise no false alarm for any robot whose
-masses, radii, friction, torque delay and floor are within stated bounds of its YAML.
-
-Only angles and stamps serve as evidence: reported speeds may be filtered, or missing. JointOdometry
-refuses impossible jumps of an angle; the watch restarts after them. Reported effort can only excuse
-the wheels, if it shows that their driver does not take the commands; see TakenCommands.
+EnergyBalance finds flipped and swapped torque, WheelStandstill a stuck angle, TakenCommands excuses
+wheels whose driver does not take commands. Only angles and stamps are evidence, as reported speeds
+may be filtered; reported effort can only excuse. Derivation and bounds: docs/theory/wheel_watch.md.
 """
 
 from __future__ import annotations
@@ -25,15 +20,13 @@ from diffbot_description import Robot, RobotModel, closed_form
 from diffbot_description.ground_loads import GRAVITY
 from diffbot_node.command_guard import Pair
 
-# Largest factor between true masses and those of the YAML: guesses are off by up to 2; a payload
-# doubles the masses, and a radius that is off by 30 % has the same effect.
+# Largest factor between true masses and those of the YAML: guesses are off by up to 2.
 SPREAD = 2.5
 # Largest delay of the torque, control periods.
 DELAYS = 5
 # Steps of the longest window, 0.5 s at 100 Hz: a weak torque needs time to show its effect.
 LONGEST = 50
-# Shortest window, s: the angles of a robot that pitches, or lifts a wheel, move for so long without
-# torque.
+# Shortest window, s: a robot that pitches, or lifts a wheel, moves for so long without torque.
 SHORTEST = 0.05
 # Largest relative error of the torque due to ripple, noise or a change within a step.
 TORQUE_ERROR = 0.1
@@ -41,8 +34,7 @@ SLOPE = GRAVITY * math.sin(math.radians(10.0))  # m/s^2, gravity along the steep
 # Smallest turn of a wheel that is judged, rad: backlash and compliant tyres cause smaller ones.
 LEAST_TURN = 0.05
 
-# Of each wiring fault: whether a wheel's work is that of its own torque (True) or of the other
-# wheel's, and the signs of the works on [left, right].
+# Of each wiring fault: whether a wheel's work is that of its own torque, and the works' signs.
 WIRINGS = {
     "both wheels turn against their torque": (True, (-1.0, -1.0)),
     "the left wheel turns against its torque": (True, (-1.0, 1.0)),
@@ -58,13 +50,11 @@ WIRINGS = {
 STEADY = 0.75
 # Largest ratio of true friction to the friction that the YAML describes.
 FRICTION_ERROR = 1.5
-# Shortest time, s, and fewest steps for which a stuck angle repeats: drivers may repeat an angle
-# while they wait for their encoder, at 20 Hz for 0.05 s.
+# Shortest time, s, and fewest steps for which a stuck angle repeats: drivers may repeat an angle.
 STUCK_TIME, STUCK_STEPS = 0.05, 2
 SIDES = ("left", "right")
 
-# Samples closer together are joined to steps of at least this length, s: 100 Hz with jitter is left
-# as it is, 1 kHz is not.
+# Samples closer together are joined to steps of at least this length, s.
 STEP = 0.008
 # Longest time between samples; the torque in a longer gap is unknown, s.
 LONGEST_GAP = 0.3
@@ -90,14 +80,12 @@ class WheelWatch:
     """Decides from joint samples and commanded torque when the torque must stop.
 
     Args:
-        robot: Provides wheels, masses, friction, limits and encoder.
-        limit: Largest torque per wheel that will be commanded, N m, > 0; None for the robot's
-            traction limit. Three quarters of it may hold a wheel (friction, a slope): the smaller
-            the limit, the sooner a standing wheel counts as stuck.
+        limit: Largest torque per wheel that will be commanded, N m, > 0; None: the robot's traction
+            limit. The smaller it is, the sooner a standing wheel counts as stuck.
 
     Attributes:
-        late: Why the motion proves nothing at present, and zero should be commanded: the driver
-            does not take commands. Empty while it does.
+        late: Why zero should be commanded for now: the driver does not take commands. Empty while
+            it does.
 
     Raises:
         ValueError: The limit is not finite and > 0.
@@ -117,10 +105,7 @@ class WheelWatch:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the motion: after a gap, a reset of time, or when torque is enabled again.
-
-        What the effort has shown about the driver is kept.
-        """
+        """Forget the motion, as after a gap; what the effort has shown about the driver is kept."""
         self._energy.reset()
         for wheel in self._wheels:
             wheel.reset()
@@ -131,14 +116,9 @@ class WheelWatch:
         self._period, self._turn, self._impulse = 0.0, [0.0, 0.0], [0.0, 0.0]
 
     def update(self, sample: JointSample, torque: Pair) -> str | None:
-        """Process a joint sample.
+        """Return why the torque must stop, with numbers and what to check; None if it need not.
 
-        Args:
-            sample: Stamp, angles and effort, N m, are used; the effort only to excuse the wheels.
-            torque: Torque commanded for the period that ends with the sample, [left, right], N m.
-
-        Returns:
-            Why the torque must stop, with numbers and what to check; None otherwise.
+        `torque`, [left, right], N m, was commanded for the period that ends with the sample.
         """
         last, self._last = self._last, sample
         if last is None or sample.stamp == last.stamp:
@@ -176,7 +156,6 @@ class WheelWatch:
         return contradiction
 
     def _contradiction(self, period: float, turn: Pair, torque: Pair) -> str | None:
-        """Describe how the last steps contradict the commanded torque; None if they do not."""
         step = (period, turn, torque, self._count)
         for wheel in self._wheels:
             if stuck := wheel.update(*step):
@@ -199,14 +178,7 @@ def _turn(last: JointSample, sample: JointSample) -> Pair | None:
 
 
 class TakenCommands:
-    """Determines from the effort in the joint states whether the wheels' driver takes the commands.
-
-    A controller manager's control loop has real-time priority, but the thread that receives
-    commands has not: on an overloaded computer the loop continues with an old torque for longer
-    than DELAYS steps. The reported effort is then constant since before a wheel's command changed
-    its sign; or since at most DELAYS steps after that, at a torque commanded earlier. An effort
-    that only has the wrong sign is no excuse: it changes soon after the command, and is the negated
-    last command. Nor is the constant zero of drivers that report no effort.
+    """Determines from the reported effort whether the wheels' driver takes the commands.
 
     Attributes:
         stood: For how long the effort has not changed, s.
@@ -225,7 +197,7 @@ class TakenCommands:
         Args:
             period: Duration of the step, s, > 0.
             torque: Commanded torque, mean over the step, [left, right], N m.
-            effort: Effort reported at the end of the step, [left, right], N m.
+            effort: Reported at the end of the step, [left, right], N m.
         """
         if not self._reports_effort:
             self._reports_effort = any(math.isfinite(each) and each != 0.0 for each in effort)
@@ -254,7 +226,7 @@ class TakenCommands:
     def _repeats_old_command(self, against: int) -> bool:
         """Whether the effort repeats a command from so many steps ago or earlier.
 
-        Not so if the effort may be a newer command reported with the wrong sign.
+        Not so if it may be a newer command reported with the wrong sign.
         """
         commands, turned = list(self._commands), (-self._effort[0], -self._effort[1])
         if any(_alike(turned, command) for command in commands[-against - DELAYS :]):
@@ -271,38 +243,17 @@ def _alike(one: Pair, other: Pair) -> bool:
 class EnergyBalance:
     """Compares kinetic energy and work of the torque: finds flipped signs and swapped wheels.
 
-    A robot is passive: between two instants its kinetic energy rises at most by the torque's work
-    plus the energy gained on a slope, since friction of any kind only dissipates energy:
-
-        E(t) - E(t0) <= W + G
-        E = M_e v^2 / 2 + I_e omega^2 / 2      W = sum of tau . (change of the wheels' angles)
-        G = |displacement| M_e g sin a + |change of the heading's unit vector| m_b d g sin a
-
-    M_e and I_e are those of the YAML, times unknown a_v and a_w in [1 / SPREAD, SPREAD]; the torque
-    acts 0 to DELAYS steps late. With X_v = M_e (v^2 - v0^2) / 2 - G_v, and X_w likewise, the
-    statistic is
-
-        S = min over a_v, a_w of (a_v X_v + a_w X_w) - max over delays of (W + N)
-
-    where v is the smallest and v0 the largest speed that the encoder counts allow, and N bounds the
-    error of W due to the counts (half a count on each angle) and to a wrong torque (TORQUE_ERROR of
-    it). If S > 0 over any window from SHORTEST to LONGEST, no robot can move so under this torque.
-    The wiring is blamed if the torque's work with flipped signs or swapped sides explains the gain;
-    a bump fits no wiring. A wheel that changes its speed faster than any torque could has lost the
-    ground: the windows restart. The test is evaluated only while a wheel turns against its torque.
-    As long as a wrong torque brakes, friction could have the same effect; so it is not detected
-    before it accelerates a wheel.
+    For every window of the last LONGEST steps E(t) - E(t0) <= W + G, within the bounds of masses,
+    delay, counts and slope. Evaluated only while a wheel turns against its torque.
 
     Args:
-        model: Model of the robot, as its YAML describes it.
         limit: Largest torque that will be commanded, N m.
     """
 
     def __init__(self, model: RobotModel, limit: float) -> None:
         r, b = model.wheel_radius, model.half_track
         k = closed_form(model)
-        # Largest acceleration of a wheel, rad/s^2; twice the limit covers friction and the other
-        # wheel.
+        # Largest acceleration of a wheel, rad/s^2; twice the limit: friction and the other wheel.
         self._fastest = SPREAD * (k.k7 - b * k.k8) / r * 2.0 * limit
         # Maps wheel turns [left, right] in rad to distance in m and turn of the body in rad.
         self._to_body = np.array([[r, r], [-r / b, r / b]]) / 2.0
@@ -312,10 +263,8 @@ class EnergyBalance:
             [model.equivalent_mass, model.mass_body * abs(model.com_offset)]
         )
         self._resolution = np.array([r, r / b])
-        self._meters_per_count, self._heading = (
-            0.5 * r,
-            0.5 * r / b,
-        )  # m and rad per rad of both wheels
+        # m and rad per rad of both wheels
+        self._meters_per_count, self._heading = 0.5 * r, 0.5 * r / b
         self.reset()
 
     def reset(self) -> None:
@@ -324,8 +273,8 @@ class EnergyBalance:
         self._turns: list[tuple[float, float]] = []
         self._torques: list[tuple[float, float]] = [(0.0, 0.0)] * DELAYS
         self._works: list[float] = []  # largest work in each step if torque acts at once, J
-        # Of each step with the one before: span, s, |v|, m/s, and |omega|, rad/s; largest kinetic
-        # energies of v and omega, J; and the encoder count that these allow for, rad.
+        # Of each step with the one before: span, s, |v|, m/s, |omega|, rad/s; largest kinetic
+        # energies of both, J, and the encoder count that these allow for, rad.
         self._speeds: list[tuple[float, float, float]] = []
         self._energies: list[Pair] = []
         self._energies_count = math.inf
@@ -337,16 +286,13 @@ class EnergyBalance:
         torque: tuple[float, float],
         count: float,
     ) -> str | None:
-        """Process a step.
+        """Return which wiring explains the motion, with numbers; None if the torque may.
 
         Args:
             period: Duration of the step, s, > 0.
             turn: Changes of the wheels' angles, [left, right], rad.
             torque: Commanded torque, mean over the step, [left, right], N m.
             count: Largest angle of an encoder count, rad.
-
-        Returns:
-            Which wiring explains the motion, with numbers; None if the commanded torque may.
         """
         if self._leaps(period, turn, count):
             del self._periods[:], self._turns[:], self._torques[:-DELAYS], self._works[:]
@@ -367,7 +313,6 @@ class EnergyBalance:
         return self._judge(np.array(self._periods), np.array(self._turns), count)
 
     def _add_speeds(self, period: float, turn: Pair, count: float) -> None:
-        """Store the speeds over the new step, not yet appended, and the one before."""
         before = self._turns[-1]
         left, right = turn[0] + before[0], turn[1] + before[1]
         span = period + self._periods[-1]
@@ -387,10 +332,9 @@ class EnergyBalance:
         return self._half_inertia[0] * v * v, self._half_inertia[1] * omega * omega
 
     def _work_covers_gain(self, count: float) -> bool:
-        """Whether a quick bound already shows that the work covers the gain; it mostly does.
+        """Whether a quick bound, without slope and delay, shows that the work covers the gain.
 
-        The bound assumes no slope and no delay of the torque. It uses plain floats, as it delays
-        the command, and NumPy takes several times as long for so few numbers.
+        It mostly does. In plain floats, as it delays the command.
         """
         works = list(accumulate(self._works))
         paid = works[-2] - ROUNDING_FRACTION * max(max(works), -min(works))
@@ -416,10 +360,7 @@ class EnergyBalance:
         )
 
     def _judge(self, periods: Array, turns: Array, count: float) -> str | None:
-        """Evaluate all windows that end before the last step and begin after the first or later.
-
-        The arrays of works have shape (windows, DELAYS + 1, 2).
-        """
+        """Evaluate all windows; the arrays of works have shape (windows, DELAYS + 1, 2)."""
         body = turns @ self._to_body.T
         kinetic = self._kinetic(periods, body, count)
         gain = _least(kinetic - self._weight * _changes(body[1:-1]))
@@ -474,13 +415,9 @@ def _least(gain: Array) -> Array:
 
 
 def _changes(body: Array) -> Array:
-    """Return displacement and change of heading from the start of each step to the path's end.
+    """Return displacement, m, and change of the heading's unit vector to the end, shape (n, 2).
 
-    Args:
-        body: Distance in m and turn in rad of n steps, shape (n, 2).
-
-    Returns:
-        Displacement in m and change of the heading's unit vector, shape (n, 2).
+    `body`: distance in m and turn in rad of n steps, shape (n, 2).
     """
     heading = np.concatenate([[0.0], np.cumsum(body[:, 1])])
     middle = 0.5 * (heading[:-1] + heading[1:])
@@ -498,22 +435,10 @@ def _sums_to_end(values: Array) -> Array:
 class WheelStandstill:
     """Finds an angle that repeats itself though its wheel must be turning: a stuck encoder.
 
-    The test integrates the minimum angle that the wheel must have turned since its encoder angle
-    last changed. Let s be the sign of its last motion (of its torque if it stands), u its speed
-    along s, and H = 1 / (M_e r^2) + b^2 / (I_e r^2) its acceleration per torque of its own. Then
-
-        u' >= H a (s tau - F - C),   u >= 0,   a = 1 / SPREAD where the bracket is > 0, else SPREAD
-
-    for each delay of the torque, 0 to DELAYS steps. F = HELD x the torque limit bounds friction and
-    a slope that are not described; C bounds the effect of the other wheel's torque and of the
-    coupling f(u) of (41), Lages (2017). The angle is stuck if the integral of s u exceeds a count
-    for every delay, and the angle has repeated exactly for at least STUCK_TIME and STUCK_STEPS. A
-    blocked wheel, or a robot that pushes a wall with more torque than F, looks the same; stopping
-    is right in these cases, too.
+    It integrates the minimum speed u' >= H a (s tau - F - C), u >= 0, since the angle last changed,
+    for each delay of the torque.
 
     Args:
-        robot: The robot; its friction is used.
-        model: Model of the robot, as its YAML describes it.
         side: 0 for the left wheel, 1 for the right one.
         limit: Largest torque that will be commanded, N m.
     """
@@ -521,8 +446,7 @@ class WheelStandstill:
     def __init__(self, robot: Robot, model: RobotModel, side: int, limit: float) -> None:
         k, r, b = closed_form(model), model.wheel_radius, model.half_track
         self._radius, self._half_track = r, b
-        # Acceleration of the wheel by its own torque, rad/s^2 per N m. The effects of the other
-        # wheel's torque and of the coupling are relative to it.
+        # Acceleration of the wheel by its own torque, rad/s^2 per N m; the next two relative to it.
         self._own = k.k7 / r - b * k.k8 / r
         self._cross = abs(k.k7 / r + b * k.k8 / r) / self._own
         self._coupling = abs(k.k5) / r / self._own, b * abs(k.k6) / r / self._own
@@ -548,10 +472,9 @@ class WheelStandstill:
         torque: tuple[float, float],
         count: float,
     ) -> str | None:
-        """Process a step; see EnergyBalance.update for the arguments.
+        """Return what contradicts the constant angle, with numbers; None if nothing does.
 
-        Returns:
-            What contradicts the constant angle, with numbers; None if nothing does.
+        The arguments are those of EnergyBalance.update.
         """
         own, other = turn[self._side], turn[1 - self._side]
         self._torques.append(torque[self._side])
@@ -596,9 +519,7 @@ class WheelStandstill:
 def _least_motion(speed: float, acceleration: float, period: float) -> Pair:
     """Return the minimum turn over a step, rad, and speed at its end, rad/s; speed >= 0 at start.
 
-    A wheel with zero estimated speed may in truth start backwards at half the step's change of
-    speed; at the end it is back at its angle, with half of the change forwards. A torque that
-    alternates its sign from step to step shakes a wheel like this.
+    A wheel with zero estimated speed may have started backwards at half the step's change.
     """
     if speed == 0.0:
         return 0.0, max(0.5 * acceleration * period, 0.0)

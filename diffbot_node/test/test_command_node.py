@@ -19,8 +19,9 @@ from diffbot_node import (  # noqa: E402
     CommandParameters,
     PairLimiter,
     RobotInterface,
-    command_guard,
     presence,
+    state_age,
+    topic_nodes,
 )
 from diffbot_node.stop_inputs import LATCHED  # noqa: E402
 
@@ -171,7 +172,7 @@ def test_joint_states_of_other_joints_are_named(make_graph, monkeypatch):
     ],
 )
 def test_a_driver_on_another_computer_is_looked_for_where_discovery_is_closed(variables, closed):
-    said = presence.beyond_discovery(variables)
+    said = topic_nodes.beyond_discovery(variables)
     assert said.endswith("ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET opens it)") == closed
     assert bool(said) == closed
 
@@ -295,7 +296,7 @@ def test_a_clock_may_have_a_name_of_its_own(make_graph):
 def test_a_simulator_that_has_gone_is_noticed_though_its_time_stands(make_graph, monkeypatch):
     graph = make_simulated(make_graph)
     drive(graph)
-    monkeypatch.setattr(command_guard, "LONGEST_PAUSE", 0.3)
+    monkeypatch.setattr(state_age, "LONGEST_PAUSE", 0.3)
     graph.spin_until(lambda: graph.commands[-1] == ZERO, "zero")
     assert graph.node.output.guard.silent
     assert (

@@ -282,6 +282,11 @@ def test_a_misspelt_parameter_is_refused_by_name(log, capfd):
     assert "one ends" in log and "two ends" in log
 
 
+def test_a_name_near_one_that_is_given_too_is_no_misspelling_of_it(log, capfd):
+    assert run(declared("one", "gain"), args=("-p", "gain:=2.0", "-p", "gains:=3.0")) == 0
+    assert "parameter 'gains' is not one of this node's" in capfd.readouterr().err
+
+
 class Source(Node):
     """States of a robot at rest, as fast as they are answered, as a simulator's."""
 

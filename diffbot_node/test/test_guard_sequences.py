@@ -12,7 +12,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_node.command_guard import CommandGuard, GuardState, PairLimiter, StateAge
+from diffbot_node.command_guard import CommandGuard, GuardState, PairLimiter
+from diffbot_node.state_age import StateAge
 
 LIMITS, RATES, INPUT_TIMEOUT = (1.5, 0.7), (40.0, 500.0), 0.08
 PERIOD, LENGTH = 0.01, 1000  # s, messages of a segment

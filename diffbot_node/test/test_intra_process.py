@@ -16,7 +16,7 @@ from rclpy.serialization import deserialize_message, serialize_message  # noqa: 
 from std_msgs.msg import Int32, String  # noqa: E402
 
 from diffbot_node import COUNTED, Node  # noqa: E402
-from diffbot_node.intra_process import Foreigners, IntraProcess  # noqa: E402
+from diffbot_node.intra_process import IntraProcess  # noqa: E402
 from diffbot_node.node_process import make_executor  # noqa: E402
 from diffbot_node.senders import WithOrigin  # noqa: E402
 
@@ -349,7 +349,7 @@ def test_callbacks_learn_the_sender_of_both_kinds(process, outsider):
 
 
 def test_messages_of_other_processes_are_foreign_where_this_one_publishes(process, outsider):
-    foreign, mixed = [], Foreigners(process.two, "/topic")
+    foreign, mixed = [], process.two.foreigners("/topic")
     process.two.create_subscription(
         Int32,
         "topic",

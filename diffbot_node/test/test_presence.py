@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from diffbot_node import presence
-from diffbot_node.presence import WAITING_PERIOD, Presence, full_name
+from diffbot_node.presence import WAITING_PERIOD, Presence
+from diffbot_node.topic_nodes import full_name
 
 
 class Wall:

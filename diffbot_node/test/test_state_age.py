@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from diffbot_node import command_guard
-from diffbot_node.command_guard import LONGEST_PAUSE, StateAge, StateClock
+from diffbot_node import state_age
+from diffbot_node.state_age import LONGEST_PAUSE, StateAge, StateClock
 from diffbot_node.verdict import GOOD
 
 LIMIT = 0.08
@@ -177,7 +177,7 @@ class Clocks:
 @pytest.fixture(params=[False, True], ids=["real", "simulated"])
 def clocks(request, monkeypatch):
     result = Clocks(request.param)
-    monkeypatch.setattr(command_guard, "time", result)
+    monkeypatch.setattr(state_age, "time", result)
     return result
 
 

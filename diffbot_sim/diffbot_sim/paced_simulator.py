@@ -24,7 +24,6 @@ from rclpy.publisher import Publisher
 from std_srvs.srv import SetBool
 
 from diffbot_node import Node, declare, parameter
-from diffbot_node.intra_process import Foreigners
 from diffbot_node.launch_supervision import say_last_words
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
@@ -209,7 +208,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         """
         self._states = states
         self._commanders = CommandPublishers(self, commands, self.values.patience, quantity)
-        self._foreigners = Foreigners(self, self._commanders.topic)
+        self._foreigners = self.foreigners(self._commanders.topic)
         self.create_service(SetBool, "~/set_paused", self._on_set_paused)
         if self.values.paused:
             self.paused = True

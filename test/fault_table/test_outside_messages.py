@@ -15,7 +15,7 @@ from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from diffbot_controllers.nodes.backstep_node import BackstepNode  # noqa: E402
 from diffbot_node.intra_process import Node  # noqa: E402
-from diffbot_node.presence import full_name  # noqa: E402
+from diffbot_node.topic_nodes import full_name  # noqa: E402
 from diffbot_sim import paced_simulator  # noqa: E402
 from diffbot_sim.simulator_node import SimulatorNode  # noqa: E402
 

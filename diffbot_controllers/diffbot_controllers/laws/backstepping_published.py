@@ -98,6 +98,16 @@ def acceleration(error: PolarError, u: Velocity, gains: NonsmoothGains) -> Veloc
 class PublishedBackstepping(DrivetrainLaw):
     """Listing 3 with its quirks (docs/theory/backstepping.md#the-published-law), for comparison.
 
+    Example:
+        >>> from diffbot_description import closed_form, load_robot
+        >>> dynamics = closed_form(load_robot("twil").model)
+        >>> from arc_odometry import Pose, Velocity
+        >>> law = PublishedBackstepping(dynamics)
+        >>> state = State(Pose(1.0, 0.0, 0.0), Velocity(0.0, 0.0))
+        >>> left, right = law.update(state, Reference(0.0, 0.0, 0.0), 0.01)
+        >>> round(left), round(right)  # far beyond the motors' torque, as published
+        (-208, -208)
+
     Args:
         time_step: Nominal control period of the law, s, > 0. Calls whose time after the last
             accepted one differs by more than 5 % are ignored, and the torque stays.

@@ -124,6 +124,11 @@ class ServoLimits:
 class VelocityServo:
     """Velocity servo v = eta' - (1 - p) / T (u - eta): (24), (25) with a sampled-data gain.
 
+    Example:
+        >>> rest, eta = Velocity(0.0, 0.0), Velocity(0.1, 0.0)
+        >>> round(VelocityServo(settling_time=0.05).unbounded(rest, eta, rest, 0.01).v, 2)
+        6.02
+
     Attributes:
         settling_time: Time in which the velocity error decays to 1 %, s, > 0; p = 0.01^(T / it).
         limits: Limits of torque, acceleration and velocity.
@@ -205,20 +210,19 @@ class BackstepRecord:
     Attributes:
         set_point: x_r, m, m, rad.
         process_value: Pose of the robot, m, m, rad.
-        process_value_dot: Its rate of change, m/s, m/s, rad/s.
+        process_value_dot: Its rate, m/s, m/s, rad/s.
         error: set_point - process_value, m, m, rad; the published law does not wrap the heading.
         time_step: Period that the law used, s.
         command: Torque [left, right], N m.
-        gammas: gamma_i of the law, 1/s: all four (published), or gamma_1, gamma_2 (standard).
-        lambdas: All five (published), or lambda_2, lambda_3 (standard: only their ratio matters).
+        gammas: gamma_i, 1/s: all four (published), or gamma_1, gamma_2.
+        lambdas: All five (published), or lambda_2, lambda_3.
         polar_error: e, psi, alpha.
         backstep_set_point: eta, m/s and rad/s.
-        backstep_set_point_dot: Its rate of change as fed forward; 0 for gradual set points.
+        backstep_set_point_dot: eta' as fed forward; 0 for gradual set points.
         backstep_process_value: u, m/s and rad/s.
         backstep_error: u - eta, (22), (23).
         backstep_command: v_bar, (30), (31), m/s^2 and rad/s^2.
         linear_dynamics_command: v, (33), (34), m/s^2 and rad/s^2.
-        mode: Active law, or active part of it.
     """
 
     set_point: Pose

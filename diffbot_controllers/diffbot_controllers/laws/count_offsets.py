@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from arc_odometry import REST, DiffOdometry, Pose, Velocity
 from arc_odometry.odometry import Array, within_each
 from diffbot_controllers.laws.friction import KnownWheels
-from diffbot_controllers.laws.motion import BASE, NOISE, MotionObserver
+from diffbot_controllers.laws.motion_observer import BASE, NOISE, MotionObserver
 from diffbot_description import DynamicParameters, Torque
 
 Mask = NDArray[np.bool_]

@@ -15,13 +15,9 @@ from arc_odometry import REST, Velocity
 from arc_odometry.odometry import check_finite, within
 from diffbot_controllers.laws.count_offsets import FirstReading
 from diffbot_controllers.laws.friction import FrictionFeedforward, KnownWheels, Laws, Standstill
-from diffbot_controllers.laws.motion import (
-    NO_TORQUE,
-    MotionObserver,
-    ObservedMotion,
-    State,
-    VelocityEstimate,
-)
+from diffbot_controllers.laws.motion import NO_TORQUE, ObservedMotion, State
+from diffbot_controllers.laws.motion_observer import MotionObserver
+from diffbot_controllers.laws.velocity_estimate import VelocityEstimate
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
 

@@ -26,6 +26,10 @@ ACCURACY = 0.01  # a loop has settled when its error is within this share of the
 class PiGains:
     """PI gains: nu = kp (weight r - u) + ki z, z' = r - u by forward Euler; (65) of Lages (2017).
 
+    Example:
+        >>> PiGains(10.0, 25.0).at(0.01)
+        PiGains(kp=10.0, ki=25.0, weight=1.0)
+
     Attributes:
         kp: Proportional gain, 1/s, > 0.
         ki: Integral gain, 1/s^2, >= 0.
@@ -62,6 +66,11 @@ class PiDesign:
 
     For the poles q = e^(s T) of the sampled loop kp = (2 - q1 - q2) / T,
     ki = (1 - q1)(1 - q2) / T^2, weight 1/2. With damping 1 there is no overshoot.
+
+    Example:
+        >>> gains = PiDesign(settling_time=0.1).at(0.01)
+        >>> round(gains.kp, 1), round(gains.ki), gains.weight
+        (73.8, 1362, 0.5)
 
     Attributes:
         settling_time: Time after which the error stays within 1 %, s, > 0.
@@ -146,6 +155,17 @@ class LinearizingController(DrivetrainLaw):
 
     Beyond the published law: gains for the present control period, set point weighting, the mean of
     f(u) over the period, a torque limit, and anti-windup (conditioning technique, Hanus 1987).
+
+    Example:
+        >>> from diffbot_description import closed_form, load_robot
+        >>> dynamics = closed_form(load_robot("twil").model)
+        >>> from arc_odometry import Pose, Velocity
+        >>> from diffbot_controllers import State
+        >>> law = LinearizingController(dynamics, PiDesign(0.1), torque_limit=5.0)
+        >>> state = State(Pose(0.0, 0.0, 0.0), Velocity(0.0, 0.0))
+        >>> left, right = law.update(state, Velocity(0.5, 0.0), 0.01)
+        >>> round(left, 2), round(right, 2)
+        (3.49, 3.49)
 
     Args:
         gains: A PiDesign, or PiGains.

@@ -34,17 +34,23 @@ ITERATIONS = 20  # maximum number of Gauss-Seidel iterations for the friction of
 class KnownWheels:
     """Known properties of the wheels, in addition to K5..K8.
 
+    Example:
+        >>> from diffbot_description import load_robot
+        >>> wheels = KnownWheels.of(load_robot("twil"))
+        >>> wheels.counts, wheels.hold
+        (4096, False)
+
     Attributes:
-        friction: Of the wheels, [left, right].
-        torque: Maximum torque of a wheel, N m, > 0; the observer's noise is a fraction of it.
+        friction: [left, right].
+        torque: Maximum torque of a wheel, N m, > 0.
         counts: Encoder counts per revolution; 0: exact.
         delay: From a command to its torque, s, >= 0; only the observer predicts over it.
         observer: Whether an observer estimates the motion; if not, the State's velocity is used.
         integral: Whether accelerations that the model cannot explain are compensated.
         limit: Maximum commanded torque of a wheel, N m, > 0; infinite: `torque`.
         rise: Minimum time in which a law's torque rises from 0 to its limit, s, >= 0.
-        turning: Moment with which the floor resists turning, over the yaw rate, N m (skid steer).
-        rims: Limit of the wheels' rim speed; the laws made by tuning.py respect it.
+        turning: Moment with which the floor resists turning, over the yaw rate, N m.
+        rims: Limit of the wheels' rim speed; laws made by tuning.py keep it.
 
     Raises:
         ValueError: A number is outside its range, or friction exceeds the wheels' torque.

@@ -23,6 +23,10 @@ from diffbot_controllers.laws.dual import Dual
 class ApproachGains:
     """Gains of the approach; a maximum may be infinite.
 
+    Example:
+        >>> ApproachGains(linear_velocity=1.0).gamma1
+        5.0
+
     Attributes:
         gamma1: Rate at which the distance decays, 1/s, > 0; gamma_1 of the papers.
         gamma2: Rate at which the heading turns towards the goal, 1/s, > 0; gamma_2.
@@ -127,6 +131,12 @@ class Approach:
     """eta = [v, omega] towards a goal at rest, and its rate of change; (14), (15), made practical.
 
     `direction` is "forwards", "backwards" or "either"; `error` holds e, psi, alpha.
+
+    Example:
+        >>> approach = Approach(ApproachGains(linear_velocity=1.0))
+        >>> v, omega = approach.velocity(Dual(-2.0), Dual(0.0), Dual(0.0))  # 2 m before the goal
+        >>> v.value, abs(omega.value)
+        (1.0, 0.0)
     """
 
     # Another direction is chosen only if its V is below this share of the present one's.

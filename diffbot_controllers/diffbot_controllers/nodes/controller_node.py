@@ -27,10 +27,10 @@ from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_controllers.laws.friction import KnownWheels, Laws
 from diffbot_controllers.laws.motion import State, WheelFeedback
 from diffbot_controllers.laws.polar_approach import PolarError
+from diffbot_controllers.nodes.dynamics_source import DynamicsSource
 from diffbot_controllers.nodes.live_dynamics import (
     LIVE,
     DynamicsParameters,
-    DynamicsSource,
     known_delay,
     known_dynamics,
     known_friction,

@@ -26,6 +26,7 @@ from diffbot_controllers.friction_adaptation import (
     is_adaptable,
 )
 from diffbot_controllers.laws.friction import Laws, without_static
+from diffbot_controllers.nodes.dynamics_source import DynamicsSource
 from diffbot_controllers.nodes.references import LOOK_PERIOD, ReferenceParameters
 from diffbot_controllers.parameter_reader import (
     ParameterCheckpoint,
@@ -171,37 +172,6 @@ LIVE = (FROM_TOPIC, ADAPTIVE)
 
 
 Use = Callable[[DynamicParameters, Laws], None]
-
-
-class DynamicsSource:
-    """K5..K8 for a law: these, for the whole run.
-
-    Attributes:
-        newest: Parameters in use; None before valid ones have arrived.
-        counted_topics: Topics of which a report needs every message.
-    """
-
-    counted_topics: tuple[CountedTopic, ...] = ()
-
-    def __init__(self, newest: DynamicParameters | None) -> None:
-        self.newest = newest
-
-    def needs(self) -> Verdict:
-        """Return what is missing before the robot may be driven."""
-        return GOOD
-
-    def awaits(self, stamp: float) -> Verdict:
-        """Return what is missing before the joint state of a stamp (s) can be answered."""
-        return GOOD
-
-    def advance(self, stamp: float) -> None:
-        """Process the estimates that are due at a stamp, s."""
-
-    def reset(self, stamp: float) -> None:
-        """React to a reset of the joint states' time to a stamp, s."""
-
-    def close(self) -> None:
-        """Store learnt parameters."""
 
 
 def live_dynamics(node: EffortNode[DynamicsParameters], use: Use) -> LiveDynamics:

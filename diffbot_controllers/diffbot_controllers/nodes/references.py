@@ -33,19 +33,17 @@ KEPT_REFERENCES = 16  # number of references stored; the trajectory node is at m
 
 
 class ReferenceInput(Generic[T]):
-    """Provides the reference for a state's stamp.
+    """Provides the reference for a state's stamp: a lasting set point, or one of a stream.
 
-    The input is a lasting reference (a set point) or a stream of stamped ones, of which the one
-    with the state's stamp is used, else the newest before it, advanced to this stamp. A stopped
-    stream is old by its stamps, or has brought nothing for the same time by the states' stamps: one
-    stamped ahead of time would become old too late. No clock is read, so that lock-step is
-    repeatable.
+    Of a stream, the one with the state's stamp, else the newest before it, advanced. A stopped
+    stream is old by its stamps, or has brought nothing for as long by the states' stamps. No clock
+    is read: lock-step repeats.
 
     Args:
         timeout: Age of the newest stamped reference from which it is rejected, s; also the longest
             time without a new one, s.
         advance: Advances a reference by a time, s.
-        state_name: Name of the robot's state message, for messages.
+        state_name: For messages.
         state_age: Maximum age of a state at its arrival, s; references may be ahead of it by this
             and `timeout`.
     """
@@ -212,12 +210,7 @@ R_co = TypeVar("R_co", bound=ReferenceParameters, covariant=True)
 
 
 class ReferenceSource(ABC, Generic[T]):
-    """Source of a node's references.
-
-    Args:
-        node: It is connected to its robot.
-        topic: Topic of stamped references.
-        advance: Advances a reference by a time, s.
+    """Source of a node's references, which arrive on `topic` with stamps.
 
     Attributes:
         input: Stores the references.
@@ -286,7 +279,7 @@ class PoseReferences(ReferenceSource[Reference]):
     Args:
         frame: Required frame of the references.
         set_points: Whether to accept `~/command` too (geometry_msgs/Pose2D: a lasting set point).
-        count: Path and turn of the robot per encoder count, m and rad, >= 0.
+        count: Path and turn per encoder count, m and rad, >= 0.
     """
 
     def __init__(

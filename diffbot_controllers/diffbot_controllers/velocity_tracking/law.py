@@ -308,10 +308,9 @@ class TrackerSettings:
         k_v: k_v of (12), 1/s, > 0.
         k_w: k_omega of (12), 1/s, > 0.
         floor: Minimum natural frequency of the kinematic law, rad/s, >= 0.
-        dead_time: From a command to its effect, s, >= 0, over which the law predicts; an estimator
-            only starts with it.
-        dead_band: Of the commands of (v, omega), below their limits; an estimator starts with them.
-        published: Whether to use (10) and (11) as printed, which diverge; for comparison only.
+        dead_time: From a command to its effect, s, >= 0; an estimator only starts with it.
+        dead_band: Of (v, omega), below their limits; an estimator only starts with them.
+        published: Whether to use (10) and (11) as printed, which diverge.
         longest_gap: A longer time between two updates resets the tracker, s, > 0.
 
     Raises:
@@ -377,6 +376,12 @@ class TrackerRecord:
 class VelocityTracker:
     """Follows moving references, forwards and backwards, by velocity commands.
 
+    Example:
+        >>> tracker = VelocityTracker(TrackerSettings(), Sigma(0.2, 0.1, 1.0, 1.0))
+        >>> reference = Reference(0.1, 0.0, 0.0, v=0.5)  # 0.1 m ahead
+        >>> round(tracker.update(0.0, reference, (0.0, 0.0, 0.0), (0.5, 0.0)).v, 2)
+        1.52
+
     Args:
         sigma: The robot's parameters, used if there is no estimator.
         estimator: Estimator of sigma while driving.
@@ -432,10 +437,9 @@ class VelocityTracker:
         Args:
             stamp: Of the measurement, s.
             reference: At that time, without preview.
-            pose: Measured x, y in m and theta in rad, in the frame of the reference.
+            pose: Measured x, y, theta, m and rad, in the frame of the reference.
             velocity: Measured v in m/s and omega in rad/s.
-            applied: Command held since the previous update, if another component limited the
-                returned one.
+            applied: Command held since the previous update, if not the returned one.
             ahead: Reference at stamp + dead_time; None: extrapolated.
 
         Raises:

@@ -21,10 +21,11 @@ from rclpy.qos import QoSProfile
 from diffbot_node import Node, declare, parameter, results_folder
 from diffbot_node.message_types import message_class
 from diffbot_node.parameters import writable_folder
-from diffbot_node.presence import Presence, beyond_discovery
+from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.run_folder import launch_name
 from diffbot_node.senders import WITH_METADATA, message_and_metadata
+from diffbot_node.topic_nodes import beyond_discovery
 
 try:
     from rosbags.rosbag2 import StoragePlugin, Writer

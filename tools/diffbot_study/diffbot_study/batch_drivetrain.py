@@ -33,7 +33,7 @@ from diffbot_controllers.laws.friction import (
     Standstill,
     holds,
 )
-from diffbot_controllers.laws.motion import (
+from diffbot_controllers.laws.motion_observer import (
     BASE,
     BIAS_OF_LIMIT,
     BRISK,
