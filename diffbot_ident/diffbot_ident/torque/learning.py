@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +19,32 @@ from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
 # Share of the motion's scale that a velocity has to gain within a window for the past to fade.
 MOVES = 0.01
+
+
+@dataclass
+class MadeRows:
+    """Rows of consecutive control periods that are still to be learnt.
+
+    Attributes:
+        missing: Number of the first control periods, at the beginning of a segment, without a row.
+        rows: Rows, shape (n, columns).
+        turning: Whether no wheel reverses in a row, shape (n,).
+        whole: Whether no sample was lost in a row, shape (n,).
+    """
+
+    missing: int
+    rows: Array
+    turning: Flags
+    whole: Flags
+
+    def take(self, periods: int) -> MadeRows:
+        """Remove the rows of the first of these control periods, and return them."""
+        missing = min(self.missing, periods)
+        count = periods - missing
+        parts = self.rows, self.turning, self.whole
+        self.missing -= missing
+        self.rows, self.turning, self.whole = (part[count:] for part in parts)
+        return MadeRows(missing, *(part[:count] for part in parts))
 
 
 class Learning:
@@ -72,31 +99,30 @@ class Learning:
         """Number of disjoint windows so far."""
         return self._seen / self.length
 
-    def learn(self, samples: Array, response: TorqueResponse) -> tuple[Array, Flags] | None:
-        """Add samples, shape (n, 6).
+    def make(self, samples: Array, response: TorqueResponse) -> MadeRows:
+        """Build the rows of samples that continue the previous ones, without learning them.
 
         Args:
-            samples: Samples that continue the previous ones.
+            samples: Shape (n, 6).
             response: Response of the velocities to the torques.
-
-        Returns:
-            The new rows, and which of them are clear: no wheel reverses, and no sample was lost.
-            None if there are none.
         """
+        kept, fine = self.rows.overlap * self.rows.fine, self.rows.fine
+        periods = len(samples) // fine
         samples = np.concatenate((self.tail, samples))
         rows, turning, whole = self.rows.make(samples, response, self._past)
-        kept, fine = self.rows.overlap * self.rows.fine, self.rows.fine
         self.tail = samples[-kept:]
         self._past = np.concatenate((self._past, samples[:-kept]))[-(REACH + 1) * fine :]
-        if not len(rows):
-            return None
+        return MadeRows(periods - len(rows), rows, turning, whole)
+
+    def add(self, made: MadeRows) -> None:
+        """Learn rows, one or more."""
+        rows = made.rows
         if self._forgetting < 1.0:
             self._forget(rows)
-        self.sums.add(rows, turning, whole)
+        self.sums.add(rows, made.turning, made.whole)
         self._seen += len(rows)
         window = self.rows.window
         self.coverage.add(rows[::window], window * self._period)
-        return rows, turning & whole
 
     def _forget(self, rows: Array) -> None:
         """Forget only as windows with motion arrive, so that a parked robot keeps its estimate."""
@@ -133,3 +159,13 @@ class WarmUp:
         self._kept += len(part)
         while self._kept - len(self.parts[0][1]) >= self._most:
             self._kept -= len(self.parts.popleft()[1])
+
+    def segments(self) -> list[list[Array]]:
+        """Return the parts of each segment."""
+        segments: list[list[Array]] = []
+        for follows, part in self.parts:
+            if follows and segments:
+                segments[-1].append(part)
+            else:
+                segments.append([part])
+        return segments
