@@ -41,10 +41,14 @@ class MadeRows:
         """Remove the rows of the first of these control periods, and return them."""
         missing = min(self.missing, periods)
         count = periods - missing
-        parts = self.rows, self.turning, self.whole
+        taken = MadeRows(missing, self.rows[:count], self.turning[:count], self.whole[:count])
         self.missing -= missing
-        self.rows, self.turning, self.whole = (part[count:] for part in parts)
-        return MadeRows(missing, *(part[:count] for part in parts))
+        self.rows, self.turning, self.whole = (
+            self.rows[count:],
+            self.turning[count:],
+            self.whole[count:],
+        )
+        return taken
 
 
 class Learning:
@@ -159,13 +163,3 @@ class WarmUp:
         self._kept += len(part)
         while self._kept - len(self.parts[0][1]) >= self._most:
             self._kept -= len(self.parts.popleft()[1])
-
-    def segments(self) -> list[list[Array]]:
-        """Return the parts of each segment."""
-        segments: list[list[Array]] = []
-        for follows, part in self.parts:
-            if follows and segments:
-                segments[-1].append(part)
-            else:
-                segments.append([part])
-        return segments

@@ -323,11 +323,10 @@ class StagedRegression:
         """Rebuild the rows of all stored samples with the current response."""
         over = self.learning.windows >= WARM_UP_WINDOWS
         self._clear()
-        for parts in warm_up.segments():
-            self.learning.end_segment()
-            made = self.learning.make(np.concatenate(parts), self._response)
-            for part in parts:
-                self._learn(made.take(len(part) // self._rows.fine))
+        for follows, part in warm_up.parts:
+            if not follows:
+                self.learning.end_segment()
+            self._learn(self.learning.make(part, self._response))
         if over:
             self._warm_up, self._first = None, None if self._resists else warm_up
             if self._settings.steady:
