@@ -17,10 +17,13 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from arc_odometry.odometry import MAX_WHEEL_SPEED, wheel_turn
 from diffbot_node.senders import Origin, Senders
+
+if TYPE_CHECKING:
+    from arc_odometry.odometry import Array
 
 # How long zero is commanded after a doubt, s.
 SETTLING = 0.3
@@ -41,6 +44,7 @@ FINEST = 256
 LINES, POINTS = 3, 16  # number of lines, and of points in each, that are kept
 
 Values = tuple[float, ...]
+Number = TypeVar("Number", float, "Array")
 
 
 class Finding(NamedTuple):
@@ -111,16 +115,28 @@ class _Line:
     def add(self, stamp: float, values: Values, turn: Values, count: float) -> bool:
         """Append a message; return whether the one before it was a spike between its neighbours."""
         step = stamp - self.points[-1][0]
-        first, second = self._step, step
-        fraction = first / (first + second)
-        allowed = COUNTS * count + ROUNDING + 0.5 * ACCELERATION * first * second
-        spike = first > 0.0 and any(
-            abs(old - fraction * (old + new)) > allowed + FRACTION * abs(old + new)
+        is_spike = self._step > 0.0 and any(
+            spike(old, new, self._step, step, count) > 0.0
             for old, new in zip(self._turn, turn, strict=True)
         )
         self.points.append((stamp, values))
         self._step, self._turn = step, turn
-        return spike
+        return is_spike
+
+
+def spike(before: Number, after: Number, first: Number, second: Number, count: float) -> Number:
+    """Return how far a reading is beyond what a wheel can do between its neighbours, rad.
+
+    It is above 0 for a spike. With arrays, of each element.
+
+    Args:
+        before, after: Turns of a wheel from the reading before, and to the one after it, rad.
+        first, second: Times between them, s, > 0.
+        count: Resolution of the encoder, rad.
+    """
+    total, fraction = before + after, first / (first + second)
+    allowed = COUNTS * count + ROUNDING + 0.5 * ACCELERATION * first * second
+    return abs(before - fraction * total) - (allowed + FRACTION * abs(total))
 
 
 class SourceWatch:
@@ -130,11 +146,14 @@ class SourceWatch:
         publishers: Returns how many nodes publish the topic now; called only if a doubt arises and
             senders are unknown. It may count publishers of other joints.
         counts: Encoder counts per turn; 0: unknown.
+
+    Attributes:
+        count: Resolution that the encoder is credited with, rad.
     """
 
     def __init__(self, publishers: Callable[[], int], counts: int = 0) -> None:
         self._publishers = publishers
-        self._count = math.tau / min(counts or FINEST, FINEST)
+        self.count = math.tau / min(counts or FINEST, FINEST)
         self._senders = Senders()
         self._sender: object = None
         self._heard: dict[object, float] = {}
@@ -145,6 +164,11 @@ class SourceWatch:
         self._spikes: deque[float] = deque()
         self._doubt, self._doubted = "", 0.0
         self._replaced: float | None = None  # when another publisher began, s
+
+    @property
+    def settled(self) -> bool:
+        """Whether all recent messages follow each other, so that each may follow the last one."""
+        return len(self._lines) == 1
 
     @property
     def knows_senders(self) -> bool:
@@ -239,13 +263,13 @@ class SourceWatch:
         # Computed before the message is appended; rarely needed, and expensive.
         period, step = line.period() if others else 0.0, stamp - line.points[-1][0]
         line.number, line.came = self._number, now
-        spike = line.add(stamp, values, turn, self._count)
+        is_spike = line.add(stamp, values, turn, self.count)
         if others and period and others > max(0, round(step / period) - 1):
             several = sender is None and self._publishers() > 1
             enough = TOO_MANY_OF_SEVERAL if several else TOO_MANY
             significant = _count(self._signs, now, WITHIN) >= enough
             return Finding("messages of two different motions alternate", significant)
-        if spike:
+        if is_spike:
             significant = _count(self._spikes, now, SPIKES_WITHIN) >= SPIKES
             return Finding("the wheels' angles jump back and forth", significant)
         return None

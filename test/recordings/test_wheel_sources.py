@@ -14,7 +14,11 @@ from made_recordings.excited_runs import RunSetting, record, usual_run
 from made_recordings.recorded_bag import RecordedBag, write_run
 
 from arc_odometry import JointSample
+from diffbot_recordings import wheel_sources
 from diffbot_recordings.counter_wraps import continuous
+from diffbot_recordings.samples import POSITIONS
+from diffbot_recordings.segments import Segment
+from diffbot_recordings.wheel_sources import WheelSources
 
 ROBOT = ("--robot", "twil")
 NAMES = ("K5", "K6", "K7", "K8")
@@ -271,3 +275,51 @@ def test_cells_that_are_not_used_may_be_empty(rows, tmp_path):
     plain = write_table(tmp_path / "plain.csv", rows)
     _, expected = identify(tmp_path / "plain", plain, *ROBOT)
     assert status == 0 and values(result) == values(expected)
+
+
+def faulty_motion(random, kind):
+    """A motion of 8 s, with faults of a kind at three random places; times and angles."""
+    times = 0.01 * np.arange(800) + random.uniform(0.0, 1e-3, 800)
+    speeds = random.uniform(2.0, 6.0, 2) * np.sin(times[:, None] + random.uniform(0.0, 6.0, 2))
+    angles = COUNT * np.round(np.cumsum(0.01 * speeds, axis=0) / COUNT)
+    for at in random.integers(5, 780, 3).tolist():
+        if kind == "spikes":
+            angles[at] += random.uniform(0.2, 3.0, 2)
+        elif kind == "set":
+            angles[at:] += random.uniform(-20.0, 20.0, 2)
+        elif kind == "two sources":
+            angles[at : at + 40 : 2] += random.uniform(-2.0, 2.0, 2)
+        elif kind == "gaps":
+            times[at:] += random.uniform(0.0, 0.5)
+    return times, angles
+
+
+@pytest.mark.parametrize("kind", ["none", "spikes", "set", "two sources", "gaps"])
+def test_only_readings_that_matter_are_judged_one_by_one(monkeypatch, kind):
+    """The same is found as if every reading were judged; seeds 0 to 39."""
+    judged = {False: 0, True: 0}
+    for seed in range(40):
+        times, angles = faulty_motion(np.random.default_rng(seed), kind)
+        channels = dict(zip(POSITIONS, angles.T, strict=True))
+        found = []
+        for every in (False, True):
+            sources = WheelSources()
+            update = sources._watch.update
+
+            def counted(*message, update=update, every=every):
+                judged[every] += 1
+                return update(*message)
+
+            monkeypatch.setattr(sources._watch, "update", counted)
+            with monkeypatch.context() as patch:
+                if every:
+                    patch.setattr(
+                        wheel_sources, "_notable", lambda times, *_: np.ones(len(times), bool)
+                    )
+                for part in (slice(None, 300), slice(300, None)):
+                    own = {name: channel[part] for name, channel in channels.items()}
+                    sources.check(Segment(times[part], 0.01, own), POSITIONS)
+            found.append((sources._sign, sources.alternating()))
+        assert repr(found[0]) == repr(found[1]), seed
+    assert judged[True] == 40 * 800 > 1.5 * judged[False]
+    assert kind != "none" or judged[False] < 0.1 * judged[True]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +19,36 @@ from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
 # Share of the motion's scale that a velocity has to gain within a window for the past to fade.
 MOVES = 0.01
+
+
+@dataclass
+class MadeRows:
+    """Rows of consecutive control periods that are still to be learnt.
+
+    Attributes:
+        missing: Number of the first control periods, at the beginning of a segment, without a row.
+        rows: Rows, shape (n, columns).
+        turning: Whether no wheel reverses in a row, shape (n,).
+        whole: Whether no sample was lost in a row, shape (n,).
+    """
+
+    missing: int
+    rows: Array
+    turning: Flags
+    whole: Flags
+
+    def take(self, periods: int) -> MadeRows:
+        """Remove the rows of the first of these control periods, and return them."""
+        missing = min(self.missing, periods)
+        count = periods - missing
+        taken = MadeRows(missing, self.rows[:count], self.turning[:count], self.whole[:count])
+        self.missing -= missing
+        self.rows, self.turning, self.whole = (
+            self.rows[count:],
+            self.turning[count:],
+            self.whole[count:],
+        )
+        return taken
 
 
 class Learning:
@@ -68,27 +99,30 @@ class Learning:
         """Number of disjoint windows so far."""
         return self._seen / self.length
 
-    def learn(self, samples: Array, response: TorqueResponse) -> tuple[Array, Flags] | None:
-        """Add samples, shape (n, 6), that continue the previous ones.
+    def make(self, samples: Array, response: TorqueResponse) -> MadeRows:
+        """Build the rows of samples that continue the previous ones, without learning them.
 
-        Returns:
-            The new rows, and which of them are clear: no wheel reverses, and no sample was lost.
-            None if there are none.
+        Args:
+            samples: Shape (n, 6).
+            response: Response of the velocities to the torques.
         """
+        kept, fine = self.rows.overlap * self.rows.fine, self.rows.fine
+        periods = len(samples) // fine
         samples = np.concatenate((self.tail, samples))
         rows, turning, whole = self.rows.make(samples, response, self._past)
-        kept, fine = self.rows.overlap * self.rows.fine, self.rows.fine
         self.tail = samples[-kept:]
         self._past = np.concatenate((self._past, samples[:-kept]))[-(REACH + 1) * fine :]
-        if not len(rows):
-            return None
+        return MadeRows(periods - len(rows), rows, turning, whole)
+
+    def add(self, made: MadeRows) -> None:
+        """Learn rows, one or more."""
+        rows = made.rows
         if self._forgetting < 1.0:
             self._forget(rows)
-        self.sums.add(rows, turning, whole)
+        self.sums.add(rows, made.turning, made.whole)
         self._seen += len(rows)
         window = self.rows.window
         self.coverage.add(rows[::window], window * self._period)
-        return rows, turning & whole
 
     def _forget(self, rows: Array) -> None:
         """Forget only as windows with motion arrive, so that a parked robot keeps its estimate."""

@@ -22,6 +22,7 @@ from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, Axis, solutions
 from diffbot_ident.torque.columns import OMEGA, SIGN_LEFT, SIGN_RIGHT, ExtraColumns, V
 from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.sums import RowSums, torque_weights, weighted_products
+from diffbot_ident.torque.symmetric import pseudo_inverse
 from diffbot_ident.torque.torque_delay import delay_weights
 
 # Length of the first units after the opening, in disjoint windows.
@@ -126,7 +127,9 @@ class ChangeWatch:
         self._fine = sums.fine
         self._unit = self.left = UNIT_WINDOWS * window
         self._so_far = sums.products.copy()
-        self._products: list[Array] = [self._so_far]
+        # Products of the units, of which only the first len(self._ends) are known.
+        self._products = np.empty((MOST_UNITS, *self._so_far.shape))
+        self._products[0] = self._so_far
         self._began = began
         self._ends: list[float] = [stamp]
         # What the last fits belong to, and the fits: a look for a change and one for a drift share
@@ -144,11 +147,10 @@ class ChangeWatch:
         if self.left > 0:
             return False
         before, self._so_far = self._so_far, sums.products.copy()
-        self._products.append(self._so_far - before)
+        np.subtract(self._so_far, before, out=self._products[len(self._ends)])
         self._ends.append(stamp)
         if len(self._ends) == MOST_UNITS:
-            pairs = zip(self._products[::2], self._products[1::2], strict=True)
-            self._products = [one + other for one, other in pairs]
+            self._products[: MOST_UNITS // 2] = self._products[::2] + self._products[1::2]
             self._ends = self._ends[1::2]
             self._unit *= 2
         self.left = self._unit
@@ -207,9 +209,9 @@ class ChangeWatch:
 
     def steady(self, sums: RowSums, drift: ForceDrift) -> RowSums:
         """Return the sums of a robot that has always been as it is at the end of the run."""
-        since = (self._times() - 0.5).tolist()
-        first = sum(time * own for time, own in zip(since, self._products, strict=True))
-        second = sum(time**2 * own for time, own in zip(since, self._products, strict=True))
+        since = self._times() - 0.5
+        units = self._products[: len(since)].reshape(len(since), -1)
+        first, second = (np.array([since, since**2]) @ units).reshape(2, *sums.products.shape)
         along = first @ drift.correction
         known_robot = copy(sums)
         known_robot.products = sums.products + along + along.swapaxes(1, 2)
@@ -231,10 +233,10 @@ class ChangeWatch:
         return self._last[1]
 
     def _fitted(self, sums: RowSums, delay: float, extra: ExtraColumns, lag: float) -> _Fits:
-        seen, weights = sums.delayed(delay, lag), torque_weights((delay,), self._fine, lag)
-        moments = np.array([own[0] for own in self._products])
-        fits = zip((LINEAR, ANGULAR), extra, solutions(seen.moments, (extra,)), strict=True)
-        units = weighted_products(moments, weights)
+        moments = sums.moments_at((delay,), lag)
+        fits = zip((LINEAR, ANGULAR), extra, solutions(moments, (extra,)), strict=True)
+        weights = torque_weights((delay,), self._fine, lag)
+        units = weighted_products(self._products[: len(self._ends), 0], weights)
         return units, [(axis, own, theta[0]) for axis, own, theta in fits]
 
 
@@ -307,7 +309,7 @@ def _likely_drifts(
     """
     fits = []
     for alike in _ONE_FRICTION:
-        covariance = np.linalg.pinv(alike.T @ information @ alike, hermitian=True)
+        covariance = pseudo_inverse(alike.T @ information @ alike)
         common = covariance @ alike.T @ weighted
         fits.append((float(weighted @ alike @ common), alike, common, np.diag(covariance)))
     gain, alike, common, variances = max(fits, key=lambda fit: fit[0])
@@ -319,7 +321,7 @@ def _likely_drifts(
     of_torques, of_friction = (
         likely & (size > SIGNIFICANT_DRIFT * std) & (size > LEAST_NAMED)
     ).tolist()
-    apart = np.linalg.pinv(information, hermitian=True)
+    apart = pseudo_inverse(information)
     each, own_std = apart @ weighted, np.sqrt(np.diag(apart))
     unlike = float(weighted @ each) - gain > UNLIKE**2
     shares = np.where(alike @ likely, each if unlike else alike @ common, 0.0)
@@ -336,7 +338,7 @@ def _solve(matrix: Array, right: Array) -> Array:
     """Solve a symmetric system of any scale; directions without information get 0."""
     scale = np.sqrt(np.diag(matrix))
     scale[scale == 0.0] = 1.0
-    inverse = np.linalg.pinv(matrix / np.outer(scale, scale), rcond=1e-9, hermitian=True)
+    inverse = pseudo_inverse(matrix / np.outer(scale, scale), 1e-9)
     result: Array = inverse @ (right / scale[:, None]) / scale[:, None]
     return result
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.axis_fit import AxisPrior
 from diffbot_ident.torque.columns import NO_COLUMNS
@@ -22,7 +24,7 @@ from diffbot_ident.torque.estimate import Array, Estimate
 from diffbot_ident.torque.estimating import Estimating
 from diffbot_ident.torque.fitting import Fitting
 from diffbot_ident.torque.judgement import MIN_WINDOWS
-from diffbot_ident.torque.learning import Learning, WarmUp
+from diffbot_ident.torque.learning import Learning, MadeRows, WarmUp
 from diffbot_ident.torque.parameter_change import ForceDrift
 from diffbot_ident.torque.prior import Prior
 from diffbot_ident.torque.response import known_response, with_floor
@@ -115,6 +117,7 @@ class StagedRegression:
         self._changed: float | None = None  # stamp of the last change, s
         self._began = self.since = math.nan
         self._taken = self._forgotten = 0  # samples, and those before the last change
+        self._learnt = 0  # rows, including those that were learnt anew
         self.learning = Learning(rows, period, settings.scale, settings.forgetting)
         self.estimating = Estimating(
             self.learning, settings.geometry, decimation, period, clock, settings.remembers
@@ -183,38 +186,50 @@ class StagedRegression:
     def add(self, samples: Array) -> bool:
         """Process samples, shape (n, 6); return whether they gave rows."""
         samples = self._decimation.take(samples)
-        learnt = False
         if len(samples) and math.isnan(self._began):
             self._began = float(samples[0, 0])
+        before = self._learnt
         # The response is updated at fixed samples, whether or not estimates are requested between.
+        while len(samples):
+            now = self._rows.fine * self._until_update
+            part, samples = samples[:now], samples[now:]
+            if len(left := self._learn_until_change(part)):
+                samples = np.concatenate((left, samples))
+            elif not self._until_update:
+                self._update_response()
+        return self._learnt > before
+
+    def _learn_until_change(self, samples: Array) -> Array:
+        """Learn samples up to a change of the robot; return those after it, none without one."""
         fine = self._rows.fine
+        made = self.learning.make(samples, self._response)
         while len(samples):
             # A change is looked for at fixed samples as well.
-            until = self._until_update if self._watch is None else self._watch.units.left
-            now = fine * min(self._until_update, until)
+            watch = self._watch
+            now = len(samples) if watch is None else fine * watch.units.left
             part, samples = samples[:now], samples[now:]
             periods, stamp = len(part) // fine, float(part[-1, 0])
             self._taken += periods * self._decimation.factor
             self._until_update -= periods
-            learnt = self._learn(part) or learnt
+            self._learn(made.take(periods))
             if (kept := self._warm_up or self._first) is not None:
                 kept.add(part)
-            watch, sums = self._watch, self.learning.sums
-            if watch is not None and watch.units.pass_by(periods, sums, stamp):
+            if watch is not None and watch.units.pass_by(periods, self.learning.sums, stamp):
                 self._look_for_change(watch, stamp)
-            if not self._until_update:
-                self._update_response()
-        return learnt
+                if self._watch is not watch:
+                    break
+        return samples
 
-    def _learn(self, samples: Array) -> bool:
-        learnt = self.learning.learn(samples, self._response)
-        if learnt is None:
-            return False
+    def _learn(self, made: MadeRows) -> None:
+        if not len(made.rows):
+            return
+        self.learning.add(made)
+        self._learnt += len(made.rows)
         self._renew()
         delay, lag = self.estimating.delay
         extra = self._fitting.extra(self._result.effects)
-        self.learning.residuals.add(*learnt, self._fitting.sums, delay, extra, lag)
-        return True
+        clear = made.turning & made.whole
+        self.learning.residuals.add(made.rows, clear, self._fitting.sums, delay, extra, lag)
 
     def _look_for_change(self, watch: RobotWatch, stamp: float) -> None:
         """Forget the robot that was, but its response, if the one that is differs from it."""
@@ -299,7 +314,7 @@ class StagedRegression:
         for follows, part in warm_up.parts:
             if not follows:
                 self.learning.end_segment()
-            self._learn(part)
+            self._learn(self.learning.make(part, self._response))
         if over:
             self._warm_up, self._first = None, None if self._resists else warm_up
             if self._settings.steady:

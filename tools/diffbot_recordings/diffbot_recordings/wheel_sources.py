@@ -8,13 +8,15 @@ differ.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from diffbot_node.source_watch import SourceWatch
-from diffbot_recordings.samples import POSITIONS, WHEELS, Array
+from arc_odometry.odometry import MAX_WHEEL_SPEED
+from diffbot_node.source_watch import LONGEST_STEP, POINTS, SourceWatch, spike
+from diffbot_recordings.samples import POSITIONS, WHEELS, Array, Mask
 from diffbot_recordings.segments import Segment
 
 # Equal turns, rad; in so many samples in a row, over so far, rad.
@@ -62,17 +64,36 @@ class WheelSources:
         self._find_equal(segment, np.diff(angles, axis=0), efforts)
 
     def _find_signs(self, times: Array, angles: Array) -> None:
-        for stamp, pair in zip(times.tolist(), angles.tolist(), strict=True):
-            finding = self._watch.update(stamp, tuple(pair), stamp)
+        stamps, pairs = times.tolist(), angles.tolist()
+        for at in self._judged(stamps, _notable(times, angles, self._watch.count)):
+            finding = self._watch.update(stamps[at], tuple(pairs[at]), stamps[at])
             if finding is not None:
                 if math.isnan(self._sign):
-                    self._sign = stamp
+                    self._sign = stamps[at]
                 if finding.significant:
                     self._significant = finding.text
         steps = np.abs(np.diff(angles, axis=0))
         around = np.abs(angles[2:] - angles[:-2])
         strange = ((steps[:-1] > JUMP) & (steps[1:] > JUMP) & (around < JUMP)).any(axis=1)
         self._strange += angles[1:-1][strange].tolist()
+
+    def _judged(self, stamps: Sequence[float], notable: Mask) -> Iterator[int]:
+        """Yield which readings the watch must see.
+
+        In between it would find nothing, and forget all but the last few of them.
+        """
+        at = 0
+        for event in (*np.flatnonzero(notable).tolist(), len(stamps)):
+            first = event - POINTS - 2
+            while at < event:
+                apart = at and first > at and stamps[first] - stamps[at - 1] > LONGEST_STEP
+                if apart and self._watch.settled:
+                    at = first
+                yield at
+                at += 1
+            if at < len(stamps):
+                yield at
+                at += 1
 
     def _find_equal(self, segment: Segment, turned: Array, efforts: tuple[str, str]) -> None:
         moved = np.flatnonzero((np.abs(turned) > 0.0).any(axis=1))
@@ -120,6 +141,25 @@ class WheelSources:
             "as both wheels; choose the right column or joint (--columns, --left-joint, "
             "--right-joint), or correct the driver"
         )
+
+
+def _notable(times: Array, angles: Array, count: float) -> Mask:
+    """Return which readings do not simply follow those before, so that SourceWatch must judge them.
+
+    Args:
+        times: Stamps of n readings, s.
+        angles: Angles [left, right], rad, shape (n, 2).
+        count: Resolution of the encoder, rad.
+    """
+    result = np.zeros(len(times), dtype=bool)
+    steps, turned = np.diff(times)[:, None], np.diff(angles, axis=0)
+    most = np.minimum(MAX_WHEEL_SPEED * steps, math.pi)
+    usual = (steps > 0.0) & (steps <= LONGEST_STEP) & (np.abs(turned) <= most)
+    result[1:] = ~usual.all(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of equal stamps, which are notable
+        spikes = spike(turned[:-1], turned[1:], steps[:-1], steps[1:], count)
+    result[2:] |= (spikes > 0.0).any(axis=1)
+    return result
 
 
 def _difference(segment: Segment, at: NDArray[np.intp], efforts: tuple[str, str]) -> str | None:

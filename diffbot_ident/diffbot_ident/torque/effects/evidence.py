@@ -15,6 +15,7 @@ import numpy as np
 from diffbot_ident.torque.columns import ExtraColumns
 from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.fitted_axis import AxisFit
+from diffbot_ident.torque.symmetric import pseudo_inverse
 
 # Wald's statistic beyond which an effect is accepted, and the surplus per column: by chance
 # this happens in fewer than one of 10 000 runs.
@@ -50,7 +51,7 @@ def _wald(fitted: AxisFit, count: int) -> float:
     if not (scale > 0.0).all():
         return 0.0
     scaled = own / scale
-    return float(scaled @ np.linalg.pinv(spread / (scale[:, None] * scale)) @ scaled)
+    return float(scaled @ pseudo_inverse(spread / (scale[:, None] * scale)) @ scaled)
 
 
 def along_the_torque(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
@@ -101,7 +102,7 @@ def resisting(fits: Sequence[AxisFit]) -> Iterator[tuple[float, Array, Array, Ar
         inverse = np.zeros((2, 2))
         if (scale > 0.0).all():
             shape = np.outer(scale, scale)
-            inverse = np.linalg.pinv(spread / shape) / shape
+            inverse = pseudo_inverse(spread / shape) / shape
         yield float(fitted.theta[1]), result, inverse, direction
 
 
@@ -135,7 +136,7 @@ def of_each_wheel(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
         weighted += gain * direction * (inverse @ result)
     if not (weight.diagonal() > 0.0).all():
         return -math.inf
-    frictions = np.linalg.pinv(weight) @ weighted
+    frictions = pseudo_inverse(weight) @ weighted
     # A friction below 0 is another effect.
     if (frictions * np.sqrt(weight.diagonal()) < -LIKELY_FRICTION).any():
         return -math.inf
