@@ -210,6 +210,14 @@ def _run(words: list[str]) -> int:
         # Some list what there is, a line each.
         print(f"{speaker}: {printable_lines(error)}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # the machine's: a full disk, a name that is too long
+        from diffbot_description.terminal_text import complain
+
+        where = f"{error.filename}: " if error.filename else ""
+        complain(speaker, f"{where}{error.strerror or error}")
+        return 1
     except SystemExit as ended:  # argparse's, after --help or a wrong option
         return int(ended.code or 0)
     except KeyboardInterrupt:

@@ -183,6 +183,8 @@ def mesh_box(path: Path) -> tuple[Array, Array]:
         raise ValueError(
             f"{kind or 'a file without suffix'} is not read, only .stl, .obj and .dae are"
         )
+    if not path.is_file():  # a device has no end, a pipe perhaps no writer
+        raise ValueError("is no regular file")
     try:
         MESH.check(path.stat().st_size)
         vertices = reader(path)

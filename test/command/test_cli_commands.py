@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of commands, and `diffbot test`."""
 
+import errno
 import fcntl
 import json
 import os
@@ -31,6 +32,15 @@ def test_an_unknown_command_lists_the_others(capsys):
         "faults, test"
     )
     assert known in capsys.readouterr().err
+
+
+def test_what_the_machine_refuses_is_a_sentence(monkeypatch, capsys):
+    def refuse(_words):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "a\x1b[2Jb")
+
+    monkeypatch.setitem(cli.COMMANDS, "view", SimpleNamespace(run=refuse, of_setup=False))
+    assert cli.main(["view"]) == 1
+    assert capsys.readouterr().err == "diffbot view: a\\x1b[2Jb: No space left on device\n"
 
 
 def test_packages_and_pytest_arguments_are_told_apart():

@@ -86,6 +86,7 @@ def test_of_several_runs_it_lists_them(became, monkeypatch, capsys):
     ("words", "said"),
     [
         (["no/such.mcap"], "no/such.mcap"),
+        (["a" * 5000], "there is no such folder"),
         (["--address", "robot", "no.mcap"], "must be an IP address"),
         (["--port", "x"], "invalid int"),
     ],

@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from arc_odometry import WheelGeometry
 from diffbot_controllers.parameter_reader import read_dynamics
 from diffbot_description import load_robot
 from diffbot_description.files import read_regular, read_text
 from diffbot_description.limits import TEXT, Limit
 from diffbot_description.show_parameters import main as show_parameters
+from diffbot_description.urdf_shapes import mesh_box
+from diffbot_recordings.recorded_readings import ReadingOptions, read_readings
+from diffbot_recordings.recording_files import check_files
+from diffbot_recordings.samples import RecordingError
 from diffbot_recordings.sysid_log import read_sysid
 from diffbot_sim.faults.fault import load_script
 
@@ -41,6 +46,28 @@ def test_devices_and_pipes_are_not_opened(suffix, tmp_path):
     for path in (device, pipe):
         refused = "is not a regular file but a device or a pipe"
         assert all(refused in text for text in refusals(path))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".mcap", ".db3", ".wpilog"])
+def test_recordings_that_are_devices_or_pipes_are_not_opened(suffix, tmp_path):
+    device, pipe = tmp_path / f"zero{suffix}", tmp_path / f"pipe{suffix}"
+    device.symlink_to("/dev/zero")
+    os.mkfifo(pipe)
+    for path in (device, pipe):
+        with pytest.raises(RecordingError, match="is a device or a pipe; give a recording"):
+            check_files([path])
+        with pytest.raises(RecordingError, match="is a device or a pipe; give a recording"):
+            read_readings([path], ReadingOptions(), WheelGeometry(0.1, 0.1, 0.3))
+    with pytest.raises(RecordingError, match="there is no such file or folder"):
+        check_files([tmp_path / ("a" * 5000)])
+
+
+def test_meshes_that_are_devices_or_pipes_are_not_opened(tmp_path):
+    for name, make in (("zero", lambda path: path.symlink_to("/dev/zero")), ("pipe", os.mkfifo)):
+        for suffix in (".stl", ".obj", ".dae"):
+            make(path := tmp_path / f"{name}{suffix}")
+            with pytest.raises(ValueError, match="is no regular file"):
+                mesh_box(path)
 
 
 def test_the_pipe_of_a_shell_is_named_where_it_is_gone():

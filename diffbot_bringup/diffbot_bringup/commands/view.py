@@ -76,7 +76,7 @@ def main(argv: list[str]) -> int:
 
 
 def _is_recording(path: Path) -> bool:
-    return path.suffix in _RECORDINGS or (path / _METADATA).exists()
+    return path.suffix in _RECORDINGS or os.path.exists(path / _METADATA)
 
 
 def _live(options: argparse.Namespace) -> int:
@@ -111,7 +111,7 @@ def _play(options: argparse.Namespace, recording: Path) -> int:
 def _results(options: argparse.Namespace, argv: Sequence[str]) -> int:
     """Write or find the page of the results and print its path."""
     for path in options.paths:
-        if not path.exists():
+        if not os.path.exists(path):  # nor does a name that is too long
             raise UsageError(f"{path}: there is no such folder; give results of runs")
     from diffbot_description.files import RECORDING, dated_folder
     from diffbot_description.terminal_text import complain

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from diffbot_bringup.usage import UsageError, suggestion
-from diffbot_bringup.xml_launch.document import Element
+from diffbot_bringup.xml_launch.document import LARGEST, Element
 from diffbot_bringup.xml_launch.substitutions import Scope, Share, perform
 from diffbot_bringup.xml_launch.substitutions import parse as parse_template
 
@@ -69,7 +69,9 @@ def settings(root: Element, share: Share) -> list[ConfigEntry]:
     arguments = {each.attributes.get("name") for each in root.all("arg")}
     scope = _defaults(root, share)
     for path in _files(root, share):
-        for each in _read(path.read_text(encoding="utf-8").splitlines()):
+        with path.open(encoding="utf-8", errors="replace") as file:
+            lines = file.read(LARGEST).splitlines()
+        for each in _read(lines):
             of_argument = _OF_ARGUMENT.fullmatch(each.text)
             if of_argument and of_argument.group(1) in arguments:
                 each = replace(each, comment="")

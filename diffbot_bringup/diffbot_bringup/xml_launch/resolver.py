@@ -146,7 +146,8 @@ def _substituted(path: str, scope: Scope) -> ParameterText:
     Raises:
         ValueError: It is too large, a substitution fails, or the result is not YAML.
     """
-    data = Path(path).read_bytes()[: LARGEST + 1]
+    with open(path, "rb") as file:
+        data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
         raise ValueError(f"parameter file {path}: exceeds {LARGEST} bytes")
     try:

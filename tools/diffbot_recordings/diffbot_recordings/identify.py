@@ -60,7 +60,7 @@ class _Identify:
         self._began = time.monotonic()
 
     def run(self) -> int:
-        check_files(self._options)
+        check_files(self._options.files)
         robot_of(self._options)
         directory, made = self._folder()
         try:

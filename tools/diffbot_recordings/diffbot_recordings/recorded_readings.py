@@ -35,6 +35,7 @@ from diffbot_recordings.bag_topics import (
 )
 from diffbot_recordings.counter_wraps import continuous
 from diffbot_recordings.options import NEWTON_METRE
+from diffbot_recordings.recording_files import check_files
 from diffbot_recordings.row_filter import RowFilter
 from diffbot_recordings.samples import EFFORTS, POSITIONS, TABLES, RecordingError, is_number
 from diffbot_recordings.segments import Segment
@@ -149,9 +150,8 @@ def read_readings(
         ReadingsError: Values cannot be used.
     """
     parts = []
+    check_files(paths)
     for path in paths:
-        if not path.exists():
-            raise RecordingError(f"{path}: there is no such file or folder")
         table = path.suffix.lower() in TABLES
         rows = _table_rows(path, options, geometry) if table else _bag_rows(path, options)
         parts.append(_readings(path, rows, options, geometry))

@@ -53,7 +53,7 @@ def analyse_recording(options: Options, reader: SegmentReader | None = None) -> 
     Raises:
         ValueError: An option is wrong, or a recording cannot be used.
     """
-    check_files(options)
+    check_files(options.files)
     if reader is None:
         reader = SegmentReader(options.files, Console(quiet=True))
     weighing = weighing_of(options)
