@@ -15,16 +15,15 @@ from arc_odometry.joints import LONGEST_STEP, SHORTEST_STEP
 from arc_odometry.odometry import MAX_WHEEL_SPEED, Array
 from diffbot_description.robot import Wheels
 from diffbot_description.robot_parsing import check_field
-from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.rows import LONG_STEP
 from diffbot_recordings.counter_wraps import continuous
 from diffbot_recordings.options import NEWTON_METRE
-from diffbot_recordings.samples import EFFORTS, POSITIONS, body_velocity
+from diffbot_recordings.samples import EFFORTS, POSITIONS
 from diffbot_recordings.table_columns import TIME, columns_of, parse_columns, unit_problem
 from diffbot_recordings.table_text import seconds_of
-from diffbot_recordings.torque_analysis import TORQUE_SEGMENTS, analyse_arrays
+from diffbot_recordings.torque_analysis import TORQUE_SEGMENTS, analyse_arrays, typical_motion
 
 
 def identify_arrays(
@@ -71,7 +70,8 @@ def identify_arrays(
     _check_speeds(stamps, turned, rows, gaps)
     own = None if isinstance(estimator, str) else estimator
     if isinstance(estimator, str) and estimator != "integral":
-        own = _sized_estimator(estimator, geometry, stamps, turned, torque)
+        scale = typical_motion(stamps, turned, torque, geometry)
+        own = make_estimator(estimator, geometry, scale)
     result = analyse_arrays(stamps, turned, torque, geometry, own)
     if result is None:
         why = f"no stretch of {TORQUE_SEGMENTS.shortest:g} s or more in which a wheel turns"
@@ -136,15 +136,6 @@ def identify_frame(
         wheel_separation=wheel_separation,
         estimator=estimator,
     )
-
-
-def _sized_estimator(
-    name: str, geometry: WheelGeometry, stamps: Array, angles: Array, torque: Array
-) -> Estimator:
-    speeds = np.gradient(np.unwrap(angles, axis=0), stamps, axis=0)
-    body = body_velocity(geometry, speeds[:, 0], speeds[:, 1])
-    sizes = (0.5 * float(np.abs(each).max()) + 1e-9 for each in (body["v"], body["w"], torque))
-    return make_estimator(name, geometry, MotionScale(*sizes))
 
 
 def _check_speeds(
