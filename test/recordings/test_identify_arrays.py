@@ -8,7 +8,7 @@ import pytest
 from identify_command import identify
 from made_recordings.excited_runs import RunSetting, record, usual_run
 
-from diffbot_recordings import identify_arrays
+from diffbot_recordings import identify_arrays, identify_frame
 from diffbot_recordings.samples import EFFORTS, POSITIONS, WHEELS
 
 
@@ -171,3 +171,65 @@ def test_arrays_of_one_encoder_are_refused_as_a_table_is(log):
     time, angles, torques, _ = log
     with pytest.raises(ValueError, match="one encoder is recorded as both wheels"):
         identified(time, angles[:, [0, 0]], torques)
+
+
+class Columns:
+    """Columns by name as pandas has them: iterating gives names, indexing what NumPy converts."""
+
+    def __init__(self, columns):
+        self._columns = columns
+
+    def __iter__(self):
+        return iter(self._columns)
+
+    def __getitem__(self, name):
+        return self._columns[name].tolist() if name != "time" else self._columns[name]
+
+
+def framed(frame, columns=()):
+    return identify_frame(frame, wheel_radius=0.075, wheel_separation=0.27217, columns=columns)
+
+
+def test_columns_by_name_give_the_same_numbers(log):
+    time, angles, torques, _ = log
+    expected = identified(time, angles, torques).values
+    frame = {
+        "left_effort [mNm]": 1e3 * torques[:, 0],
+        "note": np.array(["x"] * len(time)),
+        "time": time,
+        "right_angle": angles[:, 1],
+        "left_position_deg": np.degrees(angles[:, 0]),
+        "right_torque": torques[:, 1],
+    }
+    assert framed(frame).values == pytest.approx(expected, rel=1e-9)
+    assert framed(Columns(frame)).values == pytest.approx(expected, rel=1e-9)
+    frame["r"] = frame.pop("right_torque") / 2.0
+    named = ["time=time,left_position=left_position_deg*deg,right_position=right_angle",
+             "left_effort=left_effort*0.001,right_effort=r*2"]  # fmt: skip
+    assert framed(frame, named).values == pytest.approx(expected, rel=1e-9)
+
+
+def test_dates_of_columns_are_times(log):
+    """Microseconds since 1970 are kept to 0.2 us in seconds."""
+    time, angles, torques, _ = log
+    dates = np.datetime64("2026-01-31T12:00:00", "ns") + np.round(1e9 * time).astype(int)
+    frame = dict(zip((*POSITIONS, *EFFORTS), (*angles.T, *torques.T), strict=True))
+    result = framed({**frame, "time": dates})
+    expected = identified(time + 1769860800.0, angles, torques).values
+    assert result.values == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"time": "stamp_of"}, "no column holds time; .*columns: "),
+        ({"left_effort": "left_effort [A]"}, "is in A, but efforts are read in N m"),
+        ({"left_position": "left_position_ticks"}, "is in ticks, and left_position in rad"),
+    ],
+)
+def test_columns_that_are_not_these_are_refused(log, changed, message):
+    time, angles, torques, _ = log
+    names = (changed.get(name, name) for name in ("time", *POSITIONS, *EFFORTS))
+    frame = dict(zip(names, (time, *angles.T, *torques.T), strict=True))
+    with pytest.raises(ValueError, match=message):
+        framed(frame)

@@ -390,9 +390,7 @@ def _judged(
 ) -> Calibration:
     after = fit.geometry(0.5 * (given.left_radius + given.right_radius))
     has_gyro, has_poses = fit.drive.gyro is not None, fit.drive.poses is not None
-    source = " and ".join(
-        n for n, there in (("gyro", has_gyro), ("pose source", has_poses)) if there
-    )
+    source = " and ".join(["gyro"] * has_gyro + ["pose source"] * has_poses)
     sizes = ("left_radius", "right_radius", "track") if has_poses else ()
     sizes = (*sizes, "track_over_mean_radius", "radius_ratio")
     unknown = [name for name in sizes if not quantities[name].identified]
@@ -417,13 +415,11 @@ def _judged(
         )
     outcome, reason = _verdict(unknown, quantities, same, near, held_out)
     if has_poses and max(fit.noise.position, fit.noise.yaw) < OWN_ODOMETRY:
-        outcome, reason = (
-            CalibrationOutcome.REFUSED,
-            (
-                "the pose source agrees with the wheels to 0.03 mm: it is computed from them "
-                "(odometry); give one that measures independently (--pose, --tf), such as SLAM "
-                "or motion capture"
-            ),
+        outcome = CalibrationOutcome.REFUSED
+        reason = (
+            "the pose source agrees with the wheels to 0.03 mm: it is computed from them "
+            "(odometry); give one that measures independently (--pose, --tf), such as SLAM or "
+            "motion capture"
         )
     return Calibration(
         outcome, reason, source, given, after, quantities, held_out, tuple(notes), fit

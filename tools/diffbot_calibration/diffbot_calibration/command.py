@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -78,51 +79,32 @@ def parser_of(program: str) -> argparse.ArgumentParser:
     add("--robot", metavar="NAME|FILE", help="description of the robot during the drive")
     add("--wheel-radius", metavar="M", type=float, help="radius that odometry used, instead, m")
     add("--track", metavar="M", type=float, help="track that odometry used, instead, m")
-    group = parser.add_argument_group("what to read of a recording")
-    add = group.add_argument
+    more: dict[str, Any] = {"type": float, "default": GYRO_SCALE_STD, "metavar": "SHARE"}
+    add = parser.add_argument_group("what to read of a recording").add_argument
     add("--joint-states", metavar="TOPIC", help="joint states")
     add("--left", metavar="JOINT", help="joint of the left wheel")
     add("--right", metavar="JOINT", help="joint of the right wheel")
     add("--imu", metavar="TOPIC", help="gyro; none: do not use it")
     add("--gyro-axis", default="z", metavar="AXIS", help="axis that points up: z, -z, x … (z)")
-    add(
-        "--gyro-scale-std",
-        type=float,
-        default=GYRO_SCALE_STD,
-        metavar="SHARE",
-        help="standard deviation of the gyro's scale (default: %(default)g)",
-    )
+    text = "standard deviation of the gyro's scale (default: %(default)g)"
+    add("--gyro-scale-std", help=text, **more)
     add("--pose", metavar="TOPIC", help="pose source; none: do not use it")
     add("--tf", nargs=2, metavar=("FIXED", "ROBOT"), help="pose source in tf, as map base_link")
-    add(
-        "--columns",
-        action="append",
-        default=[],
-        metavar="CHANNEL=COLUMN[*FACTOR],…",
-        help="column of each channel of a table",
-    )
-    group = parser.add_argument_group("with a tape (UMBmark)")
-    add = group.add_argument
+    more = {"action": "append", "default": [], "metavar": "CHANNEL=COLUMN[*FACTOR],…"}
+    add("--columns", help="column of each channel of a table", **more)
+    more = {"nargs": "+", "default": []}
+    add = parser.add_argument_group("with a tape (UMBmark)").add_argument
     add("--umbmark", action="store_true", help="driven squares instead of a recording")
     add("--side", type=float, metavar="M", help="side of the square, m")
-    add("--cw", nargs="+", default=[], metavar="X,Y", help="ends of clockwise runs, m")
-    add("--ccw", nargs="+", default=[], metavar="X,Y", help="ends of counterclockwise runs, m")
-    add(
-        "--straight",
-        nargs="+",
-        default=[],
-        metavar="BY_ODOMETRY,MEASURED",
-        help="lengths of straight legs, m",
-    )
-    parser.add_argument(
-        "--output",
-        metavar="DIR",
-        type=Path,
-        help="folder of the results (default: results/<date>-calibrate)",
-    )
-    parser.add_argument(
-        "--no-pictures", dest="pictures", action="store_false", help="numbers only, no page"
-    )
+    add("--cw", metavar="X,Y", help="ends of clockwise runs, m", **more)
+    add("--ccw", metavar="X,Y", help="ends of counterclockwise runs, m", **more)
+    text = "lengths of straight legs, m"
+    add("--straight", metavar="BY_ODOMETRY,MEASURED", help=text, **more)
+    add = parser.add_argument
+    text = "folder of the results (default: results/<date>-calibrate)"
+    add("--output", metavar="DIR", type=Path, help=text)
+    text = "numbers only, no page"
+    add("--no-pictures", dest="pictures", action="store_false", help=text)
     return parser
 
 

@@ -53,7 +53,7 @@ class HeldOut:
         noise: Root mean square by the sensor's noise alone, [heading rad, position m].
         expected: Expected NEES, 1 or 3.
         bounds: Bounds of a consistent mean NEES.
-        worse: Significance of a larger drift after than before, see sureness.
+        worse: Significance of a larger drift after than before, see significance.
         errors: Drift before and after in each window, [heading rad, x m, y m], (windows, 2, 3).
     """
 

@@ -213,7 +213,6 @@ def _first_parameters(
     if gyro is not None:
         first["gyro_delay"] = gyro.delay
     values = np.array([first.get(name, 0.0) for name in names])
-    values = np.array([first.get(name, 0.0) for name in names])
     return Parameters(names, values, float(np.mean(drive.stamps)))
 
 

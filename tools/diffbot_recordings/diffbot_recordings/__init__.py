@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from diffbot_recordings.findings import Usable as Usable
     from diffbot_recordings.options import Options as Options
     from diffbot_recordings.recorded_arrays import identify_arrays as identify_arrays
+    from diffbot_recordings.recorded_arrays import identify_frame as identify_frame
     from diffbot_recordings.recording_analysis import analyse_recording as analyse_recording
     from diffbot_recordings.recording_files import open_recording as open_recording
     from diffbot_recordings.samples import Recording as Recording
@@ -31,7 +32,7 @@ __getattr__, __all__ = lazy_names(
         "bag": ("Bag",),
         "findings": ("Findings", "Usable"),
         "options": ("Options",),
-        "recorded_arrays": ("identify_arrays",),
+        "recorded_arrays": ("identify_arrays", "identify_frame"),
         "recording_analysis": ("analyse_recording",),
         "recording_files": ("open_recording",),
         "samples": ("Recording", "RecordingError"),

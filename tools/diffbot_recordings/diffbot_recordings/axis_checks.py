@@ -14,7 +14,7 @@ from diffbot_recordings.dead_time import DeadTimeFit, fit_dead_band, fit_dead_ti
 from diffbot_recordings.first_order import AxisSegment, Prediction
 from diffbot_recordings.repeats import combined
 from diffbot_recordings.velocity_analysis import AxisAnalysis, prepared, values_of
-from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence
+from diffbot_recordings.verdict import AnalysisVerdict, Evidence
 
 # Plausible gains from command to velocity; others mean another unit.
 GAINS = (0.05, 20.0)
@@ -86,13 +86,9 @@ def _units(verdict: AnalysisVerdict) -> AnalysisVerdict:
     gain = verdict.value("gain").value
     if GAINS[0] <= gain <= GAINS[1]:
         return verdict
-    text = f"gain {gain:.3g}: command and velocity are in different units; " + _factor(gain)
     evidence = Evidence("gain", gain, f"{GAINS[0]:g} to {GAINS[1]:g}", False)
-    return replace(
-        verdict,
-        outcome=AnalysisOutcome.REFUSED,
-        reason=text,
-        evidence=(*verdict.evidence, evidence),
+    return replace(verdict, evidence=(*verdict.evidence, evidence)).refused(
+        f"gain {gain:.3g}: command and velocity are in different units; {_factor(gain)}"
     )
 
 
@@ -119,12 +115,10 @@ def _noise(verdict: AnalysisVerdict, held_out: Prediction) -> AnalysisVerdict:
     significant = held_out.explained - unsure / motion if motion > 0.0 else -math.inf
     if held_out.r_squared >= SIGNIFICANT or significant >= SIGNIFICANT:
         return verdict
-    return replace(
-        verdict,
-        outcome=AnalysisOutcome.NOT_EXCITED,
-        reason=f"noise hides the motion: R^2 {held_out.r_squared:.2g} on held-out samples, and "
+    return verdict.not_excited(
+        f"noise hides the motion: R^2 {held_out.r_squared:.2g} on held-out samples, and "
         f"surely only {max(significant, 0.0):.2g} or more without the noise of single readings "
-        f"(must be {SIGNIFICANT:g}); record for longer, or larger steps",
+        f"(must be {SIGNIFICANT:g}); record for longer, or larger steps"
     )
 
 
@@ -142,18 +136,11 @@ def _time_constant(verdict: AnalysisVerdict, alone: float, period: float) -> Ana
     else:
         result = "neither time constant nor dead time is identifiable"
     if value.std > WIDENED * alone:
-        result += f", as recordings differ (by their noise alone to {NORMAL_95 * alone:.2g} s)"
-        return replace(
-            verdict,
-            outcome=AnalysisOutcome.NOT_EXCITED,
-            reason=(
-                f"{result}; remove the recordings that differ, or identify each recording "
-                "separately"
-            ),
+        return verdict.not_excited(
+            f"{result}, as recordings differ (by their noise alone to {NORMAL_95 * alone:.2g} s); "
+            "remove the recordings that differ, or identify each recording separately"
         )
-    return replace(
-        verdict,
-        outcome=AnalysisOutcome.NOT_EXCITED,
-        reason=f"{result}; command more and larger steps, both ways, and sample every "
-        f"{0.2 * max(value.value, 0.05):.2g} s or faster",
+    return verdict.not_excited(
+        f"{result}; command more and larger steps, both ways, and sample every "
+        f"{0.2 * max(value.value, 0.05):.2g} s or faster"
     )

@@ -27,7 +27,7 @@ from diffbot_recordings.bag_topics import (
     listed,
 )
 from diffbot_recordings.options import Options, robot_of
-from diffbot_recordings.samples import MOTOR_CHANNELS, RecordingError
+from diffbot_recordings.samples import MOTOR_CHANNELS, SIDES, RecordingError
 from diffbot_recordings.table_columns import Column, parse_columns
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 ARRAYS = ("std_msgs/msg/Float64MultiArray", "std_msgs/msg/Float32MultiArray")
 NUMBERS = ("std_msgs/msg/Float64", "std_msgs/msg/Float32")
 INTERFACES = "control_msgs/msg/DynamicJointState"
-SIDES = ("left", "right")
 # Words in the names of topics and interfaces, by quantity.
 WORDS = {
     "voltage": ("voltage", "volt"),

@@ -54,7 +54,6 @@ from diffbot_recordings.samples import (
     Batch,
     Recording,
     RecordingError,
-    Source,
     names_of_runs,
 )
 from diffbot_recordings.table_columns import Column
@@ -190,9 +189,9 @@ def _torque(bags: Sequence[Bag], result: _Joints, options: Options) -> Recording
             f"{result.topic.name} holds no positions of {' and '.join(joined(result.wheels))}: the "
             "wheels' angles are needed"
         )
-    own = (
-        result.torque if options.effort_source == AUTO else options.effort_source == "joint_states"
-    )
+    own = options.effort_source == "joint_states"
+    if options.effort_source == AUTO:
+        own = result.torque
     if own and not result.torque:
         raise RecordingError(
             f"{result.topic.name} holds no effort that is not zero; use --effort-source commands"
@@ -203,8 +202,7 @@ def _torque(bags: Sequence[Bag], result: _Joints, options: Options) -> Recording
         if field in result.fields and (own or field != "effort")
     )
     read = joints(result.wheels, fields, robot_of(options))
-    sources: list[Source] = []
-    samples = 0
+    sources: list[BagSource] = []
     for bag in bags:
         states = choose(bag.topics, ROLES["joint_states"], result.topic.name)
         feeds = [Feed(states, joint_channels(fields), read)]
@@ -212,7 +210,6 @@ def _torque(bags: Sequence[Bag], result: _Joints, options: Options) -> Recording
             commands = choose(bag.topics, ROLES["commands"], options.topics["commands"])
             feeds.append(Feed(commands, TORQUE_COMMANDS, torques(result.wheels, robot_of(options))))
         sources.append(BagSource(bag, feeds))
-        samples += states.count
     efforts = "joint states" if own else "the commands"
     wheels = f"wheels: {', '.join(joined(result.wheels))}; torques: of {efforts}"
     return Recording(
@@ -220,7 +217,7 @@ def _torque(bags: Sequence[Bag], result: _Joints, options: Options) -> Recording
         sources,
         channels=tuple(name for feed in feeds for name in feed.channels),
         geometry=geometry,
-        samples=samples,
+        samples=_samples(sources),
         notes=[_note(TORQUE, options), wheels],
         wheels=joined(result.wheels),
         optional=WHEELS,
@@ -254,21 +251,22 @@ def _no_motor(bag: Bag) -> RecordingError:
 
 
 def _motor(bags: Sequence[Bag], columns: Mapping[str, Column], options: Options) -> Recording:
-    sources: list[Source] = []
-    samples, fields, apart = 0, [], False
-    for bag in bags:
-        feeds = motor_topics(bag, columns)
-        sources.append(BagSource(bag, feeds))
-        samples += feeds[0].topic.count
-        fields = [f"  {', '.join(f'{c} = {columns[c]}' for c in feed.channels)}" for feed in feeds]
-        apart = apart or len(feeds) > 1
-    notes = [*fields, _note(MOTOR, options)]
-    return Recording(MOTOR, sources, MOTOR_CHANNELS, samples=samples, notes=notes, apart=apart)
+    feeds = [motor_topics(bag, columns) for bag in bags]
+    sources = [BagSource(bag, own) for bag, own in zip(bags, feeds, strict=True)]
+    fields = [f"  {', '.join(f'{c} = {columns[c]}' for c in feed.channels)}" for feed in feeds[-1]]
+    return Recording(
+        MOTOR,
+        sources,
+        MOTOR_CHANNELS,
+        samples=_samples(sources),
+        notes=[*fields, _note(MOTOR, options)],
+        apart=any(len(own) > 1 for own in feeds),
+    )
 
 
 def _velocity(bags: Sequence[Bag], options: Options) -> Recording:
-    sources: list[Source] = []
-    samples, of_wheels = 0, False
+    sources: list[BagSource] = []
+    of_wheels = False
     notes = [_note(VELOCITY, options)]
     for bag in bags:
         commands = choose(bag.topics, ROLES["cmd_vel"], options.topics["cmd_vel"])
@@ -291,16 +289,19 @@ def _velocity(bags: Sequence[Bag], options: Options) -> Recording:
             measured = Feed(result.topic, joint_channels(("velocity",)), read)
             of_wheels = True
         sources.append(BagSource(bag, (measured, driven)))
-        samples += measured.topic.count
     return Recording(
         VELOCITY,
         sources,
         channels=("command_v", "command_w", "v", "w", *(WHEELS if of_wheels else ())),
         geometry=geometry_of(options),
-        samples=samples,
+        samples=_samples(sources),
         from_wheels=("v", "w") if of_wheels else (),
         notes=notes,
     )
+
+
+def _samples(sources: Sequence[BagSource]) -> int:
+    return sum(source.leading.count for source in sources)
 
 
 def _has_odometry(bag: Bag, options: Options) -> bool:
@@ -323,7 +324,7 @@ class BagSource:
     def __init__(self, bag: Bag, feeds: Sequence[Feed]) -> None:
         self._bag = bag
         self._feeds = {feed.topic.name: feed for feed in feeds}
-        self._leading = feeds[0].topic
+        self.leading = feeds[0].topic
         self._clock = RobotClock()
         # Stamps of other topics minus the robot's time when they were logged, s.
         self._apart: dict[str, array[float]] = {name: array("d") for name in self._feeds}
@@ -361,22 +362,22 @@ class BagSource:
             if abs(late) > JUMP:
                 side = "before" if late < 0.0 else "after"
                 raise RecordingError(
-                    f"{self._bag.path.name}: {name} and {self._leading.name} have two clocks: at "
+                    f"{self._bag.path.name}: {name} and {self.leading.name} have two clocks: at "
                     f"the same time, {name} is stamped {abs(late):.10g} s {side} "
-                    f"{self._leading.name}; at most {JUMP:g} s is possible: set the clocks of both "
+                    f"{self.leading.name}; at most {JUMP:g} s is possible: set the clocks of both "
                     "computers by NTP, or stamp both topics by the same clock"
                 )
 
     def _has_stamps(self) -> bool:
-        with closing(self._bag.peek(self._leading)) as messages:
+        with closing(self._bag.peek(self.leading)) as messages:
             return any(stamp_of(m) is not None for m in islice(messages, PATIENCE))
 
     def _time(self, name: str, logged: float, stamp: float | None, stamped: bool) -> float | None:
         """Return the robot's time of a message, s; None while it is not known."""
-        if name == self._leading.name and stamp is not None:
+        if name == self.leading.name and stamp is not None:
             self._clock.stamped(logged, stamp)
         if stamp is not None:
-            if name != self._leading.name and self._clock.running:
+            if name != self.leading.name and self._clock.running:
                 self._apart[name].append(stamp - self._clock.time(logged))
             return stamp
         if self._clock.running:

@@ -30,7 +30,7 @@ IMU = "sensor_msgs/msg/Imu"
 TWIST_STAMPED = "geometry_msgs/msg/TwistStamped"
 
 # Words for [left, right] in names of joints.
-SIDES = (("left", "right"), ("l", "r"), ("lh", "rh"), ("lhs", "rhs"))
+SIDE_WORDS = (("left", "right"), ("l", "r"), ("lh", "rh"), ("lhs", "rhs"))
 # Only a simulator knows the ground truth: never used.
 NEVER = ("ground_truth",)
 # Least z component of an upright sensor's z axis.
@@ -196,7 +196,7 @@ def _counterparts(a: str, b: str) -> bool:
     if len(words_a) != len(words_b):
         return False
     different = [pair for pair in zip(words_a, words_b, strict=True) if pair[0] != pair[1]]
-    return len(different) == 1 and different[0] in SIDES
+    return len(different) == 1 and different[0] in SIDE_WORDS
 
 
 def joined(sides: Sides) -> tuple[str, str]:

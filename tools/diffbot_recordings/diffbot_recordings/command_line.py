@@ -7,6 +7,7 @@ import argparse
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from diffbot_recordings.bag_topics import ROLES
 from diffbot_recordings.options import AUTO, EFFORT_UNITS, EFFORTS, KINDS, Options
@@ -69,125 +70,67 @@ def _parser(program: str) -> argparse.ArgumentParser:
     add("--robot", metavar="NAME|FILE", help="description of the robot, such as twil")
     add("--wheel-radius", metavar="M", type=_positive, help="rolling radius of the wheels, m")
     add("--track", metavar="M", type=_positive, help="left to right contact point, m")
-    _add_bag(parser)
-    _add_scale(parser)
-    _add_table(parser)
-    _add_reading(parser)
-    add(
-        "--output",
-        metavar="DIR",
-        type=Path,
-        help="folder of the results (default: results/<date>-identify)",
-    )
-    group = parser.add_argument_group(
+    _add_bag(parser.add_argument_group("what to read of a rosbag2 recording").add_argument)
+    scale = "to identify the torque of a unit of effort where no --torque-constant is known"
+    _add_scale(parser.add_argument_group(scale).add_argument)
+    _add_table(parser.add_argument_group("what to read of a table").add_argument)
+    _add_reading(parser.add_argument_group("how to read").add_argument)
+    folder = "folder of the results (default: results/<date>-identify)"
+    add("--output", metavar="DIR", type=Path, help=folder)
+    shown = parser.add_argument_group(
         "what to show besides the table (default: report.html and PNGs)"
     ).add_mutually_exclusive_group()
-    group.add_argument("--html", dest="shown", action="store_const", const="page",
-                       help="report.html alone")  # fmt: skip
-    group.add_argument("--png", dest="shown", action="store_const", const="pictures",
-                       help="PNGs alone")  # fmt: skip
-    group.add_argument("--no-pictures", dest="shown", action="store_const", const="",
-                       help="only numbers")  # fmt: skip
+    for option, kind, text in (
+        ("--html", "page", "report.html alone"),
+        ("--png", "pictures", "PNGs alone"),
+        ("--no-pictures", "", "only numbers"),
+    ):
+        shown.add_argument(option, dest="shown", action="store_const", const=kind, help=text)
     return parser
 
 
-def _add_bag(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what to read of a rosbag2 recording")
+def _add_bag(add: Callable[..., Any]) -> None:
     for name, role in ROLES.items():
-        group.add_argument(role.option, dest=f"topic_{name}", metavar="TOPIC", help=role.text)
-    group.add_argument("--left-joint", metavar="NAME", help="joint of the left wheel")
-    group.add_argument("--right-joint", metavar="NAME", help="joint of the right wheel")
-    group.add_argument(
-        "--effort-source",
-        choices=EFFORTS,
-        default=AUTO,
-        help="source of the torques: as the joint states report, or as commanded (default: the "
-        "joint states where they report any)",
-    )
-    group.add_argument(
-        "--effort-unit",
-        choices=EFFORT_UNITS,
-        default=Options.effort_unit,
-        help="unit of efforts and torque commands (default: the robot's, else newton_metre)",
-    )
-    group.add_argument(
-        "--torque-constant",
-        metavar="N_M",
-        type=_positive,
-        help="torque of the wheel per ampere or per cent, N m",
-    )
+        add(role.option, dest=f"topic_{name}", metavar="TOPIC", help=role.text)
+    add("--left-joint", metavar="NAME", help="joint of the left wheel")
+    add("--right-joint", metavar="NAME", help="joint of the right wheel")
+    text = "source of the torques: as the joint states report, or as commanded (default: the "
+    text += "joint states where they report any)"
+    add("--effort-source", choices=EFFORTS, default=AUTO, help=text)
+    text = "unit of efforts and torque commands (default: the robot's, else newton_metre)"
+    add("--effort-unit", choices=EFFORT_UNITS, default=Options.effort_unit, help=text)
+    text = "torque of the wheel per ampere or per cent, N m"
+    add("--torque-constant", metavar="N_M", type=_positive, help=text)
 
 
-def _add_scale(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group(
-        "to identify the torque of a unit of effort where no --torque-constant is known"
-    )
-    group.add_argument(
-        "--mass",
-        metavar="KG[+-KG]",
-        type=_mass("mass"),
-        help="weighed mass of the robot as it drove (without --load), wheels included, with the "
-        "half width of its 95 %% interval (default: 0.5 %% of it)",
-    )
-    group.add_argument(
-        "--wheel-inertia",
-        metavar="KG_M2",
-        type=_not_negative,
-        help="for --mass: inertia of one wheel about its axle, with the rotor's times the gear's "
-        "ratio squared, kg m^2 (default: the description's)",
-    )
-    group.add_argument(
-        "--load",
-        metavar="KG[+-KG]",
-        type=_mass("load"),
-        help="two recordings are given: the second one is with this load fixed on the robot",
-    )
-    group.add_argument(
-        "--load-at",
-        metavar="M",
-        type=_number(),
-        help="place of the load ahead of the axle, m (default: 0); checked, the torque of a unit "
-        "does not need it",
-    )
+def _add_scale(add: Callable[..., Any]) -> None:
+    text = "weighed mass of the robot as it drove (without --load), wheels included, with the "
+    text += "half width of its 95 %% interval (default: 0.5 %% of it)"
+    add("--mass", metavar="KG[+-KG]", type=_mass("mass"), help=text)
+    text = "for --mass: inertia of one wheel about its axle, with the rotor's times the gear's "
+    text += "ratio squared, kg m^2 (default: the description's)"
+    add("--wheel-inertia", metavar="KG_M2", type=_not_negative, help=text)
+    text = "two recordings are given: the second one is with this load fixed on the robot"
+    add("--load", metavar="KG[+-KG]", type=_mass("load"), help=text)
+    text = "place of the load ahead of the axle, m (default: 0); checked, the torque of a unit "
+    add("--load-at", metavar="M", type=_number(), help=f"{text}does not need it")
 
 
-def _add_table(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what to read of a table")
-    group.add_argument(
-        "--columns",
-        metavar="CHANNEL=COLUMN[*FACTOR],…",
-        action="append",
-        default=[],
-        help="column of each channel",
-    )
-    group.add_argument(
-        "--where",
-        metavar="CONDITION",
-        action="append",
-        default=[],
-        help='rows to use, such as "mode=auto" or "cmd_v!=0 or cmd_w!=0"; repeat it for "and"',
-    )
+def _add_table(add: Callable[..., Any]) -> None:
+    more: dict[str, Any] = {"action": "append", "default": []}
+    text = "column of each channel"
+    add("--columns", metavar="CHANNEL=COLUMN[*FACTOR],…", help=text, **more)
+    text = 'rows to use, such as "mode=auto" or "cmd_v!=0 or cmd_w!=0"; repeat it for "and"'
+    add("--where", metavar="CONDITION", help=text, **more)
 
 
-def _add_reading(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("how to read")
-    group.add_argument(
-        "--period", metavar="S", type=_positive, help="resample to this period, s (velocity)"
-    )
-    group.add_argument(
-        "--hold",
-        metavar="S",
-        type=_positive,
-        default=Options.hold,
-        help="time that a velocity command holds without a new one, s (default: %(default)s)",
-    )
-    group.add_argument(
-        "--keep",
-        metavar="MINUTES",
-        type=_positive,
-        default=Options.keep / 60.0,
-        help="motion kept in memory of a velocity robot (default: %(default)g)",
-    )
+def _add_reading(add: Callable[..., Any]) -> None:
+    text = "resample to this period, s (velocity)"
+    add("--period", metavar="S", type=_positive, help=text)
+    text = "time that a velocity command holds without a new one, s (default: %(default)s)"
+    add("--hold", metavar="S", type=_positive, default=Options.hold, help=text)
+    text, minutes = "motion kept in memory of a velocity robot (default: %(default)g)", 60.0
+    add("--keep", metavar="MINUTES", type=_positive, default=Options.keep / minutes, help=text)
 
 
 def _mass(name: str) -> Callable[[str], Value]:

@@ -17,7 +17,7 @@ from diffbot_ident.torque.yaw_gyro import GyroError, YawGyro
 from diffbot_recordings.samples import WHEELS
 from diffbot_recordings.segments import Segment
 from diffbot_recordings.velocity_analysis import LEAST_R_SQUARED
-from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
+from diffbot_recordings.verdict import AnalysisVerdict, Evidence, Value
 
 # Window and delays of the yaw rate, s; negative, as slow wheel speeds are late themselves.
 WINDOW, DELAYS = 0.5, (-0.5, 0.5)
@@ -51,10 +51,10 @@ def _verdict(segments: Sequence[Segment], geometry: WheelGeometry) -> AnalysisVe
         fit = learnt.fit()
         whole = every.fit()
     except GyroError as refused:
-        return AnalysisVerdict(SUBJECT, AnalysisOutcome.REFUSED, str(refused))
+        return AnalysisVerdict(SUBJECT).refused(str(refused))
     if fit is None or whole is None:
         text = "the robot turns too little; drive curves of 0.3 rad/s or more, both ways"
-        return AnalysisVerdict(SUBJECT, AnalysisOutcome.NOT_EXCITED, text)
+        return AnalysisVerdict(SUBJECT).not_excited(text)
     fraction, error, windows = kept.explained_by(fit)
     good = fraction >= LEAST_R_SQUARED
     evidence = Evidence(
@@ -64,28 +64,24 @@ def _verdict(segments: Sequence[Segment], geometry: WheelGeometry) -> AnalysisVe
         f">= {LEAST_R_SQUARED:g}",
         bool(good) if np.isfinite(fraction) else None,
     )
-    outcome, reason = AnalysisOutcome.ESTIMATED, ""
-    if not np.isfinite(fraction):
-        outcome, reason = (
-            AnalysisOutcome.NOT_EXCITED,
-            "too little motion was held out; record for longer",
-        )
-    elif not good:
-        outcome = AnalysisOutcome.REFUSED
-        reason = (
-            f"no one track explains the yaw rate: {fraction:.2f} of it on held-out parts (must be "
-            f">= {LEAST_R_SQUARED:g}); the wheels slip by turns that are not in proportion"
-        )
-    return AnalysisVerdict(
+    verdict = AnalysisVerdict(
         SUBJECT,
-        outcome,
-        reason,
-        _values(whole, geometry),
+        values=_values(whole, geometry),
         r_squared_fit=whole.agreement,
         r_squared_held_out=fraction,
         error_held_out=error,
         error_unit="rad",
         evidence=(evidence,),
+    )
+    if not np.isfinite(fraction):
+        return verdict.not_excited("too little motion was held out; record for longer")
+    return (
+        verdict
+        if good
+        else verdict.refused(
+            f"no one track explains the yaw rate: {fraction:.2f} of it on held-out parts (must be "
+            f">= {LEAST_R_SQUARED:g}); the wheels slip by turns that are not in proportion"
+        )
     )
 
 

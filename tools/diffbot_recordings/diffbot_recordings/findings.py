@@ -156,12 +156,10 @@ class Findings:
 
         most = LONGEST_LINE // len(self.verdicts)
         result = "; ".join(verdict.headline(most) for verdict in self.verdicts)
+        groups = [group for group in chart_groups(self.analyses) if group.charts]
         return [
-            write_atomically(
-                directory / f"{group.picture}.png", group_figure(group, result).savefig
-            )
-            for group in chart_groups(self.analyses)
-            if group.charts
+            write_atomically(directory / f"{g.picture}.png", group_figure(g, result).savefig)
+            for g in groups
         ]
 
 
@@ -211,18 +209,13 @@ def torque_findings(
         verdicts=(verdict,),
         notes=[
             rests,
-            *(() if robot is None else _compared(estimate, robot)),
+            *([line] if robot and (line := compared(estimate, robot.model)) else []),
             *(() if scale is None else scale.notes),
             *(f"warning: {text}" for text in texts),
         ],
         summary={**_torque_summary(result), **({} if scale is None else scale.summary())},
         write=lambda directory: _write_torque(directory, result, robot, name),
     )
-
-
-def _compared(estimate: Estimate, robot: Robot) -> tuple[str, ...]:
-    line = compared(estimate, robot.model)
-    return () if line is None else (line,)
 
 
 def _over_runs(result: TorqueResult) -> tuple[TorqueResult, tuple[str, ...]]:
@@ -244,7 +237,7 @@ def _over_runs(result: TorqueResult) -> tuple[TorqueResult, tuple[str, ...]]:
 
 def _parameters(estimate: Estimate) -> list[Value]:
     return [
-        Value(label.upper(), value, _std(variance), unit)
+        Value(label.upper(), value, math.sqrt(max(variance, 0.0)), unit)
         for label, value, variance, unit in zip(
             NAMES, estimate.values, estimate.variances, UNITS, strict=True
         )
@@ -289,8 +282,7 @@ def _physical(estimate: Estimate, robot: Robot | None) -> list[Value]:
 
 
 def _frictions(estimate: Estimate) -> dict[str, PhysicalQuantity]:
-    friction = estimate.friction
-    if friction is None:
+    if (friction := estimate.friction) is None:
         return {}
     return friction_quantities(friction.values, friction.variances) | gear_quantities(friction)
 
@@ -299,44 +291,28 @@ def _value(name: str, quantity: PhysicalQuantity) -> Value:
     return Value(name, quantity.value, quantity.std, quantity.unit)
 
 
-def _std(variance: float) -> float:
-    return math.sqrt(max(variance, 0.0))
-
-
 def _evidence(verified: Verification) -> tuple[Evidence, ...]:
     if not verified.decided:
         return ()
-    results = []
-    for name, error, none in zip(
-        ("velocity", "yaw rate"), verified.horizon_error, verified.horizon_no_model, strict=True
-    ):
+    results, limit = [], MAX_ERROR_FRACTION
+    pairs = zip(verified.horizon_error, verified.horizon_no_model, strict=True)
+    for name, (error, none) in zip(("velocity", "yaw rate"), pairs, strict=True):
         fraction = error / none if none > 0.0 else math.nan
-        test = (
-            f"held-out error of {name} after {verified.horizon:.2g} s, share of that without model"
-        )
-        results.append(
-            Evidence(test, fraction, f"<= {MAX_ERROR_FRACTION:g}", fraction <= MAX_ERROR_FRACTION)
-        )
+        test = f"held-out error of {name} after {verified.horizon:.2g} s, share of that without "
+        results.append(Evidence(f"{test}model", fraction, f"<= {limit:g}", fraction <= limit))
     rules = Evidence("verification", float(verified.passed), "1: all its rules", verified.passed)
     return (*results, rules)
 
 
 def _torque_summary(result: TorqueResult) -> dict[str, Any]:
     estimate = result.estimate
+    states, reasons = estimate.parameter_states, estimate.parameter_reasons
+    judged = zip(_parameters(estimate), states, reasons, strict=True)
     parameters = {
-        value.name: {
-            **value.to_dict(),
-            "closed_form": None,
-            "state": state.name.lower(),
-            "reason": reason,
-        }
-        for value, state, reason in zip(
-            _parameters(estimate),
-            estimate.parameter_states,
-            estimate.parameter_reasons,
-            strict=True,
-        )
-    }
+        value.name: {**value.to_dict(), "closed_form": None, "state": state.name.lower(),
+                     "reason": reason}
+        for value, state, reason in judged
+    }  # fmt: skip
     friction, turning = (
         {name: _value(name, quantity).to_dict() for name, quantity in outcome.items()}
         for outcome in (_frictions(estimate), turning_quantities(estimate.turning))
@@ -406,12 +382,9 @@ def analyse_axes(
 
 
 def _axis_segment(segment: Segment, axis: str, slow: bool) -> AxisSegment:
-    channels = segment.channels
-    fresh = channels[FRESH] > 0.0 if slow else None
-    command = f"command_{axis}"
-    return AxisSegment(
-        segment.period, channels[command], channels[axis], fresh, segment.sent.get(command)
-    )
+    channels, command = segment.channels, f"command_{axis}"
+    fresh, sent = channels[FRESH] > 0.0 if slow else None, segment.sent.get(command)
+    return AxisSegment(segment.period, channels[command], channels[axis], fresh, sent)
 
 
 def velocity_findings(

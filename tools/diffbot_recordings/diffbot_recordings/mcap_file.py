@@ -176,11 +176,8 @@ class McapFile:
     def messages(self, names: Collection[str]) -> Iterator[Message]:
         """See BagPart."""
         wanted = {n: topic for n, (topic, _, _) in self._content.channels.items() if topic in names}
-        if not self._content.chunks or self.damage:
-            for number, time, data in self._all(wanted):
-                yield wanted[number], time, data
-            return
-        for number, time, data in self._merged(wanted):
+        scanned = self.damage or not self._content.chunks
+        for number, time, data in self._all(wanted) if scanned else self._merged(wanted):
             yield wanted[number], time, data
 
     def _read_header(self) -> int:

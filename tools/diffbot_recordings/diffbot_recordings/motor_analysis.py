@@ -17,10 +17,9 @@ from scipy.integrate import cumulative_trapezoid
 from scipy.signal import lfilter
 
 from diffbot_recordings.first_order import correlated_covariance
-from diffbot_recordings.samples import Array
+from diffbot_recordings.samples import SIDES, Array
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
 
-SIDES = ("left", "right")
 # Time constants of the instruments' filters, and windows of the second equation, s.
 FILTERS, WINDOW = (0.003, 0.01, 0.03, 0.1), 0.01
 # Least share of the voltage's variance that a sound wheel explains.
@@ -231,12 +230,10 @@ def _problem(
                     f"the {side} {what} does not react to the voltages: check its cable and channel"
                 )
     crossed = [_electrical(segments, a, b) for a, b in (SIDES, SIDES[::-1])]
-    if all(
-        _plausible(other) and other.explained > electrical[side].explained + SWAPPED_GAIN
-        for other, side in zip(crossed, SIDES, strict=True)
-    ) or all(
-        _plausible(other) and not _plausible(electrical[side])
-        for other, side in zip(crossed, SIDES, strict=True)
+    pairs = [(other, electrical[side]) for other, side in zip(crossed, SIDES, strict=True)]
+    if all(map(_plausible, crossed)) and (
+        all(other.explained > own.explained + SWAPPED_GAIN for other, own in pairs)
+        or not any(_plausible(own) for _, own in pairs)
     ):
         return "the motors are swapped: the left voltage drives the right wheel, and the reverse"
     for side in SIDES:
@@ -289,6 +286,10 @@ def _unlike(
     def differs(size: tuple[float, float], least: float) -> bool:
         return abs(size[0]) > math.log(least) and abs(size[0]) > SIGNIFICANT_SIGMAS * size[1]
 
+    def larger(size: tuple[float, float]) -> tuple[str, str]:
+        """Return the side with the larger value, and how many times the other's it is."""
+        return SIDES[0 if size[0] > 0.0 else 1], f"{math.exp(abs(size[0])):.2g} times the"
+
     resistance, constant = ratio(electrical, 0), ratio(electrical, 1)
     inertia, friction = ratio(mechanical, 0), ratio(mechanical, 2)
     # A sensor that reads half of the current makes R twice and J half as large.
@@ -300,19 +301,17 @@ def _unlike(
             "right: check its scale"
         )
     if differs(constant, RATIO):
-        side = SIDES[0] if constant[0] > 0.0 else SIDES[1]
-        fraction = math.exp(-abs(constant[0]))
+        side, fraction = larger(constant)[0], math.exp(-abs(constant[0]))
         return f"the {side} encoder reads {fraction:.2g} of the speed: check its counts and gear"
     if differs(resistance, RATIO):
-        side = SIDES[0] if resistance[0] > 0.0 else SIDES[1]
+        side, times = larger(resistance)
         return (
-            f"the {side} motor has {math.exp(abs(resistance[0])):.2g} times the resistance of the "
-            "other: check its cable and connector"
+            f"the {side} motor has {times} resistance of the other: check its cable and connector"
         )
     if differs(friction, FRICTION_RATIO):
-        side = SIDES[0] if friction[0] > 0.0 else SIDES[1]
+        side, times = larger(friction)
         return (
-            f"the {side} wheel has {math.exp(abs(friction[0])):.2g} times the friction of the "
-            "other: check its bearing and brake, and that nothing rubs on it"
+            f"the {side} wheel has {times} friction of the other: check its bearing and brake, and "
+            "that nothing rubs on it"
         )
     return None

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identification from arrays of times, wheel angles and torques, as from a table of these rows."""
+"""Identification from arrays or columns of times, wheel angles and torques, as from a table."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,13 +15,15 @@ from arc_odometry.joints import LONGEST_STEP, SHORTEST_STEP
 from arc_odometry.odometry import MAX_WHEEL_SPEED, Array
 from diffbot_description.robot import Wheels
 from diffbot_description.robot_parsing import check_field
-from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.rows import LONG_STEP
 from diffbot_recordings.counter_wraps import continuous
-from diffbot_recordings.samples import body_velocity
-from diffbot_recordings.torque_analysis import TORQUE_SEGMENTS, analyse_arrays
+from diffbot_recordings.options import NEWTON_METRE
+from diffbot_recordings.samples import EFFORTS, POSITIONS
+from diffbot_recordings.table_columns import TIME, columns_of, parse_columns, unit_problem
+from diffbot_recordings.table_text import seconds_of
+from diffbot_recordings.torque_analysis import TORQUE_SEGMENTS, analyse_arrays, typical_motion
 
 
 def identify_arrays(
@@ -66,7 +70,8 @@ def identify_arrays(
     _check_speeds(stamps, turned, rows, gaps)
     own = None if isinstance(estimator, str) else estimator
     if isinstance(estimator, str) and estimator != "integral":
-        own = _sized_estimator(estimator, geometry, stamps, turned, torque)
+        scale = typical_motion(stamps, turned, torque, geometry)
+        own = make_estimator(estimator, geometry, scale)
     result = analyse_arrays(stamps, turned, torque, geometry, own)
     if result is None:
         why = f"no stretch of {TORQUE_SEGMENTS.shortest:g} s or more in which a wheel turns"
@@ -77,13 +82,60 @@ def identify_arrays(
     return replace(estimate, warnings=(*estimate.warnings, *_left_out(numbers, gaps)))
 
 
-def _sized_estimator(
-    name: str, geometry: WheelGeometry, stamps: Array, angles: Array, torque: Array
-) -> Estimator:
-    speeds = np.gradient(np.unwrap(angles, axis=0), stamps, axis=0)
-    body = body_velocity(geometry, speeds[:, 0], speeds[:, 1])
-    sizes = (0.5 * float(np.abs(each).max()) + 1e-9 for each in (body["v"], body["w"], torque))
-    return make_estimator(name, geometry, MotionScale(*sizes))
+class Frame(Protocol):
+    """Columns by name, as in a pandas DataFrame or a dictionary of arrays."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+    def __getitem__(self, name: Any, /) -> Any: ...
+
+
+def identify_frame(
+    frame: Frame,
+    *,
+    wheel_radius: float,
+    wheel_separation: float,
+    columns: Sequence[str] = (),
+    estimator: str | Estimator = "integral",
+) -> Estimate:
+    """Identify K5..K8 from columns, found by their names and units as those of a table.
+
+    Args:
+        frame: Time (numbers, or dates), angles and torques of both wheels, as identify_arrays.
+        wheel_radius: Radius of both wheels, m, up to 2.
+        wheel_separation: Full track, m, up to 10.
+        columns: Columns that have other names, as "left_position=l*deg"; see parse_columns.
+        estimator: See identify_arrays.
+
+    Raises:
+        ValueError: A column is missing or in another unit, or as identify_arrays.
+    """
+    names = {str(name): name for name in frame}
+    found = columns_of(list(names), parse_columns(columns))
+    needed = (TIME, *POSITIONS, *EFFORTS)
+    if missing := [channel for channel in needed if channel not in found]:
+        raise ValueError(
+            f"no column holds {', '.join(missing)}; name it: columns=['CHANNEL=COLUMN']; columns: "
+            f"{', '.join(names)}"
+        )
+    values = {}
+    for channel in needed:
+        column = found[channel]
+        own = np.asarray(frame[names[column.name]])
+        if channel == TIME and own.dtype.kind == "M":
+            values[channel] = seconds_of(own)
+            continue
+        if channel != TIME and (problem := unit_problem(channel, column, NEWTON_METRE)):
+            raise ValueError(problem)
+        values[channel] = column.scale * own.astype(float)
+    angles, torques = (np.column_stack([values[c] for c in pair]) for pair in (POSITIONS, EFFORTS))
+    return identify_arrays(
+        values[TIME],
+        angles,
+        torques,
+        wheel_radius=wheel_radius,
+        wheel_separation=wheel_separation,
+        estimator=estimator,
+    )
 
 
 def _check_speeds(

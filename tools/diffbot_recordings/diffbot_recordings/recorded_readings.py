@@ -20,9 +20,9 @@ import numpy as np
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot
 from diffbot_recordings.bag_topics import (
-    JOINT_STATE,
     NO_TOPIC,
     ODOMETRY,
+    ROLES,
     Sides,
     TopicRole,
     candidates,
@@ -62,7 +62,6 @@ POSE_TYPES = (
     "geometry_msgs/msg/PoseStamped",
     ODOMETRY,
 )
-STATES = TopicRole("--joint-states", (JOINT_STATE,), "joint states")
 IMU = TopicRole("--imu", ("sensor_msgs/msg/Imu",), "gyro")
 POSE = TopicRole("--pose", POSE_TYPES, "poses of a pose source")
 TF_TOPICS = "/tf", "tf"
@@ -202,7 +201,7 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
     bag = Bag(path)
     rows = _Rows()
     feeds: dict[str, tuple[Callable[[Any], Iterable[tuple[float, ...]]], list[Any]]] = {}
-    states = choose(bag.topics, STATES, options.joint_states)
+    states = choose(bag.topics, ROLES["joint_states"], options.joint_states)
     wheels = _wheels(bag, states, options)
     feeds[states.name] = _stamped(joints(wheels, ("position",), options.robot)), rows.wheels
     listed = [f"wheels {', '.join(joined(wheels))} of {states.name}"]

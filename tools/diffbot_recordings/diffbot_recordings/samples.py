@@ -28,6 +28,7 @@ BATCH = 4096
 SET_BACK = 0.5
 """If time steps back by less, s, a sample is out of order; by more, the clock was set back."""
 
+SIDES = ("left", "right")
 TORQUE_COMMANDS = ("command_left", "command_right")
 COMMANDS = ("command_v", "command_w", *TORQUE_COMMANDS)
 """Channels that hold until the next sample: m/s, rad/s, and wheel torques in N m."""

@@ -22,8 +22,10 @@ from diffbot_recordings.counter_wraps import continuous
 from diffbot_recordings.sample_rate import SteadyRate
 from diffbot_recordings.samples import (
     COMMANDS,
+    EFFORTS,
     POSITIONS,
     SET_BACK,
+    TORQUE_COMMANDS,
     WHEELS,
     Array,
     Batch,
@@ -98,6 +100,15 @@ class Segment:
     channels: Mapping[str, Array]
     run: str | None = None
     sent: Mapping[str, SentCommands] = field(default_factory=dict)
+
+    def pair(self, names: tuple[str, str]) -> Array:
+        """Return two channels, shape (n, 2)."""
+        return np.column_stack([self.channels[name] for name in names])
+
+    @property
+    def efforts(self) -> tuple[str, str]:
+        """Names of the torques of the wheels: as reported, or else as commanded."""
+        return EFFORTS if {*EFFORTS} <= {*self.channels} else TORQUE_COMMANDS
 
     @property
     def duration(self) -> float:
@@ -259,12 +270,10 @@ class Segmenter:
             self.excluded.add(Cause.SHORT, end - begin)
             return
         channels: dict[str, Array] = {}
+        sent: dict[str, SentCommands] = {}
         for stream in self._streams.values():
             channels |= stream.at(times, self._settings.nearest)
-        sent: dict[str, SentCommands] = {}
-        if self._settings.uniform:
-            for stream in self._streams.values():
-                sent |= stream.sent()
+            sent |= stream.sent() if self._settings.uniform else {}
         moved = moving_parts(times, channels, self._settings.still, self._settings.rest)
         whole = times[-1] - times[0]
         moving = sum(float(times[b - 1] - times[a]) for a, b in moved)
@@ -278,29 +287,24 @@ class Segmenter:
                 if length < self._settings.shortest - WITHIN * self.period and not enough:
                     self.excluded.add(Cause.SHORT, length)
                     continue
+                within = float(times[start]), float(times[piece][-1]) + self.period
                 # Copies, so that a short segment does not keep the whole arrays in memory.
                 yield Segment(
                     times[piece].copy(),
                     self.period,
                     {name: values[piece].copy() for name, values in channels.items()},
                     self._run,
-                    {
-                        name: each.between(
-                            float(times[start]), float(times[piece][-1]) + self.period
-                        )
-                        for name, each in sent.items()
-                    },
+                    {name: each.between(*within) for name, each in sent.items()},
                 )
 
     def _instants(self, begin: float, end: float) -> Array:
+        times = next(s.times for s in self._streams.values() if not s.is_command)
         if self._settings.uniform:
             # At a regular sensor's stamps nothing is interpolated.
-            stamps = next(s.times for s in self._streams.values() if not s.is_command)
-            begin = float(stamps[np.searchsorted(stamps, begin)])
+            begin = float(times[np.searchsorted(times, begin)])
             # A rounding error must not cost the last instant.
             count = int((end - begin) / self.period + 1e-6) + 1
             return begin + np.float64(self.period) * np.arange(count)
-        times = next(s.times for s in self._streams.values() if not s.is_command)
         kept: Array = times[(times >= begin) & (times <= end)]
         self._rate.check(kept)
         return kept
@@ -413,13 +417,13 @@ class _Stream:
     @cached_property
     def _slow(self) -> set[str]:
         """Channels that repeat readings; not interpolated, so that a fit sees which are new."""
-        none = set()
-        for name, values in self._columns.items():
+
+        def repeats(values: Array) -> bool:
             moving = values[1:] != 0.0
             repeated = np.sum(moving & (values[1:] == values[:-1]))
-            if repeated > REPEATED * max(1, np.sum(moving)):
-                none.add(name)
-        return none
+            return bool(repeated > REPEATED * max(1, np.sum(moving)))
+
+        return {name for name, values in self._columns.items() if repeats(values)}
 
     @cached_property
     def _midpoints(self) -> Array:
@@ -442,11 +446,6 @@ class _Stream:
         knots, total = np.append(self.times, last), np.append(integral, end)
         means = np.diff(np.interp(instants, knots, total)) / np.diff(instants)
         return np.append(means, means[-1])
-
-
-def _between(sent: Mapping[str, SentCommands], begin: float, end: float) -> dict[str, SentCommands]:
-    """Return the commands that hold between two times, s."""
-    return {name: each.between(begin, end) for name, each in sent.items()}
 
 
 def common(each: Sequence[Intervals]) -> Intervals:

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from diffbot_recordings.bag_topics import Sides
 from diffbot_recordings.samples import RecordingError
 from diffbot_recordings.table_columns import KNOWN, TIME, Column, bare, columns_of
-from diffbot_recordings.table_text import TableText, number
+from diffbot_recordings.table_text import TableText, moment, number
 
 # Names of the column of joints, and rows searched for them.
 NAMES = ("name", "joint", "joint_name", "joint_names", "wheel", "motor", "actuator")
@@ -55,7 +55,7 @@ def readings_of(
             "name one of each side with --left-joint and --right-joint"
         )
     wheels, at = (left[0], right[0]), text.header.index(time.name)
-    seen = [(row[name].strip(), number(row[at])) for row in rows if row[name].strip() in wheels]
+    seen = [(row[name].strip(), moment(row[at])) for row in rows if row[name].strip() in wheels]
     return JointRows(text, name, at, wheels, _Pacing.of(seen))
 
 
@@ -104,7 +104,7 @@ class JointRows(TableText):
             if cells is None or len(cells) != len(self._text.header):
                 yield cells
                 continue
-            joint, time = cells[self._name].strip(), number(cells[self._time])
+            joint, time = cells[self._name].strip(), moment(cells[self._time])
             if joint not in self._wheels:
                 continue
             own = [cell for i, cell in enumerate(cells) if i != self._name]

@@ -12,7 +12,7 @@ import numpy as np
 from diffbot_recordings.row_filter import RowFilter
 from diffbot_recordings.samples import Mask, RecordingError
 from diffbot_recordings.table_columns import TIME, Column
-from diffbot_recordings.table_text import TableText, number
+from diffbot_recordings.table_text import TableText, moment, number
 
 # Why rows are left out, for people.
 NO_TIME = "without a time or with other than {} cells"
@@ -56,7 +56,7 @@ class TableRows:
             if tested and not self._filter.holds({k: cells[i] for k, i in tested.items()}):
                 self.filtered += 1
                 continue
-            row = [number(cells[i]) for i in indices]
+            row = [moment(cells[indices[0]]), *(number(cells[i]) for i in indices[1:])]
             if not math.isfinite(row[0]):
                 self.left_out[NO_TIME] += 1
                 continue

@@ -33,7 +33,7 @@ from diffbot_recordings.table_columns import (
 from diffbot_recordings.table_joints import FindWheels, readings_of
 from diffbot_recordings.table_rows import TableRows
 from diffbot_recordings.table_sizes import FEW, ChannelSizes, with_factor
-from diffbot_recordings.table_text import DELIMITERS, TableText, number
+from diffbot_recordings.table_text import DELIMITERS, TableText, moment, number
 
 # First stamps above a limit are in smaller units: [limit, s per unit, name].
 STAMP_UNITS = ((1e17, 1e-9, "nanoseconds"), (1e14, 1e-6, "microseconds"), (1e11, 1e-3, "ms"))
@@ -41,6 +41,8 @@ STAMP_UNITS = ((1e17, 1e-9, "nanoseconds"), (1e14, 1e-6, "microseconds"), (1e11,
 MANY = 12
 # First rows checked for order, and the share of backward steps of shuffled ones.
 CHECKED_ROWS, SHUFFLED = 2000, 0.1
+# Unit of a time that is given as dates.
+DATES = "dates"
 # Median step, s, from which on the time is not in s.
 LONGEST_STEP = 0.5
 
@@ -179,7 +181,8 @@ class CsvSource:
         back = int(np.count_nonzero(steps < 0.0))
         disorder = back > max(SHUFFLED * len(steps), FEW)
         usual = float(np.median(np.diff(np.unique(times)))) if len(steps) > 2 else 0.0
-        if self.columns[TIME].factor is None and usual >= LONGEST_STEP and not disorder:
+        told = self.columns[TIME].factor is not None or self._clock == DATES
+        if not told and usual >= LONGEST_STEP and not disorder:
             factor = next((f for f in (1e-3, 1e-6, 1e-9) if usual * f < LONGEST_STEP), 1e-3)
             column = self.columns[TIME].name
             raise RecordingError(
@@ -235,10 +238,13 @@ class CsvSource:
     def _time_scale(self, row: Sequence[str]) -> tuple[float, str]:
         """Return the time's factor into s and unit: chosen, in the name, or by the first time."""
         column = self.columns[TIME]
+        index = self._header.index(column.name)
+        cell = row[index] if index < len(row) else ""
+        first = number(cell)
+        if math.isnan(first) and math.isfinite(moment(cell)):
+            return 1.0, DATES
         if column.factor is not None:
             return column.factor, column.unit or f"s / {1.0 / column.factor:g}"
-        index = self._header.index(column.name)
-        first = number(row[index]) if index < len(row) else math.nan
         for least, factor, unit in STAMP_UNITS:
             if least < abs(first) < math.inf:
                 self.warnings.append(f"{self._path.name}: {column.name} read as {unit}")

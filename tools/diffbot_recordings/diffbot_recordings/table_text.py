@@ -10,6 +10,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from diffbot_description.limits import COLUMNS, COMMENTS, LINE
 from diffbot_recordings.samples import RecordingError
@@ -25,6 +28,7 @@ _MARKS = (
 )
 _COMMENT = ("#", "%", "//")
 # A number with a decimal comma: in a quoted cell, or in a table with another delimiter.
+_DATE = re.compile(r"\s*(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)Z?\s*")
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*")
 
 
@@ -123,6 +127,23 @@ def number(text: str) -> float:
         if _DECIMAL_COMMA.fullmatch(text):
             return float(text.replace(",", "."))
         return math.nan
+
+
+def moment(text: str) -> float:
+    """Return the time in a cell: a number, or s since 1970 of 2026-01-31 12:00:00.02; else NaN."""
+    if (match := _DATE.fullmatch(text)) is None:
+        return number(text)
+    clock = match[2].replace(",", ".")
+    try:
+        return float(seconds_of(np.datetime64(f"{match[1]}T{clock}")))
+    except ValueError:  # no such day or hour
+        return math.nan
+
+
+def seconds_of(dates: Any) -> Any:
+    """Return the s since 1970 of NumPy's dates; NaT is NaN."""
+    nanoseconds = np.asarray(dates).astype("datetime64[ns]")
+    return np.where(np.isnat(nanoseconds), math.nan, 1e-9 * nanoseconds.astype(np.int64))
 
 
 def _skipped(line: str) -> bool:

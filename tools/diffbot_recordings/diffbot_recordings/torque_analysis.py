@@ -376,33 +376,34 @@ def joint_samples(segment: Segment) -> list[JointSample]:
     A command acts from its sample on. The first sample is left out: the torque before it is
     unknown.
     """
-    channels = segment.channels
 
-    def pairs(names: tuple[str, str], samples: slice) -> list[tuple[float, float]]:
-        left, right = (channels[name][samples] for name in names)
-        return list(zip(left.tolist(), right.tolist(), strict=True))
+    def rows(names: tuple[str, str]) -> list[tuple[float, float]]:
+        return list(map(tuple, segment.pair(names).tolist()))
 
-    later, earlier = slice(1, None), slice(None, -1)
-    times = segment.times[later].tolist()
-    position = pairs(POSITIONS, later)
+    times = segment.times[1:].tolist()
     velocity = [(0.0, 0.0)] * len(times)
-    if {*WHEELS} <= {*channels}:
-        velocity = pairs(WHEELS, later)
-    if {*EFFORTS} <= {*channels}:
-        effort = pairs(EFFORTS, later)
-    else:
-        effort = pairs(TORQUE_COMMANDS, earlier)
-    return [JointSample(*sample) for sample in zip(times, position, velocity, effort, strict=True)]
+    if {*WHEELS} <= {*segment.channels}:
+        velocity = rows(WHEELS)[1:]
+    effort = rows(segment.efforts)
+    effort = effort[1:] if segment.efforts == EFFORTS else effort[:-1]
+    every = zip(times, rows(POSITIONS)[1:], velocity, effort, strict=True)
+    return [JointSample(*sample) for sample in every]
 
 
 def motion_scale(segment: Segment, geometry: WheelGeometry) -> MotionScale:
     """Return the typical size of the motion in a segment."""
     samples = joint_samples(segment)
-    angles = np.unwrap(np.array([sample.position for sample in samples]), axis=0)
-    stamps = np.array([sample.stamp for sample in samples])
-    speeds = np.gradient(angles, stamps, axis=0)
+    names = ("stamp", "position", "effort")
+    stamps, angles, torque = (np.array([getattr(s, name) for s in samples]) for name in names)
+    return typical_motion(stamps, angles, torque, geometry)
+
+
+def typical_motion(
+    stamps: Array, angles: Array, torque: Array, geometry: WheelGeometry
+) -> MotionScale:
+    """Return the typical size of a motion from stamps, s, angles, rad, and torques, (n, 2)."""
+    speeds = np.gradient(np.unwrap(angles, axis=0), stamps, axis=0)
     body = body_velocity(geometry, speeds[:, 0], speeds[:, 1])
-    torque = np.abs([sample.effort for sample in samples])
     sizes = (float(np.abs(values).max()) for values in (body["v"], body["w"], torque))
     return MotionScale(*(TYPICAL * size + 1e-9 for size in sizes))
 

@@ -90,8 +90,9 @@ class CrossValidation:
         plain: CrossValidation | None = None,
     ) -> None:
         def fitted(
-            chosen: Sequence[AxisSegment], every: int, start: DeadTimeFit | None
+            masks: Sequence[Mask | None], every: int, start: DeadTimeFit | None
         ) -> DeadTimeFit:
+            chosen = [replace(s, fresh=m) for s, m in zip(segments, masks, strict=True)]
             if dead_band is not None:
                 return fit_dead_band(chosen, longest, dead_band, every, start)
             return fit_dead_time(chosen, longest, with_exponent, every, start)
@@ -103,22 +104,15 @@ class CrossValidation:
         self.seen = [[new & (fold != k) for new, fold in pairs] for k in range(FOLDS)]
         starts: Sequence[DeadTimeFit | None] = [None] * FOLDS if plain is None else plain.fits
         self.fits: list[DeadTimeFit] = [
-            fitted(
-                [replace(s, fresh=mask) for s, mask in zip(segments, seen, strict=True)], 2, start
-            )
-            for seen, start in zip(self.seen, starts, strict=True)
+            fitted(masks, 2, start) for masks, start in zip(self.seen, starts, strict=True)
         ]
-        self.fit: DeadTimeFit = fitted(segments, 1, None if plain is None else plain.fit)
+        whole = [segment.fresh for segment in segments]
+        self.fit: DeadTimeFit = fitted(whole, 1, None if plain is None else plain.fit)
         simulated = tuple(np.empty(len(s.velocity)) for s in segments)
         for k, fit in enumerate(self.fits):
             for segment, fold, values in zip(segments, folds, simulated, strict=True):
                 values[fold == k] = fit.simulate(segment)[fold == k]
         self.prediction = Prediction(self.segments, simulated)
-
-    @property
-    def explained(self) -> float:
-        """R^2 of the prediction without the noise of single readings."""
-        return self.prediction.explained
 
 
 def _folds(segments: Sequence[AxisSegment]) -> list[NDArray[np.int64]]:
@@ -139,16 +133,11 @@ def _folds(segments: Sequence[AxisSegment]) -> list[NDArray[np.int64]]:
 
 def tests_of_first_order(cross_validation: CrossValidation) -> list[Evidence]:
     """Run all tests, the most informative ones first."""
-    segments, fit, explained = (
-        cross_validation.segments,
-        cross_validation.fit,
-        cross_validation.explained,
-    )
+    segments, fit = cross_validation.segments, cross_validation.fit
+    explained = cross_validation.prediction.explained
     matters = not 1.0 - explained <= PRACTICAL_FRACTION
-    shares, correlation = (
-        explained_by_alternatives(cross_validation),
-        input_correlation(segments, fit),
-    )
+    shares = explained_by_alternatives(cross_validation)
+    correlation = input_correlation(segments, fit)
     noise_only = max(*shares.values(), correlation) <= UNEXPLAINED
     least = LEAST_WITH_NOISE if noise_only else LEAST_R_SQUARED
     tests = [
@@ -171,24 +160,15 @@ def tests_of_first_order(cross_validation: CrossValidation) -> list[Evidence]:
         tests.append(Evidence("gain", fit.fit.model.gain, "> 0: check the signs", False))
     tests += _halves(segments, fit)
     if_it_matters = "" if matters else " if the error matters"
-    for name, fraction in shares.items():
-        tests.append(
-            Evidence(
-                f"share of the held-out error that {_ALTERNATIVES[name]} explains",
-                fraction,
-                f"<= {FRACTION:g}{if_it_matters}",
-                fraction <= FRACTION or not matters,
-            )
-        )
-    tests.append(
-        Evidence(
-            "correlation of residuals with past commands",
-            correlation,
-            f"<= {CORRELATION:g}{if_it_matters}",
-            correlation <= CORRELATION or not matters,
-        )
-    )
-    return tests
+    results = [
+        (f"share of the held-out error that {_ALTERNATIVES[name]} explains", fraction, FRACTION)
+        for name, fraction in shares.items()
+    ]
+    results.append(("correlation of residuals with past commands", correlation, CORRELATION))
+    return tests + [
+        Evidence(test, value, f"<= {most:g}{if_it_matters}", value <= most or not matters)
+        for test, value, most in results
+    ]
 
 
 def _halves(segments: Sequence[AxisSegment], fit: DeadTimeFit) -> list[Evidence]:
@@ -358,9 +338,7 @@ def analyse_axis(
         _check_excitation(segments, unit)
         plain = CrossValidation(segments, longest_dead_time)
     except ValueError as error:
-        return AxisAnalysis(
-            AnalysisVerdict(subject, AnalysisOutcome.NOT_EXCITED, str(error), notes=tuple(notes))
-        )
+        return AxisAnalysis(AnalysisVerdict(subject, notes=tuple(notes)).not_excited(str(error)))
     result, band, model_notes = _best_model(plain, longest_dead_time, unit)
     verdict = AnalysisVerdict(
         subject,
@@ -396,7 +374,7 @@ def _with_driver_limit(
     if not refused and not left < cross_validation.fit.fit.residual_std**2:
         return verdict
     reason = f"{limit.text(unit)} ({verdict.reason})" if verdict.reason else limit.text(unit)
-    return replace(verdict, outcome=AnalysisOutcome.REFUSED, reason=reason)
+    return verdict.refused(reason)
 
 
 def _best_model(
@@ -432,29 +410,26 @@ def _best_model(
 
 
 def _clearly_better(bent: CrossValidation, plain: CrossValidation) -> bool:
-    fit = bent.fit
-    significant = abs(fit.exponent - 1.0) > 2.0 * fit.exponent_std
-    plausible = PLAUSIBLE[0] <= fit.exponent <= PLAUSIBLE[1]
-    return (
-        significant
-        and plausible
-        and bent.prediction.squares <= POWER_LAW_FRACTION * plain.prediction.squares
-    )
+    exponent = bent.fit.exponent
+    if not PLAUSIBLE[0] <= exponent <= PLAUSIBLE[1]:
+        return False
+    better = bent.prediction.squares <= POWER_LAW_FRACTION * plain.prediction.squares
+    return better and abs(exponent - 1.0) > 2.0 * bent.fit.exponent_std
 
 
 def values_of(dead_time_fit: DeadTimeFit, unit: str) -> tuple[Value, ...]:
     """Return the parameters of a fit to velocities in this unit."""
-    model, (inertia, drag) = dead_time_fit.fit.model, dead_time_fit.fit.std
-    gain_unit = "1" if dead_time_fit.exponent == 1.0 else f"{unit} / ({unit})^p"
+    late, axis = dead_time_fit, dead_time_fit.fit
+    gain_unit = "1" if late.exponent == 1.0 else f"{unit} / ({unit})^p"
     values = [
-        Value("inertia", model.inertia, inertia, "s"),
-        Value("drag", model.drag, drag, "1"),
-        Value("time constant", model.time_constant, dead_time_fit.fit.time_constant_std, "s"),
-        Value("gain", model.gain, dead_time_fit.fit.gain_std, gain_unit),
-        Value("dead time", dead_time_fit.dead_time, dead_time_fit.dead_time_std, "s"),
+        Value("inertia", axis.model.inertia, axis.std[0], "s"),
+        Value("drag", axis.model.drag, axis.std[1], "1"),
+        Value("time constant", axis.model.time_constant, axis.time_constant_std, "s"),
+        Value("gain", axis.model.gain, axis.gain_std, gain_unit),
+        Value("dead time", late.dead_time, late.dead_time_std, "s"),
     ]
-    if dead_time_fit.exponent_std > 0.0:
-        values.append(Value("exponent", dead_time_fit.exponent, dead_time_fit.exponent_std, "1"))
+    if late.exponent_std > 0.0:
+        values.append(Value("exponent", late.exponent, late.exponent_std, "1"))
     return tuple(values)
 
 
@@ -536,15 +511,12 @@ def _of_one_step(
         f"{name} {value} {spread} {of}".strip()
         for name, value, spread, of in (value.row() for value in values[2:4])
     )
+    quality = fit.fit.r_squared
     return AnalysisVerdict(
-        subject,
-        AnalysisOutcome.NOT_EXCITED,
+        subject, values=values, r_squared_fit=quality, error_unit=unit, notes=tuple(notes)
+    ).not_excited(
         "the command has one step only, so that no other step is left to test the model on (held "
-        f"out); a fit to this one gives {reported}; record two steps or more, of several sizes",
-        values=values,
-        r_squared_fit=fit.fit.r_squared,
-        error_unit=unit,
-        notes=tuple(notes),
+        f"out); a fit to this one gives {reported}; record two steps or more, of several sizes"
     )
 
 

@@ -143,18 +143,23 @@ class AnalysisVerdict:
             if item.passed is False
         ]
         if failed:
-            return replace(
-                self, outcome=AnalysisOutcome.REFUSED, reason=refusal + "; ".join(failed)
-            )
+            return self.refused(refusal + "; ".join(failed))
         unknown = [value.name for value in self.values if not value.identifiable]
         if not unknown:
             return replace(self, outcome=AnalysisOutcome.ESTIMATED)
         text = f"{', '.join(unknown)} not identifiable: "
         if needed in unknown:
-            return replace(self, outcome=AnalysisOutcome.NOT_EXCITED, reason=text + to_excite)
-        return replace(
-            self, outcome=AnalysisOutcome.ESTIMATED, notes=(*self.notes, text + to_identify)
-        )
+            return self.not_excited(text + to_excite)
+        notes = (*self.notes, text + to_identify)
+        return replace(self, outcome=AnalysisOutcome.ESTIMATED, notes=notes)
+
+    def refused(self, reason: str) -> AnalysisVerdict:
+        """Return the verdict, refused for a reason."""
+        return replace(self, outcome=AnalysisOutcome.REFUSED, reason=reason)
+
+    def not_excited(self, reason: str) -> AnalysisVerdict:
+        """Return the verdict that the recording holds too little, for a reason."""
+        return replace(self, outcome=AnalysisOutcome.NOT_EXCITED, reason=reason)
 
     @property
     def usable(self) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from diffbot_ident.torque.wheel_speeds import turns
-from diffbot_recordings.samples import EFFORTS, POSITIONS, TORQUE_COMMANDS, Array, Mask
+from diffbot_recordings.samples import EFFORTS, POSITIONS, SIDES, Array, Mask
 from diffbot_recordings.segments import Segment
 from diffbot_recordings.wheel_sources import WheelSources
 
@@ -21,7 +21,6 @@ from diffbot_recordings.wheel_sources import WheelSources
 LASTS, OTHER_TURNS = 1.0, math.pi
 # Quantile of efforts; share of the usual effort that counts as about as much.
 QUANTILE, AS_MUCH = 0.9, 0.8
-SIDES = ("left", "right")
 
 
 @dataclass(frozen=True)
@@ -55,10 +54,10 @@ class WheelCheck:
     def _check(self, segment: Segment) -> None:
         if math.isnan(self._first):
             self._first = float(segment.times[0])
-            self._efforts = EFFORTS if {*EFFORTS} <= {*segment.channels} else TORQUE_COMMANDS
+            self._efforts = segment.efforts
         self._sources.check(segment, self._efforts)
-        angles = np.column_stack([segment.channels[name] for name in POSITIONS])
-        efforts = np.abs([segment.channels[name] for name in self._efforts])
+        angles = segment.pair(POSITIONS)
+        efforts = np.abs(segment.pair(self._efforts)).T
         path = np.abs(turns(angles))
         for i in range(2):
             self._largest[i] = max(self._largest[i], float(efforts[i].max()))

@@ -15,10 +15,9 @@ import numpy as np
 from arc_odometry import WheelGeometry
 from diffbot_description import DynamicParameters, Robot, closed_form
 from diffbot_ident.torque.wheel_speeds import turns
-from diffbot_recordings.samples import EFFORTS, POSITIONS, TORQUE_COMMANDS, Array
+from diffbot_recordings.samples import POSITIONS, SIDES, Array
 from diffbot_recordings.segments import Segment
 
-SIDES = ("left", "right")
 # Speeds are averages over SMOOTH, windows span WINDOW, torques act up to LATE later, s.
 SMOOTH, WINDOW, LATE = 0.05, 0.2, 0.05
 # Logarithm of the patterns' likelihood ratio that decides.
@@ -68,14 +67,12 @@ class WheelSigns:
         times = np.arange(segment.times[0], segment.times[-1], period)
         if len(times) < smooth + window + late + 2:
             return
-        efforts = EFFORTS if {*EFFORTS} <= {*segment.channels} else TORQUE_COMMANDS
-        angles = np.column_stack([segment.channels[name] for name in POSITIONS])
-        path = np.vstack([np.zeros(2), np.cumsum(turns(angles), axis=0)])
+        path = np.vstack([np.zeros(2), np.cumsum(turns(segment.pair(POSITIONS)), axis=0)])
 
         def even(columns: Array) -> Array:
             return np.column_stack([np.interp(times, segment.times, each) for each in columns.T])
 
-        acting = np.column_stack([segment.channels[name] for name in efforts])[1:]
+        acting = segment.pair(segment.efforts)[1:]
         impulses = np.cumsum(acting * np.diff(segment.times)[:, None], axis=0)
         turned, pushed = even(path), even(np.vstack([np.zeros(2), impulses]))
         # Equal linear operations keep the torques' terms exact.

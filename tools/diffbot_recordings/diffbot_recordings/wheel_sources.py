@@ -59,7 +59,7 @@ class WheelSources:
         if math.isnan(self._first):
             self._first = float(times[0])
         self._seconds += segment.duration
-        angles = np.column_stack([segment.channels[name] for name in POSITIONS])
+        angles = segment.pair(POSITIONS)
         self._find_signs(times, angles)
         self._find_equal(segment, np.diff(angles, axis=0), efforts)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from diffbot_description.limits import LOG, RECORDS
-from diffbot_recordings.samples import Array, RecordingError, is_number
+from diffbot_recordings.samples import SIDES, Array, RecordingError, is_number
 from diffbot_recordings.sysid_log import DRIVETRAINS, SysIdLog, SysIdTest
 
 MAGIC = b"WPILOG"
@@ -35,7 +35,6 @@ QUANTITIES = {
     "position": ("position",),
     "velocity": ("velocity", "speed"),
 }
-SIDES = ("left", "right")
 YAW, YAW_RATE = ("yaw", "heading"), ("yawrate", "yawvelocity", "yaw_rate", "yaw-rate")
 # Minimum number of records of a test.
 LEAST_RECORDS = 20

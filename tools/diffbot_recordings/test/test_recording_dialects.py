@@ -63,6 +63,31 @@ DIALECTS = {
 }
 
 
+DATES = (
+    ("time", "2026-01-31 12:00:{:09.6f}"),
+    ("timestamp", "2026-01-31T12:00:{:012.9f}Z"),
+    ("time_ms", '"2026-01-31 12:00:{:07.4f}"'),
+)
+
+
+@pytest.mark.parametrize(("name", "form"), DATES)
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_dates_are_seconds_since_1970(tmp_path, name, form, decimal):
+    lines = [f"{form.format(t).replace('.', decimal)};{c:.6g};{v:.6g}" for t, c, v in ROWS]
+    table = source(tmp_path, "\n".join((f"{name};cmd_v;v", *lines)))
+    assert f"{name} in dates" in table.understood[0]
+    times, velocity = read(table)
+    assert times - 1769860800.0 == pytest.approx([row[0] for row in ROWS], abs=1e-6)
+    assert velocity == pytest.approx([row[2] for row in ROWS], abs=1e-6)
+
+
+def test_a_date_that_does_not_exist_costs_its_row(tmp_path):
+    days = ("2026-02-26", "2026-02-27", "2026-02-28", "2026-02-29", "2026-03-01", "2026-03-02")
+    table = source(tmp_path, "time,v\n" + "".join(f"{day} 12:00:00,1\n" for day in days))
+    assert np.diff(read(table)[0]).tolist() == [86400.0] * 4
+    assert any("1 without a time" in warning for warning in table.warnings)
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_all_of_these_are_one_table(tmp_path, dialect):
     table = source(tmp_path, DIALECTS[dialect])

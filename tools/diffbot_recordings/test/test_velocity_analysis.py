@@ -69,10 +69,10 @@ def test_noise_of_readings_is_told_from_errors_of_the_model():
     simulated = noisy.prediction.simulated[0]
     true = 1.0 - np.sum((clean - simulated) ** 2) / np.sum((clean - clean.mean()) ** 2)
     assert noisy.prediction.r_squared < 0.85 < true
-    assert noisy.explained == pytest.approx(true, abs=0.03)
+    assert noisy.prediction.explained == pytest.approx(true, abs=0.03)
     slow = 0.3 * np.sin(0.7 * T * np.arange(COUNT))
     wrong = CrossValidation([AxisSegment(T, command, clean + slow)], 0.3)
-    assert wrong.explained == pytest.approx(wrong.prediction.r_squared, abs=0.01)
+    assert wrong.prediction.explained == pytest.approx(wrong.prediction.r_squared, abs=0.01)
 
 
 REFUSED = {
