@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
-from launch_runs import NOISE, LaunchRun, execute  # noqa: E402
-from two_sources import alone  # noqa: E402
+from launch_runs import NOISE, LaunchRun, execute
+from two_sources import alone
 
 
 def test_a_run_with_parameters_makes_its_folder(domain: Any, tmp_path: Path) -> None:
