@@ -10,7 +10,7 @@ noise-free wheel speeds by batch least squares on integrals over 0.2 s. Prints t
 the closed form, and their causes:
 
     K5*     error of K5 if the regression includes the term v omega^2 of the lateral creep
-    creep   coefficient of that term, ms; see diffbot_sim's mujoco_engine.py for expected values
+    creep   coefficient of that term, ms; expected: docs/theory/simulators.md#mujoco
     side    largest lateral speed of the axle, mm/s (0 for a wheel that rolls without slip)
     slip    largest difference between rim and axle speed, mm/s
     sink    largest change of the axle's height, um;  pitch: largest, urad

@@ -147,6 +147,7 @@ def execute(run: LaunchRun, results: Path, limit: float = LIMIT) -> Outcome:
     words = [f"results:={results}", *run.arguments]
     if run.config:
         path = results.with_name(f"{results.name}.yaml")
+        path.parent.mkdir(parents=True, exist_ok=True)
         nodes = {f"/**/{node}": {"ros__parameters": own} for node, own in run.config.items()}
         path.write_text(yaml.safe_dump(nodes), encoding="utf-8")
         words.append(f"config:={path}")

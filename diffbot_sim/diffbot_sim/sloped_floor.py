@@ -1,16 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A floor that is not level, under the robot of any engine.
+"""A floor with a slope, under the robot of any engine: docs/theory/simulators.md#a-sloped-floor.
 
-Gravity pulls the robot, of mass m with its body's centre of mass a distance d ahead of the axle,
-downhill (theta_0):
-
-    F = m g sin(slope) cos(theta_0 - theta)         N, along the robot
-    M = m_b d g sin(slope) sin(theta_0 - theta)     N m, counter-clockwise
-
-While the wheels roll without slip, F and M act like additional wheel torques, of which gears lose
-nothing: they lose a share of the motor's torque, which climbs the slope. They act through dry
-friction as well: a robot whose wheels are held by friction stays where it is. Height, pitch and the
-load of the casters are those of a level floor.
+A robot whose wheels are held by friction stays where it is.
 """
 
 from __future__ import annotations

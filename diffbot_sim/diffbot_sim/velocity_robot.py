@@ -54,7 +54,7 @@ class VelocityRobot:
 
     Attributes:
         time: Time since the reset, s.
-        way: Distance driven by the axle's midpoint since the reset, signed, m.
+        distance: Distance driven by the axle's midpoint since the reset, signed, m.
 
     Raises:
         ValueError: An argument is outside its range.

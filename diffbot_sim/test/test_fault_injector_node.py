@@ -348,9 +348,9 @@ def test_alone_it_does_not_wait_for_ever(make):
         ("faults: []\n", "relays: must name at least one topic"),
         (
             "relays:\n  - {topic: a, type: sensor_msgs/msg/Joint}\n",
-            "type = 'sensor_msgs/msg/Joint'",
+            "message type 'sensor_msgs/msg/Joint' not found",
         ),
-        ("relays:\n  - {topic: a, type: no_such/Joint}\n", "unknown message type"),
+        ("relays:\n  - {topic: a, type: no_such/Joint}\n", "not found; is its package built"),
         (
             STATES + "faults:\n  - {topic: joint_states, kind: garbage, fields: [header.time]}\n",
             "joint_states, garbage at 0 s: fields: 'header.time': Header has no field 'time'; it "

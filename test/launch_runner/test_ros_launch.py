@@ -11,7 +11,7 @@ import setuptools
 from diffbot_bringup.usage import UsageError
 from diffbot_bringup.xml_launch.document import read
 from diffbot_bringup.xml_launch.ros_launch import (
-    GraphEnd,
+    LaunchedProcesses,
     check_command_line,
     check_config,
     is_launched,
@@ -63,19 +63,19 @@ def test_a_file_that_another_one_includes_is_not_the_one_that_is_launched(tmp_pa
 
 
 def test_a_launch_with_a_failed_process_ends_with_an_error_when_the_last_one_has_ended() -> None:
-    outcome = GraphEnd()
+    processes = LaunchedProcesses()
     for _ in range(3):
-        outcome.started()
-    outcome.ended("ident-2", 1)
-    outcome.ended("simulator-1", 0)
+        processes.started()
+    processes.ended("ident-2", 1)
+    processes.ended("simulator-1", 0)
     with pytest.raises(RuntimeError, match=r"failed: ident-2 \(1\)"):
-        outcome.ended("ident_report-3", 0)
+        processes.ended("ident_report-3", 0)
 
 
 def test_a_launch_without_failures_ends_well() -> None:
-    outcome = GraphEnd()
-    outcome.started()
-    outcome.ended("composed-1", 0)
+    processes = LaunchedProcesses()
+    processes.started()
+    processes.ended("composed-1", 0)
 
 
 def test_an_entry_point_makes_ros_launch_know_the_element(monkeypatch: Any) -> None:

@@ -17,7 +17,7 @@ from launch.frontend import Entity, Parser, expose_action
 
 from diffbot_bringup.xml_launch.config_file import ARGUMENT, NO_FILE
 from diffbot_bringup.xml_launch.ros_launch import (
-    GraphEnd,
+    LaunchedProcesses,
     check_command_line,
     check_config,
     is_launched,
@@ -51,15 +51,15 @@ class DiffbotRun(Action):  # type: ignore[misc]
         check_config(path, context.launch_configurations.get(ARGUMENT, NO_FILE))
         if not launched:  # the failures of an including launch file are its own affair
             return []
-        outcome = GraphEnd()
+        processes = LaunchedProcesses()
 
         def started(_event: ProcessStarted, _context: LaunchContext) -> None:
-            outcome.started()
+            processes.started()
 
         def ended(event: ProcessExited, context: LaunchContext) -> None:
             if not context.is_shutdown:
                 looks_on = any(word.startswith("__node:=_") for word in event.cmd)
-                outcome.ended(event.process_name, 0 if looks_on else event.returncode)
+                processes.ended(event.process_name, 0 if looks_on else event.returncode)
 
         return [
             RegisterEventHandler(OnProcessStart(on_start=started)),

@@ -38,7 +38,7 @@ def check_config(path: Path, config: str) -> None:
         check_file(config, known)
 
 
-class GraphEnd:
+class LaunchedProcesses:
     """Which processes of a launch run, and which have failed."""
 
     def __init__(self) -> None:

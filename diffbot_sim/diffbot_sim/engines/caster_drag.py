@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drag of casters that slide over the floor, and of the wheels of a robot with skid steer.
 
-Casters cause dry friction of coefficient x load at their ground points; wheels that slide sideways
-cause a moment against turning.
-
-The load is that of the robot at rest. Contact engines do not use their own friction for this:
-MuJoCo's lifts sliding bodies (its soft cone couples slip to normal force), so that a caster with
-coefficient 0.2 hops; ODE's friction cone is square, not round, and drags harder along the
-diagonals.
+Casters cause dry friction of coefficient x load (of the robot at rest) at their ground points;
+wheels that slide sideways cause a moment against turning:
+docs/theory/simulators.md#casters-that-drag.
 """
 
 from __future__ import annotations
@@ -30,13 +26,6 @@ PRECISION = 1e-12
 
 class CasterDrag:
     """Forces of the casters that touch the ground, step by step.
-
-    The velocity u after a step of duration h minimises (u - u_free)' M (u - u_free) / 2 +
-    h (sum of limit |velocity of the ground point| + c_w omega^2 / 2 + f_w |omega|), where u_free is
-    the velocity without drag: sliding casters are braked by their limit, and a robot that they can
-    hold is stopped completely within the step. The minimum is unique, although the forces are not
-    if several casters hold. It is found by Newton's method with step halving until the cost
-    decreases.
 
     Args:
         robot: The robot; its casters and loads are used.

@@ -1,24 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The closed-form model (41) of Lages (2017) with friction, integrated as exactly as floats allow.
 
-    v'     = K5 omega^2   + K7 (T_left + T_right)
-    omega' = K6 v omega   + K8 (T_left - T_right)
-    T = tau - T_f(w),   w_left, w_right = (v -+ b omega) / r
-
-With skid steer omega' is less by (c_w omega + f_w sign(omega)) / I_e.
-
-If the wheel radii r_i differ, r in these equations is their mean, a torque is multiplied by
-r / r_i, w_i = (v -+ b omega) / r_i, and the faster spin of the smaller wheel couples v' and omega'.
-
-T_f is the law of diffbot_description.dynamics; engines/wheel_friction.py defines when a wheel
-holds, i.e. stays at rest by its friction.
-
-Each step is a chain of Taylor series of order 18, or less in a short step, each of which ends where
-a wheel stops, starts or reverses (roots of polynomials, found safely). There is no step size to
-choose and no chatter at rest. Largest difference from scipy's DOP853 (rtol 1e-13) over 60 random
-steps of 0.1 to 50 ms at up to the torque limits, relative to max(|value|, 1e-3): 4e-13, for twil
-and agv. Coasting to rest under friction also agrees with its analytic solution to 1e-12. A 10 ms
-step takes about 0.06 ms.
+Equations and method: docs/theory/simulators.md#the-ideal-engine.
 """
 
 from __future__ import annotations

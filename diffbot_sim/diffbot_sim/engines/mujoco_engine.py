@@ -1,70 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Full contact physics of a robot's URDF on a floor in MuJoCo.
 
-The table shows how accurately the closed form is identified from it: errors in % of K5, K6, K7, K8
-by batch least squares from noise-free wheel speeds, 40 s (printed by
-benchmarks/contact_settings.py; for agv with --robot agv --amplitude 4.5 9):
-
-                                 twil, +-0.3 N m             twil, +-0.6 N m
-    settings                  K5    K6    K7    K8        K5    K6    K7    K8
-    default                  0.00  0.00  0.00  0.00     -0.02  0.00  0.00  0.00
-    friction solref 4 ms    -0.09  0.15 -0.02  0.26     -0.51  0.11  0.02  0.25
-    normal solref 20 ms      0.00  0.00  0.01  0.01     -0.02  0.00  0.00  0.01
-    solimp 0.9 0.95         -0.03 -0.01 -0.05  0.01     -0.06  0.01 -0.06  0.01
-    pyramidal cone          -0.15  0.11 -0.01  0.34     -0.59  0.09  0.03  0.34
-    friction coefficient 1   0.00  0.00  0.00  0.00      the robot tips over
-    MuJoCo's own settings   -0.14  0.37 -0.05  0.53      the wheels slip through
-
-    "MuJoCo's own": solref 4 ms for all, solimp 0.9 0.95, pyramidal cone, impratio 1, friction 1.
-    agv, default settings, +-4.5 N m: 0.00 0.00 0.00 0.00.
-    Speed: about 190,000 inner steps of 0.5 ms per second of one core, 95 x real time.
-
-Sideways creep of the wheels. MuJoCo damps slip towards zero with the time constant T of
-solreffriction, but neglects that the rolling direction turns meanwhile. A wheel that should roll
-thus slides sideways at v omega (T - h) / 2 (h the inner step), its friction does work, and v' gets
-a term -(m / M_e) v omega^2 (T - h) / 2, m the robot's mass. Measured on twil for T = 4, 2 and 1 ms:
--1.59, -0.65 and -0.18 ms; formula: -1.65, -0.71 and -0.24 ms. Wherever the mean of v is not zero,
-this term is attributed to K5 omega^2, and its moment to K8. The friction's own T (only contact
-pairs with elliptic cones have one) is therefore LEAST_SLIP_TIME steps: with T = h slip changes its
-sign in each step, as it should in a turn, but would never fade. MuJoCo raises it to 2 h unless
-`refsafe` is off.
-
-Smaller effects: pyramidal cones push wheels up when friction acts (the axle moves 13 um instead of
-0.03) and let them slip lengthwise 200 times faster; soft contacts (solimp 0.9) let the body pitch
-by 0.13 mrad and the wheels slip lengthwise by 0.4 mm/s, in proportion to their torque. Beyond the
-friction limit no setting helps: real wheels slip there, too.
-
-Viscous friction and rotors of the wheels
-MuJoCo's own implicit damping takes the speed at the end of a step, which makes K7, K8 and friction
-wrong by h c / (2 J), 0.2 % for a light robot; it also acts after the contacts are solved, when the
-wheel alone answers it. It is off (`eulerdamp`), so that damping acts at the speed w before the
-step; h c / 2 more of the wheels' armature (inertia that turns with the joint) makes this
-
-    (J + h c / 2) w' = tau - c w,   the same as   J w' = tau - c (w + h w' / 2),
-
-viscous friction at the speed in the middle of the step, whose sum over steps is c times the change
-of the angle. It is stable for any J >= 0. test_mujoco_damping.py: K7 and K8 within 0.004 % for
-J / c of 20 ms, on robots with light wheels and heavy rotors.
-
-The armature also contains what only a rotor can have of wheels.inertia_spin (Wheels.rotor).
-
-Dry friction of the wheels
-MuJoCo models dry friction of a joint by a soft constraint (`frictionloss`): it computes the torque
-that stops the joint within a time constant, 20 ms by default, and limits it to the friction. At low
-speed a wheel therefore feels a damper instead of friction, and a wheel at rest creeps.
-
-Here the time constant is DRY_TIME inner steps. With two it would be the torque that stops the wheel
-at the end of a step, so that friction reverses half a step too early whenever a wheel does, and K7
-and K8 come out 0.1 % too small; with one a wheel would not come to rest. This torque accounts for
-the mass of the whole robot and for the floor, as the constraint is solved together with the
-contacts. What remains is the constraint's compliance, 1e-4 of an inverse inertia: by default that
-of the wheel alone, here a hundredth of that of a rolling robot, so that a wheel at 99.9 % of its
-limit creeps by 1e-9 rad/s and not 4e-6. The solver must then be more accurate than by default.
-benchmarks/friction.py prints the result.
-
-Friction that differs by direction is modelled by a constant torque and a symmetric limit. If static
-friction falls to Coulomb friction, the limit changes with speed, and MuJoCo's inner steps are
-called one by one; all other robots do them in one call.
+Its contacts, viscous and dry friction are not MuJoCo's own, which bias K5 to K8:
+docs/theory/simulators.md#mujoco.
 """
 
 from __future__ import annotations

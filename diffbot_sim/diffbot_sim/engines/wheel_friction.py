@@ -1,15 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Equations of motion of a robot with wheel friction, and the choice of the wheels that hold.
 
-A wheel "holds" if its friction keeps it at rest, which it does as long as the friction that this
-requires is within its limit. The wheel accelerations depend on the torques through a symmetric
-positive definite matrix, so exactly one choice of holding and turning wheels is consistent (a
-linear complementarity problem).
-
-A robot with skid steer has a third contact, the floor's resistance against turning. It is treated
-like a wheel, with the yaw rate as its speed and a moment as its torque. Two contacts that hold keep
-the whole robot at rest. If all three hold, only two of the three frictions are determined: the
-robot rests as long as any solution is within all limits.
+See docs/theory/simulators.md#wheels-that-hold.
 """
 
 from __future__ import annotations

@@ -84,39 +84,29 @@ class Fault:
 
     Attributes:
         topic: Name of the topic, as in the script.
-        kind: off, stuck, garbage, wrong, slow, delayed or intermittent.
-        start: When it begins, s, >= 0, on the time scale given to the injector.
-        duration: How long it lasts, s, > 0; inf: for ever. A message is hit if it arrives at a time
-            t with start <= t < start + duration.
-        probability: Share of the messages that are hit in the long run, above 0 up to 1; not for
-            off and slow. For intermittent it or `copies` is required.
-        burst: How many messages in a row are hit at a time, >= 1; for kinds with a probability.
-        seed: Seed of this fault's random numbers; faults with equal seeds at different places in
-            the list still differ.
+        kind: One of KINDS.
+        start, duration: On the time scale given to the injector. A message is hit if it arrives at
+            a time t with start <= t < start + duration; inf: for ever.
+        probability: In the long run. For intermittent it or `copies` is required.
+        seed: Faults with equal seeds at different places in the list still differ.
         fields: Paths of the fields that stuck, garbage and wrong change, such as `header.stamp`,
             `pose.position.x`, `position` (all of it), `position[1]` or
             `position[left_wheel_joint]` (by the message's `name`). Without any, stuck freezes all
             fields; garbage and wrong change each number outside the header.
         stamps: For stuck. "fresh": the header's stamp advances; "old": it is frozen, too.
-        value: For garbage. A number, "nan", "inf", "-inf", or "random" for noise. Whole numbers
-            stay in the range of their type, and are unchanged by NaN or inf.
-        magnitude: For garbage; random numbers are between -magnitude and +magnitude, > 0.
-        scale: For wrong; factor on the fields; -1 flips signs.
-        offset: For wrong; added after scaling, in the field's unit; for stamps s.
-        wrap: For wrong; numbers are finally wrapped into -wrap/2 <= x < wrap/2, as the angle of an
-            encoder; 0: not wrapped.
+        value: For garbage. A number, "nan", "inf", "-inf", or "random" for noise between -magnitude
+            and +magnitude. Whole numbers stay in the range of their type, and are unchanged by NaN
+            or inf.
+        scale, offset, wrap: For wrong, in this order; for stamps the offset is in s. wrap: into
+            -wrap/2 <= x < wrap/2, as the angle of an encoder.
         swap: For wrong; two indices whose entries are swapped in the arrays of numbers (in those
             of `fields`, if given), while the names stay.
         arrays: For wrong; how the message's arrays (those of `fields`, if given) are edited:
             "reversed", "missing" (entry `index` is removed), "extra" (an entry of unknown name is
             prepended), "duplicated" (entry `index` is repeated at the end), "short" (arrays of
             other than text lose their last entry), "empty".
-        index: For arrays missing and duplicated, >= 0.
-        rate: For slow; largest number of messages per s that pass, Hz, > 0.
-        delay: For delayed; delay, s, >= 0.
-        jitter: For delayed; largest additional delay, uniformly distributed, s, >= 0.
         overtake: For delayed; whether a message may arrive before one that was sent earlier.
-        copies: For intermittent; how often a hit message arrives: 0 (lost), 2 ... 100.
+        copies: For intermittent; how often a message that is hit arrives: 0 (lost), 2 ... 100.
 
     Raises:
         ValueError: A setting is wrong or of another kind; the message has its name, its value and

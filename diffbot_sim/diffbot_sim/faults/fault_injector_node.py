@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
-from typing import Any, cast
+from typing import Any
 
 from rclpy.duration import Duration
 from rclpy.qos import QoSProfile
 
 from diffbot_node import Node, declare, parameter, subscribe_to_states
+from diffbot_node.message_types import message_class
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.stop_inputs import LATCHED
@@ -88,7 +88,7 @@ class RelayedTopic:
         patience: float,
     ) -> None:
         self.relay, self._node = relay, node
-        message_type = find_message_type(relay.type)
+        message_type = message_class(relay.type)
         for fault in faults:
             try:
                 check_fields(message_type(), fault)
@@ -148,22 +148,6 @@ class RelayedTopic:
     def close(self) -> None:
         """Wait until the last message has arrived, which would otherwise be lost."""
         self._output.wait_for_all_acked(Duration(seconds=ARRIVAL_PATIENCE))
-
-
-def find_message_type(name: str) -> type:
-    """Return the class of a message type such as sensor_msgs/msg/JointState.
-
-    Raises:
-        ValueError: There is none of this name.
-    """
-    package, _, short = name.replace("/msg/", "/").partition("/")
-    try:
-        return cast(type, getattr(import_module(f"{package}.msg"), short))
-    except (ImportError, AttributeError):
-        raise ValueError(
-            f"type = {name!r}: unknown message type; write package/msg/Type of an installed "
-            "and sourced package"
-        ) from None
 
 
 class FaultInjectorNode(Node):

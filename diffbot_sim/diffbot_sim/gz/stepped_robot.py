@@ -1,15 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samples and true pose of a robot in a simulator that stands still between control periods.
 
-Gazebo's physics (DART) first changes the speeds by a step's accelerations and then moves everything
-with the new speeds, so that positions are half a step ahead of the speeds. With steps of 1 ms this
-shifts torque against motion by a twentieth of a control period, which biases the identified K6 by
-percents. So positions are set back by half a step.
-
-DART evaluates a joint's viscous friction at the speed at the end of the step, and for the wheel
-alone, before contact with the floor is solved: the wheel gets T / (I + step c) instead of T / I
-(spin inertia I, viscous friction c), and the contact does not correct that. All torques of the
-robot agv would be 0.4 and 0.7 % too small. So they are increased by the same factor.
+Two errors of Gazebo's physics are corrected: docs/theory/simulators.md#gazebo-of-a-ros-2-install.
 """
 
 from __future__ import annotations
