@@ -287,15 +287,15 @@ def _of_group(
     values: Sequence[float | None],
 ) -> dict[str, SourcedValue]:
     """Return the identified values of a group, by name, with its variances or deviations."""
-    found = {}
+    identified = {}
     for name, unit, value in zip(names, units, values, strict=True):
         entry = (group or {}).get(name)
         entry = entry if isinstance(entry, dict) else {}
         variance = entry.get("variance", entry.get("std", math.nan) ** 2)
         if value is not None:
             source = f"{prefix}{name} of {path.name}"
-            found[name] = _with_variance(value, variance, unit, source).at_least(0.0)
-    return found  # fmt: skip
+            identified[name] = _with_variance(value, variance, unit, source).at_least(0.0)
+    return identified
 
 
 def _with_variance(value: float, variance: float, unit: str, source: str) -> SourcedValue:

@@ -383,8 +383,10 @@ def _errors_picture(
         zip(ERRORS, ("along", "across", "heading"), strict=False)
     ):
         curves = [
-            Curve(way, run.time, np.maximum(np.abs(run.errors()[:, index]), LEAST), ROLES[way])
-            for way, run in runs.items()
+            Curve(
+                method, run.time, np.maximum(np.abs(run.errors()[:, index]), LEAST), ROLES[method]
+            )
+            for method, run in runs.items()
         ]
         charts.append(
             chart(f"{title}, {what}", ERROR_UNITS[index], curves, limits=(BEST_BAND[index],),
@@ -399,7 +401,7 @@ def _paths(runs: dict[str, VelocityDrive]) -> Chart:
     first = next(iter(runs.values()))
     curves = [
         path("reference", first.reference, Role.QUIET),
-        *(path(way, run.pose, ROLES[way]) for way, run in runs.items()),
+        *(path(method, run.pose, ROLES[method]) for method, run in runs.items()),
     ]
     return chart("path", "y, m", curves, "x, m", equal=True)
 
