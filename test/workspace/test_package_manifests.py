@@ -233,8 +233,10 @@ def findings(folder: Path) -> list[str]:
         results.append(f"package.xml and setup.py differ in the version: {manifest.versions}")
     if manifest.build_type == "ament_cmake":
         return [*results, *_findings_of_interfaces(folder, manifest)]
-    code, tests = uses_of_code(folder, manifest.name), uses_of_tests(folder, manifest.name)
-    code = {used: place for used, place in code.items() if (manifest.name, used) not in KNOWN}
+    code, tests = (
+        {used: place for used, place in uses.items() if (manifest.name, used) not in KNOWN}
+        for uses in (uses_of_code(folder, manifest.name), uses_of_tests(folder, manifest.name))
+    )
     return [
         *results,
         *_findings_of_keys(manifest, code, tests),

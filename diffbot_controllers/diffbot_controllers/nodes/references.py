@@ -343,7 +343,6 @@ def _are_near(one: Reference | Pose, other: Pose, bounds: tuple[float, float]) -
 
 
 STAY = 1.0  # time at its set point after which a robot has arrived, s
-ROUNDING = 1e-6  # tolerance for the rounding of stamps, s, which must not add a control period
 STATE_RATE = 10.0  # maximum rate of ~/state in robot time, Hz
 LOOK_PERIOD = 0.05  # wall time between two checks of publishers and subscribers, s
 
@@ -451,9 +450,9 @@ class ReferenceRun:
             self._arrival = None
         elif self._arrival is None:
             self._arrival = self.elapsed
-        stays = self._arrival is not None and self.elapsed - self._arrival >= STAY - ROUNDING
+        stays = self._arrival is not None and self.elapsed - self._arrival >= STAY - TOLERANCE
         longest = self._values.duration + (0.0 if stays else self._values.arrival_time)
-        over = self._values.duration > 0.0 and longest <= self.elapsed + ROUNDING
+        over = self._values.duration > 0.0 and longest <= self.elapsed + TOLERANCE
         if over:
             self._end(ControllerState.DONE, 0, "")
         return over
