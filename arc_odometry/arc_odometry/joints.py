@@ -51,6 +51,11 @@ class JointSample:
         position: Wheel angles at t_k, rad; whole turns may be missing (wrapping encoders).
         velocity: Wheel speeds, rad/s.
         effort: Wheel torques that acted over (t_{k-1}, t_k], N m.
+
+    Example:
+        >>> sample = JointSample(0.5, (2.0, 1.0), (4.0, 3.0), effort=(0.6, 0.5))
+        >>> sample.beyond(dead_band=(0.55, 0.55)).effort
+        (0.6, 0.0)
     """
 
     stamp: float
@@ -165,6 +170,11 @@ class JointReader:
         torque_of_unit: Torque of one unit of effort, N m, [left, right].
         signs: 1 or -1 for each joint, those of the left side first: -1 if positive angles, speeds
             and efforts roll backward. Samples are positive forward.
+
+    Example:
+        >>> reader = JointReader("left", "right")
+        >>> reader.read(0.5, ["right", "left"], [1.0, 2.0], [3.0, 4.0], [0.5, 0.6])
+        JointSample(stamp=0.5, position=(2.0, 1.0), velocity=(4.0, 3.0), effort=(0.6, 0.5))
     """
 
     FIELDS = ("position", "velocity", "effort")
@@ -498,6 +508,15 @@ class JointOdometry:
         longest_gap: Longer times between two samples are reported, s, > 0.
         reset_on_time_jump: Whether the pose returns to its present value, with no uncertainty, when
             time is reset; otherwise it stays as it is.
+
+    Example:
+        >>> from arc_odometry import WheelGeometry
+        >>> joints = JointOdometry(DiffOdometry(WheelGeometry(0.1, 0.1, 0.5)))
+        >>> joints.update(JointSample(0.0, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)))
+        >>> joints.update(JointSample(1.0, (2.0, 2.0), (0.0, 0.0), (0.0, 0.0))).kind
+        <AnomalyKind.GAP: 'gap'>
+        >>> joints.odometry.pose
+        Pose(x=0.2, y=0.0, theta=0.0)
     """
 
     def __init__(

@@ -13,25 +13,9 @@ and, by virtual work (tau . w = F v + M omega), the wheel torques act on the bod
 
 Lages (2017), (36)-(41), uses the body velocity u = [v, omega] and torques ordered [left, right].
 
-Lages (2018), (35)-(38), integrates odometry along arcs. (37) is 0 / 0 where the robot drives
-straight; written with sinc(x) = sin(x) / x it is defined there too. sinc itself is accurate down to
-the smallest x, so its series is needed for x = 0 only. The derivative, (x cos x - sin x) / x^2,
-loses 3 eps / x^2 of its value to cancellation: its series is used up to 0.5, where both agree to
-1e-15.
-
-The covariance of the pose grows with the noise of the wheel paths. Model: each wheel's path is
-measured (or rolled) with white noise, independent of the other wheel's, so that over a piece ds of
-its path the variance grows by k |ds|, k in m^2/m. The standard deviation over 1 m is sqrt(k) m.
-Systematic errors, such as those of radii and separation, are not part of the model.
-
-Noise dl, dr at a point p of the arc moves the pose at the arc's end, to first order, by
-
-    d theta = (dr - dl) / (2 b)
-    d p     = h (dl + dr) / 2 + d theta J (p_end - p)
-
-with h the unit vector of the heading and J a rotation by 90 degrees. The covariance that the arc
-adds is the integral of the square of this along the arc. Because of the integration, instead of all
-noise at the arc's end, the result does not depend on how finely the arc is divided.
+Arcs are those of (35)-(38), Lages (2018). Over a piece ds of each wheel's path the variance of its
+length grows by k |ds|, k in m^2/m, independently of the other wheel's; systematic errors are not
+part of this. Derivations: docs/theory/odometry.md.
 """
 
 from __future__ import annotations
@@ -58,7 +42,12 @@ _DERIVATIVE = tuple((-1) ** (n + 1) * (2 * n + 2) / math.factorial(2 * n + 3) fo
 
 
 def sinc(x: float) -> float:
-    """Return sin(x) / x, which is 1 at x = 0; x in rad. Relative error <= 3e-16."""
+    """Return sin(x) / x, which is 1 at x = 0; x in rad. Relative error <= 3e-16.
+
+    Example:
+        >>> sinc(0.0), round(sinc(math.pi / 2.0), 4)
+        (1.0, 0.6366)
+    """
     return _sinc_series(x) if abs(x) < SINC_SWITCH else math.sin(x) / x
 
 
@@ -66,6 +55,10 @@ def sinc_derivative(x: float) -> float:
     """Return the derivative of sin(x) / x, which is 0 at x = 0, in 1/rad; x in rad.
 
     The error is <= 2e-15 of min(|x|, 1), the size of the function's terms.
+
+    Example:
+        >>> sinc_derivative(math.pi) == -1.0 / math.pi
+        True
     """
     if abs(x) < DERIVATIVE_SWITCH:
         return _derivative_series(x)
@@ -140,6 +133,10 @@ class RimLimit:
 
     Raises:
         ValueError: A number is outside its range.
+
+    Example:
+        >>> RimLimit(1.0, half_track=0.2).within(Velocity(1.0, 5.0))
+        Velocity(v=0.5, omega=2.5)
     """
 
     speed: float = math.inf
@@ -184,6 +181,11 @@ class Arc(NamedTuple):
     Attributes:
         length: Path of the midpoint of the axle, m, positive forwards; Delta D in (38).
         turn: Change of the heading, rad, counter-clockwise; Delta theta in (38).
+
+    Example:
+        >>> end = Arc(math.pi, math.pi).end(Pose(0.0, 0.0, 0.0))  # half a circle of radius 1 m
+        >>> round(end.x, 9), round(end.y, 9)
+        (0.0, 2.0)
     """
 
     length: float
@@ -237,6 +239,13 @@ class WheelGeometry:
 
     Raises:
         ValueError: A length is not finite or not positive.
+
+    Example:
+        >>> geometry = WheelGeometry(0.125, 0.125, 0.5)
+        >>> geometry.body_velocity(2.0, 6.0)
+        (0.5, 1.0)
+        >>> geometry.wheel_torque(force=16.0, moment=0.0)
+        (1.0, 1.0)
     """
 
     left_radius: float
@@ -535,6 +544,17 @@ class DiffOdometry:
         angles: Wheel angles of the last reading [left, right], rad.
         geometry: Radii and separation of the wheels; see set_geometry.
         path_noise: Variance of a wheel's path per path driven, m^2/m; see set_path_noise.
+
+    Example:
+        >>> odometry = DiffOdometry(WheelGeometry(0.1, 0.1, 0.5), path_noise=1e-4)
+        >>> odometry.update(0.0, (0.0, 0.0))
+        >>> odometry.update(0.1, (2.0, 2.0))
+        >>> odometry.pose
+        Pose(x=0.2, y=0.0, theta=0.0)
+        >>> odometry.velocity
+        Velocity(v=2.0, omega=0.0)
+        >>> float(odometry.covariance[0, 0])  # m^2
+        1e-05
     """
 
     def __init__(

@@ -200,6 +200,11 @@ def wheel_friction(
         robot: Robot with its friction and loads.
         mass: Mass of a payload, kg; it increases the rolling resistance.
         x: Position of the payload, m ahead of the axle.
+
+    Example:
+        >>> from diffbot_description import load_robot
+        >>> [round(wheel.coulomb, 3) for wheel in wheel_friction(load_robot("agv"))]
+        [0.6, 0.7]
     """
     friction = robot.friction
     rolling = rolling_torques(robot, mass, x)
@@ -271,6 +276,13 @@ class DynamicParameters(NamedTuple):
         k6: 1/m.
         k7: m/(s^2 N m), > 0.
         k8: rad/(s^2 N m), < 0 with torques [left, right].
+
+    Example:
+        >>> k = DynamicParameters(0.08, -3.8, 2.6, -16.0)
+        >>> k.input_acceleration((1.0, 0.0))
+        Velocity(v=2.6, omega=-16.0)
+        >>> print(k)
+        K5 0.08, K6 -3.8, K7 2.6, K8 -16
     """
 
     k5: float
@@ -335,6 +347,11 @@ def closed_form(model: RobotModel) -> DynamicParameters:
     K5 = m_b d / M_e, K6 = -m_b d / I_e, K7 = 1 / (r M_e), K8 = -b / (r I_e). K5 and K6 have
     opposite signs, as the coupling of v and omega does no work: M_e K5 + I_e K6 = 0. The values
     of the papers violate this; no robot can have both their signs and their magnitudes.
+
+    Example:
+        >>> from diffbot_description import load_robot
+        >>> print(closed_form(load_robot("twil").model))
+        K5 0.084439, K6 -3.7706, K7 2.6468, K8 -16.084
     """
     mass, inertia = model.equivalent_mass, model.equivalent_inertia
     moment = model.mass_body * model.com_offset
@@ -362,6 +379,10 @@ class Sigma:
     Raises:
         ValueError: A value is not finite or has the wrong sign: (3) would be unstable, and the
             inverse dynamics (12) would push the robot away from its reference.
+
+    Example:
+        >>> Sigma(0.2, 0.1, 1.0, 1.0).s1
+        0.2
     """
 
     s1: float

@@ -67,6 +67,12 @@ def write_atomically(path: Path, content: str | Callable[[Path], Any]) -> Path:
     Raises:
         OSError: It cannot be written; the message states the file, the reason, and what to do. No
             partial file remains, and an old file stays as it was.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     write_atomically(Path(folder) / "results" / "gains.yaml", "k: 1.0").read_text()
+        'k: 1.0'
     """
     partial = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:

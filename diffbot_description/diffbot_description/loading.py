@@ -34,7 +34,12 @@ def share_directory() -> Path:
 
 
 def known_robots() -> list[str]:
-    """Return the names of the robots that are part of the package."""
+    """Return the names of the robots that are part of the package.
+
+    Example:
+        >>> known_robots()
+        ['agv', 'turtlebot2', 'twil']
+    """
     return sorted(path.stem for path in (share_directory() / "config").glob("*.yaml"))
 
 
@@ -47,6 +52,11 @@ def load_robot(robot: str | os.PathLike[str]) -> Robot:
     Raises:
         ValueError: The robot is unknown (the message lists the known ones), or its file is wrong
             (the message states file, field, value, limit and what to change).
+
+    Example:
+        >>> robot = load_robot("twil")
+        >>> robot.geometry
+        WheelGeometry(left_radius=0.075, right_radius=0.075, separation=0.27217)
     """
     path = _find(robot)
     return _parsed(path, read_text(path))
@@ -84,11 +94,7 @@ def _find(robot: str | os.PathLike[str]) -> Path:
 def save_robot(robot: Robot, path: str | os.PathLike[str]) -> Path:
     """Write a robot's file, which `load_robot` reads; return its path.
 
-    Use it for a robot that was changed in code with `dataclasses.replace`:
-
-        robot = load_robot("twil")
-        heavy = replace(robot, name="heavy", body=replace(robot.body, mass=10.0))
-        assert load_robot(save_robot(heavy, "heavy.yaml")).body == heavy.body
+    Use it for a robot that was changed in code with `dataclasses.replace`.
 
     Args:
         robot: Robot of any origin; its own path is not used for the file.
@@ -98,6 +104,14 @@ def save_robot(robot: Robot, path: str | os.PathLike[str]) -> Path:
         ValueError: The robot violates a rule of robot files, or the path is wrong; the message
             states the field, its value, the limit and what to change. Nothing is written then.
         OSError: The file cannot be written.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> robot = load_robot("twil")
+        >>> heavy = replace(robot, body=replace(robot.body, mass=10.0))
+        >>> with TemporaryDirectory() as folder:
+        ...     load_robot(save_robot(heavy, f"{folder}/heavy.yaml")).body.mass
+        10.0
     """
     file = Path(path).expanduser().absolute()
     if file.suffix not in SUFFIXES:
@@ -169,6 +183,10 @@ def urdf(
     ``simulator`` names the simulator whose plugins are added, see SIMULATORS; ``controllers`` is
     the path of the controllers' YAML, for those with ros2_control. Raises ValueError for an unknown
     simulator, for an ``appearance.urdf`` that cannot be read, and as `with_rotors_in_wheels`.
+
+    Example:
+        >>> urdf(load_robot("agv")).startswith("<?xml")
+        True
     """
     if simulator not in SIMULATORS:
         raise ValueError(f"simulator {simulator!r}: must be one of {', '.join(SIMULATORS)}")

@@ -162,6 +162,12 @@ class RobotModel:
 
     Raises:
         ValueError: No robot can have such a value.
+
+    Example:
+        >>> from diffbot_description import load_robot
+        >>> model = load_robot("twil").model
+        >>> round(model.equivalent_mass, 3), round(model.equivalent_inertia, 4)  # kg, kg m^2
+        (5.037, 0.1128)
     """
 
     wheel_radius: float

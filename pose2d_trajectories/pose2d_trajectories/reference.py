@@ -31,6 +31,10 @@ class Reference:
 
     Raises:
         ValueError: A number is not finite.
+
+    Example:
+        >>> Reference(v=1.0, dv=0.5).after(2.0)
+        Reference(x=3.0, y=0.0, theta=0.0, v=2.0, omega=0.0, dv=0.5, domega=0.0)
     """
 
     x: float = 0.0

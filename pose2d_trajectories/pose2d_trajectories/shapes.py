@@ -306,6 +306,10 @@ def options_of(name: str) -> tuple[str, ...]:
 
     Raises:
         ValueError: There is no trajectory of that name; the message lists them.
+
+    Example:
+        >>> options_of("circle")
+        ('radius', 'speed', 'laps', 'ramp_up', 'ramp_down')
     """
     if name not in TRAJECTORIES:
         raise ValueError(f"trajectory = {name!r}: must be one of {', '.join(TRAJECTORIES)}")
@@ -336,6 +340,11 @@ def make_trajectory(
 
     Raises:
         ValueError: A name or option is wrong; the message names it and lists the valid ones.
+
+    Example:
+        >>> square = make_trajectory("rounded_square", side=2.0, limits=TrajectoryLimits(0.3))
+        >>> square.at(0.0).pose
+        Pose(x=0.0, y=-1.0, theta=0.0)
     """
     known = options_of(name)
     for option in options:

@@ -54,6 +54,10 @@ class TrajectoryLimits:
 
     Raises:
         ValueError: A limit is not > 0, or too small.
+
+    Example:
+        >>> TrajectoryLimits(linear_velocity=0.5).within(0.3, acceleration=0.2).linear_velocity
+        0.3
     """
 
     linear_velocity: float = math.inf

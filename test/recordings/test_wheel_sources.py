@@ -301,7 +301,7 @@ def test_only_readings_that_matter_are_judged_one_by_one(monkeypatch, kind):
     for seed in range(40):
         times, angles = faulty_motion(np.random.default_rng(seed), kind)
         channels = dict(zip(POSITIONS, angles.T, strict=True))
-        found = []
+        outcomes = []
         for every in (False, True):
             sources = WheelSources()
             update = sources._watch.update
@@ -319,7 +319,7 @@ def test_only_readings_that_matter_are_judged_one_by_one(monkeypatch, kind):
                 for part in (slice(None, 300), slice(300, None)):
                     own = {name: channel[part] for name, channel in channels.items()}
                     sources.check(Segment(times[part], 0.01, own), POSITIONS)
-            found.append((sources._sign, sources.alternating()))
-        assert repr(found[0]) == repr(found[1]), seed
+            outcomes.append((sources._sign, sources.alternating()))
+        assert repr(outcomes[0]) == repr(outcomes[1]), seed
     assert judged[True] == 40 * 800 > 1.5 * judged[False]
     assert kind != "none" or judged[False] < 0.1 * judged[True]

@@ -7,9 +7,8 @@ import math
 from dataclasses import dataclass, replace
 
 from diffbot_ident.torque.effect_search import EffectSearch, TrustResult, probability
-from diffbot_ident.torque.effects import SLOPE, TURNING, WITHIN
+from diffbot_ident.torque.effects import SLOPE, TURNING, WITHIN, Effect
 from diffbot_ident.torque.fitting import Fitting
-from diffbot_ident.torque.sums import RowSums
 from diffbot_ident.torque.torque_delay import LIKELY_LAG, TorqueDelay
 
 # Gain at which a lag is as likely as none: most motors follow commands with some lag, so that it
@@ -52,10 +51,11 @@ class EffectLooks:
             gain, lags = timing.gain, timing.gain > LIKELY_LAG**2
             if not lags:
                 timing = self.fitting.delay(effects, lags=False)
-            result = self._beside(timing, replace(result, lags=lags))
+            result = replace(result, effects=self._beside(timing, lags), lags=lags)
             # Delay and lag depend on the effects, and these on the former.
             if set(effects) == set(result.effects):
                 break
+        result = self._complete(timing, result)
         if TURNING in result.effects:
             return result
         in_doubt = not result.lags and WITHIN not in result.effects
@@ -67,21 +67,26 @@ class EffectLooks:
         One that the floor causes is left to the next look, as it changes the rows.
         """
         timing = self.fitting.delay(before.effects, before.lags)
-        result = self._beside(timing, before)
-        more = set(result.effects) > set(before.effects) and TURNING not in result.effects
-        return result if more else before
+        effects = self._beside(timing, before.lags)
+        more = set(effects) > set(before.effects) and TURNING not in effects
+        return self._complete(timing, replace(before, effects=effects)) if more else before
 
-    def _beside(self, timing: TorqueDelay, result: TrustResult) -> TrustResult:
+    def _beside(self, timing: TorqueDelay, lags: bool) -> tuple[Effect, ...]:
         """Return the effects beside this delay and lag."""
-        search = self._search(self.fitting.sums.delayed(timing.value, timing.lag))
+        search = self._search(timing)
         least = EffectSearch(search.sums).left_of((TURNING,)) if self.resists else 0.0
-        effects = search.likely(self.variance, within=not result.lags, least=least)
-        doubtful = search.doubtful(effects, self.windows)
-        value, std = search.torque_difference(effects)
-        difference = value, math.hypot(std, LEAST_DIFFERENCE)
-        return replace(result, effects=effects, doubtful=doubtful, difference=difference)
+        return search.likely(self.variance, within=not lags, least=least)
 
-    def _search(self, sums: RowSums) -> EffectSearch:
+    def _complete(self, timing: TorqueDelay, result: TrustResult) -> TrustResult:
+        """Return the result with what depends on its effects."""
+        search = self._search(timing)
+        doubtful = search.doubtful(result.effects, self.windows)
+        value, std = search.torque_difference(result.effects)
+        difference = value, math.hypot(std, LEAST_DIFFERENCE)
+        return replace(result, doubtful=doubtful, difference=difference)
+
+    def _search(self, timing: TorqueDelay) -> EffectSearch:
+        sums = self.fitting.sums.delayed(timing.value, timing.lag)
         return EffectSearch(sums, self.fitting.known, self.one_robot)
 
 

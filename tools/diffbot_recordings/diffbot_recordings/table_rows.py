@@ -39,7 +39,8 @@ class TableRows:
         self._name, self._text, self._columns, self._filter = name, text, columns, rows
         self._channels = tuple(channel for channel in columns if channel != TIME)
         self._text_cells = dict.fromkeys(self._channels, 0)
-        self._numbers = dict.fromkeys(self._channels, 0)
+        # Rows without a missing number, and by channel numbers in other rows.
+        self._whole, self._numbers = 0, dict.fromkeys(self._channels, 0)
         self._example: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[list[float]]:
@@ -61,6 +62,10 @@ class TableRows:
                 self.left_out[NO_TIME] += 1
                 continue
             self.read += 1
+            if math.isfinite(sum(row)):  # nearly always
+                self._whole += 1
+                yield row
+                continue
             for channel, value, i in zip(self._channels, row[1:], indices[1:], strict=True):
                 if math.isfinite(value):
                     self._numbers[channel] += 1
@@ -87,7 +92,7 @@ class TableRows:
         name = self._name
         for channel, texts in self._text_cells.items():
             column = self._columns[channel].name
-            if texts and not self._numbers[channel]:
+            if texts and not self._whole + self._numbers[channel]:
                 raise RecordingError(
                     f"{name}: {column} ({channel}): none of its cells is a number; they hold text "
                     f"such as {self._example[channel]!r}; choose another with --columns "

@@ -1,28 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Analysis of the robots of a fleet by their recordings: a prior per type, alarms, causes.
 
-Robust random effects: a quantity of robot j is the median of its recordings, with a standard error
-from their scatter and their own intervals. Robots of one type spread about their median with a
-standard deviation tau, which is their spread without those errors. The spread is that of the robots
-within three deviations of the median, starting from the median absolute deviation (reweighted,
-Rousseeuw and Leroy, Robust Regression and Outlier Detection, 1987). So up to half of the robots may
-be faulty without shifting centre and spread.
-
-Alarm: the largest |deviation| / sqrt(tau^2 + error^2) of a robot's quantities is tested by
-Student's t. Its degrees of freedom are those of such a spread of the type's robots. Sidak's
-correction accounts for the number of quantities and for the number of robots in the whole fleet. So
-a fleet without a fault raises any alarm at all with at most the requested probability, if its
-robots are normally distributed.
-
-Change: fleet_trends decides whether a robot has changed over its recordings, by the same rule for
-the whole fleet. If there are recordings at enough times, changes get a tenth of the probability of
-a false alarm, and deviations the rest: a robot is compared with its own past far more precisely
-than with others, so changes lose nothing. After a step, only a robot's later recordings are
-compared with those of others.
-
-The compared quantities are in fleet_quantities, causes in fleet_causes. A change is additional
-evidence: if a robot both deviates and changed, the criteria are added, unless no cause explains
-both.
+A robot raises an alarm if it deviates from its type, whose centre and spread are robust, or has
+changed (fleet_trends); a fleet without a fault raises any at all with at most the requested
+probability. After a step, only a robot's later recordings are compared with those of others. If a
+robot both deviates and changed, the criteria of the causes are added, unless no cause explains
+both. Derivations: docs/theory/fleet.md#prior-and-alarms.
 """
 
 from __future__ import annotations

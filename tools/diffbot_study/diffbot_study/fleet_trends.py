@@ -1,30 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Detection of changes of a robot over its recordings: a step between two, or a drift over all.
 
-Recording i of a robot gives y_i of a quantity with the variance s_i^2 of its own interval. Robots
-of a type scatter more than that from one recording to the next, by a further variance w^2, so that
-with the median over all pairs of successive recordings of the type
-
-    s_i^2 + w^2,  w^2 = (1.4826 median |y_(i+1) - y_i|)^2 / 2 - median s_i^2  (>= 0),
-
-which is insensitive to steps and drifts of some robots. Two tests for each quantity:
-
-- step: the difference of the weighted means before and after, for each split with at least two
-  recordings on either side;
-- drift: the slope of the weighted straight line over time.
-
-Each difference is divided by its standard deviation, multiplied by a factor for a robot that
-scatters more than its type: the moderated t of Smyth (2004), in which the type's scatter counts as
-TYPE_WEIGHT degrees of freedom in addition to those of the robot's residuals. One odd recording is
-not a change: of the t with each recording left out in turn, the smallest counts, with the remaining
-degrees of freedom.
-
-False alarms: a robot's p is the smallest one, times the number of its tests (splits, slopes,
-quantities; Bonferroni). It is conservative if recordings are independent and normal. It is too
-small if they come in groups (one floor or one battery a week).
-
-Reference: G. K. Smyth, Linear models and empirical Bayes methods for assessing differential
-expression in microarray experiments, Stat. Appl. Genet. Mol. Biol. 3 (2004), article 3.
+Both are tested by Smyth's moderated t, which uses the scatter of the robot's type; one odd
+recording is no change. The rate of false alarms holds for independent recordings. Derivations:
+docs/theory/fleet.md#changes.
 """
 
 from __future__ import annotations
