@@ -170,9 +170,6 @@ class Row:
 class Regression(ABC):
     """Turns joint samples into rows.
 
-    Args:
-        geometry: Wheel radii and separation.
-
     Attributes:
         velocity: Newest body velocity (v in m/s, omega in rad/s); None before there is one.
     """

@@ -35,7 +35,6 @@ class RobotFit:
     """Fits of [linear, angular], with what they rest on.
 
     Attributes:
-        result: What was found beside the model.
         drift: Drift of the robot over the run; None: none is likely.
     """
 
