@@ -35,9 +35,8 @@ BATCH_SAMPLES = 2048
 MIN_PERIOD = 0.008
 # Time over which the ends of a window are averaged, s.
 SMOOTHING = 0.05
-# Minimum control periods of a window, and over which its ends are averaged. A torque that changes
-# within a period is known by its mean only, which is worst at the ends: with 2 and 1 periods of
-# 40 ms K7 and K8 were off by 3 of their deviations.
+# Minimum control periods of a window, and over which its ends are averaged: with 2 and 1 of 40
+# ms, K7 and K8 were off by 3 deviations.
 MIN_WINDOW, MIN_SMOOTHING = 4, 2
 
 
