@@ -42,7 +42,7 @@ def test_terms_are_what_friction_of_wheels_does(u, friction):
 
 
 def test_known_friction_comes_back():
-    friction_estimate, _ = fuse_friction(*axis_fits(FRICTION), GEOMETRY)
+    friction_estimate = fuse_friction(*axis_fits(FRICTION), GEOMETRY)
     np.testing.assert_allclose(friction_estimate.values, FRICTION, rtol=1e-6)
 
 
@@ -50,7 +50,7 @@ def test_the_more_precise_axis_counts_more():
     """The axes disagree by a factor of 2; the one that is 100 times as precise wins."""
     linear, _ = axis_fits(FRICTION, linear_std=1e-4)
     _, angular = axis_fits(2.0 * FRICTION, angular_std=1e-2 * abs(K8 / K7))
-    friction_estimate, _ = fuse_friction(linear, angular, GEOMETRY)
+    friction_estimate = fuse_friction(linear, angular, GEOMETRY)
     np.testing.assert_allclose(friction_estimate.values, FRICTION, rtol=0.02)
 
 
@@ -64,6 +64,6 @@ def test_variances_are_those_of_repeated_fits():
             AxisFit(fit.theta + 1e-3 * generator.standard_normal(6), fit.covariance, 0.0, (0, 0))
             for fit in exact
         ]
-        values.append(fuse_friction(*noisy, GEOMETRY)[0].values)
-    stated = np.sqrt(fuse_friction(*exact, GEOMETRY)[0].variances)
+        values.append(fuse_friction(*noisy, GEOMETRY).values)
+    stated = np.sqrt(fuse_friction(*exact, GEOMETRY).variances)
     np.testing.assert_allclose(np.std(values, axis=0), stated, rtol=0.1)

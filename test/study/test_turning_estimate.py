@@ -18,7 +18,7 @@ from diffbot_ident.torque.effects.turning import TURNING_COLUMNS
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.fitted_axis import AxisFit
-from diffbot_ident.torque.friction_fit import friction_terms, fuse_friction
+from diffbot_ident.torque.friction_fit import friction_terms, fuse_more
 from diffbot_ident.torque.prior import Prior
 from diffbot_sim.engines import make_simulator
 from diffbot_study.random_robots import draw
@@ -112,13 +112,13 @@ def test_fusion_solves_for_six_from_nine():
     first = AxisFit(np.array([0.1, k7, *v]), 1e-6 * np.eye(6), 0.0, (0.0, 0.0))
     theta = np.array([-3.8, k8, *omega, k8 * lever * turning[1]])
     second = AxisFit(theta, 1e-6 * np.eye(7), 0.0, (0.0, 0.0))
-    friction, floor = fuse_friction(first, second, geometry, TURNING_COLUMNS)
+    friction, floor = fuse_more(first, second, geometry, TURNING_COLUMNS)
     assert friction.values == pytest.approx(wheels)
     assert floor.values == pytest.approx(turning)
     assert all(math.isfinite(v) and v > 0.0 for v in (*friction.variances, *floor.variances))
     # Without the linear axis nobody can tell the wheels' viscous friction from the floor's.
     without = AxisFit(first.theta, np.full((6, 6), math.inf), 0.0, (0.0, 0.0))
-    _, floor = fuse_friction(without, second, geometry, TURNING_COLUMNS)
+    _, floor = fuse_more(without, second, geometry, TURNING_COLUMNS)
     assert all(map(math.isinf, floor.variances))
 
 

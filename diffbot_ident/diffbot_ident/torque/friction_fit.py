@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.axis_fit import batch
-from diffbot_ident.torque.columns import NO_COLUMNS, ExtraColumns
+from diffbot_ident.torque.columns import ExtraColumns
 from diffbot_ident.torque.effects.gear_loss import GEAR_COLUMNS, GEAR_LEFT
 from diffbot_ident.torque.effects.turning import SIGN_OMEGA
 from diffbot_ident.torque.estimate import Array, FrictionEstimate, TurningEstimate
@@ -45,21 +46,37 @@ def friction_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
     return linear, angular
 
 
-def fuse_friction(
-    linear: AxisFit,
-    angular: AxisFit,
-    geometry: WheelGeometry,
-    extra: ExtraColumns = NO_COLUMNS,
+def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) -> FrictionEstimate:
+    """Return friction from both axes, weighted by precision; infinite variances where unknown."""
+    information, weighted = np.zeros((4, 4)), np.zeros(4)
+    jacobian = np.empty((4, 5))
+    with np.errstate(all="ignore"):
+        for fit, inverse in zip((linear, angular), _inverse_terms(geometry), strict=True):
+            gain = fit.theta[1]
+            values = inverse @ fit.theta[2:6] / gain
+            jacobian[:, 0], jacobian[:, 1:] = -values / gain, inverse / gain
+            own = _inverse(jacobian @ fit.covariance[1:6, 1:6] @ jacobian.T, NO_NOISE_STD)
+            # None if a wheel did not turn or without torque: this axis is uninformative.
+            if own is not None:
+                information += own
+                weighted += own @ values
+        covariance = _inverse(information, 0.0)
+    if covariance is None:
+        return UNKNOWN_FRICTION
+    values = covariance @ weighted
+    return FrictionEstimate.of(values, covariance)
+
+
+def fuse_more(
+    linear: AxisFit, angular: AxisFit, geometry: WheelGeometry, extra: ExtraColumns
 ) -> tuple[FrictionEstimate, TurningEstimate | None]:
     """Return wheel friction, with gear losses, and floor resistance from both axes.
-
-    They are weighted by precision; variances are infinite where unknown.
 
     A gear loss enters as Coulomb friction does. With skid steer the parameter of omega gains K8 (r
     / b) c_w, and that of its sign is K8 (r / b) f_w; docs/theory/integral_estimator.md#friction.
 
     Args:
-        extra: Additional regressors of the fits, maybe with TURNING_COLUMNS and GEAR_COLUMNS.
+        extra: Additional regressors of the fits, with TURNING_COLUMNS, GEAR_COLUMNS, or both.
     """
     terms, places = list(friction_terms(geometry)), [list(range(2, 6)), list(range(2, 6))]
     geared, turning = GEAR_LEFT in extra[0], SIGN_OMEGA in extra[1]
@@ -103,13 +120,18 @@ def _fused(
             gain, seen = fit.theta[1], fit.theta[[*place]]
             jacobian = np.column_stack((-seen / gain**2, np.eye(len(own)) / gain))
             spread = fit.covariance[batch((1, *place))]
-            # None if a wheel did not turn or without torque: this axis tells nothing.
-            precision = _inverse(jacobian @ spread @ jacobian.T, NO_NOISE_STD)
+            precision = _inverse(jacobian @ spread @ jacobian.T, 0.0)
             if precision is not None:
                 information += own.T @ precision @ own
                 weighted += own.T @ precision @ (seen / gain)
         covariance = _inverse(information, 0.0)
     return None if covariance is None else (covariance @ weighted, covariance)
+
+
+@lru_cache
+def _inverse_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
+    linear, angular = (np.asarray(np.linalg.inv(terms)) for terms in friction_terms(geometry))
+    return linear, angular
 
 
 def _inverse(matrix: Array, min_scale: float) -> Array | None:

@@ -12,14 +12,22 @@ import numpy as np
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.effect_search import EffectSearch, TrustResult
 from diffbot_ident.torque.effect_sizes import effect_fits, roughness
-from diffbot_ident.torque.effects import BREAKAWAY, SLOPE, TURNING, UNEVEN, Effect, EffectFit
+from diffbot_ident.torque.effects import (
+    BREAKAWAY,
+    GEAR_LOSS,
+    SLOPE,
+    TURNING,
+    UNEVEN,
+    Effect,
+    EffectFit,
+)
 from diffbot_ident.torque.effects.slope import LEAST_SLOPE, floor_slope
 from diffbot_ident.torque.effects.stiction import static_friction
 from diffbot_ident.torque.effects.unlike_wheels import MOST_UNEVEN
 from diffbot_ident.torque.estimate import Array, Estimate, FrictionEstimate, Pair, TurningEstimate
 from diffbot_ident.torque.fitted_axis import AxisFit
 from diffbot_ident.torque.fitting import Fitting
-from diffbot_ident.torque.friction_fit import fuse_friction
+from diffbot_ident.torque.friction_fit import fuse_friction, fuse_more
 from diffbot_ident.torque.parameter_change import ForceDrift
 from diffbot_ident.torque.torque_delay import TorqueDelay
 
@@ -55,7 +63,10 @@ class RobotFit:
 
     def frictions(self) -> tuple[FrictionEstimate, TurningEstimate | None]:
         """Return the friction of the wheels, and of the floor where it is part of the fit."""
-        return fuse_friction(*self.axes, self.geometry, self.fitting.extra(self.result.effects))
+        if any(self.fitting.known) or GEAR_LOSS in self.result.effects:
+            extra = self.fitting.extra(self.result.effects)
+            return fuse_more(*self.axes, self.geometry, extra)
+        return fuse_friction(*self.axes, self.geometry), None
 
     def stiction(self) -> Pair:
         """Return the static friction beyond Coulomb's of both wheels, N m; 0 where none is sure."""
