@@ -18,7 +18,6 @@ class BrakingToRest:
     """Brakes a robot to rest, so that it does not roll out of its room after the run.
 
     Args:
-        geometry: Wheel radii and separation.
         max_torque: Maximum braking torque, N m.
         k7, k8: Dynamic parameters, 1/(kg m) and 1/(kg m^2).
     """

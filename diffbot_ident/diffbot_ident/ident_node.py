@@ -404,9 +404,6 @@ def estimator_of(
     """Return the estimator that the parameters ask for.
 
     Args:
-        values: Parameters of the node.
-        robot: Description of the robot.
-        geometry: Wheel radii and separation.
         amplitude: Largest torque of the excitation, N m.
         fleet: What robots of this type are like; None: not known.
         gyro: Readings of the gyro; None: there is none.

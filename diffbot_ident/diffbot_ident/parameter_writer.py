@@ -66,8 +66,6 @@ def parameter_document(
     """Return the document of the parameter file, as nested dictionaries.
 
     Args:
-        estimate: Identified parameters.
-        robot: Name of the robot.
         date: Date of the identification, ISO 8601.
         version: Version of this software.
         seconds: Robot time of the data behind the estimate, s.

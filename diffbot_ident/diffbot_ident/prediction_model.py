@@ -181,7 +181,6 @@ def predictions(
         torques: [left, right] of each of m periods, as they act by each model or by all of them,
             N m, shape (m, 2, k, n) or (m, 2, 1, n).
         period: Control period, s.
-        geometry: Wheel radii and separation.
         lengths: Number of periods of each prediction, at most m, shape (n,); None: m.
         heading: Initial headings, rad, for `gravity`, shape (n,); None: 0.
 
@@ -211,7 +210,6 @@ class _Stepper:
     Args:
         models: The k models.
         period: Control period, s.
-        geometry: Wheel radii and separation.
     """
 
     def __init__(self, models: Sequence[Model], period: float, geometry: WheelGeometry) -> None:

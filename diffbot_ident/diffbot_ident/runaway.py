@@ -39,12 +39,7 @@ class RunawayLimits:
 
 
 class RunawayWatch:
-    """Watches the speeds of the robot and of its wheels.
-
-    Args:
-        limits: Speed limits.
-        geometry: Wheel radii and separation.
-    """
+    """Watches the speeds of the robot and of its wheels."""
 
     def __init__(self, limits: RunawayLimits, geometry: WheelGeometry) -> None:
         self._limits, self._geometry = limits, geometry

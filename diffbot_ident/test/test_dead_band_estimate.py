@@ -43,7 +43,7 @@ def test_a_dead_band_is_found_used_and_does_not_bias_sigma(seed):
     assert (deviations < (0.002, 0.006)).all()
     used = [band.width for band in fit.dead_band]
     assert used == pytest.approx(BANDS, rel=0.05)
-    assert fit.dead_band_reasons() == (None, None)
+    assert [axis.band.reason for axis in fit.axes] == [None, None]
     # Without what is found below, errors are 10 % and more.
     assert fit.values == pytest.approx(TRUE.as_array(), rel=0.02)
     blind = drive(
@@ -76,7 +76,7 @@ def test_without_dead_band_none_is_used_and_sigma_is_the_same_to_the_last_digit(
 def test_large_commands_only_are_named():
     fit = drive(RecursiveFit(GUESS), 5, BANDS, least=0.7)
     assert np.isinf(fit.dead_band_variances).all()
-    for reason in fit.dead_band_reasons():
+    for reason in (axis.band.reason for axis in fit.axes):
         assert "no small commands" in reason
     assert [band.width for band in fit.dead_band] == [0.0, 0.0]
 
@@ -85,7 +85,7 @@ def test_before_there_is_motion_nothing_is_said():
     fit = RecursiveFit(GUESS)
     assert all(map(math.isnan, fit.dead_band_values))
     assert np.isinf(fit.dead_band_variances).all()
-    assert "too little motion" in fit.dead_band_reasons()[0]
+    assert "too little motion" in fit.axes[0].band.reason
 
 
 def test_a_known_dead_band_counts_from_the_beginning_and_a_wrong_one_is_corrected():

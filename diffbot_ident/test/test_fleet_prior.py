@@ -43,7 +43,7 @@ def estimate(shares=(1.0,) * 4, spread=VAGUE, **more):
     """What data alone say: so many times the mean."""
     values = np.array(shares) * MEAN
     result = Estimate(samples=1000, **more).with_values(values, np.diag((spread * MEAN) ** 2))
-    return judge(result, B, problem=None, min_samples=100)
+    return judge(result, B, problem=None)
 
 
 def written(folder, **changes):
@@ -128,7 +128,7 @@ def test_it_is_dropped_where_the_data_contradict_it(shares):
 def test_what_is_invalid_stays_so_and_before_data_there_is_the_prior():
     invalid = estimate((1.0, 1.0, -1.0, 1.0), PRECISE)
     assert invalid.state is EstimateState.INVALID and with_prior(invalid, prior(), B) is invalid
-    early = with_prior(Estimate.unknown(5, 100), prior(), B)
+    early = with_prior(Estimate.unknown(5), prior(), B)
     assert early.state is EstimateState.UNESTIMATED and early.values == MEAN
     assert early.covariance == prior().covariance
     # However good the prior is: too few samples are too few.
@@ -190,7 +190,7 @@ class Silent:
         self.velocity = None
 
     def estimate(self):
-        return Estimate.unknown(3, 100)
+        return Estimate.unknown(3)
 
     def suspicion(self):
         return "no idea"

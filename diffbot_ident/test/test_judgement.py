@@ -22,7 +22,7 @@ E, U, INVALID = EstimateState.ESTIMATED, EstimateState.UNESTIMATED, EstimateStat
 def judged(values=GOOD, deviations=SIGNIFICANT, problem=None, samples=1000, **windows):
     covariance = np.diag(np.square(deviations))
     estimate = Estimate(samples=samples).with_values(np.array(values), covariance)
-    return judge(estimate, B, problem=problem, min_samples=100, **windows)
+    return judge(estimate, B, problem=problem, **windows)
 
 
 def test_sure_values_of_a_robot_may_be_used():

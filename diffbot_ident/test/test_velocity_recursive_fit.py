@@ -95,7 +95,7 @@ def test_a_dead_time_beyond_the_search_is_told_and_nothing_is_trusted():
     fit = RecursiveFit(GUESS, settings=RecursiveSettings(dead_time=None))
     feed(fit, *motion(40.0, Sigma(0.3, 0.15, 1.0, 1.0), late=32, piece=47))
     assert np.isinf(fit.covariance.diagonal()).all() and fit.trusted == GUESS
-    assert all("dead time" in reason for reason in fit.dead_time_reasons())
+    assert all("dead time" in axis.dead_time_reason for axis in fit.axes)
 
 
 def test_velocities_that_are_means_over_a_period_are_recognised():

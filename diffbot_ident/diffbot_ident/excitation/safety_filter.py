@@ -126,8 +126,8 @@ class SafetyFilter:
         """Predict with this prior, and errors of K5..K8 (None: `errors_of` it), from now on."""
         off = np.array(self.errors_of(prior) if errors is None else errors)
         shares = np.minimum(off, np.array(prior.spread) * np.abs(prior.values))
-        # Errors beyond the spread stem from the offset, to which K5 and -K6 are proportional: they
-        # get opposite signs, as K5 and K6 of equal sign would let a model gain energy by turning.
+        # Errors beyond the spread stem from the offset: those of K5 and K6 have opposite
+        # signs.
         offset = (off - shares) * (1.0, -1.0, 0.0, 0.0)
         self._values = (
             np.array(prior.values)[:, None] + ERRORS * shares[:, None] + ERRORS[0] * offset[:, None]
@@ -230,9 +230,8 @@ class Policy(Protocol):
         """Return the torques for a pose (3,), m and rad, and a velocity (2,), m/s and rad/s."""
 
 
-# Age of the motion that decisions use, control periods, as in GuardedPrbs's guards: the noise of
-# the newest speeds is part of the accelerations to which the coming torques belong in the
-# regression.
+# Age of the motion that decisions use, control periods, as in GuardedPrbs: the noise of the
+# newest speeds is in the rows of the coming torques.
 LOOK_BACK = 2
 # Minimum spread in predictions, even if an estimate claims to be more precise.
 MIN_SPREAD = 0.05

@@ -157,8 +157,8 @@ class PrbsPair:
 
 # Age of the speeds that the speed guards use, control periods.
 GUARD_DELAY = 2
-# Control periods in which the speed may keep rising: the guard's delay and the period of the
-# commanded torque, doubled as changes may be faster than the fastest one so far.
+# Control periods in which the speed may keep rising: the guard's delay and the commanded period,
+# doubled.
 BRAKING_PERIODS = 6
 # Braking never starts below this share of the limit.
 MIN_ENGAGE = 0.3

@@ -34,9 +34,9 @@ from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.fitted_axis import AxisFit
 from diffbot_ident.torque.sums import AVERAGED_PARTS, RowSums, kernels
 
-# Factor on the standard deviations for errors that the two noises do not describe, such as those of
-# rows in which a wheel reverses: without it 94.3 % of the 95 % intervals contained the true value,
-# over 4 settings, 4 parameters and 200 runs (benchmarks/trust.py coverage).
+# Factor on the standard deviations for errors that the two noises do not describe, such as rows
+# in which a wheel reverses: 94.3 % of the intervals held without it (benchmarks/trust.py
+# coverage).
 STD_INFLATION = 1.05
 # Information of the weak regularising prior, as a share of the rows' information about each
 # regressor alone.

@@ -209,9 +209,6 @@ class EffectSearch:
         dv/dt and in domega/dt. It results if the reported right torque is (1 - s) / (1 + s) of the
         acting one. Unequal radii contribute to it as well.
 
-        Args:
-            effects: Effects of the fit.
-
         Returns:
             Value and its standard deviation due to noise; (nan, inf) if the rows do not determine
             it.

@@ -28,7 +28,6 @@ def effect_fits(
         axes: Fits of both axes, with the known columns and then those of the effects.
         known: Columns that are part of the fit anyway.
         moments: `RowSums.moments_at` of one delay.
-        geometry: Wheel radii and separation.
     """
     torque = typical_torque(moments)
     linear, angular = axes
@@ -60,7 +59,6 @@ def roughness(fitted: dict[Effect, EffectFit], result: TrustResult) -> tuple[flo
 
     Args:
         fitted: `effect_fits` of the sure effects.
-        result: What was found.
 
     Returns:
         Minimum relative standard deviation of K5..K8, and factor on that of friction.

@@ -24,6 +24,8 @@ Pair = tuple[float, float]
 
 NAMES = ("k5", "k6", "k7", "k8")
 UNITS = ("m", "1/m", "1/(kg m)", "1/(kg m^2)")
+MIN_SAMPLES = 100
+"""Number of joint samples below which nothing is estimated."""
 NORMAL_95 = 1.959964
 """Half width of the 95 % interval of a normal distribution, in standard deviations."""
 FRICTION_NAMES = ("viscous_left", "viscous_right", "coulomb_left", "coulomb_right")
@@ -241,9 +243,9 @@ class Estimate:
     since: float = math.nan
 
     @classmethod
-    def unknown(cls, samples: int, min_samples: int) -> Estimate:
+    def unknown(cls, samples: int) -> Estimate:
         """Return the estimate for too few samples to have any value."""
-        reason = f"{samples} of {max(min_samples, samples + 1)} samples"
+        reason = f"{samples} of {max(MIN_SAMPLES, samples + 1)} samples"
         return cls(samples=samples).as_a_whole(EstimateState.UNESTIMATED, reason, Advice.WAIT)
 
     @property

@@ -63,7 +63,6 @@ class Estimating:
         """Return the estimate from the rows so far, not judged yet.
 
         Args:
-            result: What was found beside the model.
             drift: Drift of the robot over the run; None: none is likely.
             samples: Number of samples.
             since: Stamp from which on the robot is as estimated, s; NaN: it did not change.

@@ -295,7 +295,6 @@ def make_live_estimator(
         robot: Its description: wheels, friction, gear losses and maximum torque, and whether the
             floor resists turning.
         nominal: K5..K8 of the robot's description, or the last good ones.
-        settings: Settings of the estimator.
     """
     k5, k6, k7, k8 = nominal
     largest = robot.limits.traction

@@ -33,9 +33,10 @@ FIRST_BATCH = 24
 BATCH_SAMPLES = 2048
 # Minimum time between processed samples, s; faster samples are decimated.
 MIN_PERIOD = 0.008
-# Minimum control periods of a window, and over which its ends are averaged. A torque that changes
-# within a period is known by its mean only, which is worst at the ends: with 2 and 1 periods of
-# 40 ms K7 and K8 were off by 3 of their deviations.
+# Time over which the ends of a window are averaged, s.
+SMOOTHING = 0.05
+# Minimum control periods of a window, and over which its ends are averaged: with 2 and 1 of 40
+# ms, K7 and K8 were off by 3 deviations.
 MIN_WINDOW, MIN_SMOOTHING = 4, 2
 
 
@@ -63,10 +64,8 @@ class IntegralEstimator:
     Args:
         scale: Size of the expected motions and torques, for the coverage.
         window: Length of a window, s, > 0.
-        smoothing: Time over which the ends of a window are averaged, s, > 0.
         forgetting: Factor on the weight of past data after each window, (0, 1]; 1 forgets nothing.
         prior: Prior knowledge; it is never forgotten, so that the covariance stays bounded.
-        min_samples: Number of samples below which nothing is estimated.
         turning: Whether to estimate a resistance against turning (skid steer).
         steady: Whether all samples are of one robot: a change of it is found, and what it was is
             forgotten. False averages over robots that differ.
@@ -80,24 +79,20 @@ class IntegralEstimator:
         geometry: WheelGeometry,
         scale: MotionScale,
         window: float = 0.1,
-        smoothing: float = 0.05,
         forgetting: float = 1.0,
         prior: Prior | None = None,
-        min_samples: int = 100,
         turning: bool = False,
         steady: bool = True,
     ) -> None:
-        for name, value in (("window", window), ("smoothing", smoothing)):
-            if not (math.isfinite(value) and value > 0.0):
-                raise ValueError(f"{name} = {value} s: must be finite and > 0; 0.1 suits 100 Hz")
+        if not (math.isfinite(window) and window > 0.0):
+            raise ValueError(f"window = {window} s: must be finite and > 0; 0.1 suits 100 Hz")
         if not 0.0 < forgetting <= 1.0:
             raise ValueError(
                 f"forgetting = {forgetting}: must be > 0 and <= 1; 1 forgets nothing, 0.99 about "
                 "100 windows"
             )
         self._settings = RegressionSettings(geometry, scale, forgetting, prior, turning, steady)
-        self._window, self._smoothing = window, smoothing
-        self._min_samples = min_samples
+        self._window = window
         self._check = SampleCheck()
         self.reset()
 
@@ -192,7 +187,7 @@ class IntegralEstimator:
         decimation = Decimation(max(1, nearest(MIN_PERIOD / period)))
         period *= decimation.factor
         window = max(MIN_WINDOW, nearest(self._window / period))
-        smoothing = min(window, max(MIN_SMOOTHING, nearest(self._smoothing / period)))
+        smoothing = min(window, max(MIN_SMOOTHING, nearest(SMOOTHING / period)))
         reported = self._settings
         batch = window * decimation.factor if reported.forgetting < 1.0 else BATCH_SAMPLES
         self._batch = FIELDS * batch
@@ -220,7 +215,7 @@ class IntegralEstimator:
     def _judged(self) -> Estimate:
         regression = self._regression
         if regression is None:
-            return Estimate.unknown(self._samples, self._min_samples)
+            return Estimate.unknown(self._samples)
         judged = self._judged_rows(regression)
         remarks = self._readings.warnings()
         if judged.state is EstimateState.ESTIMATED:
@@ -244,7 +239,7 @@ class IntegralEstimator:
         if samples is None:
             samples = self._samples
         if not regression.learning.has_rows:
-            return Estimate.unknown(samples, self._min_samples)
+            return Estimate.unknown(samples)
         result = regression.estimate(samples)
         problem = self._readings.clock.problem() or likely_wiring(regression.learning.sums).problem
         if problem is None and (late := regression.estimating.too_late()) is not None:
@@ -255,7 +250,6 @@ class IntegralEstimator:
             result,
             self._settings.geometry.half_track,
             problem=problem,
-            min_samples=self._min_samples,
             windows=regression.learning.windows,
             significant_windows=regression.significant_windows,
             sums=regression.learning.sums,

@@ -15,7 +15,14 @@ import numpy as np
 
 from diffbot_ident.torque.columns import DOMEGA, DV
 from diffbot_ident.torque.effects import DIFFERENCE, SUM
-from diffbot_ident.torque.estimate import NORMAL_95, Advice, Array, Estimate, EstimateState
+from diffbot_ident.torque.estimate import (
+    MIN_SAMPLES,
+    NORMAL_95,
+    Advice,
+    Array,
+    Estimate,
+    EstimateState,
+)
 from diffbot_ident.torque.sums import RowSums
 from diffbot_ident.torque.torque_delay import DELAYS
 
@@ -65,7 +72,6 @@ def judge(
     half_track: float,
     *,
     problem: str | None,
-    min_samples: int,
     windows: float = math.inf,
     significant_windows: float = MIN_WINDOWS,
     sums: RowSums | None = None,
@@ -76,7 +82,6 @@ def judge(
         estimate: Values and covariance as fitted to the data, and the number of samples.
         half_track: b, m.
         problem: Error in the robot's wiring, in words; None if there is none.
-        min_samples: Number of samples below which nothing is estimated.
         windows: Number of disjoint windows; below MIN_WINDOWS only a wiring error is reported.
         significant_windows: Number of windows below which a contradiction does not stop the robot,
             as friction outside the model may cause it.
@@ -100,8 +105,8 @@ def judge(
                 return estimate.as_a_whole(EstimateState.UNESTIMATED, text, Advice.WAIT)
             problem = str(error)
     estimate = estimate.with_values(values, covariance)
-    if problem is None and estimate.samples < min_samples:
-        text = f"{estimate.samples} of {min_samples} samples"
+    if problem is None and estimate.samples < MIN_SAMPLES:
+        text = f"{estimate.samples} of {MIN_SAMPLES} samples"
         return estimate.as_a_whole(EstimateState.UNESTIMATED, text, Advice.WAIT)
     deviations = np.sqrt(covariance.diagonal())
     problem = problem or _wrong_sign(values, deviations)

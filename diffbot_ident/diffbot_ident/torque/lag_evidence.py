@@ -6,11 +6,8 @@ as its columns at delays near d do:
 
     K (tau(d0) + m1 tau'(d0) + m2 tau''(d0) / 2),    m1 = mean of t - d0, m2 = mean of (t - d0)^2
 
-with derivatives by the delay. A delay alone has T^2 = m2 - m1^2 = 0, a lag the square of its time
-constant, whatever the delay. The variance of T^2 is that of the fit, with the noises of torques and
-readings as they are correlated from row to row. The ratio of likelihoods counts disjoint windows
-instead; but a lag changes the motion for some milliseconds after each torque, which most of all
-rows tell apart.
+A delay alone has T^2 = m2 - m1^2 = 0. The variance of T^2 is that of the fit, with correlated
+noises; docs/theory/integral_estimator.md#delay-and-lag.
 """
 
 from __future__ import annotations

@@ -55,7 +55,6 @@ class Learning:
     """Turns samples into sums over rows.
 
     Args:
-        rows: Builds the rows.
         period: Period of the samples, s.
         scale: Size of the motions and torques.
         forgetting: Factor on the weight of past data after each window.
@@ -104,7 +103,6 @@ class Learning:
 
         Args:
             samples: Shape (n, 6).
-            response: Response of the velocities to the torques.
         """
         kept, fine = self.rows.overlap * self.rows.fine, self.rows.fine
         periods = len(samples) // fine

@@ -43,8 +43,8 @@ LIKELY_DRIFT, SIGNIFICANT_DRIFT, LEAST_DRIFT = 3.0, 4.0, (0.005, 0.05)
 LEAST_NAMED = (0.0125, 0.05)
 # Largest drift of the torques: what changes more is another robot, as with a payload.
 MOST_DRIFT = 0.15
-# Standard deviation of a value at the end of the run, as a share of its drift: the straight line
-# through an exponential with a time constant of a quarter of the run misses its end by so much.
+# Standard deviation of a value at the end, as a share of its drift: a straight line misses the
+# end of an exponential by that.
 CURVED = 0.2
 # Parameters that the scores of the units cannot distinguish from their scatter.
 UNIT_PARAMETERS = 6

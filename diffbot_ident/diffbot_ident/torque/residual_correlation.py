@@ -25,10 +25,8 @@ MIN_LENGTHS = 20
 CHANCE_STDS_OF_VARIANCE = 3.0
 # New rows, as a share of the weighted number of rows, after which the parameters are refitted.
 REFIT_FRACTION = 0.4
-# The previous parameters were too poor if the mean square of their residuals exceeds this multiple
-# of that of new parameters over all rows: without turns so far, a drive cannot determine turning.
-# With 2 instead of 4, slow forces are found a little less often; with 6 some such drives cause
-# false warnings.
+# The previous parameters were too poor if the mean square of their residuals exceeds this
+# multiple of that of new ones: with 2 slow forces are found less often, 6 causes false warnings.
 POOR = 4.0
 
 

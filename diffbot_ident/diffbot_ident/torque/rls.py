@@ -19,7 +19,14 @@ import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.joints import SampleCheck
-from diffbot_ident.torque.estimate import NAMES, Advice, Array, Estimate, EstimateState
+from diffbot_ident.torque.estimate import (
+    MIN_SAMPLES,
+    NAMES,
+    Advice,
+    Array,
+    Estimate,
+    EstimateState,
+)
 
 Symmetric = tuple[float, float, float]
 
@@ -163,9 +170,6 @@ class Row:
 class Regression(ABC):
     """Turns joint samples into rows.
 
-    Args:
-        geometry: Wheel radii and separation.
-
     Attributes:
         velocity: Newest body velocity (v in m/s, omega in rad/s); None before there is one.
     """
@@ -262,26 +266,17 @@ class RlsEstimator:
 
     Args:
         regression: Turns joint samples into regression rows.
-        initial_covariance: c of P(-1) = c I.
-        min_samples: Number of rows below which the state is not ESTIMATED.
     """
 
-    def __init__(
-        self,
-        regression: Regression,
-        initial_covariance: float = 1e6,
-        min_samples: int = 100,
-    ) -> None:
+    def __init__(self, regression: Regression) -> None:
         self._regression = regression
-        self._initial_covariance = initial_covariance
-        self._min_samples = min_samples
         self._check = SampleCheck()
         self.reset()
 
     def reset(self) -> None:
         """Forget everything."""
-        self._linear = RecursiveLeastSquares(self._initial_covariance)
-        self._angular = RecursiveLeastSquares(self._initial_covariance)
+        self._linear = RecursiveLeastSquares()
+        self._angular = RecursiveLeastSquares()
         self._regression.reset()
         self._check.reset()
 
@@ -337,9 +332,9 @@ class RlsEstimator:
             ),
         ).with_values(values, covariance)
         samples = self._linear.samples
-        waits = samples < self._min_samples
+        waits = samples < MIN_SAMPLES
         state, reason = (
-            (EstimateState.UNESTIMATED, f"{samples} of {self._min_samples} samples")
+            (EstimateState.UNESTIMATED, f"{samples} of {MIN_SAMPLES} samples")
             if waits
             else self._judge(values.tolist(), variances.tolist())
         )

@@ -31,10 +31,8 @@ from diffbot_ident.torque.friction_fit import fuse_friction, fuse_more
 from diffbot_ident.torque.parameter_change import ForceDrift
 from diffbot_ident.torque.torque_delay import TorqueDelay
 
-# Minimum relative standard deviation of K5..K8, for control periods up to FLOOR_PERIOD (s).
-# It covers the discretisation errors of the friction's sign and of the products, which do not
-# average out. For longer periods it grows as those errors do: with the period for K7 and K8, with
-# its square for K5 and K6 (benchmarks/trust.py).
+# Minimum relative standard deviation of K5..K8 up to FLOOR_PERIOD (s), for discretisation errors.
+# Beyond, it grows with the period (K7, K8) or its square (K5, K6).
 FLOOR, FLOOR_PERIOD = 2e-4, 0.01
 
 
@@ -43,7 +41,6 @@ class RobotFit:
     """Fits of [linear, angular], with what they rest on.
 
     Attributes:
-        result: What was found beside the model.
         drift: Drift of the robot over the run; None: none is likely.
     """
 

@@ -45,8 +45,6 @@ class RobotWatch:
         """Look for a change, and for a drift if there is none.
 
         Args:
-            fitting: Fits of the rows so far.
-            effects: Effects of the fit.
             delay: Delay of the torque, control periods.
             lag: Time constant of a lag behind it, control periods.
 

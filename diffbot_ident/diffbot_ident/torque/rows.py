@@ -111,7 +111,6 @@ class IntegralRows:
         Args:
             samples: Stamp (s), angles [left, right] (rad), torques [left, right] (N m) that acted
                 over the period that ends with the sample, and heading (rad), shape (n fine, 6).
-            response: Response of the velocities to the torques.
             past: Samples before these, whose torques may still act; the first stands for those
                 before.
 
@@ -198,7 +197,6 @@ class IntegralRows:
             every: Integrals of the wheels' torques over the samples, from REACH periods before on,
                 N m s, shape (k fine, 2).
             period: Control periods, s, shape (n,).
-            response: How the torques act.
 
         Returns:
             Integrals of sum and difference, N m s, shape (2, n), and mean sizes, N m, (n, 2).

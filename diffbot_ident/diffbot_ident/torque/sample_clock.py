@@ -25,32 +25,30 @@ from diffbot_ident.torque.wheel_speeds import turns
 FIRST, FIRST_OF_SEGMENT = 24, 8
 # Readings after which period and share are computed anew.
 UPDATE = 64
-# Readings over which the period is found, and over which the scatter and its true share are.
+# Memory, in readings, of the period, and of the scatter and its true share.
 MEMORY, LONG_MEMORY = 256.0, 8192.0
 # The first period is searched for within this share of the median step, in so many trials.
 SEARCH, TRIALS = 0.2, 321
-# Share of a stamp's distance from its place in the grid by which the place follows it: of the place
-# that numbers the readings, and of the one that their times rest on. The latter is never further
-# from the stamp than FARTHEST deviations of the scatter, so that it follows a period that changes.
+# Shares by which a place follows its stamp: the place that numbers readings, and the one that
+# their times rest on, which is never farther from the stamp than FARTHEST deviations.
 FOLLOWED, SLOWLY, FARTHEST = 0.07, 0.004, 3.0
 # A clock has another pace if the period of an update differs by this many deviations, and share.
 OTHER_PACE, LEAST_OTHER = 6.0, 1e-3
-# Sum of squares of the weights with which errors of single readings enter a second difference of
-# steps, (-1/2, 3/2, -3/2, 1/2), and the factor on the variance of s, as successive ones share them.
+# Squares of the weights (-1/2, 3/2, -3/2, 1/2) of single readings in a second difference of
+# steps, and the factor on the variance of s, as successive ones share readings.
 WEIGHTS, SHARED = 5.0, 2.3
-# Bias of products of velocities (rows._mean_products) per variance of a reading's time
-# over the square of the period: -1 by the reading that two periods share, 5/12 by the slopes.
+# Bias of products of velocities (rows._mean_products) per variance of a reading's time over the
+# square of the period: -1 by the shared reading, 5/12 by the slopes.
 PRODUCTS = 7.0 / 12.0
-# Share of the readings that a steady grid has at the limit by FARTHEST at most; and relative
-# deviation of K5..K8 per share beyond that, times lateness over period.
+# Share of readings of a steady grid at the limit of FARTHEST; relative deviation of K5..K8 per
+# share beyond that, times lateness over period.
 LIMITED, WANDER = 0.05, 0.5
 # Scatter of the stamps, and jitter of the readings, over the period, from which on they are named.
 NOTABLE_SCATTER, NOTABLE_JITTER = 0.01, 0.03
-# Scatter of late stamps, as a share of the period, up to which readings can be numbered by them,
-# and up to which that is sure although a share of the readings seems to lie on the place of the one
-# before; and the number of steps from which on it is known.
+# Scatter of late stamps over the period up to which readings can be numbered, and up to which
+# that is sure although a share DOUBLE has the place of the one before; fewest steps to know it.
 MOST_LATE, CLEARLY_NUMBERED, DOUBLE, ENOUGH = 0.2, 0.1, 0.02, 50
-# Deviations by which s is told from 1 or 0, and beyond which deviation it is not known at all.
+# Deviations by which s is told from 1 or 0; deviation beyond which it is not known.
 SIGNIFICANT, UNSURE = 3.0, 0.25
 # Error of the finest encoders, rad: smaller effects of the scatter tell nothing.
 FINEST_ANGLE = 1e-4
@@ -70,11 +68,10 @@ class StampScatter:
 
     def __init__(self) -> None:
         self.fraction, self.deviation = 0.0, 1.0
-        # Sums of products [x x, x y, y y, 1] of second differences of steps times speed, and of
-        # angles; and the sum of squares of those of steps with their number.
+        # Sums of products [x x, x y, y y, 1] of second differences of steps times speed,
+        # and of angles; sum of squares of those of steps, and their number.
         self._motion, self._steps = np.zeros(4), np.zeros(2)
-        # Readings on the place of the one before, those as far from the stamp as places may be, and
-        # all of them.
+        # Readings on the place of the one before, those at the limit, and all.
         self._counts = np.zeros(3)
         # Greatest common divisor of what steps differ by from the first one, RESOLUTION.
         self._quantum, self._first_step = 0, math.nan
@@ -375,8 +372,8 @@ class _StampLine:
     """Straight line through stamps over the readings' numbers, with a fading memory."""
 
     def __init__(self) -> None:
-        # Weight, and centred sums of squares of numbers and of their products with stamps, of
-        # earlier segments together and of the current one, with its means.
+        # Centred sums of squares of numbers and of products with stamps: of earlier
+        # segments, and of the current one with weight and means.
         self._past = self._sums = np.zeros(2)
         self.interrupt()
 

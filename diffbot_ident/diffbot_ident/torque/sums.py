@@ -48,14 +48,11 @@ def weighted_products(products: Array, weights: Array) -> Array:
     return result
 
 
-# Weight of a row in which a wheel reverses, as the time of reversal is known only to some
-# milliseconds: with full weight 92 % of the intervals of K8 contained the true value over random
-# robots with friction, with half of it 95 % (benchmarks/trust.py --random, seeds 0 to 59). The
-# error grows with the period, so beyond TURNING_PERIOD (s) the weight falls with its square.
+# Weight of a row in which a wheel reverses: with full weight 92 % of K8's intervals held, with
+# half 95 % (benchmarks/trust.py --random). Beyond TURNING_PERIOD (s) it falls with its square.
 TURNING_WEIGHT, TURNING_PERIOD = 0.5, 0.02
-# Weight of a row in which a sample was lost: a torque that changed during the gap is wrong for a
-# whole period. With full weight and 1 % of the samples lost, intervals were 2.5 to 5 times as wide.
-# It is not 0, because with one lost sample in five there is hardly any other row.
+# Weight of a row in which a sample was lost: its torque may be wrong for a period. Not 0, as with
+# one lost sample in five there is hardly any other row.
 GAP_WEIGHT = 1e-4
 # Parts of half a window over which rows are averaged to tell the noises apart. The more, the less
 # the readings' noise matters, but the fewer independent means there are.

@@ -20,20 +20,19 @@ from diffbot_ident.torque.estimate import Array
 DELAYS = 9
 # Delays with separate torques of all parts of a period: 0 to FINE_DELAYS - 1 control periods.
 FINE_DELAYS = 5
-# Lengths of the blocks of periods, behind the last delay, whose mean torques have a column each:
-# a motor that follows with a lag still feels them a little.
+# Lengths of the blocks of periods behind the last delay with one column each, which a lag still
+# feels.
 BATCHES = (2, 3, 5, 9)
 # Control periods before a step whose torques its columns contain.
 REACH = DELAYS + 1 + sum(BATCHES)
 # Maximum number of parts of a period with separate torques.
 FINEST = 8
-# Minimum delay that is tried, samples: commands that were logged slightly after they acted have a
-# negative delay. The columns of the rows do not reach further.
+# Minimum delay, samples: commands logged after they acted have a negative one.
 EARLIEST = -0.25
 # Time constants after which nothing is left of a torque.
 LAG_MEMORY = 8.0
-# Parts of equal weight into which the exponential response of a lag is divided; more lags than
-# after which the last of them acts, and the shortest lag that is not taken for none, periods.
+# Parts of equal weight of a lag's exponential response; lags after which the last of them acts;
+# shortest lag that counts, periods.
 LAG_PARTS, MOST_LAGS, SHORTEST_LAG = 100, 40.0, 1e-12
 
 
@@ -94,8 +93,8 @@ def acting_weights(delays: Array, lags: Array, fine: int) -> Array:
         part = part[:, None]
         at: Array = constant + part * (linear + part * square)
         return at
-    # A lag's response has LAG_PARTS parts, which act `lag part` after the delay. How many of them
-    # act before the end of each cell follows from the distribution.
+    # How many parts of a lag's response act before the end of each cell follows from the
+    # distribution.
     first = max(int(begin.searchsorted(delays.min(), "right")) - 1, 0)
     last = max(int(begin.searchsorted((delays + _PARTS[-1] * lags).max(), "right")), first + 1)
     begin, width, polynomials = begin[first:last], width[first:last], polynomials[:, first:last]
@@ -115,7 +114,7 @@ def acting_weights(delays: Array, lags: Array, fine: int) -> Array:
     return result
 
 
-# Sums of 1, of the parts, and of their squares, over the first k of them, divided by their number.
+# Mean sums of 1, of the parts, and of their squares, over the first k of them.
 _PARTS = -np.log1p(-(np.arange(LAG_PARTS) + 0.5) / LAG_PARTS)
 _LAG_SUMS = np.zeros((3, LAG_PARTS + 1))
 _LAG_SUMS[:, 1:] = np.cumsum([_PARTS**0, _PARTS, _PARTS**2], axis=1) / LAG_PARTS
@@ -228,8 +227,8 @@ class Decimation:
         return kept
 
 
-# Reductions of the cost: a delay is sure if it beats all others by SURE_GAIN. A fractional delay
-# is used if it beats the best whole one by LIKELY_GAIN, and reported if by SURE_GAIN_PART.
+# Reductions of the cost by which a delay is sure against all others, a fractional one is
+# reported, and one is used.
 SIGNIFICANT_GAIN, SIGNIFICANT_GAIN_PART, LIKELY_GAIN = 25.0, 16.0, 4.0
 # Whole delays count as different from the best one beyond this difference, control periods.
 DELAY_TOLERANCE = 0.75
@@ -305,11 +304,10 @@ class Residuals(Protocol):
         """Return the sums of squared residuals, (2, n), by the `acting_weights` of n delays."""
 
 
-# Standard deviations beyond which a lag is assumed, and beyond which it is reported. If missed, it
-# shifts K7 and K8 by as many of their deviations; a false detection costs little.
+# Standard deviations beyond which a lag is assumed, and reported: a missed one shifts K7 and K8,
+# a false one costs little.
 LIKELY_LAG, SIGNIFICANT_LAG = 1.5, 3.0
-# Smallest lag to report, periods of the regression: how torques change within a period looks like
-# it, and it moves nothing.
+# Smallest lag to report, periods: torques that change within a period look like it.
 LEAST_LAG = 0.1
 # What follows from a delay or lag at the end of what is searched.
 TOO_LATE = (
@@ -318,16 +316,14 @@ TOO_LATE = (
 )
 # Lags that are tried first, control periods.
 LAGS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.4, 1.9, 2.5, 3.3, 4.5)
-# Mean delays that are tried with each lag: steps about the best delay alone. The mean hardly
-# depends on the lag.
+# Mean delays that are tried with each lag: steps about the best delay alone.
 MEAN_STEP, MEAN_STEPS = 0.05, 12
-# Rounds in which mean delay and lag are refined, with relative steps of the lag at the beginning;
-# steps are halved unless the best lies at the edge. Then the lowest point of a paraboloid is taken.
+# Rounds in which mean delay and lag are refined; first relative step of the lag, halved unless
+# the best lies at the edge; polishes by a paraboloid.
 LAG_ROUNDS, LAG_STEP, POLISHES = 12, 0.12, 4
 # Rounds after which that point is tried where the gain is not needed.
 EARLY_ROUNDS = (3, 6)
-# Largest ratio of successive steps to that point with which it settles: near a kink of the weights,
-# as at no delay, it does not.
+# Largest ratio of successive steps to that point with which it settles; near a kink it does not.
 SLOWEST = 0.2
 # Distance of two such points from which on the second is as good as any further one, periods.
 POLISHED = 1e-10

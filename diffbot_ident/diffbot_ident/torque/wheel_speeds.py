@@ -323,9 +323,8 @@ class WheelSpeeds:
         if not self.turn_round():
             return rising, rising
         falling, at = rising.copy(), self._reversals
-        # A wheel reverses after the share s of a period. Before, friction adds to the drive d, then
-        # it opposes it: the speed's sizes are B = (d + f) s at the beginning and
-        # E = (d - f) (1 - s) at the end. Eliminating d: 2 f s^2 - (B + E + 2 f) s + B = 0.
+        # A wheel reverses after the share s of a period, with 2 f s^2 - (B + E + 2 f) s +
+        # B = 0 for its speeds B and E at both ends, and friction f.
         begin, end, friction = self.begin[at], self.end[at], 2.0 * self.change[at]
         start = 2.0 * np.abs(begin)
         size = np.abs(end - begin) + friction

@@ -25,9 +25,8 @@ EVIDENCE, EVIDENCE_RUNAWAY = 5.0, 1.0
 MIN_WIRING_WINDOWS, MIN_WINDOWS_RUNAWAY = 3.0, 1.0
 # Share of the motion of any robot that torque alone cannot explain: friction, coupling, noise.
 UNEXPLAINED = 0.05
-# Weight of the prior "no friction", as a share of the rows' information about friction. With hardly
-# any weight, friction explains effects of the torque; with more than this, effects of friction
-# remain (benchmarks/trust.py wiring).
+# Weight of the prior "no friction", as a share of the rows' information: less lets friction
+# explain torques, more leaves effects of friction (benchmarks/trust.py wiring).
 NO_FRICTION = 0.05
 
 

@@ -113,11 +113,6 @@ class RecursiveFit:
         """Variances of `dead_band_values`, shape (2,); infinite where not identifiable."""
         return np.array([axis.band.variance for axis in self.axes])
 
-    def dead_band_reasons(self) -> tuple[str | None, str | None]:
-        """Return why the dead band of each axis is not identifiable; None where it is."""
-        v, omega = self.axes
-        return v.band.reason, omega.band.reason
-
     @property
     def dead_time(self) -> tuple[float, float]:
         """Dead times that `trusted` assumes, s: identified, or as given, or 0 while not known."""
@@ -128,11 +123,6 @@ class RecursiveFit:
     def dead_time_variances(self) -> Array:
         """Variances of `dead_time`, s^2, shape (2,); 0 where given, infinite where not known."""
         return np.array([axis.dead_time[1] for axis in self.axes])
-
-    def dead_time_reasons(self) -> tuple[str | None, str | None]:
-        """Return why the dead time of each axis is not known; None where it is."""
-        v, omega = (axis.dead_time_reason for axis in self.axes)
-        return v, omega
 
     @property
     def surprises(self) -> tuple[int, int]:

@@ -24,7 +24,6 @@ class StepMotion:
     """Motion and torques of m steps, each from the middle of a period to that of the next one.
 
     Attributes:
-        geometry: Wheel radii and separation.
         response: How the torques act, and friction, as far as they are known.
         slow: Wheel speed below which friction may differ, rad/s.
         sampling: Mean time between samples, s.
@@ -92,7 +91,6 @@ class EffectFit:
         own: Parameters of its columns in dv/dt and in domega/dt.
         gains: Parameters of the torque, K7 and K8.
         torque: Typical torque of a wheel, N m: the root mean square.
-        geometry: Wheel radii and separation.
     """
 
     own: tuple[Array, Array]
@@ -194,7 +192,6 @@ class Effect:
         """Return the warning about the effect, with its size where that is known.
 
         Args:
-            estimate: The estimate of the fit.
             size: `size` of the fit; None: not known.
         """
         said = None if self.said is None else self.said(estimate, size)
