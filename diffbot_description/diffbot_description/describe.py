@@ -28,6 +28,7 @@ from diffbot_description.plausible_inertia import (
     group_body,
     raw_body,
 )
+from diffbot_description.robot import LONGEST_NAME
 from diffbot_description.skid_steer import (
     add_turning,
     apart,
@@ -200,7 +201,7 @@ def _say_unread(shapes: ShapeReader, findings: DescriptionFindings) -> None:
 
 def _identifier(name: str) -> str:
     word = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
-    return word if word[:1].isalpha() else f"robot_{word}".rstrip("_")
+    return (word if word[:1].isalpha() else f"robot_{word}".rstrip("_"))[:LONGEST_NAME]
 
 
 def _body_links(tree: UrdfTree, sides: Sides, findings: DescriptionFindings) -> list[PlacedLink]:

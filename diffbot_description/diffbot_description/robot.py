@@ -19,10 +19,17 @@ from diffbot_description.robot_model import RobotModel
 
 Pair = tuple[float, float]
 
+LONGEST_NAME = 100  # of a robot, characters; files are named after it
 TEXTS = {
-    "name": (r"[A-Za-z_]\w*", "of letters, digits and underscores that starts with a letter"),
+    "name": (
+        rf"[A-Za-z_]\w{{0,{LONGEST_NAME - 1}}}",
+        f"of up to {LONGEST_NAME} letters, digits and underscores that starts with a letter",
+    ),
     # Names of URDF joints, which may be prefixed with the name of a robot.
-    "joint": (r"[A-Za-z_][\w./-]*", "of letters, digits and _ - . / that starts with a letter"),
+    "joint": (
+        r"[A-Za-z_][\w./-]{0,199}",
+        "of up to 200 letters, digits and _ - . / that starts with a letter",
+    ),
     "field": (r"[a-z_]+(\.[a-z_]+)*", "such as limits.torque, a field of the file"),
     "path": (r"\S(.*\S)?", "that is not empty"),
     "effort": (

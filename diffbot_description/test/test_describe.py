@@ -338,6 +338,8 @@ def test_a_name_that_no_file_can_have_is_told():
     result = described(robot().replace('name="foreign"', 'name="Rübe Mk-2 (a)"', 1))
     assert result.content["name"] == "R_be_Mk_2_a"
     assert "name: 'Rübe Mk-2 (a)'; used: R_be_Mk_2_a" in result.corrected
+    result = described(robot().replace('name="foreign"', f'name="{"n" * 300}"', 1))
+    assert result.content["name"] == "n" * 100
 
 
 def test_a_fixed_joint_may_have_any_axis():

@@ -190,7 +190,9 @@ WRONG_VALUES = [
     ("friction.coulomb", [0.1, -1.0], r"friction\.coulomb\[1\] = -1\.0 N m must be at least 0"),
     ("casters", [], r"casters = \[\] must be a list of one or more"),
     ("casters", [{"x": 0.2, "y": 0.0, "radius": 0.02}], r"missing: casters\[0\]\.clearance"),
-    ("joints.left", "left wheel", r"joints\.left = 'left wheel' must be text of letters"),
+    ("name", "a" * 101, r"name = 'a+' must be text of up to 100 letters"),
+    ("joints.left", "j" * 201, r"joints\.left = 'j+' must be text of up to 200 letters"),
+    ("joints.left", "left wheel", r"joints\.left = 'left wheel' must be text of up to 200 letters"),
     ("body", 4.2, r"body must hold named values, not 4\.2"),
     ("appearance.body", [1.0, 0.5, 2.0], r"appearance\.body\[2\] = 2\.0 must be at most 1"),
 ]

@@ -208,3 +208,19 @@ def test_samples_that_came_while_the_node_stood_still_are_learnt_from():
                     course.observe(sample)
         estimates.append(course.estimate.samples)
     assert estimates[0] > 580 > 560 > estimates[1]
+
+
+def test_a_pause_is_no_gap_of_the_samples_and_takes_no_time_of_the_run():
+    """As after `~/enable` false and true; the node sends zero meanwhile, and passes all samples."""
+    course = make_course("prbs", False, 20.0, 0.0, 3)
+    robot, torque = Robot(np.random.default_rng(3), (1.0, 1.0), False), (0.0, 0.0)
+    for k in range(500):
+        sample = robot.drive(torque)
+        if 100 <= k < 400:
+            course.rest(sample)
+            torque = (0.0, 0.0)
+        else:
+            torque = course.update(sample)  # raises a ValueError if the step is too long
+            course.follow_up()
+    assert course.elapsed == pytest.approx(200 * PERIOD, abs=2.1 * PERIOD)
+    assert not any("step" in warning for warning in course.estimate.warnings)

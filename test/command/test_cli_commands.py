@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
 
+import hypothesis
 import pytest
 
 from diffbot_bringup import cli
@@ -127,6 +128,11 @@ def test_the_status_is_that_of_the_tests_and_of_the_style(checkout, monkeypatch,
 @pytest.mark.parametrize("words", [["--pdb"], ["-n", "4"], ["-n0"], ["-s"]])
 def test_the_user_decides_on_processes_and_debuggers(words):
     assert command.worker_arguments(words) == []
+
+
+def test_examples_have_no_deadline():
+    """Of wall time, which a busy machine would exceed."""
+    assert hypothesis.settings().deadline is None
 
 
 def test_a_file_stays_in_one_process_and_all_graphs_in_one(request):

@@ -211,8 +211,8 @@ def test_hooks_are_what_the_script_adds(tmp_path):
 
 
 def test_the_profiles_that_close_discovery_are_those_of_the_suite():
-    from diffbot_node import presence  # loads ROS
+    from diffbot_node import topic_nodes  # loads ROS
 
     names = {variable: Path(path).name for variable, path in _PROFILES.items()}
-    assert set(names) == set(presence._PROFILE_VARIABLES)
-    assert set(names.values()) == presence._CLOSED_PROFILES
+    assert set(names) == set(topic_nodes._PROFILE_VARIABLES)
+    assert set(names.values()) == topic_nodes._CLOSED_PROFILES

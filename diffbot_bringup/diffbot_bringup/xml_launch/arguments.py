@@ -460,7 +460,7 @@ def _folder(text: str) -> str | None:
     if not text.isprintable():
         return "a folder whose name has characters that a terminal does not show; give another one"
     path = Path(text).expanduser()
-    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    there = next(folder for folder in (path, *path.absolute().parents) if os.path.exists(folder))
     if not there.is_dir():
         return f"a folder that cannot be created: {there} is a file; give another one"
     if not os.access(there, os.W_OK | os.X_OK):
