@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import time
 import warnings
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,6 +18,7 @@ from diffbot_bringup.xml_launch.substitutions import Scope, evaluate
 from diffbot_controllers.parameter_reader import read_dynamics, read_sigma
 from diffbot_description.files import parse_yaml
 from diffbot_recordings.bag import Bag
+from diffbot_recordings.bag_topics import upright_yaw
 from diffbot_recordings.row_filter import RowFilter
 from diffbot_recordings.samples import RecordingError
 from diffbot_recordings.sysid_log import read_sysid
@@ -179,3 +182,11 @@ def test_arguments_of_a_run():
         parse_arguments('{"a":' + "[" * 100_000)
     deep = "[" * 100_000
     assert parse_arguments(f"a:={deep} b:={'9' * 5000}") == {"a": deep, "b": "9" * 5000}
+
+
+@pytest.mark.parametrize("size", [1e200, 1e5, 0.1, float("nan"), float("inf")])
+@pytest.mark.parametrize("part", ["x", "y", "z", "w"])
+def test_a_quaternion_that_is_no_rotation_has_no_yaw(part, size):
+    """One component damaged: a square of 1e200 is beyond the range of floats."""
+    quaternion = SimpleNamespace(**{**dict.fromkeys("xyzw", 0.0), part: size})
+    assert math.isnan(upright_yaw(quaternion))

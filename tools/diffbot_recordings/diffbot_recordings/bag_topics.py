@@ -232,11 +232,12 @@ def signs_of(sides: Sides, robot: Robot | None) -> tuple[tuple[int, ...], tuple[
 
 def upright_yaw(q: Any) -> float:
     """Return the yaw of a quaternion, rad; NaN if it is not upright, or no rotation."""
-    if not q.x**2 + q.y**2 + q.z**2 + q.w**2 > 0.5:
+    # Products, as powers of huge numbers in a damaged message raise OverflowError.
+    if not 0.5 < q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w < 2.0:
         return math.nan
-    if 1.0 - 2.0 * (q.x**2 + q.y**2) < UPRIGHT:
+    if 1.0 - 2.0 * (q.x * q.x + q.y * q.y) < UPRIGHT:
         return math.nan
-    return math.atan2(2.0 * (q.w * q.z + q.x * q.y), 1.0 - 2.0 * (q.y**2 + q.z**2))
+    return math.atan2(2.0 * (q.w * q.z + q.x * q.y), 1.0 - 2.0 * (q.y * q.y + q.z * q.z))
 
 
 def twist_of_world(message: Any) -> Values:

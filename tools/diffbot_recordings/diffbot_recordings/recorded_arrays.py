@@ -110,16 +110,16 @@ def identify_frame(
         ValueError: A column is missing or in another unit, or as identify_arrays.
     """
     names = {str(name): name for name in frame}
-    found = columns_of(list(names), parse_columns(columns))
+    chosen = columns_of(list(names), parse_columns(columns))
     needed = (TIME, *POSITIONS, *EFFORTS)
-    if missing := [channel for channel in needed if channel not in found]:
+    if missing := [channel for channel in needed if channel not in chosen]:
         raise ValueError(
             f"no column holds {', '.join(missing)}; name it: columns=['CHANNEL=COLUMN']; columns: "
             f"{', '.join(names)}"
         )
     values = {}
     for channel in needed:
-        column = found[channel]
+        column = chosen[channel]
         own = np.asarray(frame[names[column.name]])
         if channel == TIME and own.dtype.kind == "M":
             values[channel] = seconds_of(own)
