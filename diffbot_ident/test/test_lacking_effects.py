@@ -200,11 +200,11 @@ def test_skid_steer_that_is_not_described_is_named():
         assert np.abs(error).max() < 4.0
 
 
-def test_motors_that_saturate_are_named_and_give_no_tight_values():
-    """At 75 % of the largest torque: K7 is off by 10 %, and says so or is refused."""
+def test_motors_that_saturate_are_named_and_give_no_values():
+    """At 75 % of the largest torque: K7 is off by 10 %, which no column tells."""
     for each in estimates(11, most=0.75):
-        assert "saturate" in each.reason + " ".join(each.warnings)
-        assert np.abs(deviations(each)[:4]).max() < 3.0
+        assert each.state is EstimateState.UNESTIMATED
+        assert "saturate" in each.reason
 
 
 @pytest.mark.parametrize(("play", "named"), [(0.004, False), (0.02, True)])

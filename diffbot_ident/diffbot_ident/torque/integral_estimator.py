@@ -255,6 +255,6 @@ class IntegralEstimator:
             sums=regression.learning.sums,
         )
         refused = regression.refused
-        if judged.state is EstimateState.UNESTIMATED and refused is not None:
+        if judged.state is not EstimateState.INVALID and refused is not None:
             return judged.as_a_whole(EstimateState.UNESTIMATED, refused.warning)
         return judged

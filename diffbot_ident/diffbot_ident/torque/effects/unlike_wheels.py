@@ -40,7 +40,10 @@ def _said(estimate: Estimate, size: Pair | None) -> str | None:
     if not abs(difference) < MOST_UNEVEN:
         return None
     ratio = (1.0 - difference) / (1.0 + difference)
-    return f"a torque of the left wheel has {ratio:.4g} times the effect of one of the right wheel"
+    return (
+        f"a torque of the left wheel has {ratio:.4g} times the effect of one of the right wheel; a "
+        "scale that both torques, or both radii, have in common stays unseen in K7 and K8"
+    )
 
 
 UNEVEN = Effect(
