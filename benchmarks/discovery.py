@@ -4,7 +4,8 @@
 
 The script creates a node, waits, and starts a process with another node. Prints the time from the
 new node's creation until the old one counts its publisher, alternately with the announcements of
-config/fastdds_local.xml and with Fast DDS's defaults, in a separate domain.
+config/fastdds_local.xml (of Fast DDS 2: fastdds2_local.xml) and with Fast DDS's defaults, in a
+separate domain.
 
     ./diffbot python benchmarks/discovery.py [--pairs 20] [--age 4]
 
@@ -28,8 +29,13 @@ from std_msgs.msg import Empty
 
 from diffbot_bringup import domains
 
-VARIABLE = "FASTDDS_DEFAULT_PROFILES_FILE"
-PROFILE = Path(__file__).resolve().parents[1] / "config" / "fastdds_local.xml"
+# The variable by which ./diffbot names the profile to Fast DDS 2 or 3, and the profile.
+VARIABLE = next(
+    name
+    for name in ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
+    if name in os.environ
+)
+PROFILE = Path(os.environ[VARIABLE])
 PATIENCE = 20.0  # s
 
 

@@ -19,9 +19,9 @@ from typing import Any
 
 import yaml
 
-# The only keys of summaries and parameter files that depend on wall time or, as the file of the
-# argument config, on the folder of the results: all others must be equal in equal runs.
-WALL_CLOCK = ("started", "real_time_factor", "date", "config")
+# The only keys of summaries and parameter files that depend on wall time: all others must be equal
+# in equal runs.
+WALL_CLOCK = ("started", "real_time_factor", "date")
 # Keys that depend on machine and installation; freeze.py stores them with the values.
 OF_THE_MACHINE = ("versions",)
 # Timeout of a run, s of wall time: far more than a run takes on a busy machine; a hang is reported.
@@ -175,7 +175,10 @@ def execute(run: LaunchRun, results: Path, limit: float = LIMIT) -> Outcome:
 
 
 def values_of(results: Path) -> dict[str, Any]:
-    """Return summary and parameter files of a results folder, flattened; empty without them."""
+    """Return summary and parameter files of a results folder, flattened; empty without them.
+
+    The folder's own path, as in `next_step`, is replaced by ``RESULTS``.
+    """
     entries: dict[str, Any] = {}
     summary = results / "summary.json"
     if summary.exists():
@@ -183,7 +186,11 @@ def values_of(results: Path) -> dict[str, Any]:
         entries.update(flat({k: v for k, v in content.items() if k not in OF_THE_MACHINE}))
     for path in sorted(results.glob("*.yaml")):
         entries.update(flat(yaml.safe_load(path.read_text(encoding="utf-8")), path.name))
-    return {key: v for key, v in entries.items() if key.rpartition(".")[2] not in WALL_CLOCK}
+    return {
+        key: value.replace(str(results), "RESULTS") if isinstance(value, str) else value
+        for key, value in entries.items()
+        if key.rpartition(".")[2] not in WALL_CLOCK
+    }
 
 
 def flat(value: Any, prefix: str = "") -> dict[str, Any]:

@@ -26,6 +26,7 @@ import time
 from pathlib import Path
 
 import rclpy
+from discovery import PROFILE, VARIABLE
 from rclpy.clock import Clock, ClockType
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.signals import SignalHandlerOptions
@@ -35,8 +36,6 @@ from diffbot_bringup import domains
 from diffbot_node.counted_topic import COUNTED
 from diffbot_node.node_process import make_executor
 
-VARIABLE = "FASTDDS_DEFAULT_PROFILES_FILE"
-PROFILE = Path(__file__).resolve().parents[1] / "config" / "fastdds_local.xml"
 NODES, LIFE = 4, 1.0  # nodes of a graph; how long each lives, s
 PERIODS = (0.002, 0.01, 0.02, 0.05)  # of the timers that publish, s
 PATIENCE = 30.0  # s

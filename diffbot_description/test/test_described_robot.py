@@ -29,6 +29,7 @@ from diffbot_description import load_robot, urdf, write_identified_robot
 from diffbot_description.describe_command import main
 from diffbot_description.dynamics import closed_form
 from diffbot_description.robot_model import RobotModel
+from diffbot_description.spoken_commands import spoken
 from diffbot_description.urdf_appearance import rpy_from_rotation
 from diffbot_description.urdf_tree import UrdfTree, pose, rotation_from_rpy
 
@@ -73,7 +74,7 @@ class TestCommand:
         assert main([str(file), "--output", str(output)]) == 0
         said = capsys.readouterr().out
         assert "wheels left_joint, right_joint (by their axes and places): radius 0.06 m" in said
-        assert f"launch ident robot:={output}\n" in said
+        assert f"{spoken('launch', 'ident', f'robot:={output}')}\n" in said
         text = output.read_text()
         assert "radius: 0.06              # m; collision cylinder of link 'left_wheel'" in text
         assert "counts: 4096              # counts; assumed" in text

@@ -61,9 +61,7 @@ def _launch(request: Request) -> int:
         print(describe(request.arguments.declared) + describe_settings(request.settings))
         return 0
     name = request.path.name.removesuffix(SUFFIX)
-    file = request.given.get(ARGUMENT, NO_FILE)
-    if request.settings and file != NO_FILE:
-        check_file(file, request.settings)
+    check_file(request.given.get(ARGUMENT, NO_FILE), request.settings)
     with contextlib.ExitStack() as stack:
         resolver, run = _in_its_domain(request, name)
         if run:

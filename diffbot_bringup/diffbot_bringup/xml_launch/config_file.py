@@ -170,11 +170,14 @@ def check_moved(names_given: Iterable[str], known: Sequence[ConfigEntry]) -> Non
 def check_file(path: str, known: Sequence[ConfigEntry]) -> None:
     """Refuse a file with a node that the launch does not have, or a wrong parameter.
 
-    Needs the environment: the tables of the nodes' parameters say what they have.
+    `path` is the value of the argument `config`; NO_FILE, and a launch without parameters, are
+    right. Needs the environment: the tables of the nodes' parameters say what they have.
 
     Raises:
         UsageError: For the first wrong entry; the text names file, node, parameter and remedy.
     """
+    if path == NO_FILE or not known:
+        return
     from diffbot_bringup.node_parameters import check_parameter
     from diffbot_description.files import read_yaml
 

@@ -223,8 +223,7 @@ def _check_parameters(root: Element, given: Mapping[str, str]) -> None:
     known = settings(root, installed_share)
     declared = {each.name for each in Arguments.of(root).declared}
     check_moved([name for name in given if name not in declared], known)
-    if known and (file := given.get(ARGUMENT, NO_FILE)) != NO_FILE:
-        check_file(file, known)
+    check_file(given.get(ARGUMENT, NO_FILE), known)
 
 
 class Resolver:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from diffbot_bringup.xml_launch.arguments import understand
-from diffbot_bringup.xml_launch.config_file import NO_FILE, check_file, settings
+from diffbot_bringup.xml_launch.config_file import check_file, settings
 from diffbot_bringup.xml_launch.document import RESERVED, read
 from diffbot_bringup.xml_launch.substitutions import installed_share
 
@@ -34,8 +34,7 @@ def check_command_line(path: Path, words: Iterable[str]) -> None:
 
 def check_config(path: Path, config: str) -> None:
     """Refuse a wrong file of parameters. Raises UsageError."""
-    if config != NO_FILE and (known := settings(read(path).root, installed_share)):
-        check_file(config, known)
+    check_file(config, settings(read(path).root, installed_share))
 
 
 class LaunchedProcesses:
