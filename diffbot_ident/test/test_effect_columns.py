@@ -65,18 +65,20 @@ def test_low_speeds_are_integrated_as_a_wheel_passes_them(reach):
     change = 0.2 * np.abs(end - begin)
     speeds = WheelSpeeds(begin, end, 0.5 * (begin + end), change, period)
     got = slow_integrals(speeds, 0.5)
-    share = (np.arange(4000) + 0.5) / 4000
+    fraction = (np.arange(4000) + 0.5) / 4000
     for k, side in np.ndindex(begin.shape):
         first, last, friction = begin[k, side], end[k, side], change[k, side]
-        speed = first + (last - first) * share
+        speed = first + (last - first) * fraction
         if first * last < 0.0:
             # Before it turns round the wheel loses drive and friction, then drive less friction.
             away, gained = np.abs((first, last))
             shares = np.roots([2.0 * friction, -(away + gained + 2.0 * friction), away])
             turned = float(np.min(shares.real))
-            speed = np.interp(share, [0.0, turned, 1.0], [first, 0.0, last])
+            speed = np.interp(fraction, [0.0, turned, 1.0], [first, 0.0, last])
         force = np.sign(speed) * np.exp(-np.square(speed / 0.5))
-        expected = period[k] * np.array([np.mean(share * force), np.mean((1.0 - share) * force)])
+        expected = period[k] * np.array(
+            [np.mean(fraction * force), np.mean((1.0 - fraction) * force)]
+        )
         seen = np.array([each[k, side] for each in got])
         # Gauss's six nodes, for speeds up to some ten times the one that counts.
         assert np.abs(seen - expected).max() < 0.01 * period[k]

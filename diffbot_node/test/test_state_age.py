@@ -267,3 +267,27 @@ def test_the_advice_on_slow_states_can_be_followed(name, step, said):
         for k in range(30):
             age.take(5.0 + step * k + 0.02 * (k % 3), 5.0 + step * k + 0.05 * (k % 2))
             assert not age.problem
+
+
+@pytest.mark.parametrize("clocks", [False], indirect=True, ids=["real"])
+def test_an_answer_is_late_by_the_way_of_its_state_and_by_the_time_since(clocks):
+    assert state_age.LATE_ANSWER == 0.03
+    clock = started(clocks)
+    assert clock.stamps.lateness == 0.0
+    clocks.shown += 0.02
+    assert not clock.answer_is_late()
+    clocks.shown += 0.02
+    assert clock.answer_is_late()
+    clock.take(100.02)  # it took 20 ms longer than the first one
+    assert not clock.answer_is_late()
+    clocks.shown += 0.02
+    assert clock.answer_is_late()
+
+
+@pytest.mark.parametrize("clocks", [False], indirect=True, ids=["real"])
+def test_the_limit_itself_is_no_late_answer(clocks, monkeypatch):
+    monkeypatch.setattr(state_age, "LATE_ANSWER", 0.03125)
+    clock = started(clocks)
+    clocks.shown += 0.03125
+    assert not clock.answer_is_late()
+    assert StateClock(clocks, LIMIT, "joint state").stamps.lateness == 0.0
