@@ -25,7 +25,7 @@ from diffbot_recordings.dead_time import (
     reading_spacing,
     scan_dead_times,
 )
-from diffbot_recordings.driver_limits import driver_limit
+from diffbot_recordings.driver_limits import REMAINS, driver_limit
 from diffbot_recordings.first_order import (
     AxisSegment,
     FirstOrderFit,
@@ -301,6 +301,8 @@ SHORT_PERIOD = 0.015
 # Readings beyond which a velocity is smoothed more than usual.
 USUAL_WINDOW = 2.0
 GOOD_R_SQUARED = 0.99
+# Held-out R^2 from which on nothing is left that a limit of the driver could explain.
+ALL_EXPLAINED = 0.999
 # Most samples to fit; of longer recordings, evenly spaced segments.
 MOST = 60_000
 
@@ -361,20 +363,27 @@ def analyse_axis(
 
 
 def _with_driver_limit(
-    verdict: AnalysisVerdict, plain: CrossValidation, cross_validation: CrossValidation, unit: str
+    verdict: AnalysisVerdict, plain: CrossValidation, model: CrossValidation, unit: str
 ) -> AnalysisVerdict:
-    """Refuse if a driver's limit explains the motion best; a plateau looks like a power law."""
+    """Refuse if a driver's limit explains the motion, which its lag and dead time would absorb.
+
+    The limit is tried on the commands as they were sent, and on what the model's dead band or power
+    law makes of them. A plateau looks like a power law, which it replaces if it leaves less.
+    """
     refused = verdict.outcome is AnalysisOutcome.REFUSED
-    if not refused and cross_validation.fit.exponent == 1.0:
+    if not refused and model.prediction.explained > ALL_EXPLAINED:
         return verdict
-    limit = driver_limit(plain.segments, plain.fit)
-    if limit is None:
-        return verdict
-    left = limit.remains * plain.fit.fit.residual_std**2
-    if not refused and not left < cross_validation.fit.fit.residual_std**2:
-        return verdict
-    reason = f"{limit.text(unit)} ({verdict.reason})" if verdict.reason else limit.text(unit)
-    return verdict.refused(reason)
+    least = 1.0 if model.fit.exponent != 1.0 else REMAINS
+    bent = [model.fit.acting(segment) for segment in plain.segments]
+    for segments, fit in ((plain.segments, plain.fit), (bent, model.fit)):
+        limit = driver_limit(segments, fit)
+        if limit is None:
+            continue
+        left = limit.remains * fit.fit.residual_std**2
+        if refused or left < least * model.fit.fit.residual_std**2:
+            reason = limit.text(unit)
+            return verdict.refused(f"{reason} ({verdict.reason})" if verdict.reason else reason)
+    return verdict
 
 
 def _best_model(
