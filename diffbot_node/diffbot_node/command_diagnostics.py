@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commanding nodes and the watchdog publish about themselves on `diagnostics`."""
+"""What commanding nodes publish about themselves on `diagnostics`."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.node import Node
 
 from diffbot_node.command_guard import CommandGuard, GuardState
+from diffbot_node.diagnostics_message import diagnostics
 
 # Longest and shortest wall time between two diagnostics, s; the latter if the state changes.
 DIAGNOSTICS_PERIOD = 1.0
@@ -58,19 +58,6 @@ class CommandDiagnostics:
         }
         level = _level(guard, lately > 0)
         self._topic.publish(diagnostics(self._node, level, message, self._hardware, values))
-
-
-def diagnostics(
-    node: Node, level: Any, message: str, hardware: str, values: Mapping[str, object]
-) -> DiagnosticArray:
-    """Return a message about a node's commands, with the time of its clock."""
-    status = DiagnosticStatus(
-        level=level, name=f"{node.get_name()}: commands", message=message, hardware_id=hardware
-    )
-    status.values = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
-    array = DiagnosticArray(status=[status])
-    array.header.stamp = node.get_clock().now().to_msg()
-    return array
 
 
 def _level(guard: CommandGuard, troubled: bool) -> Any:

@@ -22,8 +22,8 @@ from rclpy.subscription import Subscription
 from std_msgs.msg import Bool, Float64MultiArray
 
 from diffbot_description import load_robot
-from diffbot_node.command_diagnostics import diagnostics
 from diffbot_node.complaints import Complaints
+from diffbot_node.diagnostics_message import diagnostics
 from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, WatchdogState
 from diffbot_node.intra_process import Node
 from diffbot_node.parameters import RobotParameters, declare, parameter

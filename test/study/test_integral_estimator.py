@@ -312,7 +312,6 @@ def test_after_a_change_the_samples_count_from_0_also_with_gaps():
     ("setting", "word"),
     [
         ({"window": 0.0}, "window"),
-        ({"smoothing": math.nan}, "smoothing"),
         ({"forgetting": 0.0}, "forgetting"),
         ({"forgetting": 1.1}, "forgetting"),
     ],

@@ -12,6 +12,7 @@ from made_recordings.random_runs import record_random
 from test_slope_identification import identified
 
 from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.torque.parameter_change import ForceDrift
 from diffbot_study.random_robots import OncePerTurn, draw
 
 ECCENTRIC = re.compile(r"errs once per turn.*left ([\d.]+), right ([\d.]+) degrees")
@@ -109,3 +110,11 @@ def test_a_robot_that_stays_as_it_is_does_not_drift():
     for seed in (8211, 8212, 8213, 8215, 8216, 8217):
         result, _ = identified(draw(seed))
         assert not any("over the run" in text for text in result.warnings), seed
+
+
+def test_friction_that_would_be_negative_at_one_end_does_not_drift_by_thousands_of_percent():
+    """Where there is hardly any friction, its drift relative to its mean means nothing."""
+    sure, correction = (False, True), np.zeros((1, 1))
+    for viscous, named in ((0.3, True), (-1.5, True), (40.0, False), (-40.0, False)):
+        drift = ForceDrift((0.0, viscous, 0.0), (0.0, 0.1, 0.0), sure, correction)
+        assert bool(drift.warnings()) is named

@@ -43,6 +43,8 @@ LIKELY_DRIFT, SIGNIFICANT_DRIFT, LEAST_DRIFT = 3.0, 4.0, (0.005, 0.05)
 LEAST_NAMED = (0.0125, 0.05)
 # Largest drift of the torques: what changes more is another robot, as with a payload.
 MOST_DRIFT = 0.15
+# Largest drift of friction that is named: beyond it, friction would be negative at one end.
+MOST_FRICTION_DRIFT = 2.0
 # Standard deviation of a value at the end, as a share of its drift: a straight line misses the
 # end of an exponential by that.
 CURVED = 0.2
@@ -84,7 +86,7 @@ class ForceDrift:
                 "warm up or a battery that empties: K7 and K8 are those at its end; let the motors "
                 "warm up, charge the battery, and report torques from measured currents"
             )
-        if of_friction:
+        if of_friction and max(abs(viscous), abs(coulomb)) <= MOST_FRICTION_DRIFT:
             if viscous == coulomb:
                 said = f"the friction {_trend(viscous)}"
             elif not coulomb:

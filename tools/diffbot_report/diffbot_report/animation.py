@@ -107,7 +107,7 @@ def frames(
     changing = [*trail.artists, *drawn.artists, *figures.artists]
     for artist in changing:
         artist.set_animated(True)
-    canvas = FigureCanvasAgg(figure)
+    canvas: Any = FigureCanvasAgg(figure)  # untyped in Matplotlib
     canvas.draw()
     background = canvas.copy_from_bbox(figure.bbox)
     angles = _wheel_angles(run, robot)
