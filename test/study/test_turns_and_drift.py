@@ -114,7 +114,7 @@ def test_a_robot_that_stays_as_it_is_does_not_drift():
 
 def test_friction_that_would_be_negative_at_one_end_does_not_drift_by_thousands_of_percent():
     """Where there is hardly any friction, its drift relative to its mean means nothing."""
-    sure, correction = (False, True), np.zeros((1, 1))
+    significant, correction = (False, True), np.zeros((1, 1))
     for viscous, named in ((0.3, True), (-1.5, True), (40.0, False), (-40.0, False)):
-        drift = ForceDrift((0.0, viscous, 0.0), (0.0, 0.1, 0.0), sure, correction)
+        drift = ForceDrift((0.0, viscous, 0.0), (0.0, 0.1, 0.0), significant, correction)
         assert bool(drift.warnings()) is named
