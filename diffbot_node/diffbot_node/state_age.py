@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from typing import TYPE_CHECKING
 
@@ -73,7 +72,7 @@ class StateAge:
             self._came, self._least = now, ahead
         elapsed, self._came = max(0.0, now - self._came), now
         step = 0.0 if last is None else stamp - last
-        self.problem = self._step_problem(step, last)
+        self.problem = self._step_problem(step, stamp - step)
         if self.problem:
             self._least = ahead  # a clock may have been set: earlier leads do not count
         self._least = min(self._least + DRIFT * elapsed, ahead)
@@ -83,14 +82,14 @@ class StateAge:
         self.period = 0.0 if self.problem else step if simulated else min(step, available)
         self._saved = min(JITTER, available - self.period)
 
-    def _step_problem(self, step: float, last: float | None) -> str:
+    def _step_problem(self, step: float, last: float) -> str:
         if step < 0.0:
             return (
                 f"the stamp of a {self._name} is {-step:.3f} s before the last one: stamps must "
                 "increase; check the driver's clock, and that only one driver runs"
             )
         if step > self._limit:
-            return seldom(self._name, step, math.nan if last is None else last, self._limit)
+            return seldom(self._name, step, last, self._limit)
         return ""
 
     def _age_problem(self, age: float, behind: float) -> str:
