@@ -12,7 +12,7 @@ SURVIVORS: dict[tuple[str, str, str], str] = {
     ),
     **{
         (name, 'return ""', "return '' -> pass"): EMPTY
-        for name in ("command_guard.py", "state_age.py")
+        for name in ("command_guard.py", "state_age.py", "effort_watchdog.py")
     },
     **{
         ("state_age.py", line, change): FIRST
@@ -38,12 +38,6 @@ SURVIVORS: dict[tuple[str, str, str], str] = {
         "if behind > self._limit:",
         "behind > self._limit -> behind >= self._limit",
     ): "a difference of clocks meets the limit to the last bit by chance only",
-    (
-        "effort_watchdog.py",
-        "Pair = tuple[float, float]",
-        "Pair = tuple[float, float] -> pass",
-    ): TYPE,
-    ("effort_watchdog.py", 'return ""', "return '' -> pass"): EMPTY,
     (
         "effort_watchdog.py",
         "change = max(abs(new - old) for new, old in zip(values, self.passed, strict=True))",

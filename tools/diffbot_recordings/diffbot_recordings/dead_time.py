@@ -259,16 +259,7 @@ def fit_dead_band(
     band = min(tried, key=lambda width: float(tried[width][0].min()))
     _, theta, at = tried[band]
     result = search.solve(theta, at, band)
-    return replace(
-        plain,
-        fit=result.fit,
-        dead_time_std=result.dead_time_std,
-        dead_band=result.more,
-        dead_band_std=result.more_std,
-        smoothing=result.smoothing,
-        smoothing_range=result.smoothing_range,
-        searches=_searches(result, plain.longest),
-    )
+    return replace(_solved(plain, result), dead_band=result.more, dead_band_std=result.more_std)
 
 
 def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: int) -> DeadTimeFit:
@@ -297,15 +288,22 @@ def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: in
     bent = [banded(segment, float(widths[best])) for segment in segments]
     result = _DeadTimeSearch(bent, plain.longest, _bent).solve(tried[best][1], float(late))
     return replace(
+        _solved(plain, result),
+        dead_band=0.5 * (first + last),
+        dead_band_std=RANGE_STD * (last - first),
+        kind=DeadBandKind.THRESHOLD,
+    )
+
+
+def _solved(plain: DeadTimeFit, result: _Solution) -> DeadTimeFit:
+    """Return a fit without a dead band with what a solution found for the same segments."""
+    return replace(
         plain,
         fit=result.fit,
         dead_time_std=result.dead_time_std,
         smoothing=result.smoothing,
         smoothing_range=result.smoothing_range,
         searches=_searches(result, plain.longest),
-        dead_band=0.5 * (first + last),
-        dead_band_std=RANGE_STD * (last - first),
-        kind=DeadBandKind.THRESHOLD,
     )
 
 

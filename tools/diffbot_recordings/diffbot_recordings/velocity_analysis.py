@@ -374,8 +374,11 @@ def _with_driver_limit(
     if not refused and model.prediction.explained > ALL_EXPLAINED:
         return verdict
     least = 1.0 if model.fit.exponent != 1.0 else REMAINS
-    bent = [model.fit.acting(segment) for segment in plain.segments]
-    for segments, fit in ((plain.segments, plain.fit), (bent, model.fit)):
+    tried = [(plain.segments, plain.fit)]
+    if model is not plain:
+        bent = tuple(model.fit.acting(segment) for segment in plain.segments)
+        tried.append((bent, model.fit))
+    for segments, fit in tried:
         limit = driver_limit(segments, fit)
         if limit is None:
             continue

@@ -56,8 +56,7 @@ def test_first_order_motion_has_no_limit(seed):
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("band", [0.0, 0.08])
 def test_ramps_that_a_lag_would_explain_are_told_too(seed, band):
-    """Without the search for limits 8 of these 10 axes are estimated, with a lag and a dead time
-    that are several standard deviations too long."""
+    """If limits were looked for in refused axes only, 5 of these 10 would be estimated."""
     verdict = analyse_axis([recorded(seed, ramp=1.5, band=band)], "forward axis").verdict
     assert verdict.outcome is AnalysisOutcome.REFUSED
     assert "limits acceleration" in verdict.reason
