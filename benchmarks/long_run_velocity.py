@@ -10,11 +10,11 @@ from long_run_watch import Intervals, Report, Troubles
 
 from arc_odometry import JointSample, Pose
 from arc_odometry import Velocity as BodyVelocity
-from diffbot_controllers.velocity_tracking.law import TrackerSettings, VelocityTracker
-from diffbot_controllers.velocity_tracking.odometry_checks import (
+from arc_odometry.odometry_checks import (
     OdometrySample,
     OdometryStamps,
 )
+from diffbot_controllers.velocity_tracking.law import TrackerSettings, VelocityTracker
 from diffbot_description.dynamics import Sigma
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_papers.siwek2023_experiments import (

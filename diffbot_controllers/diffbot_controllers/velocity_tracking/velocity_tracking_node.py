@@ -18,12 +18,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from geometry_msgs.msg import Twist, TwistStamped
-from nav_msgs.msg import Odometry
 from std_msgs.msg import Header
 
-from arc_odometry import REST, UNLIMITED_RIMS, Pose, RimLimit, Velocity
-from arc_odometry.odometry_messages import heading
+from arc_odometry import REST, UNLIMITED_RIMS, RimLimit, Velocity
+from arc_odometry.odometry_checks import OdometrySample, OdometryStamps, PoseContinuity
 from diffbot_controllers.nodes.references import (
     PoseReferences,
     ReferenceNode,
@@ -38,23 +36,17 @@ from diffbot_controllers.velocity_tracking.law import (
     VelocityLimits,
     VelocityTracker,
 )
-from diffbot_controllers.velocity_tracking.odometry_checks import (
-    OdometrySample,
-    OdometryStamps,
-    PoseContinuity,
-)
 from diffbot_description import Sigma, load_robot
 from diffbot_description.dead_band import DeadBand, DeadBandKind
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_msgs.msg import ControllerState, VelocityParameters, VelocityTrackingStatus
 from diffbot_node import (
     CountedTopic,
-    PairLimiter,
-    RobotInterface,
     parameter,
     to_stamp,
 )
 from diffbot_node.stop_inputs import LATCHED
+from diffbot_node.velocity_interface import VelocityInterface
 from diffbot_node.verdict import GOOD, Verdict
 from pose2d_trajectories import Reference
 
@@ -274,60 +266,6 @@ def fill_status(
     status.limited = [bool(limited) for limited in record.limited]
 
 
-class VelocityInterface(RobotInterface):
-    """A robot that publishes `odom` (nav_msgs/Odometry) and accepts `cmd_vel`.
-
-    `stamped`: whether commands are TwistStamped; if not, Twist.
-    """
-
-    state_name = "odometry message"
-    command_name = "velocity"
-    subscriber = (
-        "the robot's driver, or set stamped to the type that it expects (TwistStamped or Twist)"
-    )
-
-    def __init__(self, limits: VelocityLimits, frame: str, stamped: bool) -> None:
-        self._frame, self._stamped = frame, stamped
-        self._newest = 0.0  # stamp of the newest odometry, s
-        super().__init__(
-            (Odometry, "odom"),
-            (TwistStamped if stamped else Twist, "cmd_vel"),
-            PairLimiter(
-                "velocity", "(m/s, rad/s)", (limits.linear_velocity, limits.angular_velocity)
-            ),
-        )
-
-    def read(self, stamp: float, message: Odometry) -> OdometrySample:
-        """Return pose and velocity of an odometry message.
-
-        Raises:
-            ValueError: The frame is another one, the orientation is no rotation, or a number is not
-                finite.
-        """
-        self._newest = stamp
-        frame = message.header.frame_id
-        if frame not in ("", self._frame):
-            raise ValueError(
-                f"odometry in frame '{frame}': must be in '{self._frame}'; set "
-                "odom_frame, and give references in that frame"
-            )
-        pose, twist = message.pose.pose, message.twist.twist
-        return OdometrySample(
-            stamp,
-            Pose(pose.position.x, pose.position.y, heading(pose.orientation)),
-            Velocity(twist.linear.x, twist.angular.z),
-        )
-
-    def message_of(self, command: tuple[float, float]) -> Twist | TwistStamped:
-        """Return a velocity command, m/s and rad/s, with the stamp of the newest odometry."""
-        twist = Twist()
-        twist.linear.x, twist.angular.z = float(command[0]), float(command[1])
-        if not self._stamped:
-            return twist
-        header = Header(stamp=to_stamp(self._newest), frame_id="base_link")
-        return TwistStamped(header=header, twist=twist)
-
-
 class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
     """ROS interface of the tracker.
 
@@ -356,7 +294,8 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
         self._state_topic = self.create_publisher(ControllerState, "~/state", LATCHED)
         self._parameters_topic = self.create_publisher(VelocityParameters, "~/parameters", LATCHED)
         limits = self._settings.limits
-        self.connect(VelocityInterface(limits, values.odom_frame, values.stamped))
+        fastest_commands = Velocity(limits.linear_velocity, limits.angular_velocity)
+        self.connect(VelocityInterface(fastest_commands, values.odom_frame, values.stamped))
         self._odom = self.resolve_topic_name("odom")
         self.references = PoseReferences(self, values.odom_frame)
         # With two publishers of odometry, poses of both would alternate.

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from nav_msgs.msg import Odometry
 
-from diffbot_controllers.velocity_tracking.odometry_checks import SETTLING
+from arc_odometry.odometry_checks import SETTLING
 from diffbot_node import to_stamp
 from diffbot_sim.faults.fault import Fault
 from faults.robots import PERIOD

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arc_odometry import Arc, Pose, Velocity
-from diffbot_controllers.velocity_tracking.odometry_checks import PoseContinuity
+from arc_odometry.odometry_checks import PoseContinuity
 
 PERIOD = 0.01
 FASTEST = Velocity(0.7, 3.14)
