@@ -53,10 +53,11 @@ class LaunchRun:
 
 
 def _ident(engine: str, estimator: str, excitation: str) -> LaunchRun:
-    words = (f"sim:={engine}", f"estimator:={estimator}", f"excitation:={excitation}", *IDENT)
+    words = (f"sim:={engine}", f"excitation:={excitation}", *IDENT)
     first = (estimator, excitation) == ("integral", "prbs")
+    config = {**NOISE, "ident": {"estimator": estimator}}
     return LaunchRun(
-        f"ident {engine} {estimator} {excitation}", "ident", words, NOISE, repeated=first
+        f"ident {engine} {estimator} {excitation}", "ident", words, config, repeated=first
     )
 
 

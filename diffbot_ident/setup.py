@@ -24,7 +24,8 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
-            f"{name} = diffbot_ident.executables:{name}" for name in ("ident", "dynamics_estimator")
+            f"{name} = diffbot_ident.executables:{name}"
+            for name in ("ident", "velocity_ident", "dynamics_estimator")
         ]
     },
 )

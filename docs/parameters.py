@@ -18,9 +18,11 @@ from diffbot_controllers.nodes.pose_node import PoseParameters
 from diffbot_controllers.velocity_tracking.velocity_tracking_node import TrackingParameters
 from diffbot_ident.estimator_node import EstimatorParameters
 from diffbot_ident.ident_node import IdentParameters
+from diffbot_ident.velocity_ident_node import VelocityIdentParameters
 from diffbot_node.effort_watchdog_node import WatchdogParameters
 from diffbot_node.parameters import Parameter
 from diffbot_recordings.recorder_node import RecorderParameters
+from diffbot_recordings.velocity_ident_report_node import VelocityIdentReportParameters
 from diffbot_report.drive_report_node import DriveReportParameters
 from diffbot_report.ident_report_node import IdentReportParameters
 from diffbot_sim.faults.fault_injector_node import FaultInjectorParameters
@@ -36,6 +38,7 @@ PAGE = Path(__file__).with_suffix(".md")
 # Executables, and the class that has their parameters.
 NODES: dict[str, type[Any]] = {
     "ident": IdentParameters,
+    "velocity_ident": VelocityIdentParameters,
     "dynamics_estimator": EstimatorParameters,
     "calibrate_node": CalibrateParameters,
     "backstep_controller": BackstepParameters,
@@ -54,6 +57,7 @@ NODES: dict[str, type[Any]] = {
     "ros2_control_simulator": Ros2ControlParameters,
     "fault_injector": FaultInjectorParameters,
     "ident_report": IdentReportParameters,
+    "velocity_ident_report": VelocityIdentReportParameters,
     "drive_report": DriveReportParameters,
     "recorder": RecorderParameters,
     "live_view": LiveViewParameters,

@@ -31,6 +31,10 @@ TABLES: dict[str, tuple[str, ...]] = {
         "diffbot_sim.gz.ros2_control_simulator_node:Ros2ControlParameters",
     ),
     "trajectory_publisher": ("pose2d_trajectories.trajectory_node:TrajectoryParameters",),
+    "velocity_ident": ("diffbot_ident.velocity_ident_node:VelocityIdentParameters",),
+    "velocity_ident_report": (
+        "diffbot_recordings.velocity_ident_report_node:VelocityIdentReportParameters",
+    ),
     "velocity_simulator": ("diffbot_sim.velocity_simulator_node:VelocitySimulatorParameters",),
     "velocity_steps": ("pose2d_trajectories.trajectory_node:VelocityStepsParameters",),
     "velocity_tracking_controller": (

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import time
+
 from geometry_msgs.msg import Twist, TwistStamped
 from nav_msgs.msg import Odometry
+from rclpy.node import Node
 from std_msgs.msg import Header
 
 from arc_odometry import Pose, Velocity
@@ -14,13 +17,49 @@ from diffbot_node.command_guard import PairLimiter
 from diffbot_node.command_interfaces import RobotInterface
 from diffbot_node.robot_messages import to_stamp
 
+TWISTS = ("auto", "Twist", "TwistStamped")
+"""Types of cmd_vel; auto: that of its subscribers."""
+# Time between two looks at the subscribers, s.
+LOOK_PERIOD = 0.1
+
+
+def is_stamped(node: Node, patience: float = 0.0, topic: str = "cmd_vel") -> bool:
+    """Return whether the subscribers of a topic take TwistStamped; wait until there is one.
+
+    Args:
+        patience: Longest wall time to wait, s; 0: for ever.
+
+    Raises:
+        ValueError: There is no subscriber, or one of another type.
+    """
+    name, began, waiting = node.resolve_topic_name(topic), time.monotonic(), False
+    while True:
+        infos = node.get_subscriptions_info_by_topic(name)
+        types = {info.topic_type.rpartition("/")[2] for info in infos}
+        if chosen := types.intersection(TWISTS[1:]):
+            return TWISTS[2] in chosen
+        if types:
+            raise ValueError(
+                f"{name} is of type {', '.join(sorted(types))}: must be Twist or TwistStamped"
+            )
+        waited = time.monotonic() - began
+        if 0.0 < patience < waited:
+            raise ValueError(
+                f"no node subscribes to {name} within {patience:g} s: start the robot's driver, "
+                "name its topic, or set twist to the type that it takes"
+            )
+        if not waiting and waited > 1.0:
+            waiting = True
+            node.get_logger().info(f"waiting: no node subscribes to {name} yet")
+        time.sleep(LOOK_PERIOD)
+
 
 class VelocityInterface(RobotInterface):
     """A robot that publishes `odom` (nav_msgs/Odometry) and accepts `cmd_vel`.
 
     Args:
         limits: Largest |v| in m/s and |omega| in rad/s that are commanded, > 0.
-        frame: Frame of the odometry's poses.
+        frame: Frame of the odometry's poses; empty: any.
         stamped: Whether commands are TwistStamped; if not, Twist.
     """
 
@@ -48,7 +87,7 @@ class VelocityInterface(RobotInterface):
         """
         self._newest = stamp
         frame = message.header.frame_id
-        if frame not in ("", self._frame):
+        if self._frame and frame not in ("", self._frame):
             raise ValueError(
                 f"odometry in frame '{frame}': must be in '{self._frame}'; set "
                 "odom_frame, and give references in that frame"

@@ -163,8 +163,12 @@ def test_the_default_may_be_given(name, argument):
         ("pose", "robot:=no/such.yaml", "'no/such.yaml', neither agv, "),
         ("pose", "parameters:=no.yaml", "neither robot, topic, adaptive nor a file that exists"),
         ("siwek", "parameters:=robot", "neither sigma nor a file that exists"),
-        ("ident", "sim:=mujocoo", "gazebo_ros, none; did you mean 'mujoco'?"),
-        ("ident", "gui:=ture", "not one of true, True, TRUE, 1, false, False, FALSE, 0; did you "),
+        ("ident", "sim:=mujocoo", "gazebo_ros, velocity, none; did you mean 'mujoco'?"),
+        (
+            "backstepping",
+            "gui:=ture",
+            "not one of true, True, TRUE, 1, false, False, FALSE, 0; did you ",
+        ),
         ("ident", "seed=1", "'seed=1' is not of the form NAME:=VALUE"),
         ("ident", "seed:=", "'seed:=' is not of the form NAME:=VALUE: it has no value"),
     ],
@@ -220,10 +224,10 @@ def test_choices_may_be_of_another_kind_than_the_default(tmp_path):
 
 def test_a_window_needs_a_display(monkeypatch):
     monkeypatch.setenv("DISPLAY", ":0")
-    check("ident", "sim:=gazebo", "gui:=true")
+    check("backstepping", "sim:=gazebo", "gui:=true")
     monkeypatch.delenv("DISPLAY")
-    check("ident", "sim:=gazebo", "gui:=False")
-    assert "'gui' is 'true', but there is no display" in refusal("ident", "gui:=true")
+    check("backstepping", "sim:=gazebo", "gui:=False")
+    assert "'gui' is 'true', but there is no display" in refusal("backstepping", "gui:=true")
 
 
 def test_a_folder_that_cannot_be_written_is_no_place_for_results(tmp_path, monkeypatch):

@@ -27,7 +27,7 @@ from diffbot_papers.page import ComparisonTable, PaperPicture, PaperSection, mat
 from diffbot_papers.page import page as papers_page
 from diffbot_recordings.findings import analyse_axes, motor_findings, voltage_findings
 from diffbot_recordings.findings import velocity_findings as findings_of_axes
-from diffbot_recordings.identify_page import identify_page
+from diffbot_recordings.identify_page import findings_page
 from diffbot_recordings.motor_analysis import analyse_motors
 from diffbot_recordings.recording_charts import chart_groups
 from diffbot_recordings.segments import Segment
@@ -55,7 +55,8 @@ def saved(findings, folder):
     folder.mkdir()
     findings.save(folder, {"name": "identify", "files": ["log.csv"], "outcome": "completed"})
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    made = identify_page(findings, summary, folder, ["log.csv"])
+    texts = {"Repeat this": "diffbot identify log.csv"}
+    made = findings_page(findings, summary, folder, "identify log.csv", texts)
     # Its pictures show the charts of the page, none of which has two descriptions.
     groups = [group for group in chart_groups(findings.analyses) if group.charts]
     assert [path.stem for path in findings.draw(folder)] == [group.picture for group in groups]

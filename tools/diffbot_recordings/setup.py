@@ -25,7 +25,8 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
-            f"{name} = diffbot_recordings.executables:{name}" for name in ("identify", "recorder")
+            f"{name} = diffbot_recordings.executables:{name}"
+            for name in ("identify", "recorder", "velocity_ident_report")
         ]
     },
 )

@@ -47,7 +47,7 @@ SMALLEST, LARGEST_SPREAD = 1e-6, 10.0
 ADVICE = "write it again: diffbot fleet RECORDINGS --robot NAME --output DIR"
 HEADER = """\
 # What robots of a type are like: mean and covariance (row by row) of K5..K8 between robots.
-# For launch ident prior:=FILE and launch adaptive prior:=FILE.
+# For launch adaptive prior:=FILE, and the parameter prior of the node ident.
 """
 
 

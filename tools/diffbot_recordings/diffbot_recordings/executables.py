@@ -19,3 +19,6 @@ def identify() -> int:
 
 
 recorder = Executable("diffbot_recordings.recorder_node", "Recorder")
+velocity_ident_report = Executable(
+    "diffbot_recordings.velocity_ident_report_node", "VelocityIdentReport"
+)

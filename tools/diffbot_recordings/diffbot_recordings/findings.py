@@ -61,6 +61,7 @@ from diffbot_recordings.velocity_analysis import AxisAnalysis, analyse_axis
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
 from diffbot_recordings.voltage_analysis import VoltageAnalysis, analyse_voltages
 from diffbot_recordings.weighed_mass import Weighing
+from diffbot_report.chart import ChartGroup
 
 # Characters that fit below the title of a picture.
 LONGEST_LINE = 118
@@ -134,11 +135,9 @@ class Findings:
             return Usable.NONE
         return Usable.ALL if all(good) else Usable.SOME
 
-    def save(self, directory: Path, more: Mapping[str, Any]) -> Export:
-        """Write parameter files and summary.json."""
-        written = self.write(directory)
-        content = {
-            **more,
+    def content(self, written: Export) -> dict[str, Any]:
+        """Return the keys of summary.json, once the parameter files are written."""
+        return {
             "trusted": self.trusted,
             "usable": self.usable.value,
             "status": {verdict.subject: verdict.outcome.value for verdict in self.verdicts},
@@ -147,20 +146,30 @@ class Findings:
             "verdicts": {verdict.subject: verdict.to_dict() for verdict in self.verdicts},
             "notes": [*self.notes, *((written.refusal,) if written.refusal else ())],
         }
+
+    def save(self, directory: Path, more: Mapping[str, Any]) -> Export:
+        """Write parameter files and summary.json."""
+        written = self.write(directory)
+        content = {**more, **self.content(written)}
         summary = write_json(directory / SUMMARY, strict(content))
         return replace(written, paths=(*written.paths, summary))
 
-    def draw(self, directory: Path) -> list[Path]:
-        """Draw the pictures; return their paths."""
+    def pictures(self) -> dict[str, Callable[[Path], Any]]:
+        """Return what draws each picture, by the name of its file."""
         from diffbot_report.figure_style import group_figure  # Matplotlib takes long to load
 
         most = LONGEST_LINE // len(self.verdicts)
         result = "; ".join(verdict.headline(most) for verdict in self.verdicts)
+
+        def drawer(group: ChartGroup) -> Callable[[Path], Any]:
+            return lambda path: write_atomically(path, group_figure(group, result).savefig)
+
         groups = [group for group in chart_groups(self.analyses) if group.charts]
-        return [
-            write_atomically(directory / f"{g.picture}.png", group_figure(g, result).savefig)
-            for g in groups
-        ]
+        return {f"{group.picture}.png": drawer(group) for group in groups}
+
+    def draw(self, directory: Path) -> list[Path]:
+        """Draw the pictures; return their paths."""
+        return [draw(directory / name) for name, draw in self.pictures().items()]
 
 
 def torque_findings(

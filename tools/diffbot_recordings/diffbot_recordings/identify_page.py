@@ -35,21 +35,28 @@ def write_identify_page(findings: Findings, folder: Path, words: Sequence[str]) 
         ModuleNotFoundError: plotly is not installed.
     """
     summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-    return write_page(identify_page(findings, summary, folder, words), folder / REPORT)
+    files = ", ".join(Path(name).name for name in summary.get("files", []))
+    page = findings_page(
+        findings, summary, folder, f"identify {files}", {"Repeat this": spoken("identify", *words)}
+    )
+    return write_page(page, folder / REPORT)
 
 
-def identify_page(
-    findings: Findings, summary: Mapping[str, Any], folder: Path, words: Sequence[str]
+def findings_page(
+    findings: Findings,
+    summary: Mapping[str, Any],
+    folder: Path,
+    title: str,
+    texts: Mapping[str, str],
 ) -> Page:
-    """Return the page of `diffbot identify`; `summary` is the content of summary.json."""
+    """Return a page of findings; `summary` is the content of summary.json, `texts` to be copied."""
     stopped = summary.get("outcome") == "stopped"
     notes = [*(note for verdict in findings.verdicts for note in verdict.notes), *findings.notes]
     if stopped:
         notes.insert(0, "Interrupted: these results use only the data that were read until then.")
-    files = ", ".join(Path(name).name for name in summary.get("files", []))
     tone = TONES[findings.usable]
     return Page(
-        title=f"identify {files}",
+        title=title,
         tone=Tone.CAUTION if stopped and tone is Tone.GOOD else tone,
         verdict=_verdict_text(findings),
         advice=_advice(findings, folder),
@@ -57,10 +64,7 @@ def identify_page(
         notes=notes,
         sections=list(_sections(findings)),
         summary=summary,
-        texts={
-            "Repeat this": spoken("identify", *words),
-            **yaml_texts(folder),
-        },
+        texts={**texts, **yaml_texts(folder)},
     )
 
 

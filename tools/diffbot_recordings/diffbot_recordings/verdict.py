@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -233,6 +233,17 @@ def show(console: Console, verdicts: Sequence[AnalysisVerdict], notes: Sequence[
         for item in verdict.evidence:
             _print(console, str(item), MARKS[item.passed])
     console.print()
+
+
+def results_table(title: str, verdicts: Sequence[AnalysisVerdict]) -> Group:
+    """Return a title, and each verdict with its values, to print at the end of a run."""
+    parts: list[RenderableType] = [Text(printable(title), "bold")]
+    for verdict in verdicts:
+        parts.append(Text(printable(verdict.summary()), STYLES[verdict.outcome]))
+        parts += [_table(verdict)] if verdict.values else []
+        parts.append(Text(printable(_trust(verdict))))
+        parts += [Text(printable(note)) for note in verdict.notes]
+    return Group(*parts)
 
 
 def _trust(verdict: AnalysisVerdict) -> str:

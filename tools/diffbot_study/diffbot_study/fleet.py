@@ -172,7 +172,9 @@ def _report_findings(
     write_json(options.output / "fleet.json", summary)
     _print(fleet, console)
     for path in write_priors(fleet, options.output):
-        console.print(f"prior for launch ident and adaptive: prior:={path}", soft_wrap=True)
+        console.print(
+            f"prior: launch adaptive prior:={path}, or parameter prior of ident", soft_wrap=True
+        )
     console.print(f"table: {options.output / 'recordings'}; fleet.json beside it", soft_wrap=True)
     return summary
 

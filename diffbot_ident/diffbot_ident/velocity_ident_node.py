@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The velocity_ident node: excites a robot that takes velocity commands, within a room.
+
+It subscribes to `odom` and publishes `cmd_vel` and, for each answered odometry message, `~/status`,
+from which velocity_ident_report (diffbot_recordings) identifies the robot.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass
+
+from arc_odometry import REST, Pose, Velocity
+from arc_odometry.odometry_checks import OdometrySample, OdometryStamps, PoseContinuity
+from diffbot_description import load_robot
+from diffbot_ident.excitation.safety_filter import Arena, reach
+from diffbot_ident.excitation.velocity_excitation import MOVING, STANDING, VelocityExcitation
+from diffbot_ident.identification_run import Phase
+from diffbot_msgs.msg import IdentStatus
+from diffbot_node import CommandNode, CommandParameters, CountedTopic, RobotParameters, parameter
+from diffbot_node.robot_messages import to_stamp
+from diffbot_node.velocity_interface import TWISTS, VelocityInterface, is_stamped
+from diffbot_node.verdict import GOOD, Verdict
+
+# Room where none is given, m.
+DEFAULT_ARENA = Arena(3.0, 3.0)
+# A robot whose speed is more than this times its largest command does not obey.
+RUNAWAY = 1.5
+# A robot that has not moved after commands for this long does not get them, s.
+PATIENCE = 15.0
+# Longest rest at the end, s.
+LONGEST_REST = 10.0
+
+
+@dataclass(frozen=True)
+class VelocityIdentParameters(CommandParameters, RobotParameters):
+    """Parameters of the velocity_ident node."""
+
+    duration: float = parameter(60.0, "duration of the excitation, s of robot time", above=0.0)
+    arena: str = parameter(
+        "",
+        "room to keep the whole robot in, length x width in m, such as 3x3; it starts in the "
+        "middle, heading along the length; empty: 3x3",
+    )
+    linear_velocity: float = parameter(
+        0.0, "largest |v| commanded, m/s; 0: limits.linear_velocity of the robot", minimum=0.0
+    )
+    angular_velocity: float = parameter(
+        0.0,
+        "largest |omega| commanded, rad/s; 0: limits.angular_velocity of the robot",
+        minimum=0.0,
+    )
+    twist: str = parameter(
+        TWISTS[0],
+        "type of cmd_vel: Twist, TwistStamped, or auto, that of the subscriber",
+        choices=TWISTS,
+    )
+    input_timeout: float = parameter(
+        0.25,
+        "age of the newest odometry message after which zero is commanded, and longest time "
+        "between two of them, s; the room allows for it",
+        above=0.0,
+        maximum=1.0,
+    )
+    seed: int = parameter(0, "seed of all random choices of the excitation", minimum=0)
+    listeners: int = parameter(0, "subscribers of ~/status to wait for before starting", minimum=0)
+
+
+class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
+    """ROS interface of a VelocityExcitation.
+
+    Raises:
+        ValueError: A parameter is wrong; the message states which one and why.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("velocity_ident", VelocityIdentParameters)
+        values = self.values
+        robot = load_robot(values.robot)
+        self._limits = Velocity(
+            values.linear_velocity or robot.limits.linear_velocity,
+            values.angular_velocity or robot.limits.angular_velocity,
+        )
+        for name, own in (("linear_velocity", "v"), ("angular_velocity", "omega")):
+            most, asked = getattr(robot.limits, name), getattr(self._limits, own)
+            if asked > most:
+                raise ValueError(
+                    f"parameter '{name}' = {asked:g}: must be <= {most:g}, limits.{name} of robot "
+                    f"'{robot.name}'; lower it"
+                )
+        self._arena = Arena.parse(values.arena) or DEFAULT_ARENA
+        self._excitation = VelocityExcitation(
+            self._arena.room(reach(robot)),
+            self._limits,
+            robot.rim_limit,
+            latency=values.input_timeout,
+            seed=values.seed,
+        )
+        fastest = Velocity(RUNAWAY * self._limits.v, RUNAWAY * self._limits.omega)
+        self._fastest, self._continuity = fastest, PoseContinuity(fastest)
+        self._stamps = OdometryStamps(values.input_timeout)
+        self._start: Pose | None = None  # pose at the beginning, in the odometry's frame
+        self._newest, self._elapsed = math.nan, 0.0  # stamp of the newest odometry; robot time, s
+        self._pose, self._velocity = Pose(0.0, 0.0, 0.0), REST
+        self._commanded_time = 0.0  # s, before the robot has moved
+        self._moved = False
+        self._phase, self._problem = Phase.WAITING, ""
+        self._status_topic = CountedTopic(self, IdentStatus, "~/status")
+        stamped = self.composed if values.twist == TWISTS[0] else values.twist == TWISTS[2]
+        if values.twist == TWISTS[0] and not self.composed:
+            stamped = is_stamped(self, values.patience)
+        self.connect(VelocityInterface(self._limits, "", stamped))
+
+    # The law.
+
+    def needs(self) -> Verdict:
+        """Return what is missing before the excitation may begin: the report."""
+        return self._status_topic.missing(self.values.listeners) or GOOD
+
+    def has_left(self) -> Verdict:
+        """Return whether the report has left the run."""
+        return self._status_topic.left_by(self.values.listeners)
+
+    def on_sample(self, sample: OdometrySample) -> Velocity:
+        """Return the next command; rest at the end, and then end the run."""
+        if anomaly := self._stamps.check(sample.stamp):
+            self._newest = sample.stamp
+            raise ValueError(anomaly.text)
+        self._continuity.check(sample.stamp, sample.pose)
+        if self._start is None:
+            self._begin(sample)
+        else:
+            self._elapsed += sample.stamp - self._newest
+        self._newest, self._velocity = sample.stamp, sample.velocity
+        self._pose = relative_pose(sample.pose, self._start or sample.pose)
+        if problem := self._disobeys():
+            self._end(Phase.STOPPED, problem)
+            return REST
+        if self._elapsed >= self.values.duration:
+            return self._rest()
+        return self._excitation.command(self._elapsed, self._pose, sample.velocity)
+
+    def _begin(self, sample: OdometrySample) -> None:
+        if any(
+            abs(speed) > MOVING * limit
+            for speed, limit in zip(sample.velocity, self._limits, strict=True)
+        ):
+            raise ValueError("the robot moves already: it must stand at the beginning")
+        self._start, self._phase = sample.pose, Phase.EXCITING
+        arena = self._arena
+        self.get_logger().info(
+            f"exciting the robot for {self.values.duration:g} s within {arena.length:g} m x "
+            f"{arena.width:g} m, at most {self._limits.v:g} m/s and {self._limits.omega:g} rad/s"
+        )
+
+    def _rest(self) -> Velocity:
+        """Return zero; end the run once the robot stands."""
+        stands = all(
+            abs(speed) <= STANDING * limit
+            for speed, limit in zip(self._velocity, self._limits, strict=True)
+        )
+        rested = self._elapsed - self.values.duration
+        if rested > LONGEST_REST or (stands and rested > self._excitation.stop_time.seconds):
+            self._end(Phase.DONE)
+        return REST
+
+    def _disobeys(self) -> str:
+        """Return how the robot contradicts its commands; empty if it does not."""
+        for name, speed, limit, unit in zip(
+            ("v", "omega"), self._velocity, self._fastest, ("m/s", "rad/s"), strict=True
+        ):
+            if abs(speed) > limit:
+                return (
+                    f"{name} = {speed:.3g} {unit} by the odometry, but at most {limit / RUNAWAY:g} "
+                    "was commanded: check the odometry's scale and the driver"
+                )
+        if abs(self._pose.x) > 0.5 * self._arena.length:
+            return self._outside("length", self._pose.x)
+        if abs(self._pose.y) > 0.5 * self._arena.width:
+            return self._outside("width", self._pose.y)
+        return ""
+
+    def _outside(self, name: str, way: float) -> str:
+        return (
+            f"the robot is {abs(way):.2f} m from its start and has left the arena's {name}: it "
+            "drives on longer after a stop than it showed before; give it a larger arena, or a "
+            "lower linear_velocity"
+        )
+
+    def on_commanded(self, sample: OdometrySample, command: tuple[float, float]) -> None:
+        """Publish the status; end a run whose robot does not move."""
+        if self.exit_code is None:
+            self._watch_motion(command)
+        if self.exit_code is None:
+            self._publish(command)
+
+    def _watch_motion(self, command: tuple[float, float]) -> None:
+        for speed, limit in zip(self._velocity, self._limits, strict=True):
+            self._moved = self._moved or abs(speed) > STANDING * limit
+        if not self._moved and any(command):
+            # Only large commands must move it: small ones may be in its dead band.
+            self._commanded_time = max(self._commanded_time, self._elapsed)
+            if self._commanded_time > PATIENCE and self._phase is Phase.EXCITING:
+                topic = self.resolve_topic_name("cmd_vel")
+                self._end(
+                    Phase.STOPPED,
+                    f"the robot has not moved in {self._elapsed:.0f} s of commands on {topic}: "
+                    "check that its driver listens there, is enabled, and takes this type",
+                )
+
+    def on_refused(self, sample: OdometrySample) -> None:
+        """Restart the excitation after an interruption."""
+        self._excitation.interrupt()
+
+    def on_silence(self) -> None:
+        """Restart the excitation after an interruption."""
+        self._excitation.interrupt()
+
+    def on_stopped(self, sample: OdometrySample) -> None:
+        """Pause until the node is enabled again."""
+        self._stamps.check(sample.stamp)
+        with suppress(ValueError):
+            self._continuity.check(sample.stamp, sample.pose)
+        self._newest, self._velocity = sample.stamp, sample.velocity
+        self._excitation.interrupt()
+        self._publish((0.0, 0.0))
+
+    # The end.
+
+    def _end(self, phase: Phase, problem: str = "") -> None:
+        self._phase, self._problem = phase, problem
+        self.finish(1 if problem else 0, f"{problem or 'done'} after {self._elapsed:.1f} s")
+        self._publish((0.0, 0.0))
+
+    def close(self) -> None:
+        """Command zero on any exit, and report the end."""
+        super().close()
+        if self._phase in (Phase.WAITING, Phase.EXCITING):
+            self._phase, self._problem = Phase.STOPPED, self.interruption()
+            self._publish((0.0, 0.0))
+        self._status_topic.await_arrival()
+
+    def _publish(self, command: tuple[float, float]) -> None:
+        status = IdentStatus(phase=int(self._phase), elapsed=self._elapsed)
+        status.header.frame_id = "base_link"
+        if math.isfinite(self._newest):
+            status.header.stamp = to_stamp(self._newest)
+        status.message = self._problem or self.stopped_by
+        status.duration, status.refused = self.values.duration, self.refused
+        status.arena[:] = (self._arena.length, self._arena.width)
+        status.pose[:], status.command[:] = self._pose, command
+        status.linear_velocity, status.angular_velocity = self._velocity
+        status.information = status.predicted_information = math.nan
+        status.guarded = self._excitation.shortened
+        self._status_topic.publish(status)
+
+
+def relative_pose(pose: Pose, start: Pose) -> Pose:
+    """Return a pose in the frame of another one, m, m, rad.
+
+    >>> relative_pose(Pose(1.0, 2.0, 0.5), Pose(1.0, 2.0, 0.5))
+    Pose(x=0.0, y=0.0, theta=0.0)
+    """
+    c, s = math.cos(start.theta), math.sin(start.theta)
+    x, y = pose.x - start.x, pose.y - start.y
+    return Pose(c * x + s * y, c * y - s * x, pose.theta - start.theta)
