@@ -19,3 +19,12 @@ def spoken(value: float, digits: int = 3) -> str:
     if 10.0**digits <= abs(value) < PLAIN:
         return f"{value:.0f}"
     return f"{value:.{digits}g}"
+
+
+def one(name: str) -> str:
+    """Return a noun with its article.
+
+    >>> one("odometry message")
+    'an odometry message'
+    """
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"

@@ -16,6 +16,7 @@ from arc_odometry.odometry_checks import OdometrySample, OdometryStamps, PoseCon
 from diffbot_description import load_robot
 from diffbot_ident.excitation.safety_filter import Arena, reach
 from diffbot_ident.excitation.velocity_excitation import MOVING, STANDING, VelocityExcitation
+from diffbot_ident.excitation.velocity_watch import VelocityWatch
 from diffbot_ident.identification_run import Phase
 from diffbot_msgs.msg import IdentStatus
 from diffbot_node import CommandNode, CommandParameters, CountedTopic, RobotParameters, parameter
@@ -25,10 +26,6 @@ from diffbot_node.verdict import GOOD, Verdict
 
 # Room where none is given, m.
 DEFAULT_ARENA = Arena(3.0, 3.0)
-# A robot whose speed is more than this times its largest command does not obey.
-RUNAWAY = 1.5
-# A robot that has not moved after commands for this long does not get them, s.
-PATIENCE = 15.0
 # Longest rest at the end, s.
 LONGEST_REST = 10.0
 
@@ -97,14 +94,12 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
             latency=values.input_timeout,
             seed=values.seed,
         )
-        fastest = Velocity(RUNAWAY * self._limits.v, RUNAWAY * self._limits.omega)
-        self._fastest, self._continuity = fastest, PoseContinuity(fastest)
+        self._watch = VelocityWatch(self._limits)
+        self._continuity = PoseContinuity(self._watch.fastest)
         self._stamps = OdometryStamps(values.input_timeout)
         self._start: Pose | None = None  # pose at the beginning, in the odometry's frame
         self._newest, self._elapsed = math.nan, 0.0  # stamp of the newest odometry; robot time, s
         self._pose, self._velocity = Pose(0.0, 0.0, 0.0), REST
-        self._commanded_time = 0.0  # s, before the robot has moved
-        self._moved = False
         self._phase, self._problem = Phase.WAITING, ""
         self._status_topic = CountedTopic(self, IdentStatus, "~/status")
         stamped = self.composed if values.twist == TWISTS[0] else values.twist == TWISTS[2]
@@ -130,11 +125,14 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
         self._continuity.check(sample.stamp, sample.pose)
         if self._start is None:
             self._begin(sample)
-        else:
-            self._elapsed += sample.stamp - self._newest
+        step = 0.0 if self._phase is Phase.WAITING else max(sample.stamp - self._newest, 0.0)
+        self._phase = Phase.EXCITING
+        self._elapsed += step
         self._newest, self._velocity = sample.stamp, sample.velocity
         self._pose = relative_pose(sample.pose, self._start or sample.pose)
-        if problem := self._disobeys():
+        command = Velocity(*self.commanded)
+        problem = self._watch.update(command, self._pose, self._velocity, step) or self._outside()
+        if problem:
             self._end(Phase.STOPPED, problem)
             return REST
         if self._elapsed >= self.values.duration:
@@ -147,7 +145,7 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
             for speed, limit in zip(sample.velocity, self._limits, strict=True)
         ):
             raise ValueError("the robot moves already: it must stand at the beginning")
-        self._start, self._phase = sample.pose, Phase.EXCITING
+        self._start = sample.pose
         arena = self._arena
         self.get_logger().info(
             f"exciting the robot for {self.values.duration:g} s within {arena.length:g} m x "
@@ -165,53 +163,34 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
             self._end(Phase.DONE)
         return REST
 
-    def _disobeys(self) -> str:
-        """Return how the robot contradicts its commands; empty if it does not."""
-        for name, speed, limit, unit in zip(
-            ("v", "omega"), self._velocity, self._fastest, ("m/s", "rad/s"), strict=True
+    def _outside(self) -> str:
+        """Return that the robot has left its arena; empty if it has not."""
+        for name, at, size in (
+            ("length", self._pose.x, self._arena.length),
+            ("width", self._pose.y, self._arena.width),
         ):
-            if abs(speed) > limit:
+            if abs(at) > 0.5 * size:
                 return (
-                    f"{name} = {speed:.3g} {unit} by the odometry, but at most {limit / RUNAWAY:g} "
-                    "was commanded: check the odometry's scale and the driver"
+                    f"the robot is {abs(at):.2f} m from its start and has left the arena's {name}: "
+                    "it drives on longer after a stop than it showed before; give it a larger "
+                    "arena, or a lower linear_velocity"
                 )
-        if abs(self._pose.x) > 0.5 * self._arena.length:
-            return self._outside("length", self._pose.x)
-        if abs(self._pose.y) > 0.5 * self._arena.width:
-            return self._outside("width", self._pose.y)
         return ""
 
-    def _outside(self, name: str, way: float) -> str:
-        return (
-            f"the robot is {abs(way):.2f} m from its start and has left the arena's {name}: it "
-            "drives on longer after a stop than it showed before; give it a larger arena, or a "
-            "lower linear_velocity"
-        )
-
     def on_commanded(self, sample: OdometrySample, command: tuple[float, float]) -> None:
-        """Publish the status; end a run whose robot does not move."""
-        if self.exit_code is None:
-            self._watch_motion(command)
+        """Publish the status."""
         if self.exit_code is None:
             self._publish(command)
 
-    def _watch_motion(self, command: tuple[float, float]) -> None:
-        for speed, limit in zip(self._velocity, self._limits, strict=True):
-            self._moved = self._moved or abs(speed) > STANDING * limit
-        if not self._moved and any(command):
-            # Only large commands must move it: small ones may be in its dead band.
-            self._commanded_time = max(self._commanded_time, self._elapsed)
-            if self._commanded_time > PATIENCE and self._phase is Phase.EXCITING:
-                topic = self.resolve_topic_name("cmd_vel")
-                self._end(
-                    Phase.STOPPED,
-                    f"the robot has not moved in {self._elapsed:.0f} s of commands on {topic}: "
-                    "check that its driver listens there, is enabled, and takes this type",
-                )
-
     def on_refused(self, sample: OdometrySample) -> None:
-        """Restart the excitation after an interruption."""
+        """Restart the excitation after an interruption, in which zero was commanded."""
+        self._newest, self._velocity = sample.stamp, sample.velocity
         self._excitation.interrupt()
+        self._publish((0.0, 0.0))
+
+    def on_left_out(self, sample: OdometrySample) -> None:
+        """Restart the excitation after an interruption, in which zero was commanded."""
+        self.on_refused(sample)
 
     def on_silence(self) -> None:
         """Restart the excitation after an interruption."""
@@ -222,9 +201,7 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
         self._stamps.check(sample.stamp)
         with suppress(ValueError):
             self._continuity.check(sample.stamp, sample.pose)
-        self._newest, self._velocity = sample.stamp, sample.velocity
-        self._excitation.interrupt()
-        self._publish((0.0, 0.0))
+        self.on_refused(sample)
 
     # The end.
 

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from arc_odometry.joints import seldom
+from diffbot_description.spoken import one
 from diffbot_node.verdict import GOOD, Level, Verdict, judged
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class StateAge:
 
     def __init__(self, limit: float, name: str = "state") -> None:
         self._limit = limit
-        self._name = name
+        self._name, self._one = name, one(name)
         self.newest: float | None = None
         self.period = 0.0
         self.problem = ""
@@ -85,7 +86,7 @@ class StateAge:
     def _step_problem(self, step: float, last: float) -> str:
         if step < 0.0:
             return (
-                f"the stamp of a {self._name} is {-step:.3f} s before the last one: stamps must "
+                f"the stamp of {self._one} is {-step:.3f} s before the last one: stamps must "
                 "increase; check the driver's clock, and that only one driver runs"
             )
         if step > self._limit:
@@ -95,12 +96,12 @@ class StateAge:
     def _age_problem(self, age: float, behind: float) -> str:
         if self.same_clock and age > self._limit:
             return (
-                f"a {self._name} arrived {age:.3f} s after its stamp, limit {self._limit:g} s; "
+                f"{self._one} arrived {age:.3f} s after its stamp, limit {self._limit:g} s; "
                 "check the network and the load of the computers, and that their clocks agree"
             )
         if behind > self._limit:
             return (
-                f"a {self._name} arrived {behind:.3f} s later after its stamp than others, limit "
+                f"{self._one} arrived {behind:.3f} s later after its stamp than others, limit "
                 f"{self._limit:g} s; check the network and the load of the computers; in a "
                 "simulation set use_sim_time"
             )
@@ -125,7 +126,7 @@ class StateClock:
     def __init__(self, clock: NodeClock, limit: float, name: str) -> None:
         self.stamps = StateAge(limit, name)
         self.heard = time.monotonic()
-        self._clock, self._limit, self._name = clock, limit, name
+        self._clock, self._limit, self._name, self._one = clock, limit, name, one(name)
         self._came = 0.0  # time of the last state by the node's clock, s
 
     @property
@@ -166,7 +167,7 @@ class StateClock:
         if age <= self._limit:
             return ""
         return (
-            f"no answer to a {self._name} within {age:.3f} s, limit {self._limit:g} s; "
+            f"no answer to {self._one} within {age:.3f} s, limit {self._limit:g} s; "
             "check the node that sends its input"
         )
 

@@ -175,7 +175,7 @@ class WatchingNode(Node, Generic[R, P]):
         self._viewed = self._counted = -1e9
         self._publisher_count = 0
         self._reported = False
-        self._ending: tuple[Ending, float] | None = None  # deadline: of pictures
+        self._ending: Ending | None = None
         self._broken: str | None = None
 
     def watch(self, node: str, recording: R, figures: str) -> None:
@@ -231,7 +231,7 @@ class WatchingNode(Node, Generic[R, P]):
             if self._ending is None:
                 self._look(time.monotonic())
             else:
-                self._report(*self._ending)
+                self._report(self._ending, DRAWING_TIME)
         except Exception as error:
             self._broken = f"{type(error).__name__}: {error}"
             raise
@@ -245,7 +245,7 @@ class WatchingNode(Node, Generic[R, P]):
             now, self.recording.state, self.newest(), self._publisher_count, self.received
         )
         if ending is not None:
-            self._leave(self._end.explained(ending, reported_failures()), now + DRAWING_TIME)
+            self._leave(self._end.explained(ending, reported_failures()))
         elif now - self._viewed >= 1.0 / self.values.refresh_rate:
             self._viewed = now
             self._show(now)
@@ -280,19 +280,20 @@ class WatchingNode(Node, Generic[R, P]):
 
     # The end.
 
-    def _leave(self, ending: Ending, deadline: float) -> None:
+    def _leave(self, ending: Ending) -> None:
         """Report at the next poll: a destroyed subscription lasts until this callback returns."""
         while self._inboxes:
             self._inboxes.pop().close()
-        self._ending = ending, deadline
+        self._ending = ending
 
-    def _report(self, ending: Ending, deadline: float) -> None:
+    def _report(self, ending: Ending, drawing_time: float) -> None:
         self._reported = True
         self._show(time.monotonic())
         self._display.close()
         writer = ReportWriter(self.run, self.folder, self.console, self._drawing, self.values.shown)
         findings, kept = self.findings(), self._watchdog.summary()
         findings = replace(findings, more={**findings.more, **kept})
+        deadline = time.monotonic() + drawing_time
         written = writer.write(findings, ending, self.real_time.factor, deadline)
         well = written and ending.outcome is not Outcome.FAILED and not self.recording.missing()
         self.exit_code = 0 if well else 1
@@ -301,13 +302,13 @@ class WatchingNode(Node, Generic[R, P]):
         """Restore the terminal and report what there is; called on every exit."""
         if self._reported:
             return
-        deadline = time.monotonic() + HURRIED_DRAWING_TIME
+        began = time.monotonic()
         if self._broken is not None:
             self._display.close()
             ending = Ending(Outcome.FAILED, self._broken)
         else:
-            ending = self._ending[0] if self._ending else self._ending_by_signal()
-        self._report(ending, deadline)
+            ending = self._ending or self._ending_by_signal()
+        self._report(ending, HURRIED_DRAWING_TIME - (time.monotonic() - began))
 
     def _ending_by_signal(self) -> Ending:
         """Find what a signal means: from the user, or a launch that ends a failed run."""

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a robot that takes velocity commands obeys them, and its odometry agrees with itself.
+
+The excitation relies on poses and velocities of the odometry: what contradicts them ends the run.
+"""
+
+from __future__ import annotations
+
+import math
+
+from arc_odometry import REST, Pose, Velocity
+from diffbot_ident.excitation.velocity_excitation import MOVING, STANDING
+
+# A robot whose speed is more than this times its largest command does not obey.
+RUNAWAY = 1.5
+# A robot that has not moved after commands for this long does not get them, s.
+PATIENCE = 15.0
+# Ways of each axis from which on signs, and poses against velocities, are judged: m and rad.
+JUDGED = Velocity(0.3, 1.0)
+# Allowed ratio of the way by poses to that by velocities, and its inverse.
+SAME_WAY = 1.5
+# Share of a way that may go against its commands, with the lag of the robot.
+AGAINST = 0.6
+
+_NAMES = ("v", "omega")
+_UNITS = ("m/s", "rad/s")
+
+
+class VelocityWatch:
+    """Judges the motion of a robot during its excitation.
+
+    Args:
+        limits: Largest |v| in m/s and |omega| in rad/s commanded.
+    """
+
+    def __init__(self, limits: Velocity) -> None:
+        self._limits = limits
+        self._last: Pose | None = None
+        self._silent = 0.0  # time with commands before the robot has moved, s
+        self._moved = False
+        # Of each axis: ways by velocities and by poses, and the way against the last command.
+        self._ways = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+        self._signs = [0.0, 0.0]
+
+    @property
+    def fastest(self) -> Velocity:
+        """Speeds above which the robot does not obey, m/s and rad/s."""
+        return Velocity(RUNAWAY * self._limits.v, RUNAWAY * self._limits.omega)
+
+    def update(self, command: Velocity, pose: Pose, velocity: Velocity, duration: float) -> str:
+        """Process a sample; return how it contradicts the commands, or is empty.
+
+        Args:
+            command: The command up to this sample, m/s, rad/s.
+            pose: Pose by odometry, m, m, rad.
+            velocity: Velocity by odometry, m/s, rad/s.
+            duration: Time since the previous sample, s.
+        """
+        last, self._last = self._last or pose, pose
+        for axis, (speed, most) in enumerate(zip(velocity, self.fastest, strict=True)):
+            if abs(speed) > most:
+                return (
+                    f"{_NAMES[axis]} = {speed:.3g} {_UNITS[axis]} by the odometry, but at most "
+                    f"{self._limits[axis]:g} was commanded: check the odometry's scale, and the "
+                    "driver"
+                )
+        if any(
+            abs(speed) > STANDING * limit
+            for speed, limit in zip(velocity, self._limits, strict=True)
+        ):
+            self._moved = True
+        elif not self._moved and command != REST:
+            self._silent += duration
+            if self._silent > PATIENCE:
+                return (
+                    f"the robot has not moved in {self._silent:.0f} s of commands: check that its "
+                    "driver listens to this topic, and is enabled"
+                )
+        heading = 0.5 * (pose.theta + last.theta)
+        forward = (pose.x - last.x) * math.cos(heading) + (pose.y - last.y) * math.sin(heading)
+        for axis, step in enumerate((forward, pose.theta - last.theta)):
+            if problem := self._judge(axis, command[axis], velocity[axis], duration, step):
+                return problem
+        return ""
+
+    def _judge(self, axis: int, command: float, speed: float, duration: float, step: float) -> str:
+        ways, limit = self._ways[axis], self._limits[axis]
+        if abs(command) > MOVING * limit:
+            self._signs[axis] = math.copysign(1.0, command)
+        ways[0] += abs(speed) * duration
+        ways[1] += math.copysign(step, step * speed) if speed else 0.0
+        ways[2] += abs(speed) * duration if speed * self._signs[axis] < 0.0 else 0.0
+        name = _NAMES[axis]
+        if ways[0] < JUDGED[axis]:
+            return ""
+        if not ways[0] / SAME_WAY <= ways[1] <= ways[0] * SAME_WAY:
+            return (
+                f"the odometry contradicts itself: by {name} of its twist the robot has moved "
+                f"{ways[0]:.2g} {'m' if axis == 0 else 'rad'}, by its poses {ways[1]:.2g}: the "
+                "twist must be in the robot's own frame (child_frame_id), in m/s and rad/s"
+            )
+        if ways[2] > AGAINST * ways[0]:
+            return (
+                f"{name} of the odometry has the wrong sign: the robot moves against its commands; "
+                "check the wheels' signs in the driver and the odometry"
+            )
+        return ""

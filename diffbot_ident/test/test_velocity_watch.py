@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What contradicts the commands of an excitation ends it soon, and a good robot never does."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from arc_odometry import Arc, Pose, Velocity
+from diffbot_ident.excitation.velocity_excitation import VelocityExcitation
+from diffbot_ident.excitation.velocity_watch import PATIENCE, VelocityWatch
+
+STEP = 0.02
+LIMITS = Velocity(0.5, 1.5)
+
+
+@dataclass
+class Fault:
+    """What a robot does otherwise: factors on motion and on what its odometry tells."""
+
+    motion: tuple[float, float] = (1.0, 1.0)
+    twist: tuple[float, float] = (1.0, 1.0)
+    world: bool = False  # the twist is in the odometry's frame
+
+
+def watched(fault, seed, seconds=40.0):
+    """Drive a random robot; return the sentence and when, s."""
+    rng = np.random.default_rng(seed)
+    tau, dead = rng.uniform(0.05, 1.0), int(rng.uniform(0.0, 0.4) / STEP)
+    excitation = VelocityExcitation((2.0, 2.0), LIMITS, seed=seed)
+    watch = VelocityWatch(LIMITS)
+    pending, velocity, command = [np.zeros(2)] * (dead + 1), np.zeros(2), Velocity(0.0, 0.0)
+    pose = Pose(0.0, 0.0, 0.0)
+    for k in range(round(seconds / STEP)):
+        noisy = velocity * fault.twist + rng.normal(size=2) * (0.003, 0.01)
+        if fault.world:
+            noisy[0] = velocity[0] * math.cos(pose.theta + 2.0)
+        measured = Velocity(*noisy.tolist())
+        if problem := watch.update(command, pose, measured, STEP):
+            return problem, k * STEP
+        command = excitation.command(k * STEP, pose, measured)
+        pending.append(np.array(command))
+        velocity = velocity + (pending.pop(0) * fault.motion - velocity) * (
+            1.0 - math.exp(-STEP / tau)
+        )
+        pose = Arc(velocity[0] * STEP, velocity[1] * STEP).end(pose)
+    return "", seconds
+
+
+@pytest.mark.parametrize("seed", range(7300, 7320))
+def test_a_good_robot_is_never_blamed(seed):
+    assert watched(Fault(), seed) == ("", 40.0)
+
+
+@pytest.mark.parametrize("seed", range(7320, 7325))
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        (Fault(motion=(-1.0, 1.0)), "v of the odometry has the wrong sign"),
+        (Fault(motion=(1.0, -1.0)), "omega of the odometry has the wrong sign"),
+        (Fault(twist=(-1.0, 1.0)), "by v of its twist the robot has moved"),
+        (Fault(twist=(0.3, 1.0)), "by v of its twist the robot has moved"),
+        (Fault(twist=(1.0, 57.3)), "rad/s by the odometry, but at most 1.5 was commanded"),
+        (Fault(motion=(3.0, 1.0)), "m/s by the odometry, but at most 0.5 was commanded"),
+        (Fault(world=True), "v "),
+        (Fault(motion=(0.0, 0.0)), f"has not moved in {PATIENCE:.0f} s"),
+    ],
+)
+def test_each_contradiction_is_said_before_the_end(fault, says, seed):
+    problem, when = watched(fault, seed)
+    assert says in problem and when < 40.0
