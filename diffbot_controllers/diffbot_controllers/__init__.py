@@ -40,29 +40,4 @@ if TYPE_CHECKING:
     from diffbot_controllers.velocity_tracking.law import TrackerSettings as TrackerSettings
     from diffbot_controllers.velocity_tracking.law import VelocityTracker as VelocityTracker
 
-__getattr__, __all__ = lazy_names(
-    __name__,
-    {
-        "laws.backstepping_published": ("NonsmoothGains", "PublishedBackstepping"),
-        "laws.backstepping_standard": (
-            "BackstepRecord",
-            "ServoLimits",
-            "StandardBackstepping",
-            "TrackerGains",
-            "VelocityServo",
-        ),
-        "laws.feedback_linearization": (
-            "PUBLISHED",
-            "LinearizingController",
-            "LinearizingRecord",
-            "PiDesign",
-            "PiGains",
-        ),
-        "laws.friction": ("KnownWheels",),
-        "laws.motion": ("State",),
-        "laws.polar_approach": ("Approach", "ApproachGains", "PolarError"),
-        "laws.polar_pose": ("PolarPoseController", "PolarPoseRecord"),
-        "tuning": ("approach_gains", "servo_limits", "tuned_backstepping", "tuned_polar_pose"),
-        "velocity_tracking.law": ("TrackerSettings", "VelocityTracker"),
-    },
-)
+__getattr__, __all__ = lazy_names(__name__, __file__)

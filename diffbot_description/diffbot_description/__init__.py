@@ -23,21 +23,4 @@ if TYPE_CHECKING:
     from diffbot_description.robot import Robot as Robot
     from diffbot_description.robot_model import RobotModel as RobotModel
 
-__getattr__, __all__ = lazy_names(
-    __name__,
-    {
-        "dynamics": (
-            "DynamicParameters",
-            "FrictionLaw",
-            "Sigma",
-            "Torque",
-            "closed_form",
-            "wheel_friction",
-        ),
-        "files": ("write_atomically",),
-        "identified_robot": ("write_identified_robot",),
-        "loading": ("known_robots", "load_robot", "save_robot", "urdf"),
-        "robot": ("Robot",),
-        "robot_model": ("RobotModel",),
-    },
-)
+__getattr__, __all__ = lazy_names(__name__, __file__)

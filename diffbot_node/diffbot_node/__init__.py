@@ -26,23 +26,4 @@ if TYPE_CHECKING:
     from diffbot_node.robot_messages import subscribe_to_states as subscribe_to_states
     from diffbot_node.robot_messages import to_stamp as to_stamp
 
-__getattr__, __all__ = lazy_names(
-    __name__,
-    {
-        "command_guard": ("PairLimiter", "TorqueLimiter"),
-        "command_interfaces": ("RobotInterface",),
-        "command_node": ("CommandNode", "EffortNode", "EffortParameters"),
-        "counted_topic": ("COUNTED", "CountedTopic"),
-        "intra_process": ("Node",),
-        "node_process": ("run_node",),
-        "parameters": (
-            "CommandParameters",
-            "RobotParameters",
-            "declare",
-            "parameter",
-            "pose_from_text",
-            "results_folder",
-        ),
-        "robot_messages": ("seconds", "subscribe_to_states", "to_stamp"),
-    },
-)
+__getattr__, __all__ = lazy_names(__name__, __file__)
