@@ -63,8 +63,8 @@ class Topic:
 
 def test_odometry_and_transform_are_sent_as_soon_as_anybody_reads_one_of_them(make):
     graph = make(BackstepNode)
-    telemetry, odom, tf = graph.node._telemetry, Topic(), Topic()
-    telemetry._odom_topic, telemetry._tf_topic = odom, tf
+    output, odom, tf = graph.node._odometry_output, Topic(), Topic()
+    output._odom_topic, output._tf_topic = odom, tf
     graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=0.5))
     graph.spin()
     graph.run(0.2)

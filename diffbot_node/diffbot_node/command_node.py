@@ -309,11 +309,7 @@ class EffortNode(CommandNode[E_co]):
 
     def _make_limiter(self) -> TorqueLimiter:
         limits, asked = self.robot.limits, self.values.torque_limit
-        if asked > limits.torque:
-            raise ValueError(
-                f"parameter 'torque_limit' = {asked} N m: must be <= {limits.torque} N m, the "
-                f"torque limit of robot '{self.robot.name}'; lower it or correct the robot's YAML"
-            )
+        self.robot.check_limit("torque_limit", asked, "torque", "N m")
         if asked > limits.traction:
             self.get_logger().warning(
                 f"torque_limit = {asked} N m is more than limits.traction = {limits.traction} N m "

@@ -12,15 +12,26 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+
+from std_msgs.msg import Header
 
 from arc_odometry import Anomaly, AnomalyKind, Pose
 from arc_odometry.joints import LONGEST_PROGRESS, RateLimit
 from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
 from diffbot_msgs.msg import ControllerState, PoseReference
-from diffbot_node import CommandNode, CommandParameters, CountedTopic, parameter, seconds
+from diffbot_node import (
+    CommandNode,
+    CommandParameters,
+    CountedTopic,
+    parameter,
+    seconds,
+    to_stamp,
+)
 from diffbot_node.robot_messages import TOLERANCE, create_wall_timer
+from diffbot_node.stop_inputs import LATCHED
 from diffbot_node.verdict import GOOD, Level, Verdict
 from pose2d_trajectories import Reference
 from pose2d_trajectories.pose_message import Pose2D
@@ -351,8 +362,6 @@ class ReferenceRun:
     """The run of a node that follows references: its start, lock-step and end.
 
     Args:
-        counted_topics: Returns the topics of which a report needs every message.
-        publish_state: Publishes `~/state` of a stamp (s), a phase and a message.
         lone_topics: Further topics, besides that of the references, with one publisher at most.
 
     Attributes:
@@ -361,14 +370,11 @@ class ReferenceRun:
 
     def __init__(
         self,
-        node: CommandNode[ReferenceParameters],
+        node: ReferenceNode[ReferenceParameters],
         references: ReferenceSource[Any],
-        counted_topics: Callable[[], tuple[CountedTopic, ...]],
-        publish_state: Callable[[float, int, str], None],
         lone_topics: tuple[str, ...] = (),
     ) -> None:
         self._node, self._values, self._references = node, node.values, references
-        self._counted_topics, self._publish_state = counted_topics, publish_state
         self._lone_topics = (references.stream, *lone_topics)
         self.newest = 0.0
         self._start: float | None = None
@@ -394,14 +400,14 @@ class ReferenceRun:
 
     def needs(self) -> Verdict:
         """Return which subscribers are missing before commands may start."""
-        for topic in self._counted_topics():
+        for topic in self._node.counted_topics:
             if missing := topic.missing(self._values.listeners):
                 return missing
         return GOOD
 
     def has_left(self) -> Verdict:
         """Return whether the awaited report has left."""
-        for topic in self._counted_topics():
+        for topic in self._node.counted_topics:
             if left := topic.left_by(self._values.listeners):
                 return left
         return GOOD
@@ -461,7 +467,7 @@ class ReferenceRun:
         """Publish the state DRIVING at a limited rate."""
         if self._start is not None and self._state_rate.due(stamp):
             self._waiting_text = ""
-            self._publish_state(self.newest, ControllerState.DRIVING, "")
+            self._node.publish_state(self.newest, ControllerState.DRIVING, "")
 
     def crowd(self, topic: str) -> Verdict:
         """Return whether more than one node publishes a topic."""
@@ -495,7 +501,7 @@ class ReferenceRun:
         text = self._node.stopped_by or self._node.waits_for().reason or "a reference"
         if text != self._waiting_text:
             self._waiting_text = text
-            self._publish_state(self.newest, ControllerState.WAITING, text)
+            self._node.publish_state(self.newest, ControllerState.WAITING, text)
 
     def _reference_left(self) -> bool:
         """Return whether references are needed but had no publisher for two checks."""
@@ -527,24 +533,63 @@ class ReferenceRun:
         self._node.finish(
             exit_code, f"{message or 'done'} after {self.elapsed:.2f} s of robot time"
         )
-        self._publish_state(self.newest, phase, message)
+        self._node.publish_state(self.newest, phase, message)
 
     def close(self) -> None:
         """Publish the reason of the end and wait until it was received, after zero was sent."""
         node = self._node
         if not self._ended:
-            self._publish_state(self.newest, ControllerState.STOPPED, node.interruption())
-        for topic in self._counted_topics():
+            self._node.publish_state(self.newest, ControllerState.STOPPED, node.interruption())
+        for topic in self._node.counted_topics:
             topic.await_arrival()
-        for publisher in node.publishers:
-            if publisher.topic_name == node.resolve_topic_name("~/state"):
-                node.await_arrival(publisher)
+        node.await_arrival(node.state_topic)
 
 
 class ReferenceNode(CommandNode[R_co]):
-    """A CommandNode that follows references; a subclass creates `run` after it is connected."""
+    """A CommandNode that follows references, and reports on `~/status` and `~/state`.
+
+    A subclass creates `run` after it is connected.
+
+    Args:
+        status_type: Message type of `~/status`.
+
+    Attributes:
+        status_topic: Topic `~/status`.
+        state_topic: Topic `~/state`, latched.
+        state: What every message of `~/state` has in common, with its frame.
+    """
 
     run: ReferenceRun
+
+    def __init__(self, name: str, parameters: type[R_co], status_type: type) -> None:
+        super().__init__(name, parameters)
+        self.status_topic = CountedTopic(self, status_type, "~/status")
+        self.state_topic = self.create_publisher(ControllerState, "~/state", LATCHED)
+        self.state = ControllerState(duration=self.values.duration, law=self.law_name)
+
+    @property
+    @abstractmethod
+    def law_name(self) -> str:
+        """Name of the law, for `~/state`."""
+
+    @property
+    def counted_topics(self) -> tuple[CountedTopic, ...]:
+        """Topics of which a report needs every message."""
+        return (self.status_topic,)
+
+    @abstractmethod
+    def complete_state(self, state: ControllerState) -> None:
+        """Called before a message of `~/state` is published; add what the law knows."""
+
+    def publish_state(self, stamp: float, phase: int, message: str) -> None:
+        """Publish `~/state` of a stamp (s), a phase and a message."""
+        state = copy(self.state)
+        state.header = Header(stamp=to_stamp(stamp), frame_id=self.state.header.frame_id)
+        state.phase, state.message = phase, message
+        state.elapsed, state.refused = self.run.elapsed, self.refused
+        state.statuses = self.status_topic.count
+        self.complete_state(state)
+        self.state_topic.publish(state)
 
     def needs(self) -> Verdict:
         """Return which subscribers are missing before commands may start."""
