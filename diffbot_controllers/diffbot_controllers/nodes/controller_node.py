@@ -29,10 +29,7 @@ from diffbot_controllers.nodes.dynamics_source import DynamicsSource
 from diffbot_controllers.nodes.live_dynamics import (
     LIVE,
     DynamicsParameters,
-    known_delay,
-    known_dynamics,
-    known_friction,
-    known_turning,
+    KnownRobot,
     live_dynamics,
 )
 from diffbot_controllers.nodes.references import (
@@ -159,6 +156,7 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
         self.state.header.frame_id = values.base_frame
         self.references = self.make_references()
         self.run = ReferenceRun(self, self.references)
+        self._known = KnownRobot(self.robot, values)
         self._torque_delay = self._given_delay()  # s
         self._dynamics = self._make_dynamics()
 
@@ -182,11 +180,11 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
     # Dynamic parameters.
 
     def _make_dynamics(self) -> DynamicsSource:
-        source = self.values.parameters
-        if source in LIVE:
-            return live_dynamics(self, self._on_dynamics)
-        dynamics = known_dynamics(self, source)
-        self._on_dynamics(dynamics, known_friction(self, source))
+        known = self._known
+        if self.values.parameters in LIVE:
+            return live_dynamics(self, known, self._on_dynamics)
+        dynamics = known.dynamics
+        self._on_dynamics(dynamics, known.friction)
         return DynamicsSource(dynamics)
 
     def _on_dynamics(self, dynamics: DynamicParameters, friction: Laws) -> None:
@@ -209,7 +207,7 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
             observer=values.velocity_source == OBSERVER,
             integral=values.integral_action,
             limit=self.torque_limit,
-            turning=known_turning(self),
+            turning=self._known.turning,
             rims=self.robot.rim_limit,
         )
 
@@ -226,7 +224,7 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
     def _given_delay(self) -> float:
         given = self.values.torque_delay
         if given == FROM_FILE:
-            return known_delay(self.values)
+            return self._known.delay
         if given < 0.0:
             raise ValueError(
                 f"torque_delay = {given:g} s: must be >= 0, or {FROM_FILE:g} for the one in the "
