@@ -21,9 +21,9 @@ import argparse
 
 import numpy as np
 
+from arc_odometry import MotionLimits
 from diffbot_controllers.velocity_tracking.law import (
     TrackerSettings,
-    VelocityLimits,
     VelocityTracker,
 )
 from diffbot_description.dynamics import Sigma
@@ -34,7 +34,7 @@ from diffbot_study.velocity_driving import simulate_velocity_drive
 from pose2d_trajectories import make_trajectory
 
 DURATION = 60.0  # s
-LIMITS = VelocityLimits(0.7, 3.14)
+LIMITS = MotionLimits(0.7, 3.14)
 START = Sigma(1.0, 1.0, 1.0, 1.0)
 
 

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
         PublishedBackstepping as PublishedBackstepping,
     )
     from diffbot_controllers.laws.backstepping_standard import BackstepRecord as BackstepRecord
-    from diffbot_controllers.laws.backstepping_standard import ServoLimits as ServoLimits
     from diffbot_controllers.laws.backstepping_standard import (
         StandardBackstepping as StandardBackstepping,
     )

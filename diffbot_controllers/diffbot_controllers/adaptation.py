@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 
-from arc_odometry.odometry import check_positive
+from arc_odometry.number_range import check_positive
 from diffbot_controllers.parameter_reader import NAMES, usable_dynamics
 from diffbot_description import DynamicParameters
 from diffbot_ident.torque.estimate import NORMAL_95

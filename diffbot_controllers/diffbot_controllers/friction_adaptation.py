@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from arc_odometry.odometry import check_positive
+from arc_odometry.number_range import check_positive
 from diffbot_controllers.adaptation import (
     AdaptationSettings,
     Four,

@@ -541,7 +541,7 @@ class Robot:
     def rim_limit(self) -> RimLimit:
         """limits.wheel_velocity as a combined limit of v and omega."""
         most = self.limits.wheel_velocity
-        return UNLIMITED_RIMS if most is None else self.geometry.rim_limit(most)
+        return UNLIMITED_RIMS if most is None else RimLimit.of(self.geometry, most)
 
     @cached_property
     def model(self) -> RobotModel:

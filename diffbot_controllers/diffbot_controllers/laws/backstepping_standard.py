@@ -12,8 +12,8 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-from arc_odometry import REST, UNLIMITED_RIMS, Arc, Pose, RimLimit, Velocity
-from arc_odometry.odometry import check_finite, check_limit, check_positive, within
+from arc_odometry import REST, Arc, MotionLimits, Pose, Velocity
+from arc_odometry.number_range import check_finite, check_limit, check_positive
 from diffbot_controllers.laws import dual
 from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw, limit_torque
 from diffbot_controllers.laws.dual import Dual
@@ -77,50 +77,6 @@ def tracking_velocity(
 
 
 @dataclass(frozen=True)
-class ServoLimits:
-    """Limits of the servo's commands; infinite: no limit.
-
-    Attributes:
-        torque: Maximum |torque| of a wheel, N m, > 0.
-        linear_acceleration: Maximum commanded |dv/dt|, m/s^2, > 0.
-        angular_acceleration: Maximum commanded |domega/dt|, rad/s^2, > 0.
-        linear_velocity: Maximum |v| to which the acceleration may lead, m/s, > 0.
-        angular_velocity: Maximum |omega| likewise, rad/s, > 0.
-        rims: Limit of the wheels' rim speed, which bounds v and omega together.
-
-    Raises:
-        ValueError: A limit is not > 0.
-    """
-
-    torque: float = math.inf
-    linear_acceleration: float = math.inf
-    angular_acceleration: float = math.inf
-    linear_velocity: float = math.inf
-    angular_velocity: float = math.inf
-    rims: RimLimit = UNLIMITED_RIMS
-
-    def __post_init__(self) -> None:
-        check_limit(
-            "servo limits",
-            torque=self.torque,
-            linear_acceleration=self.linear_acceleration,
-            angular_acceleration=self.angular_acceleration,
-            linear_velocity=self.linear_velocity,
-            angular_velocity=self.angular_velocity,
-        )
-
-    def set_points(self, rise: float) -> GradualSetPoints | None:
-        """Return limits of the desired velocities that the torque can follow; None: no limits.
-
-        `rise` is the minimum time in which the torque rises from 0 to its limit, s.
-        """
-        accelerations = Velocity(self.linear_acceleration, self.angular_acceleration)
-        if rise == 0.0 or not all(map(math.isfinite, accelerations)):
-            return None
-        return GradualSetPoints(accelerations, rise)
-
-
-@dataclass(frozen=True)
 class VelocityServo:
     """Velocity servo v = eta' - (1 - p) / T (u - eta): (24), (25) with a sampled-data gain.
 
@@ -131,14 +87,17 @@ class VelocityServo:
 
     Attributes:
         settling_time: Time in which the velocity error decays to 1 %, s, > 0; p = 0.01^(T / it).
-        limits: Limits of torque, acceleration and velocity.
+        limits: Limits of the acceleration, and of the velocity to which it may lead.
+        torque_limit: Maximum |torque| of a wheel, N m, > 0; infinite: no limit.
     """
 
     settling_time: float = 0.05
-    limits: ServoLimits = ServoLimits()
+    limits: MotionLimits = MotionLimits()
+    torque_limit: float = math.inf
 
     def __post_init__(self) -> None:
         check_positive("velocity servo", settling_time=self.settling_time)
+        check_limit("velocity servo", torque_limit=self.torque_limit)
 
     def unbounded(self, u: Velocity, eta: Velocity, rate: Velocity, dt: float) -> Velocity:
         """Return the command v of (24), (25) within the velocity limits only, m/s^2 and rad/s^2.
@@ -155,23 +114,11 @@ class VelocityServo:
         check_finite("eta is beyond floating point", v=eta.v, omega=eta.omega)
         check_finite("eta' is beyond floating point", v=rate.v, omega=rate.omega)
         gain = (1.0 - ACCURACY ** (dt / self.settling_time)) / dt
-        limits = self.limits
         # eta is within its speed limit, but following eta' could lead beyond it.
-        coming = limits.rims.within(
-            Velocity(
-                within(eta.v + rate.v / gain, limits.linear_velocity),
-                within(eta.omega + rate.omega / gain, limits.angular_velocity),
-            )
+        coming = self.limits.velocity(
+            Velocity(eta.v + rate.v / gain, eta.omega + rate.omega / gain)
         )
         return Velocity(gain * (coming.v - u.v), gain * (coming.omega - u.omega))
-
-    def acceleration(self, unbounded: Velocity) -> Velocity:
-        """Return the command within the acceleration limits, m/s^2 and rad/s^2."""
-        limits = self.limits
-        return Velocity(
-            within(unbounded.v, limits.linear_acceleration),
-            within(unbounded.omega, limits.angular_acceleration),
-        )
 
     def torque(
         self,
@@ -186,12 +133,12 @@ class VelocityServo:
 
         f is averaged over the period; with `at_goal` Drivetrain.turned_round filters the torque.
         """
-        acceleration = self.acceleration(unbounded)
+        acceleration = self.limits.acceleration(unbounded)
         drift = drivetrain.dynamics.mean_drift(u, acceleration, dt)
         torque = drivetrain.torque(u, eta, acceleration, drift, dt, unbounded)
         if at_goal:
             torque = drivetrain.turned_round(torque)
-        limit = self.limits.torque
+        limit = self.torque_limit
         return drivetrain.slew_limited(limit_torque(torque, limit), limit, dt)
 
 
@@ -307,7 +254,8 @@ class StandardBackstepping(DrivetrainLaw):
         self._tracker = tracker
         self._servo = servo
         self._capture = capture
-        self._set_points = servo.limits.set_points(0.0 if wheels is None else wheels.rise)
+        rise = 0.0 if wheels is None else wheels.rise
+        self._set_points = GradualSetPoints.within(servo.limits, rise)
         self.reset()
 
     def reset(self) -> None:
@@ -334,7 +282,7 @@ class StandardBackstepping(DrivetrainLaw):
         self._mode = self._next_mode(motion.pose, wanted)
         eta, rate = self._desired(motion.pose, u, wanted, dt)
         unbounded = self._servo.unbounded(u, eta, rate, dt)
-        v = self._servo.acceleration(unbounded)
+        v = self._servo.limits.acceleration(unbounded)
         ahead, turn = self._left_to_goal(motion.pose, wanted)
         torque = self._servo.torque(
             self.drivetrain, u, eta, unbounded, dt, at_goal=math.isfinite(ahead)

@@ -168,7 +168,7 @@ Use = Callable[[DynamicParameters, Laws], None]
 
 
 def live_dynamics(
-    node: EffortNode[DynamicsParameters], known: KnownRobot, use: Use
+    node: EffortNode[DynamicsParameters], known: KnownDynamics, use: Use
 ) -> LiveDynamics:
     """Return the live parameters selected by a controller's ROS parameters.
 
@@ -225,7 +225,7 @@ def _follows_friction(values: DynamicsParameters, known: Laws) -> bool:
     return values.friction != IGNORED_FRICTION and is_adaptable(known)
 
 
-class KnownRobot:
+class KnownDynamics:
     """What is known of a robot before its run: as described, or as identified in a file.
 
     That is the file of `parameters`, or of `nominal_parameters` where parameters are live.

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from std_msgs.msg import Header
 
-from arc_odometry import REST, UNLIMITED_RIMS, RimLimit, Velocity
+from arc_odometry import REST, UNLIMITED_RIMS, MotionLimits, RimLimit, Velocity
 from arc_odometry.odometry_checks import OdometrySample, OdometryStamps, PoseContinuity
 from diffbot_controllers.nodes.references import (
     PoseReferences,
@@ -32,7 +32,6 @@ from diffbot_controllers.velocity_tracking.dead_band_compensation import BandPai
 from diffbot_controllers.velocity_tracking.law import (
     TrackerRecord,
     TrackerSettings,
-    VelocityLimits,
     VelocityTracker,
 )
 from diffbot_description import Sigma, load_robot
@@ -158,7 +157,7 @@ def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> Trac
         b=values.b,
         k_v=values.k_v,
         k_w=values.k_w,
-        limits=VelocityLimits(
+        limits=MotionLimits(
             # The wheels bound v and omega alone; a larger limit could never be reached.
             min(values.linear_velocity, rims.speed),
             min(values.angular_velocity, rims.turning(0.0)),

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry.odometry import Array, sincs, within_each
+from arc_odometry.number_range import within_each
+from arc_odometry.odometry import Array, sincs
 from diffbot_controllers.laws import dual
 from diffbot_controllers.laws import polar_approach as one_approach
 from diffbot_controllers.laws.backstepping_standard import (
@@ -60,6 +61,7 @@ class BatchBackstepping:
         self._tracker: Any = _arrays([each.tracker for each in settings])
         self._limits: Any = _arrays([each.servo.limits for each in settings])
         self._rims: Any = _arrays([each.servo.limits.rims for each in settings])
+        self._torque = np.array([each.servo.torque_limit for each in settings])
         self._settling = np.array([each.servo.settling_time for each in settings])
         self._capture = np.array([each.capture for each in settings])
         self._gains.rims = _arrays([each.gains.rims for each in settings])
@@ -102,8 +104,8 @@ class BatchBackstepping:
         if still:
             ahead, turn = self._left_to_goal(pose, reference)
             wanted = self.drivetrain.turned_round(wanted, np.isfinite(ahead))
-        limited = _limited(wanted, limits.torque)
-        limited = self.drivetrain.slew_limited(limited, limits.torque, dt)
+        limited = _limited(wanted, self._torque)
+        limited = self.drivetrain.slew_limited(limited, self._torque, dt)
         if still:
             rests = self.drivetrain.rests(ahead, turn, u)
             if rests.any():
