@@ -19,7 +19,7 @@ from diffbot_controllers.velocity_tracking.velocity_tracking_node import Trackin
 from diffbot_ident.estimator_node import EstimatorParameters
 from diffbot_ident.ident_node import IdentParameters
 from diffbot_node.effort_watchdog_node import WatchdogParameters
-from diffbot_node.parameters import Parameter
+from diffbot_node.parameter_fields import Parameter
 from diffbot_recordings.recorder_node import RecorderParameters
 from diffbot_report.drive_report_node import DriveReportParameters
 from diffbot_report.ident_report_node import IdentReportParameters

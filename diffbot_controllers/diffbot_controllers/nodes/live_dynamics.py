@@ -37,14 +37,12 @@ from diffbot_node import CountedTopic, EffortNode, EffortParameters, parameter, 
 from diffbot_node.robot_messages import TOLERANCE, create_wall_timer
 from diffbot_node.verdict import GOOD, Level, Verdict
 
-DEFAULT = AdaptationSettings()
 NOWHERE = "none"
-AUTO, ALWAYS, NEVER = "auto", "always", "never"
 KNOWN_FRICTION, IGNORED_FRICTION = "known", "none"
 
 
 @dataclass(frozen=True)
-class DynamicsParameters(ReferenceParameters, EffortParameters):
+class DynamicsParameters(ReferenceParameters, EffortParameters, AdaptationSettings):
     """Parameters of controllers that use K5..K8: their source, and the gates of live estimates."""
 
     parameters: str = parameter(
@@ -91,73 +89,6 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
         "robots of this type, instead of within `band` of the nominal ones, and with "
         "nominal_parameters = robot begin with their mean; none: they do not",
     )
-    require_verified: str = parameter(
-        AUTO,
-        "follow only estimates that a separate motion has verified; auto: with parameters = "
-        "topic, not with adaptive, which has no such motion and starts from a trusted set. "
-        "Refuted estimates are never followed",
-        # YAML reads true, yes and on as booleans, not as text.
-        choices=(AUTO, ALWAYS, NEVER),
-    )
-    precision: tuple[float, float, float, float] = parameter(
-        DEFAULT.precision,
-        "largest half width of the 95 % intervals of K5..K8, as shares of them, that are followed",
-        above=0.0,
-    )
-    hysteresis: float = parameter(
-        DEFAULT.hysteresis,
-        "factor on precision beyond which a parameter is no longer followed",
-        minimum=1.0,
-        maximum=10.0,
-    )
-    adaptation_rate: float = parameter(
-        DEFAULT.rate,
-        "fastest change of a parameter in use, as a share of the nominal one, 1/s",
-        above=0.0,
-        maximum=10.0,
-    )
-    band: float = parameter(
-        DEFAULT.band,
-        "parameters in use stay between the nominal ones divided by this and multiplied by it",
-        minimum=1.001,
-        maximum=100.0,
-    )
-    offset_margin: float = parameter(
-        DEFAULT.offset_margin,
-        "further allowed shift of the centre of mass, m; widens the band of K5 and K6",
-        minimum=0.0,
-        maximum=1.0,
-    )
-    significance: float = parameter(
-        DEFAULT.significance,
-        "standard deviations from its estimate beyond which a parameter in use follows it",
-        minimum=DEFAULT.arrival,
-        maximum=10.0,
-    )
-    coverage: float = parameter(
-        DEFAULT.coverage,
-        "minimum share of the excitation that a parameter needs before it is followed; 0: none",
-        minimum=0.0,
-        maximum=1.0,
-    )
-
-
-def adaptation_settings(values: DynamicsParameters, adaptive: bool) -> AdaptationSettings:
-    """Return the settings of the gates; `adaptive`: a trusted set drives the robot from the start.
-
-    Raises:
-        ValueError: A value is outside its range.
-    """
-    return AdaptationSettings(
-        precision=values.precision,
-        hysteresis=values.hysteresis,
-        rate=values.adaptation_rate,
-        band=values.band,
-        offset_margin=values.offset_margin,
-        significance=values.significance,
-        coverage=values.coverage,
-        require_verified={ALWAYS: True, NEVER: False, AUTO: not adaptive}[values.require_verified],
-    )
 
 
 FROM_ROBOT, FROM_TOPIC, ADAPTIVE = "robot", "topic", "adaptive"
@@ -184,7 +115,6 @@ def live_dynamics(
     """
     values = node.values
     adaptive = values.parameters == ADAPTIVE
-    settings = adaptation_settings(values, adaptive)
     nominal, half_track = known.dynamics, node.geometry.half_track
     prior = None
     if values.prior not in ("", NOWHERE):
@@ -195,13 +125,13 @@ def live_dynamics(
     checkpoint = None
     if values.last_good not in ("", NOWHERE):
         checkpoint = ParameterCheckpoint(values.last_good, node.robot.name)
-    adaptation = Adaptation(nominal, half_track, settings, started=adaptive, prior=prior)
+    adaptation = Adaptation(nominal, half_track, values, started=adaptive, prior=prior)
     kept_friction: tuple[float | None, ...] = (None,) * 4
     if checkpoint is not None and adaptive:
         try:
             kept = checkpoint.restore()
             if kept is not None:
-                adaptation = Adaptation(nominal, half_track, settings, kept[0], prior=prior)
+                adaptation = Adaptation(nominal, half_track, values, kept[0], prior=prior)
                 kept_friction = kept[1]
                 node.get_logger().info(f"parameters begin as kept in {checkpoint.path}: {kept[0]}")
         except ValueError as error:
@@ -211,7 +141,7 @@ def live_dynamics(
         friction_values(known_friction),
         node.robot.limits.torque,
         node.robot.wheel_speed,
-        settings,
+        values,
         kept_friction,
     )
     follows = _follows_friction(values, known_friction)

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from std_msgs.msg import Header
 
 from arc_odometry import REST, UNLIMITED_RIMS, MotionLimits, RimLimit, Velocity
 from arc_odometry.odometry_checks import OdometrySample, OdometryStamps, PoseContinuity
