@@ -26,7 +26,7 @@ from diffbot_controllers.velocity_tracking.law import (
     TrackerSettings,
     VelocityTracker,
 )
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_sim.velocity_robot import VelocityRobot

@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 
 from arc_odometry import MotionLimits
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_papers.siwek2023_experiments import (
     BEST_BAND,
     NOISE,

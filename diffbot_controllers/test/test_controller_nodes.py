@@ -305,12 +305,12 @@ def test_a_sample_that_waits_for_something_else_does_not_end_a_drive_to_a_set_po
     assert node.run.elapsed > 0.0
     node.loop._stall._looks_due = 1_000_000
     graph.publish_state()
-    graph.until(lambda: node.pending is not None, "the sample")
+    graph.until(lambda: node.loop.pending is not None, "the sample")
     for _ in range(2):
         node.run._look_around()
         time.sleep(2.0 * LOOK_PERIOD)
     node.run._look_around()
-    assert node.pending is not None and node.exit_code is None
+    assert node.loop.pending is not None and node.exit_code is None
 
 
 @pytest.mark.parametrize(("v", "reported"), [(2.0, False), (4.0, True)])

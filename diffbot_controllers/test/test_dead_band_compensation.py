@@ -22,7 +22,7 @@ from diffbot_controllers.velocity_tracking.law import (
     VelocityTracker,
 )
 from diffbot_description.dead_band import DeadBand, DeadBandKind
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from pose2d_trajectories import Reference
 
 MOVING = Reference(0.0, 0.0, 0.0, 0.1, 0.1)

@@ -18,7 +18,7 @@ from diffbot_controllers.velocity_tracking.law import (
     pose_error,
     published_velocity,
 )
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_sim.velocity_robot import VelocityRobot
 from pose2d_trajectories import Reference
 

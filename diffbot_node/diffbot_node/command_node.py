@@ -111,11 +111,6 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
         create_wall_timer(self, WATCH_PERIOD, lambda: self.loop.look())
 
     @property
-    def state_name(self) -> str:
-        """What a state is called, in the singular, for messages."""
-        return self.loop.robot.state_name
-
-    @property
     def commanded(self) -> Pair:
         """The last command."""
         return self.output.guard.command
@@ -130,22 +125,9 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
         """Number of states and inputs that could not be used."""
         return self.output.refused
 
-    @property
-    def pending(self) -> Any | None:
-        """The sample that waits, mostly for the input that `awaits` names; None if none waits."""
-        return self.loop.pending
-
-    def resume(self) -> None:
-        """Answer the waiting sample if no input is missing any more."""
-        self.loop.resume()
-
     def waits_for(self) -> Verdict:
         """What is missing before commands may begin: clock, robot, or what the law needs."""
         return self._checks.checklist.first(Moment.BEGIN)
-
-    def keep_waiting(self) -> None:
-        """Restart `patience`, as what is awaited is on its way."""
-        self.presence.keep_waiting()
 
     def complain(self, what: str) -> None:
         """Warn, at most once a second for sentences that differ in numbers only."""

@@ -195,20 +195,6 @@ def pose_rate(pose: Pose, u: Velocity) -> Pose:
     return Pose(u.v * math.cos(pose.theta), u.v * math.sin(pose.theta), u.omega)
 
 
-@dataclass(frozen=True)
-class BacksteppingSettings:
-    """Constructor arguments of a law; see StandardBackstepping."""
-
-    dynamics: DynamicParameters
-    gains: ApproachGains
-    tracker: TrackerGains
-    servo: VelocityServo
-    direction: str
-    capture: float
-    mean_velocity: bool
-    wheels: KnownWheels | None
-
-
 STANDSTILL = 1e-3  # a reference slower than this, m/s or rad/s, is at rest
 
 
@@ -227,8 +213,7 @@ class StandardBackstepping(DrivetrainLaw):
         mean_velocity: Whether State.velocity is the mean over the last period (encoders).
         wheels: Friction, encoders and delay; None: unknown.
 
-    Attributes:
-        settings: The arguments as given.
+    Attributes: The arguments as given; `dynamics` may be replaced.
 
     Raises:
         ValueError: An argument is outside its limits.
@@ -246,14 +231,11 @@ class StandardBackstepping(DrivetrainLaw):
         wheels: KnownWheels | None = None,
     ) -> None:
         check_positive("standard backstepping", capture=capture)
-        self.settings = BacksteppingSettings(
-            dynamics, gains, tracker, servo, direction, capture, mean_velocity, wheels
-        )
+        self.gains, self.tracker, self.servo = gains, tracker, servo
+        self.direction, self.capture = direction, capture
+        self.mean_velocity, self.wheels = mean_velocity, wheels
         self.drivetrain = Drivetrain(dynamics, mean_velocity, wheels)
         self._approach = Approach(gains, direction)
-        self._tracker = tracker
-        self._servo = servo
-        self._capture = capture
         rise = 0.0 if wheels is None else wheels.rise
         self._set_points = GradualSetPoints.within(servo.limits, rise)
         self.reset()
@@ -281,10 +263,10 @@ class StandardBackstepping(DrivetrainLaw):
         u = motion.velocity
         self._mode = self._next_mode(motion.pose, wanted)
         eta, rate = self._desired(motion.pose, u, wanted, dt)
-        unbounded = self._servo.unbounded(u, eta, rate, dt)
-        v = self._servo.limits.acceleration(unbounded)
+        unbounded = self.servo.unbounded(u, eta, rate, dt)
+        v = self.servo.limits.acceleration(unbounded)
         ahead, turn = self._left_to_goal(motion.pose, wanted)
-        torque = self._servo.torque(
+        torque = self.servo.torque(
             self.drivetrain, u, eta, unbounded, dt, at_goal=math.isfinite(ahead)
         )
         if self.drivetrain.rests(ahead, turn, motion):
@@ -306,8 +288,8 @@ class StandardBackstepping(DrivetrainLaw):
             error=error,
             time_step=dt,
             command=torque,
-            gammas=(self._approach.gains.gamma1, self._approach.gains.gamma2),
-            lambdas=(1.0, self._approach.gains.ratio),
+            gammas=(self.gains.gamma1, self.gains.gamma2),
+            lambdas=(1.0, self.gains.ratio),
             polar_error=polar,
             backstep_set_point=eta,
             backstep_set_point_dot=rate,
@@ -323,7 +305,7 @@ class StandardBackstepping(DrivetrainLaw):
         """Return distance (m) and turn (rad) left to a near set point; infinite without one."""
         if reference.velocity != REST:
             return math.inf, math.inf
-        return to_goal(pose, reference.pose, self._approach.gains.near)
+        return to_goal(pose, reference.pose, self.gains.near)
 
     def _next_mode(self, pose: Pose, reference: Reference) -> Mode:
         """Return TRACK near a moving reference and roughly aligned with it, else APPROACH."""
@@ -331,9 +313,9 @@ class StandardBackstepping(DrivetrainLaw):
             return Mode.APPROACH
         distance = math.hypot(reference.x - pose.x, reference.y - pose.y)
         if self._mode == Mode.TRACK:
-            return Mode.TRACK if distance < 2.0 * self._capture else Mode.APPROACH
+            return Mode.TRACK if distance < 2.0 * self.capture else Mode.APPROACH
         turned = abs(math.remainder(reference.theta - pose.theta, math.tau))
-        return Mode.TRACK if distance < self._capture and turned < 0.5 * math.pi else Mode.APPROACH
+        return Mode.TRACK if distance < self.capture and turned < 0.5 * math.pi else Mode.APPROACH
 
     def _desired(
         self, pose: Pose, u: Velocity, reference: Reference, dt: float
@@ -351,7 +333,7 @@ class StandardBackstepping(DrivetrainLaw):
 
     def _drive_near(self, pose: Pose, u: Velocity, reference: Reference) -> tuple[Dual, Dual]:
         """Return eta towards the reference's position 1 / gamma_1 later: no lag by (14)."""
-        ahead = 1.0 / self._approach.gains.gamma1
+        ahead = 1.0 / self.gains.gamma1
         goal = Arc(reference.v * ahead, reference.omega * ahead).end(reference.pose)
         offset = moving_offset(pose, u, goal, reference.velocity)
         return self._approach.velocity(*offset, u.v)
@@ -362,5 +344,5 @@ class StandardBackstepping(DrivetrainLaw):
         v, omega = Dual(reference.v, reference.dv), Dual(reference.omega, reference.domega)
         # The reference in the robot's frame: (7) with the roles exchanged.
         x, y, theta = moving_offset(reference.pose, reference.velocity, pose, u)
-        eta1, eta2 = tracking_velocity(x, y, theta, v, omega, self._tracker)
+        eta1, eta2 = tracking_velocity(x, y, theta, v, omega, self.tracker)
         return self._approach.bounded(eta1, eta2, u.v)

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from arc_odometry.joints import STAMP_TOLERANCE
 from diffbot_controllers.adaptation import (
     Adaptation,
     AdaptationSettings,
@@ -34,7 +35,7 @@ from diffbot_description.dynamics import NO_FRICTION, turning_resistance
 from diffbot_ident.torque.fleet_prior import read_prior
 from diffbot_msgs import msg
 from diffbot_node import CountedTopic, EffortNode, EffortParameters, parameter, seconds, to_stamp
-from diffbot_node.robot_messages import TOLERANCE, create_wall_timer
+from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.verdict import GOOD, Level, Verdict
 
 NOWHERE = "none"
@@ -289,8 +290,8 @@ class LiveDynamics(DynamicsSource):
         due = newest - self._node.values.estimate_period
         stamps = (self._judged, *(estimate.stamp for estimate in self._waiting))
         # An estimate far ahead does not show that the due ones have arrived.
-        return newest < -TOLERANCE or any(
-            due + TOLERANCE < s <= stamp + LONGEST_LEAD for s in stamps
+        return newest < -STAMP_TOLERANCE or any(
+            due + STAMP_TOLERANCE < s <= stamp + LONGEST_LEAD for s in stamps
         )
 
     def advance(self, stamp: float) -> None:
@@ -304,7 +305,7 @@ class LiveDynamics(DynamicsSource):
         self._waiting.clear()
         for estimate in estimates:
             ahead = estimate.stamp - stamp
-            if ahead <= TOLERANCE - self._delay:
+            if ahead <= STAMP_TOLERANCE - self._delay:
                 self._judge(estimate)
             elif ahead <= LONGEST_LEAD:
                 self._waiting.append(estimate)
@@ -319,7 +320,7 @@ class LiveDynamics(DynamicsSource):
         self._judged = LONG_AGO
         self._known.clear()
         # Keep estimates up to the new time: the estimator may have noticed the reset first.
-        kept = [estimate for estimate in self._waiting if estimate.stamp <= stamp + TOLERANCE]
+        kept = [estimate for estimate in self._waiting if estimate.stamp <= stamp + STAMP_TOLERANCE]
         self._waiting.clear()
         self._waiting.extend(kept)
 
@@ -332,11 +333,11 @@ class LiveDynamics(DynamicsSource):
         estimate = estimate_of(message)
         if estimate in self._known:
             return
-        self._node.keep_waiting()  # an identification takes longer than the waiting time
+        self._node.presence.keep_waiting()  # an identification takes longer than the waiting time
         self._known.append(estimate)
         self._waiting.append(estimate)
         self._judge_early()
-        self._node.resume()
+        self._node.loop.resume()
 
     def _judge_early(self) -> None:
         """Judge at once before the run if all subscribers are there; not in lock-step."""

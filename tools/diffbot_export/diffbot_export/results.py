@@ -23,7 +23,6 @@ from diffbot_controllers.parameter_reader import (
     DynamicsFile,
     read_section,
 )
-from diffbot_description.dynamics import AXES
 from diffbot_description.files import (
     CALIBRATION_FILE,
     DYNAMIC_FILE,
@@ -34,6 +33,7 @@ from diffbot_description.files import (
     read_regular,
     read_yaml,
 )
+from diffbot_description.sigma import AXES
 from diffbot_export.sourced_value import SourcedValue
 from diffbot_ident.torque.estimate import (
     FRICTION_NAMES,

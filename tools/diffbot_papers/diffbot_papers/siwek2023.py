@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from arc_odometry import MotionLimits
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_papers.adaptation_law import AdaptationGains, AdaptationLaw
 from diffbot_papers.page import (

@@ -16,7 +16,7 @@ from diffbot_controllers.velocity_tracking.law import (
     TrackerSettings,
     VelocityTracker,
 )
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_papers.adaptation_law import AdaptationLaw
 from diffbot_recordings.sigma_batch_fit import BatchFit, VelocityRecording, fit_sigma
