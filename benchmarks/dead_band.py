@@ -38,16 +38,15 @@ from dataclasses import dataclass
 import numpy as np
 from velocity_recordings import driven
 
-from arc_odometry import WheelGeometry
+from arc_odometry import MotionLimits, WheelGeometry
 from arc_odometry.odometry import Array
 from diffbot_controllers.velocity_tracking.dead_band_compensation import NO_DEAD_BANDS
 from diffbot_controllers.velocity_tracking.law import (
     TrackerSettings,
-    VelocityLimits,
     VelocityTracker,
 )
 from diffbot_description.dead_band import DeadBand, DeadBandKind, passed_of
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_recordings.dead_band_analysis import NAME
@@ -70,7 +69,7 @@ ROUNDING = 1e-9
 BANDS = (0.05, 0.2)  # m/s, rad/s
 CREEP = (0.01, 0.03)  # m/s, rad/s
 NOISE, COUNTS = (0.002, 0.005), 2578
-LIMITS = VelocityLimits(0.7, 3.14)
+LIMITS = MotionLimits(0.7, 3.14)
 ROBOTS = {
     "turtlebot2": Sigma(3.446, 4.576, 0.86, 0.254),
     "quick": Sigma(0.3, 0.2, 1.05, 0.95),

@@ -56,9 +56,9 @@ def _robot(path: Path) -> object:
 
 
 def _parameters(path: Path) -> object:
-    from diffbot_controllers.parameter_reader import read_dynamics
+    from diffbot_controllers.parameter_reader import DynamicsFile
 
-    return read_dynamics(str(path), "twil")
+    return DynamicsFile(str(path)).dynamics("twil")
 
 
 def _last_good(path: Path) -> object:

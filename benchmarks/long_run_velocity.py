@@ -15,7 +15,7 @@ from arc_odometry.odometry_checks import (
     OdometryStamps,
 )
 from diffbot_controllers.velocity_tracking.law import TrackerSettings, VelocityTracker
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_papers.siwek2023_experiments import (
     COMMAND_NOISE,

@@ -47,7 +47,7 @@ from std_msgs.msg import Float64MultiArray
 
 from diffbot_bringup import domains
 from diffbot_description import load_robot
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_msgs.msg import PoseReference
 from diffbot_node import Node, to_stamp
 from diffbot_sim.engines import make_simulator

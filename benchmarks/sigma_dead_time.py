@@ -21,12 +21,12 @@ import argparse
 
 import numpy as np
 
+from arc_odometry import MotionLimits
 from diffbot_controllers.velocity_tracking.law import (
     TrackerSettings,
-    VelocityLimits,
     VelocityTracker,
 )
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_sim.velocity_robot import VelocityRobot
@@ -34,7 +34,7 @@ from diffbot_study.velocity_driving import simulate_velocity_drive
 from pose2d_trajectories import make_trajectory
 
 DURATION = 60.0  # s
-LIMITS = VelocityLimits(0.7, 3.14)
+LIMITS = MotionLimits(0.7, 3.14)
 START = Sigma(1.0, 1.0, 1.0, 1.0)
 
 

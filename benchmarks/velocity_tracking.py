@@ -18,8 +18,8 @@ from functools import partial
 
 import numpy as np
 
-from diffbot_controllers.velocity_tracking.law import VelocityLimits
-from diffbot_description.dynamics import Sigma
+from arc_odometry import MotionLimits
+from diffbot_description.sigma import Sigma
 from diffbot_papers.siwek2023_experiments import (
     BEST_BAND,
     NOISE,
@@ -108,7 +108,7 @@ def print_figures(cluster: Cluster, runs: int) -> None:
         flush=True,
     )
     for limit in (np.inf, 0.7):
-        limits = VelocityLimits(linear_velocity=limit)
+        limits = MotionLimits(linear_velocity=limit)
         run = drive(Conditions(limits, period=0.01), TRUE, adaptive=False)
         bound = earliest_regulation(limit, BEST_BAND[0]) if np.isfinite(limit) else 0.0
         print(

@@ -20,7 +20,7 @@ from diffbot_ident.estimator_node import EstimatorParameters
 from diffbot_ident.ident_node import IdentParameters
 from diffbot_ident.velocity_ident_node import VelocityIdentParameters
 from diffbot_node.effort_watchdog_node import WatchdogParameters
-from diffbot_node.parameters import Parameter
+from diffbot_node.parameter_fields import Parameter
 from diffbot_recordings.recorder_node import RecorderParameters
 from diffbot_recordings.velocity_ident_report_node import VelocityIdentReportParameters
 from diffbot_report.drive_report_node import DriveReportParameters

@@ -2,14 +2,13 @@
 """Differential-drive robots: wheel geometry, joint samples and exact arc odometry."""
 
 from arc_odometry.joints import Anomaly, AnomalyKind, JointOdometry, JointReader, JointSample
+from arc_odometry.motion_limits import UNLIMITED_RIMS, MotionLimits, RimLimit
 from arc_odometry.odometry import (
     REST,
-    UNLIMITED_RIMS,
     Arc,
     DiffOdometry,
     EncoderJumpError,
     Pose,
-    RimLimit,
     Velocity,
     WheelGeometry,
     sinc,
@@ -25,6 +24,7 @@ __all__ = [
     "JointOdometry",
     "JointReader",
     "JointSample",
+    "MotionLimits",
     "Anomaly",
     "AnomalyKind",
     "Pose",

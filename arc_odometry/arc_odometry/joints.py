@@ -16,23 +16,25 @@ encoder, is blocked, or has left the ground: then the mean is not the angle that
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
-from arc_odometry.odometry import MAX_WHEEL_SPEED, DiffOdometry, EncoderJumpError
+from arc_odometry.odometry import DiffOdometry, EncoderJumpError
 
 # Largest plausible magnitudes for any robot, rad, rad/s, N m; larger values are garbage.
 PLAUSIBLE = {"position": 1e9, "velocity": 1e4, "effort": 1e6}
-_SQUARES = {field: largest**2 for field, largest in PLAUSIBLE.items()}
+SQUARES = {field: largest**2 for field, largest in PLAUSIBLE.items()}
 # Range of the time between two samples, s. A shorter step indicates a repeated sample; a longer
 # one must not be bridged.
 SHORTEST_STEP, LONGEST_STEP = 1e-4, 0.06
 # A step of whole periods exceeds the longest one beyond this share of it: rounding errors of the
 # stamps must not decide.
 LONGER = 1.01
+# Largest rounding error of stamps, which are converted to floats, s; without it, every 2nd sample
+# of RateLimit could become every 3rd.
+STAMP_TOLERANCE = 1e-6
 # Most names of joints in a message.
 MOST_NAMES = 8
 # A longer step of the robot's time, s, is a pause, a loss of messages or a clock that was set: it
@@ -295,7 +297,7 @@ class JointReader:
         if self._signs is not None:
             result = tuple([sign * value for sign, value in zip(self._signs, result, strict=True)])
         # Quick check; NaN and large values fail it.
-        if sum([value * value for value in result]) <= _SQUARES[field]:
+        if sum([value * value for value in result]) <= SQUARES[field]:
             return result
         if not required:
             return result if all(map(math.isfinite, result)) else self._nothing
@@ -316,9 +318,6 @@ class RateLimit:
         rate: Maximum rate, Hz, >= 0; 0 passes everything.
     """
 
-    # Tolerance for the rounding of stamps, s; without it, every 2nd sample could become every 3rd.
-    ROUNDING = 1e-6
-
     def __init__(self, rate: float) -> None:
         if not (math.isfinite(rate) and rate >= 0.0):
             raise ValueError(f"rate = {rate} Hz: must be finite and >= 0; 0 means no limit")
@@ -330,91 +329,11 @@ class RateLimit:
         if self._period == 0.0:
             return True
         wait = self._due - stamp
-        if self.ROUNDING < wait <= self._period + self.ROUNDING:
+        if STAMP_TOLERANCE < wait <= self._period + STAMP_TOLERANCE:
             return False
         # Keep the phase while stamps are regular; start again after gaps and resets of time.
-        self._due = (self._due if -self._period < wait <= self.ROUNDING else stamp) + self._period
+        self._due = (self._due if -self._period < wait <= STAMP_TOLERANCE else stamp) + self._period
         return True
-
-
-class SampleCheck:
-    """Rejects joint samples that are not finite, absurdly large, or badly timed.
-
-    Args:
-        max_gap: Longest period between samples that may be bridged, s.
-    """
-
-    def __init__(self, max_gap: float = LONGEST_STEP) -> None:
-        self._max_gap, self._longest = max_gap, LONGER * max_gap
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget the previous sample."""
-        self._stamp: float | None = None
-        self._position = (0.0, 0.0)
-
-    def passes(self, sample: JointSample) -> bool:
-        """Check a sample quickly; return True if it is certainly good, and store it as the newest.
-
-        This fast path serves the many good samples. Where it returns False, `values` and `follows`
-        do the exact checks and report the reason.
-        """
-        (p, q), (v, w), (t, u) = sample.position, sample.velocity, sample.effort
-        (o, n), last = self._position, self._stamp
-        # Written so that NaN does not pass.
-        if (
-            last is not None
-            and SHORTEST_STEP <= sample.stamp - last <= self._longest
-            and p * p + q * q <= _SQUARES["position"]
-            and v * v + w * w <= _SQUARES["velocity"]
-            and t * t + u * u <= _SQUARES["effort"]
-            and (p - o) * (p - o) + (q - n) * (q - n)
-            <= (MAX_WHEEL_SPEED * (sample.stamp - last)) ** 2
-        ):
-            self._stamp = sample.stamp
-            self._position = sample.position
-            return True
-        return False
-
-    def values(self, sample: JointSample) -> None:
-        """Check the sample's values.
-
-        Raises:
-            ValueError: A value is not finite or absurdly large.
-        """
-        for field, largest in PLAUSIBLE.items():
-            left, right = getattr(sample, field)
-            # Written so that NaN is rejected.
-            if not (-largest <= left <= largest and -largest <= right <= largest):
-                raise ValueError(
-                    f"{field} = {[left, right]} of [left, right]: must be finite and at most "
-                    f"{largest:g} in size; check the robot's driver"
-                )
-
-    def follows(self, sample: JointSample) -> None:
-        """Check against the previous sample, which this one replaces in any case.
-
-        Raises:
-            ValueError: The time step is not in [SHORTEST_STEP, max_gap], or a wheel has turned
-                faster than wheels can.
-        """
-        last, self._stamp = self._stamp, sample.stamp
-        before, self._position = self._position, sample.position
-        if last is None:
-            return
-        step = sample.stamp - last
-        if not SHORTEST_STEP <= step <= self._longest:
-            raise ValueError(
-                f"time step = {step:.6g} s: must be {SHORTEST_STEP} to {self._max_gap} s; check "
-                "the rate and the clock of the joint states"
-            )
-        for name, old, new in zip(("left", "right"), before, sample.position, strict=True):
-            turn = math.remainder(new - old, math.tau)
-            if abs(turn) > MAX_WHEEL_SPEED * step:
-                raise ValueError(
-                    f"angle of the {name} wheel jumps by {turn:.3g} rad in {step:.3g} s: must be "
-                    f"at most {MAX_WHEEL_SPEED:g} rad/s; check the encoder"
-                )
 
 
 # Default of the longest time between two stamps that is not reported as a gap, s.
@@ -422,33 +341,6 @@ LONGEST_GAP = 0.5
 # Encoders are taken as restarted when, after a gap, both wheel angles are this close to 0, rad, and
 # one of them was not before. The motion of a robot that has rolled back so exactly would be lost.
 NEAR_ZERO = 0.05
-
-
-class EffortSize:
-    """Usual size of the larger effort of both wheels: a quantile, as a noisy sensor has peaks."""
-
-    # The quantile; and number of efforts that are kept, beyond which every other one is dropped.
-    QUANTILE, KEPT = 0.9, 20000
-
-    def __init__(self) -> None:
-        self._efforts = array("d")
-        self._skip = self._skipped = 0
-
-    def add(self, sample: JointSample) -> None:
-        """Add the next sample."""
-        self._skipped += 1
-        if self._skipped > self._skip:
-            self._skipped = 0
-            self._efforts.append(max(map(abs, sample.effort)))
-            if len(self._efforts) > self.KEPT:
-                self._efforts, self._skip = self._efforts[::2], 2 * self._skip + 1
-
-    @property
-    def value(self) -> float:
-        """The size, N m as read; 0 without samples."""
-        efforts = sorted(self._efforts)
-        return efforts[int(self.QUANTILE * (len(efforts) - 1))] if efforts else 0.0
-
 
 # Age of a state, as a multiple of the usual time between two, after which commands should end.
 PATIENT = 2.5

@@ -123,56 +123,6 @@ class Velocity(NamedTuple):
 REST = Velocity(0.0, 0.0)
 
 
-@dataclass(frozen=True)
-class RimLimit:
-    """Limit of the wheels' rim speed; the faster rim moves with |v| + b |omega|.
-
-    Attributes:
-        speed: Maximum speed of the faster rim, m/s, > 0; infinite: no limit.
-        half_track: b, m, > 0; not used without a limit.
-
-    Raises:
-        ValueError: A number is outside its range.
-
-    Example:
-        >>> RimLimit(1.0, half_track=0.2).within(Velocity(1.0, 5.0))
-        Velocity(v=0.5, omega=2.5)
-    """
-
-    speed: float = math.inf
-    half_track: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_limit("limit of the rims", speed=self.speed)
-        check_positive("limit of the rims", half_track=self.half_track)
-
-    def within(self, wanted: Velocity, v: float = 0.0) -> Velocity:
-        """Return the desired velocity, scaled down where a rim would be too fast.
-
-        Scaling keeps the ratio of v to omega, so the robot stays on its circle.
-
-        Args:
-            wanted: Desired velocity.
-            v: Present velocity of the robot, m/s. It leaves less rim speed for omega: the robot
-                slows down before it turns.
-        """
-        fastest = self.rim(*wanted)
-        if fastest > self.speed:
-            fraction = self.speed / fastest
-            wanted = Velocity(fraction * wanted.v, fraction * wanted.omega)
-        if self.rim(v, wanted.omega) <= self.speed:
-            return wanted
-        return Velocity(wanted.v, within(wanted.omega, self.turning(v)))
-
-    def rim(self, v: float, omega: float) -> float:
-        """Return the speed of the faster rim, m/s, for v in m/s and omega in rad/s."""
-        return abs(v) + self.half_track * abs(omega)
-
-    def turning(self, v: float) -> float:
-        """Return the largest |omega|, rad/s, at a velocity v in m/s."""
-        return max(self.speed - abs(v), 0.0) / self.half_track
-
-
 class Arc(NamedTuple):
     """A circular arc, which may be a straight line (turn = 0) or a turn on the spot (length = 0).
 
@@ -274,10 +224,6 @@ class WheelGeometry:
         turn = self.half_track * angular
         return (linear - turn) / self.left_radius, (linear + turn) / self.right_radius
 
-    def rim_limit(self, speed: float) -> RimLimit:
-        """Return the limit that keeps both wheels within a speed, rad/s, > 0; infinite: none."""
-        return RimLimit(speed * min(self.left_radius, self.right_radius), self.half_track)
-
     def body_wrench(self, left: float, right: float) -> tuple[float, float]:
         """Return force (N, forward) and yaw moment (N m) on the body for wheel torques in N m."""
         left_force = left / self.left_radius
@@ -291,55 +237,6 @@ class WheelGeometry:
             self.left_radius * (0.5 * force - half_difference),
             self.right_radius * (0.5 * force + half_difference),
         )
-
-
-# Checks of external input; each error message states the number's name, its value and its limit.
-
-
-def check_finite(what: str, **values: float) -> None:
-    """Reject values that are not finite.
-
-    Raises:
-        ValueError: A value is not finite; the message names `what` and the value.
-    """
-    for name, value in values.items():
-        if not math.isfinite(value):
-            raise ValueError(f"{what}: {name} = {value}: must be finite; check its source")
-
-
-def check_positive(what: str, **values: float) -> None:
-    """Reject values that are not finite and > 0.
-
-    Raises:
-        ValueError: A value is out of range; the message names `what` and the value.
-    """
-    for name, value in values.items():
-        if not 0.0 < value < math.inf:
-            raise ValueError(f"{what}: {name} = {value}: must be finite and > 0")
-
-
-def check_limit(what: str, **values: float) -> None:
-    """Reject limits that are not > 0; an infinite value means no limit.
-
-    Raises:
-        ValueError: A limit is out of range; the message names `what` and the value.
-    """
-    for name, value in values.items():
-        if not value > 0.0:
-            raise ValueError(f"{what}: {name} = {value}: must be > 0")
-
-
-def within(value: float, limit: float) -> float:
-    """Return the value clamped to +-limit."""
-    return max(-limit, min(limit, value))
-
-
-def within_each(values: Array, low: Array | float, high: Array | float) -> Array:
-    """Return the values clamped to [low, high]; on short arrays much faster than np.clip."""
-    return np.minimum(np.maximum(values, low), high)
-
-
-UNLIMITED_RIMS = RimLimit()  # must follow the check functions, which RimLimit calls
 
 
 # Largest plausible wheel speed, rad/s; a faster change of the angle is an encoder jump.

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from arc_odometry import Anomaly, AnomalyKind, Pose, Velocity
 from arc_odometry.joints import seldom
-from arc_odometry.odometry import check_finite, check_positive
+from arc_odometry.number_range import check_finite, check_positive
 
 PLACE = 0.1  # largest correction of the position at once, m
 HEADING = 0.2  # largest correction of the heading at once, rad

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from arc_odometry import JointSample
-from arc_odometry.joints import SampleCheck
+from arc_odometry.sample_check import SampleCheck
 
 GOOD = JointSample(1.0, (0.1, 0.2), (0.3, 0.4), (0.5, 0.6))
 

@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import Any
 
 from diffbot_bringup.usage import suggestion
-from diffbot_node.parameters import OF_ROS, Parameter, table
+from diffbot_node.parameter_fields import Parameter, table
+from diffbot_node.parameters import OF_ROS
 
 # A node's name may stand for several executables, of which a launch starts one.
 TABLES: dict[str, tuple[str, ...]] = {

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
         PublishedBackstepping as PublishedBackstepping,
     )
     from diffbot_controllers.laws.backstepping_standard import BackstepRecord as BackstepRecord
-    from diffbot_controllers.laws.backstepping_standard import ServoLimits as ServoLimits
     from diffbot_controllers.laws.backstepping_standard import (
         StandardBackstepping as StandardBackstepping,
     )
@@ -40,29 +39,4 @@ if TYPE_CHECKING:
     from diffbot_controllers.velocity_tracking.law import TrackerSettings as TrackerSettings
     from diffbot_controllers.velocity_tracking.law import VelocityTracker as VelocityTracker
 
-__getattr__, __all__ = lazy_names(
-    __name__,
-    {
-        "laws.backstepping_published": ("NonsmoothGains", "PublishedBackstepping"),
-        "laws.backstepping_standard": (
-            "BackstepRecord",
-            "ServoLimits",
-            "StandardBackstepping",
-            "TrackerGains",
-            "VelocityServo",
-        ),
-        "laws.feedback_linearization": (
-            "PUBLISHED",
-            "LinearizingController",
-            "LinearizingRecord",
-            "PiDesign",
-            "PiGains",
-        ),
-        "laws.friction": ("KnownWheels",),
-        "laws.motion": ("State",),
-        "laws.polar_approach": ("Approach", "ApproachGains", "PolarError"),
-        "laws.polar_pose": ("PolarPoseController", "PolarPoseRecord"),
-        "tuning": ("approach_gains", "servo_limits", "tuned_backstepping", "tuned_polar_pose"),
-        "velocity_tracking.law": ("TrackerSettings", "VelocityTracker"),
-    },
-)
+__getattr__, __all__ = lazy_names(__name__, __file__)

@@ -12,66 +12,91 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 
-from arc_odometry.odometry import check_positive
 from diffbot_controllers.parameter_reader import NAMES, usable_dynamics
 from diffbot_description import DynamicParameters
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.torque.fleet_prior import FleetPrior
+from diffbot_node.parameter_fields import check_settings, parameter
 
 Four = tuple[float, float, float, float]
 
 
+# Distance from its estimate, standard deviations, at which a parameter in use stops.
+ARRIVAL = 0.25
+AUTO, ALWAYS, NEVER = "auto", "always", "never"
+
+
 @dataclass(frozen=True)
 class AdaptationSettings:
-    """Limits of the gates.
-
-    Attributes:
-        precision: Largest half width of the 95 % interval of [K5, K6, K7, K8], relative to the
-            larger of estimate and nominal value, at which a gate opens, > 0.
-        hysteresis: Factor on `precision` beyond which an open gate closes again, >= 1.
-        rate: Maximum rate of a parameter in use, relative to its nominal value, 1/s, > 0.
-        band: Factor, > 1: parameters in use stay between nominal / band and nominal * band.
-        offset_margin: Further allowed shift of the centre of mass along the robot, m, >= 0: K5 and
-            K6 would have no band with the mass above the axle.
-        significance: Distance from its estimate, standard deviations, >= 0, beyond which a
-            parameter begins to move; closer it would follow noise.
-        arrival: Distance, standard deviations, < significance, at which it stops.
-        coverage: Minimum fraction, 0 to 1, of the excitation that a parameter needs.
-        require_verified: Whether a separate motion must have verified an estimate.
+    """Parameters of the gates of live estimates, in a node and without one.
 
     Raises:
         ValueError: A limit is outside its range.
     """
 
-    precision: Four = (0.3, 0.3, 0.1, 0.1)
-    hysteresis: float = 1.5
-    rate: float = 0.2
-    band: float = 2.0
-    offset_margin: float = 0.02
-    significance: float = 1.0
-    arrival: float = 0.25
-    coverage: float = 0.05
-    require_verified: bool = False
+    require_verified: str = parameter(
+        AUTO,
+        "follow only estimates that a separate motion has verified; auto: with parameters = "
+        "topic, not with adaptive, which has no such motion and starts from a trusted set. "
+        "Refuted estimates are never followed",
+        # YAML reads true, yes and on as booleans, not as text.
+        choices=(AUTO, ALWAYS, NEVER),
+    )
+    precision: tuple[float, float, float, float] = parameter(
+        (0.3, 0.3, 0.1, 0.1),
+        "largest half width of the 95 % intervals of K5..K8, as shares of the larger of estimate "
+        "and nominal value, that are followed",
+        above=0.0,
+    )
+    hysteresis: float = parameter(
+        1.5,
+        "factor on precision beyond which a parameter is no longer followed",
+        minimum=1.0,
+        maximum=10.0,
+    )
+    adaptation_rate: float = parameter(
+        0.2,
+        "fastest change of a parameter in use, as a share of the nominal one, 1/s",
+        above=0.0,
+        maximum=10.0,
+    )
+    band: float = parameter(
+        2.0,
+        "parameters in use stay between the nominal ones divided by this and multiplied by it",
+        minimum=1.001,
+        maximum=100.0,
+    )
+    offset_margin: float = parameter(
+        0.02,
+        "further allowed shift of the centre of mass along the robot, m; widens the band of K5 and "
+        "K6, which would be none with the mass above the axle",
+        minimum=0.0,
+        maximum=1.0,
+    )
+    significance: float = parameter(
+        1.0,
+        "standard deviations from its estimate beyond which a parameter in use follows it; closer "
+        "it would follow noise",
+        minimum=ARRIVAL,
+        maximum=10.0,
+    )
+    coverage: float = parameter(
+        0.05,
+        "minimum share of the excitation that a parameter needs before it is followed; 0: none",
+        minimum=0.0,
+        maximum=1.0,
+    )
 
     def __post_init__(self) -> None:
+        check_settings(self)
         if len(self.precision) != 4:
             raise ValueError(
                 f"adaptation: precision = {list(self.precision)}: must be 4 numbers, of K5 to K8"
             )
-        names = {f"precision[{k}]": value for k, value in enumerate(self.precision)}
-        check_positive("adaptation", **names, rate=self.rate)
-        for name, low, high in (
-            ("hysteresis", 1.0, math.inf),
-            ("band", 1.001, math.inf),
-            ("offset_margin", 0.0, math.inf),
-            ("significance", 0.0, math.inf),
-            ("arrival", 0.0, self.significance),
-            ("coverage", 0.0, 1.0),
-        ):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and low <= value <= high):
-                limit = f">= {low:g}" if math.isinf(high) else f"from {low:g} to {high:g}"
-                raise ValueError(f"adaptation: {name} = {value}: must be finite and {limit}")
+
+    def demand_verification(self, trusted: bool) -> bool:
+        """Whether only verified estimates count; `trusted`: a trusted set drives from the start."""
+        return {ALWAYS: True, NEVER: False, AUTO: not trusted}[self.require_verified]
 
 
 # Largest deviation of parameters in use from the mean of a robot type, in standard deviations.
@@ -210,7 +235,7 @@ class ParameterFollower:
         `deviation` is the estimate's standard deviation.
         """
         settings, away = self._settings, abs(target - now)
-        self.moves = away > (settings.arrival if self.moves else settings.significance) * deviation
+        self.moves = away > (ARRIVAL if self.moves else settings.significance) * deviation
         return now + math.copysign(min(away, most), target - now) if self.moves else now
 
 
@@ -230,7 +255,7 @@ class Gate(str, Enum):
 Reasons = dict[Gate, str]
 
 
-def judge_set(estimate: LiveEstimate, settings: AdaptationSettings) -> Reasons:
+def judge_set(estimate: LiveEstimate, demand_verification: bool) -> Reasons:
     """Return the reasons against the estimate as a whole, by the gates that it fails.
 
     Parameters that are not identifiable are left to their own gates.
@@ -254,7 +279,7 @@ def judge_set(estimate: LiveEstimate, settings: AdaptationSettings) -> Reasons:
             reasons[Gate.PHYSICAL] = str(error)
     if estimate.verified is False:
         reasons[Gate.VERIFIED] = "refuted by a verification motion; identify again"
-    elif settings.require_verified and estimate.verified is None:
+    elif demand_verification and estimate.verified is None:
         reasons[Gate.VERIFIED] = (
             "not verified by a separate motion yet, which require_verified demands; run ident with "
             "a verification, or start from a trusted set with parameters = adaptive"
@@ -337,7 +362,7 @@ class Adaptation:
         started: bool = True,
         prior: FleetPrior | None = None,
     ) -> None:
-        self._settings = settings
+        self._settings, self._demands = settings, settings.demand_verification(started)
         self.is_started = started
         self._centre = "the nominal parameters" if prior is None else prior.about
         if prior is None:
@@ -374,7 +399,7 @@ class Adaptation:
         """Judge an estimate and move the parameters in use towards it as far as allowed."""
         self._before = (self.in_use, self.is_started)
         time = self.elapsed = self._elapsed(estimate.stamp)
-        reasons = judge_set(estimate, self._settings)
+        reasons = judge_set(estimate, self._demands)
         if reasons:
             self._rest()
             return self._judged(reasons, [False] * 4)
@@ -453,7 +478,7 @@ class Adaptation:
             if not allowed[index]:
                 follower.moves = False
                 continue
-            step = settings.rate * self.band.scale[index] * time
+            step = settings.adaptation_rate * self.band.scale[index] * time
             moved = follower.follow(values[index], target, deviation, step)
             values[index] = self.band.clip(index, moved)  # against rounding at the band's edge
         self.in_use = DynamicParameters(*values)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from arc_odometry.odometry import check_positive
+from arc_odometry.number_range import check_positive
 from diffbot_controllers.adaptation import (
     AdaptationSettings,
     Four,
@@ -84,7 +84,7 @@ class FrictionAdaptation:
         nominal: Friction as described or identified before; centre of the band.
         torque: Maximum torque of a wheel, N m, > 0.
         speed: Maximum speed of a wheel, rad/s, > 0.
-        settings: Rate, band, hysteresis, significance and arrival are used.
+        settings: Rate, band, hysteresis and significance are used.
         start: Friction used by a previous run, None where unknown; clamped to the band.
 
     Attributes:
@@ -144,7 +144,7 @@ class FrictionAdaptation:
                 self._followers[i].moves = False
                 continue
             target = max(self._lower[i], min(self._upper[i], value))
-            step = self._settings.rate * max(moved[i], self._least[i]) * max(time, 0.0)
+            step = self._settings.adaptation_rate * max(moved[i], self._least[i]) * max(time, 0.0)
             moved[i] = self._followers[i].follow(moved[i], target, deviation, step)
         left, right, coulomb_left, coulomb_right = moved
         self.in_use = (left, right, coulomb_left, coulomb_right)

@@ -7,7 +7,8 @@ They are ROS parameter files. Their content is checked before a law may use it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -61,26 +62,106 @@ def read_section(path: str, names: Sequence[str], advice: str) -> dict[str, Any]
     )
 
 
-def read_dynamics(path: str, robot: str) -> DynamicParameters:
-    """Read K5..K8 from a ROS parameter file, as written by the identification.
+class DynamicsFile:
+    """A ROS parameter file with K5..K8, as written by the identification; it is read once.
 
-    The file contains k5, k6, k7, k8 below `NODE: ros__parameters:`, and identified ones also
-    `state`, `robot`, `covariance_diagonal` and `verification`, which are checked. If k5 and k6 have
-    infinite variances, the centre of mass is assumed on the axle: both are 0.
+    It contains k5, k6, k7, k8 below `NODE: ros__parameters:`, and identified ones also `state`,
+    `robot`, `covariance_diagonal` and `verification`, which are checked.
 
     Args:
         path: `~` is expanded.
-        robot: Name of the robot that will be driven.
+        advice: How to get a valid file, for messages.
+
+    Attributes:
+        section: Content of that node's parameters.
 
     Raises:
-        ValueError: There is no such file, or it contains no usable parameters; the message names
-            the file, the field, its value and what to change.
+        ValueError: There is no such file, or it is another kind of file. The methods raise it for
+            unusable values. The message names the file, the field, its value and what to change.
     """
-    section = read_section(path, NAMES, ADVICE)
+
+    def __init__(self, path: str, advice: str = ADVICE) -> None:
+        self.section = read_section(path, NAMES, advice)
+        self._path = path
+
+    def dynamics(self, robot: str) -> DynamicParameters:
+        """Return K5..K8 for the robot of this name.
+
+        If k5 and k6 have infinite variances, the centre of mass is assumed on the axle: both are 0.
+        """
+        with _named(self._path):
+            return _checked(self.section, robot)
+
+    def friction(self) -> tuple[float | None, ...]:
+        """Return the friction [viscous left, right in N m s/rad, Coulomb left, right in N m].
+
+        None where missing or not identifiable. A value below 0 within its uncertainty is 0.
+        """
+        return self._resistance("friction", FRICTION_NAMES)
+
+    def gear_loss(self) -> tuple[float, float] | None:
+        """Return the fraction of its torque that each wheel's gear loses, [left, right].
+
+        0 where the file has none, as its Coulomb friction then includes it; None without friction.
+        """
+        if "friction" not in self.section:
+            return None
+        left, right = (loss or 0.0 for loss in self._resistance("friction", GEAR_NAMES))
+        for name, loss in zip(GEAR_NAMES, (left, right), strict=True):
+            if loss >= 1.0:
+                raise ValueError(
+                    f"parameters '{self._path}': friction {name} = {loss:g}: must be < 1, a share "
+                    f"of the torque; {ADVICE}"
+                )
+        return left, right
+
+    def turning(self) -> tuple[float | None, ...]:
+        """Return the floor's resistance against turning, [viscous in N m s/rad, constant in N m].
+
+        None as in `friction`.
+        """
+        return self._resistance("turning", TURNING_NAMES)
+
+    def torque_delay(self) -> float | None:
+        """Return the time from a torque's report to its effect, s; None if not certain.
+
+        Raises:
+            ValueError: The delay is not between 0 and LONGEST_DELAY.
+        """
+        delay = 1.0
+        for name in ("torque_delay", "control_period"):
+            value = self.section.get(name, math.nan)
+            if type(value) not in (int, float):
+                raise ValueError(
+                    f"parameters '{self._path}': {name} = {value!r}: must be a number; {ADVICE}"
+                )
+            delay *= value
+        if math.isnan(delay):
+            return None
+        if not 0.0 <= delay <= LONGEST_DELAY:
+            raise ValueError(
+                f"parameters '{self._path}': torque_delay times control_period = {delay:g} s: must "
+                f"be >= 0 and <= {LONGEST_DELAY:g} s; shorten the delay of the drive, or {ADVICE}"
+            )
+        return delay
+
+    def _resistance(self, what: str, names: Sequence[str]) -> tuple[float | None, ...]:
+        section = self.section.get(what)
+        if section is None:
+            return (None,) * len(names)
+        with _named(self._path, ADVICE):
+            if not isinstance(section, dict):
+                raise ValueError(f"{what} = {section!r}: must hold {', '.join(names)}")
+            return tuple(_resistance(f"{what} {name}", section.get(name)) for name in names)
+
+
+@contextmanager
+def _named(path: str, advice: str = "") -> Iterator[None]:
+    """Put the file's path before the text of a ValueError, and the advice behind it."""
     try:
-        return _checked(section, robot)
+        yield
     except ValueError as error:
-        raise ValueError(f"parameters '{path}': {error}") from None
+        raise ValueError(f"parameters '{path}': {error}{advice and f'; {advice}'}") from None
 
 
 def _checked(section: dict[str, Any], robot: str) -> DynamicParameters:
@@ -104,82 +185,6 @@ def _checked(section: dict[str, Any], robot: str) -> DynamicParameters:
     if state == "estimated" and all(variance == math.inf for variance in variances[:2]):
         values[:2], variances = (0.0, 0.0), [0.0, 0.0, *variances[2:]]
     return usable_dynamics(values, variances)
-
-
-def read_friction(path: str) -> tuple[float | None, ...]:
-    """Read the friction of the wheels from a file of read_dynamics.
-
-    Returns:
-        [viscous left, right in N m s/rad, Coulomb left, right in N m]; None where missing or not
-        identifiable. A value below 0 within its uncertainty is 0.
-
-    Raises:
-        ValueError: As by read_dynamics, or a value is not finite or below 0 by more than that.
-    """
-    return _read_resistance(path, "friction", FRICTION_NAMES)
-
-
-def read_gear_loss(path: str) -> tuple[float, float] | None:
-    """Read the fraction of its torque that each wheel's gear loses, [left, right].
-
-    0 where the file has none, as its Coulomb friction then includes it; None without any friction.
-
-    Raises:
-        ValueError: As raised by read_friction, or a fraction is 1 or more.
-    """
-    if "friction" not in read_section(path, NAMES, ADVICE):
-        return None
-    left, right = (loss or 0.0 for loss in _read_resistance(path, "friction", GEAR_NAMES))
-    for name, loss in zip(GEAR_NAMES, (left, right), strict=True):
-        if loss >= 1.0:
-            raise ValueError(
-                f"parameters '{path}': friction {name} = {loss:g}: must be < 1, a share of the "
-                f"torque; {ADVICE}"
-            )
-    return left, right
-
-
-def read_turning(path: str) -> tuple[float | None, ...]:
-    """Read the floor's resistance against turning, [viscous in N m s/rad, constant in N m].
-
-    None, and errors, as in read_friction.
-    """
-    return _read_resistance(path, "turning", TURNING_NAMES)
-
-
-def _read_resistance(path: str, what: str, names: Sequence[str]) -> tuple[float | None, ...]:
-    section = read_section(path, NAMES, ADVICE).get(what)
-    if section is None:
-        return (None,) * len(names)
-    try:
-        if not isinstance(section, dict):
-            raise ValueError(f"{what} = {section!r}: must hold {', '.join(names)}")
-        return tuple(_resistance(f"{what} {name}", section.get(name)) for name in names)
-    except ValueError as error:
-        raise ValueError(f"parameters '{path}': {error}; {ADVICE}") from None
-
-
-def read_torque_delay(path: str) -> float | None:
-    """Read the time from a torque's report to its effect, s; None if missing or not certain.
-
-    Raises:
-        ValueError: As raised by read_section, or the delay is not between 0 and LONGEST_DELAY.
-    """
-    section = read_section(path, NAMES, ADVICE)
-    delay = 1.0
-    for name in ("torque_delay", "control_period"):
-        value = section.get(name, math.nan)
-        if type(value) not in (int, float):
-            raise ValueError(f"parameters '{path}': {name} = {value!r}: must be a number; {ADVICE}")
-        delay *= value
-    if math.isnan(delay):
-        return None
-    if not 0.0 <= delay <= LONGEST_DELAY:
-        raise ValueError(
-            f"parameters '{path}': torque_delay times control_period = {delay:g} s: must be >= 0 "
-            f"and <= {LONGEST_DELAY:g} s; shorten the delay of the drive, or {ADVICE}"
-        )
-    return delay
 
 
 def _resistance(name: str, entry: Any) -> float | None:
@@ -252,7 +257,7 @@ def usable_dynamics(values: Sequence[float], variances: Sequence[float]) -> Dyna
 class ParameterCheckpoint:
     """File that stores the parameters in use as the start of a later run.
 
-    `read_dynamics` and `read_friction` can read it too; `~` in the path is expanded.
+    It is a DynamicsFile, too; `~` in the path is expanded.
 
     Raises:
         ValueError: The folder cannot be created.
@@ -272,15 +277,15 @@ class ParameterCheckpoint:
             ) from None
 
     def restore(self) -> tuple[DynamicParameters, tuple[float | None, ...]] | None:
-        """Return K5..K8 and the friction, as in read_friction, of the file; None without a file.
+        """Return K5..K8 and the friction, as in DynamicsFile, of the file; None without a file.
 
         Raises:
             ValueError: The file contains no usable parameters; the message states why.
         """
         if not self.path.exists():
             return None
-        path = str(self.path)
-        return read_dynamics(path, self._robot), read_friction(path)
+        file = DynamicsFile(str(self.path))
+        return file.dynamics(self._robot), file.friction()
 
     def keep(self, dynamics: DynamicParameters, friction: Four, time: float) -> None:
         """Write new parameters, at most once per CHECKPOINT_PERIOD of the robot time `time`, s.
@@ -346,7 +351,7 @@ def read_sigma(path: str) -> IdentifiedSigma:
             the file, the field, its value, its limit and what to change.
     """
     section = read_section(path, ("sigma",), SIGMA_ADVICE)
-    try:
+    with _named(path, ADVICE):
         values = _numbers(section, "sigma", 4)
         known = IdentifiedSigma(sigma_from(values))
         if "exponent" in section:
@@ -361,8 +366,6 @@ def read_sigma(path: str) -> IdentifiedSigma:
         if "dead_band" in section:
             known = replace(known, dead_band=_dead_bands(section))
         return known
-    except ValueError as error:
-        raise ValueError(f"parameters '{path}': {error}; {ADVICE}") from None
 
 
 def sigma_from(values: tuple[float, ...]) -> Sigma:

@@ -6,10 +6,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from arc_odometry import UNLIMITED_RIMS, RimLimit, Velocity
-from arc_odometry.odometry import check_positive
+from arc_odometry import UNLIMITED_RIMS, MotionLimits, RimLimit, Velocity
+from arc_odometry.number_range import check_positive
 from diffbot_controllers.laws.backstepping_standard import (
-    ServoLimits,
     StandardBackstepping,
     TrackerGains,
     VelocityServo,
@@ -18,6 +17,7 @@ from diffbot_controllers.laws.feedback_linearization import LinearizingControlle
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.polar_approach import ApproachGains
 from diffbot_controllers.laws.polar_pose import PolarPoseController
+from diffbot_controllers.laws.set_points import GradualSetPoints
 from diffbot_description import DynamicParameters
 
 # Shares of the acceleration at full torque for driving and for turning; together about 1.
@@ -125,8 +125,9 @@ def servo_limits(
     linear_velocity: float = math.inf,
     angular_velocity: float = math.inf,
     turning_friction: float = 0.0,
-) -> ServoLimits:
-    """Return the limits of the servo for a robot; arguments as in approach_gains.
+    rims: RimLimit = UNLIMITED_RIMS,
+) -> MotionLimits:
+    """Return the limits of a law's velocities and accelerations for a robot.
 
     Example:
         >>> from diffbot_description import closed_form, load_robot
@@ -134,12 +135,14 @@ def servo_limits(
         >>> limits = servo_limits(dynamics, torque_limit=5.0)
         >>> round(limits.linear_acceleration, 2)
         11.91
+
+    Arguments are those of approach_gains.
     """
     check_positive("tuning", torque_limit=torque_limit)
     most = dynamics.checked().input_acceleration((torque_limit, torque_limit)).v
     left = torque_limit - turning_friction
     turn = dynamics.input_acceleration((-left, left)).omega
-    return ServoLimits(torque_limit, DRIVE * most, TURN * turn, linear_velocity, angular_velocity)
+    return MotionLimits(linear_velocity, angular_velocity, DRIVE * most, TURN * turn, rims)
 
 
 def friction_at_rest(torque_limit: float, wheels: KnownWheels | None) -> float:
@@ -227,8 +230,8 @@ def _tuned(
     wheels: KnownWheels | None,
     lateral_acceleration: float,
     given: tuple[float | None, float | None, float | None],
-) -> tuple[KnownWheels | None, ApproachGains, ServoLimits]:
-    """Return wheels with their limits, gains and servo limits; `given`: gamma1, gamma2, ratio."""
+) -> tuple[KnownWheels | None, ApproachGains, MotionLimits]:
+    """Return wheels with limits, gains and limits of motion; `given`: gamma1, gamma2, ratio."""
     wheels = _limited(wheels, torque_limit)
     friction, floor = friction_at_rest(torque_limit, wheels), floor_torque(torque_limit, wheels)
     speeds = speeds_against_friction(torque_limit, wheels, *speeds)
@@ -244,8 +247,7 @@ def _tuned(
         turning_friction=floor,
         rims=rims,
     )
-    limits = servo_limits(dynamics, torque_limit - friction, *speeds, floor)
-    return wheels, gains, replace(limits, torque=torque_limit, rims=rims)
+    return wheels, gains, servo_limits(dynamics, torque_limit - friction, *speeds, floor, rims)
 
 
 def tuned_backstepping(
@@ -305,7 +307,7 @@ def tuned_backstepping(
         dynamics,
         gains,
         TrackerGains(along=gains.gamma1, turning=0.5 * gains.gamma1),
-        VelocityServo(limits=limits),
+        VelocityServo(limits=limits, torque_limit=torque_limit),
         direction,
         mean_velocity=mean_velocity,
         wheels=wheels,
@@ -356,5 +358,5 @@ def tuned_polar_pose(
         loops,
         gains,
         direction,
-        None if wheels is None or not wheels.hold else limits.set_points(wheels.rise),
+        None if wheels is None or not wheels.hold else GradualSetPoints.within(limits, wheels.rise),
     )

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diffbot_controllers.adaptation import (
+    ALWAYS,
     LONGEST_STEP,
+    NEVER,
     Adaptation,
     AdaptationSettings,
     AdaptationState,
@@ -56,12 +58,22 @@ offers = st.lists(
 
 
 @settings(max_examples=150, deadline=None)
-@given(offers, st.booleans(), st.floats(0.0, 1.0), st.floats(1.1, 4.0), st.floats(0.01, 5.0))
+@given(
+    offers,
+    st.sampled_from((ALWAYS, NEVER)),
+    st.floats(0.0, 1.0),
+    st.floats(1.1, 4.0),
+    st.floats(0.01, 5.0),
+)
 def test_whatever_is_offered_the_parameters_in_use_stay_finite_slow_and_in_the_band(
     sequence, verified, coverage, band, rate
 ):
     rules = AdaptationSettings(
-        require_verified=verified, coverage=coverage, band=band, rate=rate, precision=(10.0,) * 4
+        require_verified=verified,
+        coverage=coverage,
+        band=band,
+        adaptation_rate=rate,
+        precision=(10.0,) * 4,
     )
     adaptation = Adaptation(NOMINAL, HALF_TRACK, rules)
     scale = adaptation.band.scale
@@ -169,7 +181,7 @@ def test_each_gate_refuses_with_its_own_words_and_freezes_what_is_in_use(change,
 
 
 def test_verified_estimates_only_where_that_is_demanded():
-    adaptation = Adaptation(NOMINAL, HALF_TRACK, AdaptationSettings(require_verified=True))
+    adaptation = Adaptation(NOMINAL, HALF_TRACK, AdaptationSettings(require_verified=ALWAYS))
     assert "require_verified" in follow(adaptation, LOADED, 1.0).reason
     assert not follow(adaptation, LOADED, 1.0, begin=1.0, verified=True).refused
 
@@ -183,7 +195,9 @@ def test_by_default_nothing_is_learnt_from_a_motion_that_does_not_excite():
 
 @pytest.mark.parametrize("started", [True, False])
 def test_what_a_law_cannot_use_is_taken_back_and_counted_as_refused(started):
-    adaptation = Adaptation(NOMINAL, HALF_TRACK, started=started)
+    adaptation = Adaptation(
+        NOMINAL, HALF_TRACK, AdaptationSettings(require_verified=NEVER), started=started
+    )
     first = adaptation.take_back(adaptation.judge(offer(0.0, LOADED)), "singular")
     assert first.state == AdaptationState.WAITING and adaptation.is_started == started
     assert adaptation.in_use == NOMINAL
@@ -215,7 +229,9 @@ def test_a_robot_with_its_mass_on_the_axle_may_learn_of_an_offset():
 
 
 def test_without_a_start_the_first_good_estimate_is_taken_at_once():
-    adaptation = Adaptation(NOMINAL, HALF_TRACK, started=False)
+    adaptation = Adaptation(
+        NOMINAL, HALF_TRACK, AdaptationSettings(require_verified=NEVER), started=False
+    )
     vague = offer(0.0, LOADED, relative=0.2)
     assert adaptation.judge(vague).refused and not adaptation.is_started
     adaptation.judge(offer(0.2, LOADED))
@@ -225,13 +241,14 @@ def test_without_a_start_the_first_good_estimate_is_taken_at_once():
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"precision": (0.1, 0.1, 0.0, 0.1)}, r"precision\[2\] = 0.0: must be finite and > 0"),
+        ({"precision": (0.1, 0.1, 0.0, 0.1)}, r"precision\[2\]' = 0.0: must be finite and > 0"),
         ({"precision": (0.1,)}, "must be 4 numbers"),
-        ({"hysteresis": 0.9}, "hysteresis = 0.9: must be finite and >= 1"),
-        ({"band": 1.0}, "band = 1.0"),
-        ({"coverage": 1.5}, "coverage = 1.5: must be finite and from 0 to 1"),
-        ({"rate": math.inf}, "rate = inf"),
-        ({"arrival": 3.0}, "arrival = 3.0: must be finite and from 0 to 1"),
+        ({"hysteresis": 0.9}, "hysteresis' = 0.9: must be finite and >= 1"),
+        ({"band": 1.0}, "band' = 1.0: must be finite and >= 1"),
+        ({"coverage": 1.5}, "coverage' = 1.5: must be finite and >= 0 and <= 1"),
+        ({"adaptation_rate": math.inf}, "rate' = inf"),
+        ({"significance": 0.1}, "significance' = 0.1: must be finite and >= 0.25"),
+        ({"require_verified": "yes"}, "must be one of auto, always, never"),
     ],
 )
 def test_wrong_settings_are_named(change, says):

@@ -208,7 +208,7 @@ def test_in_lock_step_a_joint_state_waits_for_the_estimates_that_count_at_it(mak
     count = len(graph.commands)
     graph.publish_state()
     graph.spin(0.1)
-    assert len(graph.commands) == count and graph.node.pending
+    assert len(graph.commands) == count and graph.node.loop.pending
     assert (
         "no dynamic_parameters for the joint state" in graph.node.awaits(graph.robot.sample).reason
     )
@@ -245,7 +245,7 @@ def test_after_a_reset_of_time_the_estimates_of_before_count_no_more(make):
     graph.step(stamp=0.22)
     graph.publish_state(stamp=0.37)  # needs one later than 0.22 s
     graph.spin(0.1)
-    assert graph.node.pending
+    assert graph.node.loop.pending
     answered = len(graph.commands)
     estimator.offer(stamp=0.25)
     graph.until(lambda: len(graph.commands) > answered, "the answer")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from arc_odometry import JointSample, Velocity, WheelGeometry
 from diffbot_controllers.laws.motion import LONGEST_PERIOD, WheelFeedback
 from diffbot_controllers.nodes.linearizing_node import velocity_command
-from diffbot_controllers.nodes.references import ReferenceInput
+from diffbot_controllers.nodes.reference_input import ReferenceInput
 from pose2d_trajectories import Reference, make_trajectory
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)

@@ -63,8 +63,8 @@ class Topic:
 
 def test_odometry_and_transform_are_sent_as_soon_as_anybody_reads_one_of_them(make):
     graph = make(BackstepNode)
-    telemetry, odom, tf = graph.node._telemetry, Topic(), Topic()
-    telemetry._odom_topic, telemetry._tf_topic = odom, tf
+    output, odom, tf = graph.node._odometry_output, Topic(), Topic()
+    output._odom_topic, output._tf_topic = odom, tf
     graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=0.5))
     graph.spin()
     graph.run(0.2)
@@ -305,12 +305,12 @@ def test_a_sample_that_waits_for_something_else_does_not_end_a_drive_to_a_set_po
     assert node.run.elapsed > 0.0
     node.loop._stall._looks_due = 1_000_000
     graph.publish_state()
-    graph.until(lambda: node.pending is not None, "the sample")
+    graph.until(lambda: node.loop.pending is not None, "the sample")
     for _ in range(2):
         node.run._look_around()
         time.sleep(2.0 * LOOK_PERIOD)
     node.run._look_around()
-    assert node.pending is not None and node.exit_code is None
+    assert node.loop.pending is not None and node.exit_code is None
 
 
 @pytest.mark.parametrize(("v", "reported"), [(2.0, False), (4.0, True)])

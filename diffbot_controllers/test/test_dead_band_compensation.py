@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arc_odometry import REST, Velocity
+from arc_odometry import REST, MotionLimits, Velocity
 from diffbot_controllers.velocity_tracking.dead_band_compensation import (
     NO_DEAD_BANDS,
     PULSE,
@@ -19,18 +19,17 @@ from diffbot_controllers.velocity_tracking.dead_band_compensation import (
 )
 from diffbot_controllers.velocity_tracking.law import (
     TrackerSettings,
-    VelocityLimits,
     VelocityTracker,
 )
 from diffbot_description.dead_band import DeadBand, DeadBandKind
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from pose2d_trajectories import Reference
 
 MOVING = Reference(0.0, 0.0, 0.0, 0.1, 0.1)
 STANDING = Reference(0.0, 0.0, 0.0, 0.0, 0.0)
 OFFSETS = (DeadBand(0.05), DeadBand(0.2))
 THRESHOLDS = tuple(replace(band, kind=DeadBandKind.THRESHOLD) for band in OFFSETS)
-QUICK, LIMITS = Sigma(0.3, 0.2, 1.05, 0.95), VelocityLimits(0.7, 3.14)
+QUICK, LIMITS = Sigma(0.3, 0.2, 1.05, 0.95), MotionLimits(0.7, 3.14)
 PERIOD = 0.02
 speeds = st.floats(-1.0, 1.0)
 

@@ -16,12 +16,7 @@ from diffbot_controllers.friction_adaptation import (
     is_adaptable,
 )
 from diffbot_controllers.nodes.live_dynamics import estimate_of
-from diffbot_controllers.parameter_reader import (
-    read_friction,
-    read_gear_loss,
-    read_torque_delay,
-    read_turning,
-)
+from diffbot_controllers.parameter_reader import DynamicsFile
 from diffbot_description import FrictionLaw
 from diffbot_msgs import msg
 
@@ -126,8 +121,8 @@ def test_a_file_s_friction_is_read_and_what_is_not_identified_left_out(tmp_path)
         "viscous_right": {"value": 0.02, "variance": math.inf, "unit": "N m s/rad"},
         "coulomb_left": {"value": -0.001, "variance": 1e-4, "unit": "N m"},
     }
-    assert read_friction(written(tmp_path, friction=entries)) == (0.05, None, 0.0, None)
-    assert read_friction(written(tmp_path)) == (None,) * 4
+    assert DynamicsFile(written(tmp_path, friction=entries)).friction() == (0.05, None, 0.0, None)
+    assert DynamicsFile(written(tmp_path)).friction() == (None,) * 4
 
 
 def test_gear_losses_of_a_file_are_read_and_without_them_its_friction_includes_them(tmp_path):
@@ -135,11 +130,11 @@ def test_gear_losses_of_a_file_are_read_and_without_them_its_friction_includes_t
         "gear_loss_left": {"value": 0.12, "variance": 1e-6},
         "gear_loss_right": {"value": -0.001, "variance": 1e-6},
     }
-    assert read_gear_loss(written(tmp_path, friction=losses)) == (0.12, 0.0)
-    assert read_gear_loss(written(tmp_path, friction={"coulomb_left": 0.1})) == (0.0, 0.0)
-    assert read_gear_loss(written(tmp_path)) is None
+    assert DynamicsFile(written(tmp_path, friction=losses)).gear_loss() == (0.12, 0.0)
+    assert DynamicsFile(written(tmp_path, friction={"coulomb_left": 0.1})).gear_loss() == (0.0, 0.0)
+    assert DynamicsFile(written(tmp_path)).gear_loss() is None
     with pytest.raises(ValueError, match="friction gear_loss_left = 1: must be < 1"):
-        read_gear_loss(written(tmp_path, friction={"gear_loss_left": 1.0}))
+        DynamicsFile(written(tmp_path, friction={"gear_loss_left": 1.0})).gear_loss()
 
 
 def test_resistance_against_turning_comes_from_the_file_of_an_identification(tmp_path):
@@ -147,11 +142,11 @@ def test_resistance_against_turning_comes_from_the_file_of_an_identification(tmp
         "turning_viscous": {"value": -0.01, "std": 0.02},
         "turning_coulomb": {"value": 3.5, "std": 0.1},
     }
-    assert read_turning(written(tmp_path, turning=floor)) == (0.0, 3.5)
-    assert read_turning(written(tmp_path)) == (None, None)
+    assert DynamicsFile(written(tmp_path, turning=floor)).turning() == (0.0, 3.5)
+    assert DynamicsFile(written(tmp_path)).turning() == (None, None)
     floor["turning_coulomb"]["value"] = -3.5
     with pytest.raises(ValueError, match="turning turning_coulomb = -3.5: must be >= 0"):
-        read_turning(written(tmp_path, turning=floor))
+        DynamicsFile(written(tmp_path, turning=floor)).turning()
 
 
 @pytest.mark.parametrize(
@@ -164,7 +159,7 @@ def test_resistance_against_turning_comes_from_the_file_of_an_identification(tmp
 )
 def test_a_file_s_friction_that_no_wheel_has_is_refused(tmp_path, entry, reason):
     with pytest.raises(ValueError, match=reason):
-        read_friction(written(tmp_path, friction={"coulomb_left": entry}))
+        DynamicsFile(written(tmp_path, friction={"coulomb_left": entry})).friction()
 
 
 def test_what_a_run_before_had_in_use_is_begun_with_inside_the_band():
@@ -183,12 +178,15 @@ def test_an_estimate_without_friction_that_is_said_again_is_the_same():
 
 
 def test_the_delay_of_a_file_is_in_seconds(tmp_path):
-    assert read_torque_delay(written(tmp_path, torque_delay=2.0, control_period=0.02)) == 0.04
+    assert (
+        DynamicsFile(written(tmp_path, torque_delay=2.0, control_period=0.02)).torque_delay()
+        == 0.04
+    )
     for unknown in ({}, {"torque_delay": 2.0}, {"torque_delay": math.nan, "control_period": 0.02}):
-        assert read_torque_delay(written(tmp_path, **unknown)) is None
+        assert DynamicsFile(written(tmp_path, **unknown)).torque_delay() is None
 
 
 @pytest.mark.parametrize("delay", [-1.0, 60.0, math.inf, "long"])
 def test_a_file_s_delay_that_cannot_be_predicted_over_is_refused(tmp_path, delay):
     with pytest.raises(ValueError, match="torque_delay .*= .*: must be"):
-        read_torque_delay(written(tmp_path, torque_delay=delay, control_period=0.01))
+        DynamicsFile(written(tmp_path, torque_delay=delay, control_period=0.01)).torque_delay()

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arc_odometry import Pose, Velocity
+from arc_odometry import MotionLimits, Pose, Velocity
 from diffbot_controllers import (
     LinearizingController,
     PolarPoseController,
-    ServoLimits,
     StandardBackstepping,
     State,
     TrackerGains,
@@ -105,8 +104,8 @@ def test_bad_settings_are_refused_by_name(bad):
         (TrackerGains, "along"),
         (TrackerGains, "reach"),
         (TrackerGains, "turning"),
-        (ServoLimits, "torque"),
-        (ServoLimits, "linear_acceleration"),
+        (VelocityServo, "torque_limit"),
+        (MotionLimits, "linear_acceleration"),
         (VelocityServo, "settling_time"),
     ):
         with pytest.raises(ValueError, match=f"{name} = "):

@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_controllers.parameter_reader import read_dynamics, usable_dynamics
+from diffbot_controllers.parameter_reader import DynamicsFile, usable_dynamics
 from diffbot_description import DynamicParameters
 
 GOOD = {
@@ -30,22 +30,24 @@ def written(folder, **changes):
 
 
 def test_a_good_file_is_read(tmp_path):
-    assert read_dynamics(written(tmp_path), "twil") == DynamicParameters(0.084, -3.77, 2.65, -16.1)
+    assert DynamicsFile(written(tmp_path)).dynamics("twil") == DynamicParameters(
+        0.084, -3.77, 2.65, -16.1
+    )
 
 
 def test_a_file_written_by_hand_needs_only_the_numbers(tmp_path):
     path = written(tmp_path, covariance_diagonal=None, state=None, robot=None, k7=2)
-    assert read_dynamics(path, "twil").k7 == 2.0
+    assert DynamicsFile(path).dynamics("twil").k7 == 2.0
 
 
 def test_a_centre_of_mass_on_the_axle_makes_k5_and_k6_nil(tmp_path):
     path = written(tmp_path, covariance_diagonal=[math.inf, math.inf, 1e-5, 1e-3])
-    assert read_dynamics(path, "twil") == DynamicParameters(0.0, 0.0, 2.65, -16.1)
+    assert DynamicsFile(path).dynamics("twil") == DynamicParameters(0.0, 0.0, 2.65, -16.1)
 
 
 def test_a_verified_file_is_read(tmp_path):
     path = written(tmp_path, verification={"state": "verified"})
-    assert read_dynamics(path, "twil").k7 == 2.65
+    assert DynamicsFile(path).dynamics("twil").k7 == 2.65
 
 
 @pytest.mark.parametrize(
@@ -71,7 +73,7 @@ def test_a_verified_file_is_read(tmp_path):
 def test_what_is_wrong_with_a_file_is_said(tmp_path, changes, message):
     path = written(tmp_path, **changes)
     with pytest.raises(ValueError, match=message) as error:
-        read_dynamics(path, "twil")
+        DynamicsFile(path).dynamics("twil")
     assert path in str(error.value)
 
 
@@ -88,12 +90,12 @@ def test_other_files_are_refused(tmp_path, text, message):
     path = tmp_path / "other.yaml"
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
-        read_dynamics(str(path), "twil")
+        DynamicsFile(str(path)).dynamics("twil")
 
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"nothing\.yaml': No such file.*identify"):
-        read_dynamics(str(tmp_path / "nothing.yaml"), "twil")
+        DynamicsFile(str(tmp_path / "nothing.yaml")).dynamics("twil")
 
 
 def test_wrong_signs_within_the_uncertainty_pass():

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arc_odometry import Velocity
-from diffbot_controllers.nodes.references import ReferenceInput
+from diffbot_controllers.nodes.reference_input import ReferenceInput
 
 TIMEOUT, STATE_AGE = 0.06, 0.07  # defaults of reference_timeout and input_timeout, s
 MS = 0.001

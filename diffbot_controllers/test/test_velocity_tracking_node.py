@@ -20,7 +20,7 @@ from diffbot_controllers.velocity_tracking.velocity_tracking_node import (  # no
     VelocityTrackingNode,
 )
 from diffbot_description import load_robot  # noqa: E402
-from diffbot_description.dynamics import Sigma  # noqa: E402
+from diffbot_description.sigma import Sigma  # noqa: E402
 from diffbot_msgs.msg import (  # noqa: E402
     ControllerState,
     PoseReference,

@@ -8,24 +8,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arc_odometry import Pose, Velocity
+from arc_odometry import MotionLimits, Pose, Velocity
 from diffbot_controllers.velocity_tracking.law import (
     KinematicGains,
     PoseError,
     TrackerSettings,
-    VelocityLimits,
     VelocityTracker,
     kinematic_velocity,
     pose_error,
     published_velocity,
 )
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_sim.velocity_robot import VelocityRobot
 from pose2d_trajectories import Reference
 
 TRUE = Sigma(3.446, 4.576, 0.86, 0.254)
 PERIOD = 0.02
-TURTLEBOT = VelocityLimits(linear_velocity=0.7, angular_velocity=math.pi)
+TURTLEBOT = MotionLimits(linear_velocity=0.7, angular_velocity=math.pi)
 angles = st.floats(-3.1, 3.1)
 metres = st.floats(-2.0, 2.0)
 
@@ -109,7 +108,7 @@ def test_small_errors_get_the_gains_of_the_paper_with_the_right_signs():
     assert printed == pytest.approx((0.0, -1e-6 * (-40.0 * 0.5 + k)), abs=1e-12)
 
 
-@pytest.mark.parametrize("limits", [VelocityLimits(), TURTLEBOT])
+@pytest.mark.parametrize("limits", [MotionLimits(), TURTLEBOT])
 @pytest.mark.parametrize("v", [0.4, -0.4])
 def test_it_comes_onto_a_circle_from_beside_it_either_way_round(limits, v):
     start = np.random.default_rng(1).uniform(-1.0, 1.0, 3) * (1.0, 1.0, 3.0)
@@ -145,7 +144,7 @@ def test_a_dead_time_that_is_known_does_not_hurt():
 
 
 def test_commands_keep_to_the_limits_and_the_record_says_so():
-    limits = VelocityLimits(0.7, math.pi, 0.3, 1.0)
+    limits = MotionLimits(0.7, math.pi, 0.3, 1.0)
     tracker = VelocityTracker(TrackerSettings(limits=limits), TRUE)
     command = tracker.update(0.0, Reference(x=3.0, y=1.0, v=0.5), (0.0, 0.0, 0.0), (0.0, 0.0))
     last = tracker.last

@@ -8,7 +8,6 @@ from diffbot_description.lazy_names import lazy_names
 if TYPE_CHECKING:
     from diffbot_description.dynamics import DynamicParameters as DynamicParameters
     from diffbot_description.dynamics import FrictionLaw as FrictionLaw
-    from diffbot_description.dynamics import Sigma as Sigma
     from diffbot_description.dynamics import Torque as Torque
     from diffbot_description.dynamics import closed_form as closed_form
     from diffbot_description.dynamics import wheel_friction as wheel_friction
@@ -22,22 +21,6 @@ if TYPE_CHECKING:
     from diffbot_description.loading import urdf as urdf
     from diffbot_description.robot import Robot as Robot
     from diffbot_description.robot_model import RobotModel as RobotModel
+    from diffbot_description.sigma import Sigma as Sigma
 
-__getattr__, __all__ = lazy_names(
-    __name__,
-    {
-        "dynamics": (
-            "DynamicParameters",
-            "FrictionLaw",
-            "Sigma",
-            "Torque",
-            "closed_form",
-            "wheel_friction",
-        ),
-        "files": ("write_atomically",),
-        "identified_robot": ("write_identified_robot",),
-        "loading": ("known_robots", "load_robot", "save_robot", "urdf"),
-        "robot": ("Robot",),
-        "robot_model": ("RobotModel",),
-    },
-)
+__getattr__, __all__ = lazy_names(__name__, __file__)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models of a robot's motion: driven by wheel torques (K5 to K8) or by velocity commands (sigma).
+"""The model of a robot that is driven by wheel torques, K5 to K8, and the friction of its wheels.
 
-**Wheel torques.** (41) and (61) of Lages (2017), u' = f(u) + G tau, with u = [v, omega] of the
+(41) and (61) of Lages (2017), u' = f(u) + G tau, with u = [v, omega] of the
 axle's midpoint and the wheel torques tau; with friction of the wheels, T replaces tau:
 
     v'     = K5 omega^2 + K7 (T_left + T_right)
@@ -19,14 +19,6 @@ A robot whose wheels slide sideways as it turns (skid steer) has an additional r
 
 In Lages (2018), (1), f12 = K5, f21 = K6, g11 = g12 = K7, g21 = -g22 = K8; its (4) prints g21 twice,
 which would be singular.
-
-**Velocity commands.** (3) of Siwek et al. (2023); the two axes are not coupled:
-
-    sigma1 dv/dt     + sigma3 v     = command of v
-    sigma2 domega/dt + sigma4 omega = command of omega
-
-sigma1 / sigma3 and sigma2 / sigma4 are the time constants, 1 / sigma3 and 1 / sigma4 the static
-gains.
 """
 
 from __future__ import annotations
@@ -39,8 +31,8 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from arc_odometry import Velocity
+from arc_odometry.number_range import check_finite
 from arc_odometry.odometry import Array as Array
-from arc_odometry.odometry import check_finite
 from diffbot_description.ground_loads import ground_loads
 from diffbot_description.robot import Robot
 from diffbot_description.robot_model import RobotModel
@@ -361,92 +353,3 @@ def closed_form(model: RobotModel) -> DynamicParameters:
         k7=1 / (model.wheel_radius * mass),
         k8=-model.half_track / (model.wheel_radius * inertia),
     )
-
-
-AXES = ("v", "omega")
-
-
-@dataclass(frozen=True)
-class Sigma:
-    """Parameters of (3), ordered as in the paper.
-
-    Attributes:
-        s1: sigma1, inertia of the forward axis, s, > 0.
-        s2: sigma2, inertia of the yaw axis, s, > 0.
-        s3: sigma3, drag of the forward axis, 1, >= 0.
-        s4: sigma4, drag of the yaw axis, 1, >= 0.
-
-    Raises:
-        ValueError: A value is not finite or has the wrong sign: (3) would be unstable, and the
-            inverse dynamics (12) would push the robot away from its reference.
-
-    Example:
-        >>> Sigma(0.2, 0.1, 1.0, 1.0).s1
-        0.2
-    """
-
-    s1: float
-    s2: float
-    s3: float
-    s4: float
-
-    def __post_init__(self) -> None:
-        for name in ("s1", "s2"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0.0):
-                raise ValueError(f"sigma: {name} = {value} s: must be finite and > 0")
-        for name in ("s3", "s4"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0.0):
-                raise ValueError(f"sigma: {name} = {value}: must be finite and >= 0")
-
-    def __str__(self) -> str:
-        """Return the parameters as text for people."""
-        return f"σ1 {self.s1:.4g} s, σ2 {self.s2:.4g} s, σ3 {self.s3:.4g}, σ4 {self.s4:.4g}"
-
-    @classmethod
-    def of_axes(cls, linear: tuple[float, float], angular: tuple[float, float]) -> Sigma:
-        """Return the parameters from (inertia in s, drag) of the forward and of the yaw axis."""
-        return cls(linear[0], angular[0], linear[1], angular[1])
-
-    def axis(self, index: int) -> tuple[float, float]:
-        """Return (inertia in s, drag) of axis 0, forward, or 1, yaw."""
-        return ((self.s1, self.s3), (self.s2, self.s4))[index]
-
-    def as_array(self) -> Array:
-        """Return [sigma1, sigma2, sigma3, sigma4], shape (4,)."""
-        return np.array([self.s1, self.s2, self.s3, self.s4])
-
-    def acceleration(
-        self, velocity: Sequence[float] | Array, command: Sequence[float] | Array
-    ) -> Array:
-        """Return d[v, omega]/dt of (3), m/s^2 and rad/s^2, shape (2,).
-
-        Args:
-            velocity: [v, omega], m/s and rad/s.
-            command: Commanded [v, omega], m/s and rad/s.
-        """
-        v, omega = velocity
-        command_v, command_omega = command
-        return np.array(
-            [(command_v - self.s3 * v) / self.s1, (command_omega - self.s4 * omega) / self.s2]
-        )
-
-    def command(self, velocity: tuple[float, float], acceleration: tuple[float, float]) -> Velocity:
-        """Return the command that gives an acceleration at a velocity: (3) solved, as in (12)."""
-        v, omega = velocity
-        a_v, a_omega = acceleration
-        return Velocity(self.s1 * a_v + self.s3 * v, self.s2 * a_omega + self.s4 * omega)
-
-    def after(
-        self, velocity: tuple[float, float], command: tuple[float, float], duration: float
-    ) -> Velocity:
-        """Return [v, omega] after a constant command over a duration, s; exact for (3)."""
-        end = []
-        for index, (speed, asked) in enumerate(zip(velocity, command, strict=True)):
-            inertia, drag = self.axis(index)
-            fraction = duration * drag / inertia
-            # expm1 computes (1 - e^-x) / x without loss of digits; its limit without drag is 1.
-            gain = -math.expm1(-fraction) / fraction if fraction > 0.0 else 1.0
-            end.append(speed * math.exp(-fraction) + asked * gain * duration / inertia)
-        return Velocity(*end)

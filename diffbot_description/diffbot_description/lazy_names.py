@@ -7,35 +7,42 @@ second then leaves no traceback. So its `__init__` imports nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+_IMPORT = re.compile(r"from (\S+) import \(?\s*(\w+) as \2\b")
 
-def lazy_names(
-    package: str, names: Mapping[str, Sequence[str]]
-) -> tuple[Callable[[str], Any], list[str]]:
+
+def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
     """Return `__getattr__` and `__all__` of a package.
+
+    Its public names are those that its `__init__` imports for type checkers as themselves: `from
+    MODULE import NAME as NAME`.
 
     Args:
         package: Name of the package.
-        names: Its public names, by the module that has them, relative to the package.
+        file: Path of its `__init__`.
 
     Example:
-        >>> get, known = lazy_names("diffbot_description", {"dynamics": ["closed_form"]})
-        >>> known
-        ['closed_form']
+        >>> import diffbot_description
+        >>> get, known = lazy_names("diffbot_description", diffbot_description.__file__)
+        >>> "closed_form" in known
+        True
         >>> get("closed_form").__module__
         'diffbot_description.dynamics'
         >>> get("closed_from")
         Traceback (most recent call last):
         AttributeError: module 'diffbot_description' has no attribute 'closed_from'
     """
-    modules = {name: module for module, group in names.items() for name in group}
+    text = Path(file).read_text(encoding="utf-8")
+    modules = {name: module for module, name in _IMPORT.findall(text)}
 
     def get(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{modules[name]}"), name)
+        return getattr(import_module(modules[name]), name)
 
     return get, list(modules)

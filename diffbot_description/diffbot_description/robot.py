@@ -524,11 +524,24 @@ class Robot:
         fastest = max(self.geometry.wheel_velocity(limits.linear_velocity, limits.angular_velocity))
         return fastest if limits.wheel_velocity is None else min(fastest, limits.wheel_velocity)
 
+    def check_limit(self, parameter: str, value: float, limit: str, unit: str) -> None:
+        """Reject a node's parameter beyond one of `limits`, of this name and in this unit.
+
+        Raises:
+            ValueError: Names the parameter, its value and the limit.
+        """
+        most = getattr(self.limits, limit)
+        if value > most:
+            raise ValueError(
+                f"parameter '{parameter}' = {value} {unit}: must be <= {most} {unit}, limits."
+                f"{limit} of robot '{self.name}'; lower it or correct the robot's YAML"
+            )
+
     @cached_property
     def rim_limit(self) -> RimLimit:
         """limits.wheel_velocity as a combined limit of v and omega."""
         most = self.limits.wheel_velocity
-        return UNLIMITED_RIMS if most is None else self.geometry.rim_limit(most)
+        return UNLIMITED_RIMS if most is None else RimLimit.of(self.geometry, most)
 
     @cached_property
     def model(self) -> RobotModel:

@@ -27,25 +27,4 @@ if TYPE_CHECKING:
     from diffbot_ident.velocity.sigma_fit import RecursiveFit as RecursiveFit
     from diffbot_ident.verification import Verification as Verification
 
-__getattr__, __all__ = lazy_names(
-    __name__,
-    {
-        "excitation.excitations": ("Excitation", "make_excitation"),
-        "excitation.safety_filter": ("Arena",),
-        "identification_run": ("Identification",),
-        "torque.estimate": (
-            "Advice",
-            "Estimate",
-            "EstimateState",
-            "Estimator",
-            "FrictionEstimate",
-            "Precision",
-        ),
-        "torque.estimators": ("LiveEstimator", "make_estimator", "make_live_estimator"),
-        "torque.integral_estimator": ("IntegralEstimator",),
-        "torque.physical": ("PhysicalQuantity", "physical_quantities"),
-        "torque.rls": ("RecursiveLeastSquares", "RlsEstimator"),
-        "velocity.sigma_fit": ("RecursiveFit",),
-        "verification": ("Verification",),
-    },
-)
+__getattr__, __all__ = lazy_names(__name__, __file__)

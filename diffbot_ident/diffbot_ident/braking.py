@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from arc_odometry import WheelGeometry
-from arc_odometry.odometry import within
+from arc_odometry.number_range import within
 
 # Maximum time of braking, s; a robot that still rolls then gets zero torque.
 MAX_BRAKING = 2.0

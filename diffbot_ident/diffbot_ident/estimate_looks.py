@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 
 from arc_odometry import JointSample
-from arc_odometry.joints import EffortSize
+from arc_odometry.sample_check import EffortSize
 from diffbot_ident.runaway import ROUNDING
 from diffbot_ident.torque.effort_units import EffortCheck
 from diffbot_ident.torque.estimate import Estimate, EstimateState, Estimator, Precision

@@ -16,6 +16,7 @@ from typing import Any
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
+from arc_odometry.joints import STAMP_TOLERANCE
 from diffbot_description import closed_form, load_robot
 from diffbot_ident import parameters_message
 from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
@@ -24,7 +25,7 @@ from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import Node, RobotParameters, declare, parameter, seconds
 from diffbot_node.complaints import Complaints
 from diffbot_node.presence import PARTING, Presence
-from diffbot_node.robot_messages import TOLERANCE, create_wall_timer
+from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.topic_nodes import Subscribers
 
 DEFAULT = LiveSettings()
@@ -162,7 +163,7 @@ class EstimatorNode(Node):
         if self._newest is not None and stamp < self._newest:
             self._published = stamp - self.values.period  # time was set back
         self._newest = stamp
-        if stamp - self._published >= self.values.period - TOLERANCE:
+        if stamp - self._published >= self.values.period - STAMP_TOLERANCE:
             self._published = stamp
             self._publish(stamp)
 

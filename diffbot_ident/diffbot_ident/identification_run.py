@@ -12,7 +12,8 @@ from dataclasses import replace
 from enum import IntEnum
 
 from arc_odometry import DiffOdometry, JointOdometry, JointSample, WheelGeometry
-from arc_odometry.joints import LONGEST_PROGRESS, SampleCheck
+from arc_odometry.joints import LONGEST_PROGRESS
+from arc_odometry.sample_check import SampleCheck
 from diffbot_ident.braking import BrakingToRest
 from diffbot_ident.estimate_looks import EstimateLooks
 from diffbot_ident.excitation.body_model import Motion

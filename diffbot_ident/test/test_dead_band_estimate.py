@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from diffbot_description.dead_band import DeadBand, DeadBandKind, passed_of
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 
 TRUE = Sigma(0.5, 0.3, 1.1, 0.8)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.joints import LONGEST_STEP
 from diffbot_description import load_robot
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator, make_live_estimator

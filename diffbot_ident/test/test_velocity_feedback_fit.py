@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_ident.velocity.causal_rows import CausalRows
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 

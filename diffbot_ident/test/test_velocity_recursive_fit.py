@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.signal import lfilter
 
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 
 TRUE = Sigma(3.446, 4.576, 0.86, 0.254)

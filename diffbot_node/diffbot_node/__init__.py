@@ -16,33 +16,14 @@ if TYPE_CHECKING:
     from diffbot_node.counted_topic import CountedTopic as CountedTopic
     from diffbot_node.intra_process import Node as Node
     from diffbot_node.node_process import run_node as run_node
+    from diffbot_node.parameter_fields import parameter as parameter
     from diffbot_node.parameters import CommandParameters as CommandParameters
     from diffbot_node.parameters import RobotParameters as RobotParameters
     from diffbot_node.parameters import declare as declare
-    from diffbot_node.parameters import parameter as parameter
     from diffbot_node.parameters import pose_from_text as pose_from_text
     from diffbot_node.parameters import results_folder as results_folder
     from diffbot_node.robot_messages import seconds as seconds
     from diffbot_node.robot_messages import subscribe_to_states as subscribe_to_states
     from diffbot_node.robot_messages import to_stamp as to_stamp
 
-__getattr__, __all__ = lazy_names(
-    __name__,
-    {
-        "command_guard": ("PairLimiter", "TorqueLimiter"),
-        "command_interfaces": ("RobotInterface",),
-        "command_node": ("CommandNode", "EffortNode", "EffortParameters"),
-        "counted_topic": ("COUNTED", "CountedTopic"),
-        "intra_process": ("Node",),
-        "node_process": ("run_node",),
-        "parameters": (
-            "CommandParameters",
-            "RobotParameters",
-            "declare",
-            "parameter",
-            "pose_from_text",
-            "results_folder",
-        ),
-        "robot_messages": ("seconds", "subscribe_to_states", "to_stamp"),
-    },
-)
+__getattr__, __all__ = lazy_names(__name__, __file__)

@@ -3,28 +3,20 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
 
 from diffbot_node.command_guard import CommandGuard, GuardState
-from diffbot_node.diagnostics_message import diagnostics
-
-# Longest and shortest wall time between two diagnostics, s; the latter if the state changes.
-DIAGNOSTICS_PERIOD = 1.0
-LEAST_DIAGNOSTICS_PERIOD = 0.1
+from diffbot_node.diagnostics import Diagnostics
 
 
 class CommandDiagnostics:
     """Publishes the state of a commanding node, when it changes and once a second."""
 
     def __init__(self, node: Node, unit: str, hardware: str) -> None:
-        self._node, self._unit, self._hardware = node, unit, hardware
-        self._topic = node.create_publisher(DiagnosticArray, "diagnostics", 10)
-        self._published: tuple[GuardState, bool] | None = None
-        self._published_at = 0.0
+        self._topic, self._unit = Diagnostics(node, hardware), unit
         self._published_refused = 0
 
     def look(self, guard: CommandGuard, waits_for: str, refused: int) -> None:
@@ -33,31 +25,26 @@ class CommandDiagnostics:
         `waits_for` is what is missing before commands may begin, `refused` the number of states and
         inputs so far that could not be used.
         """
-        since = time.monotonic() - self._published_at
-        changed = (guard.state, guard.silent) != self._published
-        if since >= DIAGNOSTICS_PERIOD or (changed and since >= LEAST_DIAGNOSTICS_PERIOD):
+        if self._topic.due((guard.state, guard.silent)):
             self.publish(guard, waits_for, refused)
 
     def publish(self, guard: CommandGuard, waits_for: str, refused: int) -> None:
         """Publish now; see `look`."""
-        lately = refused - self._published_refused
-        self._published, self._published_at = (guard.state, guard.silent), time.monotonic()
-        self._published_refused = refused
-        reason = guard.reason
-        if guard.state is GuardState.WAITING and waits_for:
+        lately, self._published_refused = refused - self._published_refused, refused
+        state, reason = guard.state, guard.reason
+        if state is GuardState.WAITING and waits_for:
             reason = waits_for
-        elif guard.state is GuardState.ACTIVE and lately > 0:
+        elif state is GuardState.ACTIVE and lately > 0:
             reason = f"refused {lately} of the latest messages"
-        message = f"{guard.state.value}: {reason}" if reason else guard.state.value
         values = {
-            "state": guard.state.value,
+            "state": state.value,
             "reason": reason,
             "emergency stop": guard.pressed or "not pressed",
             f"command, {self._unit}": list(guard.command),
             "refused": refused,
         }
-        level = _level(guard, lately > 0)
-        self._topic.publish(diagnostics(self._node, level, message, self._hardware, values))
+        text = f"{state.value}: {reason}" if reason else state.value
+        self._topic.publish((state, guard.silent), _level(guard, lately > 0), text, values)
 
 
 def _level(guard: CommandGuard, troubled: bool) -> Any:

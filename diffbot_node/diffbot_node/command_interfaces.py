@@ -111,7 +111,7 @@ class CommandLaw(Protocol):
         """Which input must arrive before the sample can be answered.
 
         Only for inputs that belong to a sample, in runs that must repeat to the last digit. The
-        law's node calls `resume` when an input has arrived.
+        law's node calls `loop.resume` when an input has arrived.
         """
         return GOOD
 

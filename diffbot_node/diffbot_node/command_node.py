@@ -27,7 +27,8 @@ from diffbot_node.command_output import CommandOutput
 from diffbot_node.counted_topic import ARRIVAL_PATIENCE
 from diffbot_node.intra_process import Node
 from diffbot_node.launch_supervision import say_last_words
-from diffbot_node.parameters import CommandParameters, RobotParameters, declare, parameter
+from diffbot_node.parameter_fields import parameter
+from diffbot_node.parameters import CommandParameters, RobotParameters, declare
 from diffbot_node.presence import PARTING, Presence
 from diffbot_node.robot_messages import NodeClock, create_wall_timer
 from diffbot_node.state_age import StateClock
@@ -110,11 +111,6 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
         create_wall_timer(self, WATCH_PERIOD, lambda: self.loop.look())
 
     @property
-    def state_name(self) -> str:
-        """What a state is called, in the singular, for messages."""
-        return self.loop.robot.state_name
-
-    @property
     def commanded(self) -> Pair:
         """The last command."""
         return self.output.guard.command
@@ -129,22 +125,9 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
         """Number of states and inputs that could not be used."""
         return self.output.refused
 
-    @property
-    def pending(self) -> Any | None:
-        """The sample that waits, mostly for the input that `awaits` names; None if none waits."""
-        return self.loop.pending
-
-    def resume(self) -> None:
-        """Answer the waiting sample if no input is missing any more."""
-        self.loop.resume()
-
     def waits_for(self) -> Verdict:
         """What is missing before commands may begin: clock, robot, or what the law needs."""
         return self._checks.checklist.first(Moment.BEGIN)
-
-    def keep_waiting(self) -> None:
-        """Restart `patience`, as what is awaited is on its way."""
-        self.presence.keep_waiting()
 
     def complain(self, what: str) -> None:
         """Warn, at most once a second for sentences that differ in numbers only."""
@@ -309,11 +292,7 @@ class EffortNode(CommandNode[E_co]):
 
     def _make_limiter(self) -> TorqueLimiter:
         limits, asked = self.robot.limits, self.values.torque_limit
-        if asked > limits.torque:
-            raise ValueError(
-                f"parameter 'torque_limit' = {asked} N m: must be <= {limits.torque} N m, the "
-                f"torque limit of robot '{self.robot.name}'; lower it or correct the robot's YAML"
-            )
+        self.robot.check_limit("torque_limit", asked, "torque", "N m")
         if asked > limits.traction:
             self.get_logger().warning(
                 f"torque_limit = {asked} N m is more than limits.traction = {limits.traction} N m "

@@ -17,16 +17,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.subscription import Subscription
 from std_msgs.msg import Bool, Float64MultiArray
 
 from diffbot_description import load_robot
 from diffbot_node.complaints import Complaints
-from diffbot_node.diagnostics_message import diagnostics
+from diffbot_node.diagnostics import Diagnostics
 from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, WatchdogState
 from diffbot_node.intra_process import Node
-from diffbot_node.parameters import RobotParameters, declare, parameter
+from diffbot_node.parameter_fields import parameter
+from diffbot_node.parameters import RobotParameters, declare
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import NodeClock, create_wall_timer
 from diffbot_node.stop_inputs import LAST_PERIOD, LAST_ZEROS, LATCHED, EmergencyStop
@@ -35,9 +36,6 @@ from diffbot_node.topic_nodes import Subscribers
 # Relative rounding error of a torque that is converted to another unit and back.
 ROUNDING = 1e-9
 LOOK_PERIOD = 0.01  # s of wall time
-# Longest and shortest wall time between two diagnostics, s; the latter if the reason changes.
-REPORT_PERIOD = 1.0
-LEAST_PERIOD = 0.1
 # Longest wall time to wait at the end for controllers that end, too, s.
 LEAVING_TIME = 1.0
 # Before any torque has passed, several publishers count only after so long, s of wall time: at a
@@ -81,11 +79,7 @@ class EffortWatchdogNode(Node):
         self.values = values = declare(self, WatchdogParameters)
         self._robot = load_robot(values.robot)
         limits = self._robot.limits
-        if values.torque_limit > limits.torque:
-            raise ValueError(
-                f"parameter 'torque_limit' = {values.torque_limit} N m: must be <= {limits.torque} "
-                f"N m, limits.torque of robot '{self._robot.name}'; lower it or correct the YAML"
-            )
+        self._robot.check_limit("torque_limit", values.torque_limit, "torque", "N m")
         limit = values.torque_limit or limits.torque
         self._drive = self._robot.drive
         if self._drive.torque_constant is not None or len(self._robot.joints.names) > 2:
@@ -93,16 +87,15 @@ class EffortWatchdogNode(Node):
         self.watchdog = EffortWatchdog(limit, limits.torque_rate, values.timeout, values.jitter)
         self._pressed = ""
         self._crowded_since: float | None = None  # wall time, s; -inf: long enough
-        self._reported = 0.0
         self._judged_by, self._controllers = NodeClock(self), Presence(values.patience)
-        self._said, self._trips = "", 0
+        self._trips = 0
         self._complaints = Complaints()
         self._joints = self._robot.joints
         self._commands: Subscription[Any] | None = None
         self._topic = self.resolve_topic_name("~/commands")
         self._wheels = self.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
         self._subscribers = Subscribers(self, self._wheels)
-        self._diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)
+        self._diagnostics = Diagnostics(self, self._robot.name)
         self._holds = self.create_publisher(Bool, "~/holds", LATCHED)
         self._last_holds: tuple[float, bool | None] = 0.0, None  # wall time, s, and last value
         EmergencyStop(self, self._on_emergency_stop)
@@ -189,21 +182,16 @@ class EffortWatchdogNode(Node):
 
     def _report(self) -> None:
         self._publish_holds()
-        watchdog, since = self.watchdog, time.monotonic() - self._reported
-        state, reason = watchdog.state, watchdog.reason
+        watchdog, state, reason = self.watchdog, self.watchdog.state, self.watchdog.reason
         if self._commands is None:
             state = WatchdogState.WAITING
             reason = f"no node subscribes to {self._wheels.topic_name}: start the wheels' driver"
         if watchdog.trips != self._trips and self._complaints.due(watchdog.reason):
             self.get_logger().error(watchdog.reason)
         self._trips = watchdog.trips
-        if since < (REPORT_PERIOD if reason == self._said else LEAST_PERIOD):
-            return
-        self._said, self._reported = reason, time.monotonic()
-        values = {"passed, N m": list(watchdog.passed), "trips": watchdog.trips}
-        self._diagnostics.publish(
-            diagnostics(self, LEVELS[state], reason or state.value, self._robot.name, values)
-        )
+        if self._diagnostics.due(reason):
+            values = {"passed, N m": list(watchdog.passed), "trips": watchdog.trips}
+            self._diagnostics.publish(reason, LEVELS[state], reason or state.value, values)
 
     def _publish_holds(self) -> None:
         at, reported = self._last_holds

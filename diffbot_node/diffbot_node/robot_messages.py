@@ -23,8 +23,6 @@ except ImportError:  # Humble
 NANOSECONDS = 1_000_000_000
 # Stamps must be earlier, s: seconds are signed 32-bit numbers, and this leaves room to add to them.
 LATEST = 2**31 - 3600
-# Largest rounding error of stamps, which are converted to floats, s.
-TOLERANCE = 1e-6
 
 
 def seconds(stamp: Time) -> float:

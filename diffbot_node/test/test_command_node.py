@@ -58,16 +58,16 @@ def test_a_sample_waits_for_what_belongs_to_it(graph):
     count = len(graph.commands)
     graph.stamp += 0.01
     graph.publish()
-    graph.spin_until(lambda: graph.node.pending, "the sample")
+    graph.spin_until(lambda: graph.node.loop.pending, "the sample")
     graph.publish()  # said again, as a simulator does
-    graph.node.resume()
-    assert graph.node.pending and len(graph.commands) == count
+    graph.node.loop.resume()
+    assert graph.node.loop.pending and len(graph.commands) == count
     graph.node.missing = ""
-    graph.node.resume()
-    assert not graph.node.pending
+    graph.node.loop.resume()
+    assert not graph.node.loop.pending
     graph.spin_until(lambda: len(graph.commands) > count, "the answer")
     assert graph.commands[-1] == TORQUE
-    graph.node.resume()  # nothing waits
+    graph.node.loop.resume()  # nothing waits
 
 
 def test_a_repeated_state_is_looked_at_again(graph):
@@ -75,10 +75,10 @@ def test_a_repeated_state_is_looked_at_again(graph):
     graph.node.missing = "a reference"
     graph.stamp += 0.01
     graph.publish()
-    graph.spin_until(lambda: graph.node.pending, "the sample")
+    graph.spin_until(lambda: graph.node.loop.pending, "the sample")
     graph.node.missing = ""
     graph.publish()
-    graph.spin_until(lambda: not graph.node.pending, "the answer")
+    graph.spin_until(lambda: not graph.node.loop.pending, "the answer")
 
 
 def test_a_sample_without_an_answer_is_refused_by_the_next_one(graph):
@@ -86,9 +86,9 @@ def test_a_sample_without_an_answer_is_refused_by_the_next_one(graph):
     graph.node.missing = "a reference"
     graph.stamp += 0.01
     graph.publish()
-    graph.spin_until(lambda: graph.node.pending, "the sample")
+    graph.spin_until(lambda: graph.node.loop.pending, "the sample")
     assert graph.say() == ZERO
-    assert graph.node.refused == 1 and graph.node.silences == 1 and graph.node.pending
+    assert graph.node.refused == 1 and graph.node.silences == 1 and graph.node.loop.pending
 
 
 def test_motion_over_a_sample_that_was_left_out_is_not_compared_with_torque(graph, monkeypatch):
@@ -111,7 +111,7 @@ def test_motion_over_a_sample_that_was_left_out_is_not_compared_with_torque(grap
     graph.node.missing = "a reference"
     graph.stamp += 0.01
     graph.publish()
-    graph.spin_until(lambda: graph.node.pending, "the sample")
+    graph.spin_until(lambda: graph.node.loop.pending, "the sample")
     assert graph.say() == ZERO
     count, graph.node.missing = len(anews), ""
     say_until(lambda: len(anews) > count)
@@ -123,7 +123,7 @@ def test_a_stop_does_not_wait_for_what_is_missing(graph):
     drive(graph)
     graph.node.missing = "a reference"
     graph.node.output.stop("for a test")
-    assert graph.say() == ZERO and not graph.node.pending
+    assert graph.say() == ZERO and not graph.node.loop.pending
 
 
 def test_it_says_what_it_waits_for(make_graph, monkeypatch):
@@ -311,7 +311,7 @@ def test_an_answer_that_comes_too_late_is_zero(graph):
     graph.publish()
     graph.spin_until(lambda: graph.node.output.guard.silent, "the silence")
     graph.node.missing = ""
-    graph.node.resume()
+    graph.node.loop.resume()
     assert graph.node.output.guard.command == ZERO
     assert "no answer to a joint state within 0." in graph.node.output.guard.reason
 

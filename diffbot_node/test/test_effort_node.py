@@ -160,7 +160,7 @@ def test_a_late_answer_ends_what_the_wheels_motion_can_prove(graph, monkeypatch)
     graph.spin_until(lambda: time.monotonic() > end, "0.06 s to pass")
     reported.clear()
     graph.node.missing = ""
-    graph.node.resume()
+    graph.node.loop.resume()
     assert reported == [True]
     # In time again: at once, or once the machine lets it be.
     graph.spin_until(lambda: graph.say() and reported[-1] is False, "an answer in time")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_node.parameters import Parameter
+from diffbot_node.parameter_fields import Parameter
 from diffbot_node.robot_messages import LATEST, seconds, to_stamp
 
 DURATION = Parameter("duration", 60.0, "robot time to excite for, s", above=0.0, maximum=1e6)

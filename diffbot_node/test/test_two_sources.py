@@ -158,12 +158,12 @@ def test_of_states_that_waited_the_newest_is_answered(graph):
     node.loop._stall._looked -= 10.0  # the process stood still
     for k in range(5):
         node.loop.on_state(state(graph.stamp + 0.01 * (k + 1)))
-    assert sent == [ZERO] * 4 and node.pending
-    node.resume()  # a reference comes
-    assert node.pending
+    assert sent == [ZERO] * 4 and node.loop.pending
+    node.loop.resume()  # a reference comes
+    assert node.loop.pending
     for _ in range(LOOKS_AFTER_STALL):
         node.loop.look()
-    assert len(sent) == 5 and sent[4] != ZERO and not node.pending
+    assert len(sent) == 5 and sent[4] != ZERO and not node.loop.pending
 
 
 def test_a_lone_state_that_waited_is_answered(graph):

@@ -14,12 +14,4 @@ if TYPE_CHECKING:
     from diffbot_sim.virtual_robot import Payload as Payload
     from diffbot_sim.virtual_robot import VirtualRobot as VirtualRobot
 
-__getattr__, __all__ = lazy_names(
-    __name__,
-    {
-        "engines": ("make_simulator",),
-        "simulator": ("Simulator",),
-        "velocity_robot": ("VelocityRobot",),
-        "virtual_robot": ("Actuator", "Encoders", "Payload", "VirtualRobot"),
-    },
-)
+__getattr__, __all__ = lazy_names(__name__, __file__)

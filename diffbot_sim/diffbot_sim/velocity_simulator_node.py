@@ -21,7 +21,7 @@ from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_description import Robot, load_robot
 from diffbot_description.dead_band import DeadBandKind
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_msgs.msg import VelocityParameters
 from diffbot_node import Node, parameter, pose_from_text, to_stamp
 from diffbot_node.senders import Origin, WithOrigin

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diffbot_description.dead_band import DeadBandKind
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.velocity_robot import VelocityRobot
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
 
 TRUE = Sigma(3.446, 4.576, 0.86, 0.254)

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Protocol
 
 from arc_odometry import Arc, Pose, Velocity
-from arc_odometry.odometry import check_finite
+from arc_odometry.number_range import check_finite
 
 
 @dataclass(frozen=True)

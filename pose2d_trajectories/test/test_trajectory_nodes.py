@@ -8,7 +8,7 @@ from geometry_msgs.msg import PoseStamped
 from paced_graph import DOMAIN, PERIOD, Graph, arguments, nanoseconds, rclpy
 from rosgraph_msgs.msg import Clock
 
-from diffbot_node.parameters import table
+from diffbot_node.parameter_fields import table
 from pose2d_trajectories import TrajectoryLimits, make_trajectory
 from pose2d_trajectories.pose_message import Pose2D
 from pose2d_trajectories.pose_nodes import PoseStampedNode

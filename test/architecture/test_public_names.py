@@ -16,17 +16,15 @@ from diffbot_bringup.workspace.packages import find_packages
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def declared(file: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Modules of the names that type checkers see, and of those that Python finds."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    seen, loaded = {}, {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and any(alias.asname for alias in node.names):
-            seen |= {str(alias.asname): str(node.module) for alias in node.names}
-        elif isinstance(node, ast.Dict):
-            groups = ast.literal_eval(node)
-            loaded |= {name: module for module, group in groups.items() for name in group}
-    return seen, loaded
+def declared(file: Path) -> dict[str, str]:
+    """Modules of the names that type checkers see."""
+    return {
+        str(alias.asname): str(node.module)
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname
+    }
 
 
 LAZY = {
@@ -39,11 +37,14 @@ LAZY = {
 
 @pytest.mark.parametrize("package", LAZY)
 def test_the_names_of_a_package_are_those_that_type_checkers_see(package):
-    seen, loaded = declared(LAZY[package])
-    assert loaded and seen == {name: f"{package}.{module}" for name, module in loaded.items()}
-    for name in loaded:
+    seen, loaded = declared(LAZY[package]), import_module(package)
+    assert seen and set(seen) == set(loaded.__all__)
+    assert all(module.startswith(f"{package}.") for module in seen.values())
+    for name, module in seen.items():
         if package != "diffbot_node":  # whose names need ROS
-            assert getattr(import_module(package), name).__class__ is not type(sys), name
+            assert getattr(loaded, name) is getattr(import_module(module), name)
+    with pytest.raises(AttributeError):
+        _ = loaded.no_such_name
 
 
 @pytest.mark.parametrize("package", LAZY)

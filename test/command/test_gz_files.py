@@ -13,7 +13,7 @@ from diffbot_bringup.xml_launch.arguments import Arguments
 from diffbot_bringup.xml_launch.document import check, read
 from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_description import load_robot, urdf
-from diffbot_node.parameters import table
+from diffbot_node.parameter_fields import table
 from diffbot_sim.gz import launches
 from diffbot_sim.gz.external_simulator import ExternalParameters, refuse_unsupported
 from diffbot_sim.gz.gz_simulator_node import SIDES, GzParameters

@@ -13,7 +13,7 @@ from std_msgs.msg import Float64MultiArray
 
 from arc_odometry import Arc, Pose, Velocity
 from diffbot_description import Robot, load_robot
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_msgs.msg import PoseReference
 from diffbot_node import to_stamp
 from diffbot_sim.engines import make_simulator

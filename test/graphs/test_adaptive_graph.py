@@ -14,7 +14,7 @@ rclpy = pytest.importorskip("rclpy")
 
 from launched import config, processes_of, run, summary  # noqa: E402
 
-from diffbot_controllers.parameter_reader import read_dynamics  # noqa: E402
+from diffbot_controllers.parameter_reader import DynamicsFile  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
 from diffbot_report.packed_numbers import unpacked  # noqa: E402
 from diffbot_report.page import read_data  # noqa: E402
@@ -33,7 +33,7 @@ def test_a_payload_is_learnt_to_the_last_digit_alike(tmp_path, domain):
         status, output = run("adaptive", tmp_path / name, *words, pictures=name == "first")
         assert status == 0, output
         results.append(summary(tmp_path / name))
-        learnt = read_dynamics(str(kept), "twil")
+        learnt = DynamicsFile(str(kept)).dynamics("twil")
         kept.unlink()
     first, second = results
     assert first["outcome"] == "completed"

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from diffbot_controllers.velocity_tracking.law import VelocityLimits
+from arc_odometry import MotionLimits
 from diffbot_papers.siwek2023_experiments import (
     BEST_BAND,
     NOISE,
@@ -26,7 +26,7 @@ def test_exact_sigma_is_inside_the_best_band_of_table_4_from_half_a_second_on():
 
 
 def test_with_the_speed_limited_the_start_takes_what_physics_asks_for_and_little_more():
-    limits = VelocityLimits(linear_velocity=0.7)
+    limits = MotionLimits(linear_velocity=0.7)
     run = drive(Conditions(limits, duration=12.0), TRUE, adaptive=False)
     assert np.abs(run.command[:, 0]).max() <= 0.7
     assert earliest_regulation(0.7, BEST_BAND[0]) < run.within_from(BEST_BAND) < 10.0

@@ -15,7 +15,7 @@ import pytest
 from diffbot_bringup.xml_launch.document import LaunchError, check, parameter_value, read
 from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_bringup.xml_launch.substitutions import Scope, evaluate
-from diffbot_controllers.parameter_reader import read_dynamics, read_sigma
+from diffbot_controllers.parameter_reader import DynamicsFile, read_sigma
 from diffbot_description.files import parse_yaml
 from diffbot_recordings.bag import Bag
 from diffbot_recordings.bag_topics import upright_yaw
@@ -70,7 +70,7 @@ def test_files_of_parameters(tmp_path):
     file = tmp_path / "parameters.yaml"
     for text in (f"n: {{ros__parameters: {{k5: {HUGE}}}}}", LAUGHS, "n: [", "[" * 3000):
         file.write_text(text)
-        for read_file in (lambda path: read_dynamics(path, "twil"), read_sigma):
+        for read_file in (lambda path: DynamicsFile(path).dynamics("twil"), read_sigma):
             with pytest.raises(ValueError) as error:
                 read_file(str(file))
             assert str(file) in refused(error) and "identify" in refused(error)

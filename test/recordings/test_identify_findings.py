@@ -9,7 +9,7 @@ from identify_command import identify
 from made_recordings.excited_runs import RunSetting, record, usual_run
 from made_recordings.recorded_bag import RecordedBag
 
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_sim.velocity_robot import VelocityRobot
 
 ROBOT = ("--robot", "twil")

@@ -8,7 +8,7 @@ from identify_command import identify
 from made_recordings.recorded_bag import RecordedBag
 
 from diffbot_controllers.parameter_reader import read_sigma
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_recordings.command_line import parse
 from diffbot_recordings.recording_files import open_recording
 from diffbot_sim.drive_dead_band import DriveDeadBand

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from arc_odometry import WheelGeometry
-from diffbot_controllers.parameter_reader import read_dynamics
+from diffbot_controllers.parameter_reader import DynamicsFile
 from diffbot_description import load_robot
 from diffbot_description.files import read_regular, read_text
 from diffbot_description.limits import TEXT, Limit
@@ -21,7 +21,12 @@ from diffbot_recordings.sysid_log import read_sysid
 from diffbot_sim.faults.fault import load_script
 
 READERS = {
-    ".yaml": (load_robot, read_text, load_script, lambda path: read_dynamics(str(path), "twil")),
+    ".yaml": (
+        load_robot,
+        read_text,
+        load_script,
+        lambda path: DynamicsFile(str(path)).dynamics("twil"),
+    ),
     ".json": (read_sysid,),
 }
 

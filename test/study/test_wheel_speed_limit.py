@@ -16,14 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arc_odometry import JointSample, RimLimit, Velocity
+from arc_odometry import JointSample, MotionLimits, RimLimit, Velocity
 from diffbot_controllers import Approach, ApproachGains, tuned_backstepping
 from diffbot_controllers.laws.dual import Dual
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.tuning import tuned_polar_pose
 from diffbot_controllers.velocity_tracking.law import (
     TrackerSettings,
-    VelocityLimits,
     VelocityTracker,
 )
 from diffbot_description import Sigma, closed_form, load_robot
@@ -162,7 +161,7 @@ def excited(robot, source, seconds=10.0, period=0.01):
 
 @pytest.mark.parametrize("seed", [5600, 5601])
 def test_commands_of_velocity_keep_it_and_follow_as_far_as_it_allows(seed):
-    limit, free = RimLimit(0.45, 0.115), VelocityLimits(0.7, math.pi)
+    limit, free = RimLimit(0.45, 0.115), MotionLimits(0.7, math.pi)
     uniform = np.random.default_rng(seed).uniform
     sigma, start = Sigma(*uniform(0.1, 0.6, 2), *uniform(0.9, 1.1, 2)), uniform(-1.0, 1.0, 3)
     asked = velocity_drive(free, sigma, start, 5)[0]

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 
 from arc_odometry import REST, Pose, Velocity
-from arc_odometry.odometry import check_limit, check_positive
+from arc_odometry.number_range import check_limit, check_positive
 from diffbot_controllers.laws import dual
 from diffbot_controllers.laws.backstepping_standard import BackstepRecord, Mode, pose_rate
 from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw, limit_torque

@@ -12,8 +12,8 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-from arc_odometry import REST, UNLIMITED_RIMS, Arc, Pose, RimLimit, Velocity
-from arc_odometry.odometry import check_finite, check_limit, check_positive, within
+from arc_odometry import REST, Arc, MotionLimits, Pose, Velocity
+from arc_odometry.number_range import check_finite, check_limit, check_positive
 from diffbot_controllers.laws import dual
 from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw, limit_torque
 from diffbot_controllers.laws.dual import Dual
@@ -77,50 +77,6 @@ def tracking_velocity(
 
 
 @dataclass(frozen=True)
-class ServoLimits:
-    """Limits of the servo's commands; infinite: no limit.
-
-    Attributes:
-        torque: Maximum |torque| of a wheel, N m, > 0.
-        linear_acceleration: Maximum commanded |dv/dt|, m/s^2, > 0.
-        angular_acceleration: Maximum commanded |domega/dt|, rad/s^2, > 0.
-        linear_velocity: Maximum |v| to which the acceleration may lead, m/s, > 0.
-        angular_velocity: Maximum |omega| likewise, rad/s, > 0.
-        rims: Limit of the wheels' rim speed, which bounds v and omega together.
-
-    Raises:
-        ValueError: A limit is not > 0.
-    """
-
-    torque: float = math.inf
-    linear_acceleration: float = math.inf
-    angular_acceleration: float = math.inf
-    linear_velocity: float = math.inf
-    angular_velocity: float = math.inf
-    rims: RimLimit = UNLIMITED_RIMS
-
-    def __post_init__(self) -> None:
-        check_limit(
-            "servo limits",
-            torque=self.torque,
-            linear_acceleration=self.linear_acceleration,
-            angular_acceleration=self.angular_acceleration,
-            linear_velocity=self.linear_velocity,
-            angular_velocity=self.angular_velocity,
-        )
-
-    def set_points(self, rise: float) -> GradualSetPoints | None:
-        """Return limits of the desired velocities that the torque can follow; None: no limits.
-
-        `rise` is the minimum time in which the torque rises from 0 to its limit, s.
-        """
-        accelerations = Velocity(self.linear_acceleration, self.angular_acceleration)
-        if rise == 0.0 or not all(map(math.isfinite, accelerations)):
-            return None
-        return GradualSetPoints(accelerations, rise)
-
-
-@dataclass(frozen=True)
 class VelocityServo:
     """Velocity servo v = eta' - (1 - p) / T (u - eta): (24), (25) with a sampled-data gain.
 
@@ -131,14 +87,17 @@ class VelocityServo:
 
     Attributes:
         settling_time: Time in which the velocity error decays to 1 %, s, > 0; p = 0.01^(T / it).
-        limits: Limits of torque, acceleration and velocity.
+        limits: Limits of the acceleration, and of the velocity to which it may lead.
+        torque_limit: Maximum |torque| of a wheel, N m, > 0; infinite: no limit.
     """
 
     settling_time: float = 0.05
-    limits: ServoLimits = ServoLimits()
+    limits: MotionLimits = MotionLimits()
+    torque_limit: float = math.inf
 
     def __post_init__(self) -> None:
         check_positive("velocity servo", settling_time=self.settling_time)
+        check_limit("velocity servo", torque_limit=self.torque_limit)
 
     def unbounded(self, u: Velocity, eta: Velocity, rate: Velocity, dt: float) -> Velocity:
         """Return the command v of (24), (25) within the velocity limits only, m/s^2 and rad/s^2.
@@ -155,23 +114,11 @@ class VelocityServo:
         check_finite("eta is beyond floating point", v=eta.v, omega=eta.omega)
         check_finite("eta' is beyond floating point", v=rate.v, omega=rate.omega)
         gain = (1.0 - ACCURACY ** (dt / self.settling_time)) / dt
-        limits = self.limits
         # eta is within its speed limit, but following eta' could lead beyond it.
-        coming = limits.rims.within(
-            Velocity(
-                within(eta.v + rate.v / gain, limits.linear_velocity),
-                within(eta.omega + rate.omega / gain, limits.angular_velocity),
-            )
+        coming = self.limits.velocity(
+            Velocity(eta.v + rate.v / gain, eta.omega + rate.omega / gain)
         )
         return Velocity(gain * (coming.v - u.v), gain * (coming.omega - u.omega))
-
-    def acceleration(self, unbounded: Velocity) -> Velocity:
-        """Return the command within the acceleration limits, m/s^2 and rad/s^2."""
-        limits = self.limits
-        return Velocity(
-            within(unbounded.v, limits.linear_acceleration),
-            within(unbounded.omega, limits.angular_acceleration),
-        )
 
     def torque(
         self,
@@ -186,12 +133,12 @@ class VelocityServo:
 
         f is averaged over the period; with `at_goal` Drivetrain.turned_round filters the torque.
         """
-        acceleration = self.acceleration(unbounded)
+        acceleration = self.limits.acceleration(unbounded)
         drift = drivetrain.dynamics.mean_drift(u, acceleration, dt)
         torque = drivetrain.torque(u, eta, acceleration, drift, dt, unbounded)
         if at_goal:
             torque = drivetrain.turned_round(torque)
-        limit = self.limits.torque
+        limit = self.torque_limit
         return drivetrain.slew_limited(limit_torque(torque, limit), limit, dt)
 
 
@@ -248,20 +195,6 @@ def pose_rate(pose: Pose, u: Velocity) -> Pose:
     return Pose(u.v * math.cos(pose.theta), u.v * math.sin(pose.theta), u.omega)
 
 
-@dataclass(frozen=True)
-class BacksteppingSettings:
-    """Constructor arguments of a law; see StandardBackstepping."""
-
-    dynamics: DynamicParameters
-    gains: ApproachGains
-    tracker: TrackerGains
-    servo: VelocityServo
-    direction: str
-    capture: float
-    mean_velocity: bool
-    wheels: KnownWheels | None
-
-
 STANDSTILL = 1e-3  # a reference slower than this, m/s or rad/s, is at rest
 
 
@@ -280,8 +213,7 @@ class StandardBackstepping(DrivetrainLaw):
         mean_velocity: Whether State.velocity is the mean over the last period (encoders).
         wheels: Friction, encoders and delay; None: unknown.
 
-    Attributes:
-        settings: The arguments as given.
+    Attributes: The arguments as given; `dynamics` may be replaced.
 
     Raises:
         ValueError: An argument is outside its limits.
@@ -299,15 +231,13 @@ class StandardBackstepping(DrivetrainLaw):
         wheels: KnownWheels | None = None,
     ) -> None:
         check_positive("standard backstepping", capture=capture)
-        self.settings = BacksteppingSettings(
-            dynamics, gains, tracker, servo, direction, capture, mean_velocity, wheels
-        )
+        self.gains, self.tracker, self.servo = gains, tracker, servo
+        self.direction, self.capture = direction, capture
+        self.mean_velocity, self.wheels = mean_velocity, wheels
         self.drivetrain = Drivetrain(dynamics, mean_velocity, wheels)
         self._approach = Approach(gains, direction)
-        self._tracker = tracker
-        self._servo = servo
-        self._capture = capture
-        self._set_points = servo.limits.set_points(0.0 if wheels is None else wheels.rise)
+        rise = 0.0 if wheels is None else wheels.rise
+        self._set_points = GradualSetPoints.within(servo.limits, rise)
         self.reset()
 
     def reset(self) -> None:
@@ -333,10 +263,10 @@ class StandardBackstepping(DrivetrainLaw):
         u = motion.velocity
         self._mode = self._next_mode(motion.pose, wanted)
         eta, rate = self._desired(motion.pose, u, wanted, dt)
-        unbounded = self._servo.unbounded(u, eta, rate, dt)
-        v = self._servo.acceleration(unbounded)
+        unbounded = self.servo.unbounded(u, eta, rate, dt)
+        v = self.servo.limits.acceleration(unbounded)
         ahead, turn = self._left_to_goal(motion.pose, wanted)
-        torque = self._servo.torque(
+        torque = self.servo.torque(
             self.drivetrain, u, eta, unbounded, dt, at_goal=math.isfinite(ahead)
         )
         if self.drivetrain.rests(ahead, turn, motion):
@@ -358,8 +288,8 @@ class StandardBackstepping(DrivetrainLaw):
             error=error,
             time_step=dt,
             command=torque,
-            gammas=(self._approach.gains.gamma1, self._approach.gains.gamma2),
-            lambdas=(1.0, self._approach.gains.ratio),
+            gammas=(self.gains.gamma1, self.gains.gamma2),
+            lambdas=(1.0, self.gains.ratio),
             polar_error=polar,
             backstep_set_point=eta,
             backstep_set_point_dot=rate,
@@ -375,7 +305,7 @@ class StandardBackstepping(DrivetrainLaw):
         """Return distance (m) and turn (rad) left to a near set point; infinite without one."""
         if reference.velocity != REST:
             return math.inf, math.inf
-        return to_goal(pose, reference.pose, self._approach.gains.near)
+        return to_goal(pose, reference.pose, self.gains.near)
 
     def _next_mode(self, pose: Pose, reference: Reference) -> Mode:
         """Return TRACK near a moving reference and roughly aligned with it, else APPROACH."""
@@ -383,9 +313,9 @@ class StandardBackstepping(DrivetrainLaw):
             return Mode.APPROACH
         distance = math.hypot(reference.x - pose.x, reference.y - pose.y)
         if self._mode == Mode.TRACK:
-            return Mode.TRACK if distance < 2.0 * self._capture else Mode.APPROACH
+            return Mode.TRACK if distance < 2.0 * self.capture else Mode.APPROACH
         turned = abs(math.remainder(reference.theta - pose.theta, math.tau))
-        return Mode.TRACK if distance < self._capture and turned < 0.5 * math.pi else Mode.APPROACH
+        return Mode.TRACK if distance < self.capture and turned < 0.5 * math.pi else Mode.APPROACH
 
     def _desired(
         self, pose: Pose, u: Velocity, reference: Reference, dt: float
@@ -403,7 +333,7 @@ class StandardBackstepping(DrivetrainLaw):
 
     def _drive_near(self, pose: Pose, u: Velocity, reference: Reference) -> tuple[Dual, Dual]:
         """Return eta towards the reference's position 1 / gamma_1 later: no lag by (14)."""
-        ahead = 1.0 / self._approach.gains.gamma1
+        ahead = 1.0 / self.gains.gamma1
         goal = Arc(reference.v * ahead, reference.omega * ahead).end(reference.pose)
         offset = moving_offset(pose, u, goal, reference.velocity)
         return self._approach.velocity(*offset, u.v)
@@ -414,5 +344,5 @@ class StandardBackstepping(DrivetrainLaw):
         v, omega = Dual(reference.v, reference.dv), Dual(reference.omega, reference.domega)
         # The reference in the robot's frame: (7) with the roles exchanged.
         x, y, theta = moving_offset(reference.pose, reference.velocity, pose, u)
-        eta1, eta2 = tracking_velocity(x, y, theta, v, omega, self._tracker)
+        eta1, eta2 = tracking_velocity(x, y, theta, v, omega, self.tracker)
         return self._approach.bounded(eta1, eta2, u.v)

@@ -12,7 +12,7 @@ import math
 from dataclasses import replace
 
 from arc_odometry import REST, Velocity
-from arc_odometry.odometry import check_finite, within
+from arc_odometry.number_range import check_finite, within
 from diffbot_controllers.laws.count_offsets import FirstReading
 from diffbot_controllers.laws.friction import FrictionFeedforward, KnownWheels, Laws, Standstill
 from diffbot_controllers.laws.motion import NO_TORQUE, ObservedMotion, State

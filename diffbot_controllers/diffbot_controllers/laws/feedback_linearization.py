@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Protocol
 
 from arc_odometry import REST, Velocity
-from arc_odometry.odometry import check_finite, check_limit, check_positive, within
+from arc_odometry.number_range import check_finite, check_limit, check_positive, within
 from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw, limit_torque
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.motion import ObservedMotion, State, check_period

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from operator import mul
 
 from arc_odometry import UNLIMITED_RIMS, RimLimit, Velocity, WheelGeometry
-from arc_odometry.odometry import check_finite, check_limit, check_positive, within
+from arc_odometry.number_range import check_finite, check_limit, check_positive, within
 from diffbot_description import DynamicParameters, FrictionLaw, Robot, Torque, wheel_friction
 from diffbot_description.dynamics import NO_FRICTION, turning_resistance
 

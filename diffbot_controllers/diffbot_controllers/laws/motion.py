@@ -17,7 +17,8 @@ from arc_odometry import (
     Velocity,
     WheelGeometry,
 )
-from arc_odometry.odometry import MAX_WHEEL_SPEED, check_finite
+from arc_odometry.number_range import check_finite
+from arc_odometry.odometry import MAX_WHEEL_SPEED
 from diffbot_description import Torque
 
 NO_TORQUE: Torque = (0.0, 0.0)

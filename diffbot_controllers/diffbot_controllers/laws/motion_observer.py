@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from arc_odometry import Arc, Velocity
-from arc_odometry.odometry import within
+from arc_odometry.number_range import within
 from diffbot_controllers.laws.friction import (
     KnownWheels,
     friction_over,

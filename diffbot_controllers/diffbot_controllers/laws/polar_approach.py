@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from arc_odometry import UNLIMITED_RIMS, Pose, RimLimit, Velocity
-from arc_odometry.odometry import check_limit, check_positive
+from arc_odometry.number_range import check_limit, check_positive
 from diffbot_controllers.laws import dual
 from diffbot_controllers.laws.dual import Dual
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
-from arc_odometry import REST, Velocity
-from arc_odometry.odometry import check_positive, within
+from arc_odometry import REST, MotionLimits, Velocity
+from arc_odometry.number_range import check_positive, within
 
 
 class GradualSetPoints:
@@ -33,6 +33,17 @@ class GradualSetPoints:
         self._acceleration = acceleration
         self._jerk = Velocity(acceleration.v / rise, acceleration.omega / rise)
         self.reset()
+
+    @classmethod
+    def within(cls, limits: MotionLimits, rise: float) -> GradualSetPoints | None:
+        """Return limits of the set points that the torque can follow; None: no limits.
+
+        `rise` is the minimum time in which the torque rises from 0 to its limit, s.
+        """
+        accelerations = Velocity(limits.linear_acceleration, limits.angular_acceleration)
+        if rise == 0.0 or not all(map(math.isfinite, accelerations)):
+            return None
+        return cls(accelerations, rise)
 
     def reset(self) -> None:
         """Forget the past: the next set points start at the robot's velocity."""

@@ -61,7 +61,7 @@ class BackstepNode(ControllerNode[BackstepParameters]):
         tuning = PoseTuning(values, self.robot, self.torque_limit, self.law_name)
         if self.law_name == "standard":
             law = tuned_backstepping(dynamics, **tuning.arguments(), wheels=wheels)
-            bounds = law.settings.gains
+            bounds = law.gains
             self.fastest = Velocity(bounds.linear_velocity, bounds.angular_velocity)
             return law
         default = NonsmoothGains()

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from copy import copy
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
-from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 
 from arc_odometry import AnomalyKind, DiffOdometry, JointSample, Pose, Velocity
@@ -31,10 +29,7 @@ from diffbot_controllers.nodes.dynamics_source import DynamicsSource
 from diffbot_controllers.nodes.live_dynamics import (
     LIVE,
     DynamicsParameters,
-    known_delay,
-    known_dynamics,
-    known_friction,
-    known_turning,
+    KnownDynamics,
     live_dynamics,
 )
 from diffbot_controllers.nodes.references import (
@@ -48,7 +43,6 @@ from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import ControllerState
 from diffbot_msgs.msg import PolarError as PolarErrorMessage
 from diffbot_node import CommandNode, CountedTopic, EffortNode, parameter, pose_from_text, to_stamp
-from diffbot_node.stop_inputs import LATCHED
 from diffbot_node.verdict import Verdict
 from pose2d_trajectories.pose_message import Pose2D
 
@@ -103,46 +97,19 @@ class ControllerParameters(DynamicsParameters):
 C_co = TypeVar("C_co", bound=ControllerParameters, covariant=True)
 
 
-class Telemetry:
-    """Publishers of a controller; `status_type` is the message type of `~/status`.
+class OdometryOutput:
+    """Publishes `~/odom`, and /tf unless `publish_tf` is false."""
 
-    Attributes:
-        status_topic: Topic `~/status`.
-        state: What every message of `~/state` has in common.
-    """
-
-    def __init__(self, node: CommandNode[ControllerParameters], status_type: type) -> None:
+    def __init__(self, node: CommandNode[ControllerParameters]) -> None:
         values = node.values
-        self._status_type, self._frames = status_type, (values.odom_frame, values.base_frame)
-        self.state = ControllerState(duration=values.duration, parameters_source=values.parameters)
+        self._frames = (values.odom_frame, values.base_frame)
         self._rate = RateLimit(values.odom_rate)
-        self.status_topic = CountedTopic(node, status_type, "~/status")
-        self._state_topic = node.create_publisher(ControllerState, "~/state", LATCHED)
         self._odom_topic = node.create_publisher(Odometry, "~/odom", 10)
         self._tf_topic = node.create_publisher(TFMessage, "/tf", 100) if values.publish_tf else None
 
-    def new_status(self) -> Any:
-        """Return a message for `~/status` with its frame."""
-        status = self._status_type()
-        status.header.frame_id = self._frames[0]
-        return status
-
-    def publish_state(
-        self, stamp: float, phase: int, message: str, dynamics: DynamicParameters | None
-    ) -> None:
-        """Publish `state` with this stamp (s), phase, message and K5..K8."""
-        state = copy(self.state)
-        state.header = Header(stamp=to_stamp(stamp), frame_id=self._frames[1])
-        state.phase, state.message = phase, message
-        state.statuses = self.status_topic.count
-        if dynamics is not None:
-            state.k5, state.k6 = dynamics.k5, dynamics.k6
-            state.k7, state.k8 = dynamics.k7, dynamics.k8
-        self._state_topic.publish(state)
-
-    def publish_odometry(self, stamp: float, odometry: DiffOdometry) -> None:
+    def publish(self, stamp: float, odometry: DiffOdometry) -> None:
         """Publish pose, velocity and transform with this stamp, s, if due, and if read at all."""
-        if odometry.time is None or not self._rate.due(stamp) or not self._has_odometry_readers():
+        if odometry.time is None or not self._rate.due(stamp) or not self._has_readers():
             return
         odom_frame, base_frame = self._frames
         message = Odometry(child_frame_id=base_frame)
@@ -155,7 +122,7 @@ class Telemetry:
             fill_transform(transform, message)
             self._tf_topic.publish(TFMessage(transforms=[transform]))
 
-    def _has_odometry_readers(self) -> bool:
+    def _has_readers(self) -> bool:
         """Return whether anybody subscribes: the messages take half as long as the law."""
         topics = (self._odom_topic, self._tf_topic)
         return any(topic is not None and topic.get_subscription_count() for topic in topics)
@@ -173,7 +140,7 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
     """
 
     def __init__(self, name: str, parameters: type[C_co], status_type: type) -> None:
-        super().__init__(name, parameters)
+        super().__init__(name, parameters, status_type)
         self.fastest = Velocity(math.inf, math.inf)
         values = self.values
         self._feedback = WheelFeedback(
@@ -183,13 +150,13 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
             values.velocity_source != VELOCITY,
         )
         self._dt = 0.0  # time since the previous sample, s; 0: the law was not updated
-        self._telemetry = Telemetry(self, status_type)
-        self._telemetry.state.torque_limit = self.torque_limit
-        self._telemetry.state.law = self.law_name
+        self._status_type, self._odometry_output = status_type, OdometryOutput(self)
+        self.state.torque_limit = self.torque_limit
+        self.state.parameters_source = values.parameters
+        self.state.header.frame_id = values.base_frame
         self.references = self.make_references()
-        self.run = ReferenceRun(
-            self, self.references, lambda: self.counted_topics, self.publish_state
-        )
+        self.run = ReferenceRun(self, self.references)
+        self._known = KnownDynamics(self.robot, values)
         self._torque_delay = self._given_delay()  # s
         self._dynamics = self._make_dynamics()
 
@@ -206,11 +173,6 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
         Its parameters are `dynamics` and `friction`, which may be replaced.
         """
 
-    @property
-    @abstractmethod
-    def law_name(self) -> str:
-        """Name of the law, for `~/state`."""
-
     @abstractmethod
     def fill_status(self, status: Any, stamp: float, dt: float, torque: Torque) -> None:
         """Write `law.record` to a message; stamp and period in s, commanded torque in N m."""
@@ -218,11 +180,11 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
     # Dynamic parameters.
 
     def _make_dynamics(self) -> DynamicsSource:
-        source = self.values.parameters
-        if source in LIVE:
-            return live_dynamics(self, self._on_dynamics)
-        dynamics = known_dynamics(self, source)
-        self._on_dynamics(dynamics, known_friction(self, source))
+        known = self._known
+        if self.values.parameters in LIVE:
+            return live_dynamics(self, known, self._on_dynamics)
+        dynamics = known.dynamics
+        self._on_dynamics(dynamics, known.friction)
         return DynamicsSource(dynamics)
 
     def _on_dynamics(self, dynamics: DynamicParameters, friction: Laws) -> None:
@@ -245,7 +207,7 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
             observer=values.velocity_source == OBSERVER,
             integral=values.integral_action,
             limit=self.torque_limit,
-            turning=known_turning(self),
+            turning=self._known.turning,
             rims=self.robot.rim_limit,
         )
 
@@ -262,7 +224,7 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
     def _given_delay(self) -> float:
         given = self.values.torque_delay
         if given == FROM_FILE:
-            return known_delay(self.values)
+            return self._known.delay
         if given < 0.0:
             raise ValueError(
                 f"torque_delay = {given:g} s: must be >= 0, or {FROM_FILE:g} for the one in the "
@@ -273,7 +235,7 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
     @property
     def counted_topics(self) -> tuple[CountedTopic, ...]:
         """`~/status` and, where parameters are live, `~/adaptation`."""
-        return (self._telemetry.status_topic, *self._dynamics.counted_topics)
+        return (self.status_topic, *self._dynamics.counted_topics)
 
     @property
     def dynamics(self) -> DynamicParameters | None:
@@ -346,9 +308,10 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
         if self.exit_code is not None:
             return
         if self._dt > 0.0 and self.law.record is not None:
-            status = self._telemetry.new_status()
+            status = self._status_type()
+            status.header.frame_id = self.values.odom_frame
             self.fill_status(status, sample.stamp, self._dt, torque)
-            self._telemetry.status_topic.publish(status)
+            self.status_topic.publish(status)
         self._publish_odometry()
         self.run.tell_state(sample.stamp)
 
@@ -384,14 +347,13 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
 
     def _publish_odometry(self) -> None:
         self._feedback.odometry.settle()
-        self._telemetry.publish_odometry(self.run.newest, self._feedback.odometry)
+        self._odometry_output.publish(self.run.newest, self._feedback.odometry)
 
-    def publish_state(self, stamp: float, phase: int, message: str) -> None:
-        """Publish the node's phase with the parameters in use."""
-        state = self._telemetry.state
-        state.elapsed, state.refused = self.run.elapsed, self.refused
+    def complete_state(self, state: ControllerState) -> None:
+        """Add the parameters in use."""
         state.judgements = sum(topic.count for topic in self._dynamics.counted_topics)
-        self._telemetry.publish_state(stamp, phase, message, self.dynamics)
+        if (k := self.dynamics) is not None:
+            state.k5, state.k6, state.k7, state.k8 = k
 
 
 def fill_pose(message: Pose2D, pose: Pose) -> None:

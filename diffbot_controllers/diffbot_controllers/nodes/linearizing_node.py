@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from geometry_msgs.msg import Twist, TwistStamped
 
-from arc_odometry import REST, Velocity
-from arc_odometry.odometry import check_finite, within
+from arc_odometry import REST, MotionLimits, Velocity
+from arc_odometry.number_range import check_finite
 from diffbot_controllers.laws.feedback_linearization import (
     PUBLISHED,
     LinearizingController,
@@ -131,13 +131,10 @@ class LinearizingNode(ControllerNode[LinearizingParameters]):
     def drive(self, state: State, reference: Velocity, dt: float) -> Torque:
         """Return the law's torque, N m, for the reference within the robot's speed limits."""
         limits = self.robot.limits
-        bounded = self.robot.rim_limit.within(
-            Velocity(
-                within(reference.v, limits.linear_velocity),
-                within(reference.omega, limits.angular_velocity),
-            ),
-            state.velocity.v,
+        most = MotionLimits(
+            limits.linear_velocity, limits.angular_velocity, rims=self.robot.rim_limit
         )
+        bounded = most.velocity(reference, state.velocity.v)
         if bounded != reference:
             wheels = limits.wheel_velocity
             and_wheels = "" if wheels is None else f", wheels {wheels:g} rad/s"

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from arc_odometry.joints import STAMP_TOLERANCE
 from diffbot_controllers.adaptation import (
     Adaptation,
     AdaptationSettings,
@@ -28,30 +29,21 @@ from diffbot_controllers.friction_adaptation import (
 from diffbot_controllers.laws.friction import Laws, without_static
 from diffbot_controllers.nodes.dynamics_source import DynamicsSource
 from diffbot_controllers.nodes.references import LOOK_PERIOD, ReferenceParameters
-from diffbot_controllers.parameter_reader import (
-    ParameterCheckpoint,
-    read_dynamics,
-    read_friction,
-    read_gear_loss,
-    read_torque_delay,
-    read_turning,
-)
-from diffbot_description import DynamicParameters, FrictionLaw, closed_form, wheel_friction
+from diffbot_controllers.parameter_reader import DynamicsFile, ParameterCheckpoint
+from diffbot_description import DynamicParameters, FrictionLaw, Robot, closed_form, wheel_friction
 from diffbot_description.dynamics import NO_FRICTION, turning_resistance
 from diffbot_ident.torque.fleet_prior import read_prior
 from diffbot_msgs import msg
 from diffbot_node import CountedTopic, EffortNode, EffortParameters, parameter, seconds, to_stamp
-from diffbot_node.robot_messages import TOLERANCE, create_wall_timer
+from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.verdict import GOOD, Level, Verdict
 
-DEFAULT = AdaptationSettings()
 NOWHERE = "none"
-AUTO, ALWAYS, NEVER = "auto", "always", "never"
 KNOWN_FRICTION, IGNORED_FRICTION = "known", "none"
 
 
 @dataclass(frozen=True)
-class DynamicsParameters(ReferenceParameters, EffortParameters):
+class DynamicsParameters(ReferenceParameters, EffortParameters, AdaptationSettings):
     """Parameters of controllers that use K5..K8: their source, and the gates of live estimates."""
 
     parameters: str = parameter(
@@ -98,73 +90,6 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
         "robots of this type, instead of within `band` of the nominal ones, and with "
         "nominal_parameters = robot begin with their mean; none: they do not",
     )
-    require_verified: str = parameter(
-        AUTO,
-        "follow only estimates that a separate motion has verified; auto: with parameters = "
-        "topic, not with adaptive, which has no such motion and starts from a trusted set. "
-        "Refuted estimates are never followed",
-        # YAML reads true, yes and on as booleans, not as text.
-        choices=(AUTO, ALWAYS, NEVER),
-    )
-    precision: tuple[float, float, float, float] = parameter(
-        DEFAULT.precision,
-        "largest half width of the 95 % intervals of K5..K8, as shares of them, that are followed",
-        above=0.0,
-    )
-    hysteresis: float = parameter(
-        DEFAULT.hysteresis,
-        "factor on precision beyond which a parameter is no longer followed",
-        minimum=1.0,
-        maximum=10.0,
-    )
-    adaptation_rate: float = parameter(
-        DEFAULT.rate,
-        "fastest change of a parameter in use, as a share of the nominal one, 1/s",
-        above=0.0,
-        maximum=10.0,
-    )
-    band: float = parameter(
-        DEFAULT.band,
-        "parameters in use stay between the nominal ones divided by this and multiplied by it",
-        minimum=1.001,
-        maximum=100.0,
-    )
-    offset_margin: float = parameter(
-        DEFAULT.offset_margin,
-        "further allowed shift of the centre of mass, m; widens the band of K5 and K6",
-        minimum=0.0,
-        maximum=1.0,
-    )
-    significance: float = parameter(
-        DEFAULT.significance,
-        "standard deviations from its estimate beyond which a parameter in use follows it",
-        minimum=DEFAULT.arrival,
-        maximum=10.0,
-    )
-    coverage: float = parameter(
-        DEFAULT.coverage,
-        "minimum share of the excitation that a parameter needs before it is followed; 0: none",
-        minimum=0.0,
-        maximum=1.0,
-    )
-
-
-def adaptation_settings(values: DynamicsParameters, adaptive: bool) -> AdaptationSettings:
-    """Return the settings of the gates; `adaptive`: a trusted set drives the robot from the start.
-
-    Raises:
-        ValueError: A value is outside its range.
-    """
-    return AdaptationSettings(
-        precision=values.precision,
-        hysteresis=values.hysteresis,
-        rate=values.adaptation_rate,
-        band=values.band,
-        offset_margin=values.offset_margin,
-        significance=values.significance,
-        coverage=values.coverage,
-        require_verified={ALWAYS: True, NEVER: False, AUTO: not adaptive}[values.require_verified],
-    )
 
 
 FROM_ROBOT, FROM_TOPIC, ADAPTIVE = "robot", "topic", "adaptive"
@@ -174,7 +99,9 @@ LIVE = (FROM_TOPIC, ADAPTIVE)
 Use = Callable[[DynamicParameters, Laws], None]
 
 
-def live_dynamics(node: EffortNode[DynamicsParameters], use: Use) -> LiveDynamics:
+def live_dynamics(
+    node: EffortNode[DynamicsParameters], known: KnownDynamics, use: Use
+) -> LiveDynamics:
     """Return the live parameters selected by a controller's ROS parameters.
 
     With `adaptive` the robot drives from the start with the nominal or the last good parameters,
@@ -189,8 +116,7 @@ def live_dynamics(node: EffortNode[DynamicsParameters], use: Use) -> LiveDynamic
     """
     values = node.values
     adaptive = values.parameters == ADAPTIVE
-    settings = adaptation_settings(values, adaptive)
-    nominal, half_track = known_dynamics(node, values.nominal_parameters), node.geometry.half_track
+    nominal, half_track = known.dynamics, node.geometry.half_track
     prior = None
     if values.prior not in ("", NOWHERE):
         prior = read_prior(values.prior, node.robot)
@@ -200,28 +126,29 @@ def live_dynamics(node: EffortNode[DynamicsParameters], use: Use) -> LiveDynamic
     checkpoint = None
     if values.last_good not in ("", NOWHERE):
         checkpoint = ParameterCheckpoint(values.last_good, node.robot.name)
-    adaptation = Adaptation(nominal, half_track, settings, started=adaptive, prior=prior)
+    adaptation = Adaptation(nominal, half_track, values, started=adaptive, prior=prior)
     kept_friction: tuple[float | None, ...] = (None,) * 4
     if checkpoint is not None and adaptive:
         try:
             kept = checkpoint.restore()
             if kept is not None:
-                adaptation = Adaptation(nominal, half_track, settings, kept[0], prior=prior)
+                adaptation = Adaptation(nominal, half_track, values, kept[0], prior=prior)
                 kept_friction = kept[1]
                 node.get_logger().info(f"parameters begin as kept in {checkpoint.path}: {kept[0]}")
         except ValueError as error:
             node.get_logger().warning(f"last_good refused: {error}; the nominal ones are used")
-    known = known_friction(node, values.nominal_parameters)
+    known_friction = known.friction
     friction = FrictionAdaptation(
-        friction_values(known),
+        friction_values(known_friction),
         node.robot.limits.torque,
         node.robot.wheel_speed,
-        settings,
+        values,
         kept_friction,
     )
-    follows = _follows_friction(values, known)
-    use(adaptation.in_use, friction_laws(known, friction.in_use) if follows else known)
-    return LiveDynamics(node, adaptation, friction, known, use, checkpoint)
+    follows = _follows_friction(values, known_friction)
+    laws = friction_laws(known_friction, friction.in_use) if follows else known_friction
+    use(adaptation.in_use, laws)
+    return LiveDynamics(node, adaptation, friction, known_friction, use, checkpoint)
 
 
 def _follows_friction(values: DynamicsParameters, known: Laws) -> bool:
@@ -229,68 +156,63 @@ def _follows_friction(values: DynamicsParameters, known: Laws) -> bool:
     return values.friction != IGNORED_FRICTION and is_adaptable(known)
 
 
-def known_dynamics(node: EffortNode[DynamicsParameters], source: str) -> DynamicParameters:
-    """Return K5..K8 of the node's robot, or of a file; a ValueError if that has no usable ones."""
-    if source == FROM_ROBOT:
-        return closed_form(node.robot.model)
-    return read_dynamics(source, node.robot.name)
+class KnownDynamics:
+    """What is known of a robot before its run: as described, or as identified in a file.
 
-
-def known_friction(node: EffortNode[DynamicsParameters], source: str) -> Laws:
-    """Return the friction of the wheels [left, right]: as described, or as identified in a file.
+    That is the file of `parameters`, or of `nominal_parameters` where parameters are live.
 
     Raises:
-        ValueError: The file's friction is not that of a robot.
+        ValueError: The file cannot be used; the properties raise it for values of no robot.
     """
-    described = wheel_friction(node.robot)
-    if node.values.friction == IGNORED_FRICTION:
-        return friction_laws(without_static(described), (0.0,) * 4)
-    if source == FROM_ROBOT:
-        return described
-    left, right = friction_laws(
-        described, _completed(read_friction(source), friction_values(described))
-    )
-    losses = read_gear_loss(source)
-    if losses is None:
-        return left, right
-    return replace(left, gear_loss=losses[0]), replace(right, gear_loss=losses[1])
 
+    def __init__(self, robot: Robot, values: DynamicsParameters) -> None:
+        live = values.parameters in LIVE
+        source = values.nominal_parameters if live else values.parameters
+        self._robot, self._frictionless = robot, values.friction == IGNORED_FRICTION
+        self._file = None if source == FROM_ROBOT else DynamicsFile(source)
 
-def known_turning(node: EffortNode[DynamicsParameters]) -> FrictionLaw[float]:
-    """Return the floor's moment against turning: as described, or as identified in a file.
+    @property
+    def dynamics(self) -> DynamicParameters:
+        """K5..K8."""
+        if self._file is None:
+            return closed_form(self._robot.model)
+        return self._file.dynamics(self._robot.name)
 
-    Raises:
-        ValueError: The file's resistance is not that of a floor.
-    """
-    if node.values.friction == IGNORED_FRICTION:
-        return NO_FRICTION
-    described, source = turning_resistance(node.robot), _known_source(node.values)
-    if source == FROM_ROBOT or node.robot.turning is None:
-        return described
-    known = (described.viscous, described.coulomb)
-    return FrictionLaw(*_completed(read_turning(source), known))
+    @property
+    def friction(self) -> Laws:
+        """Friction of the wheels [left, right]."""
+        described = wheel_friction(self._robot)
+        if self._frictionless:
+            return friction_laws(without_static(described), (0.0,) * 4)
+        if self._file is None:
+            return described
+        values = _completed(self._file.friction(), friction_values(described))
+        left, right = friction_laws(described, values)
+        if (losses := self._file.gear_loss()) is None:
+            return left, right
+        return replace(left, gear_loss=losses[0]), replace(right, gear_loss=losses[1])
+
+    @property
+    def turning(self) -> FrictionLaw[float]:
+        """The floor's moment against turning."""
+        if self._frictionless:
+            return NO_FRICTION
+        described = turning_resistance(self._robot)
+        if self._file is None or self._robot.turning is None:
+            return described
+        known = (described.viscous, described.coulomb)
+        return FrictionLaw(*_completed(self._file.turning(), known))
+
+    @property
+    def delay(self) -> float:
+        """Time from a command to its torque, s; 0 where no file has it."""
+        return 0.0 if self._file is None else self._file.torque_delay() or 0.0
 
 
 def _completed(results: Sequence[float | None], described: Sequence[float]) -> tuple[float, ...]:
     """Return the values of a file, with described ones where the file has none."""
     pairs = zip(results, described, strict=True)
     return tuple(known if value is None else value for value, known in pairs)
-
-
-def known_delay(values: DynamicsParameters) -> float:
-    """Return the time from a command to its torque, s: as identified in a file, otherwise 0.
-
-    Raises:
-        ValueError: The file's delay is too large for a prediction, or < 0.
-    """
-    source = _known_source(values)
-    return 0.0 if source == FROM_ROBOT else read_torque_delay(source) or 0.0
-
-
-def _known_source(values: DynamicsParameters) -> str:
-    """Return the source of parameters that are not live: FROM_ROBOT or the path of a file."""
-    live = values.parameters in LIVE
-    return values.nominal_parameters if live else values.parameters
 
 
 TOPIC = "dynamic_parameters"
@@ -368,8 +290,8 @@ class LiveDynamics(DynamicsSource):
         due = newest - self._node.values.estimate_period
         stamps = (self._judged, *(estimate.stamp for estimate in self._waiting))
         # An estimate far ahead does not show that the due ones have arrived.
-        return newest < -TOLERANCE or any(
-            due + TOLERANCE < s <= stamp + LONGEST_LEAD for s in stamps
+        return newest < -STAMP_TOLERANCE or any(
+            due + STAMP_TOLERANCE < s <= stamp + LONGEST_LEAD for s in stamps
         )
 
     def advance(self, stamp: float) -> None:
@@ -383,7 +305,7 @@ class LiveDynamics(DynamicsSource):
         self._waiting.clear()
         for estimate in estimates:
             ahead = estimate.stamp - stamp
-            if ahead <= TOLERANCE - self._delay:
+            if ahead <= STAMP_TOLERANCE - self._delay:
                 self._judge(estimate)
             elif ahead <= LONGEST_LEAD:
                 self._waiting.append(estimate)
@@ -398,7 +320,7 @@ class LiveDynamics(DynamicsSource):
         self._judged = LONG_AGO
         self._known.clear()
         # Keep estimates up to the new time: the estimator may have noticed the reset first.
-        kept = [estimate for estimate in self._waiting if estimate.stamp <= stamp + TOLERANCE]
+        kept = [estimate for estimate in self._waiting if estimate.stamp <= stamp + STAMP_TOLERANCE]
         self._waiting.clear()
         self._waiting.extend(kept)
 
@@ -411,11 +333,11 @@ class LiveDynamics(DynamicsSource):
         estimate = estimate_of(message)
         if estimate in self._known:
             return
-        self._node.keep_waiting()  # an identification takes longer than the waiting time
+        self._node.presence.keep_waiting()  # an identification takes longer than the waiting time
         self._known.append(estimate)
         self._waiting.append(estimate)
         self._judge_early()
-        self._node.resume()
+        self._node.loop.resume()
 
     def _judge_early(self) -> None:
         """Judge at once before the run if all subscribers are there; not in lock-step."""

@@ -69,16 +69,13 @@ class PoseTuning:
         Raises:
             ValueError: A parameter exceeds the robot's own limit.
         """
-        bounds = []
+        values, limits = self._values, self._robot.limits
         for name, unit in (("linear_velocity", "m/s"), ("angular_velocity", "rad/s")):
-            asked, limit = getattr(self._values, name), getattr(self._robot.limits, name)
-            if asked > limit:
-                raise ValueError(
-                    f"parameter '{name}' = {asked} {unit}: must be <= {limit} {unit}, the limit of "
-                    f"robot '{self._robot.name}'; lower it or correct the robot's YAML"
-                )
-            bounds.append(asked or limit)
-        return Velocity(*bounds)
+            self._robot.check_limit(name, getattr(values, name), name, unit)
+        return Velocity(
+            values.linear_velocity or limits.linear_velocity,
+            values.angular_velocity or limits.angular_velocity,
+        )
 
     def numbers(self, name: str, count: int) -> tuple[float, ...]:
         """Return the parameter `gammas` or `lambdas`; empty for the law's own values.

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """References and run of nodes that follow references, for any kind of command.
 
-A ReferenceSource subscribes to references, a ReferenceInput selects the one for a stamp, and a
-ReferenceRun is the time from the first answered state to `duration`, or to the publisher's end.
+A ReferenceSource subscribes to references, a ReferenceInput (reference_input.py) selects the one
+for a stamp, and a ReferenceRun is the time from the first answered state to `duration`, or to the
+publisher's end.
 """
 
 from __future__ import annotations
@@ -10,167 +11,34 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from std_msgs.msg import Header
+
 from arc_odometry import Anomaly, AnomalyKind, Pose
-from arc_odometry.joints import LONGEST_PROGRESS, RateLimit
+from arc_odometry.joints import LONGEST_PROGRESS, STAMP_TOLERANCE, RateLimit
 from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
+from diffbot_controllers.nodes.reference_input import ReferenceInput
 from diffbot_msgs.msg import ControllerState, PoseReference
-from diffbot_node import CommandNode, CommandParameters, CountedTopic, parameter, seconds
-from diffbot_node.robot_messages import TOLERANCE, create_wall_timer
+from diffbot_node import (
+    CommandNode,
+    CommandParameters,
+    CountedTopic,
+    parameter,
+    seconds,
+    to_stamp,
+)
+from diffbot_node.robot_messages import create_wall_timer
+from diffbot_node.stop_inputs import LATCHED
 from diffbot_node.verdict import GOOD, Level, Verdict
 from pose2d_trajectories import Reference
 from pose2d_trajectories.pose_message import Pose2D
 from pose2d_trajectories.reference import FIELDS
 
-# Input of references, which may have the robot state's stamps or others, be late, or be wrong.
-
 T = TypeVar("T")
-KEPT_REFERENCES = 16  # number of references stored; the trajectory node is at most a few ahead
-
-
-class ReferenceInput(Generic[T]):
-    """Provides the reference for a state's stamp: a lasting set point, or one of a stream.
-
-    Of a stream, the one with the state's stamp, else the newest before it, advanced. A stopped
-    stream is old by its stamps, or has brought nothing for as long by the states' stamps. No clock
-    is read: lock-step repeats.
-
-    Args:
-        timeout: Age of the newest stamped reference from which it is rejected, s; also the longest
-            time without a new one, s.
-        advance: Advances a reference by a time, s.
-        state_name: For messages.
-        state_age: Maximum age of a state at its arrival, s; references may be ahead of it by this
-            and `timeout`.
-    """
-
-    def __init__(
-        self,
-        timeout: float,
-        advance: Callable[[T, float], T],
-        state_name: str = "joint state",
-        state_age: float = 0.0,
-    ) -> None:
-        self._state_name = state_name
-        self._timeout = timeout
-        self._furthest = timeout + state_age
-        self._advance = advance
-        self._lasting: T | None = None
-        self._stream: deque[tuple[float, T | ValueError]] = deque(maxlen=KEPT_REFERENCES)
-        self._problem: ValueError | None = None
-        self._arrived = False  # whether a reference has arrived since the last answered state
-        self._silent_since = 0.0  # stamp of the first state after the last arrival, s
-        self._last_state = 0.0  # stamp of the last state, s
-
-    def hold(self, reference: T | ValueError) -> None:
-        """Store a lasting reference, or the reason why the received one is invalid."""
-        self._stream.clear()
-        self._lasting = self._problem = None
-        if isinstance(reference, ValueError):
-            self._problem = reference
-        else:
-            self._lasting = reference
-
-    def add(self, stamp: float, reference: T | ValueError) -> None:
-        """Store a reference for a stamp, s, or the reason why the received one is invalid."""
-        self._lasting = self._problem = None
-        if self._stream and stamp < self._stream[-1][0]:
-            self._stream.clear()  # time was reset
-        self._stream.append((stamp, reference))
-        self._arrived = True
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing has arrived yet."""
-        return self._lasting is None and self._problem is None and not self._stream
-
-    @property
-    def is_stream(self) -> bool:
-        """Whether the last reference was stamped, so that more must follow."""
-        return bool(self._stream)
-
-    @property
-    def newest(self) -> T | ValueError | None:
-        """The last reference, or the reason why it was invalid; None before the first."""
-        return self._stream[-1][1] if self._stream else self._lasting or self._problem
-
-    def reaches(self, stamp: float) -> bool:
-        """Return whether a joint state of this stamp, s, can be answered without advancing."""
-        if self._stream:
-            return self._stream[-1][0] >= stamp - TOLERANCE
-        return not self.empty
-
-    def at(self, stamp: float) -> T | None:
-        """Return the reference for a stamp, s; None before the first one or before its stamp.
-
-        Raises:
-            ValueError: The reference is invalid, too old, far ahead of time, as with another clock,
-                or arrived too long ago.
-        """
-        if self._problem is not None:
-            raise self._problem
-        if not self._stream:
-            return self._lasting
-        silence, longest = self._silence(stamp)
-        self._check_newest(stamp)
-        latest = next((e for e in reversed(self._stream) if e[0] <= stamp + TOLERANCE), None)
-        if latest is None:
-            self._check_beginning(stamp)
-            return None
-        at, reference = latest
-        if isinstance(reference, ValueError):
-            raise reference
-        age = stamp - at
-        self._check_age(age, silence, longest)
-        return reference if age <= TOLERANCE else self._advance(reference, age)
-
-    def _check_age(self, age: float, silence: float, longest: float) -> None:
-        if age > self._timeout:
-            raise ValueError(
-                f"the newest reference is {age:.3f} s older than the {self._state_name}, limit "
-                f"{self._timeout:g} s: publish references at a higher rate and with the stamps of "
-                f"the {self._state_name}s' clock"
-            )
-        if silence > longest + TOLERANCE:
-            raise ValueError(
-                f"no reference received for {silence:.3f} s, limit {longest:g} s, after some that "
-                "were ahead of time: publish references at a higher rate and with the stamps of "
-                f"the {self._state_name}s' clock"
-            )
-
-    def _silence(self, stamp: float) -> tuple[float, float]:
-        """Return the time without a new reference and its limit, s.
-
-        That is at least the states' period: in lock-step the reference may arrive before its state.
-        """
-        if self._arrived or stamp < self._silent_since:  # or time was reset
-            self._arrived, self._silent_since = False, stamp
-        period, self._last_state = stamp - self._last_state, stamp
-        return stamp - self._silent_since, max(self._timeout, period)
-
-    def _check_newest(self, stamp: float) -> None:
-        ahead = self._stream[-1][0] - stamp
-        if ahead > self._furthest:
-            # It stays invalid until another one arrives: time may catch up with its stamp, but its
-            # clock is wrong all the same.
-            self._problem = ValueError(self._ahead("newest", ahead, self._furthest))
-            raise self._problem
-
-    def _check_beginning(self, stamp: float) -> None:
-        ahead = self._stream[0][0] - stamp
-        if ahead > self._timeout:
-            raise ValueError(self._ahead("oldest", ahead, self._timeout))
-
-    def _ahead(self, which: str, ahead: float, limit: float) -> str:
-        return (
-            f"the {which} reference is {ahead:.3f} s ahead of the {self._state_name}, limit "
-            f"{limit:g} s: publish references with the stamps of the {self._state_name}s' clock, "
-            "or raise reference_timeout if this lead is intended"
-        )
 
 
 @dataclass(frozen=True)
@@ -227,7 +95,7 @@ class ReferenceSource(ABC, Generic[T]):
         self._node = node
         self.stream = node.resolve_topic_name(topic)
         self.input = ReferenceInput[T](
-            values.reference_timeout, advance, node.state_name, values.input_timeout
+            values.reference_timeout, advance, node.loop.robot.state_name, values.input_timeout
         )
 
     @abstractmethod
@@ -263,7 +131,7 @@ class ReferenceSource(ABC, Generic[T]):
             self.input.hold(reference)
         else:
             self.input.add(stamp, reference)
-        self._node.resume()
+        self._node.loop.resume()
 
 
 STANDSTILL = 1e-9  # a reference up to this speed, m/s and rad/s, is at rest
@@ -351,8 +219,6 @@ class ReferenceRun:
     """The run of a node that follows references: its start, lock-step and end.
 
     Args:
-        counted_topics: Returns the topics of which a report needs every message.
-        publish_state: Publishes `~/state` of a stamp (s), a phase and a message.
         lone_topics: Further topics, besides that of the references, with one publisher at most.
 
     Attributes:
@@ -361,14 +227,11 @@ class ReferenceRun:
 
     def __init__(
         self,
-        node: CommandNode[ReferenceParameters],
+        node: ReferenceNode[ReferenceParameters],
         references: ReferenceSource[Any],
-        counted_topics: Callable[[], tuple[CountedTopic, ...]],
-        publish_state: Callable[[float, int, str], None],
         lone_topics: tuple[str, ...] = (),
     ) -> None:
         self._node, self._values, self._references = node, node.values, references
-        self._counted_topics, self._publish_state = counted_topics, publish_state
         self._lone_topics = (references.stream, *lone_topics)
         self.newest = 0.0
         self._start: float | None = None
@@ -394,14 +257,14 @@ class ReferenceRun:
 
     def needs(self) -> Verdict:
         """Return which subscribers are missing before commands may start."""
-        for topic in self._counted_topics():
+        for topic in self._node.counted_topics:
             if missing := topic.missing(self._values.listeners):
                 return missing
         return GOOD
 
     def has_left(self) -> Verdict:
         """Return whether the awaited report has left."""
-        for topic in self._counted_topics():
+        for topic in self._node.counted_topics:
             if left := topic.left_by(self._values.listeners):
                 return left
         return GOOD
@@ -412,7 +275,7 @@ class ReferenceRun:
             return GOOD
         if self._references.input.reaches(stamp):
             return GOOD
-        name, stream = self._node.state_name, self._references.stream
+        name, stream = self._node.loop.robot.state_name, self._references.stream
         return Verdict(Level.WAIT, f"no reference for the {name} of {stamp:.3f} s on {stream}")
 
     # Its time.
@@ -450,9 +313,9 @@ class ReferenceRun:
             self._arrival = None
         elif self._arrival is None:
             self._arrival = self.elapsed
-        stays = self._arrival is not None and self.elapsed - self._arrival >= STAY - TOLERANCE
+        stays = self._arrival is not None and self.elapsed - self._arrival >= STAY - STAMP_TOLERANCE
         longest = self._values.duration + (0.0 if stays else self._values.arrival_time)
-        over = self._values.duration > 0.0 and longest <= self.elapsed + TOLERANCE
+        over = self._values.duration > 0.0 and longest <= self.elapsed + STAMP_TOLERANCE
         if over:
             self._end(ControllerState.DONE, 0, "")
         return over
@@ -461,7 +324,7 @@ class ReferenceRun:
         """Publish the state DRIVING at a limited rate."""
         if self._start is not None and self._state_rate.due(stamp):
             self._waiting_text = ""
-            self._publish_state(self.newest, ControllerState.DRIVING, "")
+            self._node.publish_state(self.newest, ControllerState.DRIVING, "")
 
     def crowd(self, topic: str) -> Verdict:
         """Return whether more than one node publishes a topic."""
@@ -495,7 +358,7 @@ class ReferenceRun:
         text = self._node.stopped_by or self._node.waits_for().reason or "a reference"
         if text != self._waiting_text:
             self._waiting_text = text
-            self._publish_state(self.newest, ControllerState.WAITING, text)
+            self._node.publish_state(self.newest, ControllerState.WAITING, text)
 
     def _reference_left(self) -> bool:
         """Return whether references are needed but had no publisher for two checks."""
@@ -510,7 +373,7 @@ class ReferenceRun:
 
     def _lacks_reference(self) -> bool:
         """Return whether a sample waits for its reference, and not for something else."""
-        pending = self._node.pending
+        pending = self._node.loop.pending
         return pending is not None and not self._references.input.reaches(pending.stamp)
 
     def _end_without_reference(self) -> None:
@@ -527,24 +390,63 @@ class ReferenceRun:
         self._node.finish(
             exit_code, f"{message or 'done'} after {self.elapsed:.2f} s of robot time"
         )
-        self._publish_state(self.newest, phase, message)
+        self._node.publish_state(self.newest, phase, message)
 
     def close(self) -> None:
         """Publish the reason of the end and wait until it was received, after zero was sent."""
         node = self._node
         if not self._ended:
-            self._publish_state(self.newest, ControllerState.STOPPED, node.interruption())
-        for topic in self._counted_topics():
+            self._node.publish_state(self.newest, ControllerState.STOPPED, node.interruption())
+        for topic in self._node.counted_topics:
             topic.await_arrival()
-        for publisher in node.publishers:
-            if publisher.topic_name == node.resolve_topic_name("~/state"):
-                node.await_arrival(publisher)
+        node.await_arrival(node.state_topic)
 
 
 class ReferenceNode(CommandNode[R_co]):
-    """A CommandNode that follows references; a subclass creates `run` after it is connected."""
+    """A CommandNode that follows references, and reports on `~/status` and `~/state`.
+
+    A subclass creates `run` after it is connected.
+
+    Args:
+        status_type: Message type of `~/status`.
+
+    Attributes:
+        status_topic: Topic `~/status`.
+        state_topic: Topic `~/state`, latched.
+        state: What every message of `~/state` has in common, with its frame.
+    """
 
     run: ReferenceRun
+
+    def __init__(self, name: str, parameters: type[R_co], status_type: type) -> None:
+        super().__init__(name, parameters)
+        self.status_topic = CountedTopic(self, status_type, "~/status")
+        self.state_topic = self.create_publisher(ControllerState, "~/state", LATCHED)
+        self.state = ControllerState(duration=self.values.duration, law=self.law_name)
+
+    @property
+    @abstractmethod
+    def law_name(self) -> str:
+        """Name of the law, for `~/state`."""
+
+    @property
+    def counted_topics(self) -> tuple[CountedTopic, ...]:
+        """Topics of which a report needs every message."""
+        return (self.status_topic,)
+
+    @abstractmethod
+    def complete_state(self, state: ControllerState) -> None:
+        """Called before a message of `~/state` is published; add what the law knows."""
+
+    def publish_state(self, stamp: float, phase: int, message: str) -> None:
+        """Publish `~/state` of a stamp (s), a phase and a message."""
+        state = copy(self.state)
+        state.header = Header(stamp=to_stamp(stamp), frame_id=self.state.header.frame_id)
+        state.phase, state.message = phase, message
+        state.elapsed, state.refused = self.run.elapsed, self.refused
+        state.statuses = self.status_topic.count
+        self.complete_state(state)
+        self.state_topic.publish(state)
 
     def needs(self) -> Verdict:
         """Return which subscribers are missing before commands may start."""

@@ -11,8 +11,8 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from arc_odometry import REST, UNLIMITED_RIMS, Arc, Pose, RimLimit, Velocity, sinc
-from arc_odometry.odometry import check_finite, check_limit, check_positive, within
+from arc_odometry import REST, Arc, MotionLimits, Pose, Velocity, sinc
+from arc_odometry.number_range import check_finite, check_positive, within
 from diffbot_controllers.velocity_tracking.dead_band_compensation import (
     NO_DEAD_BANDS,
     BandPair,
@@ -141,73 +141,29 @@ def published_velocity(error: PoseError, velocity: Velocity, gains: KinematicGai
     return Velocity(-k * error.x, -(side + k * error.theta))
 
 
-@dataclass(frozen=True)
-class VelocityLimits:
-    """Limits of the commands; math.inf: no limit.
+def within_bands(limits: MotionLimits, bands: BandPair) -> MotionLimits:
+    """Return the limits of the acting velocities, which the offsets of dead bands reduce."""
+    lost = [band.width if band.kind is DeadBandKind.OFFSET else 0.0 for band in bands]
+    if lost == [0.0, 0.0]:
+        return limits
+    return replace(
+        limits,
+        linear_velocity=limits.linear_velocity - lost[0],
+        angular_velocity=limits.angular_velocity - lost[1],
+    )
 
-    Attributes:
-        linear_velocity: Maximum |command of v|, m/s, > 0.
-        angular_velocity: Maximum |command of omega|, rad/s, > 0.
-        linear_acceleration: Maximum |a_v|, m/s^2, > 0.
-        angular_acceleration: Maximum |a_omega|, rad/s^2, > 0.
-        rims: Limit of the rim speeds into which a driver converts commands of v and omega.
 
-    Raises:
-        ValueError: A limit is not > 0.
-    """
-
-    linear_velocity: float = math.inf
-    angular_velocity: float = math.inf
-    linear_acceleration: float = math.inf
-    angular_acceleration: float = math.inf
-    rims: RimLimit = UNLIMITED_RIMS
-
-    def __post_init__(self) -> None:
-        check_limit(
-            "velocity limits",
-            linear_velocity=self.linear_velocity,
-            angular_velocity=self.angular_velocity,
-            linear_acceleration=self.linear_acceleration,
-            angular_acceleration=self.angular_acceleration,
-        )
-
-    def command(self, asked: Velocity) -> Velocity:
-        """Return a command within the limits: first each axis separately, then the rim speeds."""
-        return self.rims.within(
-            Velocity(
-                within(asked.v, self.linear_velocity), within(asked.omega, self.angular_velocity)
-            )
-        )
-
-    def acceleration(self, asked: Velocity) -> Velocity:
-        """Return an acceleration within the limits, m/s^2 and rad/s^2."""
-        return Velocity(
-            within(asked.v, self.linear_acceleration),
-            within(asked.omega, self.angular_acceleration),
-        )
-
-    def within_bands(self, bands: BandPair) -> VelocityLimits:
-        """Return the limits of the acting velocities, which the offsets of dead bands reduce."""
-        lost = [band.width if band.kind is DeadBandKind.OFFSET else 0.0 for band in bands]
-        if lost == [0.0, 0.0]:
-            return self
-        return replace(
-            self,
-            linear_velocity=self.linear_velocity - lost[0],
-            angular_velocity=self.angular_velocity - lost[1],
-        )
-
-    def braking(self, sigma: Sigma, reference: Reference) -> Braking:
-        """Return the decelerations to a reference's velocity possible within these limits."""
-        ahead, behind = _braking(
-            *sigma.axis(0), self.linear_velocity, self.linear_acceleration,
-            reference.v, reference.dv,
-        )  # fmt: skip
-        left, right = _braking(
-            *sigma.axis(1), self.angular_velocity, self.angular_acceleration,
-            reference.omega, reference.domega,
-        )  # fmt: skip
-        return Braking(ahead, behind, left, right)
+def possible_braking(limits: MotionLimits, sigma: Sigma, reference: Reference) -> Braking:
+    """Return the decelerations to a reference's velocity possible within limits."""
+    ahead, behind = _braking(
+        *sigma.axis(0), limits.linear_velocity, limits.linear_acceleration,
+        reference.v, reference.dv,
+    )  # fmt: skip
+    left, right = _braking(
+        *sigma.axis(1), limits.angular_velocity, limits.angular_acceleration,
+        reference.omega, reference.domega,
+    )  # fmt: skip
+    return Braking(ahead, behind, left, right)
 
 
 def _braking(
@@ -322,7 +278,7 @@ class TrackerSettings:
     k_v: float = 10.0
     k_w: float = 10.0
     floor: float = 0.5
-    limits: VelocityLimits = VelocityLimits()
+    limits: MotionLimits = MotionLimits()
     dead_time: float = 0.0
     dead_band: BandPair = NO_DEAD_BANDS
     published: bool = False
@@ -461,7 +417,7 @@ class VelocityTracker:
         if settings.published:
             wanted = published_velocity(pose_error(reference, pose), velocity, settings.gains)
         else:
-            braking = settings.limits.within_bands(bands).braking(sigma, reference)
+            braking = possible_braking(within_bands(settings.limits, bands), sigma, reference)
             wanted = kinematic_velocity(
                 pose_error(reference, pose), reference, settings.gains, braking
             )
@@ -473,7 +429,7 @@ class VelocityTracker:
         acting = sigma.command(velocity, acceleration)
         free = self._compensation.sent(acting, bands, wanted, reference)
         check_finite("command is beyond floating point", v=free.v, omega=free.omega)
-        command = settings.limits.command(free)
+        command = settings.limits.velocity(free)
         self.last = TrackerRecord(
             stamp=stamp,
             error=error,

@@ -13,14 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from std_msgs.msg import Header
 
-from arc_odometry import REST, UNLIMITED_RIMS, RimLimit, Velocity
+from arc_odometry import REST, UNLIMITED_RIMS, MotionLimits, RimLimit, Velocity
 from arc_odometry.odometry_checks import OdometrySample, OdometryStamps, PoseContinuity
 from diffbot_controllers.nodes.references import (
     PoseReferences,
@@ -33,18 +31,13 @@ from diffbot_controllers.velocity_tracking.dead_band_compensation import BandPai
 from diffbot_controllers.velocity_tracking.law import (
     TrackerRecord,
     TrackerSettings,
-    VelocityLimits,
     VelocityTracker,
 )
 from diffbot_description import Sigma, load_robot
 from diffbot_description.dead_band import DeadBand, DeadBandKind
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_msgs.msg import ControllerState, VelocityParameters, VelocityTrackingStatus
-from diffbot_node import (
-    CountedTopic,
-    parameter,
-    to_stamp,
-)
+from diffbot_node import parameter, to_stamp
 from diffbot_node.stop_inputs import LATCHED
 from diffbot_node.velocity_interface import VelocityInterface
 from diffbot_node.verdict import GOOD, Verdict
@@ -163,7 +156,7 @@ def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> Trac
         b=values.b,
         k_v=values.k_v,
         k_w=values.k_w,
-        limits=VelocityLimits(
+        limits=MotionLimits(
             # The wheels bound v and omega alone; a larger limit could never be reached.
             min(values.linear_velocity, rims.speed),
             min(values.angular_velocity, rims.turning(0.0)),
@@ -274,7 +267,7 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
     """
 
     def __init__(self) -> None:
-        super().__init__("velocity_tracking_controller", TrackingParameters)
+        super().__init__("velocity_tracking_controller", TrackingParameters, VelocityTrackingStatus)
         values = self.values
         self._known = identified(values)
         self._settings = tracker_settings(values, self._known)
@@ -287,11 +280,8 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
         self._reference: Reference | None = None  # reference of the tracker's last update
         self._warned = False
         self._answered: float | None = None  # stamp of the last answered sample, s
-        self._state = ControllerState(
-            duration=values.duration, law=self.law_name, parameters_source=values.parameters
-        )
-        self._status_topic = CountedTopic(self, VelocityTrackingStatus, "~/status")
-        self._state_topic = self.create_publisher(ControllerState, "~/state", LATCHED)
+        self.state.parameters_source = values.parameters
+        self.state.header.frame_id = "base_link"
         self._parameters_topic = self.create_publisher(VelocityParameters, "~/parameters", LATCHED)
         limits = self._settings.limits
         fastest_commands = Velocity(limits.linear_velocity, limits.angular_velocity)
@@ -299,13 +289,7 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
         self._odom = self.resolve_topic_name("odom")
         self.references = PoseReferences(self, values.odom_frame)
         # With two publishers of odometry, poses of both would alternate.
-        self.run = ReferenceRun(
-            self,
-            self.references,
-            lambda: (self._status_topic,),
-            self.publish_state,
-            lone_topics=(self._odom,),
-        )
+        self.run = ReferenceRun(self, self.references, lone_topics=(self._odom,))
 
     # The loop.
 
@@ -372,7 +356,7 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
             status.command[:] = command
             before = sample.stamp if self._answered is None else self._answered
             status.time_step = float(sample.stamp - before)
-            self._status_topic.publish(status)
+            self.status_topic.publish(status)
         self._answered = sample.stamp
         self._warn_of_dead_time()
         self.run.tell_state(sample.stamp)
@@ -433,15 +417,9 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
                 "on; set dead_time (known_dead_time of launch siwek) to begin with it"
             )
 
-    def publish_state(self, stamp: float, phase: int, message: str) -> None:
-        """Publish the node's phase with the parameters in use."""
-        header = Header(stamp=to_stamp(stamp), frame_id="base_link")
-        state, in_use = copy(self._state), self._in_use()
-        state.header, state.phase, state.message = header, phase, message
-        state.elapsed, state.refused = self.run.elapsed, self.refused
-        state.statuses = self._status_topic.count
-        self._state_topic.publish(state)
-        parameters = VelocityParameters(header=header)
+    def complete_state(self, state: ControllerState) -> None:
+        """Publish the parameters in use beside it."""
+        parameters, in_use = VelocityParameters(header=state.header), self._in_use()
         in_use.fill(parameters)
         parameters.covariance_diagonal[:] = in_use.variances
         self._parameters_topic.publish(parameters)

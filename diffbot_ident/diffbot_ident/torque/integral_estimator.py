@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
-from arc_odometry.joints import SampleCheck
+from arc_odometry.sample_check import SampleCheck
 from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import Estimate, EstimateState
 from diffbot_ident.torque.judgement import MIN_WINDOWS, judge

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
-from arc_odometry.joints import SampleCheck
+from arc_odometry.sample_check import SampleCheck
 from diffbot_ident.torque.estimate import (
     MIN_SAMPLES,
     NAMES,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand
-from diffbot_description.dynamics import AXES
+from diffbot_description.sigma import AXES
 from diffbot_ident.torque.estimate import NORMAL_95, Array
 from diffbot_ident.velocity.batch_moments import at_least
 from diffbot_ident.velocity.constant_commands import ConstantCommands

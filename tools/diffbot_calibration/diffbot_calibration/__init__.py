@@ -26,11 +26,4 @@ if TYPE_CHECKING:
     from diffbot_calibration.umbmark import Umbmark as Umbmark
     from diffbot_calibration.umbmark import calibrate_umbmark as calibrate_umbmark
 
-__getattr__, __all__ = lazy_names(
-    __name__,
-    {
-        "calibration": ("CalibratedValue", "Calibration", "CalibrationOutcome", "calibrate"),
-        "results": ("write_calibrated_robot", "write_results"),
-        "umbmark": ("Squares", "Umbmark", "calibrate_umbmark"),
-    },
-)
+__getattr__, __all__ = lazy_names(__name__, __file__)

@@ -11,11 +11,4 @@ if TYPE_CHECKING:
     from diffbot_export.results import read_results as read_results
     from diffbot_export.sourced_value import SourcedValue as SourcedValue
 
-__getattr__, __all__ = lazy_names(
-    __name__,
-    {
-        "command": ("export",),
-        "results": ("Results", "read_results"),
-        "sourced_value": ("SourcedValue",),
-    },
-)
+__getattr__, __all__ = lazy_names(__name__, __file__)

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context
 
-from arc_odometry.odometry import within
+from arc_odometry.number_range import within
 from diffbot_export.plant import TURNING, Pid, Plant, WheelLoops
 
 LENGTH = 0.5  # m

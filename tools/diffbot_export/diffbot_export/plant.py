@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from arc_odometry import WheelGeometry
-from arc_odometry.odometry import within
+from arc_odometry.number_range import within
 
 Pair = tuple[float, float]
 # Speed over which dry friction changes its sign, as a share of the largest reference: for a step

@@ -20,14 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from diffbot_controllers.parameter_reader import (
-    read_dynamics,
-    read_friction,
-    read_gear_loss,
+    DynamicsFile,
     read_section,
-    read_torque_delay,
-    read_turning,
 )
-from diffbot_description.dynamics import AXES
 from diffbot_description.files import (
     CALIBRATION_FILE,
     DYNAMIC_FILE,
@@ -38,6 +33,7 @@ from diffbot_description.files import (
     read_regular,
     read_yaml,
 )
+from diffbot_description.sigma import AXES
 from diffbot_export.sourced_value import SourcedValue
 from diffbot_ident.torque.estimate import (
     FRICTION_NAMES,
@@ -244,9 +240,10 @@ def _reader_of(file: Path) -> Callable[[Path, Results], None]:
 
 
 def _read_torque(path: Path, results: Results) -> None:
-    section = read_section(str(path), NAMES, MADE_BY)
+    file = DynamicsFile(str(path), MADE_BY)
+    section = file.section
     robot = str(section.get("robot", ""))
-    dynamics = read_dynamics(str(path), robot)
+    dynamics = file.dynamics(robot)
     variances = section.get("covariance_diagonal", [math.nan] * 4)
     k = {}
     for name, unit, value, variance in zip(NAMES, UNITS, dynamics, variances, strict=True):
@@ -255,15 +252,15 @@ def _read_torque(path: Path, results: Results) -> None:
             results.missing.append(f"{name.upper()}: not identifiable, {value:g} assumed")
     friction = _of_group(
         path, section.get("friction"), "friction ", FRICTION_NAMES, FRICTION_UNITS,
-        read_friction(str(path)),
+        file.friction(),
     )  # fmt: skip
     results.missing += [
         f"friction {name}: not identified" for name in FRICTION_NAMES if name not in friction
     ]
-    delay = read_torque_delay(str(path))
+    delay = file.torque_delay()
     if delay is None:
         results.missing.append("delay of the torque: not in the file, 0 assumed")
-    gear_loss = read_gear_loss(str(path))
+    gear_loss = file.gear_loss()
     if gear_loss is not None and any(gear_loss):
         left, right = (100.0 * loss for loss in gear_loss)
         results.missing.append(
@@ -272,7 +269,7 @@ def _read_torque(path: Path, results: Results) -> None:
             "are slower than predicted"
         )
     turning = _of_group(
-        path, section.get("turning"), "", TURNING_NAMES, TURNING_UNITS, read_turning(str(path))
+        path, section.get("turning"), "", TURNING_NAMES, TURNING_UNITS, file.turning()
     )
     results.torque = TorqueModel(k, friction, robot, delay, gear_loss, turning)
     results.robot = robot or None

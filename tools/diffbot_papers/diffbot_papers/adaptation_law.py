@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from arc_odometry.odometry import Array
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 
 
 @dataclass(frozen=True)

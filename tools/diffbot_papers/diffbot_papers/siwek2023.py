@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from diffbot_controllers.velocity_tracking.law import VelocityLimits
-from diffbot_description.dynamics import Sigma
+from arc_odometry import MotionLimits
+from diffbot_description.sigma import Sigma
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_papers.adaptation_law import AdaptationGains, AdaptationLaw
 from diffbot_papers.page import (
@@ -108,7 +108,7 @@ def section(report: Report) -> PaperSection:
     limited = three_ways(Conditions(TURTLEBOT_LIMITS), starts.fit)
     laboratory = three_ways(Conditions(TURTLEBOT_LIMITS, laboratory=True), starts.fit)
     exact = drive(Conditions(period=0.01), TRUE, adaptive=False)
-    slow = VelocityLimits(linear_velocity=0.7)
+    slow = MotionLimits(linear_velocity=0.7)
     exact_slow = drive(Conditions(slow, period=0.01, duration=AFTER), TRUE, adaptive=False)
     printed = drive(
         Conditions(TURTLEBOT_LIMITS, duration=AFTER), TRUE, adaptive=False, published=True

@@ -10,13 +10,13 @@ from time import process_time
 import numpy as np
 from scipy.stats import truncnorm
 
+from arc_odometry import MotionLimits
 from arc_odometry.odometry import Array as Array
 from diffbot_controllers.velocity_tracking.law import (
     TrackerSettings,
-    VelocityLimits,
     VelocityTracker,
 )
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_papers.adaptation_law import AdaptationLaw
 from diffbot_recordings.sigma_batch_fit import BatchFit, VelocityRecording, fit_sigma
@@ -60,7 +60,7 @@ LAP = 2.0 * math.pi / 0.125  # s
 # Of measured velocities, m/s and rad/s.
 NOISE = (0.005, 0.01)
 # The TurtleBot 2's limits, m/s and rad/s.
-TURTLEBOT_LIMITS = VelocityLimits(linear_velocity=0.7, angular_velocity=math.pi)
+TURTLEBOT_LIMITS = MotionLimits(linear_velocity=0.7, angular_velocity=math.pi)
 # The TurtleBot 2: counts per turn of a wheel; dead time, s; standard deviations of the executed
 # command.
 COUNTS, DEAD_TIME, COMMAND_NOISE = 2578, 0.1, (0.01, 0.01)
@@ -130,7 +130,7 @@ class Conditions:
         seed: Seed of all noise.
     """
 
-    limits: VelocityLimits = VelocityLimits()
+    limits: MotionLimits = MotionLimits()
     laboratory: bool = False
     noise: tuple[float, float] = (0.0, 0.0)
     duration: float = LAP

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_papers.adaptation_law import AdaptationGains, AdaptationLaw, regressors
 from diffbot_recordings.sigma_batch_fit import VelocityRecording, fit_sigma
 

@@ -26,17 +26,4 @@ if TYPE_CHECKING:
     from diffbot_recordings.torque_analysis import TorqueResult as TorqueResult
     from diffbot_recordings.torque_analysis import analyse_torque as analyse_torque
 
-__getattr__, __all__ = lazy_names(
-    __name__,
-    {
-        "bag": ("Bag",),
-        "findings": ("Findings", "Usable"),
-        "options": ("Options",),
-        "recorded_arrays": ("identify_arrays", "identify_frame"),
-        "recording_analysis": ("analyse_recording",),
-        "recording_files": ("open_recording",),
-        "samples": ("Recording", "RecordingError"),
-        "sigma_batch_fit": ("VelocityRecording", "fit_sigma"),
-        "torque_analysis": ("TorqueResult", "analyse_torque"),
-    },
-)
+__getattr__, __all__ = lazy_names(__name__, __file__)

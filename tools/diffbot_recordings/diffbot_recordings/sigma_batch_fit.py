@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diffbot_description.dynamics import AXES, Sigma
+from diffbot_description.sigma import AXES, Sigma
 from diffbot_recordings.first_order import Array, AxisSegment, fit_first_order
 
 

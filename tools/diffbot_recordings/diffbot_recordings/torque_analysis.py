@@ -16,7 +16,7 @@ from itertools import chain, groupby
 import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
-from arc_odometry.joints import EffortSize
+from arc_odometry.sample_check import EffortSize
 from diffbot_description import Robot
 from diffbot_description.robot import Uncertainty
 from diffbot_ident.prediction_model import Model

@@ -21,15 +21,4 @@ if TYPE_CHECKING:
     from diffbot_study.velocity_driving import VelocityDrive as VelocityDrive
     from diffbot_study.velocity_driving import simulate_velocity_drive as simulate_velocity_drive
 
-__getattr__, __all__ = lazy_names(
-    __name__,
-    {
-        "driving": ("DriveSamples", "Law", "LiveAdaptation", "simulate_drive"),
-        "simulated_identification": (
-            "IdentificationRun",
-            "TorqueSignal",
-            "simulate_identification",
-        ),
-        "velocity_driving": ("VelocityDrive", "simulate_velocity_drive"),
-    },
-)
+__getattr__, __all__ = lazy_names(__name__, __file__)

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry.odometry import Array, sincs, within_each
+from arc_odometry.number_range import within_each
+from arc_odometry.odometry import Array, sincs
 from diffbot_controllers.laws import dual
 from diffbot_controllers.laws import polar_approach as one_approach
 from diffbot_controllers.laws.backstepping_standard import (
@@ -48,22 +49,22 @@ class BatchBackstepping:
     """
 
     def __init__(self, laws: Sequence[StandardBackstepping]) -> None:
-        settings = [law.settings for law in laws]
-        wheels = [each.wheels for each in settings if each.wheels is not None]
-        if len(wheels) < len(laws) or not all(each.mean_velocity for each in settings):
+        wheels = [each.wheels for each in laws if each.wheels is not None]
+        if len(wheels) < len(laws) or not all(each.mean_velocity for each in laws):
             raise ValueError(
                 "a block of laws: each needs wheels and mean_velocity=True; make them so, or "
                 "drive one by one: simulate_drive"
             )
-        self.drivetrain = BatchDrivetrain([each.dynamics for each in settings], wheels)
-        self._gains: Any = _arrays([each.gains for each in settings])
-        self._tracker: Any = _arrays([each.tracker for each in settings])
-        self._limits: Any = _arrays([each.servo.limits for each in settings])
-        self._rims: Any = _arrays([each.servo.limits.rims for each in settings])
-        self._settling = np.array([each.servo.settling_time for each in settings])
-        self._capture = np.array([each.capture for each in settings])
-        self._gains.rims = _arrays([each.gains.rims for each in settings])
-        self._approach = _BatchApproach(self._gains, [each.direction for each in settings])
+        self.drivetrain = BatchDrivetrain([each.dynamics for each in laws], wheels)
+        self._gains: Any = _arrays([each.gains for each in laws])
+        self._tracker: Any = _arrays([each.tracker for each in laws])
+        self._limits: Any = _arrays([each.servo.limits for each in laws])
+        self._rims: Any = _arrays([each.servo.limits.rims for each in laws])
+        self._torque = np.array([each.servo.torque_limit for each in laws])
+        self._settling = np.array([each.servo.settling_time for each in laws])
+        self._capture = np.array([each.capture for each in laws])
+        self._gains.rims = _arrays([each.gains.rims for each in laws])
+        self._approach = _BatchApproach(self._gains, [each.direction for each in laws])
         self._tracks = np.zeros(len(laws), dtype=bool)
         self._set_points = _BatchSetPoints(
             np.stack((self._limits.linear_acceleration, self._limits.angular_acceleration)),
@@ -102,8 +103,8 @@ class BatchBackstepping:
         if still:
             ahead, turn = self._left_to_goal(pose, reference)
             wanted = self.drivetrain.turned_round(wanted, np.isfinite(ahead))
-        limited = _limited(wanted, limits.torque)
-        limited = self.drivetrain.slew_limited(limited, limits.torque, dt)
+        limited = _limited(wanted, self._torque)
+        limited = self.drivetrain.slew_limited(limited, self._torque, dt)
         if still:
             rests = self.drivetrain.rests(ahead, turn, u)
             if rests.any():

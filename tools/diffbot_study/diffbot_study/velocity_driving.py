@@ -16,7 +16,7 @@ from arc_odometry import Pose
 from arc_odometry.odometry import Array
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_controllers.velocity_tracking.law import VelocityTracker, pose_error
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
 from diffbot_sim.virtual_robot import periods_in
 from diffbot_study.driving import PERIOD

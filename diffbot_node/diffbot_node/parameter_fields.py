@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fields of settings, with meaning and limits: of a library's classes, and as ROS parameters.
+
+Imports no ROS; parameters.py declares them in a node.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+Value = bool | int | float | str | tuple[float, ...]
+V = TypeVar("V", bound=Value)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """Specification of one parameter, which is read once, at the start of a node.
+
+    Attributes:
+        default: Its type is the parameter's (float parameters also accept whole numbers). A tuple
+            stands for a list of numbers of any length, given as a list or as text such as "[1,
+            2.5]", which unlike ROS's lists may mix whole numbers and others.
+        description: Meaning and unit, one line; shown by `ros2 param describe`.
+        above: Exclusive lower limit of a number, or of each number of a list.
+        minimum: Inclusive lower limit, likewise.
+        maximum: Inclusive upper limit, likewise.
+        choices: The allowed values, if these are enumerated.
+    """
+
+    name: str
+    default: Value
+    description: str
+    above: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+
+    def constraints(self) -> str:
+        """Return the limits in words; empty if there are none."""
+        words = []
+        if self.above is not None:
+            words.append(f"> {self.above:g}")
+        if self.minimum is not None:
+            words.append(f">= {self.minimum:g}")
+        if self.maximum is not None:
+            words.append(f"<= {self.maximum:g}")
+        if self.choices:
+            words.append("one of " + ", ".join(self.choices))
+        return " and ".join(words)
+
+    def check(self, value: Any) -> Value:
+        """Return the value in the parameter's type; for a list, a tuple of floats.
+
+        Raises:
+            ValueError: Wrong type or outside the limits, with name (and index), value, limit and
+                meaning.
+        """
+        if isinstance(self.default, tuple):
+            numbers = enumerate(self._numbers(value))
+            return tuple(self._checked(f"{self.name}[{k}]", float, number) for k, number in numbers)
+        checked: Value = self._checked(self.name, type(self.default), value)
+        return checked
+
+    def _numbers(self, value: Any) -> Sequence[Any]:
+        """Return the items of a list; ROS passes an empty list as None."""
+        if isinstance(value, str):
+            words = value.strip().removeprefix("[").removesuffix("]").strip()
+            try:
+                return [float(word) for word in words.split(",")] if words else []
+            except ValueError:
+                value = value.strip()
+        elif value is None or isinstance(value, Sequence):
+            return value or []
+        raise ValueError(
+            self._complaint(self.name, value, "must be a list of numbers, such as [1.0, 2.5]")
+        )
+
+    def _checked(self, name: str, kind: type[Any], value: Any) -> Any:
+        if kind is float and type(value) is int:
+            value = float(value)
+        if kind is bool and type(value) is int and value in (0, 1):
+            value = bool(value)  # launch arguments may be 0 and 1
+        if type(value) is not kind:
+            raise ValueError(self._complaint(name, value, f"must be of type {kind.__name__}"))
+        if self.choices and value not in self.choices:
+            raise ValueError(self._complaint(name, value, "must be " + self.constraints()))
+        if kind in (int, float):
+            number: float = value
+            inside = (
+                math.isfinite(number)
+                and (self.above is None or number > self.above)
+                and (self.minimum is None or number >= self.minimum)
+                and (self.maximum is None or number <= self.maximum)
+            )
+            if not inside:
+                limits = " and ".join(filter(None, ["finite", self.constraints()]))
+                raise ValueError(self._complaint(name, value, f"must be {limits}"))
+        return value
+
+    def _complaint(self, name: str, value: Any, rule: str) -> str:
+        return f"parameter '{name}' = {value!r}: {rule} ({self.description})"
+
+
+def parameter(
+    default: V,
+    description: str,
+    *,
+    above: float | None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    choices: tuple[str, ...] = (),
+) -> V:
+    """Return a field for a frozen dataclass of parameters; the arguments are those of Parameter."""
+    limits = {"above": above, "minimum": minimum, "maximum": maximum, "choices": choices}
+    return field(default=default, metadata={"description": description, **limits})
+
+
+def table(kind: type[Any]) -> tuple[Parameter, ...]:
+    """Return the parameters that the fields of a dataclass define."""
+    made: Any = fields(kind)
+    return tuple(Parameter(each.name, each.default, **each.metadata) for each in made)
+
+
+def check_settings(settings: Any) -> None:
+    """Check the values of a dataclass whose fields are made by `parameter`.
+
+    Raises:
+        ValueError: See Parameter.check.
+    """
+    for each in table(type(settings)):
+        each.check(getattr(settings, each.name))
