@@ -20,6 +20,7 @@ from typing import Any
 import yaml
 
 from diffbot_description.limits import DEPTH, TEXT, VALUES, Limit, LimitError
+from diffbot_description.regular_file import check_regular
 
 RECORDING = "recording"
 """Folder in a run's results with the rosbag2 recording that `record:=mcap` makes."""
@@ -128,13 +129,7 @@ def read_regular(path: Path, limit: Limit = TEXT) -> str:
         ValueError: States why it cannot be read; the caller adds the file's name.
     """
     try:
-        if path.is_dir():
-            raise ValueError("is a folder; name a file in it")
-        # A shell's <(...) does not exist for a process started by a launch file.
-        if path.exists() and not path.is_file() or path.parent == Path("/dev/fd"):
-            raise ValueError(
-                "is not a regular file but a device or a pipe, such as <(...); write it to a file"
-            )
+        check_regular(path)
         with path.open(encoding="utf-8") as file:
             text = file.read(limit.value + 1)
     except OSError as error:
