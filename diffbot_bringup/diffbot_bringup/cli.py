@@ -20,6 +20,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from diffbot_bringup.usage import UsageError, check_one_of, need_ros
+from diffbot_description.machine_limits import refusal_of_machine
+from diffbot_description.terminal_text import complain, printable_lines
 
 
 @dataclass(frozen=True)
@@ -205,18 +207,16 @@ def _run(words: list[str]) -> int:
         speaker = f"diffbot {words[0]}"
         return COMMANDS[words[0]].run(words[1:])
     except UsageError as error:
-        from diffbot_description.terminal_text import printable_lines
-
         # Some list what there is, a line each.
         print(f"{speaker}: {printable_lines(error)}", file=sys.stderr)
         return 2
     except BrokenPipeError:
         raise
-    except OSError as error:  # the machine's: a full disk, a name that is too long
-        from diffbot_description.terminal_text import complain
-
-        where = f"{error.filename}: " if error.filename else ""
-        complain(speaker, f"{where}{error.strerror or error}")
+    except (OSError, MemoryError, ImportError, RuntimeError) as error:
+        text = refusal_of_machine(error)
+        if text is None:
+            raise
+        complain(speaker, text)
         return 1
     except SystemExit as ended:  # argparse's, after --help or a wrong option
         return int(ended.code or 0)

@@ -6,7 +6,6 @@ Standard library only: ./diffbot refuses what is wrong before any environment ex
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib.util import find_spec
@@ -23,16 +22,6 @@ def need_ros() -> None:
             "needs ROS 2, which is not installed here: use ./diffbot in a checkout of the suite, "
             "which installs it, or source a workspace"
         )
-
-
-def command_parser(command: str, description: str, epilog: str) -> argparse.ArgumentParser:
-    """Return the parser of `diffbot COMMAND`, whose help ends with the epilog as it is written."""
-    return argparse.ArgumentParser(
-        prog=f"diffbot {command}",
-        description=description,
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
 
 
 def split_at_dashes(words: list[str]) -> tuple[list[str], list[str]]:

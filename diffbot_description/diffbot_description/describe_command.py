@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from diffbot_description.command_parser import CommandParser
 from diffbot_description.described_robot import Described, described_from, write_robot_file
 from diffbot_description.show_parameters import format_rows, parameter_rows
 from diffbot_description.spoken_commands import spoken
@@ -22,11 +23,10 @@ then: diffbot launch ident robot:=my_robot.yaml"""
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog=prog,
         description="Make a robot file from a URDF or xacro file, with the source of each value.",
         epilog=_EPILOG.format(prog=prog),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "file", type=Path, help="a .urdf file, or a .xacro file: a program, which you have to trust"

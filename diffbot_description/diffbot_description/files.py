@@ -7,9 +7,11 @@ known one is suggested.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
@@ -20,6 +22,7 @@ from typing import Any
 import yaml
 
 from diffbot_description.limits import DEPTH, TEXT, VALUES, Limit, LimitError
+from diffbot_description.regular_file import check_regular
 
 RECORDING = "recording"
 """Folder in a run's results with the rosbag2 recording that `record:=mcap` makes."""
@@ -30,6 +33,8 @@ VOLTAGE_FILE, CALIBRATION_FILE = "voltage_parameters.yaml", "calibration.yaml"
 """Files of identified parameters, which controllers and exports read."""
 # What PyYAML's constructors raise for values such as `!!int ""` and `2001-99-99`.
 _VALUE_ERRORS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+# Numbers to the base 60 or 8, which are mostly meant otherwise: 1:30 is 90, and 010 is 8.
+_OTHER_BASE = re.compile(r"[-+]?(\d[\d_]*(:[\d_.]+)+|0[0-7_]+)")
 
 
 def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
@@ -88,7 +93,8 @@ def write_atomically(path: Path, content: str | Callable[[Path], Any]) -> Path:
             "folder"
         ) from error
     finally:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a name that is too long
+            partial.unlink()
     return path
 
 
@@ -128,13 +134,7 @@ def read_regular(path: Path, limit: Limit = TEXT) -> str:
         ValueError: States why it cannot be read; the caller adds the file's name.
     """
     try:
-        if path.is_dir():
-            raise ValueError("is a folder; name a file in it")
-        # A shell's <(...) does not exist for a process started by a launch file.
-        if path.exists() and not path.is_file() or path.parent == Path("/dev/fd"):
-            raise ValueError(
-                "is not a regular file but a device or a pipe, such as <(...); write it to a file"
-            )
+        check_regular(path)
         with path.open(encoding="utf-8") as file:
             text = file.read(limit.value + 1)
     except OSError as error:
@@ -196,12 +196,14 @@ class _StrictLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no typ
             value = super().construct_object(node, deep)
             if isinstance(value, int) and abs(value) >= 2**63:
                 raise ValueError("a whole number of more than 64 bits: write it with a point")
+            if isinstance(value, (int, float)) and _OTHER_BASE.fullmatch(node.value):
+                raise ValueError(f"YAML reads {node.value} as {value:g}: write {value:g}")
             return value
         except _VALUE_ERRORS as error:
             if isinstance(error, ValueError) and str(error).startswith("line "):
                 raise
             line = node.start_mark.line + 1
-            raise ValueError(f"line {line}: a value has the wrong type ({error}).") from None
+            raise ValueError(f"line {line}: a value has the wrong type ({_why(error)}).") from None
 
 
 def parse_yaml(text: str) -> Any:
@@ -229,7 +231,7 @@ def parse_json(text: str) -> Any:
     except RecursionError:
         raise DEPTH.error() from None
     except ValueError as error:  # also of a number of more than 4300 digits
-        raise ValueError(f"is no JSON: {' '.join(str(error).split())}") from None
+        raise ValueError(f"is no JSON: {' '.join(_why(error).split())}") from None
     level, depth = [content], 0
     while level := [each for each in level if isinstance(each, (dict, list))]:
         depth += 1
@@ -259,6 +261,11 @@ def read_yaml(path: Path) -> Any:
         return parse_yaml(text)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def _why(error: Exception) -> str:
+    """Return an error's text without Python's advice to programmers on numbers of 4300 digits."""
+    return str(error).partition("; use sys.")[0]
 
 
 def _one_line(error: yaml.YAMLError) -> str:

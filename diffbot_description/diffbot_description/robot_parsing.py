@@ -179,6 +179,8 @@ def _yaml_hint(value: Any) -> str:
         number = float(value)
     except (TypeError, ValueError):
         return ""
+    if not math.isfinite(number):
+        return ""
     mantissa, _, exponent = f"{number:e}".partition("e")
     return f" Write {float(mantissa)}e{exponent} or {number!r}."
 

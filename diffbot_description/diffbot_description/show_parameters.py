@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from diffbot_description.command_parser import CommandParser
 from diffbot_description.described_robot import described_from
 from diffbot_description.dynamics import closed_form, turning_resistance, wheel_friction
 from diffbot_description.ground_loads import ground_loads
@@ -92,7 +93,7 @@ def _described(arguments: argparse.Namespace) -> tuple[RobotModel, list[Row], st
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="show_parameters", description=__doc__)
+    parser = CommandParser(prog="show_parameters", description=__doc__)
     parser.add_argument("robot", help="a robot's name, its YAML, URDF or xacro file")
     urdf_only = parser.add_argument_group(
         "for a URDF, read to the letter: nothing in it is found, corrected or averaged"

@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from diffbot_description.limits import DEPTH, ELEMENTS, MESH, VERTICES, parse_xml
+from diffbot_description.regular_file import check_regular
 from diffbot_description.urdf_files import Packages
 from diffbot_description.urdf_tree import Array, PlacedLink, numbers, pose
 
@@ -183,8 +184,7 @@ def mesh_box(path: Path) -> tuple[Array, Array]:
         raise ValueError(
             f"{kind or 'a file without suffix'} is not read, only .stl, .obj and .dae are"
         )
-    if not path.is_file():  # a device has no end, a pipe perhaps no writer
-        raise ValueError("is no regular file")
+    check_regular(path)
     try:
         MESH.check(path.stat().st_size)
         vertices = reader(path)

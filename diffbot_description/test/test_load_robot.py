@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from robot_files import TWIL, changed, number_fields, write
 
-from diffbot_description import known_robots, load_robot
+from diffbot_description import known_robots, load_robot, write_atomically
+from diffbot_description.files import parse_yaml
 from diffbot_description.loading import urdf
 
 
@@ -182,6 +183,7 @@ WRONG_VALUES = [
     ("wheels.mass", "heavy", r"wheels\.mass = 'heavy' must be a number, .* in kg"),
     ("wheels.mass", True, r"wheels\.mass = True must be a number"),
     ("contact.stiffness", "1e7", r"contact\.stiffness = '1e7'.*Write 1\.0e\+07 or 10000000\.0"),
+    ("wheels.mass", "1e999", r"wheels\.mass = '1e999' must be a number, [^.]* in kg\.$"),
     ("excitation.register", 6, r"excitation\.register = 6 bits must be at least 7"),
     ("excitation.register", 16, r"excitation\.register = 16 bits must be at most 15"),
     ("excitation.hold", 2.5, r"excitation\.hold = 2\.5 must be a whole number"),
@@ -255,6 +257,32 @@ def test_broken_file_is_named(tmp_path, text, message):
     with pytest.raises(ValueError, match=message) as caught:
         load_robot(path)
     assert str(caught.value).startswith(str(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("1:30", r"line 2: .*YAML reads 1:30 as 90: write 90"),
+        ("-1:30.5", r"line 2: .*YAML reads -1:30.5 as -90.5: write -90.5"),
+        ("010", r"line 2: .*YAML reads 010 as 8: write 8"),
+        ("9" * 5000, r"line 2: .*value has 5000 digits\)\.$"),
+    ],
+)
+def test_a_number_that_yaml_takes_for_another_one_is_refused(text, says):
+    with pytest.raises(ValueError, match=says):
+        parse_yaml(f"a: 1\nb: {text}")
+    assert parse_yaml(f'a: [0, -0.5, 0.0, 1_000, 0x10, "{text}"]')["a"][:5] == [
+        0,
+        -0.5,
+        0,
+        1000,
+        16,
+    ]
+
+
+def test_a_name_that_is_too_long_is_named_as_what_was_not_written(tmp_path):
+    with pytest.raises(OSError, match="was not written: File name too long; free space there, or"):
+        write_atomically(tmp_path / ("a" * 300), "text")
 
 
 ANYTHING = st.recursive(

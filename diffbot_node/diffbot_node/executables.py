@@ -11,8 +11,11 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
+from diffbot_description.machine_limits import refusal_of_machine
+from diffbot_description.terminal_text import complain
 from diffbot_node.peers import PEERS, join_launch
 from diffbot_node.same_names import same_names
 
@@ -76,11 +79,14 @@ def _run(start: Callable[[], int]) -> int:
     try:
         status = start()
         return status
-    except ImportError:
-        hiding = [o for o in same_names(os.environ.get("AMENT_PREFIX_PATH", "")) if o.used]
-        if not hiding:
+    except (ImportError, MemoryError, RuntimeError) as error:
+        said = [refusal_of_machine(error)]
+        if isinstance(error, ImportError) and said == [None]:
+            said = [str(o) for o in same_names(os.environ.get("AMENT_PREFIX_PATH", "")) if o.used]
+        if said in ([], [None]):
             raise
-        print(*hiding, sep="\n", file=sys.stderr)
+        for text in said:
+            complain(Path(sys.argv[0]).name, text)
         return status
     finally:
         PEERS.leave(status)

@@ -21,6 +21,20 @@ def test_a_name_that_is_not_there_is_named():
         diffbot_node.Nonsense  # noqa: B018
 
 
+def test_too_little_memory_is_a_sentence():
+    """A list of 10^15 numbers; 8000 TB are more than an address space has."""
+    code = (
+        "from diffbot_node.executables import Executable as e; import diffbot_node; "
+        "diffbot_node.run = lambda: [0] * 10**15; "
+        "import sys; sys.modules['work'] = diffbot_node; sys.argv = ['/a/node']; "
+        "raise SystemExit(e('work', 'run')())"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.startswith("node: not enough memory") and done.stderr.count("\n") == 1
+
+
 def test_what_libraries_read_is_set_before_they_are_loaded_unless_it_is_given(monkeypatch):
     monkeypatch.setenv("GIVEN", "mine")
     monkeypatch.delenv("MISSING", raising=False)

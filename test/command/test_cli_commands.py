@@ -44,6 +44,18 @@ def test_what_the_machine_refuses_is_a_sentence(monkeypatch, capsys):
     assert capsys.readouterr().err == "diffbot view: a\\x1b[2Jb: No space left on device\n"
 
 
+def test_memory_that_is_exhausted_is_a_sentence(monkeypatch, capsys):
+    monkeypatch.setitem(
+        cli.COMMANDS, "view", SimpleNamespace(run=Mock(side_effect=MemoryError), of_setup=False)
+    )
+    assert cli.main(["view"]) == 1
+    assert capsys.readouterr().err.startswith("diffbot view: not enough memory; end other programs")
+    own = SimpleNamespace(run=Mock(side_effect=RuntimeError("of the program")), of_setup=False)
+    monkeypatch.setitem(cli.COMMANDS, "view", own)
+    with pytest.raises(RuntimeError, match="of the program"):
+        cli.main(["view"])
+
+
 def test_packages_and_pytest_arguments_are_told_apart():
     assert split_at_dashes(["a", "b"]) == (["a", "b"], [])
     assert split_at_dashes(["a", "--", "-k", "x", "--"]) == (["a"], ["-k", "x", "--"])

@@ -24,6 +24,7 @@ def checkout(tmp_path_factory):
     shutil.copy(ROOT / "constraints-jazzy.txt", root)
     skip = shutil.ignore_patterns("__pycache__", "launch", "config", "test")
     shutil.copytree(ROOT / "diffbot_bringup", root / "diffbot_bringup", ignore=skip)
+    shutil.copytree(ROOT / "diffbot_description", root / "diffbot_description", ignore=skip)
     launch = root / "diffbot_bringup" / "launch"
     launch.mkdir()
     (launch / "drive.launch.xml").write_text(
@@ -126,6 +127,40 @@ def test_bytecode_is_kept_where_sources_stay_clean(checkout):
         assert not (checkout / "diffbot_bringup" / folder / "__pycache__").exists()
     assert run(checkout, "clean", **words).returncode == 0
     assert not (checkout / ".diffbot").exists()
+
+
+@pytest.mark.parametrize("module", ["usage", "workspace/entry", "xml_launch/document"])
+def test_a_compiled_module_that_a_full_disk_cut_off_is_compiled_anew(checkout, module):
+    words = {"PYTHONDONTWRITEBYTECODE": "1"}
+    (checkout / ".diffbot").mkdir()
+    right = run(checkout, "launch", "driv", **words)
+    bytecode = checkout / ".diffbot" / "bytecode"
+    name = f"{module.rpartition('/')[2]}.*.pyc"
+    (compiled,) = [file for file in bytecode.rglob(name) if module in str(file)]
+    whole = compiled.read_bytes()
+    for length in (17, len(whole) // 2, len(whole) - 1):
+        os.truncate(compiled, length)
+        again = run(checkout, "launch", "driv", **words)
+        assert (again.returncode, again.stderr) == (2, right.stderr)
+        run(checkout, "lanch", **words)
+        assert compiled.read_bytes() == whole
+    shutil.rmtree(checkout / ".diffbot")
+
+
+@pytest.mark.parametrize("command", ["lanch\x9b2J", "clean", "launch", "test", "setup", "run"])
+def test_what_a_terminal_would_act_on_is_shown_as_an_escape(checkout, command):
+    word = "--\x9b2Jred\u202e\x1b[2J"
+    result = run(checkout, command, word, PYTHONUTF8="1")
+    assert result.returncode == 2 and "2Jred" in result.stderr or command.startswith("lanch")
+    assert not {"\x9b", "\u202e", "\x1b"} & {*result.stderr}
+
+
+def test_a_checkout_that_cannot_be_written_is_a_sentence(checkout):
+    (checkout / ".diffbot").write_text("")
+    result = run(checkout, "launch", "drive", "speed:=1")
+    (checkout / ".diffbot").unlink()
+    assert result.returncode == 1 and len(result.stderr.splitlines()) == 1
+    assert f"{checkout / '.diffbot'}" in result.stderr and "Traceback" not in result.stderr
 
 
 def work():

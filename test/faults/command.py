@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from diffbot_description.command_parser import CommandParser
 from diffbot_description.files import dated_folder
 from diffbot_report.progress import Progress
 from diffbot_sim.engines import ENGINES
@@ -64,11 +65,10 @@ def main(argv: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         "diffbot faults",
         description="Attack the nodes: the fault table, with time to zero torque and worst torque.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--engine", action="append", choices=ENGINES,

@@ -101,6 +101,24 @@ def test_an_interrupted_run_ends_with_zero_torque_and_keeps_what_it_has(tmp_path
     assert processes_of(domain) == []
 
 
+@pytest.mark.wall_time
+def test_ctrl_c_leaves_every_picture_of_what_there_is(tmp_path, domain):
+    recorder = CommandRecorder()
+    try:
+        words = ("sim:=ideal", "speed:=1.0", "duration:=600.0", "until:=none")
+        process = start("ident", tmp_path, *words, pictures=True)
+        assert recorder.spin(lambda: any(map(any, recorder.commands[500:])))
+        process.send_signal(signal.SIGINT)
+        assert recorder.spin(lambda: process.poll() is not None), "the launch did not end"
+        output = process.stdout.read()
+    finally:
+        recorder.close()
+    assert process.returncode == 130, output
+    assert {path.stem for path in tmp_path.glob("*.png")} == PICTURES - {"verification"}, output
+    with open(tmp_path / "summary.json", encoding="utf-8") as file:
+        assert json.load(file)["missing"] == []
+
+
 def test_excitation_too_strong_for_the_speed_limits_ends_the_run(tmp_path, domain):
     """Of a robot that is described ten times as heavy as it is."""
     twil = yaml.safe_load(load_robot("twil").path.read_text())

@@ -117,11 +117,13 @@ def test_broken_xml_names_the_line(prefix: Any) -> None:
         read(path)
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_what_is_no_regular_file_is_not_opened(prefix: Any, make: Any) -> None:
+@pytest.mark.parametrize(
+    ("make", "said"), [(os.mkfifo, "is not a regular file"), (os.mkdir, "is a folder")]
+)
+def test_what_is_no_regular_file_is_not_opened(prefix: Any, make: Any, said: str) -> None:
     path = prefix.files / "odd.launch.xml"
     make(path)
-    with pytest.raises(LaunchError, match=r"odd\.launch\.xml: it is not a regular file"):
+    with pytest.raises(LaunchError, match=rf"odd\.launch\.xml: {said}"):
         read(path)
 
 

@@ -8,18 +8,21 @@ from pathlib import Path
 import pytest
 
 from arc_odometry import WheelGeometry
+from diffbot_bringup.xml_launch.document import LaunchError, read
 from diffbot_controllers.parameter_reader import DynamicsFile
 from diffbot_description import load_robot
 from diffbot_description.files import read_regular, read_text
 from diffbot_description.limits import TEXT, Limit
 from diffbot_description.show_parameters import main as show_parameters
 from diffbot_description.urdf_shapes import mesh_box
+from diffbot_recordings.bag import Bag
 from diffbot_recordings.recorded_readings import ReadingOptions, read_readings
-from diffbot_recordings.recording_files import check_files
-from diffbot_recordings.samples import RecordingError
+from diffbot_recordings.samples import RecordingError, check_files
 from diffbot_recordings.sysid_log import read_sysid
+from diffbot_recordings.wpilog import read_entries
 from diffbot_sim.faults.fault import load_script
 
+REFUSED = "is not a regular file but a device or a pipe"
 READERS = {
     ".yaml": (
         load_robot,
@@ -28,6 +31,14 @@ READERS = {
         lambda path: DynamicsFile(str(path)).dynamics("twil"),
     ),
     ".json": (read_sysid,),
+}
+
+
+OPENERS = {
+    ".csv": lambda path: check_files([path]),
+    ".mcap": Bag,
+    ".db3": Bag,
+    ".wpilog": read_entries,
 }
 
 
@@ -49,8 +60,7 @@ def test_devices_and_pipes_are_not_opened(suffix, tmp_path):
     device.symlink_to("/dev/zero")
     os.mkfifo(pipe)
     for path in (device, pipe):
-        refused = "is not a regular file but a device or a pipe"
-        assert all(refused in text for text in refusals(path))
+        assert all(REFUSED in text for text in refusals(path))
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".mcap", ".db3", ".wpilog"])
@@ -59,10 +69,12 @@ def test_recordings_that_are_devices_or_pipes_are_not_opened(suffix, tmp_path):
     device.symlink_to("/dev/zero")
     os.mkfifo(pipe)
     for path in (device, pipe):
-        with pytest.raises(RecordingError, match="is a device or a pipe; give a recording"):
+        with pytest.raises(RecordingError, match=REFUSED):
             check_files([path])
-        with pytest.raises(RecordingError, match="is a device or a pipe; give a recording"):
+        with pytest.raises(RecordingError, match=REFUSED):
             read_readings([path], ReadingOptions(), WheelGeometry(0.1, 0.1, 0.3))
+        with pytest.raises(RecordingError, match=REFUSED):
+            OPENERS[suffix](path)
     with pytest.raises(RecordingError, match="there is no such file or folder"):
         check_files([tmp_path / ("a" * 5000)])
 
@@ -71,8 +83,14 @@ def test_meshes_that_are_devices_or_pipes_are_not_opened(tmp_path):
     for name, make in (("zero", lambda path: path.symlink_to("/dev/zero")), ("pipe", os.mkfifo)):
         for suffix in (".stl", ".obj", ".dae"):
             make(path := tmp_path / f"{name}{suffix}")
-            with pytest.raises(ValueError, match="is no regular file"):
+            with pytest.raises(ValueError, match=REFUSED):
                 mesh_box(path)
+
+
+def test_launch_files_that_are_pipes_are_not_opened(tmp_path):
+    os.mkfifo(pipe := tmp_path / "pipe.launch.xml")
+    with pytest.raises(LaunchError, match=rf"cannot read the launch file {pipe}: {REFUSED}"):
+        read(pipe)
 
 
 def test_the_pipe_of_a_shell_is_named_where_it_is_gone():

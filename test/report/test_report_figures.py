@@ -5,6 +5,7 @@ import math
 import time
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from ident_example import (
 )
 from matplotlib.collections import PolyCollection
 
+from diffbot_bringup.xml_launch.guard import GRACE
 from diffbot_ident.verification import VerificationState
 from diffbot_report.chart import Chart, ChartGroup, Curve
 from diffbot_report.drawing import Drawing
@@ -239,6 +241,21 @@ def test_background_drawing(tmp_path):
     ]  # fmt: skip
     assert drawing.problem is None
     assert paths[0].stat().st_size > 20_000
+
+
+def test_after_ctrl_c_there_is_time_for_every_picture(tmp_path, monkeypatch):
+    """The clock counts the work of this process only, which a busy machine does not change."""
+    hurried = pytest.importorskip("diffbot_report.watching_node").HURRIED_DRAWING_TIME
+    assert hurried <= GRACE[0] - 1.0  # of the runner, until it sends SIGTERM
+    drawing = Drawing("diffbot_report.ident_figures")
+    drawing.start()
+    assert drawing.ready(time.monotonic() + 60.0)
+    monkeypatch.setattr("diffbot_report.drawing.time", SimpleNamespace(monotonic=time.process_time))
+    recording = example_recording(duration=60.0, verification=VERIFICATION)
+    pictures = partial(ident_pictures, recording, parameter_quantities(recording.estimate), "twil")
+    deadline = time.process_time() + hurried
+    assert len([*drawing.draw(pictures, tmp_path, deadline)]) == 6
+    assert drawing.problem is None
 
 
 def test_no_picture_of_trust_that_nobody_spoke_of():

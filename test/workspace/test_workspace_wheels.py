@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 import time
 
@@ -121,6 +122,8 @@ def machine(tmp_path, monkeypatch):
     def make(_uv, prefix, *_rest):
         (prefix / "bin").mkdir(parents=True)
         (prefix / "bin" / "python").touch()
+        version = ".".join(map(str, sys.version_info[:2]))
+        (prefix / "lib" / f"python{version}" / "site-packages").mkdir(parents=True)
 
     monkeypatch.setattr(Uv, "make_environment", make)
 
@@ -131,6 +134,29 @@ def machine(tmp_path, monkeypatch):
             return WheelsEnvironment(tmp_path, distro)
 
     return environment
+
+
+@pytest.mark.parametrize("left", [0, 15, 17, 40])
+def test_every_python_of_the_environment_compiles_a_cut_module_anew(machine, left):
+    """The first module of a process as well, before code of the suite could do it."""
+    (environment := machine()).prepare(-1)
+    (site,) = environment.sites
+    (site / "cut.py").write_text("print([*range(3)])")
+    unset = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
+    variables = {name: text for name, text in os.environ.items() if name not in unset}
+    import_it = f"import site; site.addsitedir({str(site)!r}); import cut"
+
+    def run():
+        command = [sys.executable, "-S", "-c", import_it]
+        done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60)
+        return done.stdout, done.stderr
+
+    assert run() == ("[0, 1, 2]\n", "")
+    (compiled,) = (site / "__pycache__").iterdir()
+    whole = compiled.read_bytes()
+    os.truncate(compiled, left)
+    assert run() == run() == ("[0, 1, 2]\n", "")
+    assert compiled.read_bytes() == whole
 
 
 def test_each_distribution_has_an_environment_of_its_own(machine):

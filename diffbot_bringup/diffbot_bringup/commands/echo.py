@@ -10,7 +10,8 @@ import time
 from typing import Any
 
 from diffbot_bringup import domains
-from diffbot_bringup.usage import check_one_of, command_parser
+from diffbot_bringup.usage import check_one_of
+from diffbot_description.command_parser import CommandParser
 
 _EPILOG = """\
 The output is that of `ros2 topic echo`. TYPE and quality of service are those of the publisher.
@@ -27,7 +28,7 @@ def _seconds(text: str) -> float:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = command_parser("echo", "Print the messages of a topic.", _EPILOG)
+    parser = CommandParser("diffbot echo", "Print the messages of a topic.", _EPILOG)
     parser.add_argument("topic", metavar="TOPIC", help="e.g. /ident/dynamic_parameters")
     parser.add_argument("type", metavar="TYPE", nargs="?", help="e.g. std_msgs/msg/String")
     parser.add_argument("--once", action="store_true", help="print one message and exit")

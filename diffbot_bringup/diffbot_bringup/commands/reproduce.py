@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from diffbot_bringup.usage import command_parser
+from diffbot_description.command_parser import CommandParser
 from diffbot_description.files import SUMMARY, dated_folder, strict, write_json
 from diffbot_description.spoken_commands import spoken
 from diffbot_papers.page import (
@@ -66,7 +66,7 @@ def main(argv: list[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     description = "Compute the tables and figures of the papers, published beside ours."
-    parser = command_parser("reproduce", description, _EPILOG)
+    parser = CommandParser("diffbot reproduce", description, _EPILOG)
     parser.add_argument(
         "papers", nargs="*", metavar="PAPER", type=_paper,
         help=f"years of the papers: {', '.join(PAPERS)}; default: all",

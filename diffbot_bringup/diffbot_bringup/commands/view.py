@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from diffbot_bringup import domains
-from diffbot_bringup.usage import UsageError, command_parser, need_ros
+from diffbot_bringup.usage import UsageError, need_ros
 from diffbot_bringup.xml_launch.resolver import find_executable
+from diffbot_description.command_parser import CommandParser
 from diffbot_description.spoken_commands import spoken
 
 _EPILOG = """\
@@ -33,7 +34,7 @@ _OF_A_VIEW, _OF_RESULTS = ("robot", "address", "port"), ("output", "open")
 
 def _parser() -> argparse.ArgumentParser:
     description = "Show a running robot, a recording, or the results of runs in the browser."
-    parser = command_parser("view", description, _EPILOG)
+    parser = CommandParser("diffbot view", description, _EPILOG)
     parser.add_argument(
         "paths", metavar="PATH", nargs="*", type=Path,
         help="a recording, e.g. my_run/recording, or result folders of runs",

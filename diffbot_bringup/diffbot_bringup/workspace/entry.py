@@ -34,6 +34,8 @@ from diffbot_bringup.workspace.wheels import (
     WheelsEnvironment,
     wants_study_packages,
 )
+from diffbot_description.machine_limits import refusal_of_machine
+from diffbot_description.terminal_text import printable, printable_lines
 
 _USAGE_STATUS = 2
 _FAILED_STATUS = 1
@@ -44,10 +46,16 @@ def main(root: Path, argv: list[str]) -> int:
     try:
         return quietly(lambda: _main(root, argv))
     except UsageError as error:
-        say(str(error))
+        say(printable_lines(error))
         return _USAGE_STATUS
     except (SetupError, ValueError) as error:
-        say(str(error))
+        say(printable_lines(error))
+        return _FAILED_STATUS
+    except (OSError, MemoryError, ImportError, RuntimeError) as error:
+        text = refusal_of_machine(error)
+        if text is None:
+            raise
+        say(printable(text))
         return _FAILED_STATUS
     except KeyboardInterrupt:
         say("interrupted; run the same command again to resume")

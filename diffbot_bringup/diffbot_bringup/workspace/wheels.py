@@ -37,6 +37,7 @@ from diffbot_bringup.workspace.uv import Uv
 DISTROS = ("jazzy", "kilted")
 _ENVIRONMENT_STEP = "environment"
 _WHEELS_STEP = "wheels"
+_WHOLE_BYTECODE = Path(__file__).with_name("whole_bytecode.py")
 
 
 class WheelsEnvironment:
@@ -75,8 +76,8 @@ class WheelsEnvironment:
         self._place = digest(str(self.prefix), version, sys.base_prefix)
 
     def key(self) -> str:
-        """Return a hash of the folder, the Python and the wheels' exact versions."""
-        return digest(self._place, self._constraints.read_bytes())
+        """Return a hash of the folder, the Python, the wheels' exact versions and what is added."""
+        return digest(self._place, self._constraints.read_bytes(), _WHOLE_BYTECODE.read_bytes())
 
     def is_ready(self) -> bool:
         """Return whether all is installed; a removed Python leaves a dangling link here."""
@@ -125,6 +126,9 @@ class WheelsEnvironment:
             raise SetupError(f"uv left an incomplete environment, see {log}; run diffbot again")
         include = Path(sysconfig.get_config_var("INCLUDEPY"))
         rewrite(self.prefix, include, self._site)
+        # Python runs a line of such a file that begins so; the name sorts before all others.
+        line = f"import sys; exec({_WHOLE_BYTECODE.read_text()!r}, {{}})\n"
+        (self._site / "a0_whole_bytecode.pth").write_text(line)
 
     def variables(self, user: Mapping[str, str]) -> dict[str, str]:
         """Return the user's variables with this ROS, an ament prefix, instead of any other."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from diffbot_bringup.usage import UsageError, check_one_of, command_parser, suggestion
+from diffbot_bringup.usage import UsageError, check_one_of, suggestion
 from diffbot_bringup.xml_launch.config_file import ConfigEntry, check_moved, settings
 from diffbot_bringup.xml_launch.document import Element, find, launch_files, read
 from diffbot_bringup.xml_launch.substitutions import (
@@ -27,6 +27,7 @@ from diffbot_bringup.xml_launch.substitutions import (
     unescape,
 )
 from diffbot_bringup.xml_launch.substitutions import parse as parse_template
+from diffbot_description.command_parser import CommandParser
 
 
 @dataclass(frozen=True)
@@ -270,7 +271,7 @@ def understand(words: Sequence[str], share: Share = installed_share) -> Request 
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = command_parser("launch", "Run an XML launch file.", _EPILOG)
+    parser = CommandParser("diffbot launch", "Run an XML launch file.", _EPILOG)
     parser.add_argument("name", nargs="?", metavar="NAME", help="launch file; omit to list them")
     parser.add_argument("arguments", nargs="*", metavar="ARG:=VALUE", help="launch arguments")
     parser.add_argument(

@@ -15,6 +15,7 @@ from xml.parsers import expat
 from diffbot_bringup.usage import UsageError, check_one_of, suggestion
 from diffbot_bringup.xml_launch import substitutions
 from diffbot_bringup.xml_launch.substitutions import Scope, Share, Template, parse, split
+from diffbot_description.regular_file import check_regular
 
 
 class LaunchError(UsageError):
@@ -24,7 +25,7 @@ class LaunchError(UsageError):
         super().__init__(message if file is None else f"{file}:{line}: {message}")
 
 
-# Not in diffbot_description/limits.py, because ./diffbot reads launch files before that is there.
+# Not in diffbot_description/limits.py: that loads a parser of XML, at each start of ./diffbot.
 LARGEST = 1_000_000  # bytes of a file
 DEEPEST = 50  # nested elements; functions that walk them recurse once per level
 
@@ -62,13 +63,14 @@ def read(path: Path) -> Document:
 
     Raises LaunchError when the file cannot be read or is not well-formed XML.
     """
-    if path.exists() and not path.is_file():  # reading a device might never end
-        raise LaunchError(f"cannot read the launch file {path}: it is not a regular file")
     try:
+        check_regular(path)
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)
     except OSError as error:
         raise LaunchError(f"cannot read the launch file {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise LaunchError(f"cannot read the launch file {path}: {error}") from None
     if len(data) > LARGEST:
         raise LaunchError(f"cannot read the launch file {path}: it exceeds {LARGEST} bytes")
     reader = _Reader(path)

@@ -26,6 +26,7 @@ from diffbot_calibration.calibration import (
 from diffbot_calibration.results import next_step, write_results
 from diffbot_calibration.umbmark import Squares, calibrate_umbmark, read_squares
 from diffbot_description import Robot, load_robot
+from diffbot_description.command_parser import CommandParser
 from diffbot_description.files import dated_folder
 from diffbot_description.spoken_commands import spoken
 from diffbot_description.terminal_text import complain, printable
@@ -67,11 +68,10 @@ or unreadable files; 130 interrupted by Ctrl-C."""
 
 def parser_of(program: str) -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog=program,
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     add = parser.add_argument

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from diffbot_description import write_atomically
+from diffbot_description.command_parser import CommandParser
 from diffbot_description.files import closest, write_json
 from diffbot_description.terminal_text import complain, printable
 from diffbot_export.curvature_limits import LENGTH, bend_table, table_text
@@ -49,12 +50,11 @@ _EPILOG = """examples:
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog=prog,
         description="Export identified values as configuration files for other software, each "
         "value with its interval and its source.",
         epilog=_EPILOG.format(prog=prog),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     add = parser.add_argument

@@ -22,7 +22,7 @@ from diffbot_recordings.bag_part import BagPart, BagTopic, DamagedError, Message
 from diffbot_recordings.decompression import ZSTD, unpack
 from diffbot_recordings.mcap_file import McapFile
 from diffbot_recordings.message_types import defined_types
-from diffbot_recordings.samples import RecordingError
+from diffbot_recordings.samples import RecordingError, check_files
 from diffbot_recordings.sqlite_file import SqliteFile
 
 __all__ = ["METADATA", "Bag", "BagTopic"]
@@ -174,8 +174,7 @@ def _typestore(topic: BagTopic) -> Typestore:
 
 
 def _part(path: Path, warnings: list[str]) -> BagPart:
-    if not path.is_file():
-        raise RecordingError(f"{path}: is no regular file; give a recording")
+    check_files([path])
     if not path.stat().st_size:
         raise RecordingError(f"{path}: the file is empty")
     if path.suffix not in SUFFIXES:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from diffbot_description.command_parser import CommandParser
 from diffbot_recordings.bag_topics import ROLES
 from diffbot_recordings.options import AUTO, EFFORT_UNITS, EFFORTS, KINDS, Options
 from diffbot_recordings.table_columns import CHANNELS, FACTORS
@@ -57,11 +58,10 @@ def parse(argv: Sequence[str] | None, program: str = "identify") -> Options:
 
 
 def _parser(program: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog=program,
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="recordings")

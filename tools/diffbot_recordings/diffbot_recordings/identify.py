@@ -19,8 +19,7 @@ from diffbot_description.terminal_text import complain
 from diffbot_recordings.command_line import parse
 from diffbot_recordings.options import Options, robot_of
 from diffbot_recordings.recording_analysis import analyse_recording
-from diffbot_recordings.recording_files import check_files
-from diffbot_recordings.samples import RecordingError
+from diffbot_recordings.samples import RecordingError, check_files
 from diffbot_recordings.segment_reader import SegmentReader
 from diffbot_recordings.verdict import show
 from diffbot_report.progress import Progress

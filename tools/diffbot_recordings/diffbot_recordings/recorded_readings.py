@@ -35,9 +35,15 @@ from diffbot_recordings.bag_topics import (
 )
 from diffbot_recordings.counter_wraps import continuous
 from diffbot_recordings.options import NEWTON_METRE
-from diffbot_recordings.recording_files import check_files
 from diffbot_recordings.row_filter import RowFilter
-from diffbot_recordings.samples import EFFORTS, POSITIONS, TABLES, RecordingError, is_number
+from diffbot_recordings.samples import (
+    EFFORTS,
+    POSITIONS,
+    TABLES,
+    RecordingError,
+    check_files,
+    is_number,
+)
 from diffbot_recordings.segments import Segment
 from diffbot_recordings.sensor_readings import (
     FASTEST,

@@ -24,8 +24,8 @@ from diffbot_recordings.options import (
     torque_scale,
     weighing_of,
 )
-from diffbot_recordings.recording_files import LOGS, WPILOG, check_files, open_recording
-from diffbot_recordings.samples import Recording, RecordingError
+from diffbot_recordings.recording_files import LOGS, WPILOG, open_recording
+from diffbot_recordings.samples import Recording, RecordingError, check_files
 from diffbot_recordings.segment_reader import SegmentReader
 from diffbot_recordings.segments import Segment, Segmenter, SegmentSettings, evenly_chosen
 from diffbot_recordings.sysid_log import read_sysid

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from diffbot_recordings.bag_topics import without_rosbags
@@ -14,15 +13,6 @@ from diffbot_recordings.table import open_tables
 
 WPILOG = ".wpilog"
 LOGS, BAGS = (".json", WPILOG), (".mcap", ".db3")
-
-
-def check_files(paths: Iterable[Path]) -> None:
-    """Refuse what does not exist, and what may have no end or no writer. Raises RecordingError."""
-    for path in paths:  # os.path: a name that is too long does not exist, either
-        if not os.path.exists(path):
-            raise RecordingError(f"{path}: there is no such file or folder")
-        if not os.path.isfile(path) and not os.path.isdir(path):
-            raise RecordingError(f"{path}: is a device or a pipe; give a recording")
 
 
 def open_recording(options: Options) -> Recording:

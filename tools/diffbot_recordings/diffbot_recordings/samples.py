@@ -7,7 +7,8 @@ same block; values of another topic in blocks of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
 from arc_odometry.odometry import Array as Array
+from diffbot_description.regular_file import check_regular
 
 Mask = NDArray[np.bool_]
 
@@ -53,6 +55,18 @@ def is_number(values: Array) -> Mask:
 
 class RecordingError(ValueError):
     """A recording cannot be used; the message states why, and what to do."""
+
+
+def check_files(paths: Iterable[Path]) -> None:
+    """Refuse what does not exist, and what may have no end or no writer. Raises RecordingError."""
+    for path in paths:  # os.path: a name that is too long does not exist, either
+        if not os.path.exists(path):
+            raise RecordingError(f"{path}: there is no such file or folder")
+        if not os.path.isdir(path):
+            try:
+                check_regular(path)
+            except ValueError as error:
+                raise RecordingError(f"{path}: {error}") from None
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from diffbot_description.limits import LOG, RECORDS
-from diffbot_recordings.samples import SIDES, Array, RecordingError, is_number
+from diffbot_recordings.samples import SIDES, Array, RecordingError, check_files, is_number
 from diffbot_recordings.sysid_log import DRIVETRAINS, SysIdLog, SysIdTest
 
 MAGIC = b"WPILOG"
@@ -96,8 +96,7 @@ def read_entries(path: Path) -> list[LogEntry]:
     Raises:
         RecordingError: The file is no WPILOG, or is too large.
     """
-    if not path.is_file():
-        raise RecordingError(f"{path}: not a regular file; give a .wpilog file")
+    check_files([path])
     with path.open("rb") as file:
         data = file.read(LOG.value + 1)
     if len(data) > LOG.value:

@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from diffbot_description import load_robot
+from diffbot_description.command_parser import CommandParser
 from diffbot_description.files import write_json
 from diffbot_description.terminal_text import printable
 from diffbot_ident.torque.fleet_prior import FleetPrior, write_prior
@@ -59,7 +60,7 @@ def main(argv: Sequence[str] | None = None, program: str = "diffbot fleet") -> i
 
 
 def _parser(program: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         program, description="Analyse a fleet's recordings, a row for each; see docs/fleet.md."
     )
     add = parser.add_argument

@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from diffbot_description.command_parser import CommandParser
 from diffbot_description.files import SUMMARY, strict, write_json
 from diffbot_description.terminal_text import complain, printable
 from diffbot_study.parquet_store import ParquetStore, Row
@@ -85,7 +86,7 @@ def announce_page(write: Callable[[], Path], console: Console) -> None:
 
 
 def _parser(program: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         program, description="Run a study: many robots, settings and seeds; see docs/studies.md."
     )
     parser.add_argument("file", metavar="FILE.yaml", type=Path, help="such as config/studies/*")

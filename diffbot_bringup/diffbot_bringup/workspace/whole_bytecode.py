@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles a module anew whose compiled file was cut off, as by a full disk.
+
+Python before 3.12.9 writes such files, and each version fails on them: a start would fail until
+somebody removes the file. Every Python of the environment runs this text at its start, from a .pth
+file, and so does ./diffbot: it imports nothing of the suite, as that may be damaged.
+"""
+
+import os
+from importlib.machinery import SourceFileLoader
+from importlib.util import cache_from_source
+from types import CodeType
+
+_read = SourceFileLoader.get_code
+
+
+def _get_code(self: SourceFileLoader, name: str) -> CodeType | None:
+    try:
+        return _read(self, name)
+    except (EOFError, ValueError, TypeError):  # what `marshal` raises
+        path = self.get_filename(name)
+        try:  # noqa: SIM105  (contextlib takes time at each start)
+            os.unlink(cache_from_source(path))
+        except (OSError, NotImplementedError):
+            pass
+        code: CodeType = self.source_to_code(self.get_data(path), path)
+        return code
+
+
+SourceFileLoader.get_code = _get_code  # type: ignore[method-assign,assignment]
