@@ -66,6 +66,7 @@ class AxisSegment:
         fresh: Whether the velocity is a new reading, shape (n,); None: all are.
         sent: Commands as they were sent, of which `command` is the mean over each period; or None.
         every: Number of samples from which on a dead time is another, for a coarse search.
+        beside: Commands of the other axis as they were sent; None: unknown.
 
     Raises:
         ValueError: Shapes differ, a value is not finite, or period <= 0.
@@ -77,6 +78,7 @@ class AxisSegment:
     fresh: Mask | None = None
     sent: SentCommands | None = None
     every: int = 1
+    beside: SentCommands | None = None
 
     def __post_init__(self) -> None:
         if not 0.0 < self.period < math.inf:
@@ -127,7 +129,8 @@ class AxisSegment:
             np.repeat(self.velocity, parts),
             fresh.ravel(),
             self.sent,
-            every=parts,
+            every=parts * self.every,
+            beside=self.beside,
         )
 
     @property
