@@ -10,8 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from diffbot_ident.torque.estimate import NORMAL_95
-from diffbot_recordings.dead_time import DeadTimeFit, fit_dead_band, fit_dead_time
+from diffbot_recordings.dead_time import DeadTimeFit, fit_dead_band, fit_dead_time, refitted
 from diffbot_recordings.first_order import AxisSegment, Prediction
+from diffbot_recordings.ramp_fit import fine, limits_of
 from diffbot_recordings.repeats import combined
 from diffbot_recordings.velocity_analysis import AxisAnalysis, prepared, values_of
 from diffbot_recordings.verdict import AnalysisVerdict, Evidence
@@ -68,7 +69,8 @@ def over_runs(
             fit = _of_its_kind(analysis.fit, prepared(segments, refresh)[0])
         except ValueError:
             continue
-        each[name] = values_of(fit, analysis.verdict.error_unit)
+        unit = analysis.verdict.error_unit
+        each[name] = (*values_of(fit, unit), *limits_of(fit, unit))
     verdict = analysis.verdict
     values, notes = combined(verdict.values, each)
     return replace(
@@ -77,6 +79,8 @@ def over_runs(
 
 
 def _of_its_kind(dead_time_fit: DeadTimeFit, segments: Sequence[AxisSegment]) -> DeadTimeFit:
+    if dead_time_fit.driver.ramp is not None:
+        return refitted(fine(segments), dead_time_fit)
     if dead_time_fit.dead_band > 0.0:
         return fit_dead_band(segments, kind=dead_time_fit.kind)
     return fit_dead_time(segments, with_exponent=dead_time_fit.exponent != 1.0)

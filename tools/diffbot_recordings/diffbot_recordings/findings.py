@@ -393,7 +393,11 @@ def analyse_axes(
 def _axis_segment(segment: Segment, axis: str, slow: bool) -> AxisSegment:
     channels, command = segment.channels, f"command_{axis}"
     fresh, sent = channels[FRESH] > 0.0 if slow else None, segment.sent.get(command)
-    return AxisSegment(segment.period, channels[command], channels[axis], fresh, sent)
+    # A smoother may slow both axes down together.
+    beside = segment.sent.get("command_w" if axis == "v" else "command_v")
+    return AxisSegment(
+        segment.period, channels[command], channels[axis], fresh, sent, beside=beside
+    )
 
 
 def velocity_findings(

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
 from typing import TypeVar
 
 import numpy as np
@@ -28,8 +29,9 @@ from diffbot_recordings.smoothed_response import (
     UNSMOOTHED,
     Drive,
     ForcedResponse,
+    HeldCommands,
     Smoothing,
-    forced_response,
+    reach_of,
 )
 
 Mask = NDArray[np.bool_]
@@ -64,6 +66,7 @@ class AxisSegment:
         fresh: Whether the velocity is a new reading, shape (n,); None: all are.
         sent: Commands as they were sent, of which `command` is the mean over each period; or None.
         every: Number of samples from which on a dead time is another, for a coarse search.
+        beside: Commands of the other axis as they were sent; None: unknown.
 
     Raises:
         ValueError: Shapes differ, a value is not finite, or period <= 0.
@@ -75,6 +78,7 @@ class AxisSegment:
     fresh: Mask | None = None
     sent: SentCommands | None = None
     every: int = 1
+    beside: SentCommands | None = None
 
     def __post_init__(self) -> None:
         if not 0.0 < self.period < math.inf:
@@ -125,7 +129,8 @@ class AxisSegment:
             np.repeat(self.velocity, parts),
             fresh.ravel(),
             self.sent,
-            every=parts,
+            every=parts * self.every,
+            beside=self.beside,
         )
 
     @property
@@ -188,8 +193,9 @@ class FirstOrder:
         command = np.asarray(command, dtype=float)
         if not len(command):
             return np.empty(0)
-        drive = Drive.of(command, period, _checked(dead_time), smoothing)
-        response = forced_response(self.time_constant, drive, period)
+        held = HeldCommands([command], reach_of(_checked(dead_time), smoothing, period))
+        drive = Drive.of(held, period, dead_time, smoothing)
+        response = ForcedResponse(self.time_constant, drive, period).values[held.rows[0]]
         decay: Array = np.exp(-period / self.time_constant * np.arange(len(command)))
         return (start - self.gain * float(response[0])) * decay + self.gain * response
 
@@ -345,14 +351,18 @@ class OutputError:
         for mask in uses:
             mask[: self._skip] = False
         self._long_enough = [np.count_nonzero(mask) >= LEAST_SAMPLES for mask in uses]
-        self._set_drive(segments, dead_time, smoothing)
+        # Only readings count, of which there may be one in `every` samples.
+        self._every = segments[0].every
+        if any(np.any(np.flatnonzero(mask) % self._every) for mask in uses):
+            self._every = 1
+        self._used = self._chosen([np.flatnonzero(mask) // self._every for mask in uses])
+        self._set_commands(segments)
+        self._set_drive(dead_time, smoothing)
         use = np.concatenate(self._chosen(uses))
         velocity = np.concatenate(self._chosen([segment.velocity for segment in segments]))
         self.measured: Array = velocity[use]
         if np.ptp(self.measured) == 0.0:
             raise ValueError(f"velocity is always {self.measured[0]:g}: check its channel")
-        # A view, not a copy, if all samples count.
-        self._use: slice | Mask = slice(None) if use.all() else use
         # Index of each sample relative to its segment's first one that counts.
         counting = [np.flatnonzero(mask) for mask in self._chosen(uses)]
         self._since = np.concatenate([k - k[0] for k in counting]).astype(float)
@@ -369,31 +379,44 @@ class OutputError:
         The segments are the same; their commands may be others.
         """
         other = copy.copy(self)
-        other._set_drive(segments, dead_time, smoothing)
+        if segments is not self._segments:
+            other._set_commands(segments)
+        other._set_drive(dead_time, smoothing)
         return other
 
-    def _set_drive(
-        self, segments: Sequence[AxisSegment], dead_time: float, smoothing: Smoothing
-    ) -> None:
-        """Set the delayed commands of the segments that are long enough."""
-        self.dead_time = _checked(dead_time)
-        if not self._lead >= dead_time:
-            raise ValueError(f"lead = {self._lead} s: must be >= dead_time = {dead_time} s")
-        drives = [
-            Drive.of(segment.command, self.period, dead_time, smoothing)
-            for segment in self._chosen(segments)
-        ]
-        if not drives:
+    def _set_commands(self, segments: Sequence[AxisSegment]) -> None:
+        self._segments = segments
+        self._commands = [segment.command for segment in self._chosen(segments)]
+        if not self._commands:
             raise ValueError(
                 f"no stretch is long enough: must be at least {self._skip + LEAST_SAMPLES} samples "
                 f"with a lead of {self._lead:g} s; record for longer"
             )
-        if all(np.ptp(drive.newer[self._skip :]) == 0.0 for drive in drives):
+        self._changes = [np.flatnonzero(np.diff(command)) for command in self._commands]
+        self._held: HeldCommands | None = None
+
+    def _set_drive(self, dead_time: float, smoothing: Smoothing) -> None:
+        """Set the delayed commands of the segments that are long enough."""
+        self.dead_time = _checked(dead_time)
+        if not self._lead >= dead_time:
+            raise ValueError(f"lead = {self._lead} s: must be >= dead_time = {dead_time} s")
+        reach = reach_of(self._lead, smoothing, self.period)
+        if self._held is None or self._held.reach < reach:
+            self._held = HeldCommands(self._commands, reach, self._every)
+            rows = zip(self._held.rows, self._used, strict=True)
+            self._rows = np.concatenate([row[used] for row, used in rows])
+        self._drive = Drive.of(self._held, self.period, dead_time, smoothing)
+        late = round((dead_time - smoothing.delay) / self.period)
+        if not any(map(self._acts, self._commands, self._changes, repeat(late))):
             raise ValueError("command never changes within a stretch: record steps of the command")
-        self._drive = Drive.joined(drives)
         # Where the results of _evaluate hold, and the Jacobian there; None: not needed yet.
         self._theta: list[float] = []
         self._jacobian: Array | None = None
+
+    def _acts(self, command: Array, changes: NDArray[np.int64], late: int) -> bool:
+        """Whether one of a segment's changes acts on samples that count."""
+        acting = changes + late
+        return bool(np.any((acting >= self._skip) & (acting < len(command) - 1)))
 
     def _chosen(self, values: Sequence[T]) -> list[T]:
         """Return the values of the segments that are long enough."""
@@ -453,7 +476,7 @@ class OutputError:
             return
         tau = self.time_constant(theta)
         self._forced = ForcedResponse(tau, self._drive, self.period)
-        self._response: Array = self._forced.values[self._use]
+        self._response: Array = self._forced.values[self._rows]
         self._x = self.period / tau
         self._decay: Array = np.exp(-self._x * self._since)
         self._power = self._sums(self._decay * self._decay)
@@ -467,7 +490,7 @@ class OutputError:
         """Return the derivative of the residuals by log tau, (n,)."""
         # Derivative of the decay by log tau.
         bend = self._x * self._since * self._decay
-        by_tau: Array = -theta[1] * self._forced.slope()[self._use]
+        by_tau: Array = -theta[1] * self._forced.slope()[self._rows]
         by_tau = by_tau - self._each(self._starts) * bend
         shift = self._sums(self._decay * by_tau + self._residuals * bend) / self._power
         by_tau -= self._each(shift) * self._decay

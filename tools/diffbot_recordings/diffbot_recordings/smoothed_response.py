@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from scipy.signal import lfilter
@@ -53,18 +54,79 @@ UNSMOOTHED = Smoothing()
 """A velocity measured at the instant of its stamp."""
 
 
-@dataclass(frozen=True)
-class Drive:
-    """Commands that act at n samples, or over a window that ends there.
+class HeldCommands:
+    """Commands of segments one after another; each segment's first and last one is held on.
+
+    Args:
+        commands: Commands of each segment, each held from its sample to the next, shape (n,).
+        reach: Samples for which they are held before and after a segment, >= 0.
+        every: Samples from one reading to the next; segments hold whole multiples of it.
 
     Attributes:
-        newer: Command that begins to act in the period that ends at the sample, shape (n,).
-        older: Command that acted before, shape (n,).
-        fraction: Share of the period in which `older` still acts.
-        lag: Time constant of a low-pass, in periods.
-        window: Time over which a reading is a mean, in periods; 0: it is one of the instant.
+        reach: At least as many samples as given.
+        rows: Position of each segment's readings in a response, shape (n / every,) each.
+    """
+
+    def __init__(self, commands: Sequence[Array], reach: int, every: int = 1) -> None:
+        self._every = every
+        self.reach = every * -(-max(reach, 0) // every)
+        held = self.reach
+        self._values = np.concatenate(
+            [
+                np.full(held, commands[0][0]),
+                *(np.pad(command, held, mode="edge") for command in commands),
+                np.full(held, commands[-1][-1]),
+            ]
+        )
+        counts = [len(command) // every for command in commands]
+        ends = np.cumsum([count + 2 * held // every for count in counts]) - held // every
+        self.rows = [np.arange(end - n, end) for end, n in zip(ends.tolist(), counts, strict=True)]
+        self._count = len(self._values) - 2 * held
+
+    @cached_property
+    def _passed(self) -> Array:
+        """Integral of the commands up to each of them, in samples, (n,)."""
+        return np.concatenate(([0.0], np.cumsum(self._values)))
+
+    def late(self, late: float) -> tuple[Array, Array, float]:
+        """Return newer and older commands at a delay in samples, and their fraction.
+
+        Both have shape (r, every): of each time between readings in the response.
+        """
+        # The tolerance makes 0.3 s 6 periods of 0.05 s, not 5.999.
+        whole = math.floor(late + 1e-9)
+        newer, older = (self._moved(self._values, later) for later in (whole, whole + 1))
+        shape = (-1, self._every)
+        return newer.reshape(shape), older.reshape(shape), max(late - whole, 0.0)
+
+    def mean(self, end: float, width: float) -> Array:
+        """Return means over `width` samples that end `end` samples before each reading, (r,)."""
+        return (self._until(end) - self._until(end + width)) / width
+
+    def _until(self, late: float) -> Array:
+        whole = math.floor(late)
+        passed = self._moved(self._passed, whole)[:: self._every]
+        value = self._moved(self._values, whole + 1)[:: self._every]
+        return passed - (late - whole) * value
+
+    def _moved(self, values: Array, samples: int) -> Array:
+        if not -self.reach <= samples <= self.reach:
+            raise ValueError(f"delay of {samples} samples: must be within {self.reach}")
+        return values[self.reach - samples :][: self._count]
+
+
+@dataclass(frozen=True)
+class Drive:
+    """Commands that act between r readings, or over a window that ends there.
+
+    Attributes:
+        newer: Command that begins to act in the sample before the next one, shape (r, every).
+        older: Command that acted before, shape (r, every).
+        fraction: Share of a sample in which `older` still acts.
+        lag: Time constant of a low-pass, in samples.
+        window: Time over which a reading is a mean, in samples; 0: it is one of the instant.
         before: The same at the beginning of the window; None without a window.
-        mean: Mean of the command over the window, shape (n,); empty without a window.
+        mean: Mean of the command over the window, shape (r,); empty without a window.
     """
 
     newer: Array
@@ -76,79 +138,25 @@ class Drive:
     mean: Array = field(default_factory=lambda: np.empty(0))
 
     @classmethod
-    def of(
-        cls,
-        command: Array,
-        period: float,
-        dead_time: float,
-        smoothing: Smoothing,
-    ) -> Drive:
-        """Return the drive of commands, each held from its sample to the next, shape (n,).
+    def of(cls, held: HeldCommands, period: float, dead_time: float, smoothing: Smoothing) -> Drive:
+        """Return the drive of held commands.
 
-        `dead_time` is the time from a command to the middle of its effect, s, >= 0.
+        Args:
+            period: Time between two samples, s.
+            dead_time: Time from a command to the middle of its effect, s, >= 0.
         """
         width, lag = smoothing.window / period, smoothing.lag / period
         # Commands may seem to act before they are sent, if the middle of their effect is as late.
         end = (dead_time - smoothing.delay) / period
         if width < LEAST_WINDOW:
-            return cls(*_late(command, end + 0.5 * width), lag)
-        passed = _passed(command, end) - _passed(command, end + width)
-        before = cls(*_late(command, end + width))
-        return cls(*_late(command, end), lag, width, before, passed / width)
-
-    @classmethod
-    def joined(cls, drives: Sequence[Drive]) -> Drive:
-        """Join drives of the same dead time and window into one."""
-        first = drives[0]
-        if len(drives) == 1:
-            return first
-        newer, older, mean = (
-            np.concatenate([getattr(drive, name) for drive in drives])
-            for name in ("newer", "older", "mean")
-        )
-        before = [drive.before for drive in drives if drive.before is not None]
-        return replace(
-            first,
-            newer=newer,
-            older=older,
-            mean=mean,
-            before=cls.joined(before) if before else None,
-        )
+            return cls(*held.late(end + 0.5 * width), lag)
+        before = cls(*held.late(end + width))
+        return cls(*held.late(end), lag, width, before, held.mean(end, width))
 
 
-def _late(command: Array, late: float) -> tuple[Array, Array, float]:
-    """Return newer and older commands, each (n,), and their fraction, at a delay in periods."""
-    # The tolerance makes 0.3 s 6 periods of 0.05 s, not 5.999.
-    whole = math.floor(late + 1e-9)
-    newer, older = _moved(command, whole), _moved(command, whole + 1)
-    return newer, older, max(late - whole, 0.0)
-
-
-def _moved(command: Array, samples: int) -> Array:
-    """Return a command that comes whole samples later, its first and last value held, (n,)."""
-    count = len(command)
-    later, earlier = min(max(samples, 0), count), min(max(-samples, 0), count)
-    moved = np.empty(count)
-    moved[:later] = command[0]
-    moved[later : count - earlier] = command[earlier : count - later]
-    moved[count - earlier :] = command[-1]
-    return moved
-
-
-def _passed(command: Array, late: float) -> Array:
-    """Return the integral of a held command up to `late` periods before each sample, (n,)."""
-    count = len(command)
-    at = np.arange(count) - late
-    total = np.concatenate(([0.0], np.cumsum(command)))
-    passed: Array = np.interp(at, np.arange(count + 1), total)
-    # The first command is assumed to have been held before, the last one to be held on.
-    passed += command[0] * np.minimum(at, 0.0) + command[-1] * np.maximum(at - count, 0.0)
-    return passed
-
-
-def forced_response(tau: float, drive: Drive, period: float) -> Array:
-    """Return the response of unit gain from rest, shape (n,); tau and period in s, > 0."""
-    return ForcedResponse(tau, drive, period).values
+def reach_of(dead_time: float, smoothing: Smoothing, period: float) -> int:
+    """Return the reach in samples that a drive needs of `HeldCommands`."""
+    return math.ceil((dead_time + smoothing.delay + smoothing.window) / period) + 2
 
 
 class ForcedResponse:
@@ -162,7 +170,7 @@ class ForcedResponse:
         period: Sampling period, s, > 0.
 
     Attributes:
-        values: Response, shape (n,).
+        values: Response at the readings, shape (r,).
     """
 
     def __init__(self, tau: float, drive: Drive, period: float) -> None:
@@ -175,7 +183,7 @@ class ForcedResponse:
             self.values = (tau * self.values - lagging) / (tau - self._lag)
 
     def slope(self) -> Array:
-        """Return the derivative by log tau, shape (n,)."""
+        """Return the derivative by log tau, shape (r,)."""
         slope, tau = self._over.slope(), self._tau
         if not self._filtered:
             return slope
@@ -203,24 +211,33 @@ class _OverWindow:
 
 
 class _AtInstants:
-    """Response at the instants of the samples; see ForcedResponse."""
+    """Response at the instants of the readings; see ForcedResponse."""
 
     def __init__(self, tau: float, drive: Drive, period: float) -> None:
         f = drive.fraction
         self._drive, self._x = drive, period / tau
+        every = drive.newer.shape[1]
         self._a = math.exp(-self._x)
         self._part = math.exp(-self._x * (1.0 - f))
-        pull = -math.expm1(-self._x * (1.0 - f)) * drive.newer
-        pull += (self._part - self._a) * drive.older
-        self.values = self._filtered(pull)
+        # What remains of each sample's pull at the next reading.
+        self._later = np.arange(every - 1.0, -1.0, -1.0)
+        self._remains = self._a**self._later
+        self._decay = math.exp(-self._x * every)
+        newer, older = -math.expm1(-self._x * (1.0 - f)), self._part - self._a
+        self.values = self._filtered(
+            drive.newer @ (newer * self._remains) + drive.older @ (older * self._remains)
+        )
 
     def slope(self) -> Array:
         drive, x, a, part = self._drive, self._x, self._a, self._part
         f = drive.fraction
         # d a / d log tau = x a, and so on.
-        slope = x * ((f - 1.0) * part * drive.newer + ((1.0 - f) * part - a) * drive.older)
-        return self._filtered(slope + x * a * self.values)
+        newer = (f - 1.0) * part - math.expm1(-x * (1.0 - f)) * self._later
+        older = (1.0 - f) * part - a + (part - a) * self._later
+        slope = drive.newer @ (x * newer * self._remains)
+        slope += drive.older @ (x * older * self._remains)
+        return self._filtered(slope + x * len(self._later) * self._decay * self.values)
 
     def _filtered(self, values: Array) -> Array:
-        filtered: Array = lfilter((0.0, 1.0), (1.0, -self._a), values)
+        filtered: Array = lfilter((0.0, 1.0), (1.0, -self._decay), values)
         return filtered

@@ -16,22 +16,28 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from diffbot_description.dead_band import DeadBandKind
-from diffbot_recordings.dead_band_analysis import find_dead_band, not_identifiable
+from diffbot_recordings.axis_search import reading_spacing
+from diffbot_recordings.dead_band_analysis import (
+    DeadBandFinding,
+    find_dead_band,
+    not_identifiable,
+)
 from diffbot_recordings.dead_time import (
     LONGEST,
     DeadTimeFit,
     fit_dead_band,
     fit_dead_time,
-    reading_spacing,
+    refitted,
     scan_dead_times,
 )
-from diffbot_recordings.driver_limits import REMAINS, driver_limit
 from diffbot_recordings.first_order import (
     AxisSegment,
     FirstOrderFit,
     Prediction,
     fit_first_order,
 )
+from diffbot_recordings.plateau import plateau_of
+from diffbot_recordings.ramp_fit import find_ramp, fine, limits_of, ramp_note, refine_ramp
 from diffbot_recordings.samples import Array, Mask
 from diffbot_recordings.segments import new_readings
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
@@ -72,6 +78,7 @@ class CrossValidation:
         with_exponent: Whether to fit an exponent of the command, too.
         dead_band: Kind of dead band to fit, too; None: no dead band.
         plain: Cross-validation without either, whose fits are then the starts.
+        model: Fit to all samples, of which only the values are fitted anew; None: search it.
 
     Attributes:
         fit: Fit to all samples.
@@ -88,11 +95,14 @@ class CrossValidation:
         with_exponent: bool = False,
         dead_band: DeadBandKind | None = None,
         plain: CrossValidation | None = None,
+        model: DeadTimeFit | None = None,
     ) -> None:
         def fitted(
             masks: Sequence[Mask | None], every: int, start: DeadTimeFit | None
         ) -> DeadTimeFit:
             chosen = [replace(s, fresh=m) for s, m in zip(segments, masks, strict=True)]
+            if model is not None:
+                return refitted(chosen, model)
             if dead_band is not None:
                 return fit_dead_band(chosen, longest, dead_band, every, start)
             return fit_dead_time(chosen, longest, with_exponent, every, start)
@@ -107,7 +117,9 @@ class CrossValidation:
             fitted(masks, 2, start) for masks, start in zip(self.seen, starts, strict=True)
         ]
         whole = [segment.fresh for segment in segments]
-        self.fit: DeadTimeFit = fitted(whole, 1, None if plain is None else plain.fit)
+        self.fit: DeadTimeFit = (
+            fitted(whole, 1, None if plain is None else plain.fit) if model is None else model
+        )
         simulated = tuple(np.empty(len(s.velocity)) for s in segments)
         for k, fit in enumerate(self.fits):
             for segment, fold, values in zip(segments, folds, simulated, strict=True):
@@ -301,8 +313,8 @@ SHORT_PERIOD = 0.015
 # Readings beyond which a velocity is smoothed more than usual.
 USUAL_WINDOW = 2.0
 GOOD_R_SQUARED = 0.99
-# Held-out R^2 from which on nothing is left that a limit of the driver could explain.
-ALL_EXPLAINED = 0.999
+# A plateau of the speed explains the motion if it leaves so much less of the error.
+PLATEAU_GAIN = 0.1
 # Most samples to fit; of longer recordings, evenly spaced segments.
 MOST = 60_000
 
@@ -357,42 +369,57 @@ def analyse_axis(
         to_excite="command more and larger steps",
         to_identify="command more steps, or sample faster",
     )
-    verdict = replace(verdict, values=(*verdict.values, band))
-    verdict = _with_driver_limit(verdict, plain, result, unit)
+    limits = limits_of(result.fit, unit)
+    verdict = replace(verdict, values=(*verdict.values, band, *limits))
+    plateau = plateau_of(plain.segments, plain.fit)
+    if plateau is not None and (
+        verdict.outcome is AnalysisOutcome.REFUSED
+        or plateau.residual_std < (1.0 - PLATEAU_GAIN) * result.fit.fit.residual_std
+    ):
+        reason = plateau.text(unit)
+        verdict = verdict.refused(f"{reason} ({verdict.reason})" if verdict.reason else reason)
     return AxisAnalysis(verdict, scan_dead_times(result.segments, result.fit), result.prediction)
-
-
-def _with_driver_limit(
-    verdict: AnalysisVerdict, plain: CrossValidation, model: CrossValidation, unit: str
-) -> AnalysisVerdict:
-    """Refuse if a driver's limit explains the motion, which its lag and dead time would absorb.
-
-    The limit is tried on the commands as they were sent, and on what the model's dead band or power
-    law makes of them. A plateau looks like a power law, which it replaces if it leaves less.
-    """
-    refused = verdict.outcome is AnalysisOutcome.REFUSED
-    if not refused and model.prediction.explained > ALL_EXPLAINED:
-        return verdict
-    least = 1.0 if model.fit.exponent != 1.0 else REMAINS
-    tried = [(plain.segments, plain.fit)]
-    if model is not plain:
-        bent = tuple(model.fit.acting(segment) for segment in plain.segments)
-        tried.append((bent, model.fit))
-    for segments, fit in tried:
-        limit = driver_limit(segments, fit)
-        if limit is None:
-            continue
-        left = limit.remains * fit.fit.residual_std**2
-        if refused or left < least * model.fit.fit.residual_std**2:
-            reason = limit.text(unit)
-            return verdict.refused(f"{reason} ({verdict.reason})" if verdict.reason else reason)
-    return verdict
 
 
 def _best_model(
     plain: CrossValidation, longest: float, unit: str
 ) -> tuple[CrossValidation, Value, list[str]]:
     """Return the model to use, the dead band of the command, and notes on both."""
+    pieces = fine(plain.segments)
+    ramps = find_ramp(pieces, plain.fit)
+    base, segments = plain.fit, plain.segments
+    if ramps.fit is not None:
+        base, segments = ramps.fit, tuple(pieces)
+    try:
+        band = find_dead_band(segments, base, longest, unit)
+    except ValueError as error:
+        band = DeadBandFinding(base, *not_identifiable(unit, str(error)), significant=False)
+    chosen = band.fit if band.significant else base
+    if band.significant:
+        # A dead band hides a ramp, and a ramp changes with it.
+        ramps = find_ramp(pieces, replace(chosen, driver=replace(chosen.driver, ramp=None)))
+        if ramps.fit is not None and (
+            chosen.driver.ramp is None or ramps.fit.fit.residual_std < chosen.fit.residual_std
+        ):
+            chosen = ramps.fit
+    if chosen.driver.ramp is not None:
+        chosen = refine_ramp(pieces, chosen)
+        ramped = CrossValidation(pieces, longest, model=chosen)
+        if ramped.prediction.squares < plain.prediction.squares:
+            value = band.value
+            if band.significant and chosen.kind is DeadBandKind.OFFSET:
+                value = replace(value, value=chosen.dead_band, std=chosen.dead_band_std)
+            return ramped, value, [band.note, ramp_note(chosen, unit)]
+    result, value, notes = _without_ramp(plain, band, longest, unit)
+    if result.fit.exponent == 1.0 and ramps.fit is None and ramps.above > 0.0:
+        per_second = unit.replace("/s", "/s^2")
+        notes.append(f"no limit of acceleration below {ramps.above:.2g} {per_second}")
+    return result, value, notes
+
+
+def _without_ramp(
+    plain: CrossValidation, band: DeadBandFinding, longest: float, unit: str
+) -> tuple[CrossValidation, Value, list[str]]:
     result, notes = plain, []
     if plain.prediction.r_squared < GOOD_R_SQUARED:
         bent = CrossValidation(plain.segments, longest, with_exponent=True, plain=plain)
@@ -403,11 +430,6 @@ def _best_model(
                 f"{plain.prediction.r_squared:.4f}"
             )
             result = bent
-    try:
-        band = find_dead_band(plain.segments, plain.fit, longest, unit)
-    except ValueError as error:
-        value, note = not_identifiable(unit, str(error))
-        return result, value, [*notes, note]
     if band.significant:
         banded = CrossValidation(plain.segments, longest, dead_band=band.fit.kind, plain=plain)
         if banded.prediction.squares < result.prediction.squares:

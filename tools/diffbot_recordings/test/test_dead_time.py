@@ -4,7 +4,8 @@
 import numpy as np
 import pytest
 
-from diffbot_recordings.dead_time import fit_dead_time, power_law
+from diffbot_recordings.dead_time import fit_dead_time
+from diffbot_recordings.driver_model import power_law
 from diffbot_recordings.first_order import AxisSegment, FirstOrder
 from diffbot_recordings.segments import new_readings
 

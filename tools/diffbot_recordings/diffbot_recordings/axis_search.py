@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Search of all parameters of an axis together: its lag, dead time, smoothing and driver.
+
+docs/theory/velocity_robots.md#dead-time-exponent-dead-band.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import least_squares, leastsq
+
+from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.velocity.bounded_search import BoundedSearch
+from diffbot_recordings.driver_model import DriverModel, Parameter
+from diffbot_recordings.first_order import (
+    Array,
+    AxisSegment,
+    FirstOrderFit,
+    OutputError,
+    fit_at,
+)
+from diffbot_recordings.smoothed_response import Smoothing
+
+# Step of the derivative by the dead time, in samples.
+DEAD_TIME_STEP = 0.2
+# Longest time over which a reading is a mean: in readings, and s.
+WIDEST, LONGEST_WINDOW = 16.0, 0.5
+# The square of a window that smooths as much as a low-pass, over the square of its time constant.
+LAG_SQUARE = 12.0
+# Share of the difference between a mean and a low-pass that is added to a low-pass's deviations.
+SHAPE_FRACTION = 0.4
+# Step of the derivative by the square of that time, in readings^2.
+WINDOW_STEP = 0.25
+# Name of the search of that time.
+WINDOW = "time over which a reading is smoothed"
+# Relative tolerances of the fit for each dead time of the scan; the best one is refined later.
+TOLERANCE = 1e-4
+
+
+PLAIN = DriverModel()
+"""A driver that passes commands on as they are."""
+
+
+@dataclass(frozen=True)
+class Free:
+    """A parameter of the driver that a search varies.
+
+    Attributes:
+        low, high: Bounds.
+        step: Step of the derivative by it.
+    """
+
+    parameter: Parameter
+    low: float
+    high: float
+    step: float
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Result of AxisSearch.solve; see DeadTimeFit.
+
+    Attributes:
+        driver: Driver with the values found.
+        more_std: Standard deviations of the parameters that were varied.
+        more_searches: How their searches ended.
+    """
+
+    fit: FirstOrderFit
+    dead_time_std: float
+    smoothing: Smoothing
+    smoothing_range: tuple[float, float]
+    window_search: BoundedSearch
+    driver: DriverModel = DriverModel()
+    more_std: tuple[float, ...] = ()
+    more_searches: tuple[BoundedSearch, ...] = ()
+
+
+class AxisSearch:
+    """Residuals as functions of x = [log tau, gain, dead time, square, others of the driver].
+
+    The dead time is in samples. The square is that of the smoothing's window, or of a window that
+    smooths as much as its low-pass, in units of the usual time between two readings.
+
+    Args:
+        lead: Time at each segment's beginning that is only used for past commands, s.
+        driver: Driver of the commands.
+        free: Its parameters that are varied.
+    """
+
+    def __init__(
+        self,
+        segments: Sequence[AxisSegment],
+        lead: float,
+        driver: DriverModel = PLAIN,
+        free: Sequence[Free] = (),
+    ) -> None:
+        self._segments, self._driver, self._free = segments, driver, tuple(free)
+        self._parameters = [each.parameter for each in free]
+        self._steps = (DEAD_TIME_STEP, WINDOW_STEP, *(each.step for each in free))
+        self._period = segments[0].period
+        self._reading = reading_spacing(segments)
+        widest = min(WIDEST, LONGEST_WINDOW / self._reading)
+        self._bounds = (
+            (0.0, lead / self._period),
+            (0.0, widest**2),
+            *((f.low, f.high) for f in free),
+        )
+        self.lead = lead
+        self._low_pass = False
+        self._last: tuple[tuple[object, ...], OutputError] | None = None
+        self._kept: tuple[tuple[float, ...], Sequence[AxisSegment]] | None = None
+
+    def _problem(self, late: float, square: float, *more: float) -> OutputError:
+        """Return the residuals at a dead time, a square and values of the free parameters."""
+        key = (self._low_pass, float(late), float(square), more)
+        if self._last is None or self._last[0] != key:
+            segments = self._changed_by(more)
+            dead_time, smoothing = float(late) * self._period, self._smoothing(square)
+            if self._last is None:
+                problem = OutputError(segments, dead_time, self.lead, smoothing)
+            else:
+                problem = self._last[1].moved(segments, dead_time, smoothing)
+            self._last = key, problem
+        return self._last[1]
+
+    def _changed_by(self, more: tuple[float, ...]) -> Sequence[AxisSegment]:
+        """Return the segments with the commands that act; the last ones are kept."""
+        if self._kept is None or self._kept[0] != more:
+            driver = self._driver.with_values(self._parameters, more)
+            self._kept = more, [driver.acting(segment) for segment in self._segments]
+        return self._kept[1]
+
+    def scan(
+        self, lates: Sequence[int], more: tuple[float, ...] = ()
+    ) -> tuple[Array, Array, float]:
+        """Return the errors at dead times of whole samples; the best theta and dead time."""
+        errors = np.empty(len(lates))
+        theta: Array | None = None
+        best = (math.inf, np.zeros(2), 0.0)
+        for i, late in enumerate(lates):
+            problem = self._problem(late, 0.0, *more)
+            if theta is None:
+                theta = problem.first_guess()
+            # The plain interface of the same MINPACK routine is faster; this runs for every sample.
+            theta = leastsq(
+                problem.residuals,
+                theta,
+                Dfun=problem.jacobian,
+                ftol=TOLERANCE,
+                xtol=TOLERANCE,
+                maxfev=50,
+                full_output=True,
+            )[0]
+            residuals = problem.residuals(theta)
+            errors[i] = math.sqrt(float(residuals @ residuals) / len(residuals))
+            if errors[i] < best[0]:
+                best = (float(errors[i]), theta, float(late))
+        return errors, best[1], best[2]
+
+    def solve(self, theta: Array, late: float, more: tuple[float, ...] = ()) -> Solution:
+        """Return the fit from a start: theta, dead time in samples, values of free parameters.
+
+        The velocity is smoothed by a window or a low-pass, by which the residuals are smaller.
+        """
+        start = np.array([*theta, late, 1.0, *more])
+        self._low_pass = False
+        window = self._solve(start)
+        # Within one reading both are the same.
+        if window.smoothing.window <= self._reading:
+            return window
+        self._low_pass = True
+        low_pass = self._solve(start)
+        if window.fit.residual_std <= low_pass.fit.residual_std:
+            return window
+        return _widened(low_pass, window)
+
+    def _solve(self, start: Array) -> Solution:
+        x = least_squares(
+            self._residuals, start, jac=self._jacobian, method="lm", x_scale="jac", max_nfev=60
+        ).x
+        x = self._within(x)
+        others = self._jacobian(x)[:, 2:]
+        fit, stds = fit_at(self._problem(*x[2:]), x[:2], others)
+        if not stds[1] < self._bounds[1][1]:
+            # Samples that all miss the time in which a window shifts over a step cannot tell it
+            # from a dead time, and it has no effect on the other parameters.
+            fit, stds = fit_at(self._problem(*x[2:]), x[:2], np.delete(others, 1, axis=1))
+            stds = np.insert(stds, 1, math.inf)
+        # A deviation beyond the scan's width means that the dead time is not identifiable.
+        late_std = float(stds[0]) * self._period
+        half = NORMAL_95 * float(stds[1])
+        squares = [min(max(x[3] + side * half, 0.0), self._bounds[1][1]) for side in (-1.0, 1.0)]
+        low, high = (self._smoothing(square) for square in squares)
+        widest = self._smoothing(self._bounds[1][1]).width
+        # A window that the samples cannot tell has no effect on the other parameters.
+        window = BoundedSearch(
+            WINDOW, self._smoothing(x[3]).width, 0.0, widest, natural_low=True,
+            natural_high=not math.isfinite(stds[1]),
+        )  # fmt: skip
+        solution = Solution(
+            fit=fit,
+            dead_time_std=late_std if late_std < max(self.lead, self._period) else math.inf,
+            smoothing=self._smoothing(x[3]),
+            smoothing_range=(low.width, high.width),
+            window_search=window,
+            driver=self._driver.with_values(self._parameters, x[4:].tolist()),
+        )
+        searches = tuple(
+            BoundedSearch(free.parameter.value, float(value), free.low, free.high, "")
+            for free, value in zip(self._free, x[4:], strict=True)
+        )
+        return replace(
+            solution,
+            more_std=tuple(
+                search.std(float(std)) for search, std in zip(searches, stds[2:], strict=True)
+            ),
+            more_searches=searches,
+        )
+
+    def _smoothing(self, square: float) -> Smoothing:
+        """Return the smoothing of a square. A low-pass filters means over the last period."""
+        if not self._low_pass:
+            return Smoothing(self._reading * math.sqrt(square))
+        window, lag = math.sqrt(min(square, 1.0)), math.sqrt(max(square - 1.0, 0.0) / LAG_SQUARE)
+        return Smoothing(self._reading * window, self._reading * lag)
+
+    def _within(self, x: Array) -> Array:
+        """Return the parameters limited to their bounds."""
+        x = np.array(x)
+        for i, (low, high) in zip(range(2, len(x)), self._bounds, strict=False):
+            x[i] = min(max(x[i], low), high)
+        return x
+
+    def _residuals(self, x: Array) -> Array:
+        """Return the residuals, shape (n,)."""
+        x = self._within(x)
+        return self._problem(*x[2:]).residuals(x[:2])
+
+    def _jacobian(self, x: Array) -> Array:
+        """Return the Jacobian, shape (n, len(x)); by differences from the third column on."""
+        x = self._within(x)
+        columns = [self._problem(*x[2:]).jacobian(x[:2])]
+        for i, step in zip(range(2, len(x)), self._steps, strict=False):
+            low, high = np.array(x), np.array(x)
+            low[i] -= step
+            high[i] += step
+            low, high = self._within(low), self._within(high)
+            width = high[i] - low[i]
+            if width > 0.0:
+                columns.append((self._residuals(high) - self._residuals(low)) / width)
+            else:
+                columns.append(np.zeros_like(columns[0][:, 0]))
+        return np.column_stack(columns)
+
+
+def _widened(best: Solution, other: Solution) -> Solution:
+    """Return a solution whose intervals allow for a filter of another shape than a low-pass.
+
+    Digital filters of a few readings are in between; the difference to a mean is the measure.
+    """
+    fit, model = best.fit, other.fit.model
+    off = SHAPE_FRACTION * abs(fit.model.time_constant - model.time_constant)
+    covariance = fit.covariance.copy()
+    covariance[0, 0] += (SHAPE_FRACTION * (fit.model.inertia - model.inertia)) ** 2
+    time_constant_std = math.hypot(fit.time_constant_std, off)
+    late = SHAPE_FRACTION * abs(fit.dead_time - other.fit.dead_time)
+    return replace(
+        best,
+        fit=replace(fit, covariance=covariance, time_constant_std=time_constant_std),
+        dead_time_std=math.hypot(best.dead_time_std, late),
+    )
+
+
+def reading_spacing(segments: Sequence[AxisSegment]) -> float:
+    """Return the usual time between two readings, s; segments must not be empty."""
+    gaps = np.concatenate([np.diff(np.flatnonzero(segment.counts)) for segment in segments])
+    return segments[0].period * (float(np.median(gaps)) if len(gaps) else 1.0)
