@@ -44,7 +44,8 @@ def watched(fault, seed, seconds=40.0):
         velocity = velocity + (pending.pop(0) * fault.motion - velocity) * (
             1.0 - math.exp(-STEP / tau)
         )
-        pose = Arc(velocity[0] * STEP, velocity[1] * STEP).end(pose)
+        x, y, theta = Arc(velocity[0] * STEP, velocity[1] * STEP).end(pose)
+        pose = Pose(x, y, math.remainder(theta, math.tau))  # as a quaternion tells it
     return "", seconds
 
 

@@ -76,9 +76,10 @@ class VelocityWatch:
                     f"the robot has not moved in {self._silent:.0f} s of commands: check that its "
                     "driver listens to this topic, and is enabled"
                 )
-        heading = 0.5 * (pose.theta + last.theta)
-        forward = (pose.x - last.x) * math.cos(heading) + (pose.y - last.y) * math.sin(heading)
-        for axis, step in enumerate((forward, pose.theta - last.theta)):
+        x, y = pose.x - last.x, pose.y - last.y
+        forward = x * math.cos(last.theta) + y * math.sin(last.theta)
+        turn = math.remainder(pose.theta - last.theta, math.tau)
+        for axis, step in enumerate((forward, turn)):
             if problem := self._judge(axis, command[axis], velocity[axis], duration, step):
                 return problem
         return ""

@@ -19,10 +19,11 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from arc_odometry.odometry import Array
+from diffbot_description.files import write_atomically
 from diffbot_msgs.msg import IdentStatus
 from diffbot_node import parameter
-from diffbot_recordings.samples import Batch, Recording, RecordingError
-from diffbot_recordings.segments import Segmenter, SegmentSettings
+from diffbot_recordings.samples import Batch, RecordingError
+from diffbot_recordings.segments import Segment, Segmenter, SegmentSettings
 from diffbot_recordings.verdict import results_table
 from diffbot_report.drawing import Picture
 from diffbot_report.inbox import Inbox
@@ -34,7 +35,9 @@ from diffbot_report.summary import RunDescription, RunFindings, repeat_command
 from diffbot_report.watching_node import ReportParameters, WatchingNode
 
 NODE = "velocity_ident"
-COLUMNS = 5  # time, v, omega and their commands
+CHANNELS = ("v", "w", "command_v", "command_w")
+COLUMNS = ("time", *CHANNELS)
+TABLE = "velocities.csv"
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class VelocityRecord:
 
     def rows(self) -> Array:
         """Return time, v, omega, and the commands of both, s, m/s and rad/s, shape (n, 5)."""
-        return np.array(self._numbers).reshape(-1, COLUMNS)
+        return np.array(self._numbers).reshape(-1, len(COLUMNS))
 
     def batches(self) -> Iterator[Batch]:
         """Yield the velocities, and the commands that answered them."""
@@ -95,9 +98,21 @@ class VelocityRecord:
         yield Batch(times, {"v": v, "w": omega})
         yield Batch(times, {"command_v": command_v, "command_w": command_w})
 
-    def recording(self) -> Recording:
-        """Return the run as a recording."""
-        return Recording("velocity", [self], ("command_v", "command_w", "v", "w"))
+    def segments(self, segmenter: Segmenter) -> list[Segment]:
+        """Return the uninterrupted parts of the run.
+
+        Raises:
+            RecordingError: The data cannot be used.
+        """
+        return list(segmenter.segments(self.batches(), CHANNELS))
+
+    def save(self, path: Path) -> str:
+        """Write a table for `diffbot identify`; return its name."""
+
+        def write(target: Path) -> None:
+            np.savetxt(target, self.rows(), "%.17g", ",", header=",".join(COLUMNS), comments="")
+
+        return write_atomically(path, write).name
 
 
 class VelocityIdentReport(WatchingNode[VelocityRecord, VelocityIdentReportParameters]):
@@ -142,21 +157,19 @@ class VelocityIdentReport(WatchingNode[VelocityRecord, VelocityIdentReportParame
         from diffbot_recordings.recording_analysis import STILL
 
         recording, missing = self.recording, self.recording.missing()
-        try:
-            segments = list(
-                Segmenter(SegmentSettings(still=STILL)).segments(
-                    recording.recording().batches(), recording.recording().channels
-                )
-            )
-        except RecordingError as error:
-            segments = []
-            missing = [*missing, str(error)]
+        saved = recording.save(self.folder / TABLE)
+        state, segments, reason = recording.state, [], f"the run is incomplete: see {TABLE}"
+        if state is not None and state.phase is RunPhase.DONE:
+            try:
+                segments = recording.segments(Segmenter(SegmentSettings(still=STILL)))
+            except RecordingError as error:
+                reason = str(error)
         if not segments:
             return RunFindings(
                 recording.elapsed,
-                lambda title: f"{title}: nothing to identify the robot from",
+                lambda title: f"{title}\nnot identified: {reason}",
                 {},
-                {},
+                {"data": [saved]},
                 missing,
                 None,
             )
@@ -178,7 +191,7 @@ class VelocityIdentReport(WatchingNode[VelocityRecord, VelocityIdentReportParame
             recording.elapsed,
             lambda title: results_table(title, found.verdicts),
             found.content(written),
-            {},
+            {"data": [saved]},
             missing,
             lambda: [Picture(name, draw) for name, draw in found.pictures().items()],
             page,
