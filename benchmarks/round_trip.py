@@ -106,7 +106,7 @@ SUBJECTS = (
         "velocity tracking",
         "velocity_tracking_controller",
         PoseReference,
-        parameters=(f"sigma:={list(SIGMA)}", "dead_time:=0.0"),
+        parameters=(f"sigma:={list(SIGMA)}", "dead_time:=0.0", "robot:=turtlebot2"),
         velocity=True,
     ),
 )

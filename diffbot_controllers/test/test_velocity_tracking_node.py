@@ -43,7 +43,8 @@ class Graph:
 
     def __init__(self, **parameters):
         # A busy machine must not look like a robot that fell silent.
-        given = {"sigma": SIGMA, "input_timeout": 1.0, "linear_velocity": 0.5, **parameters}
+        limits = {"linear_velocity": 0.5, "angular_velocity": 3.14}
+        given = {"sigma": SIGMA, "input_timeout": 1.0, **limits, **parameters}
         words = [w for k, v in given.items() for w in ("-p", f"{k}:={v}")]
         rclpy.init(args=["--ros-args", *words])
         self.peer = rclpy.create_node("peer", use_global_arguments=False)
@@ -314,7 +315,9 @@ def test_a_robot_that_takes_twist_and_the_last_command(make):
         ("sigma:=[1.0, 1.0, -1.0, 1.0]", r"'sigma\[2\]' = -1.0: must be finite and > 0"),
         ("sigma:=[1.0, .nan, 1.0, 1.0]", r"'sigma\[1\]' = nan: must be finite and > 0"),
         ("parameters:=/no/such.yaml", "parameters '/no/such.yaml': No such file"),
-        ("linear_velocity:=0.0", "'linear_velocity' = 0.0: must be finite and > 0"),
+        ("linear_velocity:=-1.0", "'linear_velocity' = -1.0: must be finite and >= 0"),
+        ("linear_velocity:=1.0", "'angular_velocity' = 0.0 rad/s: must be > 0 without a robot"),
+        ("k_w:=0.0", "'k_w' = 0.0: must be finite and > 0"),
         ("k_v:=-1.0", "'k_v' = -1.0: must be finite and > 0"),
         ("damping:=.inf", "'damping' = inf: must be finite and > 0"),
     ],

@@ -79,13 +79,8 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
             values.linear_velocity or robot.limits.linear_velocity,
             values.angular_velocity or robot.limits.angular_velocity,
         )
-        for name, own in (("linear_velocity", "v"), ("angular_velocity", "omega")):
-            most, asked = getattr(robot.limits, name), getattr(self._limits, own)
-            if asked > most:
-                raise ValueError(
-                    f"parameter '{name}' = {asked:g}: must be <= {most:g}, limits.{name} of robot "
-                    f"'{robot.name}'; lower it"
-                )
+        robot.check_limit("linear_velocity", self._limits.v, "linear_velocity", "m/s")
+        robot.check_limit("angular_velocity", self._limits.omega, "angular_velocity", "rad/s")
         self._arena = Arena.parse(values.arena) or DEFAULT_ARENA
         self._excitation = VelocityExcitation(
             self._arena.room(reach(robot)),

@@ -108,7 +108,11 @@ TRACKING = Subject(
     _tracking,
     states="odom",
     references=("velocity_tracking_controller/reference", PoseReference),
-    parameters={"sigma": (0.35, 0.25, 1.0, 1.0)},
+    parameters={
+        "sigma": (0.35, 0.25, 1.0, 1.0),
+        "linear_velocity": 0.7,
+        "angular_velocity": 3.14,
+    },
     bounds=(0.3, 0.05),
     takes_velocity=True,
 )

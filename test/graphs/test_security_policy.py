@@ -46,7 +46,7 @@ WORDS = {
     "trajectory_publisher": "--ros-args -r reference:=backstep_controller/reference "
     "-r command:=trajectory_publisher/command",
     "ident": "--ros-args -p imu:=true",
-    "velocity_tracking_controller": "--ros-args -p sigma:=[0.2,0.2,1.0,1.0] "
+    "velocity_tracking_controller": "--ros-args -p sigma:=[0.2,0.2,1.0,1.0] -p robot:=turtlebot2 "
     "-p wait_for_reference:=true",
     "odometry_publisher": "--ros-args -p left_radius:=0.1 -p right_radius:=0.1 -p separation:=0.4",
     "drive_report": "--ros-args -p controller:=backstep_controller",

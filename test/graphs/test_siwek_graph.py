@@ -12,13 +12,14 @@ from launched import CommandRecorder, config, processes_of, run, start, summary 
 
 PICTURES = {"path", "pose", "velocities", "commands", "velocity_errors", "sigma"}
 # Rest to rest in 7.3 s; the robot needs three times the velocity to reach it in time.
-FAST = {"linear_velocity": 3.0}
+FAST = "robot:=twil"
 
 
 def short(folder, **bands):
     """Arguments of a short run; bands: of simulator and controller."""
     nodes = ("velocity_simulator", "velocity_tracking_controller")
-    return "trajectory:=line", config(folder, **dict.fromkeys(nodes, {**FAST, **bands}))
+    nodes = dict.fromkeys(nodes, bands) if bands else {}
+    return "trajectory:=line", FAST, *([config(folder, **nodes)] if nodes else [])
 
 
 def test_a_short_run_follows_its_line_and_leaves_its_report(tmp_path, domain):

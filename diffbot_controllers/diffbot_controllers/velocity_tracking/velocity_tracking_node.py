@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arc_odometry import REST, UNLIMITED_RIMS, MotionLimits, RimLimit, Velocity
+from arc_odometry import REST, UNLIMITED_RIMS, MotionLimits, Velocity
 from arc_odometry.odometry_checks import OdometrySample, OdometryStamps, PoseContinuity
 from diffbot_controllers.nodes.references import (
     PoseReferences,
@@ -58,8 +58,8 @@ class TrackingParameters(ReferenceParameters):
     odom_frame: str = parameter("odom", "frame of odometry and references")
     robot: str = parameter(
         NO_ROBOT,
-        "robot of the suite, or a robot's YAML, URDF or xacro file, whose limits.wheel_velocity "
-        "the commands keep to; none: the wheels have no limit of their own",
+        "robot of the suite, or a robot's YAML, URDF or xacro file, whose limits of velocity and "
+        "wheels the commands keep to; none: those of linear_velocity and angular_velocity alone",
     )
     parameters: str = parameter(
         FROM_PARAMETER,
@@ -94,9 +94,11 @@ class TrackingParameters(ReferenceParameters):
         "threshold (none)",
         choices=tuple(kind.value for kind in DeadBandKind),
     )
-    linear_velocity: float = parameter(0.7, "largest |v| commanded, m/s", above=0.0, maximum=1e3)
+    linear_velocity: float = parameter(
+        0.0, "largest |v| commanded, m/s; 0: limits.linear_velocity of robot", minimum=0.0
+    )
     angular_velocity: float = parameter(
-        3.14, "largest |omega| commanded, rad/s", above=0.0, maximum=1e3
+        0.0, "largest |omega| commanded, rad/s; 0: limits.angular_velocity of robot", minimum=0.0
     )
     linear_acceleration: float = parameter(
         0.0, "largest |dv/dt| of the law, m/s^2; 0: no limit", minimum=0.0
@@ -122,13 +124,33 @@ def identified(values: TrackingParameters) -> IdentifiedSigma:
         ) from None
 
 
-def known_rims(robot: str) -> RimLimit:
-    """Return the rim speed limit of a robot's wheels; `none` has no limit.
+def motion_limits(values: TrackingParameters) -> MotionLimits:
+    """Return the limits of commands: those of the parameters, and of the robot if there is one.
 
     Raises:
-        ValueError: There is no such robot, or its file is wrong.
+        ValueError: There is no such robot, its file is wrong, a parameter exceeds its limit, or
+            there is neither.
     """
-    return UNLIMITED_RIMS if robot == NO_ROBOT else load_robot(robot).rim_limit
+    v, omega, rims = values.linear_velocity, values.angular_velocity, UNLIMITED_RIMS
+    if values.robot != NO_ROBOT:
+        robot = load_robot(values.robot)
+        robot.check_limit("linear_velocity", v, "linear_velocity", "m/s")
+        robot.check_limit("angular_velocity", omega, "angular_velocity", "rad/s")
+        v, omega = v or robot.limits.linear_velocity, omega or robot.limits.angular_velocity
+        rims = robot.rim_limit
+    elif not (v and omega):
+        raise ValueError(
+            f"parameters 'linear_velocity' = {v} m/s and 'angular_velocity' = {omega} rad/s: must "
+            "be > 0 without a robot; give robot, whose limits are then used, or both"
+        )
+    return MotionLimits(
+        # The wheels bound v and omega alone; a larger limit could never be reached.
+        min(v, rims.speed),
+        min(omega, rims.turning(0.0)),
+        values.linear_acceleration or math.inf,
+        values.angular_acceleration or math.inf,
+        rims,
+    )
 
 
 def known_dead_time(
@@ -143,7 +165,6 @@ def known_dead_time(
 def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> TrackerSettings:
     """Return the settings of the tracker; it predicts over one dead time, the mean of both axes."""
     dead_time = 0.5 * sum(known_dead_time(values, known) or (0.0, 0.0))
-    rims = known_rims(values.robot)
     if len(values.dead_band) != 2:
         raise ValueError(f"parameter 'dead_band' = {list(values.dead_band)}: must be 2 numbers")
     kind = DeadBandKind.named(values.dead_band_kind)
@@ -156,14 +177,7 @@ def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> Trac
         b=values.b,
         k_v=values.k_v,
         k_w=values.k_w,
-        limits=MotionLimits(
-            # The wheels bound v and omega alone; a larger limit could never be reached.
-            min(values.linear_velocity, rims.speed),
-            min(values.angular_velocity, rims.turning(0.0)),
-            values.linear_acceleration or math.inf,
-            values.angular_acceleration or math.inf,
-            rims,
-        ),
+        limits=motion_limits(values),
         dead_time=dead_time,
         dead_band=(v, omega),
         # After a longer gap the sample is rejected, and zero is commanded.
@@ -171,14 +185,14 @@ def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> Trac
     )
 
 
-def fastest(values: TrackingParameters, known: IdentifiedSigma) -> Velocity:
+def fastest(limits: MotionLimits, known: IdentifiedSigma) -> Velocity:
     """Return the speeds that the robot reaches at the limits of its commands, m/s and rad/s.
 
     By (3), command / sigma3 or sigma4; at least the command, as sigma may still be wrong.
     """
     (_, drag), (_, turning_drag) = known.sigma.axis(0), known.sigma.axis(1)
     return Velocity(
-        values.linear_velocity / min(drag, 1.0), values.angular_velocity / min(turning_drag, 1.0)
+        limits.linear_velocity / min(drag, 1.0), limits.angular_velocity / min(turning_drag, 1.0)
     )
 
 
@@ -276,7 +290,7 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
         )
         self._tracker = VelocityTracker(self._settings, self._known.sigma, self._estimator)
         self._stamps = OdometryStamps(values.input_timeout)
-        self._continuity = PoseContinuity(fastest(values, self._known))
+        self._continuity = PoseContinuity(fastest(self._settings.limits, self._known))
         self._reference: Reference | None = None  # reference of the tracker's last update
         self._warned = False
         self._answered: float | None = None  # stamp of the last answered sample, s

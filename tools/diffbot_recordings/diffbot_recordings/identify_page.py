@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from diffbot_description.files import SUMMARY
+from diffbot_description.files import SUMMARY, VELOCITY_FILE
 from diffbot_description.spoken_commands import spoken
 from diffbot_recordings.findings import Findings, Usable
 from diffbot_recordings.recording_charts import chart_groups
@@ -82,6 +82,11 @@ def _advice(findings: Findings, folder: Path) -> str:
     if findings.usable is Usable.NONE:
         return "Make a new recording as the reason below asks, and identify that one."
     rest = "" if findings.usable is Usable.ALL else " For the others, see the reason below."
+    parameters = folder / VELOCITY_FILE
+    if parameters.exists():
+        drive = spoken("launch", "siwek", f"parameters:={parameters}")
+        nav2 = spoken("export", str(folder), "--to", "nav2", "--output", "nav2")
+        return f"Drive with it: {drive}. For Nav2: {nav2}.{rest}"
     return f"Controllers take {files or 'the parameter file'} of this folder.{rest}"
 
 

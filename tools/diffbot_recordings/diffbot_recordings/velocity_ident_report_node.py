@@ -38,6 +38,8 @@ NODE = "velocity_ident"
 CHANNELS = ("v", "w", "command_v", "command_w")
 COLUMNS = ("time", *CHANNELS)
 TABLE = "velocities.csv"
+# A cut loses the commands before it, s.
+LONGEST_SEGMENT = 3600.0
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,8 @@ class VelocityIdentReport(WatchingNode[VelocityRecord, VelocityIdentReportParame
         state, segments, reason = recording.state, [], f"the run is incomplete: see {TABLE}"
         if state is not None and state.phase is RunPhase.DONE:
             try:
-                segments = recording.segments(Segmenter(SegmentSettings(still=STILL)))
+                settings = SegmentSettings(still=STILL, longest=LONGEST_SEGMENT)
+                segments = recording.segments(Segmenter(settings))
             except RecordingError as error:
                 reason = str(error)
         if not segments:

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""launch ident of a robot that takes velocity commands: results, files, faults, interruption."""
+
+import json
+import signal
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+
+from launched import CommandRecorder, config, processes_of, run, start, summary  # noqa: E402
+
+from diffbot_bringup import cli  # noqa: E402
+
+TRUTH = {"time constant": (0.2, 0.15), "gain": (1.0, 1.0)}
+BANDS = (0.02, 0.06)
+AXES = ("forward axis", "yaw axis")
+
+
+def test_a_run_identifies_the_robot_and_leaves_its_files(tmp_path, domain):
+    """As config/ident.yaml makes it: dead time 0.1 s, and 5 ms of the odometry's mean over 10 ms."""
+    recorder = CommandRecorder(velocity=True)
+    try:
+        words = ("sim:=velocity", "duration:=30.0", "seed:=4", "arena:=2.4x2.0")
+        process = start("ident", tmp_path, *words, pictures=True)
+        assert recorder.spin(lambda: process.poll() is not None, 120.0), "the launch did not end"
+        output = process.stdout.read()
+    finally:
+        recorder.close()
+    assert process.returncode == 0, output
+    assert recorder.commands[-1] == (0.0, 0.0)
+    assert all(abs(v) <= 0.7 and abs(omega) <= 3.14 for v, omega in recorder.commands)
+    said = summary(tmp_path)
+    assert (said["outcome"], said["usable"], said["sim"]) == ("completed", "all", "velocity")
+    for i, axis in enumerate(AXES):
+        values = said["verdicts"][axis]["parameters"]
+        for name, truth in (
+            *((name, pair[i]) for name, pair in TRUTH.items()),
+            ("dead time", 0.105),
+            ("smallest command that moves the robot", BANDS[i]),
+        ):
+            value = values[name]
+            assert abs(value["value"] - truth) < 5.0 * value["std"], (axis, name, value)
+            assert value["std"] < 0.02 * truth, (axis, name, value)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names >= {"velocity_parameters.yaml", "report.html", "axis_v.png", "axis_w.png"}
+    assert (
+        cli.main(["export", str(tmp_path), "--to", "nav2", "--output", str(tmp_path / "nav2")]) == 0
+    )
+    assert any((tmp_path / "nav2").iterdir())
+    assert processes_of(domain) == []
+
+
+def test_the_table_of_a_run_gives_the_same_numbers(tmp_path, domain):
+    folder = tmp_path / "run"
+    status, output = run("ident", folder, "sim:=velocity", "duration:=15.0", "report:=html")
+    assert status == 0, output
+    again = tmp_path / "again"
+    words = [str(folder / "velocities.csv"), "--output", str(again), "--no-pictures"]
+    assert cli.main(["identify", *words]) == 0
+    ours, theirs = (
+        json.loads((path / "summary.json").read_text())["verdicts"] for path in (folder, again)
+    )
+    assert ours == theirs
+
+
+def test_a_robot_that_does_not_move_ends_the_run_with_a_sentence(tmp_path, domain):
+    own = config(tmp_path, velocity_simulator={"dead_band": [9.0, 9.0]})
+    status, output = run("ident", tmp_path / "run", "sim:=velocity", "report:=html", own)
+    assert status == 1, output
+    said = summary(tmp_path / "run")
+    assert said["outcome"] == "failed" and "has not moved in 15 s of commands" in said["reason"]
+    assert processes_of(domain) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("commands:=velocity", "sim:=mujoco"), "'sim' = 'mujoco': must be one of velocity, none"),
+        (("sim:=velocity", "arena:=0.5x3"), "arena length = 0.5 m: must be >="),
+    ],
+)
+def test_what_does_not_go_together_is_refused(words, says, tmp_path, domain):
+    status, output = run("ident", tmp_path, *words)
+    assert status not in (0, 130) and says in output and "Traceback" not in output, output
+    assert processes_of(domain) == []
+
+
+def test_an_interrupted_run_ends_with_zero_and_keeps_its_data(tmp_path, domain):
+    recorder = CommandRecorder(velocity=True)
+    try:
+        words = ("sim:=velocity", "speed:=1", "report:=html")
+        process = start("ident", tmp_path, *words)
+        assert recorder.spin(lambda: any(any(c) for c in recorder.commands), 60.0)
+        process.send_signal(signal.SIGINT)
+        assert recorder.spin(lambda: process.poll() is not None, 30.0)
+    finally:
+        recorder.close()
+    assert recorder.commands[-1] == (0.0, 0.0)
+    said = summary(tmp_path)
+    assert said["outcome"] == "stopped" and said["data"] == ["velocities.csv"]
+    assert (tmp_path / "velocities.csv").read_text().startswith("time,v,w,command_v,command_w")
+    assert processes_of(domain) == []
