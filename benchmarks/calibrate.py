@@ -29,7 +29,7 @@ from made_recordings.calibration_drives import (
 )
 
 from arc_odometry import Pose, WheelGeometry
-from arc_odometry.odometry import Arc
+from arc_odometry.arcs import Arc
 from diffbot_calibration.calibration import Calibration, calibrate
 from diffbot_description import Robot, load_robot
 from diffbot_study.study import add_cluster_options

@@ -39,7 +39,7 @@ import numpy as np
 from velocity_recordings import driven
 
 from arc_odometry import MotionLimits, WheelGeometry
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 from diffbot_controllers.velocity_tracking.dead_band_compensation import NO_DEAD_BANDS
 from diffbot_controllers.velocity_tracking.law import (
     TrackerSettings,

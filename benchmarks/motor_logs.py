@@ -28,7 +28,7 @@ from made_recordings.random_runs import record_random
 from made_recordings.recorded_bag import RecordedBag
 
 from arc_odometry import JointSample, WheelGeometry
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 from diffbot_ident.torque.estimate import NAMES as KS
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_recordings.effort_scale import in_newton_metres

@@ -33,7 +33,7 @@ from made_recordings.excited_runs import RecordedRun, RunSetting, record_runs
 from scipy.optimize import curve_fit
 
 from arc_odometry import JointSample
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.rls import PositionRegression, RecursiveLeastSquares, Row
 

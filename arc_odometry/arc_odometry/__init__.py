@@ -1,19 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Differential-drive robots: wheel geometry, joint samples and exact arc odometry."""
 
+from arc_odometry.arcs import REST, Arc, Pose, Velocity, sinc, sinc_derivative
 from arc_odometry.joints import Anomaly, AnomalyKind, JointOdometry, JointReader, JointSample
 from arc_odometry.motion_limits import UNLIMITED_RIMS, MotionLimits, RimLimit
-from arc_odometry.odometry import (
-    REST,
-    Arc,
-    DiffOdometry,
-    EncoderJumpError,
-    Pose,
-    Velocity,
-    WheelGeometry,
-    sinc,
-    sinc_derivative,
-)
+from arc_odometry.odometry import DiffOdometry, EncoderJumpError, WheelGeometry
 
 __all__ = [
     "REST",

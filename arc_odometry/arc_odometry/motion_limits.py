@@ -6,8 +6,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from arc_odometry.arcs import Velocity
 from arc_odometry.number_range import check_limit, check_positive, within
-from arc_odometry.odometry import Velocity, WheelGeometry
+from arc_odometry.odometry import WheelGeometry
 
 
 @dataclass(frozen=True)

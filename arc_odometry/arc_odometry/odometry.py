@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Odometry of a differential-drive robot: wheels and body, arcs in the plane, pose and covariance.
+"""Odometry of a differential-drive robot: wheels and body, pose and velocity.
 
 With wheel radius r (m), half track b (m) and wheel speeds w (rad/s), rolling without slip gives
 
@@ -12,10 +12,7 @@ and, by virtual work (tau . w = F v + M omega), the wheel torques act on the bod
     M = b (tau_r / r_r - tau_l / r_l)          N m
 
 Lages (2017), (36)-(41), uses the body velocity u = [v, omega] and torques ordered [left, right].
-
-Arcs are those of (35)-(38), Lages (2018). Over a piece ds of each wheel's path the variance of its
-length grows by k |ds|, k in m^2/m, independently of the other wheel's; systematic errors are not
-part of this. Derivations: docs/theory/odometry.md.
+Derivations: docs/theory/odometry.md.
 """
 
 from __future__ import annotations
@@ -23,156 +20,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-N = TypeVar("N", float, Array)
-
-# Below this x, the first term that the series of sinc omits, x^6 / 7!, is under 4e-18.
-SINC_SWITCH = 5e-3
-# Below this x, the first term that the series of the derivative omits is 1e-17 of its value.
-DERIVATIVE_SWITCH = 0.5
-# sinc'(x) = x * sum_n c_n x^(2 n), c_n = (-1)^(n+1) (2 n + 2) / (2 n + 3)!, highest power first.
-_DERIVATIVE = tuple((-1) ** (n + 1) * (2 * n + 2) / math.factorial(2 * n + 3) for n in range(7))[
-    ::-1
-]
-
-
-def sinc(x: float) -> float:
-    """Return sin(x) / x, which is 1 at x = 0; x in rad. Relative error <= 3e-16.
-
-    Example:
-        >>> sinc(0.0), round(sinc(math.pi / 2.0), 4)
-        (1.0, 0.6366)
-    """
-    return _sinc_series(x) if abs(x) < SINC_SWITCH else math.sin(x) / x
-
-
-def sinc_derivative(x: float) -> float:
-    """Return the derivative of sin(x) / x, which is 0 at x = 0, in 1/rad; x in rad.
-
-    The error is <= 2e-15 of min(|x|, 1), the size of the function's terms.
-
-    Example:
-        >>> sinc_derivative(math.pi) == -1.0 / math.pi
-        True
-    """
-    if abs(x) < DERIVATIVE_SWITCH:
-        return _derivative_series(x)
-    return (math.cos(x) - math.sin(x) / x) / x
-
-
-def _sinc_series(x: N) -> N:
-    square = x * x
-    return 1.0 - square / 6.0 * (1.0 - square / 20.0)
-
-
-def _derivative_series(x: N) -> N:
-    square = x * x
-    total = 0.0 * square
-    for coefficient in _DERIVATIVE:
-        total = total * square + coefficient
-    return x * total
-
-
-def sincs(x: Array) -> Array:
-    """Return sinc of each of many angles."""
-    near = np.abs(x) < SINC_SWITCH
-    return np.where(near, _sinc_series(x), np.sin(x) / np.where(near, 1.0, x))
-
-
-def sinc_derivatives(x: Array) -> Array:
-    """Return sinc_derivative of each of many angles."""
-    near = np.abs(x) < DERIVATIVE_SWITCH
-    series = _derivative_series(x)
-    if near.all():
-        return series
-    divisor = np.where(near, 1.0, x)
-    return np.where(near, series, (np.cos(x) - np.sin(x) / divisor) / divisor)
-
-
-class Pose(NamedTuple):
-    """Pose of the midpoint of the axle in the odom frame.
-
-    Attributes:
-        x: Position, m.
-        y: Position, m.
-        theta: Heading, rad, counter-clockwise from the x axis; not wrapped, it counts whole turns.
-    """
-
-    x: float
-    y: float
-    theta: float
-
-
-class Velocity(NamedTuple):
-    """Body velocity u = [v, omega]; also used for its rate of change and similar pairs.
-
-    Attributes:
-        v: Forward velocity along the robot's own x axis, m/s; for an acceleration m/s^2.
-        omega: Yaw rate, rad/s, counter-clockwise; for an acceleration rad/s^2.
-    """
-
-    v: float
-    omega: float
-
-
-REST = Velocity(0.0, 0.0)
-
-
-class Arc(NamedTuple):
-    """A circular arc, which may be a straight line (turn = 0) or a turn on the spot (length = 0).
-
-    A wheeled robot drives along an arc while the ratio of its wheel speeds is constant.
-
-    Attributes:
-        length: Path of the midpoint of the axle, m, positive forwards; Delta D in (38).
-        turn: Change of the heading, rad, counter-clockwise; Delta theta in (38).
-
-    Example:
-        >>> end = Arc(math.pi, math.pi).end(Pose(0.0, 0.0, 0.0))  # half a circle of radius 1 m
-        >>> round(end.x, 9), round(end.y, 9)
-        (0.0, 2.0)
-    """
-
-    length: float
-    turn: float
-
-    def end(self, start: Pose) -> Pose:
-        """Return the exact pose at the end of the arc.
-
-        Lages (2018), (35)-(37): the chord has the length D sin(a / 2) / (a / 2) and the direction
-        theta + a / 2, with a the turn and theta the heading at the **start** of the interval
-        (the paper's index k leaves this open). sinc is defined at a = 0, where (37) is 0 / 0.
-        """
-        chord = self.length * sinc(0.5 * self.turn)
-        direction = start.theta + 0.5 * self.turn
-        return Pose(
-            start.x + chord * math.cos(direction),
-            start.y + chord * math.sin(direction),
-            start.theta + self.turn,
-        )
-
-    def fraction(self, fraction: float) -> Arc:
-        """Return the first part of the arc, `fraction` (0 to 1) of its length."""
-        return Arc(fraction * self.length, fraction * self.turn)
-
-
-def arc_ends(poses: Array, length: Array, turn: Array) -> Array:
-    """Return the end poses of the arcs of n robots, as Arc.end does for one; shape (3, n).
-
-    Args:
-        poses: Start poses; rows x, y, theta, m and rad, shape (3, n).
-        length: Arc lengths, m, shape (n,).
-        turn: Turns, rad, shape (n,).
-    """
-    x, y, theta = poses
-    half = 0.5 * turn
-    chord, direction = length * sincs(half), theta + half
-    return np.stack((x + chord * np.cos(direction), y + chord * np.sin(direction), theta + turn))
+from arc_odometry.arcs import REST, Arc, Pose, Velocity
+from arc_odometry.number_range import Array
+from arc_odometry.pose_covariance import KNOWN, Spread, checked_covariance, propagate
 
 
 @dataclass(frozen=True)
@@ -288,127 +141,6 @@ def wheel_turn(name: str, before: float, after: float, limit: float) -> float:
     return change
 
 
-# Gauss-Legendre quadrature on [0, 1]; its positive weights keep the sum positive semidefinite.
-# Three nodes per piece of 0.05 rad have a relative error of 3e-13, and one piece is enough for a
-# control period. Steps of more than 3.2 rad get no more pieces; the error is 5e-7 at five turns.
-_PIECE = 0.05
-_MOST_PIECES = 64
-_OFF = 0.5 * math.sqrt(0.6)
-_NODES, _WEIGHTS = (0.5 - _OFF, 0.5, 0.5 + _OFF), (5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0)
-
-
-class Spread(NamedTuple):
-    """The six distinct entries of a covariance of [x, y, theta], m and rad, in the odom frame.
-
-    They are plain floats because odometry updates them with each reading, and NumPy takes three
-    times as long for 3 x 3 matrices.
-    """
-
-    xx: float
-    xy: float
-    xt: float
-    yy: float
-    yt: float
-    tt: float
-
-    @classmethod
-    def of(cls, matrix: Array) -> Spread:
-        """Return the entries of a symmetric matrix (3, 3)."""
-        (xx, xy, xt), (_, yy, yt), (_, _, tt) = matrix.tolist()
-        return cls(xx, xy, xt, yy, yt, tt)
-
-    @property
-    def trace(self) -> float:
-        """Sum of the variances; an upper bound of all entries."""
-        return self.xx + self.yy + self.tt
-
-    def matrix(self) -> Array:
-        """Return the covariance as an array (3, 3)."""
-        xx, xy, xt, yy, yt, tt = self
-        return np.array([[xx, xy, xt], [xy, yy, yt], [xt, yt, tt]])
-
-
-KNOWN = Spread(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-"""Covariance of an exactly known pose."""
-
-
-def propagate(
-    spread: Spread,
-    start: Pose,
-    arc: Arc,
-    variances: tuple[float, float],
-    separation: float,
-) -> Spread:
-    """Return the covariance of the pose at the end of an arc; positive semidefinite.
-
-    Args:
-        spread: Covariance at the start.
-        start: Pose at the start.
-        arc: Arc that was driven.
-        variances: Variances of the wheels' paths over the arc [left, right], m^2.
-        separation: Wheel separation, 2 b, m.
-    """
-    if spread == KNOWN and variances == (0.0, 0.0):
-        return spread
-    end = arc.end(start)
-    xx, xy, xt, yy, yt, tt = spread
-    # The end point moves by (p, q) per rad of heading error at the start.
-    p, q = start.y - end.y, end.x - start.x
-    xx, xy, yy = (
-        xx + p * (2.0 * xt + p * tt),
-        xy + p * yt + q * (xt + p * tt),
-        yy + q * (2.0 * yt + q * tt),
-    )
-    xt, yt = xt + p * tt, yt + q * tt
-    if variances == (0.0, 0.0):
-        return Spread(xx, xy, xt, yy, yt, tt)
-    pieces = int(min(1.0 + abs(arc.turn) / _PIECE, _MOST_PIECES))
-    left, right = variances[0] / pieces, variances[1] / pieces
-    turn = 1.0 / separation
-    for piece in range(pieces):
-        for node, weight in zip(_NODES, _WEIGHTS, strict=True):
-            done = (piece + node) / pieces
-            theta = start.theta + done * arc.turn
-            rest = arc.fraction(1.0 - done).end(Pose(0.0, 0.0, theta))
-            cosine, sine = 0.5 * math.cos(theta), 0.5 * math.sin(theta)
-            for x, y, t, variance in (
-                (cosine + turn * rest.y, sine - turn * rest.x, -turn, weight * left),
-                (cosine - turn * rest.y, sine + turn * rest.x, turn, weight * right),
-            ):
-                xx += variance * x * x
-                xy += variance * x * y
-                xt += variance * x * t
-                yy += variance * y * y
-                yt += variance * y * t
-                tt += variance * t * t
-    return Spread(xx, xy, xt, yy, yt, tt)
-
-
-def _checked_covariance(covariance: object) -> Array:
-    """Check a given covariance and return it as a symmetric array (3, 3).
-
-    Raises:
-        ValueError: It has the wrong shape or is not finite, or it is not symmetric or not positive
-            semidefinite by more than rounding.
-    """
-    matrix: Array = np.array(covariance, dtype=float)
-    if matrix.shape != (3, 3):
-        raise ValueError(f"covariance of shape {matrix.shape}: must be (3, 3), of [x, y, theta]")
-    if not np.all(np.isfinite(matrix)):
-        raise ValueError(f"covariance = {matrix.tolist()}: must be finite")
-    rounding = 1e-9 * float(np.max(np.abs(matrix)))
-    if np.max(np.abs(matrix - matrix.T)) > rounding:
-        raise ValueError(f"covariance = {matrix.tolist()}: must be symmetric")
-    matrix = 0.5 * (matrix + matrix.T)
-    smallest = float(np.linalg.eigvalsh(matrix)[0])
-    if smallest < -rounding:
-        raise ValueError(
-            f"covariance = {matrix.tolist()}: must be positive semidefinite and has the "
-            f"eigenvalue {smallest:.3g}"
-        )
-    return matrix
-
-
 # Above this sum of variances, m^2 and rad^2, the covariance is computed at once and not deferred,
 # so that an overflow is found before the reading is accepted.
 LARGEST_SPREAD = 1e15
@@ -512,7 +244,7 @@ class DiffOdometry:
         values = tuple(map(float, pose))
         if len(values) != 3 or not all(map(math.isfinite, values)):
             raise ValueError(f"pose = {values}: must be finite x, y in m and theta in rad")
-        spread = KNOWN if covariance is None else Spread.of(_checked_covariance(covariance))
+        spread = KNOWN if covariance is None else Spread.of(checked_covariance(covariance))
         self.pose, self._spread = Pose(*values), spread
         self._unsettled = None
 

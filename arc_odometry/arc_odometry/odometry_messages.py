@@ -12,7 +12,7 @@ from geometry_msgs.msg import PoseWithCovarianceStamped, Quaternion, TransformSt
 from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
 
-from arc_odometry.odometry import Pose
+from arc_odometry.arcs import Pose
 
 # Variance of the components that odometry does not measure, m^2, rad^2, and per s^2. They are known
 # to be 0, as the robot stays on its plane and its wheels do not slide sideways; the variance is

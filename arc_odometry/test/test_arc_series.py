@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arc_odometry import odometry as series
+from arc_odometry import arcs as series
 from arc_odometry import sinc, sinc_derivative
 
 

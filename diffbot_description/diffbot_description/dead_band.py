@@ -19,7 +19,7 @@ from enum import Enum
 
 import numpy as np
 
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 
 
 class DeadBandKind(str, Enum):

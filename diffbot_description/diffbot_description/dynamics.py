@@ -31,8 +31,8 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from arc_odometry import Velocity
+from arc_odometry.number_range import Array as Array
 from arc_odometry.number_range import check_finite
-from arc_odometry.odometry import Array as Array
 from diffbot_description.ground_loads import ground_loads
 from diffbot_description.robot import Robot
 from diffbot_description.robot_model import RobotModel

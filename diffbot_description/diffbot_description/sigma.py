@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from arc_odometry import Velocity
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 
 AXES = ("v", "omega")
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from arc_odometry.odometry import Array as Array
+from arc_odometry.number_range import Array as Array
 from diffbot_description.limits import LINKS, parse_xml
 
 

@@ -23,7 +23,7 @@ from arc_odometry.odometry import MAX_WHEEL_SPEED, wheel_turn
 from diffbot_node.senders import Origin, Senders
 
 if TYPE_CHECKING:
-    from arc_odometry.odometry import Array
+    from arc_odometry.number_range import Array
 
 # How long zero is commanded after a doubt, s.
 SETTLING = 0.3

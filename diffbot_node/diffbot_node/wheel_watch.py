@@ -15,7 +15,8 @@ from itertools import accumulate
 import numpy as np
 
 from arc_odometry import JointSample
-from arc_odometry.odometry import MAX_WHEEL_SPEED, Array, wheel_turn
+from arc_odometry.number_range import Array
+from arc_odometry.odometry import MAX_WHEEL_SPEED, wheel_turn
 from diffbot_description import Robot, RobotModel, closed_form
 from diffbot_description.ground_loads import GRAVITY
 from diffbot_node.command_guard import Pair

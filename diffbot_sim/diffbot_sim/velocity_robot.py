@@ -21,8 +21,8 @@ import numpy as np
 
 from arc_odometry import UNLIMITED_RIMS, Arc, Pose, RimLimit, WheelGeometry
 from arc_odometry import Velocity as BodyVelocity
-from arc_odometry.number_range import within
-from arc_odometry.odometry import KNOWN, Array, propagate
+from arc_odometry.number_range import Array, within
+from arc_odometry.pose_covariance import KNOWN, propagate
 from diffbot_description.sigma import Sigma
 from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.engines.motion_series import MOST_PIECES, evaluate, motion_series

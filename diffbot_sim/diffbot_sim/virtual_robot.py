@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from arc_odometry import JointSample
-from arc_odometry.number_range import within
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array, within
 from diffbot_description import Robot
 from diffbot_sim.simulator import Simulator, check_balance, check_payload
 from diffbot_sim.sloped_floor import SlopedFloor

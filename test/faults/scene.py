@@ -84,6 +84,12 @@ def _tracking() -> type[Node]:
     return VelocityTrackingNode
 
 
+def _velocity_ident() -> type[Node]:
+    from diffbot_ident.velocity_ident_node import VelocityIdentNode
+
+    return VelocityIdentNode
+
+
 IDENT = Subject("ident", _ident)
 BACKSTEP = Subject(
     "backstep_controller",
@@ -116,6 +122,20 @@ TRACKING = Subject(
     bounds=(0.3, 0.05),
     takes_velocity=True,
 )
+VELOCITY_IDENT = Subject(
+    "velocity_ident",
+    _velocity_ident,
+    states="odom",
+    parameters={
+        "robot": "turtlebot2",
+        "arena": "9x9",
+        "input_timeout": 0.07,
+        "twist": "TwistStamped",
+    },
+    takes_velocity=True,
+)
+VELOCITY_DRIVERS = (TRACKING, VELOCITY_IDENT)
+"""Those that command velocity."""
 DRIVERS = (IDENT, BACKSTEP, POSE, LINEARIZING)
 """Those that command torque."""
 

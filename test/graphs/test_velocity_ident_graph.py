@@ -18,7 +18,7 @@ AXES = ("forward axis", "yaw axis")
 
 
 def test_a_run_identifies_the_robot_and_leaves_its_files(tmp_path, domain):
-    """As config/ident.yaml makes it: dead time 0.1 s, and 5 ms of the odometry's mean over 10 ms."""
+    """Dead time: 0.1 s of config/ident.yaml, and half of the 10 ms of an odometry's mean."""
     recorder = CommandRecorder(velocity=True)
     try:
         words = ("sim:=velocity", "duration:=30.0", "seed:=4", "arena:=2.4x2.0")

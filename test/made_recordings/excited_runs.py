@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 from diffbot_description import DynamicParameters, Robot, closed_form, load_robot
 from diffbot_ident.excitation.signals import GuardedPrbs
 from diffbot_ident.torque.coverage import MotionScale

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 
 PERIOD, PARTS = 0.001, 4
 # Noise of currents, and their maximum offset, as a fraction of the maximum current.

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 
 TESTS = ("slow-forward", "slow-backward", "fast-forward", "fast-backward")
 # Integration steps for voltage ramps and voltage steps, and period of the rows, s.

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import REST, DiffOdometry, Pose, Velocity
-from arc_odometry.number_range import within_each
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array, within_each
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.motion_observer import BASE, NOISE, MotionObserver
 from diffbot_description import DynamicParameters, Torque

@@ -15,7 +15,7 @@ import numpy as np
 
 from arc_odometry import sinc as sinc_value
 from arc_odometry import sinc_derivative
-from arc_odometry.odometry import sinc_derivatives, sincs
+from arc_odometry.arcs import sinc_derivatives, sincs
 
 
 @dataclass(slots=True)

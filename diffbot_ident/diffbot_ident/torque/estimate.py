@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from arc_odometry import JointSample
-from arc_odometry.odometry import Array as Array
+from arc_odometry.number_range import Array as Array
 
 Four = tuple[float, float, float, float]
 """One number for each of K5..K8, or for each friction coefficient."""

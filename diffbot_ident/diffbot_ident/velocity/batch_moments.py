@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 
 Mask = NDArray[np.bool_]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 
 # Largest product of rate and step: faster ones cannot be told from samples.
 FASTEST = 1.0

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 
 
 class ConstantCommands:

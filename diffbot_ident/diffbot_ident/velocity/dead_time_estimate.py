@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 from diffbot_ident.velocity.batch_moments import BatchMoments, GridFit
 from diffbot_ident.velocity.bounded_search import BoundedSearch
 from diffbot_ident.velocity.causal_rows import CausalRows

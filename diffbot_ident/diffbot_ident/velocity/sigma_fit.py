@@ -35,7 +35,7 @@ __all__ = ["RecursiveFit", "RecursiveSettings"]
 class RecursiveFit:
     """Estimates sigma from one measured velocity after another.
 
-        >>> from diffbot_description.dynamics import Sigma
+        >>> from diffbot_description.sigma import Sigma
         >>> fit, v = RecursiveFit(Sigma(0.3, 0.3, 1.0, 1.0)), 0.0
         >>> for k in range(1, 2000):  # both axes with an inertia of 0.5 s; 50 Hz
         ...     command = 1.0 if k % 200 < 100 else -1.0

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 from diffbot_description import FrictionLaw, Robot, closed_form, wheel_friction
 from diffbot_sim.engines.batch_series import BatchSeries, Index
 from diffbot_sim.engines.caster_drag import CasterDrag

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 from diffbot_sim.engines.motion_series import ORDER
 
 Index = NDArray[np.intp]

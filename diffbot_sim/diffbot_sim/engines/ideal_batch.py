@@ -19,7 +19,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 from diffbot_description import DynamicParameters, Robot
 from diffbot_sim.engines.batch_model import BatchModel, Modes, Where
 from diffbot_sim.engines.batch_series import BatchSeries, Index

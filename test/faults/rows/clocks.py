@@ -8,7 +8,7 @@ from dataclasses import replace
 from diffbot_sim.faults.fault import Fault
 from faults.row import Outcome, Promise
 from faults.rows.making import borne, lasting, one_by_one, rows
-from faults.scene import DRIVERS, FAULT, TRACKING, Scene, Subject
+from faults.scene import DRIVERS, FAULT, VELOCITY_DRIVERS, Scene, Subject
 
 GROUP = "Time"
 STAMP = ("header.stamp",)
@@ -56,7 +56,7 @@ def _out_of_order(subject: Subject, engine: str) -> Outcome:
         return replace(after, time_to_zero=outcome.time_to_zero, problems=result)
 
 
-ALL = (*DRIVERS, TRACKING)
+ALL = (*DRIVERS, *VELOCITY_DRIVERS)
 ROWS = (
     *rows(GROUP, "one stamp 0.5 s back", Promise.ZERO, ALL, _once(-0.5)),
     *rows(GROUP, "one stamp 10 s ahead", Promise.ZERO, ALL, _once(10.0)),

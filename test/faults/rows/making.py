@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from diffbot_sim.faults.fault import Fault
 from faults.row import LONGEST_TIME_TO_ZERO, Outcome, Promise, Row
-from faults.scene import FAULT, TRACKING, Scene, Subject
+from faults.scene import FAULT, Scene, Subject
 
 # Several cases in one row.
 
@@ -61,7 +61,7 @@ def rows(
             group,
             f"{name}: {subject.name}",
             promise,
-            (NO_ENGINE,) if subject is TRACKING else engines,
+            (NO_ENGINE,) if subject.takes_velocity else engines,
             functools.partial(run, subject),
             longest,
         )

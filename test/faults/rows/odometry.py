@@ -15,7 +15,7 @@ from faults.robots import PERIOD
 from faults.row import Outcome, Promise
 from faults.rows.making import INSTANT, lasting, rows
 from faults.rows.stopping import enable
-from faults.scene import FAULT, TRACKING, Scene, Subject
+from faults.scene import FAULT, VELOCITY_DRIVERS, Scene, Subject
 
 GROUP = "Odometry"
 PLACE = ("pose.pose.position.x",)
@@ -74,8 +74,8 @@ def _jumps(subject: Subject, engine: str) -> Outcome:
 
 
 ROWS = (
-    *rows(GROUP, "a second node, 5 cm apart", Promise.ZERO, (TRACKING,), _two_nodes(0.05)),
-    *rows(GROUP, "a second node, 1.6 m apart", Promise.ZERO, (TRACKING,), _two_nodes(-1.6)),
-    *rows(GROUP, "two poses take turns at random", Promise.ZERO, (TRACKING,), _takes_turns),
-    *rows(GROUP, "the pose jumps by 1 m and back", Promise.ZERO, (TRACKING,), _jumps),
+    *rows(GROUP, "a second node, 5 cm apart", Promise.ZERO, VELOCITY_DRIVERS, _two_nodes(0.05)),
+    *rows(GROUP, "a second node, 1.6 m apart", Promise.ZERO, VELOCITY_DRIVERS, _two_nodes(-1.6)),
+    *rows(GROUP, "two poses take turns at random", Promise.ZERO, VELOCITY_DRIVERS, _takes_turns),
+    *rows(GROUP, "the pose jumps by 1 m and back", Promise.ZERO, VELOCITY_DRIVERS, _jumps),
 )

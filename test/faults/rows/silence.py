@@ -17,6 +17,7 @@ from faults.scene import (
     LINEARIZING,
     POSE,
     TRACKING,
+    VELOCITY_DRIVERS,
     Scene,
     Subject,
 )
@@ -109,7 +110,9 @@ def _borne(kind: str, seconds: float = 0.6, after: float = 0.5, **settings):
 
 BOTH = (IDENT, BACKSTEP)
 ROWS = (
-    *rows(GROUP, "states stop", Promise.ZERO, (*DRIVERS, TRACKING), _states_stop, EVERYWHERE),
+    *rows(
+        GROUP, "states stop", Promise.ZERO, (*DRIVERS, *VELOCITY_DRIVERS), _states_stop, EVERYWHERE
+    ),
     *rows(GROUP, "the driver leaves", Promise.ZERO, BOTH, _driver_leaves),
     *rows(GROUP, "references stop", Promise.ZERO, FOLLOWERS, _references_stop),
     *rows(
@@ -131,14 +134,14 @@ ROWS = (
         LOSS,
         "10 % of the states lost",
         Promise.DRIVES_ON,
-        (*DRIVERS, TRACKING),
+        (*DRIVERS, *VELOCITY_DRIVERS),
         _borne("intermittent", probability=0.1),
     ),
     *rows(
         LOSS,
         "50 % of the states lost",
         Promise.DRIVES_ON,
-        (*DRIVERS, TRACKING),
+        (*DRIVERS, *VELOCITY_DRIVERS),
         _borne("intermittent", probability=0.5),
     ),
     *rows(

@@ -19,11 +19,20 @@ from faults.robots import PERIOD
 from faults.row import Outcome, Promise
 from faults.rows.making import INSTANT, borne, rows
 from faults.rows.stopping import enable
-from faults.scene import BACKSTEP, DRIVERS, FAULT, IDENT, NOBODY_DRIVES, TRACKING, Scene, Subject
+from faults.scene import (
+    BACKSTEP,
+    DRIVERS,
+    FAULT,
+    IDENT,
+    NOBODY_DRIVES,
+    VELOCITY_DRIVERS,
+    Scene,
+    Subject,
+)
 
 GROUP = "Two sources"
 ALONE = "One source"
-ALL = (*DRIVERS, TRACKING)
+ALL = (*DRIVERS, *VELOCITY_DRIVERS)
 BOTH = (IDENT, BACKSTEP)
 SECONDS = 1.0  # duration of the second source, s
 MISLED = (0.5, 0.3)  # bounds of the error afterwards, m or m/s

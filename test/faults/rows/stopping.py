@@ -11,14 +11,23 @@ from std_srvs.srv import SetBool
 
 from faults.row import Outcome, Promise
 from faults.rows.making import EVERYWHERE, INSTANT, rows
-from faults.scene import BACKSTEP, DRIVERS, FAULT, IDENT, LINEARIZING, TRACKING, Scene, Subject
+from faults.scene import (
+    BACKSTEP,
+    DRIVERS,
+    FAULT,
+    IDENT,
+    LINEARIZING,
+    VELOCITY_DRIVERS,
+    Scene,
+    Subject,
+)
 
 BUTTON = "Emergency stop"
 RIVALS = "Two controllers"
 TRIAL = "Trial gains"
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 TOPIC = "emergency_stop"
-ALL = (*DRIVERS, TRACKING)
+ALL = (*DRIVERS, *VELOCITY_DRIVERS)
 BOTH = (IDENT, BACKSTEP)
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 from diffbot_description.sigma import Sigma
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.signal import StateSpace, step
 
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 from diffbot_controllers import PublishedBackstepping, tuned_backstepping, tuned_polar_pose
 from diffbot_controllers.laws.feedback_linearization import PUBLISHED, PiDesign
 from diffbot_description import load_robot

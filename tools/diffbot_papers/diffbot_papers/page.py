@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 from diffbot_report import page as report
 from diffbot_report.chart import Chart, ChartGroup, Curve, Role
 from diffbot_report.page import Page, Tone

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import truncnorm
 
 from arc_odometry import MotionLimits
-from arc_odometry.odometry import Array as Array
+from arc_odometry.number_range import Array as Array
 from diffbot_controllers.velocity_tracking.law import (
     TrackerSettings,
     VelocityTracker,

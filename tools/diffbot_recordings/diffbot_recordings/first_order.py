@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 from scipy.signal import lfilter
 
-from arc_odometry.odometry import Array as Array
+from arc_odometry.number_range import Array as Array
 from diffbot_ident.velocity.bounded_search import BoundedSearch
 from diffbot_recordings.sent_commands import SentCommands
 from diffbot_recordings.smoothed_response import (

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from arc_odometry import WheelGeometry
 from arc_odometry.joints import LONGEST_STEP, SHORTEST_STEP
-from arc_odometry.odometry import MAX_WHEEL_SPEED, Array
+from arc_odometry.number_range import Array
+from arc_odometry.odometry import MAX_WHEEL_SPEED
 from diffbot_description.robot import Wheels
 from diffbot_description.robot_parsing import check_field
 from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator

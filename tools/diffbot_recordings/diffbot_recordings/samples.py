@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
-from arc_odometry.odometry import Array as Array
+from arc_odometry.number_range import Array as Array
 from diffbot_description.regular_file import check_regular
 
 Mask = NDArray[np.bool_]

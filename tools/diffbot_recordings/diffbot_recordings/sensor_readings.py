@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from arc_odometry.odometry import Array as Array
+from arc_odometry.number_range import Array as Array
 
 # No wheel is faster, rad/s: its encoder jumped.
 FASTEST = 200.0

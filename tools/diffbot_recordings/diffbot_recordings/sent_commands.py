@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 
 # Levels closer than this share of the largest are rounding errors.
 SAME_LEVEL = 1e-6

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from scipy.signal import lfilter
 
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 
 # Shorter windows and lags are none, in periods: they would only lose digits.
 LEAST_WINDOW = 1e-3

@@ -18,7 +18,7 @@ import numpy as np
 from rich.console import RenderableType
 from rich.table import Table
 
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 from diffbot_description.files import write_atomically
 from diffbot_msgs.msg import IdentStatus
 from diffbot_node import parameter

@@ -13,7 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 from diffbot_report.chart import Chart, ChartGroup, Intervals, Role
 
 # Okabe and Ito's palette.

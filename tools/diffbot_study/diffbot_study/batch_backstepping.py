@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry.number_range import within_each
-from arc_odometry.odometry import Array, sincs
+from arc_odometry.arcs import sincs
+from arc_odometry.number_range import Array, within_each
 from diffbot_controllers.laws import dual
 from diffbot_controllers.laws import polar_approach as one_approach
 from diffbot_controllers.laws.backstepping_standard import (

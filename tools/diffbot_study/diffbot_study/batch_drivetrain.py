@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import REST, Velocity
-from arc_odometry.number_range import within_each
-from arc_odometry.odometry import Array, arc_ends
+from arc_odometry.arcs import arc_ends
+from arc_odometry.number_range import Array, within_each
 from diffbot_controllers.laws.count_offsets import FirstReadings, model_noise, pose_per_offset
 from diffbot_controllers.laws.drivetrain import STUCK, TURN_ROUND
 from diffbot_controllers.laws.friction import (

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from arc_odometry.number_range import within_each
-from arc_odometry.odometry import Array, arc_ends
+from arc_odometry.arcs import arc_ends
+from arc_odometry.number_range import Array, within_each
 from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
 from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
 from diffbot_description import Robot

@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from arc_odometry import JointSample
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 from diffbot_controllers import State
 from diffbot_controllers.adaptation import Adaptation, AdaptationSettings, LiveEstimate
 from diffbot_controllers.friction_adaptation import (

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arc_odometry.odometry import Array as Array
+from arc_odometry.number_range import Array as Array
 from diffbot_study.parquet_store import Row
 
 TORQUE = (

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from arc_odometry import JointSample
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 from diffbot_description import Robot
 from diffbot_ident.excitation.excitations import excited_wheel_speed
 from diffbot_ident.excitation.signals import GuardedPrbs

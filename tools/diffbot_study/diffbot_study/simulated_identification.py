@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from arc_odometry import DiffOdometry
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 from diffbot_description import Robot, load_robot
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.excitations import Excitation, make_excitation, nominal_prior

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arc_odometry import Pose
-from arc_odometry.odometry import Array
+from arc_odometry.number_range import Array
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_controllers.velocity_tracking.law import VelocityTracker, pose_error
 from diffbot_description.sigma import Sigma

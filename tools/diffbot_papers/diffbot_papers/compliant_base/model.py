@@ -18,7 +18,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from arc_odometry.odometry import Array as Array
+from arc_odometry.number_range import Array as Array
 
 NAMES = (
     "mass",

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from arc_odometry.odometry import Array as Array
+from arc_odometry.number_range import Array as Array
 
 # Values printed in Tables 1 to 6, DOI 10.5220/0001220805650570. Order of axes: [V, Vn, W].
 
