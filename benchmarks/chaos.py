@@ -287,8 +287,9 @@ def disturbed(seed: int, folder: Path, kinds: Sequence[str]) -> Outcome:
             time.sleep(0.1)
             check_torque(outcome, probe, simulated=kind == "separate")
         check_summary(outcome, run, results)
-    if "Traceback" in run.said:
-        outcome.wrong.append("a traceback")
+    for words in ("Traceback", "Fatal Python error", "terminate called"):
+        if words in run.said:
+            outcome.wrong.append(words)
     return outcome
 
 

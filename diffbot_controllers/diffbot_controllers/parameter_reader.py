@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -18,6 +17,7 @@ import yaml
 from diffbot_description import DynamicParameters, Sigma
 from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand, DeadBandKind
 from diffbot_description.files import parse_yaml, read_regular, write_atomically
+from diffbot_description.named_paths import expanded
 from diffbot_ident.torque.estimate import FRICTION_NAMES, GEAR_NAMES, TURNING_NAMES, Four
 
 NAMES = DynamicParameters._fields
@@ -43,7 +43,7 @@ def read_section(path: str, names: Sequence[str], advice: str) -> dict[str, Any]
         ValueError: There is no such file, or it is another kind of file; the message names it.
     """
     try:
-        text = read_regular(Path(path).expanduser())
+        text = read_regular(expanded(path))
     except ValueError as error:
         raise ValueError(f"parameters '{path}': {error}; {advice}, or give its file") from None
     try:
@@ -264,7 +264,7 @@ class ParameterCheckpoint:
     """
 
     def __init__(self, path: str, robot: str) -> None:
-        self.path = Path(path).expanduser()
+        self.path = expanded(path)
         self._robot = robot
         self._kept: tuple[DynamicParameters, Four] | None = None
         self._time = -CHECKPOINT_PERIOD

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.described_robot import Described, described_from, write_robot_file
+from diffbot_description.named_paths import expanded
 from diffbot_description.show_parameters import format_rows, parameter_rows
 from diffbot_description.spoken_commands import spoken
 from diffbot_description.terminal_text import complain, printable, printable_lines
@@ -52,7 +53,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "describe") -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     options = _parser(prog).parse_intermixed_args(words)
     try:
-        path = options.file.expanduser()
+        path = expanded(options.file)
         output = _checked_output(path, options.output)
         described = described_from(
             path.absolute(),
@@ -81,7 +82,7 @@ def _checked_output(path: Path, output: Path | None) -> Path | None:
         return None
     if output.suffix not in (".yaml", ".yml"):
         raise ValueError(f"--output {output} must end in .yaml. Rename it.")
-    return output.expanduser()
+    return expanded(output)
 
 
 def _summary(described: Described) -> str:

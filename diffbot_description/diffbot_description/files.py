@@ -22,7 +22,7 @@ from typing import Any
 import yaml
 
 from diffbot_description.limits import DEPTH, TEXT, VALUES, Limit, LimitError
-from diffbot_description.regular_file import check_regular
+from diffbot_description.named_paths import check_regular
 
 RECORDING = "recording"
 """Folder in a run's results with the rosbag2 recording that `record:=mcap` makes."""

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from diffbot_description.files import parse_yaml, read_text, write_atomically
+from diffbot_description.named_paths import expanded
 from diffbot_description.robot import Robot
 from diffbot_description.robot_parsing import ROUNDING, robot_from
 from diffbot_description.urdf_appearance import shapes_file, with_shapes
@@ -73,7 +74,7 @@ def _parsed(path: Path, text: str) -> Robot:
 
 def _find(robot: str | os.PathLike[str]) -> Path:
     text = os.fspath(robot)
-    path = Path(text).expanduser().absolute()
+    path = expanded(text).absolute()
     if text.endswith(SUFFIXES):
         if path.exists():
             return path
@@ -113,7 +114,7 @@ def save_robot(robot: Robot, path: str | os.PathLike[str]) -> Path:
         ...     load_robot(save_robot(heavy, f"{folder}/heavy.yaml")).body.mass
         10.0
     """
-    file = Path(path).expanduser().absolute()
+    file = expanded(path).absolute()
     if file.suffix not in SUFFIXES:
         raise ValueError(f"robot file {file}: its name must end in {' or '.join(SUFFIXES)}")
     data = robot_data(robot)

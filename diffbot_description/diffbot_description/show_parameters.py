@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.described_robot import described_from
 from diffbot_description.dynamics import closed_form, turning_resistance, wheel_friction
 from diffbot_description.ground_loads import ground_loads
 from diffbot_description.loading import load_robot
+from diffbot_description.named_paths import expanded
 from diffbot_description.robot import Robot
 from diffbot_description.robot_model import RobotModel
 from diffbot_description.terminal_text import complain
@@ -80,7 +80,7 @@ def _described(arguments: argparse.Namespace) -> tuple[RobotModel, list[Row], st
         robot = load_robot(arguments.robot)
     elif arguments.left or arguments.right or arguments.locked or arguments.wheel_radius:
         model = RobotModel.from_urdf(
-            read_urdf(Path(arguments.robot).expanduser()),
+            read_urdf(expanded(arguments.robot)),
             arguments.left or "left_wheel_joint",
             arguments.right or "right_wheel_joint",
             wheel_radius=arguments.wheel_radius,
@@ -88,7 +88,7 @@ def _described(arguments: argparse.Namespace) -> tuple[RobotModel, list[Row], st
         )
         return model, [], ""
     else:
-        robot = described_from(Path(arguments.robot).expanduser().absolute()).robot
+        robot = described_from(expanded(arguments.robot).absolute()).robot
     return robot.model, friction_rows(robot), _sides(robot)
 
 

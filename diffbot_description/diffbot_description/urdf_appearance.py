@@ -16,6 +16,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from diffbot_description.named_paths import expanded
 from diffbot_description.robot import Robot
 from diffbot_description.urdf_files import Packages, read_urdf
 from diffbot_description.urdf_tree import Array, PlacedLink, UrdfTree, pose
@@ -34,7 +35,7 @@ def rpy_from_rotation(rotation: Array) -> tuple[float, float, float]:
 
 def shapes_file(robot: Robot) -> Path:
     """Return the path of the robot's ``appearance.urdf``, which is not None."""
-    return robot.path.parent / Path(robot.appearance.urdf or "").expanduser()
+    return robot.path.parent / expanded(robot.appearance.urdf or "")
 
 
 def with_shapes(generated: str, robot: Robot) -> str:

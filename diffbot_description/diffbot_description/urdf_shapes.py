@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from diffbot_description.limits import DEPTH, ELEMENTS, MESH, VERTICES, parse_xml
-from diffbot_description.regular_file import check_regular
+from diffbot_description.named_paths import check_regular
 from diffbot_description.urdf_files import Packages
 from diffbot_description.urdf_tree import Array, PlacedLink, numbers, pose
 

@@ -25,6 +25,7 @@ from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
 
 from diffbot_description.files import closest, read_yaml
+from diffbot_description.named_paths import expanded
 from diffbot_node.parameter_fields import Value, parameter, table
 from diffbot_node.run_folder import FolderTaken, claim, launch_name
 
@@ -120,7 +121,7 @@ def read_file(node: Node, name: str, path: str) -> dict[str, Any]:
         ValueError: It cannot be read, or is no parameter file.
     """
     try:
-        content = read_yaml(Path(path).expanduser())
+        content = read_yaml(expanded(path))
     except ValueError as error:
         raise ValueError(f"parameter '{name}' = {error}") from None
     own, result = node.get_name(), {}
@@ -232,7 +233,7 @@ def writable_folder(text: str) -> Path:
     Raises:
         ValueError: It cannot be created or written; the message names the parameter `results`.
     """
-    folder = Path(text).expanduser()
+    folder = expanded(text)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

@@ -183,8 +183,9 @@ def test_a_second_start_takes_less_than_2_s():
     assert work() - start < 2
 
 
-def test_ctrl_c_while_python_loads_its_packages_leaves_no_traceback(checkout, tmp_path):
-    (tmp_path / "sitecustomize.py").write_text("import os; os.kill(os.getpid(), 2)\n")
+@pytest.mark.parametrize("module", ["sitecustomize", "signal"])
+def test_ctrl_c_while_python_loads_its_packages_leaves_no_traceback(checkout, tmp_path, module):
+    (tmp_path / f"{module}.py").write_text("import posix\nposix.kill(posix.getpid(), 2)\n")
     done = subprocess.run(
         [checkout / "diffbot", "--help"],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},

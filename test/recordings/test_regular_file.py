@@ -128,6 +128,20 @@ def test_a_urdf_is_read_alike(tmp_path, capsys):
     assert f"{device}: cannot be read: is not a regular file" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("read", [load_robot, load_script, lambda path: read_dynamics(path, "x")])
+def test_the_home_of_nobody_is_a_path_that_does_not_exist(read):
+    with pytest.raises(ValueError, match="~nobody_here/x"):
+        read("~nobody_here/x.yaml")
+
+
+def test_paths_are_expanded_in_one_place():
+    root = Path(__file__).resolve().parents[2]
+    parts = [*root.glob("[a-z]*_*/[a-z]*_*"), *root.glob("tools/*/diffbot_*")]
+    files = [file for part in parts for file in part.rglob("*.py")]
+    assert len(files) > 300
+    assert [file for file in files if ".expanduser()" in file.read_text()] == []
+
+
 def test_a_folder_that_is_named_as_a_robot(tmp_path):
     with pytest.raises(ValueError, match=rf"robot '{tmp_path}' is a folder. Known robots: agv,"):
         load_robot(str(tmp_path))

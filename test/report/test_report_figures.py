@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pictures: they exist, and show what they promise."""
 
+import errno
 import math
+import os
 import time
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -256,6 +259,20 @@ def test_after_ctrl_c_there_is_time_for_every_picture(tmp_path, monkeypatch):
     deadline = time.process_time() + hurried
     assert len([*drawing.draw(pictures, tmp_path, deadline)]) == 6
     assert drawing.problem is None
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (OSError(errno.EMFILE, os.strerror(errno.EMFILE)), "cannot be loaded: Too many open files"),
+        (ImportError("No module named 'matplotlib'"), "'matplotlib'; install matplotlib"),
+        (MemoryError(), "not enough memory"),
+    ],
+)
+def test_a_reason_why_nothing_can_be_drawn_is_told(error, says, tmp_path, monkeypatch):
+    monkeypatch.setattr("diffbot_report.panels.warm_up", Mock(side_effect=error))
+    drawing, paths = drawn(example_recording(duration=1.0), tmp_path, time.monotonic() + 30.0)
+    assert paths == [] and says in drawing.problem
 
 
 def test_no_picture_of_trust_that_nobody_spoke_of():

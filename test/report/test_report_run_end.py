@@ -90,6 +90,11 @@ def test_what_failed_says_why_where_it_has_said_so():
     )
 
 
+def test_what_the_launch_says_of_itself_stays_a_sentence():
+    failures = ["the launch's guard has been killed"]
+    assert RunEnd().interrupted(100.0, status("exciting"), 2, failures).reason == failures[0]
+
+
 def test_the_cause_is_what_failed_first_and_not_what_ended_because_of_it():
     refused = "simulator-1 (exit code 1): parameter 'payload' refused at 0.5 s"
     gone = "ident-2 (exit code 1): the simulator has ended"

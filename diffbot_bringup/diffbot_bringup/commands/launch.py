@@ -31,6 +31,7 @@ from diffbot_bringup.xml_launch.document import (
 from diffbot_bringup.xml_launch.processes import ProcessDescription, Supervisor, say
 from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_bringup.xml_launch.substitutions import installed_share
+from diffbot_description.named_paths import expanded
 from diffbot_node.run_folder import SUMMARY, FolderTaken, claim, launch_name
 from diffbot_node.same_names import same_names
 
@@ -104,7 +105,7 @@ def _claimed(resolver: Resolver, name: str) -> Path | None:
         return None
     (launch,) = names - {""}
     given = str(resolver.scope.configurations["results"])
-    folder = Path(given).expanduser()
+    folder = expanded(given)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         claim(folder, launch, name)

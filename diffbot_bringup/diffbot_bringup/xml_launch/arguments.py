@@ -28,6 +28,7 @@ from diffbot_bringup.xml_launch.substitutions import (
 )
 from diffbot_bringup.xml_launch.substitutions import parse as parse_template
 from diffbot_description.command_parser import CommandParser
+from diffbot_description.named_paths import expanded
 
 
 @dataclass(frozen=True)
@@ -412,7 +413,7 @@ def _room(text: str) -> str | None:
 
 
 def _file(instead: Sequence[str], text: str) -> str | None:
-    path = Path(text).expanduser()
+    path = expanded(text)
     if text in instead or path.is_file():
         return None
     if path.is_dir():
@@ -436,7 +437,7 @@ _ROBOT_FILES = (".yaml", ".yml", ".urdf", ".xacro")
 def _robot(known: Sequence[str], text: str) -> str | None:
     if text in known:
         return None
-    if text.endswith(_ROBOT_FILES) and (path := Path(text).expanduser()).is_file():
+    if text.endswith(_ROBOT_FILES) and (path := expanded(text)).is_file():
         _check_robot(path)
         return None
     return (
@@ -460,7 +461,7 @@ def _check_robot(path: Path) -> None:
 def _folder(text: str) -> str | None:
     if not text.isprintable():
         return "a folder whose name has characters that a terminal does not show; give another one"
-    path = Path(text).expanduser()
+    path = expanded(text)
     there = next(folder for folder in (path, *path.absolute().parents) if os.path.exists(folder))
     if not there.is_dir():
         return f"a folder that cannot be created: {there} is a file; give another one"

@@ -21,6 +21,7 @@ from diffbot_bringup.usage import UsageError, suggestion
 from diffbot_bringup.xml_launch.document import LARGEST, Element
 from diffbot_bringup.xml_launch.substitutions import Scope, Share, perform
 from diffbot_bringup.xml_launch.substitutions import parse as parse_template
+from diffbot_description.named_paths import expanded
 
 ARGUMENT = "config"
 NO_FILE = "none"
@@ -182,7 +183,7 @@ def check_file(path: str, known: Sequence[ConfigEntry]) -> None:
     from diffbot_description.files import read_yaml
 
     try:
-        content = read_yaml(Path(path).expanduser())
+        content = read_yaml(expanded(path))
     except ValueError as error:
         raise UsageError(f"argument '{ARGUMENT}' = {error}") from None
     where = f"argument '{ARGUMENT}' = '{path}'"

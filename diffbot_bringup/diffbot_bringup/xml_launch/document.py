@@ -15,7 +15,7 @@ from xml.parsers import expat
 from diffbot_bringup.usage import UsageError, check_one_of, suggestion
 from diffbot_bringup.xml_launch import substitutions
 from diffbot_bringup.xml_launch.substitutions import Scope, Share, Template, parse, split
-from diffbot_description.regular_file import check_regular
+from diffbot_description.named_paths import check_regular
 
 
 class LaunchError(UsageError):

@@ -32,6 +32,7 @@ from typing import IO, TextIO
 
 from diffbot_bringup import leftovers
 from diffbot_bringup.xml_launch.guard import GRACE, Guard, end_group, end_groups, signal_group
+from diffbot_description.named_paths import expanded
 
 # Packages whose executables let Ctrl-C through once Python has started, see
 # diffbot_node/executables.py, and which have only temporary files in the folder of those.
@@ -115,11 +116,11 @@ class LogDirectory:
 
     def __init__(self, launch: str) -> None:
         if directory := os.environ.get("ROS_LOG_DIR"):
-            root = Path(directory).expanduser()
+            root = expanded(directory)
         elif Path(".diffbot").is_dir():
             root = Path(".diffbot", "log").absolute()
         else:
-            root = Path(os.environ.get("ROS_HOME", "~/.ros")).expanduser() / "log"
+            root = expanded(os.environ.get("ROS_HOME", "~/.ros")) / "log"
         self._root = root
         self._path = root / f"{time.strftime('%Y-%m-%d-%H-%M-%S')}-{launch}-{os.getpid()}"
         self.commands = self._path / "launch.log"

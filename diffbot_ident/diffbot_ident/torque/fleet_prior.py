@@ -20,6 +20,7 @@ import yaml
 from arc_odometry import JointSample
 from diffbot_description import Robot
 from diffbot_description.files import parse_yaml, read_regular, write_atomically
+from diffbot_description.named_paths import expanded
 from diffbot_ident.torque.estimate import (
     NAMES,
     UNITS,
@@ -134,7 +135,7 @@ def read_prior(path: str, robot: Robot) -> FleetPrior:
         ValueError: There is no such file, or its content is invalid for this robot.
     """
     try:
-        document = parse_yaml(read_regular(Path(path).expanduser()))
+        document = parse_yaml(read_regular(expanded(path)))
         section = document.get("fleet_prior") if isinstance(document, dict) else None
         if not isinstance(section, dict):
             raise ValueError("no section fleet_prior; check that it is a file prior_TYPE.yaml")

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from diffbot_description.files import closest, parse_yaml, read_text
+from diffbot_description.named_paths import expanded
 from diffbot_description.robot import FieldSpec
 from diffbot_sim.faults.message_fields import NANOSECONDS, parse_path
 
@@ -323,7 +324,7 @@ def load_script(source: Path | str) -> Script:
     if isinstance(source, str) and "\n" in source:
         where, text = "the script", source
     else:
-        path = Path(source).expanduser()
+        path = expanded(source)
         where, text = str(path), read_text(path)
     try:
         return _script(parse_yaml(text))

@@ -33,6 +33,7 @@ from diffbot_description.files import (
     read_regular,
     read_yaml,
 )
+from diffbot_description.named_paths import expanded
 from diffbot_description.sigma import AXES
 from diffbot_export.sourced_value import SourcedValue
 from diffbot_ident.torque.estimate import (
@@ -162,7 +163,7 @@ def read_results(paths: Sequence[str | os.PathLike[str]]) -> Results:
     """
     results = Results()
     for given in paths:
-        path = Path(given).expanduser()
+        path = expanded(given)
         if not path.exists():
             raise ValueError(f"{path}: there is no such file or folder; {MADE_BY}")
         for file in _files_of(path):

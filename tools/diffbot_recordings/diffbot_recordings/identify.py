@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from diffbot_description.files import dated_folder
+from diffbot_description.named_paths import expanded
 from diffbot_description.terminal_text import complain
 from diffbot_recordings.command_line import parse
 from diffbot_recordings.options import Options, robot_of
@@ -79,9 +80,9 @@ class _Identify:
         Return it, and whether it is new.
         """
         directory = self._options.output
-        made = directory is None or not directory.expanduser().exists()
+        made = directory is None or not expanded(directory).exists()
         try:
-            directory = dated_folder("identify") if directory is None else directory.expanduser()
+            directory = dated_folder("identify") if directory is None else expanded(directory)
             directory.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=directory):
                 pass

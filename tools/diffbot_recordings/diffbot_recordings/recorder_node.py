@@ -18,6 +18,7 @@ from typing import Any, Literal
 from ament_index_python.packages import get_package_share_directory
 from rclpy.qos import QoSProfile
 
+from diffbot_description.named_paths import expanded
 from diffbot_node import Node, declare, parameter, results_folder
 from diffbot_node.message_types import message_class
 from diffbot_node.parameters import writable_folder
@@ -106,7 +107,7 @@ class Recorder(Node):
         default = Path(f"results/{time.strftime('%Y%m%d-%H%M%S')}-recording")
         if self.values.results:
             default = Path(self.values.results, "recording")
-        folder = Path(self.values.output or default).expanduser()
+        folder = expanded(self.values.output or default)
         # In a launch the recording lies in the folder of the run's results.
         (results_folder if launch_name() else writable_folder)(str(folder.parent))
         if folder.exists():

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
 from arc_odometry.number_range import Array as Array
-from diffbot_description.regular_file import check_regular
+from diffbot_description.named_paths import check_regular
 
 Mask = NDArray[np.bool_]
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from diffbot_description.machine_limits import refusal_of_machine
+
 # Maximum wall time to wait for matplotlib, s.
 LOADING_TIME = 60.0
 
@@ -43,7 +45,8 @@ class Drawing:
         self.unwritten: list[str] = []
         self._module = module
         self._loaded = False
-        self._thread = threading.Thread(target=self._load, name="load-figures", daemon=True)
+        # No daemon: Python would end it within Matplotlib's C++ code, which aborts the process.
+        self._thread = threading.Thread(target=self._load, name="load-figures")
 
     def start(self) -> None:
         """Start loading; a second call has no effect."""
@@ -56,8 +59,10 @@ class Drawing:
             panels = importlib.import_module("diffbot_report.panels")
             panels.warm_up()
             self._loaded = True
-        except ImportError as error:
-            self.problem = f"{error}; install matplotlib"
+        except (ImportError, OSError, MemoryError, RuntimeError) as error:
+            known = refusal_of_machine(error)
+            advice = "" if known or not isinstance(error, ImportError) else "; install matplotlib"
+            self.problem = f"matplotlib cannot be loaded: {known or error}{advice}"
 
     def ready(self, deadline: float) -> bool:
         """Whether loading is complete; waits for it until time.monotonic() is `deadline`, s."""

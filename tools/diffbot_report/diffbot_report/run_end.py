@@ -257,4 +257,6 @@ def _ended_early(failures: Sequence[str]) -> str:
     parts = [failure.partition(": ") for failure in failures]
     words = "; ".join(said for _, _, said in parts if said)
     names = ", ".join(name for name, _, _ in parts)
-    return f"{names} ended before the run did" + (f": {words}" if words else "")
+    if all(name.endswith(")") for name, _, _ in parts):  # not a sentence, as of the launch's guard
+        names = f"{names} ended before the run did"
+    return names + (f": {words}" if words else "")

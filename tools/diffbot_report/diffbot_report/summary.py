@@ -16,6 +16,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 
 from diffbot_description.files import SUMMARY, read_yaml, strict, write_json
+from diffbot_description.named_paths import expanded
 from diffbot_description.spoken_commands import spoken
 from diffbot_report.display import say
 from diffbot_report.drawing import Drawing, Picture
@@ -169,7 +170,7 @@ def config_of(arguments: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     if path in (None, "", "none"):
         return {}
     try:
-        content = read_yaml(Path(str(path)).expanduser())
+        content = read_yaml(expanded(str(path)))
         return {
             "config": {
                 f"{str(node).rpartition('/')[2]}.{name}": value
@@ -345,9 +346,9 @@ def repeat_command(run: RunDescription) -> str:
     """Return the command line that repeats a run from any folder."""
     own = {"robot": run.robot_file or run.robot, "sim": run.sim or "none", "seed": run.seed}
     files = {
-        name: str(Path(value).expanduser().resolve())
+        name: str(expanded(value).resolve())
         for name, value in run.arguments.items()
-        if isinstance(value, str) and Path(value).expanduser().is_file()
+        if isinstance(value, str) and expanded(value).is_file()
     }
     return launch_command(run.name, {**own, **run.arguments, **files})
 

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every reader of files refuses before it opens a file. Standard library only."""
+"""Paths that somebody names, before a file is opened. Standard library only."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """Return the path with its `~` expanded; that of an unknown user stays as it is."""
+    return Path(os.path.expanduser(path))
 
 
 def check_regular(path: Path) -> None:
