@@ -11,8 +11,8 @@ medians, the worst seed, the number of seeds within 20 % of the lap before, and 
 no worse than the fixed law with the same seed: to 1 %, and on the average of all seeds.
 
     ./diffbot python benchmarks/adaptation.py                    # 30 seeds, 3 noises: 25 min
-    ./diffbot python benchmarks/adaptation.py --seeds 4 --noise 0.01
-    ./diffbot python benchmarks/adaptation.py --random --seeds 20 --noise 0.01
+    ./diffbot python benchmarks/adaptation.py --robots 4 --noise 0.01
+    ./diffbot python benchmarks/adaptation.py --random --robots 20 --noise 0.01
     ./diffbot python benchmarks/adaptation.py --idle             # 10 min without excitation
 
 With --random each seed drives a different random robot with its own friction and encoders
@@ -26,18 +26,18 @@ from __future__ import annotations
 import argparse
 import math
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
-from figure_eight import figure_eight, start_beside
+from benchmark_tables import Table, options, spread, text
+from driving import figure_eight, law_of, start_beside
+from ensemble import Ensemble, ensemble
 from numpy.typing import NDArray
 
 from arc_odometry import JointSample
-from diffbot_controllers import tuned_backstepping
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import Robot, load_robot
 from diffbot_ident.torque.estimate import NORMAL_95
@@ -45,8 +45,6 @@ from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
 from diffbot_study.driving import DriveSamples, LiveAdaptation, simulate_drive
 from diffbot_study.random_robots import draw
-from diffbot_study.study import add_cluster_options
-from diffbot_study.task_cluster import Cluster
 from pose2d_trajectories import Reference
 
 LOAD_TIME, RECOVERY, LAP = 60.0, 12.0, 40.0  # s
@@ -72,15 +70,8 @@ def drive(
     """Return a run, the rows of LiveAdaptation (none without adaptation), and the final K5..K8."""
     reported = with_friction(robot, 1.0 + misjudged)
     with closing(make_simulator(engine_name, robot)) as engine:
-        nominal, limits = engine.parameters(), robot.limits
-        law = tuned_backstepping(
-            nominal,
-            limits.traction,
-            limits.linear_velocity,
-            limits.angular_velocity,
-            mean_velocity=True,
-            wheels=KnownWheels.of(reported, counts),
-        )
+        nominal = engine.parameters()
+        law = law_of("backstepping", nominal, robot, KnownWheels.of(reported, counts))
         schedule = PayloadSchedule(payload_from_text(load, robot), LOAD_TIME)
 
         def put_on(sample: JointSample) -> None:
@@ -116,7 +107,7 @@ def robot_of(arguments: argparse.Namespace, seed: int, folder: str) -> tuple[Rob
     if arguments.random:
         robot = draw(seed).written(Path(folder)).robot
         return robot, robot.encoder.counts
-    return load_robot(arguments.robot), arguments.encoder_counts
+    return load_robot(arguments.type), arguments.encoder_counts
 
 
 def rms(run: DriveSamples, window: tuple[float, float]) -> tuple[float, float]:
@@ -155,43 +146,29 @@ def with_load(arguments: argparse.Namespace, noise: float, seed: int) -> list[fl
     return [*results, *np.sqrt(np.mean(errors**2, axis=0))]
 
 
-def table(noise: float, rows: NDArray[np.float64]) -> Iterable[str]:
-    """Yield the table lines for one noise; rows are those of with_load, one per seed."""
-    for column, name in enumerate(("position mm", "heading mrad")):
-        fixed_before, fixed_after, before, after = rows[:, column:8:2].T
-        cells = [
-            f"{np.median(v):8.3f} {v.max():8.3f}"
-            for v in (fixed_before, fixed_after, before, after)
-        ]
-        counts = [
-            np.sum(fixed_after <= RETURNED * fixed_before),
-            np.sum(after <= RETURNED * before),
-            np.sum(before <= SAME * fixed_before),
-            np.sum(after <= SAME * fixed_after),
-        ]
-        mean = before.mean() / fixed_before.mean()
-        yield (
-            f"{100 * noise:4g} % {name:12} | {' | '.join(cells)} | "
-            f"{counts[0]:4d} {counts[1]:4d} of {len(rows)} | {counts[2]:4d} {counts[3]:4d} | "
-            f"{mean:6.3f}"
-        )
-    texts = (f"{np.median(v):.1f}, {v.max():.1f}" for v in rows[:, 8:].T)
-    yield f"{'':7}K7, K8 in use after the load, rms of error, %: {'; '.join(texts)}"
-
-
-def loads(arguments: argparse.Namespace) -> None:
-    """Print the table."""
-    robots = f"{arguments.robot}, {arguments.encoder_counts} counts"
-    print(f"{'random robots' if arguments.random else robots}, {arguments.engine}: rms of errors")
-    print("median and worst seed of: fixed before, fixed after, adaptive before, adaptive after |")
-    print(
-        "seeds back within 20 %: fixed, adaptive | no worse than fixed: before, after | mean ratio"
-    )
-    seeds = range(arguments.seed, arguments.seed + arguments.seeds)
-    with Cluster(arguments.scheduler, arguments.workers) as cluster:
-        for noise in arguments.noise:
-            rows = np.array(cluster.map(partial(with_load, arguments, noise), seeds))
-            print("\n".join(table(noise, rows)), flush=True)
+def loads(seeds: Ensemble, arguments: argparse.Namespace) -> None:
+    """Print the tables; rows of with_load, one per seed."""
+    median_worst = [
+        f"{law} {when}" for law in ("fixed", "adaptive") for when in ("before", "after")
+    ]
+    table = Table(
+        "median, worst rms", *median_worst, "back within 20 %: fixed, adaptive",
+        "no worse than fixed: before, after", "mean ratio before",
+    )  # fmt: skip
+    for noise in arguments.noise:
+        rows = np.array(seeds.map(with_load, arguments, noise))
+        for column, name in enumerate(("position mm", "heading mrad")):
+            fixed_before, fixed_after, before, after = rows[:, column:8:2].T
+            back = (
+                np.sum(fixed_after <= RETURNED * fixed_before),
+                np.sum(after <= RETURNED * before),
+            )
+            same = np.sum(before <= SAME * fixed_before), np.sum(after <= SAME * fixed_after)
+            ratio = before.mean() / fixed_before.mean()
+            cells = map(spread, (fixed_before, fixed_after, before, after))
+            table.row(f"{100 * noise:g} %: {name}", *cells, back, same, ratio)
+        texts = "; ".join(text(spread(column)) for column in rows[:, 8:].T)
+        print(f"K7, K8 in use after the load, rms of error, %, median and worst: {texts}")
 
 
 def eight_then(speed: float) -> Callable[[float], Reference]:
@@ -209,20 +186,24 @@ def eight_then(speed: float) -> Callable[[float], Reference]:
     return reference
 
 
-def idle(arguments: argparse.Namespace) -> None:
+def idle(seeds: Ensemble, arguments: argparse.Namespace) -> None:
     """Print the drift of the parameters in use over 10 minutes without excitation after a lap.
 
     "intervals" is the largest change in half widths of the initial 95 % intervals, 5 s after the
     lap; at most 1 is required.
     """
-    print(f"{arguments.robot}, {arguments.engine}, {arguments.encoder_counts} counts, {IDLE:g} s")
-    seeds = range(arguments.seed, arguments.seed + arguments.seeds)
-    with Cluster(arguments.scheduler, arguments.workers) as cluster:
-        for name, speed in (("standing", 0.0), ("straight", 0.05)):
-            for noise in arguments.noise:
-                runs = cluster.map(partial(idle_rows, arguments, speed, noise), seeds)
-                for seed, rows in zip(seeds, runs, strict=True):
-                    print(idle_line(name, noise, seed, rows), flush=True)
+    table = Table("", "seed", "largest change of K5..K8, %", "in intervals", "refused", "of")
+    for name, speed in (("standing", 0.0), ("straight", 0.05)):
+        for noise in arguments.noise:
+            runs = seeds.map(idle_rows, arguments, speed, noise)
+            for seed, rows in zip(seeds.seeds, runs, strict=True):
+                rows = rows[rows[:, 0] >= LAP + SETTLING]
+                in_use, deviations = rows[:, 1:5], rows[0, 9:13]
+                change = np.abs(in_use - in_use[0]).max(axis=0)
+                table.row(
+                    f"{name}, {100 * noise:g} %", seed, 100.0 * change / np.abs(in_use[0]),
+                    change / (NORMAL_95 * deviations), int(rows[:, 13].sum()), len(rows),
+                )  # fmt: skip
 
 
 def idle_rows(
@@ -246,40 +227,19 @@ def idle_rows(
     return rows
 
 
-def idle_line(name: str, noise: float, seed: int, rows: NDArray[np.float64]) -> str:
-    """Return a table line: changes of K5..K8 in use, also in half widths of their intervals."""
-    rows = rows[rows[:, 0] >= LAP + SETTLING]
-    in_use, deviations = rows[:, 1:5], rows[0, 9:13]
-    change = np.abs(in_use - in_use[0]).max(axis=0)
-    return (
-        f"{name:9} {100 * noise:3g} % seed {seed}: largest change % "
-        f"{(100.0 * change / np.abs(in_use[0])).round(3)} "
-        f"in intervals {(change / (NORMAL_95 * deviations)).round(2)}, "
-        f"refused {int(rows[:, 13].sum())} of {len(rows)}"
-    )
-
-
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__, robots=30, cluster=True)
     parser.add_argument("--engine", choices=ENGINES, default="ideal")
-    parser.add_argument("--robot", default="twil", help="name or path of a robot")
-    parser.add_argument(
-        "--random", action="store_true", help="a different random robot for each seed"
-    )
-    parser.add_argument(
-        "--misjudged", type=float, default=0.0, help="relative error of the assumed friction"
-    )
+    parser.add_argument("--type", default="twil", help="robot of all runs")
+    parser.add_argument("--random", action="store_true", help="a random robot for each seed")
+    parser.add_argument("--misjudged", type=float, default=0.0, help="error of assumed friction")
     parser.add_argument("--encoder-counts", type=int, default=4096, help="0: exact")
     parser.add_argument("--noise", type=float, nargs="+", default=[0.0, 0.01, 0.05])
-    parser.add_argument("--seeds", type=int, default=30)
-    parser.add_argument("--seed", type=int, default=0, help="first seed")
-    add_cluster_options(parser, limit=None)
-    parser.add_argument(
-        "--idle", action="store_true", help="run 10 minutes without excitation instead"
-    )
+    parser.add_argument("--idle", action="store_true", help="10 minutes without excitation instead")
     arguments = parser.parse_args()
-    (idle if arguments.idle else loads)(arguments)
+    with ensemble(arguments) as seeds:
+        (idle if arguments.idle else loads)(seeds, arguments)
 
 
 if __name__ == "__main__":

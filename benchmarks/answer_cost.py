@@ -20,7 +20,6 @@ run of these robots, 5 times a second of robot time as in the node ident.
 
 from __future__ import annotations
 
-import argparse
 import cProfile
 import pstats
 import statistics
@@ -29,6 +28,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from benchmark_tables import options
 
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_node.command_loop import CommandLoop
@@ -123,9 +123,7 @@ def looks(robot: str, seconds: float) -> list[float]:
 
 def main() -> None:
     """Run the measurement."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options(__doc__)
     parser.add_argument("--seconds", type=float, default=5.0, help="robot time")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="*", choices=SUBJECTS, default=list(SUBJECTS))

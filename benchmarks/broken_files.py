@@ -13,7 +13,6 @@ name a limit, and violations; exit status 1 if there are any.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import os
@@ -31,6 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from benchmark_tables import options
 from made_recordings.broken_files import broken, whole_files
 from made_recordings.hostile_files import CANARY, MAKERS, make
 
@@ -61,7 +61,7 @@ COMMANDS = {
 
 def main() -> int:
     """Break files, make hostile ones, and print what the commands do."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--files", type=int, default=200)
     parser.add_argument("--hostile", type=int, default=500)
     parser.add_argument("--first", type=int, default=0, help="number of the first hostile file")

@@ -10,43 +10,62 @@ robot drives a minute in 4 m x 4 m (calibration_legs), with slip of --path-noise
            up to 30 ms delay
     tape   UMBmark: five squares of 4 m each way, ends scatter by 1 cm; three straight legs by 3 mm
 
-Prints the 95th percentile of the errors, the coverage of the 95 % intervals, and the reduction of
-odometry drift on ten other squares compared with the file's dimensions. With --right the files are
-correct, and no calibration should be refused.
+With --engine a law drives the calibration motion on an engine instead, with the file of the nominal
+robot and the sensors of config/sensors.yaml, and the squares are two of UMBmark, one each way.
 
-    ./diffbot python benchmarks/calibration.py pose --runs 100
-    ./diffbot python benchmarks/calibration.py gyro --runs 100
-    ./diffbot python benchmarks/calibration.py tape --runs 300
+Prints the 95th percentile and the largest of the errors, the coverage of the 95 % intervals, and
+the odometry drift on other squares with the file's dimensions and with the calibrated ones. With
+--right the files are correct, and no calibration should be refused.
+
+    ./diffbot python benchmarks/calibration.py pose --robots 100
+    ./diffbot python benchmarks/calibration.py pose --engine mujoco --robots 10
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import time
+import tempfile
+from collections import Counter
 from dataclasses import dataclass
-from functools import partial
+from pathlib import Path
 
 import numpy as np
+from benchmark_tables import Table, options, percent
+from ensemble import ensemble
+from made_recordings.calibration_drives import GYRO, POSES, record_drive, write_miscalibrated
 from made_recordings.made_readings import (
     RAMP,
-    MadeDrive,
     MadeGyro,
     MadePoses,
     calibration_legs,
     simulated_drive,
 )
 
-from arc_odometry import WheelGeometry
+from arc_odometry import Pose, WheelGeometry
+from arc_odometry.odometry import Arc
 from diffbot_calibration.calibration import Calibration, calibrate
 from diffbot_calibration.umbmark import Squares, calibrate_umbmark, square_end
+from diffbot_description import load_robot
 from diffbot_recordings.wheel_path import WheelPath
-from diffbot_study.study import add_cluster_options
-from diffbot_study.task_cluster import Cluster
+from pose2d_trajectories import make_trajectory
 
 GIVEN = WheelGeometry(0.075, 0.075, 0.27217)
 """The robot twil's file."""
 SQUARES, SIDE = 10, 2.0
+SPEEDS = {"speed": 0.5, "turn_rate": 1.5, "acceleration": 0.5, "turn_acceleration": 2.0}
+
+Drift = tuple[float, float]
+"""Rms drift of odometry over squares: heading rad, position m."""
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """True geometry of a robot, its calibration, and drift before and after on other squares."""
+
+    true: WheelGeometry
+    result: Calibration
+    drift: tuple[Drift, Drift]
 
 
 def random_geometry(rng: np.random.Generator) -> WheelGeometry:
@@ -58,31 +77,27 @@ def random_geometry(rng: np.random.Generator) -> WheelGeometry:
 
 
 def by_sensor(
-    sensor: str, true: WheelGeometry, rng: np.random.Generator, options: argparse.Namespace
+    true: WheelGeometry, rng: np.random.Generator, arguments: argparse.Namespace
 ) -> Calibration:
     """Calibrate a robot with one kind of sensor."""
+    sensor = arguments.sensor
     if sensor == "tape":
         return by_tape(true, rng)
-    drive = simulated_drive(true, calibration_legs(options.duration), rng, options.path_noise)
+    legs = calibration_legs(arguments.duration)
+    drive = simulated_drive(true, legs, rng, arguments.path_noise)
     gyro = poses = None
     if "gyro" in sensor:
-        scale = 1.0 + rng.normal(0.0, options.gyro_scale_std)
-        gyro = drive.gyro(
-            MadeGyro(bias=rng.normal(0.0, 0.02), scale=scale, delay=rng.uniform(0.0, 0.03)),
-            rng,
-        )
+        scale = 1.0 + rng.normal(0.0, arguments.gyro_scale_std)
+        made = MadeGyro(bias=rng.normal(0.0, 0.02), scale=scale, delay=rng.uniform(0.0, 0.03))
+        gyro = drive.gyro(made, rng)
     if "pose" in sensor:
         x, y = rng.uniform(-0.2, 0.2, 2)
-        jumps = [100.0 + rng.uniform(5.0, 55.0) for _ in range(options.jumps)]
         mounting = (float(x), float(y), float(rng.uniform(-3.0, 3.0)))
-        poses = drive.poses(MadePoses(mounting=mounting, jumps=jumps), rng)
+        poses = drive.poses(MadePoses(mounting=mounting), rng)
     return calibrate(
-        drive.wheels,
-        geometry=GIVEN,
-        gyro=gyro,
-        poses=poses,
-        gyro_scale_std=options.gyro_scale_std,
-    )
+        drive.wheels, geometry=GIVEN, gyro=gyro, poses=poses,
+        gyro_scale_std=arguments.gyro_scale_std,
+    )  # fmt: skip
 
 
 def by_tape(true: WheelGeometry, rng: np.random.Generator) -> Calibration:
@@ -97,27 +112,67 @@ def by_tape(true: WheelGeometry, rng: np.random.Generator) -> Calibration:
     return calibrate_umbmark(Squares(4.0, *ends, straight), GIVEN)[0]
 
 
-def held_out_squares(true: WheelGeometry, path_noise: float, rng: np.random.Generator) -> MadeDrive:
-    """Drive ten squares, five in each direction, one after another."""
-    turn = 0.5 * math.pi - RAMP
-    legs = []
+def on_paper(arguments: argparse.Namespace, seed: int) -> Calibrated:
+    """Draw, drive and calibrate the robot of a seed, without an engine."""
+    rng = np.random.default_rng(seed)
+    true = GIVEN if arguments.right else random_geometry(rng)
+    result = by_sensor(true, rng, arguments)
+    turn, legs = 0.5 * math.pi - RAMP, []
     for number in range(SQUARES):
-        path = 1.0 if number % 2 else -1.0
-        legs += [(0.5, 0.0, SIDE / 0.5 - RAMP), (0.0, path, turn)] * 4
-    return simulated_drive(true, legs, rng, path_noise)
+        direction = 1.0 if number % 2 else -1.0
+        legs += [(0.5, 0.0, SIDE / 0.5 - RAMP), (0.0, direction, turn)] * 4
+    squares = simulated_drive(true, legs, rng, arguments.path_noise)
+    ends = np.linspace(squares.wheels.stamps[0], squares.wheels.stamps[-1], SQUARES + 1)
+    there = squares.truth.poses(ends)
+
+    def drift(geometry: WheelGeometry) -> Drift:
+        odometry = WheelPath(squares.wheels, geometry).poses(ends)
+        turned = np.diff(odometry[:, 2]) - np.diff(there[:, 2])
+        moved = [
+            np.diff(poses[:, 0] + 1j * poses[:, 1]) * np.exp(-1j * poses[:-1, 2])
+            for poses in (there, odometry)
+        ]
+        off = np.abs(moved[1] - moved[0])
+        return float(np.sqrt(np.mean(turned**2))), float(np.sqrt(np.mean(off**2)))
+
+    return Calibrated(true, result, (drift(GIVEN), drift(result.geometry)))
 
 
-def drifts(drive: MadeDrive, geometry: WheelGeometry) -> tuple[float, float]:
-    """Return the rms drift of odometry over ten squares: heading rad, position m."""
-    ends = np.linspace(drive.wheels.stamps[0], drive.wheels.stamps[-1], SQUARES + 1)
-    there, odometry = drive.truth.poses(ends), WheelPath(drive.wheels, geometry).poses(ends)
-    turned = np.diff(odometry[:, 2]) - np.diff(there[:, 2])
-    path = []
-    for poses in (there, odometry):
-        place = poses[:, 0] + 1j * poses[:, 1]
-        path.append(np.diff(place) * np.exp(-1j * poses[:-1, 2]))
-    off = np.abs(path[1] - path[0])
-    return float(np.sqrt(np.mean(turned**2))), float(np.sqrt(np.mean(off**2)))
+def on_engine(arguments: argparse.Namespace, seed: int) -> Calibrated:
+    """Draw, drive and calibrate the robot of a seed on an engine; drift is the worse way's."""
+    reported = load_robot("twil")
+    with tempfile.TemporaryDirectory() as folder:
+        moved = write_miscalibrated(reported, seed, Path(folder) / "moved.yaml")
+        motion = make_trajectory("calibration", side=3.0, time=arguments.duration, **SPEEDS)
+        readings = record_drive(
+            reported, moved, motion, engine=arguments.engine, seed=seed,
+            gyro=GYRO if "gyro" in arguments.sensor else None,
+            poses=POSES if "pose" in arguments.sensor else None,
+        ).collected.readings()  # fmt: skip
+        result = calibrate(
+            readings.wheels, geometry=reported.geometry, gyro=readings.gyro, poses=readings.poses
+        )
+        squares = [
+            record_drive(
+                reported, moved, make_trajectory("umbmark", side=SIDE, sense=sense, **SPEEDS),
+                engine=arguments.engine, gyro=None, poses=None, seed=1000 + seed,
+            )
+            for sense in ("ccw", "cw")
+        ]  # fmt: skip
+
+    def drift(geometry: WheelGeometry) -> Drift:
+        ends = []
+        for square in squares:
+            _, left, right = np.array(square.collected.wheels.rows).T
+            pose = Pose(*square.drive.pose[0].tolist())
+            for turns in zip(np.diff(left).tolist(), np.diff(right).tolist(), strict=True):
+                pose = Arc(*geometry.body_velocity(*turns)).end(pose)
+            x, y, theta = square.drive.pose[-1].tolist()
+            ends.append((abs(pose.theta - theta), math.hypot(pose.x - x, pose.y - y)))
+        heading, position = np.max(ends, axis=0).tolist()
+        return heading, position
+
+    return Calibrated(moved.geometry, result, (drift(reported.geometry), drift(result.geometry)))
 
 
 def sizes_of(true: WheelGeometry) -> dict[str, float]:
@@ -132,101 +187,47 @@ def sizes_of(true: WheelGeometry) -> dict[str, float]:
     }
 
 
+def print_table(robots: list[Calibrated]) -> None:
+    """Print errors, intervals and drift."""
+    outcomes = Counter(each.result.outcome.value for each in robots)
+    print(f"{len(robots)} robots: {dict(outcomes)}")
+    table = Table("", "95 % within, %", "largest, %", "inside, %")
+    together: list[bool] = []
+    for name in sizes_of(GIVEN):
+        pairs = [(each.result.quantities[name], sizes_of(each.true)[name]) for each in robots]
+        errors = [100.0 * abs(quantity.value / value - 1.0) for quantity, value in pairs]
+        inside = [quantity.holds(value) for quantity, value in pairs if quantity.identified]
+        together += inside
+        said = percent(np.mean(inside)) if inside else "not identified"
+        table.row(name, float(np.percentile(errors, 95.0)), max(errors), said)
+    print(f"all intervals together: {percent(np.mean(together))} % of {len(together)}")
+    table = Table("drift of", "before", "after", "times less", "median robot", "least")
+    drift = np.array([each.drift for each in robots])
+    for i, (name, factor) in enumerate({"heading, deg": 57.29578, "position, mm": 1e3}.items()):
+        before, after = factor * np.sqrt(np.mean(drift[:, :, i] ** 2, axis=0))
+        each = drift[:, 0, i] / drift[:, 1, i]
+        table.row(name, before, after, before / after, np.median(each), each.min())
+    checks = [each.result.held_out for each in robots if each.result.held_out is not None]
+    if checks:
+        nees = np.mean([check.after.nees / check.expected for check in checks])
+        consistent = percent(np.mean([check.consistent for check in checks]))
+        print(
+            f"NEES on held-out windows over its expectation {nees:.2f}; {consistent} % consistent"
+        )
+
+
 def main() -> None:
     """Print the table of one sensor."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__, robots=12, seed=20000, cluster=True)
     parser.add_argument("sensor", choices=("pose", "gyro", "gyro+pose", "tape"))
-    parser.add_argument("--runs", type=int, default=12)
-    parser.add_argument("--first-seed", type=int, default=20000)
-    parser.add_argument(
-        "--path-noise", type=float, default=1e-6, help="variance of the slip, m^2/m"
-    )
+    parser.add_argument("--path-noise", type=float, default=1e-6, help="of the slip, m^2/m")
     parser.add_argument("--gyro-scale-std", type=float, default=0.001)
     parser.add_argument("--duration", type=float, default=60.0, help="duration of the drive, s")
-    parser.add_argument(
-        "--jumps", type=int, default=0, help="number of jumps of the pose source's frame"
-    )
     parser.add_argument("--right", action="store_true", help="correct robot files")
-    add_cluster_options(parser, limit=None)
-    options = parser.parse_args()
-    seeds = range(options.first_seed, options.first_seed + options.runs)
-    with Cluster(options.scheduler, options.workers) as cluster:
-        calibrated = cluster.map(partial(one, options=options), seeds)
-    print_table(calibrated, options)
-
-
-@dataclass(frozen=True)
-class Calibrated:
-    """Results of one robot.
-
-    Attributes:
-        true: True geometry.
-        result: The calibration.
-        drift: Drift of heading and position per held-out square, before and after.
-        seconds: Processor time, s.
-    """
-
-    true: WheelGeometry
-    result: Calibration
-    drift: list[tuple[float, float]]
-    seconds: float
-
-
-def one(seed: int, options: argparse.Namespace) -> Calibrated:
-    """Draw, drive and calibrate the robot of a seed."""
-    began = time.process_time()
-    rng = np.random.default_rng(seed)
-    true = GIVEN if options.right else random_geometry(rng)
-    calibration = by_sensor(options.sensor, true, rng, options)
-    squares = held_out_squares(true, options.path_noise, rng)
-    drift = [drifts(squares, geometry) for geometry in (GIVEN, calibration.geometry)]
-    return Calibrated(true, calibration, drift, time.process_time() - began)
-
-
-def print_table(calibrated: list[Calibrated], options: argparse.Namespace) -> None:
-    """Print errors, intervals and drift."""
-    errors: dict[str, list[float]] = {}
-    covered: dict[str, list[bool]] = {}
-    outcomes: dict[str, int] = {}
-    nees, left_out = [], []
-    for each in calibrated:
-        result = each.result
-        outcomes[result.outcome.value] = outcomes.get(result.outcome.value, 0) + 1
-        for name, value in sizes_of(each.true).items():
-            quantity = result.quantities[name]
-            errors.setdefault(name, []).append(abs(quantity.value / value - 1.0))
-            if quantity.identified:
-                covered.setdefault(name, []).append(quantity.holds(value))
-        if result.held_out is not None:
-            nees.append(result.held_out.after.nees / result.held_out.expected)
-            left_out.append(result.held_out.consistent)
-    done, drift = len(calibrated), np.array([each.drift for each in calibrated])
-    print(f"{options.sensor}: {done} robots from seed {options.first_seed}, {outcomes}")
-    for name, values in errors.items():
-        there = covered.get(name)
-        fraction = (
-            f"{100.0 * np.mean(there):.0f} % of intervals hold it" if there else "not identified"
-        )
-        print(f"{name:>23}: 95 % within {100.0 * np.percentile(values, 95):.3f} %; {fraction}")
-    all_covered = [value for values in covered.values() for value in values]
-    print(f"all intervals together: {100.0 * np.mean(all_covered):.1f} % hold the truth")
-    table = np.sqrt(np.mean(np.square(drift), axis=0))
-    for i, (name, unit, factor) in enumerate(
-        (("heading", "deg", 57.29578), ("position", "mm", 1e3))
-    ):
-        before, after = factor * table[:, i]
-        each = drift[:, 0, i] / drift[:, 1, i]
-        print(
-            f"drift of {name} per square: {before:.3g} to {after:.3g} {unit}, {before / after:.1f} "
-            f"times less (median of the robots {np.median(each):.1f})"
-        )
-    if nees:
-        print(
-            f"NEES on held-out windows over its expectation: mean {np.mean(nees):.2f}; "
-            f"{np.mean(left_out):.0%} of the robots consistent"
-        )
-    seconds = sum(each.seconds for each in calibrated) / max(done, 1)
-    print(f"{seconds:.2f} s of processor per robot")
+    parser.add_argument("--engine", choices=("ideal", "mujoco", "gazebo"), help="drive on it")
+    arguments = parser.parse_args()
+    with ensemble(arguments) as robots:
+        print_table(robots.map(on_engine if arguments.engine else on_paper, arguments))
 
 
 if __name__ == "__main__":

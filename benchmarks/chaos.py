@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random signals to random processes of runs, the runner and its guard included.
 
-    ./diffbot python benchmarks/chaos.py [--runs 100] [--seed 0] [--together 10]
+    ./diffbot python benchmarks/chaos.py [--robots 100] [--seed 0] [--together 10]
         [--kind real --kind composed --kind separate]
 
 Each run is of a real robot (sim:=none) whose driver is a simulator outside of the run, of a
@@ -26,7 +26,6 @@ Prints a line for each run; the exit status is 1 if anything is wrong.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -42,7 +41,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from meetings import MARK, differences, marked, summary
+from benchmark_tables import options
+from marked_runs import MarkedRun, differences, marked, summary
 
 from diffbot_bringup import domains
 from faults.process_nodes import ONE_PROCESS
@@ -108,69 +108,19 @@ class Outcome:
     zero_after: float | None = None
 
 
-def _hear_all() -> None:
-    """Undo what a shell's `&` and nohup do, which a launch respects."""
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-
-
-class Run:
-    """A launch with a mark in the environment of all its processes."""
-
-    def __init__(self, words: list[str], domain: int | None, log: Path) -> None:
-        self.mark = uuid.uuid4().hex
-        variables = {key: text for key, text in os.environ.items() if key != domains.VARIABLE}
-        if domain is not None:
-            variables[domains.VARIABLE] = str(domain)
-        variables[MARK] = self.mark
-        self._log = log
-        with log.open("wb") as file:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "diffbot_bringup.cli", "launch", *words],
-                env=variables,
-                cwd=log.parent,
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                preexec_fn=_hear_all,
-            )
-
-    @property
-    def said(self) -> str:
-        """What it has written to the terminal."""
-        return self._log.read_text(errors="replace")
-
-    def processes(self) -> dict[str, int]:
-        """Return its processes by name, as far as they have one."""
-        results = {}
-        for number, words in marked(self.mark).items():
-            if number == self.process.pid:
-                results[RUNNER] = number
-            elif "__node:=" in words:
-                results[words.partition("__node:=")[2].split()[0]] = number
-            elif "/composed " in words:
-                results[ONE_PROCESS] = number
-            elif "diffbot_bringup.cli" in words:
-                results[GUARD] = number
-        return results
-
-    def wait(self, seconds: float) -> list[str]:
-        """Wait until no process is left; return the command lines of those that are."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            self.process.poll()
-            if not (result := marked(self.mark)):
-                return []
-            time.sleep(0.05)
-        return list(result.values())
-
-    def kill(self) -> None:
-        """Kill what is left."""
-        for number in marked(self.mark):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(number, signal.SIGKILL)
-        self.process.wait()
+def processes_of(run: MarkedRun) -> dict[str, int]:
+    """Return the processes of a run by name, as far as they have one."""
+    results = {}
+    for number, words in marked(run.mark).items():
+        if number == run.process.pid:
+            results[RUNNER] = number
+        elif "__node:=" in words:
+            results[words.partition("__node:=")[2].split()[0]] = number
+        elif "/composed " in words:
+            results[ONE_PROCESS] = number
+        elif "diffbot_bringup.cli" in words:
+            results[GUARD] = number
+    return results
 
 
 @contextlib.contextmanager
@@ -197,7 +147,7 @@ def driver(domain: int, folder: Path) -> Iterator[Probe]:
         probe.close()
 
 
-def disturb(run: Run, outcome: Outcome, chance: random.Random) -> None:
+def disturb(run: MarkedRun, outcome: Outcome, chance: random.Random) -> None:
     """Send the signals, at the end SIGINT to the runner.
 
     Nobody sees that a runner is stopped before it has started its guard, which is before all nodes.
@@ -205,7 +155,7 @@ def disturb(run: Run, outcome: Outcome, chance: random.Random) -> None:
     time.sleep(LATEST * chance.random())
     guarded, unguarded = False, False  # unguarded: stopped before it had begun anything
     for _ in range(chance.choice((1, 1, 2, 3))):
-        processes = run.processes()
+        processes = processes_of(run)
         if not processes:
             break
         name, number = chance.choice(sorted(processes)), chance.choice(SIGNALS)
@@ -247,7 +197,7 @@ def check_torque(outcome: Outcome, probe: Probe, simulated: bool) -> None:
         outcome.wrong.append(f"zero after {outcome.zero_after:.2f} s")
 
 
-def check_summary(outcome: Outcome, run: Run, results: Path) -> None:
+def check_summary(outcome: Outcome, run: MarkedRun, results: Path) -> None:
     """Check that the summary is there, if it can be, and honest."""
     try:
         none = json.loads((results / "summary.json").read_text())
@@ -278,9 +228,9 @@ def disturbed(seed: int, folder: Path, kinds: Sequence[str]) -> Outcome:
             probe = stack.enter_context(driver(domain, folder))
         elif kind == "separate":
             probe = stack.enter_context(contextlib.closing(Probe(domain, 0.01)))
-        run = Run(words, domain, folder / "log")
+        run = MarkedRun(words, uuid.uuid4().hex, folder / "log", domain)
         disturb(run, outcome, chance)
-        if left := run.wait(GONE_WITHIN):
+        if left := run.left(GONE_WITHIN):
             outcome.wrong.append(f"left: {left}")
             run.kill()
         if probe is not None:
@@ -295,14 +245,15 @@ def disturbed(seed: int, folder: Path, kinds: Sequence[str]) -> Outcome:
 
 def undisturbed(folder: Path, wanted: dict[str, Any]) -> str:
     """Run NEXT; return what is wrong with it. The first one sets what is wanted."""
-    run = Run([*NEXT, f"results:={folder / 'next'}"], None, folder / "next.log")
-    left = run.wait(120.0)
+    words = [*NEXT, f"results:={folder / 'next'}"]
+    run = MarkedRun(words, uuid.uuid4().hex, folder / "next.log")
+    left = run.left(120.0)
     run.kill()
     result = summary(folder / "next")
     wanted = wanted or result
     if left or run.process.returncode != 0 or not result:
         return f"the next run: status {run.process.returncode}, left {left}"
-    return ", ".join(list(differences(result, wanted, 0.0))[:3])
+    return ", ".join(differences(result, wanted)[:3])
 
 
 def together(count: int, folder: Path, wanted: dict[str, Any]) -> list[str]:
@@ -316,14 +267,15 @@ def together(count: int, folder: Path, wanted: dict[str, Any]) -> list[str]:
             home = place / f"{number}" if shared else place
             home.mkdir(exist_ok=True)
             more = [f"results:={place / 'results'}"] if shared else []
-            runs.append(Run([*NEXT, *more], None, home / f"log-{number}"))
+            mark, log = uuid.uuid4().hex, home / f"log-{number}"
+            runs.append(MarkedRun([*NEXT, *more], mark, log))
         for run in runs:
-            if left := run.wait(300.0):
+            if left := run.left(300.0):
                 wrong.append(f"left: {left}")
                 run.kill()
         codes = [run.process.wait() for run in runs]
         results = [summary(path.parent) for path in place.glob("**/summary.json")]
-        right = [each for each in results if not list(differences(each, wanted, 0.0))]
+        right = [each for each in results if not differences(each, wanted)]
         refused = [code for code in codes if code == 2]
         print(f"together, {'one folder' if shared else 'none given'}: statuses {codes}", flush=True)
         if len(right) != codes.count(0) or len(right) + len(refused) != count or not right:
@@ -335,13 +287,11 @@ def together(count: int, folder: Path, wanted: dict[str, Any]) -> list[str]:
 
 def main() -> int:
     """Run all; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--runs", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = options(__doc__, robots=100)
     parser.add_argument("--together", type=int, default=10)
     parser.add_argument("--kind", action="append", choices=KINDS, help="default: all")
-    options = parser.parse_args()
-    kinds = options.kind or ["real", "real", "composed", "separate"]
+    given = parser.parse_args()
+    kinds = given.kind or ["real", "real", "composed", "separate"]
     bad, zeros = 0, []
     with tempfile.TemporaryDirectory(prefix="chaos-") as place:
         first = Path(place, "first")
@@ -349,7 +299,7 @@ def main() -> int:
         if problem := undisturbed(first, {}):
             raise SystemExit(f"chaos: {problem}\n{(first / 'next.log').read_text()}")
         wanted = summary(first / "next")
-        for seed in range(options.seed, options.seed + options.runs):
+        for seed in range(given.seed, given.seed + given.robots):
             folder = Path(place, str(seed))
             folder.mkdir()
             outcome = disturbed(seed, folder, kinds)
@@ -364,7 +314,7 @@ def main() -> int:
             )
             if outcome.wrong:
                 print((folder / "log").read_text(errors="replace")[-8000:], flush=True)
-        for problem in together(options.together, Path(place), wanted) if options.together else ():
+        for problem in together(given.together, Path(place), wanted) if given.together else ():
             bad += 1
             print(problem)
     if zeros:

@@ -19,18 +19,18 @@ poorly. --sensors equal: relative to the largest value of the constant excitatio
 the same sensors. --settled 4: the arm has moved as in (24) for 4 s before, so that the measurement
 includes no starting jolt.
 
-    ./diffbot python benchmarks/compliant_base.py [--sensors equal] [--settled 4] [--seeds 8]
-    ./diffbot python benchmarks/compliant_base.py --seeds 40 --first 1000 --parameters
+    ./diffbot python benchmarks/compliant_base.py [--sensors equal] [--settled 4] [--robots 8]
+    ./diffbot python benchmarks/compliant_base.py --robots 40 --seed 1000 --parameters
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from benchmark_tables import options
 
 from diffbot_papers.compliant_base.estimation import (
     FACTOR,
@@ -71,13 +71,11 @@ ESTIMATORS: dict[
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=8)
-    parser.add_argument("--first", type=int, default=0, help="first seed")
+    parser = options(__doc__, robots=8)
     parser.add_argument("--sensors", choices=("own", "equal"), default="own")
     parser.add_argument("--settled", type=float, default=0.0, help="motion before measuring, s")
     parser.add_argument(
-        "--share", type=float, default=0.1, help="noise, share of the largest value"
+        "--fraction", type=float, default=0.1, help="noise, share of the largest value"
     )
     parser.add_argument(
         "--window", type=int, default=ExperimentSettings().window, help="samples averaged"
@@ -87,32 +85,32 @@ def main() -> None:
     parser.add_argument("--published-filter", action="store_true", help="the paper's estimator")
     parser.add_argument("--estimators", action="store_true", help="compare estimators, too")
     parser.add_argument("--parameters", action="store_true", help="print every parameter's error")
-    options = parser.parse_args()
+    given = parser.parse_args()
     settings = ExperimentSettings(
-        noise=SensorNoise(options.fraction),
-        settled=options.settled,
-        window=options.window,
-        published_filter=PublishedFilter() if options.published_filter else None,
+        noise=SensorNoise(given.fraction),
+        settled=given.settled,
+        window=given.window,
+        published_filter=PublishedFilter() if given.published_filter else None,
     )
-    seeds = range(options.first, options.first + options.seeds)
+    seeds = range(given.seed, given.seed + given.robots)
     print(f"without noise: largest error {exactness(settings):.1e} %")
-    if options.sensors == "equal":
+    if given.sensors == "equal":
         settings = equal_sensors(TABLE_1, settings)
     ensembles: dict[str, Ensemble] = {}
     print(
         "excitation        | error %: mean  sd   range      | ratio | beyond half | in sd "
         "| held | CPU s"
     )
-    for metric in (None, *options.only):
+    for metric in (None, *given.only):
         before = time.process_time()
-        result = ensemble(TABLE_1, metric, seeds, settings, options.factor)
-        spent = (time.process_time() - before) / options.seeds
+        result = ensemble(TABLE_1, metric, seeds, settings, given.factor)
+        spent = (time.process_time() - before) / given.robots
         ensembles[metric or "constant"] = result
         print_row(metric or "constant", result, ensembles["constant"], spent)
     print(f"guesses beforehand: {ensembles['constant'].starts.mean():.1f} %")
-    if options.parameters:
+    if given.parameters:
         print_parameters(ensembles)
-    if options.estimators:
+    if given.estimators:
         for name, result in ensembles.items():
             print_estimators(name, result, settings)
 

@@ -19,13 +19,13 @@ the closed form, and their causes:
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
+from benchmark_tables import options
 
 from diffbot_description import Robot, load_robot
 from diffbot_sim.engines.gazebo_engine import GazeboSimulator
@@ -157,7 +157,7 @@ def report(
 
 def main() -> None:
     """Print the table for the amplitudes of the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--engine", choices=ENGINES, default="mujoco")
     parser.add_argument("--robot", default="twil", help="name or file, as for load_robot")
     parser.add_argument(

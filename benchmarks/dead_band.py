@@ -30,12 +30,12 @@ Robots of creep and path: `turtlebot2`, Table 1 of Siwek et al. (2023); `quick`,
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import math
 from dataclasses import dataclass
 
 import numpy as np
+from benchmark_tables import options
 from velocity_recordings import driven
 
 from arc_odometry import MotionLimits, WheelGeometry
@@ -393,15 +393,11 @@ PARTS = {
 
 def main() -> None:
     """Print the figures of the requested parts."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__, robots=60, seed=1000)
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="parts to run; default: all")
-    parser.add_argument(
-        "--robots", type=int, default=60, help="random robots; a tenth of them for runs"
-    )
-    parser.add_argument("--seed", type=int, default=1000)
-    options = parser.parse_args()
-    for part in options.parts or PARTS:
-        PARTS[part](options.robots, options.seed)
+    given = parser.parse_args()
+    for part in given.parts or PARTS:
+        PARTS[part](given.robots, given.seed)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ import time
 from pathlib import Path
 
 import rclpy
+from benchmark_tables import options
 from std_msgs.msg import Empty
 
 from diffbot_bringup import domains
@@ -87,9 +88,7 @@ def in_process(age: float, profile: Path) -> float:
 
 def main() -> None:
     """Print median and largest time for both."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options(__doc__)
     parser.add_argument("--pairs", type=int, default=20, help="pairs of each kind; 20")
     parser.add_argument("--age", type=float, default=4.0, help="largest age of the old node, s; 4")
     parser.add_argument("--newcomer", action="store_true", help=argparse.SUPPRESS)

@@ -8,17 +8,17 @@ errors in %, the smallest distance of any part of the robot to the walls by the 
 of replaced torques, and the predicted and achieved bits. Then, for several precisions, the time
 after which the 95th percentile stays below, for all four together ("all") and for each.
 
-    ./diffbot python benchmarks/excitation.py [--seeds 60] [--robot twil] [--torque-noise 0.05]
+    ./diffbot python benchmarks/excitation.py [--robots 60] [--type twil] [--torque-noise 0.05]
 """
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
+from benchmark_tables import Table, options, percent
+from ensemble import ensemble
 
 from diffbot_description import load_robot
 from diffbot_description.robot import Friction
@@ -26,11 +26,10 @@ from diffbot_ident.excitation.body_model import BodyPrior
 from diffbot_ident.excitation.excitations import nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_study.simulated_identification import IdentificationRun, simulate_identification
-from diffbot_study.study import add_cluster_options
-from diffbot_study.task_cluster import Cluster
 
 # Kind and hold in control periods; the first is the reference for the others.
-EXCITATIONS = (("prbs", 10), ("multisine", 20), ("optimised", 20))
+EXCITATIONS = {"prbs10": ("prbs", 10), "multisine20": ("multisine", 20)}
+EXCITATIONS["optimised20"] = ("optimised", 20)
 REGISTER = 10
 # Required precisions of K5, K6, K7, K8, %. The first is the default of the project.
 PRECISIONS = (
@@ -49,116 +48,81 @@ def perturbed_prior(prior: BodyPrior, seed: int) -> BodyPrior:
     return replace(prior, values=tuple(np.array(prior.values) * factors))
 
 
-def percentiles(runs: list[IdentificationRun]) -> NDArray[np.float64]:
-    """Return the 95th percentile over runs of the absolute errors in %, shape (times, 4)."""
-    errors = [100.0 * np.abs(run.history / run.truth - 1.0) for run in runs]
-    return np.percentile(errors, 95.0, axis=0)
-
-
-def time_below(times: NDArray[np.float64], below: NDArray[np.bool_]) -> float:
+def time_below(times: np.ndarray, below: np.ndarray) -> float:
     """Return the first time from which `below` stays true, s; infinite without one."""
     beyond = np.flatnonzero(~below)
     after = 0 if len(beyond) == 0 else beyond[-1] + 1
     return float(times[after]) if after < len(times) else np.inf
 
 
-def times_needed(
-    times: NDArray[np.float64], errors: NDArray[np.float64], precision: tuple[float, ...]
-) -> list[float]:
-    """Return the times for [all, K5, K6, K7, K8] to reach a precision, s."""
-    below = errors <= np.array(precision)
-    return [time_below(times, each) for each in (below.all(axis=1), *below.T)]
+def run(arguments: argparse.Namespace, kind: str, seed: int) -> IdentificationRun:
+    """Return a run with its own prior."""
+    robot, (excitation, hold) = load_robot(arguments.type), EXCITATIONS[kind]
+    friction = Friction((arguments.viscous,) * 2, (arguments.coulomb,) * 2)
+    return simulate_identification(
+        replace(robot, friction=friction),
+        arguments.engine,
+        seed,
+        arguments.seconds,
+        arguments.counts,
+        arguments.torque_noise,
+        excitation=excitation,
+        arena=Arena(arguments.arena, arguments.arena),
+        hold=hold,
+        register=REGISTER,
+        prior=perturbed_prior(nominal_prior(robot), seed),
+        record=arguments.record,
+        estimator=arguments.estimator,
+    )
 
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=10, help="runs per excitation")
-    parser.add_argument("--first", type=int, default=0, help="first seed")
+    parser = options(__doc__, robots=10, cluster=True)
     parser.add_argument("--seconds", type=float, default=40.0, help="robot time of a run, s")
-    parser.add_argument("--robot", default="twil")
+    parser.add_argument("--type", default="twil", help="robot of all runs")
     parser.add_argument("--engine", default="mujoco")
     parser.add_argument("--estimator", default="integral", help="integral or rls")
     parser.add_argument("--counts", type=int, default=4096, help="encoder counts per revolution")
     parser.add_argument("--torque-noise", type=float, default=0.0, help="relative to the torque")
     parser.add_argument("--record", type=float, default=0.1, help="resolution of the times, s")
-    parser.add_argument(
-        "--viscous", type=float, default=0.0, help="friction of both wheels, N m s/rad"
-    )
-    parser.add_argument("--coulomb", type=float, default=0.0, help="friction of both wheels, N m")
+    parser.add_argument("--viscous", type=float, default=0.0, help="of both wheels, N m s/rad")
+    parser.add_argument("--coulomb", type=float, default=0.0, help="of both wheels, N m")
     parser.add_argument("--arena", type=float, default=3.0, help="length and width, m")
-    parser.add_argument("--only", nargs="+", help="kinds, for example prbs10 optimised20")
-    add_cluster_options(parser, limit=None)
-    options = parser.parse_args()
-    seeds = range(options.first, options.first + options.seeds)
-    errors = {}
-    print("excitation  | p95 error % of K5 K6 K7 K8 at 5 s, 20 s, end | bits achieved predicted |")
-    with Cluster(options.scheduler, options.workers) as cluster:
-        for kind, hold in EXCITATIONS:
-            name = f"{kind}{hold}"
-            if options.only and name not in options.only:
-                continue
-            runs = cluster.map(partial(run, options, kind, hold), seeds)
-            times, errors[name] = runs[0].times, percentiles(runs)
-            print_runs(name, runs, times, errors[name], 0.5 * options.arena)
-    print("\nseconds until p95 stays below  | all K5 K6 K7 K8 | ratio to the first excitation")
+    parser.add_argument("--only", nargs="+", choices=EXCITATIONS, default=list(EXCITATIONS))
+    arguments = parser.parse_args()
+    below: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+    table = Table(
+        "p95 of errors, %", "at 5 s", "20 s", "the end", "bits", "predicted", "farthest, m",
+        "outside", "|v| |omega|, % of limits", "replaced, %",
+    )  # fmt: skip
+    with ensemble(arguments) as seeds:
+        for name in arguments.only:
+            runs = seeds.map(run, arguments, name)
+            times = runs[0].times
+            errors = [100.0 * np.abs(each.history / each.truth - 1.0) for each in runs]
+            p95 = np.percentile(errors, 95.0, axis=0)
+            below[name] = times, p95
+            looks = (min(5.0, times[-1]), min(20.0, times[-1]), times[-1])
+            table.row(
+                name,
+                *p95[[int(np.searchsorted(times, at - 1e-9)) for at in looks]],
+                float(np.mean([each.information for each in runs])),
+                float(np.mean([each.predicted_information for each in runs])),
+                float(np.max([each.extent for each in runs])),
+                sum(np.max(each.extent) > 0.5 * arguments.arena for each in runs),
+                percent(np.max([each.speeds for each in runs], axis=0)),
+                percent(np.mean([each.guarded for each in runs])),
+            )
+    table = Table("s until p95 stays below", "% of K5..K8", "all K5 K6 K7 K8", "ratio to the first")
     for precision in PRECISIONS:
         first = None
-        for name, p95 in errors.items():
-            needed = np.array(times_needed(times, p95, precision))
+        for name, (times, p95) in below.items():
+            inside = p95 <= np.array(precision)
+            needed = np.array([time_below(times, e) for e in (inside.all(axis=1), *inside.T)])
             first = needed if first is None else first
-            cells = " ".join(f"{value:6.1f}" for value in needed)
             with np.errstate(invalid="ignore"):
-                ratios = " ".join(f"{value:5.2f}" for value in needed / first)
-            print(f"{precision} % {name:12} | {cells} | {ratios}")
-
-
-def run(options: argparse.Namespace, kind: str, hold: int, seed: int) -> IdentificationRun:
-    """Return a run with its own prior."""
-    robot = load_robot(options.robot)
-    nominal = nominal_prior(robot)
-    friction = Friction((options.viscous,) * 2, (options.coulomb,) * 2)
-    return simulate_identification(
-        replace(robot, friction=friction),
-        options.engine,
-        seed,
-        options.seconds,
-        options.counts,
-        options.torque_noise,
-        excitation=kind,
-        arena=Arena(options.arena, options.arena),
-        hold=hold,
-        register=REGISTER,
-        prior=perturbed_prior(nominal, seed),
-        record=options.record,
-        estimator=options.estimator,
-    )
-
-
-def print_runs(
-    name: str,
-    runs: list[IdentificationRun],
-    times: NDArray[np.float64],
-    errors: NDArray[np.float64],
-    wall: float,
-) -> None:
-    """Print a row of the first table."""
-    cells = [
-        " ".join(f"{value:5.2f}" for value in errors[np.searchsorted(times, at - 1e-9)])
-        for at in (min(5.0, times[-1]), min(20.0, times[-1]), times[-1])
-    ]
-    extent = np.max([run.extent for run in runs])
-    outside = sum(np.max(run.extent) > wall for run in runs)
-    speeds = np.max([run.speeds for run in runs], axis=0)
-    bits = [np.mean([run.information for run in runs])]
-    bits.append(np.mean([run.predicted_information for run in runs]))
-    print(
-        f"{name:12}| {' | '.join(cells)} | bits {bits[0]:.1f} {bits[1]:.1f} "
-        f"| farthest {extent:.3f} m, outside in {outside} of {len(runs)} "
-        f"| |v|, |omega| to {100 * speeds[0]:.0f} {100 * speeds[1]:.0f} % of the limits "
-        f"| replaced {100 * np.mean([run.guarded for run in runs]):.1f} %",
-        flush=True,
-    )
+                table.row(name, precision, needed, needed / first)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,11 @@ one on the spot. The speed of the axis is compared with the prediction in export
 the true robot drives bends of 90 degrees at the speeds of speed_table.md, with the follower that
 the table assumes, and the largest distance from the path is compared with the tolerance.
 
-    ./diffbot python benchmarks/exported_gains.py --robots 40 --first 1000
+    ./diffbot python benchmarks/exported_gains.py --robots 40 --seed 1000
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import json
@@ -23,13 +22,14 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import yaml
+from benchmark_tables import Table, options
+from ensemble import Ensemble, ensemble
 from made_recordings.random_runs import record_random
 
 from diffbot_export.command import main as export
@@ -41,8 +41,6 @@ from diffbot_ident.verification import HeldOutMotion
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Encoders
 from diffbot_study.random_robots import RandomRobot, draw
-from diffbot_study.study import add_cluster_options
-from diffbot_study.task_cluster import Cluster
 
 LEARN, HELD_OUT = 15.0, 8.0  # s
 AXES = ("forward", "turning")
@@ -298,63 +296,22 @@ def in_own_folder(work: Callable[[int, Path], list[Any] | None], seed: int) -> l
         return work(seed, Path(folder))
 
 
-def print_bends(cluster: Cluster, seeds: range, verbose: bool) -> None:
+def print_bends(robots: Ensemble) -> None:
     """Print the deviations relative to their tolerances."""
-    shares = []
-    result = cluster.map(partial(in_own_folder, bends), seeds)
-    for seed, own in zip(seeds, result, strict=True):
-        for bend in own or ():
-            shares.append(bend.deviation / bend.tolerance)
-            if verbose:
-                print(
-                    f"seed {seed}: radius {bend.radius:g} m at {bend.speed:.2f} m/s: "
-                    f"{1e3 * bend.deviation:.1f} mm of {1e3 * bend.tolerance:.0f}"
-                )
-    print(
-        f"{len(seeds)} robots, {len(shares)} bends at the speed of the table: deviation over "
-        f"tolerance median {np.median(shares):.2f}, 5th and 95th percentile "
-        f"{np.percentile(shares, 5):.2f} and {np.percentile(shares, 95):.2f}, largest "
-        f"{max(shares):.2f}"
-    )
+    every = [bend for own in robots.map(in_own_folder, bends) for bend in own or ()]
+    shares = [bend.deviation / bend.tolerance for bend in every]
+    table = Table("deviation over tolerance", "bends", "median", "5 %", "95 %", "largest")
+    table.row("", len(shares), *np.percentile(shares, (50, 5, 95, 100)))
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--robots", type=int, default=12)
-    parser.add_argument("--first", type=int, default=0, help="first seed (default: %(default)s)")
-    parser.add_argument("--verbose", action="store_true", help="print a line per robot")
-    parser.add_argument("--bends", action="store_true", help="check the table of speeds instead")
-    add_cluster_options(parser, limit=None)
-    options = parser.parse_args()
-    seeds = range(options.first, options.first + options.robots)
-    with Cluster(options.scheduler, options.workers) as cluster:
-        if options.bends:
-            print_bends(cluster, seeds, options.verbose)
-        else:
-            print_answers(cluster, seeds, options.verbose)
-
-
-def print_answers(cluster: Cluster, seeds: range, verbose: bool) -> None:
+def print_answers(robots: Ensemble) -> None:
     """Print settling and overshoot compared with the prediction."""
-    results: list[Answer] = []
-    refused = 0
-    every = cluster.map(partial(in_own_folder, answers), seeds)
-    for seed, both in zip(seeds, every, strict=True):
-        if both is None:
-            refused += 1
-            continue
-        results += both
-        if verbose:
-            for name, answer in zip(AXES, both, strict=True):
-                print(
-                    f"seed {seed} {name}: settling {answer.settling:.3f} s, predicted "
-                    f"{answer.predicted_settling:.3f}; overshoot {answer.overshoot:.3f}, "
-                    f"predicted {answer.predicted_overshoot:.3f}; {1e3 * answer.period:.0f} ms"
-                )
-    print(f"{len(seeds)} robots, {refused} not identified; {len(results)} steps")
+    every = robots.map(in_own_folder, answers)
+    results = [answer for both in every for answer in both or ()]
+    print(f"{len(every)} robots, {every.count(None)} not identified; {len(results)} steps")
     reported = [answer for answer in results if math.isfinite(answer.predicted_settling)]
     large = [answer for answer in reported if answer.predicted_overshoot >= LARGE]
+    table = Table("error, %", "median", "95 %", "largest", "within 10 %", "of", width=40)
     for name, errors in (
         ("settling time", [answer.settling_error for answer in reported]),
         ("peak of the step", [answer.overshoot_error for answer in reported]),
@@ -363,13 +320,19 @@ def print_answers(cluster: Cluster, seeds: range, verbose: bool) -> None:
             [answer.overshoot / answer.predicted_overshoot - 1.0 for answer in large],
         ),
     ):
-        size = np.abs(errors)
+        size = 100.0 * np.abs(errors)
         if len(size):
-            print(
-                f"{name}: error median {100 * np.median(size):.1f} %, 95th percentile "
-                f"{100 * np.percentile(size, 95):.1f} %, largest {100 * size.max():.1f} %; within "
-                f"10 %: {np.count_nonzero(size <= 0.1)} of {len(size)}"
-            )
+            cells = np.percentile(size, (50, 95, 100))
+            table.row(name, *cells, np.count_nonzero(size <= 10.0), len(size))
+
+
+def main() -> None:
+    """Print the table."""
+    parser = options(__doc__, robots=12, cluster=True)
+    parser.add_argument("--bends", action="store_true", help="check the table of speeds instead")
+    given = parser.parse_args()
+    with ensemble(given) as robots:
+        (print_bends if given.bends else print_answers)(robots)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,12 @@ false alarms. The fleet is that of made_recordings.made_fleet; the analysis does
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from benchmark_tables import options
 from made_recordings.made_fleet import FAULTS, MORE_FAULTS, make_fleet
 
 from diffbot_description import load_robot
@@ -25,30 +25,28 @@ from diffbot_study.fleet_trends import said
 
 def main() -> None:
     """Print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__, robots=60, seed=1)
     parser.add_argument("--types", nargs="+", default=["twil", "agv"])
-    parser.add_argument("--robots", type=int, default=60, help="robots of each type")
     parser.add_argument("--recordings", type=int, default=4, help="recordings of each robot")
     parser.add_argument("--each", type=int, default=1, help="robots of a type with each fault")
     parser.add_argument(
         "--since", type=int, default=0, help="index of the first recording with faults"
     )
-    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
         "--gyro", action="store_true", help="recordings with a gyro, and more faults"
     )
     parser.add_argument("--false-alarms", type=float, default=0.01)
-    options = parser.parse_args()
-    kinds = (*FAULTS, *MORE_FAULTS) if options.gyro else FAULTS
-    faults = dict(enumerate(kinds * options.each))
+    given = parser.parse_args()
+    kinds = (*FAULTS, *MORE_FAULTS) if given.gyro else FAULTS
+    faults = dict(enumerate(kinds * given.each))
     with tempfile.TemporaryDirectory() as folder:
         begun = time.process_time()
         planted = make_fleet(
-            Path(folder), options.types, options.robots, options.recordings,
-            faults=faults, since=options.since, seed=options.seed, gyro=options.gyro,
+            Path(folder), given.types, given.robots, given.recordings,
+            faults=faults, since=given.since, seed=given.seed, gyro=given.gyro,
         )  # fmt: skip
         made = time.process_time() - begun
-        table = write_names(Path(folder), options.types)
+        table = write_names(Path(folder), given.types)
         names = Names(table, None)
         begun = time.process_time()
         recordings, _ = find_recordings([folder], names, {})
@@ -57,7 +55,7 @@ def main() -> None:
         read = time.process_time() - begun
     whole = [{**dict.fromkeys(COLUMNS), **row} for row in rows]
     begun = time.process_time()
-    fleet = analyse_fleet(whole, options.false_alarms)
+    fleet = analyse_fleet(whole, given.false_alarms)
     judged = time.process_time() - begun
     count = len(rows)
     print(f"{count} recordings: {1e3 * made / count:.0f} ms each to make, ", end="")

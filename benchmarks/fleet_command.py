@@ -28,6 +28,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import psutil  # of Dask distributed
+from benchmark_tables import options
 from fleet import say_result, write_names
 from made_recordings.made_fleet import FAULTS, make_fleet
 
@@ -52,27 +53,27 @@ def faults_of(place: int, robots: int, each: int) -> dict[int, str]:
     return planted
 
 
-def make_type(place: int, options: argparse.Namespace) -> dict[str, str]:
+def make_type(place: int, given: argparse.Namespace) -> dict[str, str]:
     """Write the recordings of a type of TYPES; return the faults by robot."""
     return make_fleet(
-        options.fleet / "in", [TYPES[place]], options.robots, options.recordings,
-        faults=faults_of(place, options.robots, options.each),
-        seed=options.seed + place,
+        given.fleet / "in", [TYPES[place]], given.robots, given.recordings,
+        faults=faults_of(place, given.robots, given.each),
+        seed=given.seed + place,
     )  # fmt: skip
 
 
-def make(options: argparse.Namespace) -> dict[str, str]:
+def make(given: argparse.Namespace) -> dict[str, str]:
     """Create the fleet unless it exists; return the faults by robot."""
-    said = options.fleet / "planted.json"
+    said = given.fleet / "planted.json"
     if said.exists():
         return dict(json.loads(said.read_text()))
-    shutil.rmtree(options.fleet / "in", ignore_errors=True)
+    shutil.rmtree(given.fleet / "in", ignore_errors=True)
     begun = time.monotonic()
     with ProcessPoolExecutor(WORKERS) as pool:
-        made = [pool.submit(make_type, place, options) for place in range(len(TYPES))]
+        made = [pool.submit(make_type, place, given) for place in range(len(TYPES))]
         planted = {name: fault for each in made for name, fault in each.result().items()}
-    files = sorted((options.fleet / "in").rglob("*.csv"))
-    spoil(files, options.seed)
+    files = sorted((given.fleet / "in").rglob("*.csv"))
+    spoil(files, given.seed)
     print(f"{len(files)} recordings made in {time.monotonic() - begun:.0f} s", flush=True)
     said.write_text(json.dumps(planted))
     return planted
@@ -166,35 +167,33 @@ def judge(output: Path, planted: dict[str, str]) -> None:
 
 def main() -> int:
     """Print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__, robots=100, seed=1)
     parser.add_argument("--fleet", type=Path, required=True)
-    parser.add_argument("--robots", type=int, default=100, help="robots of each type")
     parser.add_argument("--recordings", type=int, default=30, help="recordings of each robot")
     parser.add_argument(
         "--each", type=int, default=5, help="robots with each fault, over all types"
     )
-    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--once", action="store_true")
-    options = parser.parse_args()
-    options.fleet.mkdir(parents=True, exist_ok=True)
-    planted = make(options)
-    total = len(TYPES) * options.robots * options.recordings
+    given = parser.parse_args()
+    given.fleet.mkdir(parents=True, exist_ok=True)
+    planted = make(given)
+    total = len(TYPES) * given.robots * given.recordings
     for output in ("through", "killed"):
-        shutil.rmtree(options.fleet / output, ignore_errors=True)
-    through = Run(options.fleet, "through")
+        shutil.rmtree(given.fleet / output, ignore_errors=True)
+    through = Run(given.fleet, "through")
     status = through.watch()
     megabytes = through.largest / 1e6
     print(f"through: exit status {status}, {through.seconds:.0f} s, {megabytes:.0f} MB", flush=True)
     judge(through.output, planted)
-    if options.once:
+    if given.once:
         return 0
-    first = Run(options.fleet, "killed")
+    first = Run(given.fleet, "killed")
     first.watch(WORKER_KILLED, total)
     first.kill_worker()
     print(f"worker killed at {count_rows(first.output)} rows", flush=True)
     first.watch(COMMAND_KILLED, total)
     first.kill()
-    again = Run(options.fleet, "killed")
+    again = Run(given.fleet, "killed")
     print(f"given again at {count_rows(again.output)} rows: exit status {again.watch()}")
     equal = rows_of(through.output) == rows_of(again.output)
     print(f"tables of both: {'equal' if equal else 'DIFFERENT'}")

@@ -11,12 +11,12 @@ mass.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from benchmark_tables import options
 from made_recordings.made_fleet import make_fleet, spread_robot
 
 from diffbot_description import Robot, load_robot
@@ -36,14 +36,12 @@ WANTED = Precision.parse("K5 1% K6 1% K7 1% K8 1%")
 
 def main() -> None:
     """Print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__, robots=30, seed=1)
     parser.add_argument("--type", default="twil")
     parser.add_argument("--fleet", type=int, default=40, help="robots for the prior")
-    parser.add_argument("--robots", type=int, default=30, help="new robots of each kind")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    nominal = load_robot(options.type)
-    prior = make_prior(options.type, options.fleet, options.seed)
+    given = parser.parse_args()
+    nominal = load_robot(given.type)
+    prior = make_prior(given.type, given.fleet, given.seed)
     spread = ", ".join(
         f"{name} {100 * std / abs(value):.2g} %"
         for name, std, value in zip(
@@ -51,16 +49,16 @@ def main() -> None:
         )
     )
     print(f"{prior.about}: standard deviations {spread}")
-    generator = np.random.default_rng([options.seed, 5])
+    generator = np.random.default_rng([given.seed, 5])
     for more in (0.0, 0.03, 0.1):
         robots = [
-            with_mass(spread_robot(nominal, generator), 1.0 + more) for _ in range(options.robots)
+            with_mass(spread_robot(nominal, generator), 1.0 + more) for _ in range(given.robots)
         ]
-        first = 10_000 * (options.seed + 1) + 1000 * round(10 * more)
-        seeds = list(range(first, first + options.robots))
+        first = 10_000 * (given.seed + 1) + 1000 * round(10 * more)
+        seeds = list(range(first, first + given.robots))
         made = record_batch(robots, seeds, LOOKS[-1], torque_noise=0.02)
-        print(f"{options.robots} further robots with {100 * more:g} % more mass")
-        _print(nominal, made, prior, options.robots)
+        print(f"{given.robots} further robots with {100 * more:g} % more mass")
+        _print(nominal, made, prior, given.robots)
 
 
 def with_mass(robot: Robot, factor: float) -> Robot:

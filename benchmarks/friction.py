@@ -29,7 +29,6 @@ The cases:
 
 from __future__ import annotations
 
-import argparse
 import math
 import tempfile
 from dataclasses import dataclass
@@ -37,6 +36,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from benchmark_tables import options
 from scipy.integrate import solve_ivp
 
 from diffbot_description import Robot, load_robot
@@ -280,7 +280,7 @@ def check(engine: str, case: Case) -> dict[str, float]:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--engines", nargs="+", default=["ideal", "mujoco", "gazebo"])
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=CASES)
     arguments = parser.parse_args()

@@ -34,15 +34,16 @@ import argparse
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import yaml
+from benchmark_tables import Table, options, spread, text
+from driving import TUNED, law_of
+from ensemble import Ensemble, ensemble
 
-from diffbot_controllers import tuned_backstepping, tuned_polar_pose
 from diffbot_controllers.friction_adaptation import friction_laws, friction_values
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import DynamicParameters, Robot, load_robot
@@ -51,8 +52,6 @@ from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.simulator import Simulator
 from diffbot_study.driving import PERIOD, DriveSamples, Law, simulate_drive
 from diffbot_study.simulated_identification import simulate_identification
-from diffbot_study.study import add_cluster_options
-from diffbot_study.task_cluster import Cluster
 from pose2d_trajectories import Reference, make_trajectory
 
 LAP = 30.0  # s
@@ -70,7 +69,6 @@ GRAVITY = 9.81  # m/s^2
 # Minimum ratio of the weight's moment about the axle to the largest torque of both wheels, whose
 # friction is up to 0.3 of that torque.
 CASTERS_STAY = 1.35
-LAWS = {"backstepping": tuned_backstepping, "pose": tuned_polar_pose}
 
 
 def random_robot(seed: int, folder: Path, friction: bool, counts: int) -> Robot:
@@ -190,19 +188,6 @@ def reported(
     return DynamicParameters(*result.values), replace(known, friction=friction)
 
 
-def law_of(name: str, dynamics: DynamicParameters, robot: Robot, wheels: KnownWheels | None) -> Law:
-    """Create a law as the nodes do."""
-    limits = robot.limits
-    return LAWS[name](
-        dynamics,
-        limits.traction,
-        limits.linear_velocity,
-        limits.angular_velocity,
-        mean_velocity=True,
-        wheels=wheels,
-    )
-
-
 def drive_eight(
     engine: Simulator,
     robot: Robot,
@@ -222,29 +207,20 @@ def drive_eight(
     )  # fmt: skip
 
 
-def spread(values: Iterable[float], form: str = "7.3f") -> str:
-    """Return median and largest value as text."""
-    result = np.sort(np.fromiter(values, float))
-    return f"{result[len(result) // 2]:{form}} {result[-1]:{form}}"
+EIGHT_HEADS = ("mm", "seen mm", "odometry off mm", "degrees", "settled s", "torque > 10 Hz, %")
 
 
-HEADING = (
-    "rms, median and largest | mm | seen mm | odometry off mm | degrees | settled s | "
-    "torque > 10 Hz, %"
-)
-
-
-def row(name: str, runs: list[DriveSamples], limits: list[float]) -> str:
-    """Return a table line for figure-8s."""
+def eight_cells(runs: list[DriveSamples], limits: list[float]) -> list[tuple[float, float]]:
+    """Return median and largest of the columns EIGHT_HEADS, errors as rms."""
     rms = [run.true.rms(LAP) for run in runs]
-    parts = [(1e3 * run.by_odometry.rms(LAP)[0], 1e3 * run.drift.rms(LAP)[0]) for run in runs]
-    chatter = [100.0 * run.chatter(t, LAP) for run, t in zip(runs, limits, strict=True)]
-    return (
-        f"{name:10} | {spread(1e3 * r[0] for r in rms)} | "
-        f"{spread(seen for seen, _ in parts)} | {spread(off for _, off in parts)} | "
-        f"{spread(math.degrees(r[1]) for r in rms)} | "
-        f"{spread((run.true.settling_time for run in runs), '6.2f')} | {spread(chatter, '5.2f')}"
-    )
+    return [
+        spread(1e3 * r[0] for r in rms),
+        spread(1e3 * run.by_odometry.rms(LAP)[0] for run in runs),
+        spread(1e3 * run.drift.rms(LAP)[0] for run in runs),
+        spread(math.degrees(r[1]) for r in rms),
+        spread(run.true.settling_time for run in runs),
+        spread(100.0 * run.chatter(t, LAP) for run, t in zip(runs, limits, strict=True)),
+    ]
 
 
 Drives = tuple[dict[str, DriveSamples], float]
@@ -269,34 +245,21 @@ def eights_of(arguments: argparse.Namespace, seed: int) -> Drives:
 
 def print_rows(names: Iterable[str], drives: list[Drives]) -> None:
     """Print a row for each name."""
-    print(HEADING)
+    table = Table("median and largest", *EIGHT_HEADS)
     limits = [limit for _, limit in drives]
     for name in names:
-        print(row(name, [runs[name] for runs, _ in drives], limits), flush=True)
+        table.row(name, *eight_cells([runs[name] for runs, _ in drives], limits))
 
 
-def eights(cluster: Cluster, arguments: argparse.Namespace) -> None:
+def eights(robots: Ensemble, arguments: argparse.Namespace) -> None:
     """Print the table of figure-8s."""
-    drives = cluster.map(partial(eights_of, arguments), arguments.seeds)
+    drives = robots.map(eights_of, arguments)
     print_rows([name for name in (*KNOWLEDGE, AS_COULOMB) if name in arguments.friction], drives)
     if {"known", "none"} <= {*arguments.friction}:
         ratios = [
             runs["known"].true.settling_time / runs["none"].true.settling_time for runs, _ in drives
         ]
-        print(f"settling with known friction / without: median, largest {spread(ratios)}")
-
-
-@dataclass(frozen=True)
-class Parked:
-    """One parking run.
-
-    Attributes:
-        run: The samples of the run.
-        limit: Torque limit of a wheel, N m.
-    """
-
-    run: DriveSamples
-    limit: float
+        print(f"settling with known friction / without: median, largest {text(spread(ratios))}")
 
 
 def drive_to_goal(
@@ -313,9 +276,13 @@ def drive_to_goal(
     )  # fmt: skip
 
 
+Parked = tuple[DriveSamples, float]
+"""A parking run, and the limit of a wheel's torque, N m."""
+
+
 def park(arguments: argparse.Namespace, law: str, name: str, seed: int) -> list[Parked]:
-    """Park a robot from each of its starts, with a law of LAWS and a name of KNOWLEDGE."""
-    counts, parkeds = arguments.counts, []
+    """Park a robot from each of its starts, with a law of TUNED and a name of KNOWLEDGE."""
+    counts, parked = arguments.counts, []
     with TemporaryDirectory() as folder:
         robot = random_robot(seed, Path(folder), name != "none", counts)
         if name != "none":
@@ -326,45 +293,41 @@ def park(arguments: argparse.Namespace, law: str, name: str, seed: int) -> list[
                 run = drive_to_goal(
                     engine, robot, law_of(law, dynamics, robot, wheels), seed, k, counts
                 )
-                parkeds.append(Parked(run, robot.limits.torque))
-    return parkeds
+                parked.append((run, robot.limits.torque))
+    return parked
 
 
-def parking(cluster: Cluster, arguments: argparse.Namespace) -> None:
-    """Print the table of parking."""
-    print("from 1 cm to 2 m away; error in the last 0.5 s of 10 s; torque > 10 Hz of all 10 s and")
-    print("the last 5 s; sign changes, see restless; medians and largest")
-    print(
-        "law, friction           | mm | seen mm | odometry off mm | "
-        "degrees | settled s | lost | % | % at rest | 1/s | beyond 1 mm"
-    )
-    for law in LAWS:
+def parking(robots: Ensemble, arguments: argparse.Namespace) -> None:
+    """Print the table of parking: errors in the last 0.5 s of 10 s, sign changes see restless."""
+    table = Table(
+        "law, friction", "mm", "seen mm", "odometry off mm", "degrees", "settled s", "lost",
+        "torque > 10 Hz, %", "after 5 s", "sign changes, 1/s", "beyond 1 mm",
+    )  # fmt: skip
+    for law in TUNED:
         for name in arguments.friction:
-            robots = cluster.map(partial(park, arguments, law, name), arguments.seeds)
-            parked = [each for own in robots for each in own]
-            print(f"{law:12} {name:10} | {parking_row(parked)}", flush=True)
+            parked = [each for own in robots.map(park, arguments, law, name) for each in own]
+            table.row(f"{law} {name}", *parking_cells(parked))
 
 
-def parking_row(parked: list[Parked]) -> str:
+def parking_cells(parked: list[Parked]) -> list[object]:
     """Return the figures of parking runs, in the columns of `parking`."""
-    runs = [each.run for each in parked]
+    runs = [run for run, _ in parked]
     late = [run.true.largest(9.5) for run in runs]
     times = [run.true.settling_time for run in runs]
-    cells = [
+    return [
         spread(1e3 * distance for distance, _ in late),
         spread(1e3 * run.by_odometry.largest(9.5)[0] for run in runs),
         spread(1e3 * run.drift.largest(9.5)[0] for run in runs),
         spread(math.degrees(heading) for _, heading in late),
-        spread(times, "5.2f"),
+        spread(times),
         f"{sum(map(math.isinf, times))}/{len(runs)}",
         *(
-            spread((100.0 * each.run.chatter(each.limit, since) for each in parked), "5.2f")
+            spread(100.0 * run.chatter(limit, since) for run, limit in parked)
             for since in (0.0, 5.0)
         ),
-        spread(map(restless, runs), "5.2f"),
-        str(sum(distance > 1e-3 for distance, _ in late)),
+        spread(map(restless, runs)),
+        sum(distance > 1e-3 for distance, _ in late),
     ]
-    return " | ".join(cells)
 
 
 def restless(run: DriveSamples) -> float:
@@ -390,26 +353,24 @@ def delays_of(arguments: argparse.Namespace, seed: int) -> Drives:
     return runs, robot.limits.torque
 
 
-def delays(cluster: Cluster, arguments: argparse.Namespace) -> None:
+def delays(robots: Ensemble, arguments: argparse.Namespace) -> None:
     """Print the table of torque delays."""
-    drives = cluster.map(partial(delays_of, arguments), arguments.seeds)
+    drives = robots.map(delays_of, arguments)
     print_rows(DELAYS, drives)
     ratios = [runs["2, known"].true.rms(LAP)[0] / runs["0"].true.rms(LAP)[0] for runs, _ in drives]
-    print(f"position rms with a known delay / without: median, largest {spread(ratios)}")
+    print(f"position rms with a known delay / without: median, largest {text(spread(ratios))}")
+
+
+TABLES = {"eight": eights, "park": parking, "delay": delays}
 
 
 def main() -> None:
     """Print a table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    tables = {"eight": eights, "park": parking, "delay": delays}
-    parser.add_argument("table", choices=tables)
+    parser = options(__doc__, robots=12, cluster=True)
+    parser.add_argument("table", choices=TABLES)
     parser.add_argument("--engine", choices=ENGINES, default="ideal")
-    parser.add_argument("--robots", type=int, default=12)
     parser.add_argument("--starts", type=int, default=5, help="parking runs per robot")
-    parser.add_argument(
-        "--counts", type=int, default=4096, help="encoder counts per wheel revolution; 0: exact"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the first robot")
+    parser.add_argument("--counts", type=int, default=4096, help="encoder counts; 0: exact")
     parser.add_argument(
         "--friction",
         nargs="+",
@@ -423,14 +384,12 @@ def main() -> None:
         metavar=("LOW", "HIGH"),
         help="range of the share of the torque that the gears lose; default: none",
     )
-    add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()
     if arguments.friction is None:
         arguments.friction = list(KNOWLEDGE if arguments.gear_loss is None else WITH_GEARS)
-    arguments.seeds = range(arguments.seed, arguments.seed + arguments.robots)
     print(f"engine {arguments.engine}, {arguments.robots} robots, {arguments.counts} counts")
-    with Cluster(arguments.scheduler, arguments.workers) as cluster:
-        tables[arguments.table](cluster, arguments)
+    with ensemble(arguments) as robots:
+        TABLES[arguments.table](robots, arguments)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ import time
 import traceback
 from pathlib import Path
 
+from benchmark_tables import options
 from fuzz_targets import ROOT, TARGETS, Target
 
 from diffbot_bringup.workspace.packages import find_packages
@@ -38,11 +39,11 @@ LINE = 1500  # longest message, characters, in addition to what it repeats of a 
 
 def main() -> int:
     """Run the command."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = options(__doc__)
     parser.add_argument("--parser", choices=TARGETS, action="append", help="default: all")
     parser.add_argument("--seconds", type=float, default=60.0, help="time for each parser, s")
     parser.add_argument("--child", choices=TARGETS, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    given = parser.parse_args()
     sys.path.append(str(FOLDER / "lib"))
     try:
         import atheris  # noqa: F401
@@ -51,9 +52,9 @@ def main() -> int:
         command = f"{uv} pip install --python {sys.executable} --target {FOLDER / 'lib'} atheris"
         print(f"fuzz: atheris is not installed; install it with: {command}", file=sys.stderr)
         return 2
-    if options.child:
-        return _child(options.child, options.seconds)
-    results = [_run(name, options.seconds) for name in options.parser or TARGETS]
+    if given.child:
+        return _child(given.child, given.seconds)
+    results = [_run(name, given.seconds) for name in given.parser or TARGETS]
     return int(any(results))
 
 

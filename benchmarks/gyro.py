@@ -5,41 +5,38 @@
 Random robots (diffbot_study.random_robots) on the ideal engine, PRBS, 20 s each. The estimator's
 track is wrong by --track percent, too wide for half of the robots and too narrow for the other
 half; its radius has a normal error of --radius percent, which it knows (uncertainty.radius). The
-gyro, also random, has a bias with random walk, white noise, and a delay of 0 to 80 ms. Prints for
-each of K5..K8 the coverage of the 95 % intervals, with its own 95 % interval, and the errors; and
-the accuracy of the gyro's identified properties.
+gyro, also random, has a bias with random walk, white noise, and a delay of 0 to 80 ms. Prints the
+coverage of the 95 % intervals of K5..K8, errors in %, and the same of the gyro's properties.
 
-    ./diffbot python benchmarks/gyro.py --robots 200 [--first 0] [--track 5] [--radius 0]
+    ./diffbot python benchmarks/gyro.py --robots 200 [--track 5] [--radius 0]
+    ./diffbot python benchmarks/gyro.py --cost       # processor time of a fit, after 30 s to 10 min
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 import time
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
+from benchmark_tables import INTERVALS, Table, interval_cells, options
+from ensemble import ensemble
 from made_recordings.excited_runs import RecordedRun
 from made_recordings.random_runs import record_random
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description.robot import Uncertainty
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
+from diffbot_ident.torque.estimate import NAMES, Estimate, EstimateState
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.geometry_errors import DimensionedEstimator
 from diffbot_ident.torque.yaw_gyro import LIVE_MEMORY, YawGyro
 from diffbot_sim.engines import make_simulator
 from diffbot_study.random_robots import draw
-from diffbot_study.study import add_cluster_options
-from diffbot_study.task_cluster import Cluster
 
 SECONDS = 20.0
 RATES = (50.0, 100.0, 200.0)  # rates of the gyro, Hz
 SLICE = 0.005  # time between two true yaw rates, s
-NAMES = ("K5", "K6", "K7", "K8")
 
 
 class WatchedEngine:
@@ -64,137 +61,82 @@ class WatchedEngine:
 
 
 @dataclass(frozen=True)
-class Gyro:
-    """Random properties of a synthetic gyro."""
-
-    rate: float
-    delay: float
-    bias: float
-    walk: float
-    noise: float
-
-    @classmethod
-    def draw(cls, generator: np.random.Generator) -> Gyro:
-        """Draw a MEMS gyro: noise per reading 2 to 10 mrad/s, bias some 10 mrad/s."""
-        return cls(
-            rate=float(generator.choice(RATES)),
-            delay=float(generator.uniform(0.0, 0.08)),
-            bias=float(generator.normal(0.0, 0.02)),
-            walk=float(generator.uniform(0.0, 5e-4)),
-            noise=float(generator.uniform(0.002, 0.01)),
-        )
-
-    def readings(
-        self, times: list[float], rates: list[float], generator: np.random.Generator
-    ) -> list[tuple[float, float]]:
-        """Return stamps and readings for true yaw rates (rad/s) at times (s)."""
-        stamps = np.arange(0.0, times[-1], 1.0 / self.rate)
-        walk = np.cumsum(generator.normal(0.0, self.walk / math.sqrt(self.rate), len(stamps)))
-        seen = np.interp(stamps - self.delay, times, rates) + self.bias + walk
-        seen += generator.normal(0.0, self.noise, len(stamps))
-        return list(zip(stamps.tolist(), seen.tolist(), strict=True))
-
-
-@dataclass(frozen=True)
 class Outcome:
-    """Results of one robot: truth, estimates without and with the gyro, true gyro."""
+    """Results of one robot: true K5..K8, estimates without and with the gyro, gyro's truth."""
 
     truth: np.ndarray
-    wheels: Estimate
-    gyro: Estimate
-    scale: float
-    drawn: Gyro
+    without: Estimate
+    with_gyro: Estimate
+    gyro: dict[str, float]
+
+
+def readings(watched: WatchedEngine, generator: np.random.Generator) -> tuple[float, list]:
+    """Return delay (s), stamps and readings of a MEMS gyro.
+
+    Noise is 2 to 10 mrad/s, the bias some 10 mrad/s.
+    """
+    rate, delay = float(generator.choice(RATES)), float(generator.uniform(0.0, 0.08))
+    bias, walk = float(generator.normal(0.0, 0.02)), float(generator.uniform(0.0, 5e-4))
+    noise = float(generator.uniform(0.002, 0.01))
+    stamps = np.arange(0.0, watched.times[-1], 1.0 / rate)
+    seen = np.interp(stamps - delay, watched.times, watched.rates) + bias
+    seen += np.cumsum(generator.normal(0.0, walk / math.sqrt(rate), len(stamps)))
+    seen += generator.normal(0.0, noise, len(stamps))
+    return delay, list(zip(stamps.tolist(), seen.tolist(), strict=True))
 
 
 def learn(
-    run: RecordedRun, geometry: WheelGeometry, uncertainty: Uncertainty, readings: list | None
+    run: RecordedRun, geometry: WheelGeometry, uncertainty: Uncertainty, read: list | None
 ) -> Estimate:
     """Return the estimate of a run with an assumed geometry."""
-    gyro = None if readings is None else YawGyro(geometry)
+    gyro = None if read is None else YawGyro(geometry)
     inner = make_estimator("integral", geometry, run.scale)
     estimator = DimensionedEstimator(inner, geometry, uncertainty, gyro)
-    for reading in readings or ():
+    for reading in read or ():
         gyro.add(*reading)
     for sample in run.samples:
         estimator.update(sample)
     return estimator.estimate()
 
 
-def outcome(seed: int, track: float, radius: float) -> Outcome:
+def outcome(track: float, radius: float, seed: int) -> Outcome:
     """Record the robot of a seed with a gyro, and identify it."""
-    generator = np.random.default_rng([seed, 77])
-    drawn = draw(seed)
+    generator, drawn = np.random.default_rng([seed, 77]), draw(seed)
     with closing(make_simulator("ideal", drawn.robot)) as engine:
         watched = WatchedEngine(engine)
         run = record_random(drawn, SECONDS, watched)
-    gyro = Gyro.draw(generator)
-    readings = gyro.readings(watched.times, watched.rates, generator)
+    delay, read = readings(watched, generator)
     wide = 1.0 + (track if seed % 2 else -track) / 100.0
     larger = 1.0 + radius / 100.0 * generator.standard_normal()
-    true = run.geometry
+    true, uncertainty = run.geometry, Uncertainty(radius=radius)
     reported = WheelGeometry(
         true.left_radius * larger, true.right_radius * larger, true.separation * wide
     )
-    uncertainty = Uncertainty(radius=radius)
-    return Outcome(
-        run.truth,
-        learn(run, reported, uncertainty, None),
-        learn(run, reported, uncertainty, readings),
-        wide / larger,
-        gyro,
-    )
-
-
-def wilson(inside: np.ndarray) -> str:
-    """Return the share of the runs inside in %, with the 95 % interval of Wilson."""
-    n, z = len(inside), NORMAL_95
-    fraction = float(np.mean(inside))
-    middle = (fraction + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(fraction * (1 - fraction) / n + (z / (2 * n)) ** 2)
-    return f"{100 * fraction:5.1f} % ({100 * (middle - half):.0f} to {100 * (middle + half):.0f})"
+    without = learn(run, reported, uncertainty, None)
+    of_gyro = {"scale": wide / larger, "delay": delay, "radius_difference": 0.0}
+    return Outcome(run.truth, without, learn(run, reported, uncertainty, read), of_gyro)
 
 
 def print_table(runs: list[Outcome]) -> None:
     """Print coverage and errors of K5..K8, and of the gyro's properties."""
-    for title, chosen in (("without gyro", "wheels"), ("with gyro", "gyro")):
+    table = Table("errors in %", *INTERVALS)
+    for title, chosen in (("without gyro", "without"), ("with gyro", "with_gyro")):
         estimates = [getattr(run, chosen) for run in runs]
         bad = [result for result in estimates if result.state is not EstimateState.ESTIMATED]
         print(f"{title}; not judged good: {len(bad)} of {len(runs)}")
         for reason in sorted({result.reason for result in bad})[:3]:
             print(f"    {reason}")
-        for i, name in enumerate(NAMES):
-            known = [
-                (run.truth[i], result.values[i], math.sqrt(result.variances[i]))
-                for run, result in zip(runs, estimates, strict=True)
-                if math.isfinite(result.variances[i])
-            ]
-            truth, value, std = np.array(known).T
-            errors = 100.0 * (value / truth - 1.0)
-            size = np.median(np.abs(errors))
-            half = np.median(100.0 * NORMAL_95 * std / np.abs(truth))
-            print(
-                f"  {name} inside {wilson(np.abs(value - truth) <= NORMAL_95 * std)}, error: "
-                f"median size {size:.3f} %, 95th percentile "
-                f"{np.percentile(np.abs(errors), 95):.3f} %; half width {half:.3f} % (median)"
-            )
-    known = [run for run in runs if run.gyro.gyro is not None]
-    for name, value, truth, std in (
-        ("scale", *_column(known, "scale", [run.scale for run in known])),
-        ("delay", *_column(known, "delay", [run.drawn.delay for run in known])),
-        ("radius difference", *_column(known, "radius_difference", [0.0] * len(known))),
-    ):
-        off = (value - truth) / std
-        print(
-            f"  gyro's {name}: inside {wilson(np.abs(off) <= NORMAL_95)}, mean "
-            f"{np.mean(off):+.2f}, rms {np.sqrt(np.mean(off**2)):.2f} standard deviations; rms "
-            f"error {np.sqrt(np.mean((value - truth) ** 2)):.2g}"
-        )
-
-
-def _column(runs: list[Outcome], name: str, truth: list[float]) -> tuple[np.ndarray, ...]:
-    fits = [run.gyro.gyro for run in runs]
-    values = np.array([getattr(fit, name) for fit in fits])
-    return values, np.array(truth), np.array([getattr(fit, f"{name}_std") for fit in fits])
+        truth = np.array([run.truth for run in runs])
+        errors = np.array([result.values for result in estimates]) / truth - 1.0
+        deviations = np.sqrt([result.variances for result in estimates]) / np.abs(truth)
+        for name, error, deviation in zip(NAMES, errors.T, deviations.T, strict=True):
+            table.row(name, *interval_cells(error, deviation))
+    known = [(run.with_gyro.gyro, run.gyro) for run in runs if run.with_gyro.gyro is not None]
+    print("of the gyro, in units of one, s and one")
+    for name in known[0][1] if known else ():
+        errors = [getattr(fit, name) - true[name] for fit, true in known]
+        deviations = [getattr(fit, f"{name}_std") for fit, _ in known]
+        table.row(name, *interval_cells(errors, deviations, 1.0))
 
 
 def print_costs(seconds: tuple[float, ...] = (30.0, 60.0, 120.0, 300.0, 600.0)) -> None:
@@ -202,9 +144,8 @@ def print_costs(seconds: tuple[float, ...] = (30.0, 60.0, 120.0, 300.0, 600.0)) 
 
     `ident` makes a fit whenever its data have grown by a twentieth, between two commands.
     """
-    geometry = WheelGeometry(0.075, 0.075, 0.27)
-    generator = np.random.default_rng(0)
-    print("s | ms, all readings | ms, as ident remembers them")
+    geometry, generator = WheelGeometry(0.075, 0.075, 0.27), np.random.default_rng(0)
+    table = Table("s", "ms, all readings", "ms, as ident remembers them")
     for length in seconds:
         gyros = YawGyro(geometry), YawGyro(geometry, memory=LIVE_MEMORY)
         stamps = np.arange(0.0, length, 0.01)
@@ -222,35 +163,25 @@ def print_costs(seconds: tuple[float, ...] = (30.0, 60.0, 120.0, 300.0, 600.0)) 
             for _ in range(5):
                 begun = time.process_time()
                 gyro.fit(anew=True)
-                taken.append(time.process_time() - begun)
-            cells.append(f"{1e3 * min(taken):.1f}")
-        print(f"{length:g} | {' | '.join(cells)}", flush=True)
+                taken.append(1e3 * (time.process_time() - begun))
+            cells.append(min(taken))
+        table.row(f"{length:g}", *cells)
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--robots", type=int, default=200)
-    parser.add_argument("--first", type=int, default=0, help="first seed")
+    parser = options(__doc__, robots=200, cluster=True)
     parser.add_argument("--track", type=float, default=5.0, help="error of the track, %%")
-    parser.add_argument(
-        "--radius", type=float, default=0.0, help="error of the radius, %%, 1 sigma"
-    )
-    add_cluster_options(parser, limit=None)
+    parser.add_argument("--radius", type=float, default=0.0, help="of the radius, %%, 1 sigma")
     parser.add_argument("--cost", action="store_true", help="print the time of a fit instead")
     arguments = parser.parse_args()
     if arguments.cost:
         print_costs()
         return
-    seeds = range(arguments.first, arguments.first + arguments.robots)
-    work = partial(outcome, track=arguments.track, radius=arguments.radius)
-    with Cluster(arguments.scheduler, arguments.workers) as cluster:
-        runs = cluster.map(work, seeds)
+    with ensemble(arguments) as robots:
+        runs = robots.map(outcome, arguments.track, arguments.radius)
     print(
-        f"{len(runs)} robots, track wrong by {arguments.track:g} %, radius by "
-        f"{arguments.radius:g} %"
+        f"{len(runs)} robots, track wrong by {arguments.track:g} %, radius {arguments.radius:g} %"
     )
     print_table(runs)
 

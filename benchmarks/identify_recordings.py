@@ -12,7 +12,6 @@ the on-line estimator on the first 70 s, in standard deviations.
 
 from __future__ import annotations
 
-import argparse
 import json
 import resource
 import subprocess
@@ -23,12 +22,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from benchmark_tables import Table, options
 from made_recordings.excited_runs import RecordedRun, RunSetting, record
 from made_recordings.recorded_bag import STORAGES, write_run
 
 from diffbot_ident.torque.estimators import make_estimator
 
 RUN, SEED = 70.0, 3
+NAMES = ("K5", "K6", "K7", "K8")
 IDENTIFY = "import sys; from diffbot_recordings.identify import main; sys.exit(main())"
 
 
@@ -55,51 +56,42 @@ def on_line(run: RecordedRun) -> tuple[np.ndarray, np.ndarray]:
 
 def main() -> None:
     """Print a row for each recording."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--minutes", type=float, nargs="+", default=[10.0, 120.0])
     parser.add_argument("--storage", nargs="+", choices=STORAGES, default=["mcap"])
     arguments = parser.parse_args()
     run = record(RunSetting(), SEED, RUN)
     values, deviations = on_line(run)
-    print("storage  minutes messages  size MB  wall s  CPU s  peak MB  sigma from truth | on-line")
+    costs = ("messages", "size MB", "wall s", "CPU s", "peak MB")
+    table = Table("storage, minutes", *costs, "sigma from truth", "from on-line")
     with tempfile.TemporaryDirectory() as scratch:
         for storage in arguments.storage:
             for minutes in arguments.minutes:
                 folder = Path(scratch) / f"{storage}_{minutes:g}"
                 count = write_recording(folder, minutes, storage)
-                size = sum(file.stat().st_size for file in folder.iterdir())
-                row = identify(folder, Path(scratch) / "out")
-                result = np.array([row["values"][key]["value"] for key in ("K5", "K6", "K7", "K8")])
-                stds = np.array([row["values"][key]["std"] for key in ("K5", "K6", "K7", "K8")])
-                truth = " ".join(f"{z:+.1f}" for z in (result - run.truth) / stds)
-                against = " ".join(f"{z:+.1f}" for z in (result - values) / deviations)
-                print(
-                    f"{storage:8} {minutes:7.0f} {count:8d} {size / 1e6:8.1f} {row['wall']:7.1f} "
-                    f"{row['cpu']:6.1f} {row['peak']:8.0f}  {truth} | {against}",
-                    flush=True,
-                )
+                size = 1e-6 * sum(file.stat().st_size for file in folder.iterdir())
+                cost, values_of = identify(folder, Path(scratch) / "out")
+                result, stds = ([values_of[k][each] for k in NAMES] for each in ("value", "std"))
+                table.row(
+                    f"{storage} {minutes:g}", count, size, *cost,
+                    (result - run.truth) / stds, (result - values) / deviations,
+                )  # fmt: skip
 
 
-def identify(folder: Path, output: Path) -> dict:
-    """Run the command; return its cost and its result."""
+def identify(folder: Path, output: Path) -> tuple[tuple[float, float, float], dict]:
+    """Run the command; return its wall and CPU time, s, and memory, MB, and its parameters."""
     arguments = [str(folder), "--robot", "twil", "--output", str(output)]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    began = time.monotonic()
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     # The peak of all children is that of the largest: recordings are processed by increasing size.
     done = subprocess.run(
         [sys.executable, "-c", IDENTIFY, *arguments], capture_output=True, text=True, check=False
     )
-    wall = time.monotonic() - began
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    wall, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode not in (0, 1):
         raise SystemExit(done.stderr)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     summary = json.loads((output / "summary.json").read_text())
-    return {
-        "wall": wall,
-        "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        "peak": after.ru_maxrss / 1024.0,
-        "values": summary["parameters"],
-    }
+    return (wall, cpu, after.ru_maxrss / 1024.0), summary["parameters"]
 
 
 if __name__ == "__main__":

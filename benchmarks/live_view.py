@@ -19,15 +19,24 @@ Prints median, p99 and largest latency of each case over all its blocks; the rat
 robot and ident, but not the view, the priority that a robot's controller should have (this needs
 the permission).
 
-    ./diffbot python benchmarks/live_view.py [--rounds 6] [--seconds 8] [--only none,ten]
+With `--arrivals N` a view starts every five seconds instead, N times for each kind of discovery and
+transport; prints the longest time between two commands during the start (median and largest), and
+how often it exceeded ident's input_timeout:
+
+    closed      as ./diffbot has it: UDP on the loopback interface
+    localhost   ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST, with shared memory
+    opened      SUBNET as ./diffbot has it: UDP; the view has shared memory, too, as a tool started
+                in a terminal
+
+    ./diffbot python benchmarks/live_view.py [--rounds 6] [--seconds 8] [--only none ten]
         [--real-time]
+    ./diffbot python benchmarks/live_view.py --arrivals 40 [--only closed]
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import math
 import os
 import random
 import re
@@ -35,6 +44,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -44,6 +54,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import rclpy
+from benchmark_tables import Table, options, percent, spread
 from numpy.typing import NDArray
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -51,7 +62,9 @@ from std_msgs.msg import Float64MultiArray
 from websockets.asyncio.client import connect
 
 from diffbot_bringup import domains
+from diffbot_bringup.workspace.environment import with_defaults
 from diffbot_description import closed_form, load_robot
+from diffbot_node.parameters import CommandParameters
 from diffbot_node.robot_messages import to_stamp
 
 CASES = ("none", "idle", "ten", "stalled", "killed", "stopped")
@@ -63,6 +76,15 @@ LATEST = 1.0  # a state without a command for this time is unanswered, s
 # Code to start this program's child processes at a priority: an executable, and browsers.
 PRIORITY = "import os; os.sched_setscheduler(0, {0}, os.sched_param({1})); "
 ORDINARY = PRIORITY.format(os.SCHED_OTHER, 0)
+RANGE, TRANSPORTS = "ROS_AUTOMATIC_DISCOVERY_RANGE", "FASTDDS_BUILTIN_TRANSPORTS"
+DISTRO = os.environ.get("ROS_DISTRO") or os.environ["DIFFBOT_DISTRO"]
+WAYS = {
+    "closed": with_defaults({}, DISTRO),
+    "localhost": {RANGE: "LOCALHOST"},
+    "opened": with_defaults({RANGE: "SUBNET"}, DISTRO),
+}
+STAY = 5.0  # s from one arrival to the next
+INPUT_TIMEOUT = CommandParameters.input_timeout  # of ident, s
 NODE = "import sys; from {0}.executables import {1}; sys.exit({1}())"
 
 
@@ -92,6 +114,7 @@ class Robot(Node):
         self._velocity, self._angles, self._torque = (0.0, 0.0), [0.0, 0.0], (0.0, 0.0)
         self._sent: dict[int, float] = {}
         self.latencies: list[float] = []
+        self.commanded: list[float] = []
         self._states = self.create_publisher(JointState, "joint_states", 10)
         self.create_subscription(Float64MultiArray, "effort_controller/commands", self._on, 10)
 
@@ -113,6 +136,7 @@ class Robot(Node):
             del self._sent[old]
 
     def _on(self, message: Float64MultiArray) -> None:
+        self.commanded.append(time.perf_counter())
         self._torque = message.data[0], message.data[1]
         if self._sent:  # the newest state is the one that is answered
             self.latencies.append(time.perf_counter() - self._sent.popitem()[1])
@@ -121,6 +145,7 @@ class Robot(Node):
     def drive(self, seconds: float) -> NDArray[np.float64]:
         """Continue for a time, s; return the latencies of that time, s."""
         self.latencies.clear()
+        self.commanded.clear()
         begin = due = time.perf_counter()
         epoch = time.time() - begin
         while due < begin + seconds:
@@ -208,34 +233,36 @@ async def browse(count: int, url: str, reads: bool) -> None:
     await asyncio.gather(*(one() for _ in range(count)))
 
 
+@contextmanager
+def driven(priority: str, warm_up: float) -> Iterator[tuple[Robot, subprocess.Popen[str]]]:
+    """Start robot and ident, and drive for a time, s."""
+    rclpy.init()
+    robot = Robot()
+    words = ["robot:=twil", "duration:=36000.0", "wheel_watch:=false"]
+    words.append(f"results:={tempfile.gettempdir()}/live_view_benchmark")
+    parameters = [each for word in words for each in ("-p", word)]
+    code = priority + NODE.format("diffbot_ident", "ident")
+    with started(code, "--ros-args", *parameters) as ident:
+        robot.drive(warm_up)
+        if not robot.latencies:
+            raise RuntimeError("ident does not answer")
+        yield robot, ident
+    robot.destroy_node()
+    rclpy.shutdown()
+
+
 def measure(
     cases: list[str], rounds: int, seconds: float, priority: str
 ) -> dict[str, list[BrowserLoad]]:
     """Measure a block of each case per round; Ctrl-C keeps the completed rounds."""
-    rclpy.init()
-    robot = Robot()
     results: dict[str, list[BrowserLoad]] = {case: [] for case in cases}
-    words = [
-        "--ros-args", "-p", "robot:=twil", "-p", "duration:=36000.0", "-p", "wheel_watch:=false",
-        "-p", f"results:={os.environ.get('TMPDIR', '/tmp')}/live_view_benchmark",
-    ]  # fmt: skip
-    with started(priority + NODE.format("diffbot_ident", "ident"), *words) as ident:
-        robot.drive(WARM_UP)
-        if not robot.latencies:
-            raise RuntimeError("ident does not answer")
-        shuffled = random.Random(0)  # so that no case always follows the same one
-        with suppress(KeyboardInterrupt):
-            for turn in range(rounds):
-                order = shuffled.sample(cases, len(cases))
-                batches = {case: _load(robot, ident, case, seconds) for case in order}
-                for case, batch in batches.items():
-                    results[case].append(batch)
-                said = (f"{c} {1e3 * np.percentile(batches[c].latencies, 99):.2f}" for c in cases)
-                print(
-                    f"round {turn + 1}, p99 in ms: {', '.join(said)}", file=sys.stderr, flush=True
-                )
-    robot.destroy_node()
-    rclpy.shutdown()
+    shuffled = random.Random(0)  # so that no case always follows the same one
+    with driven(priority, WARM_UP) as (robot, ident), suppress(KeyboardInterrupt):
+        for _ in range(rounds):
+            order = shuffled.sample(cases, len(cases))
+            blocks = {case: _load(robot, ident, case, seconds) for case in order}
+            for case, load in blocks.items():
+                results[case].append(load)
     return results
 
 
@@ -255,58 +282,96 @@ def _load(robot: Robot, ident: subprocess.Popen[str], case: str, seconds: float)
 
 def report(results: dict[str, list[BrowserLoad]]) -> None:
     """Print the table."""
+    table = Table(
+        "case", "states", "median ms", "p99 ms", "largest ms", "p99 / none", "of rounds",
+        "ident us/state", "view, % of a core", width=8,
+    )  # fmt: skip
+    p99 = {
+        case: np.array([np.percentile(load.latencies, 99) for load in blocks])
+        for case, blocks in results.items()
+    }
+    together = {
+        case: 1e3 * np.concatenate([load.latencies for load in blocks])
+        for case, blocks in results.items()
+    }
+    for case, blocks in results.items():
+        ratios: list[object] = ["-", "-"]
+        if "none" in results:
+            each = p99[case] / p99["none"]
+            all_blocks = (np.percentile(together[name], 99) for name in (case, "none"))
+            ratios = [np.divide(*all_blocks), (each.min(), np.median(each), each.max())]
+        table.row(
+            case, len(together[case]), *np.percentile(together[case], (50, 99, 100)), *ratios,
+            1e6 * np.mean([load.loop for load in blocks]),
+            percent(np.mean([load.view for load in blocks])),
+        )  # fmt: skip
+
+
+def silences(count: int) -> list[float]:
+    """Return the longest time without a command around each start of a view, s."""
+    plain = {name: value for name, value in os.environ.items() if name != TRANSPORTS}
+    view = [sys.executable, "-c", NODE.format("diffbot_view", "live_view"), "--ros-args"]
+    view += ["-p", "port:=0", "-p", "robot:=twil", "--log-level", "error"]
+    results = []
+    with driven("", STAY) as (robot, _):
+        for _ in range(count):
+            newcomer = subprocess.Popen(view, env=plain)
+            robot.drive(STAY)
+            results.append(float(np.max(np.diff(robot.commanded), initial=0.0)))
+            newcomer.send_signal(signal.SIGINT)
+            newcomer.wait()
+    return results
+
+
+def arrivals(ways: list[str], count: int) -> None:
+    """Print the silences; one process per kind, because the variables are read only once."""
+    if len(ways) > 1:
+        for kind in ways:
+            words = [__file__, "--arrivals", str(count), "--only", kind]
+            subprocess.run([sys.executable, *words], check=True)
+        return
+    for name in {name for variables in WAYS.values() for name in variables}:
+        os.environ.pop(name, None)
+    os.environ |= WAYS[ways[0]]
+    results = silences(count)
+    median, largest = spread(1e3 * each for each in results)
+    late = sum(each > INPUT_TIMEOUT for each in results)
     print(
-        "case       states   median ms   p99 ms   largest ms   p99/none   of rounds        "
-        "ident us/state   view, core"
+        f"{ways[0]:9} without a command: median {median:.0f} ms, largest {largest:.0f} ms; beyond "
+        f"{1e3 * INPUT_TIMEOUT:.0f} ms in {late} of {len(results)}",
+        flush=True,
     )
-    base = results.get("none")
-    for case, batches in results.items():
-        together = np.concatenate([batch.latencies for batch in batches])
-        median, p99, most = 1e3 * np.percentile(together, (50, 99, 100))
-        ratio, spread = math.nan, (math.nan,) * 3
-        if base:
-            ratio = p99 / (1e3 * np.percentile(np.concatenate([b.latencies for b in base]), 99))
-            each = [
-                float(np.percentile(mine.latencies, 99) / np.percentile(its.latencies, 99))
-                for mine, its in zip(batches, base, strict=True)
-            ]
-            spread = min(each), float(np.median(each)), max(each)
-        loop = 1e6 * np.mean([batch.loop for batch in batches])
-        view = np.mean([batch.view for batch in batches])
-        print(
-            f"{case:8} {len(together):8} {median:11.3f} {p99:8.3f} {most:12.3f} {ratio:10.3f}"
-            f"   {spread[0]:.2f}, {spread[1]:.2f}, {spread[2]:.2f} {loop:14.0f} {view:12.1%}"
-        )
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--seconds", type=float, default=8.0, help="duration of each block, s")
-    parser.add_argument("--only", default=",".join(CASES), help="cases, separated by commas")
-    parser.add_argument(
-        "--real-time",
-        action="store_true",
-        help="real-time priority for robot and ident, not the view",
-    )
+    parser.add_argument("--arrivals", type=int, default=0, metavar="N", help="start N views")
+    parser.add_argument("--only", nargs="+", help="cases, or kinds of discovery")
+    parser.add_argument("--real-time", action="store_true", help="priority, not for the view")
     parser.add_argument("--browsers", nargs=3, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.browsers:
-        count, url, reads = options.browsers
+    given = parser.parse_args()
+    if given.browsers:
+        count, url, reads = given.browsers
         with suppress(KeyboardInterrupt, Exception):
             asyncio.run(browse(int(count), url, bool(reads)))
         return
-    cases = options.only.split(",")
-    if not set(cases) <= set(CASES):
-        parser.error(f"--only: cases are {', '.join(CASES)}")
+    choices = list(WAYS if given.arrivals else CASES)
+    only = given.only or choices
+    if not set(only) <= set(choices):
+        parser.error(f"--only: choose from {', '.join(choices)}")
     with domains.claim("benchmark of the live view") as claimed:
         os.environ[domains.VARIABLE] = str(claimed.domain)
+        if given.arrivals:
+            arrivals(only, given.arrivals)
+            return
         priority = ""
-        if options.real_time:
+        if given.real_time:
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
             priority = PRIORITY.format(os.SCHED_FIFO, 1)
-        report(measure(cases, options.rounds, options.seconds, priority))
+        report(measure(only, given.rounds, given.seconds, priority))
 
 
 if __name__ == "__main__":

@@ -11,17 +11,17 @@ to K8 in % and in standard deviations, the verdict, and errors of [v, omega] 2 s
 the result and by the description, which is the truth here. At the end: verdicts, also on results
 with K7 or K8 15 % too large, and the coverage of the 95 % intervals.
 
-    ./diffbot python benchmarks/managed_identification.py --rate 1000 --late 0.005 --seeds 16
+    ./diffbot python benchmarks/managed_identification.py --rate 1000 --late 0.005 --robots 16
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections import Counter, deque
 from dataclasses import replace
 
 import numpy as np
+from benchmark_tables import Table, contains, options, percent
 from numpy.typing import NDArray
 
 from arc_odometry import JointSample
@@ -32,7 +32,6 @@ from diffbot_ident.identification_run import Identification
 from diffbot_ident.prediction_model import Model
 from diffbot_ident.runaway import RunawayLimits
 from diffbot_ident.torque.coverage import MotionScale
-from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.verification import HeldOutMotion
 
@@ -154,45 +153,40 @@ def run(robot: Robot, seed: int, rate: float, late: float) -> tuple[Identificati
 
 def main() -> None:
     """Run all seeds and print the results."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--rate", type=float, default=1000.0, help="update rate of the manager, Hz (1000)"
-    )
-    parser.add_argument("--late", type=float, default=0.005, help="mean delay, s (0.005)")
-    parser.add_argument("--seeds", type=int, default=16, help="number of runs (16)")
-    parser.add_argument("--first", type=int, default=0, help="first seed (0)")
+    parser = options(__doc__, robots=16)
+    parser.add_argument("--rate", type=float, default=1000.0, help="of the manager, Hz")
+    parser.add_argument("--late", type=float, default=0.005, help="mean delay, s")
     given = parser.parse_args()
     robot = load_robot("twil")
     truth = np.array(closed_form(robot.model))
     nominal = Model.described(nominal_prior(robot).values, robot)
     verdicts: Counter[str] = Counter()
     inside = []
-    for seed in range(given.first, given.first + given.seeds):
+    ahead = ("[v, omega] in 2 s by the result", "by the truth")
+    table = Table("seed", "% of K5..K8", "deviations", "delay", "verdict", *ahead, width=4)
+    for seed in range(given.seed, given.seed + given.robots):
         ident, held_out = run(robot, seed, given.rate, given.late)
         result, verified = ident.estimate, ident.verified
         if verified is None:
             verdicts["not verified"] += 1
-            print(f"{seed}: {ident.problem or 'nothing identifiable'}", flush=True)
+            table.row(seed, ident.problem or "nothing identifiable")
             continue
+        deviations = np.sqrt(result.variances)
         errors = np.array(result.values) - truth
-        deviations = errors / np.sqrt(result.variances)
-        inside.append(np.abs(deviations) < NORMAL_95)
-        verdicts[verified.state.name.lower()] += 1
+        inside.append(contains(errors, deviations, 0.0))
+        verdict = verified.state.name.lower()
+        verdicts[verdict] += 1
         model = Model.of(result)
         for name, factors in WRONG.items():
             values = np.multiply(model.values, factors).tolist()
             wrong = held_out.verify(replace(model, values=tuple(values)), nominal)
             verdicts[f"{name} + 15 %: {wrong.state.name.lower()}"] += 1
-        print(
-            f"{seed}: errors {np.round(100.0 * errors / truth, 2)} %, {np.round(deviations, 1)} "
-            f"deviations, delay {result.delay:.2f}; {verified.state.name.lower()}: "
-            f"{np.round(verified.horizon_error, 4)}, truth {np.round(verified.horizon_nominal, 4)}",
-            flush=True,
-        )
-    fraction = np.mean(inside, axis=0) if inside else np.full(4, math.nan)
-    print(f"95 % intervals that hold K5 to K8: {np.round(100.0 * fraction)} %")
+        table.row(
+            seed, 100.0 * errors / truth, errors / deviations, result.delay, verdict,
+            verified.horizon_error, verified.horizon_nominal,
+        )  # fmt: skip
+    if inside:
+        print(f"95 % intervals that hold K5 to K8: {percent(np.mean(inside, axis=0))} %")
     print(", ".join(f"{name} {count}" for name, count in sorted(verdicts.items())))
 
 

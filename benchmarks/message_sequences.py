@@ -10,56 +10,26 @@ Hypothesis. A broken promise ends the run with a traceback that contains plan an
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
 
 import numpy as np
+from benchmark_tables import Table, options
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-class Core(NamedTuple):
-    """A node core that processes the messages.
-
-    Attributes:
-        name: Name of the core.
-        path: Path of the test with its plans and checks.
-        fraction: Share of the messages; some cores need more CPU time than others.
-        promise: What holds for all messages if the test passes.
-    """
-
-    name: str
-    path: str
-    fraction: float
-    promise: str
-
-
-CORES = (
-    Core(
-        "guard, limiter and age of states",
-        "diffbot_node/test/test_guard_sequences.py",
-        1.0,
-        "all inside limit and rate",
-    ),
-    Core(
-        "laws, feedback and guard",
-        "diffbot_controllers/test/test_law_sequences.py",
-        0.1,
-        "all inside limit and rate",
-    ),
-    Core(
-        "course of an identification",
-        "diffbot_ident/test/test_identification_sequences.py",
-        0.1,
-        "all inside the limit, and every course ended",
-    ),
-)
+# By core: the test with its plans and checks, and its fraction of the messages; some need more CPU
+# time than others.
+CORES = {
+    "guard, limiter and age of states": ("diffbot_node/test/test_guard_sequences.py", 1.0),
+    "laws, feedback and guard": ("diffbot_controllers/test/test_law_sequences.py", 0.1),
+    "identification": ("diffbot_ident/test/test_identification_sequences.py", 0.1),
+}
 
 
 def module_of(path: str) -> ModuleType:
@@ -84,18 +54,15 @@ def send(module: ModuleType, number: int, seed: int) -> Counter:
 
 def main() -> None:
     """Print the counts."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--messages", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    for core in CORES:
+    given = parser.parse_args()
+    table = Table("core, no promise broken", "messages", "answered by a torque", "CPU s", width=34)
+    for name, (path, fraction) in CORES.items():
         before = time.process_time()
-        count = send(module_of(core.path), round(core.fraction * options.messages), options.seed)
-        print(
-            f"{core.name}: {sum(count.values())} messages, {count['driven']} answered by a torque "
-            f"that is not zero, {core.promise}; CPU {time.process_time() - before:.1f} s",
-            flush=True,
-        )
+        count = send(module_of(path), round(fraction * given.messages), given.seed)
+        table.row(name, sum(count.values()), count["driven"], time.process_time() - before)
 
 
 if __name__ == "__main__":

@@ -3,17 +3,17 @@
 """Motors from synthetic logs of 0.7 s at 1 kHz: resistance, Ke and named faults, truth known.
 
     ./diffbot python benchmarks/motor_logs.py [--robots 100] [--seed 1000]
-    ./diffbot python benchmarks/motor_logs.py --bags 40 [--rate 200] [--seconds 5] [--seed 1000]
-    ./diffbot python benchmarks/motor_logs.py --scale 100 [--unlike] [--seconds 20] [--seed 1000]
+    ./diffbot python benchmarks/motor_logs.py bags --robots 40 [--rate 200] [--seconds 5]
+    ./diffbot python benchmarks/motor_logs.py scale --robots 100 [--unlike] [--seconds 20]
 
 Currents have noise of 5 % and an offset of up to 5 % of the largest current, speeds 40 to 200 steps
-(made_recordings.motor_logs). Prints the 95th percentiles of the errors and the coverage of the 95 %
-intervals, then how many of each fault are named, and the number of false alarms.
+(made_recordings.motor_logs). Prints errors and the coverage of the 95 % intervals, then how many of
+each fault are named, and the number of false alarms. `scale`: torque per unit of effort from
+weighed masses.
 """
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -23,13 +23,14 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
+from benchmark_tables import INTERVALS, Table, contains, interval_cells, options, percent
+from ensemble import Ensemble, ensemble
 from made_recordings.motor_logs import FAULTS, PERIOD, Motor, drawn, make_log
 from made_recordings.random_runs import record_random
 from made_recordings.recorded_bag import RecordedBag
 
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.number_range import Array
-from diffbot_ident.torque.estimate import NAMES as KS
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_recordings.effort_scale import in_newton_metres
 from diffbot_recordings.motor_analysis import MotorAnalysis, analyse_motors
@@ -42,8 +43,6 @@ from diffbot_recordings.verdict import Value
 from diffbot_recordings.weighed_mass import WEIGHED, Weighing
 from diffbot_sim.engines import make_simulator
 from diffbot_study.random_robots import RandomRobot, draw
-from diffbot_study.study import add_cluster_options
-from diffbot_study.task_cluster import Cluster
 
 NAMES = {
     "R": "resistance",
@@ -66,51 +65,37 @@ UNLIKE = (-0.3, 0.3)
 
 def main() -> None:
     """Print both tables, or the table of the scale."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--robots", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1000)
-    parser.add_argument("--bags", type=int, metavar="N", help="N recordings as bags")
+    parser = options(__doc__, robots=100, seed=1000, cluster=True)
+    parser.add_argument("part", nargs="?", choices=("logs", "bags", "scale"), default="logs")
     parser.add_argument("--rate", type=int, default=200, help="rate of the bags, Hz")
-    parser.add_argument(
-        "--scale", type=int, metavar="N", help="N robots with an unknown unit of effort"
-    )
-    parser.add_argument(
-        "--seconds",
-        type=float,
-        help="duration of each recording, s (default: 5 for bags, 20 for the scale)",
-    )
+    parser.add_argument("--seconds", type=float, help="of a recording, s; bags 5, scale 20")
     parser.add_argument("--unlike", action="store_true", help="unequal constants of the wheels")
-    add_cluster_options(parser, limit=None)
-    arguments = parser.parse_args()
-    first = arguments.seed
-    with Cluster(arguments.scheduler, arguments.workers) as cluster:
-        if arguments.scale is not None:
-            seeds = range(first, first + arguments.scale)
-            print_scales(cluster, seeds, arguments.seconds or 20.0, arguments.unlike)
-        elif arguments.bags is not None:
-            seeds, seconds = range(first, first + arguments.bags), arguments.seconds or 5.0
-            print(f"{len(seeds)} bags of {seconds:g} s at {arguments.rate} Hz")
-            print_motors(cluster, seeds, partial(from_bag, rate=arguments.rate, seconds=seconds))
+    given = parser.parse_args()
+    with ensemble(given) as robots:
+        if given.part == "scale":
+            print_scales(robots, given.seconds or 20.0, given.unlike)
+        elif given.part == "bags":
+            work = partial(from_bag, rate=given.rate, seconds=given.seconds or 5.0)
+            print_motors(robots, work)
         else:
-            print_motors(cluster, range(first, first + arguments.robots), analysed)
+            print_motors(robots, analysed)
 
 
-def print_motors(cluster: Cluster, seeds: range, analyse: Callable[..., Analysed]) -> None:
+def print_motors(robots: Ensemble, analyse: Callable[..., Analysed]) -> None:
     """Print the accuracy of the motor parameters, and how many faults are named.
 
     Args:
-        cluster: Cluster that runs the seeds.
-        seeds: Seeds of the robots.
+        robots: The robots.
         analyse: Analyses a seed and its fault.
     """
-    healthy = cluster.map(partial(analyse, fault=None), seeds)
+    healthy = robots.map(analyse, fault=None)
     print_parameters(healthy)
     blamed = sum(not all(a.verdict.usable for a in result) for _, result in healthy)
-    print(f"\nhealthy robots that are blamed: {blamed} of {len(healthy)}")
+    table = Table("fault", "named", "of")
+    table.row("none", blamed, len(healthy))
     for fault, words in FAULTS.items():
-        result = cluster.map(partial(analyse, fault=fault), seeds)
-        named = sum(words in own[0].verdict.reason for _, own in result)
-        print(f"{fault}: named in {named} of {len(seeds)}")
+        result = robots.map(analyse, fault=fault)
+        table.row(fault, sum(words in own[0].verdict.reason for _, own in result), len(result))
 
 
 Analysed = tuple[tuple[Motor, Motor], Sequence[MotorAnalysis]]
@@ -119,17 +104,15 @@ Analysed = tuple[tuple[Motor, Motor], Sequence[MotorAnalysis]]
 
 def print_parameters(healthy: Sequence[Analysed]) -> None:
     """Print errors and intervals of motors without a fault."""
-    print("parameter         error % (95th percentile)  intervals that hold %")
+    table = Table("errors in %", *INTERVALS)
     for name, field in NAMES.items():
-        errors, holds = [], []
+        errors, deviations = [], []
         for motors, result in healthy:
             for motor, analysis in zip(motors, result, strict=True):
                 value, true = analysis.verdict.value(name), float(getattr(motor, field))
-                errors.append(abs(value.value / true - 1.0))
-                holds.append(abs(value.value - true) <= NORMAL_95 * value.std)
-        print(
-            f"{name:17} {100.0 * np.percentile(errors, 95.0):25.2f} {100.0 * np.mean(holds):22.1f}"
-        )
+                errors.append(value.value / true - 1.0)
+                deviations.append(value.std / true)
+        table.row(name, *interval_cells(errors, deviations))
 
 
 def analysed(seed: int, fault: str | None) -> Analysed:
@@ -241,15 +224,14 @@ def driven(
     return truth, Segment(times, random_robot.period, channels, run=run_name)
 
 
-def print_scales(cluster: Cluster, seeds: range, seconds: float, unlike: bool) -> None:
+def print_scales(robots: Ensemble, seconds: float, unlike: bool) -> None:
     """Print the accuracy of the torque per unit of effort."""
-    robots = cluster.map(partial(weighed, seconds=seconds, unlike=unlike), seeds)
-    columns = " ".join(f"{name.upper():>6}" for name in KS)
-    print(f"{len(robots)} robots, {seconds:g} s each; intervals that hold, %")
-    print(f"by     median %  95th percentile %  constant {columns}  refused")
+    drawn = robots.map(weighed, seconds=seconds, unlike=unlike)
+    print(f"{len(drawn)} robots, {seconds:g} s each; errors of the constant in %")
+    table = Table("by", *INTERVALS, "K5..K8 inside, %", "refused")
     for by in ("mass", "load", "both"):
-        errors, holds, refused = [], [], []
-        for robot in robots:
+        errors, deviations, inside, refused = [], [], [], []
+        for robot in drawn:
             weighing = Weighing(
                 "ampere",
                 robot.mass if by != "load" else None,
@@ -269,16 +251,12 @@ def print_scales(cluster: Cluster, seeds: range, seconds: float, unlike: bool) -
             except RecordingError as error:
                 refused.append(str(error))
                 continue
-            value = scale.constant
-            errors.append(abs(value.value / robot.constant - 1.0))
-            k = zip(result.estimate.values, result.estimate.variances, robot.truth, strict=True)
-            deviations = [abs(outcome - true) / np.sqrt(variance) for outcome, variance, true in k]
-            own = abs(value.value - robot.constant) / value.std
-            holds.append(np.array([own, *deviations]) < NORMAL_95)
-        middle, far = 100.0 * np.percentile(errors, [50.0, 95.0])
-        shares = " ".join(f"{100.0 * fraction:6.1f}" for fraction in np.mean(holds, axis=0)[1:])
-        constant = 100.0 * np.mean(holds, axis=0)[0]
-        print(f"{by:6} {middle:8.2f} {far:18.2f} {constant:9.1f} {shares} {len(refused):8d}")
+            errors.append(scale.constant.value / robot.constant - 1.0)
+            deviations.append(scale.constant.std / robot.constant)
+            estimate = result.estimate
+            inside.append(contains(estimate.values, np.sqrt(estimate.variances), robot.truth))
+        shares = percent(np.mean(inside, axis=0))
+        table.row(by, *interval_cells(errors, deviations), shares, len(refused))
         for reason in refused[:3]:
             print(f"    {reason}")
 

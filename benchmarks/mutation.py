@@ -17,7 +17,6 @@ package, and five small files do not justify another dependency.
 
 from __future__ import annotations
 
-import argparse
 import ast
 import copy
 import multiprocessing
@@ -33,6 +32,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from benchmark_tables import options
 from mutation_survivors import SURVIVORS
 
 import diffbot_node
@@ -165,7 +165,7 @@ def survives(job: tuple[str, str], folder: Path) -> bool:
 
 def main() -> int:
     """Print the survivors; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("files", nargs="*", metavar="FILE", help=", ".join(FILES))
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="parallel processes")
     arguments = parser.parse_args()

@@ -24,9 +24,8 @@ mass; "our dW/dt" is the same with the acceleration fitted to the angles.
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
+from benchmark_tables import options
 
 from diffbot_papers.omni import model as published
 from diffbot_papers.omni.experiments import Repeated, repeat_experiments
@@ -71,19 +70,17 @@ def print_repeated(repeated: Repeated) -> None:
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=100, help="repetitions of the experiments")
+    parser = options(__doc__, robots=100)
     parser.add_argument(
         "--coastings", type=int, default=5, help="coasting runs per repetition and axis"
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the noise")
     arguments = parser.parse_args()
     print_paper()
-    print(f"\n{arguments.runs} runs, {arguments.coastings} coastings each, seed {arguments.seed}")
+    print(f"\n{arguments.robots} runs, {arguments.coastings} coastings each, seed {arguments.seed}")
     print("method                   | parameter |    truth |  bias % |  std % | half % | holds %")
     random = np.random.default_rng(arguments.seed)
     for result in repeat_experiments(
-        OmniRobot(), random, arguments.runs, coastings=arguments.coastings
+        OmniRobot(), random, arguments.robots, coastings=arguments.coastings
     ):
         print_repeated(result)
 

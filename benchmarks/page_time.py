@@ -9,12 +9,12 @@ drive whose peaks must appear in a page of any length. Prints the best wall time
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+from benchmark_tables import options
 
 from diffbot_description import load_robot
 from diffbot_report.controller_topics import CONTROLLERS
@@ -76,14 +76,12 @@ def measure(seconds: float, folder: Path) -> str:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = options(__doc__)
     parser.add_argument("--seconds", type=float, nargs="+", default=[60.0, 3600.0])
-    options = parser.parse_args()
+    given = parser.parse_args()
     print(f"{'run, s':>8} {'samples':>9} {'page, s':>8} {'size, MB':>8} {'points':>8}   peak")
     with tempfile.TemporaryDirectory() as folder:
-        for seconds in options.seconds:
+        for seconds in given.seconds:
             print(measure(seconds, Path(folder)), flush=True)
 
 

@@ -15,12 +15,11 @@ Samples: from joint samples, which this suite's estimators first check and conve
 padasip, filterpy and statsmodels are included if installed; the suite does not need them:
 
     ./diffbot python -m pip install --target=FOLDER padasip filterpy statsmodels
-    ./diffbot python benchmarks/peers.py --peers FOLDER [--seconds 60] [--seeds 5] [--rounds 5]
+    ./diffbot python benchmarks/peers.py --peers FOLDER [--seconds 60] [--robots 5] [--rounds 5]
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 import time
@@ -29,6 +28,7 @@ from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
+from benchmark_tables import Table, options
 from made_recordings.excited_runs import RecordedRun, RunSetting, record_runs
 from scipy.optimize import curve_fit
 
@@ -296,43 +296,31 @@ def costs(works: dict[str, Work], samples: int, rounds: int) -> dict[str, float]
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options(__doc__, robots=5)
     parser.add_argument("--seconds", type=float, default=60.0, help="robot time at 100 Hz, s")
-    parser.add_argument("--seeds", type=int, default=5, help="recordings for the errors")
-    parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--rounds", type=int, default=5, help="rounds for the costs")
-    parser.add_argument(
-        "--only", nargs="*", default=[""], help="only names that contain these words"
-    )
+    parser.add_argument("--only", nargs="*", default=[""], help="names that contain these words")
     parser.add_argument("--peers", default="", help="folder in which the libraries are installed")
     asked = parser.parse_args()
     if asked.peers:
         sys.path.append(asked.peers)  # last, so that NumPy and SciPy come from the environment
-    seeds = range(asked.first, asked.first + asked.seeds)
-    rubbing = RunSetting()
+    seeds, rubbing = range(asked.seed, asked.seed + asked.robots), RunSetting()
     free = replace(rubbing, viscous=(0.0, 0.0), coulomb=(0.0, 0.0))
     recordings = [record_runs(setting, seeds, asked.seconds) for setting in (rubbing, free)]
     names = [name for name in CONTENDERS if any(word in name for word in asked.only)]
     works = prepared(recordings[0][0], names)
     cost = costs(works, len(recordings[0][0].samples), asked.rounds)
-    errors = {}
+    unit = cost.get("rows: padasip FilterRLS", math.nan)
+    heads = ("us per sample", "of padasip", "error with friction, %", "without")
+    table = Table("", *heads, width=42)
     for name in works:
-        errors[name] = [
+        errors = [
             np.median(
                 [100.0 * np.abs(CONTENDERS[name](run)() / run.truth - 1.0) for run in runs], axis=0
             )
             for runs in recordings
         ]
-    unit = cost.get("rows: padasip FilterRLS", math.nan)
-    print(
-        f"{'':42}{'us per':>8}{'of':>9}   error in % of K5 / K6 / K7 / K8\n"
-        f"{'':42}{'sample':>8}{'padasip':>9}   {'with friction':31}without"
-    )
-    for name, (with_friction, without) in errors.items():
-        cells = ["".join(f"{e:7.3g}" for e in each) for each in (with_friction, without)]
-        print(f"{name:42}{1e6 * cost[name]:8.2f}{cost[name] / unit:9.2f}   {'   '.join(cells)}")
+        table.row(name, 1e6 * cost[name], cost[name] / unit, *errors)
 
 
 if __name__ == "__main__":

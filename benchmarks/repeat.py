@@ -7,8 +7,8 @@ launch_runs.WALL_CLOCK. Prints, for each launch, how many runs differ from the m
 and where, and the time of the runs. Exit status: 0 all are equal and successful; 1 a run differs or
 failed.
 
-    ./diffbot python benchmarks/repeat.py [--runs 20] [--only TEXT] [--busy no|yes|both] [--list]
-                                          [--keep DIR]
+    ./diffbot python benchmarks/repeat.py [--runs 20] [--only TEXT] [--busy no|yes|both]
+        [--keep DIR]
 
 `--busy yes` keeps as many processes busy as there are processors. `--keep` keeps the results and
 the output of every run that differs.
@@ -16,7 +16,6 @@ the output of every run that differs.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
@@ -29,7 +28,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from launch_runs import RUNS, LaunchRun, Outcome, execute
+from benchmark_tables import options
+from launch_runs import RUNS, LaunchRun, execute
+from marked_runs import differences
 
 MOST_SHOWN = 6  # largest number of differing figures shown per run
 
@@ -48,14 +49,6 @@ def busy_processors(number: int) -> Iterator[None]:
             process.wait()
 
 
-def differences(outcome: Outcome, usual: Outcome) -> list[str]:
-    """Return lines with the differences between two outcomes."""
-    keys = dict.fromkeys((*usual.values, *outcome.values))
-    missing = "(none)"
-    pairs = ((k, outcome.values.get(k, missing), usual.values.get(k, missing)) for k in keys)
-    return [f"{key}: {ours!r} instead of {usual!r}" for key, ours, usual in pairs if ours != usual]
-
-
 def repeat(run: LaunchRun, runs: int, folder: Path, keep: Path | None) -> int:
     """Repeat a run, print differences; return the number of runs that differ or failed."""
     outcomes = [execute(run, folder / str(number)) for number in range(runs)]
@@ -68,7 +61,9 @@ def repeat(run: LaunchRun, runs: int, folder: Path, keep: Path | None) -> int:
         if text == most and not failed:
             continue
         wrong += 1
-        lines = differences(outcome, usual) or [f"exit status {outcome.values['exit status']}"]
+        lines = differences(outcome.values, usual.values) or [
+            f"exit status {outcome.values['exit status']}"
+        ]
         more = [f"and {len(lines) - MOST_SHOWN} more"] if len(lines) > MOST_SHOWN else []
         print(*(f"    run {number}: {line}" for line in [*lines[:MOST_SHOWN], *more]), sep="\n")
         if keep is not None:
@@ -89,27 +84,23 @@ def repeat(run: LaunchRun, runs: int, folder: Path, keep: Path | None) -> int:
 
 def main() -> int:
     """Repeat the chosen launches; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--runs", type=int, default=20, help="runs of each launch, at least 2")
     parser.add_argument("--only", default="", metavar="TEXT", help="runs with TEXT in their name")
     parser.add_argument("--busy", choices=("no", "yes", "both"), default="both")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="folder for the runs that differ")
-    parser.add_argument("--list", action="store_true", help="list the launches and run none")
-    options = parser.parse_args()
-    chosen = [run for run in RUNS if run.repeated and options.only in run.name]
-    if options.runs < 2 or not chosen:
-        parser.error("--runs must be at least 2, and --only has to be in a name; see --list")
-    if options.list:
-        print(*(f"{run.name}: {run.launch} {' '.join(run.arguments)}" for run in chosen), sep="\n")
-        return 0
+    given = parser.parse_args()
+    chosen = [run for run in RUNS if run.repeated and given.only in run.name]
+    if given.runs < 2 or not chosen:
+        parser.error("--runs must be at least 2, and --only has to be in a name of launch_runs.py")
     loads = {"no": (0,), "yes": (os.cpu_count() or 1,), "both": (0, os.cpu_count() or 1)}
     wrong = 0
-    for load in loads[options.busy]:
+    for load in loads[given.busy]:
         print(f"beside {load} busy processes:" if load else "alone:", flush=True)
         with busy_processors(load), tempfile.TemporaryDirectory() as folder:
             for run in chosen:
                 place = Path(folder) / f"{run.name.replace(' ', '_')}-{load}"
-                wrong += repeat(run, options.runs, place, options.keep)
+                wrong += repeat(run, given.runs, place, given.keep)
     print(f"{wrong} runs differ or failed")
     return int(wrong > 0)
 

@@ -10,18 +10,17 @@ robot alone, and the extrapolated time of 10 000 robots.
 
 from __future__ import annotations
 
-import argparse
 import math
 import time
 
 import numpy as np
+from benchmark_tables import options
+from driving import law_of
 
-from diffbot_controllers import tuned_backstepping
-from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import Robot, closed_form
 from diffbot_study.batch_driving import BATCH, simulate_drives
-from diffbot_study.driving import PERIOD, simulate_drive
+from diffbot_study.driving import PERIOD, Law, simulate_drive
 from diffbot_study.random_robots import draw
 from pose2d_trajectories import make_trajectory
 
@@ -29,17 +28,9 @@ EIGHT = make_trajectory("figure_eight", amplitude_x=1.0, amplitude_y=1.0, period
 ASKED = 10_000, 60.0
 
 
-def law_of(robot: Robot) -> StandardBackstepping:
+def standard_law(robot: Robot) -> Law:
     """Create the law for this robot as a node does."""
-    limits = robot.limits
-    return tuned_backstepping(
-        closed_form(robot.model),
-        limits.traction,
-        limits.linear_velocity,
-        limits.angular_velocity,
-        mean_velocity=True,
-        wheels=KnownWheels.of(robot),
-    )
+    return law_of("backstepping", closed_form(robot.model), robot, KnownWheels.of(robot))
 
 
 def drivable(count: int, first: int) -> list[Robot]:
@@ -50,7 +41,7 @@ def drivable(count: int, first: int) -> list[Robot]:
         robot = draw(seed).robot
         seed += 1
         try:
-            law_of(robot)
+            standard_law(robot)
         except ValueError:
             continue
         robots.append(robot)
@@ -59,32 +50,28 @@ def drivable(count: int, first: int) -> list[Robot]:
 
 def main() -> None:
     """Print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--robots", type=int, default=BATCH)
+    parser = options(__doc__, robots=BATCH, seed=1000)
     parser.add_argument("--seconds", type=float, default=ASKED[1])
-    parser.add_argument(
-        "--alone", type=float, default=5.0, help="duration of the drive of one robot alone, s"
-    )
-    parser.add_argument("--first", type=int, default=1000, help="first seed")
-    options = parser.parse_args()
-    n, seconds = options.robots, options.seconds
-    robots = drivable(n, options.first)
+    parser.add_argument("--alone", type=float, default=5.0, help="drive of one robot alone, s")
+    given = parser.parse_args()
+    n, seconds = given.robots, given.seconds
+    robots = drivable(n, given.seed)
     first = EIGHT.at(0.0)
-    beside = np.random.default_rng(options.first).uniform(-0.2, 0.2, (3, n))
+    beside = np.random.default_rng(given.seed).uniform(-0.2, 0.2, (3, n))
     starts = np.array([[first.x], [first.y], [first.theta]]) + beside
     begun = time.process_time()
     result = simulate_drives(
-        robots, [law_of(robot) for robot in robots], EIGHT.at, seconds,
+        robots, [standard_law(robot) for robot in robots], EIGHT.at, seconds,
         starts=starts, torque_noise=0.02, seeds=range(n),
     )  # fmt: skip
     batch = time.process_time() - begun
     begun = time.process_time()
     start = (float(starts[0, 0]), float(starts[1, 0]), float(starts[2, 0]))
     simulate_drive(
-        "ideal", robots[0], law_of(robots[0]), EIGHT.at, options.alone,
+        "ideal", robots[0], standard_law(robots[0]), EIGHT.at, given.alone,
         start=start, torque_noise=0.02,
     )  # fmt: skip
-    alone = (time.process_time() - begun) * seconds / options.alone
+    alone = (time.process_time() - begun) * seconds / given.alone
     steps = seconds / PERIOD
     print(f"{n} robots x {seconds:g} s at {1.0 / PERIOD:g} Hz: {batch:.1f} s of processor time")
     print(f"a robot's step: {1e6 * batch / n / steps:.2f} us in the block, ", end="")

@@ -24,7 +24,6 @@ and relay have real-time priority, which needs the permission (docs/safety.md).
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 import signal
@@ -39,6 +38,7 @@ from typing import Any
 
 import numpy as np
 import rclpy
+from benchmark_tables import options
 from geometry_msgs.msg import TwistStamped
 from nav_msgs.msg import Odometry
 from rclpy.executors import SingleThreadedExecutor
@@ -399,9 +399,7 @@ def measure(
 
 def main() -> None:
     """Run the measurement."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options(__doc__)
     parser.add_argument(
         "--nodes", nargs="*", default=[], help="only names that contain these words"
     )

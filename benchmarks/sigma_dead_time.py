@@ -8,18 +8,16 @@ mrad/s. The tracker begins with sigma = 1 and a dead time of 0 and drives a figu
 `launch siwek adaptive:=true` does. The true dead time of velocities from counts includes half a
 period, as they are means over it.
 
-Prints coverage of the 95 % intervals of sigma1..sigma4 and of the dead times, how many axes are
-trusted, the largest error in standard deviations, the median relative half width, and the same for
-a controller that knows the dead time (`--known`).
+Prints coverage and errors of sigma1..sigma4 and of the dead times, and how many axes are trusted;
+`--known`: of a controller that knows the dead time.
 
     nice ./diffbot python benchmarks/sigma_dead_time.py --robots 40 --seed 2
 """
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
+from benchmark_tables import INTERVALS, Table, interval_cells, options
 
 from arc_odometry import MotionLimits
 from diffbot_controllers.velocity_tracking.law import (
@@ -27,7 +25,6 @@ from diffbot_controllers.velocity_tracking.law import (
     VelocityTracker,
 )
 from diffbot_description.sigma import Sigma
-from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_sim.velocity_robot import VelocityRobot
 from diffbot_study.velocity_driving import simulate_velocity_drive
@@ -70,33 +67,28 @@ def drive(seed: int, number: int, known: bool) -> tuple[RecursiveFit, Sigma, flo
 
 def main() -> None:
     """Print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--robots", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=2)
+    parser = options(__doc__, robots=40, seed=2)
     parser.add_argument("--known", action="store_true", help="the controller knows the dead time")
-    options = parser.parse_args()
-    sigmas, lates, shares, trusted = [], [], [], 0
-    for number in range(options.robots):
-        fit, true, late = drive(options.seed, number, options.known)
-        deviations = np.sqrt(fit.covariance.diagonal())
-        known = np.isfinite(deviations)
-        sigmas.append(np.where(known, (fit.values - true.as_array()) / deviations, np.nan))
-        shares.append(np.where(known, NORMAL_95 * deviations / true.as_array(), np.nan))
-        if not options.known:
-            spread = np.sqrt(fit.dead_time_variances)
-            lates += ((np.array(fit.dead_time) - late) / spread)[np.isfinite(spread)].tolist()
+    given = parser.parse_args()
+    sigmas, stds, lates, late_stds, trusted = [], [], [], [], 0
+    for number in range(given.robots):
+        fit, true, late = drive(given.seed, number, given.known)
+        sigmas.append(fit.values / true.as_array() - 1.0)
+        stds.append(np.sqrt(fit.covariance.diagonal()) / true.as_array())
+        lates += [each - late for each in fit.dead_time]
+        late_stds += np.sqrt(fit.dead_time_variances).tolist()
         trusted += sum(reason is None for reason in fit.reasons())
-    covered = np.where(np.isnan(sigmas), np.nan, np.abs(sigmas) <= NORMAL_95)
-    print(
-        f"sigma on line, dead time {'known' if options.known else 'not known'}, {options.robots} "
-        f"robots: {trusted} of {2 * options.robots} axes trusted; intervals that hold the truth "
-        f"{(100.0 * np.nanmean(covered, axis=0)).round(1)} %, all "
-        f"{100.0 * np.nanmean(covered):.1f} %; largest error {np.nanmax(np.abs(sigmas)):.1f} "
-        f"deviations; half width, median {(100.0 * np.nanmedian(shares, axis=0)).round(2)} %"
-    )
-    if lates:
-        inside = 100.0 * np.mean(np.abs(lates) <= NORMAL_95)
-        print(f"dead times: {inside:.1f} % of {len(lates)}; largest {np.max(np.abs(lates)):.1f}")
+    print(f"{trusted} of {2 * given.robots} axes trusted")
+    table = Table("errors in %, ms", *INTERVALS)
+    for k, (errors, deviations) in enumerate(
+        zip(np.transpose(sigmas), np.transpose(stds), strict=True)
+    ):
+        table.row(f"sigma{k + 1}", *interval_cells(errors, deviations))
+    if not given.known:
+        table.row("dead time", *interval_cells(lates, late_stds, 1e3))
+    with np.errstate(invalid="ignore"):
+        largest = np.nanmax(np.abs(np.divide(sigmas, stds)))
+    print(f"largest error of sigma: {largest:.1f} standard deviations")
 
 
 if __name__ == "__main__":

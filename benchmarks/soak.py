@@ -21,7 +21,6 @@ The exit status is 1 if zero was missed, memory grew by more, or the robot did n
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
@@ -33,6 +32,7 @@ from itertools import cycle
 from pathlib import Path
 
 import numpy as np
+from benchmark_tables import options
 from rich.console import Console
 from rich.table import Table
 
@@ -277,7 +277,7 @@ def write(results: Results, path: Path) -> None:
 
 def main() -> int:
     """Run the soak test; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--minutes", type=float, default=30.0, help="wall time (%(default)s)")
     parser.add_argument("--engine", default="mujoco", choices=("mujoco", "ideal"))
     parser.add_argument("--output", type=Path, help="JSON file for the figures")

@@ -24,14 +24,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from benchmark_tables import INTERVALS, Table, interval_cells, options, percent
+from ensemble import ensemble
 from made_recordings.sysid_logs import MadeDrivetrain, drawn, make_logs, repeated
 
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_recordings.sysid_log import TESTS, SysIdLog, read_sysid
-from diffbot_recordings.verdict import AnalysisVerdict, Value
+from diffbot_recordings.verdict import AnalysisVerdict
 from diffbot_recordings.voltage_analysis import analyse_voltages
-from diffbot_study.study import add_cluster_options
-from diffbot_study.task_cluster import Cluster
 
 NAMES = ("ks", "kv", "ka")
 SUBJECTS = ("left side", "right side", "forward axis")
@@ -41,12 +41,10 @@ REPEATS = 3
 
 def main() -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--robots", type=int, default=200)
+    parser = options(__doc__, robots=200, seed=1000, cluster=True)
     parser.add_argument(
         "--repeated", type=int, default=40, help="number of robots that run three times"
     )
-    parser.add_argument("--seed", type=int, default=1000)
     parser.add_argument("--rigid", action="store_true", help="neither backlash nor slip")
     parser.add_argument(
         "--late", type=float, default=0.0, help="longest additional dead time of a robot, s"
@@ -55,7 +53,6 @@ def main() -> None:
         "--own", action="store_true", help="each test of a robot has such a dead time of its own"
     )
     parser.add_argument("--unfiltered", action="store_true", help="velocities are not averaged")
-    add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()
     rng = np.random.default_rng(arguments.seed)
     robots = [drawn(rng) for _ in range(arguments.robots)]
@@ -64,8 +61,8 @@ def main() -> None:
     if arguments.unfiltered:
         robots = [replace(robot, window=0.0) for robot in robots]
     logs = late_logs(robots, rng, arguments)
-    with Cluster(arguments.scheduler, arguments.workers) as cluster:
-        verdicts = cluster.map(analysed, logs)
+    with ensemble(arguments) as seeds:
+        verdicts = seeds.cluster.map(analysed, logs)
         accuracy(robots, verdicts)
         again = robots[: arguments.repeated]
         if not again:
@@ -73,7 +70,7 @@ def main() -> None:
         runs = [verdicts[: len(again)]]
         for k in range(1, REPEATS):
             others = [repeated(robot, rng) for robot in again]
-            runs.append(cluster.map(analysed, make_logs(others, arguments.seed + k)))
+            runs.append(seeds.cluster.map(analysed, make_logs(others, arguments.seed + k)))
         repeats(runs)
 
 
@@ -125,41 +122,35 @@ def accuracy(
     robots: Sequence[MadeDrivetrain], results: Sequence[Mapping[str, AnalysisVerdict]]
 ) -> None:
     """Print errors, intervals and refusals."""
-    print(f"{len(robots)} robots; error: 95th percentile of |found / true - 1|")
-    print("subject        gain  error %  intervals that hold %  refused %")
+    table = Table("errors in %", *INTERVALS, "refused")
     for subject in SUBJECTS:
-        refused = [verdicts[subject] for verdicts in results if not verdicts[subject].usable]
+        usable = [verdicts[subject].usable for verdicts in results]
         for name in NAMES:
             errors, deviations = [], []
             for robot, verdicts in zip(robots, results, strict=True):
                 if verdicts[subject].usable:
                     value, true = verdicts[subject].value(name), truth(robot, subject, name)
-                    errors.append(abs(value.value / true - 1.0))
-                    deviations.append(abs(value.value - true) / value.std)
-            print(
-                f"{subject:14} {name:4} {100.0 * np.percentile(errors, 95.0):8.2f} "
-                f"{100.0 * np.mean(np.array(deviations) < NORMAL_95):23.1f} "
-                f"{100.0 * len(refused) / len(results):10.1f}"
-            )
-        for verdict in refused[:3]:
-            print(f"    {verdict.summary()}")
+                    errors.append(value.value / true - 1.0)
+                    deviations.append(value.std / true)
+            cells = interval_cells(errors, deviations)
+            table.row(f"{subject} {name}", *cells, usable.count(False))
 
 
 def repeats(runs: Sequence[Sequence[Mapping[str, AnalysisVerdict]]]) -> None:
-    """Print how often three runs of a robot agree."""
-    print(f"\n{len(runs[0])} robots, each run {len(runs)} times: runs whose intervals overlap, %")
+    """Print how often three runs of a robot agree: their 95 % intervals overlap pairwise."""
+    table = Table(f"{len(runs)} runs each", "overlap, %", "robots")
     for subject in SUBJECTS:
         for name in NAMES:
             agree = []
             for of_one in zip(*runs, strict=True):
                 values = [v[subject].value(name) for v in of_one if v[subject].usable]
-                agree.append(all(overlap(a, b) for a, b in itertools.combinations(values, 2)))
-            print(f"{subject:14} {name:4} {100.0 * np.mean(agree):6.1f}")
-
-
-def overlap(one: Value, other: Value) -> bool:
-    """Whether two 95 % intervals overlap."""
-    return abs(one.value - other.value) <= NORMAL_95 * (one.std + other.std)
+                agree.append(
+                    all(
+                        abs(a.value - b.value) <= NORMAL_95 * (a.std + b.std)
+                        for a, b in itertools.combinations(values, 2)
+                    )
+                )
+            table.row(f"{subject} {name}", percent(np.mean(agree)), len(agree))
 
 
 if __name__ == "__main__":

@@ -25,11 +25,11 @@ any torque. For each torque and manoeuvre:
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Callable
 
 import numpy as np
+from benchmark_tables import options
 
 from arc_odometry import Pose, Velocity
 from diffbot_controllers import LinearizingController, State
@@ -111,7 +111,7 @@ def drive(sim: MujocoSimulator, robot, torque: float, manoeuvre: Manoeuvre, time
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--robot", default="twil", help="name or path of a robot")
     parser.add_argument(
         "--torque", type=float, nargs="+", help="torques, N m; default: shares of the limit"

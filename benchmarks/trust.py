@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reliability of the estimates: errors, coverage, identifiability, delay and wiring over seeds.
+"""Reliability of the estimates over seeds: errors, coverage, identifiability, delay and wiring.
 
 Runs on the ideal engine with wheel friction, PRBS10 with a hold of 20 control periods of
 10 ms. Parts:
@@ -12,47 +12,48 @@ axle      share of the runs reported as "not identifiable": with the centre of m
           straight ones, and good ones.
 delay     share of the runs in which a torque delay of 0 to 3 control periods is identified.
 wiring    time until swapped wheels or a flipped sign are reported.
+random    random robots (diffbot_study.random_robots) instead, 20 s each: for each of K5..K8 and
+          each friction the coverage of the intervals and the errors in %; Coulomb friction relative
+          to the excitation's amplitude, viscous friction relative to the amplitude per top speed.
 
-Reference for the errors: 95th percentiles of 60 runs of a prototype without speed limits,
-K5/K6/K7/K8 in %:
-
-    counts, torque noise | 5 s              | 20 s             | 60 s
-    4096, 1 %            | 1.2/3.0/.19/.18  | .32/.76/.09/.08  | .13/.23/.05/.04
-    4096, 5 %            | 5.5/9.4/.68/.58  | 1.4/3.3/.36/.30  | .65/1.2/.17/.15
-    2000, 5 %            | 5.3/11/.76/.70   | 1.5/3.2/.31/.36  | .67/1.1/.17/.18
-
---random N uses N random robots (diffbot_study.random_robots) instead, 20 s each. For each of K5..K8
-and each friction, prints the coverage of the intervals, with its own 95 % interval, and the errors;
-Coulomb friction relative to the excitation's amplitude, viscous friction relative to the amplitude
-per top speed.
-
-    ./diffbot python benchmarks/trust.py --random 200 [--engine mujoco] [--unmodelled stribeck]
-    ./diffbot python benchmarks/trust.py --random 60 --turning --estimators integral
-    ./diffbot python benchmarks/trust.py errors [--fast] [--robots twil agv] [--seeds 60]
-    ./diffbot python benchmarks/trust.py coverage --seeds 200
+    ./diffbot python benchmarks/trust.py random --robots 200 [--engine mujoco]
+    ./diffbot python benchmarks/trust.py random --unmodelled stribeck
+    ./diffbot python benchmarks/trust.py errors [--fast] [--types twil agv]
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
-from made_recordings.excited_runs import RecordedRun, RunSetting, record, record_runs
-from made_recordings.random_runs import UNMODELLED
-from random_robots import table
+from benchmark_tables import INTERVALS, Table, contains, interval_cells, options, percent
+from ensemble import Ensemble, ensemble
+from made_recordings.excited_runs import RecordedRun, RunSetting, record
+from made_recordings.random_runs import (
+    UNMODELLED,
+    record_random,
+    with_turning,
+    with_unmodelled_effect,
+    without_friction,
+)
 
+from diffbot_description.robot import Turning
 from diffbot_ident.excitation.signals import LEVELS
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
+from diffbot_ident.torque.effects import EFFECTS
+from diffbot_ident.torque.estimate import FRICTION_NAMES, TURNING_NAMES, Estimate, EstimateState
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.wiring import Wiring
 from diffbot_sim.engines import ENGINES
-from diffbot_study.study import add_cluster_options
-from diffbot_study.task_cluster import Cluster
+from diffbot_study.random_robots import RandomRobot, draw
 
 TIMES = (5.0, 20.0, 60.0)  # s
+SECONDS = 20.0
 # Encoder counts per revolution, torque noise.
 SENSORS = ((4096, 0.01), (4096, 0.05), (2000, 0.05))
 NO_FRICTION = {"viscous": (0.0, 0.0), "coulomb": (0.0, 0.0)}
@@ -72,27 +73,26 @@ AXLE = {
     "straight": RunSetting(noise=0.05, straight=True, **EQUAL_FRICTION),
     "good": RunSetting(noise=0.05),
 }
-WIRINGS = (
-    ("l", "r"),
-    ("-l", "-r"),
-    ("-l", "r"),
-    ("l", "-r"),
-    ("r", "l"),
-    ("-r", "-l"),
-    ("-r", "l"),
-    ("r", "-l"),
-)
+WIRINGS = [
+    (f"{signs[0]}{order[0]}", f"{signs[1]}{order[1]}")
+    for order in ("lr", "rl")
+    for signs in (("", ""), ("-", "-"), ("-", ""), ("", "-"))
+]
+PARAMETERS = ("K5", "K6", "K7", "K8", *FRICTION_NAMES, *TURNING_NAMES)
+# Upper limits of the kinds of random robots, and the minimum number of robots of one.
+STRATA = {
+    "period, ms": (5.0, 12.0, 22.0, 40.0),
+    "counts": (1000.0, 4000.0, 16384.0),
+    "Coulomb, % of amplitude": (10.0, 25.0, 40.0),
+    "delay, periods": (0.0, 1.0, 2.0, 3.5),
+}
+FEWEST = 5
+
+Learnt = tuple[np.ndarray, dict[str, list[Estimate]]]
+"""True K5..K8 of a run, and its estimates at several times by estimator."""
 
 
-@dataclass(frozen=True)
-class TrustResult:
-    """Estimates of one run at several times, by estimator, and the truth."""
-
-    truth: np.ndarray
-    estimates: dict[str, list[Estimate]]
-
-
-def learn(run: RecordedRun, estimators: tuple[str, ...], times: tuple[float, ...]) -> TrustResult:
+def learn(run: RecordedRun, estimators: Sequence[str], times: Sequence[float]) -> Learnt:
     """Feed one run to estimators and get the estimate of each at the times, s."""
     results: dict[str, list[Estimate]] = {}
     for name in estimators:
@@ -103,25 +103,70 @@ def learn(run: RecordedRun, estimators: tuple[str, ...], times: tuple[float, ...
             if left and sample.stamp >= left[0] - 1e-6:
                 results[name].append(estimator.estimate())
                 left.pop(0)
-    return TrustResult(run.truth, results)
+    return run.truth, results
 
 
-def some_runs(
-    seeds: list[int], setting: RunSetting, estimators: tuple[str, ...], times: tuple[float, ...]
-) -> list[TrustResult]:
-    """Record and identify some runs."""
-    runs = record_runs(setting, seeds, times[-1])
-    return [learn(run, estimators, times) for run in runs]
+def recorded(
+    setting: RunSetting, estimators: Sequence[str], times: Sequence[float], seed: int
+) -> Learnt:
+    """Record and identify the run of a seed."""
+    return learn(record(setting, seed, times[-1]), estimators, times)
 
 
-def all_runs(cluster: Cluster, seeds: range, **work: object) -> list[TrustResult]:
-    """Run some_runs in parallel."""
-    count = max(2, len(seeds) // 15)
-    parts = [part.tolist() for part in np.array_split(np.array(seeds), count) if len(part)]
-    return [run for result in cluster.map(partial(some_runs, **work), parts) for run in result]
+def errors(runs: Ensemble, arguments: argparse.Namespace) -> None:
+    """Print the table of the errors."""
+    table = Table("robot counts noise", "estimator", *(f"{t:g} s" for t in arguments.times))
+    for robot in arguments.types:
+        for counts, noise in SENSORS:
+            setting = RunSetting(robot, counts, noise, fast=arguments.fast)
+            learnt = runs.map(recorded, setting, arguments.estimators, arguments.times)
+            for name in arguments.estimators:
+                values = np.array([[e.values for e in own[name]] for _, own in learnt])
+                truth = np.array([truth for truth, _ in learnt])[:, None]
+                off = np.percentile(100.0 * np.abs(values / truth - 1.0), 95.0, axis=0)
+                table.row(f"{robot} {counts} {noise:g}", name, *off)
 
 
-def first_named(seed: int, setting: RunSetting, seconds: float) -> tuple[float, str, str]:
+def coverage(runs: Ensemble, arguments: argparse.Namespace) -> None:
+    """Print the table of the coverage of the intervals."""
+    table = Table("robot, run", "estimator", "K5..K8 inside, %", width=40)
+    for robot in arguments.types:
+        for title, setting in COVERAGE.items():
+            setting = replace(setting, robot=robot, fast=arguments.fast)
+            learnt = runs.map(recorded, setting, arguments.estimators, (SECONDS,))
+            for name in arguments.estimators:
+                inside = [
+                    contains(own[name][-1].values, np.sqrt(own[name][-1].variances), truth)
+                    for truth, own in learnt
+                ]
+                table.row(f"{robot} {title}", name, percent(np.mean(inside, axis=0)))
+
+
+def axle(runs: Ensemble, arguments: argparse.Namespace) -> None:
+    """Print the table of parameters reported as not identifiable."""
+    table = Table("robot, run", "not identifiable, %", "said", width=40)
+    for robot in arguments.types:
+        for title, setting in AXLE.items():
+            setting = replace(setting, robot=robot, fast=arguments.fast)
+            learnt = runs.map(recorded, setting, ("integral",), (SECONDS,))
+            last = [own["integral"][-1] for _, own in learnt]
+            vague = np.mean([np.isinf(estimate.variances) for estimate in last], axis=0)
+            reasons = sorted({reason for e in last for reason in e.parameter_reasons if reason})
+            table.row(f"{robot} {title}", percent(vague), "; ".join(reasons[:1]))
+
+
+def delay(runs: Ensemble, arguments: argparse.Namespace) -> None:
+    """Print the table of identified delays."""
+    table = Table("robot, delay in periods", "found at 2 s", "at 5 s", "of")
+    for robot in arguments.types:
+        for periods in range(4):
+            setting = RunSetting(robot, noise=0.05, delay=periods, fast=arguments.fast)
+            learnt = runs.map(recorded, setting, ("integral",), (2.0, 5.0))
+            known = np.array([[e.delay == periods for e in own["integral"]] for _, own in learnt])
+            table.row(f"{robot} {periods}", *known.sum(axis=0), len(learnt))
+
+
+def first_named(setting: RunSetting, seconds: float, seed: int) -> tuple[float, str, str]:
     """Return the time (s) until the wiring is reported, the report, and earlier invalidity."""
     run = record(setting, seed, seconds)
     estimator = make_estimator("integral", run.geometry, run.scale)
@@ -136,172 +181,165 @@ def first_named(seed: int, setting: RunSetting, seconds: float) -> tuple[float, 
     return np.inf, "", before
 
 
-def errors(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
-    """Yield the table of the errors."""
-    for robot in arguments.robots:
-        for counts, noise in SENSORS:
-            setting = RunSetting(robot, counts, noise, fast=arguments.fast)
-            runs = all_runs(
-                cluster,
-                arguments.range,
-                setting=setting,
-                estimators=arguments.estimators,
-                times=arguments.times,
-            )
-            for name in arguments.estimators:
-                cells = []
-                for i in range(len(arguments.times)):
-                    values = np.array([run.estimates[name][i].values for run in runs])
-                    off = 100.0 * np.abs(values / [run.truth for run in runs] - 1.0)
-                    cells.append(" ".join(f"{x:6.3f}" for x in np.percentile(off, 95.0, axis=0)))
-                yield " | ".join((f"{robot:4} {counts} {noise:4.2f} {name:8}", *cells))
-
-
-def inside(estimates: list[Estimate], truths: np.ndarray) -> np.ndarray:
-    """Return whether the 95 % intervals contain the truth, one row per run."""
-    values = np.array([estimate.values for estimate in estimates])
-    deviations = np.sqrt([estimate.variances for estimate in estimates])
-    return np.abs(values - truths) <= NORMAL_95 * deviations
-
-
-def coverage(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
-    """Yield the table of the coverage of the intervals."""
-    for robot in arguments.robots:
-        for title, setting in COVERAGE.items():
-            setting = replace(setting, robot=robot, fast=arguments.fast)
-            runs = all_runs(
-                cluster,
-                arguments.range,
-                setting=setting,
-                estimators=arguments.estimators,
-                times=(TIMES[1],),
-            )
-            truths = np.array([run.truth for run in runs])
-            for name in arguments.estimators:
-                last = [run.estimates[name][-1] for run in runs]
-                shares = 100.0 * inside(last, truths).mean(axis=0)
-                cells = " ".join(f"{fraction:5.1f}" for fraction in shares)
-                yield f"{robot:4} {title:33} {name:8} | {cells} % of {len(runs)} runs"
-
-
-def axle(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
-    """Yield the table of parameters reported as not identifiable."""
-    for robot in arguments.robots:
-        for title, setting in AXLE.items():
-            setting = replace(setting, robot=robot, fast=arguments.fast)
-            integral = ("integral",)
-            runs = all_runs(
-                cluster, arguments.range, setting=setting, estimators=integral, times=(TIMES[1],)
-            )
-            last = [run.estimates["integral"][-1] for run in runs]
-            vague = np.mean([np.isinf(estimate.variances) for estimate in last], axis=0)
-            cells = " ".join(f"{100.0 * fraction:5.1f}" for fraction in vague)
-            reasons = sorted({reason for e in last for reason in e.parameter_reasons if reason})
-            yield f"{robot:4} {title:28} | not identifiable in {cells} % | {reasons[:1]}"
-
-
-def delay(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
-    """Yield the table of identified delays."""
-    for robot in arguments.robots:
-        for periods in range(4):
-            setting = RunSetting(robot, noise=0.05, delay=periods, fast=arguments.fast)
-            integral = ("integral",)
-            runs = all_runs(
-                cluster, arguments.range, setting=setting, estimators=integral, times=(2.0, 5.0)
-            )
-            cells = [
-                sum(run.estimates["integral"][i].delay == periods for run in runs) for i in (0, 1)
-            ]
-            yield f"{robot:4} delay {periods} | found at 2 s, 5 s in {cells} of {len(runs)} runs"
-
-
-def wiring(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
-    """Yield the table of times until wrong wiring is reported."""
-    for robot in arguments.robots:
+def wiring(runs: Ensemble, arguments: argparse.Namespace) -> None:
+    """Print the table of times until wrong wiring is reported."""
+    table = Table("robot, wheels get", "first, s", "last, s", "said")
+    for robot in arguments.types:
         for wires in WIRINGS:
             setting = RunSetting(robot, noise=0.05, wiring=wires, fast=arguments.fast)
-            work = partial(first_named, setting=setting, seconds=5.0)
-            runs = cluster.map(work, arguments.range)
-            times, reasons, before = zip(*runs, strict=True)
-            late = f"named first {min(times):.2f} s, last {max(times):.2f} s"
-            yield f"{robot:4} wheels get {wires} | {late} | {sorted(set(reasons))}"
-            yield from (f"     before that: {reason}" for reason in sorted({*before} - {""})[:3])
+            times, reasons, before = zip(*runs.map(first_named, setting, 5.0), strict=True)
+            said = "; ".join(sorted({*reasons} - {""}))
+            table.row(f"{robot} {' '.join(wires)}", min(times), max(times), said)
+            for reason in sorted({*before} - {""})[:3]:
+                print(f"     before that: {reason}")
 
 
-PARTS: dict[str, Callable[[Cluster, argparse.Namespace], Iterator[str]]] = {
+@dataclass(frozen=True)
+class Outcome:
+    """Results of one random robot.
+
+    Attributes:
+        drawn: The robot.
+        estimate: Estimate after SECONDS.
+        errors: Errors of PARAMETERS; K5..K8 relative to the truth, viscous friction relative to the
+            excitation's amplitude per top speed, Coulomb friction relative to the amplitude, the
+            turning resistance likewise relative to its largest moment. NaN for values that the
+            estimator does not provide.
+        deviations: Standard deviations of the estimate, in the same units.
+    """
+
+    drawn: RandomRobot
+    estimate: Estimate
+    errors: np.ndarray
+    deviations: np.ndarray
+
+    @property
+    def strata(self) -> tuple[float, ...]:
+        """Return the robot's values in the order of STRATA."""
+        drawn, robot = self.drawn, self.drawn.robot
+        friction = 100.0 * max(robot.friction.coulomb) / robot.excitation.amplitude
+        return 1e3 * drawn.period, float(robot.encoder.counts), friction, drawn.delay
+
+
+def outcome(arguments: argparse.Namespace, estimator: str, seed: int) -> Outcome:
+    """Record the robot of a seed and identify it."""
+    drawn, engine = replace(draw(seed), levels=arguments.levels), arguments.engine
+    with TemporaryDirectory() as place:
+        folder = None if engine == "ideal" else Path(place)
+        if folder is not None:
+            drawn = drawn.written(folder)
+        if arguments.frictionless:
+            drawn = without_friction(drawn)
+        if arguments.unmodelled is not None:
+            drawn = with_unmodelled_effect(drawn, arguments.unmodelled)
+        if arguments.turning:
+            drawn = with_turning(drawn, folder)
+        run = record_random(drawn, SECONDS, engine)
+    learner = make_estimator(estimator, run.geometry, run.scale, turning=arguments.turning)
+    for sample in run.samples:
+        learner.update(sample)
+    result, robot = learner.estimate(), drawn.robot
+    amplitude, wheels = robot.excitation.amplitude, robot.wheels
+    viscous = amplitude * wheels.radius / robot.excitation.linear_velocity
+    resistance, left = robot.turning or Turning(0.0, 0.0), drawn.friction_at(SECONDS)
+    moment = 2.0 * amplitude * wheels.half_track / wheels.radius
+    truth = np.array(
+        [*run.truth, *left.viscous, *left.coulomb, resistance.viscous, resistance.coulomb]
+    )
+    scale = [*np.abs(run.truth), *(viscous,) * 2, *(amplitude,) * 2]
+    scale += [moment / robot.excitation.angular_velocity, moment]
+    values, deviations = np.full(10, math.nan), np.full(10, math.nan)
+    values[:4], deviations[:4] = result.values, np.sqrt(np.diag(result.covariance))
+    if result.friction is not None:
+        values[4:8], deviations[4:8] = result.friction.values, np.sqrt(result.friction.variances)
+    if result.turning is not None:
+        values[8:], deviations[8:] = result.turning.values, np.sqrt(result.turning.variances)
+    return Outcome(drawn, result, (values - truth) / scale, deviations / scale)
+
+
+def random(runs: Ensemble, arguments: argparse.Namespace) -> None:
+    """Print the tables of random robots, one for each estimator."""
+    for name in arguments.estimators:
+        results = runs.map(outcome, arguments, name)
+        bad = [run for run in results if run.estimate.state is not EstimateState.ESTIMATED]
+        print(f"{len(results)} robots on {arguments.engine}, {name}; not judged good: {len(bad)}")
+        for run in bad[:5]:
+            print(f"    seed {run.drawn.seed}: {run.estimate.reason}")
+        errors = np.array([run.errors for run in results])
+        deviations = np.array([run.deviations for run in results])
+        table = Table("errors in %", *INTERVALS, width=14)
+        for parameter, error, deviation in zip(PARAMETERS, errors.T, deviations.T, strict=True):
+            if np.isfinite(error / deviation).any():
+                table.row(parameter, *interval_cells(error, deviation))
+        _print_worst(results, contains(errors, deviations, 0.0)[:, :8])
+        if name == "integral":
+            _print_named(results)
+
+
+def _print_worst(runs: list[Outcome], inside: np.ndarray) -> None:
+    """Print the stratum of each kind with the lowest coverage."""
+    strata = np.array([run.strata for run in runs])
+    for kind, (name, ends) in enumerate(STRATA.items()):
+        results = []
+        for low, high in zip((-math.inf, *ends[:-1]), ends, strict=True):
+            own = (low < strata[:, kind]) & (strata[:, kind] <= high)
+            if np.count_nonzero(own) >= FEWEST:
+                shares = 100.0 * inside[own].mean(axis=0)
+                worst = int(np.argmin(shares))
+                results.append((shares[worst], PARAMETERS[worst], high, np.count_nonzero(own)))
+        if results:
+            fraction, parameter, high, count = min(results)
+            print(f"worst of {name}: up to {high:g}, {parameter} {fraction:.0f} % of {count}")
+
+
+def _print_named(runs: list[Outcome]) -> None:
+    """Print how many runs name each effect; some warnings end with figures."""
+    texts = [(run.estimate.warnings, run.estimate.since) for run in runs]
+    named: dict[str, Any] = {
+        effect.warning.split(":")[0]: [
+            any(w.startswith(effect.warning) for w in warnings) for warnings, _ in texts
+        ]
+        for effect in EFFECTS
+    }
+    named["the robot changed"] = [math.isfinite(since) for _, since in texts]
+    named["torques or friction drift"] = [
+        any(" over the run" in w for w in warnings) for warnings, _ in texts
+    ]
+    for what, said in named.items():
+        print(f"named in {sum(said):3} runs: {what}")
+
+
+PARTS = {
     "errors": errors,
     "coverage": coverage,
     "axle": axle,
     "delay": delay,
     "wiring": wiring,
+    "random": random,
 }
-
-
-def print_random(arguments: argparse.Namespace) -> None:
-    """Print the tables of random robots, one for each estimator."""
-    seeds = range(arguments.first, arguments.first + arguments.random)
-    with Cluster(arguments.scheduler, arguments.workers) as cluster:
-        for name in arguments.estimators:
-            lines = table(
-                cluster,
-                seeds,
-                engine=arguments.engine,
-                estimator=name,
-                friction=not arguments.frictionless,
-                unmodelled=arguments.unmodelled,
-                turning=arguments.turning,
-                levels=arguments.levels,
-            )
-            for line in lines:
-                print(line, flush=True)
 
 
 def main() -> None:
     """Print the tables of the requested parts."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("parts", nargs="*", default=list(PARTS), help="only these parts")
-    parser.add_argument("--seeds", type=int, default=60, help="runs per row")
-    parser.add_argument("--first", type=int, default=0, help="first seed")
-    parser.add_argument("--robots", nargs="+", default=["twil", "agv"])
+    parser = options(__doc__, robots=60, cluster=True)
+    parser.add_argument("parts", nargs="+", choices=PARTS)
+    parser.add_argument("--types", nargs="+", default=["twil", "agv"], help="robots of the runs")
     parser.add_argument("--estimators", nargs="+", default=list(ESTIMATORS), choices=ESTIMATORS)
-    parser.add_argument(
-        "--times", nargs="+", type=float, default=TIMES, help="times of the errors, s"
-    )
-    parser.add_argument(
-        "--fast", action="store_true", help="excite up to the robot's own speed limits"
-    )
-    parser.add_argument("--random", type=int, metavar="N", help="N random robots, no other part")
-    parser.add_argument(
-        "--engine", default="ideal", choices=ENGINES, help="engine of random robots"
-    )
-    parser.add_argument(
-        "--unmodelled", choices=UNMODELLED, help="effect outside the model on random robots"
-    )
-    parser.add_argument(
-        "--frictionless", action="store_true", help="random robots without friction"
-    )
-    parser.add_argument("--turning", action="store_true", help="random robots with skid steer")
-    parser.add_argument(
-        "--levels", type=int, default=2, choices=LEVELS, help="torque levels of random robots"
-    )
-    add_cluster_options(parser, limit=None)
+    parser.add_argument("--times", nargs="+", type=float, default=TIMES, help="of the errors, s")
+    parser.add_argument("--fast", action="store_true", help="excite up to the speed limits")
+    of_random = parser.add_argument_group("random robots")
+    of_random.add_argument("--engine", default="ideal", choices=ENGINES)
+    of_random.add_argument("--unmodelled", choices=UNMODELLED, help="an effect beyond the model")
+    of_random.add_argument("--frictionless", action="store_true")
+    of_random.add_argument("--turning", action="store_true", help="skid steer")
+    of_random.add_argument("--levels", type=int, default=2, choices=LEVELS, help="torque levels")
     arguments = parser.parse_args()
-    arguments.times = tuple(arguments.times)
-    arguments.range = range(arguments.first, arguments.first + arguments.seeds)
-    if arguments.random is not None and arguments.random < 1:
-        parser.error(f"--random {arguments.random}: must be 1 or more robots")
-    if unknown := set(arguments.parts) - set(PARTS):
-        parser.error(f"no such part: {', '.join(sorted(unknown))}; choose of {', '.join(PARTS)}")
-    if arguments.random is not None:
-        print_random(arguments)
-        return
-    with Cluster(arguments.scheduler, arguments.workers) as cluster:
+    if arguments.robots < 1:
+        parser.error(f"--robots {arguments.robots}: must be 1 or more")
+    with ensemble(arguments) as runs:
         for part in arguments.parts:
-            print(f"--- {part}", flush=True)
-            for line in PARTS[part](cluster, arguments):
-                print(line, flush=True)
+            print(f"# {part}", flush=True)
+            PARTS[part](runs, arguments)
 
 
 if __name__ == "__main__":

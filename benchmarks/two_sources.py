@@ -21,7 +21,6 @@ number of drives that the watch took for two sources (stopped), or suspected (0.
 
 from __future__ import annotations
 
-import argparse
 import math
 import time
 from collections import defaultdict
@@ -29,6 +28,7 @@ from collections.abc import Iterable
 from contextlib import closing
 
 import numpy as np
+from benchmark_tables import options
 from impaired_robot import DRIVES, Conditions, make_drive, torque_limit
 
 from arc_odometry import JointSample
@@ -139,7 +139,7 @@ def lines(runs: dict[str, list[Measured]]) -> Iterable[str]:
 
 def main() -> int:
     """Print both tables; return 1 if a run was not stopped, moved on, or for a false alarm."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--minutes", type=float, default=2.0, help="wall time for each table")
     parser.add_argument("--seed", type=int, default=0, help="seed of all random values")
     parser.add_argument("--relay", action="store_true", help="both sources use one publisher")

@@ -8,15 +8,14 @@ fits from random starts; errors of on-line estimates over random starts and nois
 best band (5 mm, 2 mm, 1 mrad), by the true pose; the largest true errors after 20 s; and the
 response to a load of +50 % inertia.
 
-    ./diffbot python benchmarks/velocity_tracking.py [--runs 10]
+    ./diffbot python benchmarks/velocity_tracking.py [--robots 10]
 """
 
 from __future__ import annotations
 
-import argparse
-from functools import partial
-
 import numpy as np
+from benchmark_tables import options
+from ensemble import Ensemble, ensemble
 
 from arc_odometry import MotionLimits
 from diffbot_description.sigma import Sigma
@@ -33,8 +32,6 @@ from diffbot_papers.siwek2023_experiments import (
     three_ways,
 )
 from diffbot_recordings.sigma_batch_fit import BatchFit
-from diffbot_study.study import add_cluster_options
-from diffbot_study.task_cluster import Cluster
 
 LATE = 20.0  # s
 LOADED = 25.0  # s
@@ -48,13 +45,14 @@ def estimated(seed: int, noise: tuple[float, float]) -> tuple[np.ndarray, np.nda
     return error[np.searchsorted(run.time, LATE)], error[-1]
 
 
-def on_line(cluster: Cluster, runs: int, noise: tuple[float, float]) -> None:
+def on_line(runs: Ensemble, noise: tuple[float, float]) -> None:
     """Print estimate errors at 20 s and 60 s over random starts and noise, and intervals."""
-    result = cluster.map(partial(estimated, noise=noise), range(runs))
+    result = runs.map(estimated, noise=noise)
     for when, errors in zip((20, 60), np.swapaxes(result, 0, 1), strict=True):
         print(
-            f"on line, noise {noise}, {runs} random starts, after {when} s: % error of s1..s4 "
-            f"median {np.median(errors, axis=0).round(4)}, largest {errors.max(axis=0).round(4)}, "
+            f"on line, noise {noise}, {len(runs.seeds)} random starts, after {when} s: "
+            f"% error of s1..s4 median {np.median(errors, axis=0).round(4)}, largest "
+            f"{errors.max(axis=0).round(4)}, "
             f"within 1 %: {np.count_nonzero(errors <= 1.0, axis=0)}",
             flush=True,
         )
@@ -76,29 +74,27 @@ def loaded(seed: int, adaptive: bool) -> tuple[float, ...]:
     return (*parts, known)
 
 
-def load(cluster: Cluster, runs: int) -> None:
+def load(runs: Ensemble) -> None:
     """Print path and estimate errors with +50 % inertia in mid-run, adaptive and not."""
     for adaptive in (True, False):
-        rows = cluster.map(partial(loaded, adaptive=adaptive), range(runs))
+        rows = runs.map(loaded, adaptive=adaptive)
         print(
             f"load + 50 % at {LOADED:g} s, {'adaptive' if adaptive else 'fixed'}: largest mm before"
             f" | 0-10 s after | 10-20 | 20-35 | s1, s2 within 5 % after s: "
-            f"{np.max(rows, axis=0).round(2)} (worst of {runs})",
+            f"{np.max(rows, axis=0).round(2)} (worst of {len(runs.seeds)})",
             flush=True,
         )
 
 
 def main() -> None:
     """Print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=10, help="seeds per line")
-    add_cluster_options(parser, limit=None)
-    options = parser.parse_args()
-    with Cluster(options.scheduler, options.workers) as cluster:
-        print_figures(cluster, options.runs)
+    parser = options(__doc__, robots=10, cluster=True)
+    given = parser.parse_args()
+    with ensemble(given) as runs:
+        print_figures(runs)
 
 
-def print_figures(cluster: Cluster, runs: int) -> None:
+def print_figures(runs: Ensemble) -> None:
     """Print all figures of a number of runs."""
     starts = fit_from_random_starts(50, seed=0)
     spread = np.ptp(starts.result, axis=0) / starts.result.mean(axis=0)
@@ -117,9 +113,10 @@ def print_figures(cluster: Cluster, runs: int) -> None:
             flush=True,
         )
     for noise in ((0.0, 0.0), NOISE):
-        on_line(cluster, runs, noise)
+        on_line(runs, noise)
+    few = runs._replace(seeds=runs.seeds[:5])
     worst: dict[str, list] = {}
-    for ways in cluster.map(partial(in_the_laboratory, fit=starts.fit), range(min(runs, 5))):
+    for ways in few.map(in_the_laboratory, fit=starts.fit):
         for direction, largest in ways.items():
             worst.setdefault(direction, []).append(largest)
     for direction, errors in worst.items():
@@ -129,7 +126,7 @@ def print_figures(cluster: Cluster, runs: int) -> None:
             f"{np.min(errors, axis=0).round(5)}",
             flush=True,
         )
-    load(cluster, min(runs, 5))
+    load(few)
 
 
 def in_the_laboratory(seed: int, fit: BatchFit) -> dict[str, np.ndarray]:

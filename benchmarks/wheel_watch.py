@@ -15,13 +15,13 @@ itself. "quiet": the fault never became effective in this sense, and was not det
 
 Second table, robots without faults: drives of RUN s in each of the scenarios, and the number of
 false alarms. Robots, engines, drives and seeds are random; each table has as many runs as its time
-allows. `--random N` instead drives N robots of diffbot_study.random_robots, which match their
+allows. `--robots N` instead drives N robots of diffbot_study.random_robots, which match their
 files, each with its own friction, encoders, period, torque delay and noise.
 
     ./diffbot python benchmarks/wheel_watch.py                 # 3 min
     ./diffbot python benchmarks/wheel_watch.py --minutes 30
     ./diffbot python benchmarks/wheel_watch.py --fault --scenario "20 Hz" "slope 10 degrees"
-    ./diffbot python benchmarks/wheel_watch.py --random 1000
+    ./diffbot python benchmarks/wheel_watch.py --robots 1000
 
 The watch gets joint states and commanded torque; true values are used only for the tables.
 """
@@ -39,6 +39,8 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 import numpy as np
+from benchmark_tables import options
+from ensemble import ensemble
 from impaired_robot import (
     AS_IT_SHOULD_BE,
     DRIVES,
@@ -56,7 +58,6 @@ from diffbot_node.wheel_watch import STEADY
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import payload_from_text
 from diffbot_study.random_robots import draw
-from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 
 ROBOTS, ENGINES = ("twil", "agv"), ("ideal", "mujoco")
@@ -243,19 +244,16 @@ def until(
 
 def main() -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__, robots=0, cluster=True)
     parser.add_argument("--minutes", type=float, default=1.4, help="wall time for each table")
-    parser.add_argument("--seed", type=int, default=0, help="seed of all drives")
-    add_cluster_options(parser, limit=None)
     parser.add_argument("--fault", nargs="*", choices=FAULTS, default=list(FAULTS))
     parser.add_argument("--scenario", nargs="*", choices=NAMES, default=list(NAMES))
     parser.add_argument("--drive", nargs="+", choices=DRIVES, default=list(DRIVES))
     parser.add_argument("--robot", nargs="+", choices=ROBOTS, default=list(ROBOTS))
     parser.add_argument("--engine", nargs="+", choices=ENGINES, default=list(ENGINES))
-    parser.add_argument("--random", type=int, metavar="N", help="drive N random robots instead")
     arguments = parser.parse_args()
-    with Cluster(arguments.scheduler, arguments.workers) as cluster:
-        print_tables(cluster, arguments)
+    with ensemble(arguments) as robots:
+        print_tables(robots.cluster, arguments)
 
 
 def print_tables(cluster: Cluster, arguments: argparse.Namespace) -> None:
@@ -268,8 +266,8 @@ def print_tables(cluster: Cluster, arguments: argparse.Namespace) -> None:
         return name, str(robot), str(engine), str(drive), int(seed)
 
     every = [*arguments.drive, *HARMLESS]
-    if arguments.random is not None:
-        jobs = [job("as described", every) for _ in range(arguments.random)]
+    if arguments.robots:
+        jobs = [job("as described", every) for _ in range(arguments.robots)]
         outcomes = cluster.map(random_robot_stopped, jobs)
         alarms = [f"{done[2:]}: {why}" for done, why in outcomes if why]
         print(f"{len(alarms)} false alarms in {len(jobs)} drives of {RUN:g} s, each of a")

@@ -364,7 +364,7 @@ def seldom(name: str, step: float, last: float, limit: float) -> str:
         return f"{result}; check the driver, which must publish it {least:.3g} times a second"
     return (
         f"{result}; check the driver; if it always is that slow, set input_timeout to {needed:g} s "
-        f"(input_timeout: {needed:g} in a file, launch siwek config:=FILE), for which the robot "
+        f"(input_timeout: {needed:g} in a file, config:=FILE of the launch), for which the robot "
         "may drive on without one"
     )
 

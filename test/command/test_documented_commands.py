@@ -60,8 +60,10 @@ def test_a_command_of_the_documents_is_taken(document, line, tmp_path, monkeypat
         file = ROOT / words[0]
         assert file.is_file()
         text = file.read_text(encoding="utf-8")
-        if "add_cluster_options(" in text:
+        if "cluster=True" in text:
             text += Path(study.__file__).read_text("utf-8")
+        if "options(__doc__, robots=" in text:
+            text += " --robots --seed"
         assert options <= set(OPTION.findall(text))
     elif command == "run" and words:
         assert words[0] in {package.name for package in find_packages(ROOT)}

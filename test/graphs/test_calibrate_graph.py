@@ -32,7 +32,7 @@ def test_radii_and_track_of_another_robot_are_found(domain, tmp_path):
     g = moved.geometry
     true = {"left_radius": g.left_radius, "right_radius": g.right_radius, "track": g.separation}
     for name, value in true.items():
-        # A short motion; the 95 % intervals are benchmarks/calibrate.py's.
+        # A short motion; the 95 % intervals are benchmarks/calibration.py's.
         assert result["calibration"][name]["value"] == pytest.approx(value, rel=0.01), name
     reported = load_robot("twil").geometry
     assert abs(reported.separation / g.separation - 1.0) > 0.02

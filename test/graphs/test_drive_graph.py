@@ -139,7 +139,7 @@ def test_identified_parameters_drive_the_robot(identification, tmp_path, domain)
     path = identification[1] / "dynamic_parameters.yaml"
     with open(path, encoding="utf-8") as file:
         parameters = yaml.safe_load(file)["/**"]["ros__parameters"]
-    # One of benchmarks/figure_eight.py: its own size and pace, but at 15 s a lap.
+    # One of benchmarks/driving.py: its own size and pace, but at 15 s a lap.
     sizes = {"amplitude_x": 0.5, "amplitude_y": 0.25, "period": 15.0}
     eight = config(tmp_path, trajectory_publisher=sizes)
     words = ("seed:=5", "sim:=mujoco", "laps:=1", f"parameters:={path}")

@@ -128,7 +128,9 @@ def test_a_urdf_is_read_alike(tmp_path, capsys):
     assert f"{device}: cannot be read: is not a regular file" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("read", [load_robot, load_script, lambda path: read_dynamics(path, "x")])
+@pytest.mark.parametrize(
+    "read", [load_robot, load_script, lambda path: DynamicsFile(path).dynamics("x")]
+)
 def test_the_home_of_nobody_is_a_path_that_does_not_exist(read):
     with pytest.raises(ValueError, match="~nobody_here/x"):
         read("~nobody_here/x.yaml")

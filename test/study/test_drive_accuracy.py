@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How well the laws drive, engine, encoders and torque limits included, without any ROS graph.
 
-Every start of every ensemble has to be as good as users are promised; benchmarks/parking.py and
-benchmarks/figure_eight.py print what is reached, over more starts.
+Every start of every ensemble has to be as good as users are promised; benchmarks/driving.py
+prints what is reached, over more starts.
 """
 
 import math
@@ -27,7 +27,7 @@ STRONG = 5.0  # N m, the motors' torque limit of twil
 # agv has friction, twil has none.
 ROBOTS = {name: load_robot(name) for name in ("twil", "agv")}
 ROBOTS["agv without friction"] = ROBOTS["agv"].without_friction()
-# Ax and Ay in m, Tp in s: the fast ones of benchmarks/figure_eight.py, and some large ones.
+# Ax and Ay in m, Tp in s: the fast ones of benchmarks/driving.py, and some large ones.
 EIGHTS = (
     (0.3, 0.15, 15.0),
     (0.5, 0.25, 15.0),

@@ -104,7 +104,7 @@ def test_a_late_torque_moves_the_robot_late():
 def test_intervals_hold_the_truth_of_robots_with_friction():
     """6 robots of fresh seeds, 20 s each: K5..K8 and friction, 48 intervals of 95 %.
 
-    benchmarks/trust.py --random has the figures. A robot's eight go together: were they all one,
+    benchmarks/trust.py random has the figures. A robot's eight go together: were they all one,
     fewer than 4 of 6 would be inside once in 500 times.
     """
     seeds = [seed for seed in range(4000, 4030) if draw(seed).period > 0.008][:6]

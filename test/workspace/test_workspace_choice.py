@@ -164,7 +164,7 @@ def test_python_finds_the_packages_of_studies_once_they_are_there(machine, monke
     asked = []
     monkeypatch.setattr(entry, "set_up_study", lambda root, packages: asked.append(packages))
     benchmarks = Path(__file__).resolve().parents[2] / "benchmarks"
-    entry.main(tmp_path, ["python", str(benchmarks / "trust.py"), "--random", "10"])
+    entry.main(tmp_path, ["python", str(benchmarks / "trust.py"), "random"])
     entry.main(tmp_path, ["python", str(benchmarks / "peers.py")])
     assert asked == [given[3]] and given[4].is_ready()
 

@@ -312,6 +312,7 @@ STUDY_COMMANDS = ("study", "fleet", "test", "setup", "python")
 PART = "study"
 # Module that a script for ./diffbot python, such as those in benchmarks/, imports to use a cluster.
 CLUSTER = "diffbot_study.task_cluster"
+_IMPORTED = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
 _STUDY_STEP = "study"
 
 
@@ -328,8 +329,12 @@ def wants_study_packages(command: str, words: list[str]) -> bool:
 
 
 def _runs_on_a_cluster(script: Path) -> bool:
+    """Whether a script, or a module beside it that it imports, imports CLUSTER."""
     try:
-        return script.suffix == ".py" and CLUSTER in script.read_text(encoding="utf-8")
+        text = script.read_text(encoding="utf-8") if script.suffix == ".py" else ""
+        beside = (script.with_name(f"{name}.py") for name in _IMPORTED.findall(text))
+        texts = [text, *(path.read_text(encoding="utf-8") for path in beside if path.is_file())]
+        return any(CLUSTER in each for each in texts)
     except (OSError, UnicodeDecodeError):
         return False  # Python reports what is wrong with it
 

@@ -157,7 +157,8 @@ class VelocityExcitation:
 
     def interrupt(self) -> None:
         """Forget the command that is held, as zero was commanded instead."""
-        self._hold = None
+        if self._hold is not None:
+            self._hold = _Hold(REST, -math.inf)
         self.stop_time.end()
 
     def _take(self, command: Velocity, stamp: float, times: float) -> None:

@@ -49,7 +49,7 @@ def weighted_products(products: Array, weights: Array) -> Array:
 
 
 # Weight of a row in which a wheel reverses: with full weight 92 % of K8's intervals held, with
-# half 95 % (benchmarks/trust.py --random). Beyond TURNING_PERIOD (s) it falls with its square.
+# half 95 % (benchmarks/trust.py random). Beyond TURNING_PERIOD (s) it falls with its square.
 TURNING_WEIGHT, TURNING_PERIOD = 0.5, 0.02
 # Weight of a row in which a sample was lost: its torque may be wrong for a period. Not 0, as with
 # one lost sample in five there is hardly any other row.

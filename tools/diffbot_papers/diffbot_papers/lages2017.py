@@ -325,7 +325,7 @@ def _tuning_table() -> ComparisonTable:
                 why="as above",
             ),
         ),
-        "benchmarks/velocity_loops.py shows the same on the nonlinear robot.",
+        "diffbot_controllers/test/test_linearizing.py shows the same on the nonlinear robot.",
     )
 
 

@@ -142,7 +142,7 @@ class Effect:
             effect only roughly; 0 where they are exact.
         friction_factor: Factor on the standard deviations of the wheels' friction and of the
             floor's resistance against turning, >= 1, as the columns resemble those effects. This
-            and `floor` were determined with random robots (benchmarks/trust.py --unmodelled).
+            and `floor` were determined with random robots (benchmarks/trust.py random).
         least: Least relative standard deviation of K5..K8, where the columns describe the effect
             well but not exactly.
         evidence: Test of all rows: the effect is sure if it is > 0.
