@@ -7,13 +7,14 @@ counts, and random rate, phase and start (in mid-drive or from the start) of the
 kind of second source and by node.
 
  - zero: time from its first message until permanent zero, median and worst;
+ - turned: largest turn of a wheel meanwhile, of robots that take torques;
  - moving: non-zero commands among those later than 0.1 s after it;
  - stopped: runs that ended STOPPED, or with the end of the node, as all must.
 
 With `--relay` both use one publisher, and only their content distinguishes them.
 
 Second table: drives with one source, with the laws and excitations of wheel_watch.py, periods of 2
-to 40 ms, 50 to 512 counts, losses, jitter of stamps and arrivals, and bursts after a stall; the
+to 40 ms, 50 to 4096 counts, losses, jitter of stamps and arrivals, and bursts after a stall; the
 number of drives that the watch took for two sources (stopped), or suspected (0.3 s of zero).
 
     ./diffbot python benchmarks/two_sources.py --minutes 5
@@ -26,6 +27,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import closing
+from typing import NamedTuple
 
 import numpy as np
 from benchmark_tables import options
@@ -43,13 +45,22 @@ RUN = 10.0  # s of a drive with one source
 LOOKED_AT = 1.0  # s evaluated after the second source's first message
 PROMISED = 0.1  # s, promised time to zero
 STALL = 0.4  # s
-Measured = tuple[float, int, int, bool]
+
+
+class Measured(NamedTuple):
+    """A run: time to zero, s, turn of a wheel, rad, and commands later than PROMISED."""
+
+    zero: float
+    turned: float
+    moving: int
+    commands: int
+    stopped: bool
 
 
 def detection(
     subject: Subject, change: Change, period: float, random: np.random.Generator, relayed: bool
 ) -> Measured:
-    """Return time to zero, s, non-zero and all commands later than PROMISED, and stopped."""
+    """Add a second source to a run with random conditions, and look at it for LOOKED_AT."""
     mid_drive = random.random() < 0.7
     engine = str(random.choice(["ideal", "mujoco"]))
     with Scene(
@@ -63,25 +74,45 @@ def detection(
         second = Second(scene, change, period * float(random.uniform(0.7, 2.0)), relayed)
         since: float | None = None
         end = scene.bus.time + 2.0 + LOOKED_AT
+        angles: list[tuple[float, tuple[float, ...]]] = []
         while scene.bus.time < end:
             scene.advance(scene.bus.time + 0.001)
             if since is None and second.said:
                 since = scene.bus.time - 0.001
                 end = since + LOOKED_AT
+            if since is not None and subject is not TRACKING:
+                angles.append((scene.bus.time, tuple(second.newest.position)))
         history = scene.robot.history
         late = [pair for at, *pair in history.entries if at > since + PROMISED]
         zero = history.zero_after(since, end)
         moving = sum(any(pair) for pair in late)
         node = scene.member.node  # None after its end
         stopped = node is None or bool(node.stopped_by)
-        return math.inf if zero is None else zero, moving, len(late), stopped
+        zero = math.inf if zero is None else zero
+        return Measured(zero, turned(angles, since + zero), moving, len(late), stopped)
+
+
+def turned(angles: list[tuple[float, tuple[float, ...]]], until: float) -> float:
+    """Return the largest turn of a wheel, rad, since the first of (time, angles)."""
+    return max(
+        (
+            abs(angle - begun)
+            for at, each in angles
+            if at <= until
+            for angle, begun in zip(each, angles[0][1], strict=True)
+        ),
+        default=0.0,
+    )
 
 
 def alone(random: np.random.Generator) -> tuple[str, bool, int]:
     """Drive with one source; return conditions, false alarm, and number of suspicions."""
     robot_name, drive = str(random.choice(["twil", "agv"])), str(random.choice(DRIVES))
     robot = load_robot(robot_name)
-    period, counts = float(random.uniform(0.002, 0.04)), int(random.integers(50, 513))
+    period, counts = (
+        float(random.uniform(0.002, 0.04)),
+        round(math.exp(random.uniform(math.log(50), math.log(4096)))),
+    )
     lost, jitter = float(random.uniform(0.0, 0.5)), float(random.uniform(0.0, 0.3)) * period
     delay, publishers = float(random.uniform(0.0, 0.03)), int(random.integers(1, 3))
     limit, seed = torque_limit(robot, drive), int(random.integers(2**31))
@@ -126,14 +157,14 @@ def alone(random: np.random.Generator) -> tuple[str, bool, int]:
 
 def lines(runs: dict[str, list[Measured]]) -> Iterable[str]:
     """Yield the first table, a line per key."""
-    yield f"{'':32} | runs | zero ms, median, worst |    moving | stopped"
+    yield f"{'':32} | runs | zero ms, median, worst | turned rad, worst |    moving | stopped"
     for key, measured in runs.items():
-        zeros = 1e3 * np.array([zero for zero, *_ in measured])
-        moving, all_ = (sum(m[k] for m in measured) for k in (1, 2))
-        stopped = sum(m[3] for m in measured)
+        zeros = 1e3 * np.array([m.zero for m in measured])
+        moving, commands = sum(m.moving for m in measured), sum(m.commands for m in measured)
         yield (
             f"{key:32} | {len(measured):4d} | {np.median(zeros):10.1f} {zeros.max():10.1f} | "
-            f"{100.0 * moving / max(all_, 1):7.2f} % | {stopped} of {len(measured)}"
+            f"{max(m.turned for m in measured):17.3f} | {100.0 * moving / max(commands, 1):7.2f} % "
+            f"| {sum(m.stopped for m in measured)} of {len(measured)}"
         )
 
 
@@ -158,7 +189,7 @@ def main() -> int:
         by_node[subject.name].append(measured)
         count += 1
     print("\n".join((*lines(by_kind), "", *lines(by_node))), flush=True)
-    wrong = sum(not m[3] or m[1] > 0 for runs in by_kind.values() for m in runs)
+    wrong = sum(not m.stopped or m.moving > 0 for runs in by_kind.values() for m in runs)
     end, drives = time.monotonic() + 60.0 * arguments.minutes, []
     while time.monotonic() < end:
         drives.append(alone(random))

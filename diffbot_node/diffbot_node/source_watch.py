@@ -6,7 +6,7 @@ apart (senders.py): another one publishes, and then the previous one again. **By
 relay or a merged recording is a single sender: messages are sorted into lines, in which stamps rise
 and wheels turn no faster than wheels can. A message that does not follow its line, while the line
 continues without a gap, is surplus: another source's. Within a line, an angle that returns at once
-from where no wheel can have been is a spike.
+from where no wheel can have been is a spike; smaller ones count if they come in succession.
 
 A single sign raises a doubt: zero is commanded for SETTLING, longer than two sources take to show
 the next sign.
@@ -36,15 +36,29 @@ LONGEST_STEP = 0.2
 TOO_MANY, TOO_MANY_OF_SEVERAL, WITHIN = 3, 2, 5.0
 # Number of spikes within SPIKES_WITHIN, s, that prove a second source.
 SPIKES, SPIKES_WITHIN = 4, 1.0
-# Largest plausible deviation of a sample from its neighbours: encoder counts, rad, a fraction of
-# the turn between them (inexact stamps), and wheel acceleration, rad/s^2.
-COUNTS, ROUNDING, FRACTION, ACCELERATION = 2.0, 0.01, 0.3, 1500.0
+# Small spikes within SMALL_WITHIN, s, that raise a doubt, and within SPIKES_WITHIN that prove one.
+SMALL_SPIKES, SMALL_WITHIN, MOST_SMALL_SPIKES = 2, 0.1, 12
+# Largest plausible deviation of a sample from its neighbours as a fraction of the turn between them
+# (inexact stamps), and by encoder counts, rad, and wheel acceleration, rad/s^2.
+FRACTION = 0.3
 # Largest resolution that an encoder is credited with, counts per turn.
 FINEST = 256
 LINES, POINTS = 3, 16  # number of lines, and of points in each, that are kept
 
 Values = tuple[float, ...]
 Number = TypeVar("Number", float, "Array")
+
+
+class Deviation(NamedTuple):
+    """Plausible deviation: encoder counts, rad, and wheel acceleration, rad/s^2."""
+
+    counts: float
+    rounding: float
+    acceleration: float
+
+
+# Beyond which one sample is a spike, and beyond which several in succession are.
+ONCE, OFTEN = Deviation(2.0, 0.01, 1500.0), Deviation(1.5, 0.005, 500.0)
 
 
 class Finding(NamedTuple):
@@ -112,19 +126,24 @@ class _Line:
         other.number, other.came = self.number - 1, self.came
         return other
 
-    def add(self, stamp: float, values: Values, turn: Values, count: float) -> bool:
-        """Append a message; return whether the one before it was a spike between its neighbours."""
-        step = stamp - self.points[-1][0]
-        is_spike = self._step > 0.0 and any(
-            spike(old, new, self._step, step, count) > 0.0
-            for old, new in zip(self._turn, turn, strict=True)
-        )
+    def add(
+        self, stamp: float, values: Values, turn: Values
+    ) -> tuple[float, float, Values, Values]:
+        """Append a message; return steps, s, and turns to the one before it, and since then."""
+        result = self._step, stamp - self.points[-1][0], self._turn, turn
         self.points.append((stamp, values))
-        self._step, self._turn = step, turn
-        return is_spike
+        self._step, self._turn = result[1], turn
+        return result
 
 
-def spike(before: Number, after: Number, first: Number, second: Number, count: float) -> Number:
+def spike(
+    before: Number,
+    after: Number,
+    first: Number,
+    second: Number,
+    count: float,
+    plausible: Deviation = ONCE,
+) -> Number:
     """Return how far a reading is beyond what a wheel can do between its neighbours, rad.
 
     It is above 0 for a spike. With arrays, of each element.
@@ -135,7 +154,8 @@ def spike(before: Number, after: Number, first: Number, second: Number, count: f
         count: Resolution of the encoder, rad.
     """
     total, fraction = before + after, first / (first + second)
-    allowed = COUNTS * count + ROUNDING + 0.5 * ACCELERATION * first * second
+    acceleration = 0.5 * plausible.acceleration * first * second
+    allowed = plausible.counts * count + plausible.rounding + acceleration
     return abs(before - fraction * total) - (allowed + FRACTION * abs(total))
 
 
@@ -154,6 +174,7 @@ class SourceWatch:
     def __init__(self, publishers: Callable[[], int], counts: int = 0) -> None:
         self._publishers = publishers
         self.count = math.tau / min(counts or FINEST, FINEST)
+        self._smallest = math.tau / (counts or FINEST)
         self._senders = Senders()
         self._sender: object = None
         self._heard: dict[object, float] = {}
@@ -162,6 +183,7 @@ class SourceWatch:
         self._number = 0
         self._signs: deque[float] = deque()  # when messages were too many, s
         self._spikes: deque[float] = deque()
+        self._small_spikes: deque[float] = deque()
         self._doubt, self._doubted = "", 0.0
         self._replaced: float | None = None  # when another publisher began, s
 
@@ -263,16 +285,33 @@ class SourceWatch:
         # Computed before the message is appended; rarely needed, and expensive.
         period, step = line.period() if others else 0.0, stamp - line.points[-1][0]
         line.number, line.came = self._number, now
-        is_spike = line.add(stamp, values, turn, self.count)
+        added = line.add(stamp, values, turn)
         if others and period and others > max(0, round(step / period) - 1):
             several = sender is None and self._publishers() > 1
             enough = TOO_MANY_OF_SEVERAL if several else TOO_MANY
             significant = _count(self._signs, now, WITHIN) >= enough
             return Finding("messages of two different motions alternate", significant)
-        if is_spike:
-            significant = _count(self._spikes, now, SPIKES_WITHIN) >= SPIKES
-            return Finding("the wheels' angles jump back and forth", significant)
-        return None
+        return self._spike(now, *added)
+
+    def _spike(
+        self, now: float, first: float, second: float, before: Values, after: Values
+    ) -> Finding | None:
+        """Judge the last message but one by its neighbours; see spike."""
+        if first <= 0.0:
+            return None
+        wheels = list(zip(before, after, strict=True))
+        is_large = any(spike(*each, first, second, self.count) > 0.0 for each in wheels)
+        if not is_large and all(
+            spike(*each, first, second, self._smallest, OFTEN) <= 0.0 for each in wheels
+        ):
+            return None
+        small = _count(self._small_spikes, now, SPIKES_WITHIN)
+        significant = small >= MOST_SMALL_SPIKES
+        if is_large:
+            significant |= _count(self._spikes, now, SPIKES_WITHIN) >= SPIKES
+        elif small < SMALL_SPIKES or now - self._small_spikes[-SMALL_SPIKES] > SMALL_WITHIN:
+            return None
+        return Finding("the wheels' angles jump back and forth", significant)
 
 
 def _count(times: deque[float], now: float, within: float) -> int:

@@ -69,6 +69,29 @@ def test_content_tells_two_sources(kind, start, publishers):
     assert significant < result[0][0] + 0.1
 
 
+@pytest.mark.parametrize("counts", [512, 1024, 4096])
+@pytest.mark.parametrize("period", [0.007, 0.01, 0.02])
+def test_a_standing_source_beside_a_robot_that_starts_is_found_early(counts, period):
+    """Both begin at 0, so that only what the wheels have turned since then can tell them apart."""
+    count, acceleration = math.tau / counts, 10.0
+    robot = [
+        (now, stamp, (count * round(0.5 * acceleration * now**2 / count),) * 2)
+        for now, stamp, _ in lone(1.0)
+    ]
+    result = findings(merged(robot, second("stands", 0.0, period, 1.0)), counts=counts)
+    apart = math.sqrt(2.0 * (0.015 + 2.0 * count) / acceleration)
+    assert result[0][0] < apart + 2.5 * max(period, PERIOD)  # two signs are needed
+    assert any(finding.significant for _, finding in result)
+
+
+@pytest.mark.parametrize("counts", [0, 64, 512, 4096])
+def test_an_encoder_that_flickers_between_two_counts_is_one_source(counts):
+    """A standing wheel at the edge of a count; unknown: as coarse as 256 counts."""
+    count = math.tau / (counts or 256)
+    flicker = [(now, stamp, (count * (k % 2), 0.0)) for k, (now, stamp, _) in enumerate(lone())]
+    assert not findings(flicker, counts=counts)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("period", [0.004, 0.033, 0.2])
 def test_no_command_gets_between_the_signs(kind, period):

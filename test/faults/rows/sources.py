@@ -107,16 +107,17 @@ class Second:
 
     Attributes:
         said: Whether it has published yet.
+        newest: The robot's newest state; None before the first.
     """
 
     def __init__(self, scene: Scene, change: Change, period: float, relayed: bool) -> None:
         robot, bus = scene.robot, scene.bus
-        self._newest: Any = None
+        self.newest: Any = None
         self.said = False
         self._bus, self._change, self._says = bus, change, True
 
         def driver(message: Any) -> tuple[Any]:
-            self._newest = message
+            self.newest = message
             return (message,)
 
         robot.driver = driver
@@ -126,8 +127,8 @@ class Second:
         BusTimer(bus, None, nanoseconds(period), self._say, first)
 
     def _say(self) -> None:
-        if self._says and self._newest is not None:
-            message = deepcopy(self._newest)
+        if self._says and self.newest is not None:
+            message = deepcopy(self.newest)
             self._change(message, self._bus.time)
             self._topic.publish(message)
             self.said = True
