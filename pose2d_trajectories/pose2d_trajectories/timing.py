@@ -26,7 +26,8 @@ from pose2d_trajectories.paths import (
     step_integral,
     step_slope,
 )
-from pose2d_trajectories.reference import Reference, Trajectory, positive, zero_or_positive
+from pose2d_trajectories.quantities import positive, zero_or_positive
+from pose2d_trajectories.reference import Reference, Trajectory
 
 # Defaults of trajectories from rest to rest.
 SPEED = 0.3  # m/s

@@ -9,7 +9,6 @@ publisher's end.
 from __future__ import annotations
 
 import math
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
@@ -31,6 +30,7 @@ from diffbot_node import (
     seconds,
     to_stamp,
 )
+from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.stop_inputs import LATCHED
 from diffbot_node.verdict import GOOD, Level, Verdict
@@ -237,7 +237,7 @@ class ReferenceRun:
         self._start: float | None = None
         self._ended = False
         self._arrival: float | None = None  # time at which the robot reached its set point, s
-        self._left_since: float | None = None
+        self._publisher = Presence(0.0, LOOK_PERIOD)  # of references, where they are needed
         self._subscribed = False
         self._waiting_text = ""  # last published reason to wait
         self._state_rate = RateLimit(STATE_RATE)
@@ -365,11 +365,9 @@ class ReferenceRun:
         references = self._references
         waits = self._values.wait_for_reference
         needed = self._lacks_reference() if waits else references.input.is_stream
-        if self._node.count_publishers(references.stream) or not needed:
-            self._left_since = None
-        elif self._left_since is None:
-            self._left_since = time.monotonic()
-        return self._left_since is not None and time.monotonic() - self._left_since > LOOK_PERIOD
+        return self._publisher.have_left(
+            self._node.count_publishers(references.stream) > 0 or not needed
+        )
 
     def _lacks_reference(self) -> bool:
         """Return whether a sample waits for its reference, and not for something else."""
