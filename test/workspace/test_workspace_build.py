@@ -266,7 +266,7 @@ def test_with_wheels_interfaces_get_no_code_for_cpp_and_other_middlewares(tmp_pa
     short = configured(tmp_path, *words, *environment.cmake_arguments)
     assert "generators=rosidl_generator_c:a.cmakerosidl_generator_py:d.cmake\n" in short
     # other: also a package that was found before is looked for
-    assert "other=1 ." in complete and "other=1 rosidl_typesupport_fastrtps_c." in short
+    assert "other=1." in complete and "other=1rosidl_typesupport_fastrtps_c." in short
 
 
 def configured(folder, *words):
