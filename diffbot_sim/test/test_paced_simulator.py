@@ -20,6 +20,7 @@ from diffbot_sim.paced_simulator import LOOK_PERIOD  # noqa: E402
 from diffbot_sim.simulator_node import SimulatorNode  # noqa: E402
 
 PATIENCE = 15.0
+LARGEST_LAG = 0.1  # s of wall time, of Pacer
 
 
 class Process:
@@ -131,15 +132,23 @@ def test_set_paused_from_outside_acts_at_once_at_full_speed(make):
     process.until(lambda: process.simulator.stamp > stood + 1.0)
 
 
-@pytest.mark.wall_time
 @pytest.mark.parametrize(("composed", "speed"), [(True, 4.0), (False, 4.0), (False, 0.0)])
 def test_speed_is_robot_time_over_wall_time_and_0_alone_in_a_process_is_1(make, composed, speed):
-    process = make(composed, speed=speed)
+    """In a fifth of a second in which the machine does not hold it up, and never above it.
+
+    A busy machine makes it late; it makes up for LARGEST_LAG and begins anew after more.
+    """
+    process, speed_of = make(composed, speed=speed), speed or 1.0
     process.until(lambda: process.simulator.stamp > 0.05)
     begun, start = time.monotonic(), process.simulator.stamp
-    process.spin(0.5)
-    driven = process.simulator.stamp - start
-    assert driven / (time.monotonic() - begun) == pytest.approx(speed or 1.0, rel=0.1)
+    end, reached = begun + PATIENCE, 0.0
+    while abs(reached / speed_of - 1.0) > 0.1:
+        assert time.monotonic() < end, f"robot time ran at {reached:.2f} of wall time"
+        at, stamp = time.monotonic(), process.simulator.stamp
+        process.spin(0.2)
+        reached = (process.simulator.stamp - stamp) / (time.monotonic() - at)
+    driven, passed = process.simulator.stamp - start, time.monotonic() - begun
+    assert driven <= speed_of * (passed + LARGEST_LAG) + 0.02
 
 
 def test_alone_in_a_process_time_goes_on_without_a_command(make):

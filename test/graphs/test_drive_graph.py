@@ -3,7 +3,6 @@
 
 import math
 import signal
-import time
 from functools import cache
 
 import pytest
@@ -18,12 +17,8 @@ from diffbot_controllers.nodes.linearizing_node import LinearizingNode  # noqa: 
 from diffbot_description import load_robot  # noqa: E402
 from diffbot_report.page import read_data  # noqa: E402
 
-# Pictures of every run, and of each kind.
-PICTURES = {
-    "backstepping": {"path", "pose", "torques", "velocities", "velocity_errors"},
-    "pose": {"path", "pose", "torques", "velocities"},
-    "linearizing": {"torques", "velocities"},
-}
+# Of one run: test_drive_report_pictures.py has those of each kind.
+PICTURES = {"path", "pose", "torques", "velocities", "velocity_errors"}
 # Driven by a test of its own, and once more for what has to repeat.
 PUBLISHED = ("seed:=1", "sim:=ideal", "trajectory:=none", "law:=published", "torque_limit:=5.0")
 KEYS = {"settling_time", "rms_position", "rms_heading", "max_position", "max_heading"}
@@ -43,10 +38,10 @@ def once(tmp_path_factory):
     return results_of
 
 
-def assert_left_behind(name, results):
+def assert_left_behind(results):
     """Pictures that show something, and an animation that moves."""
     entries = {path.stem for path in results.glob("*.png")}
-    assert entries >= PICTURES[name]
+    assert entries >= PICTURES
     for path in results.glob("*.png"):
         with Image.open(path) as image:
             assert len(set(image.convert("L").resize((64, 64)).tobytes())) > 5, path
@@ -65,9 +60,7 @@ def assert_left_behind(name, results):
     ],
 )
 def test_parking_settles_by_odometry_and_in_truth(once, domain, name, arguments):
-    # Pictures of backstepping are looked at below.
-    pictures = name != "backstepping"
-    results = once(name, *arguments, pictures=pictures)
+    results = once(name, *arguments)
     said = summary(results)
     assert (said["outcome"], said["reason"]) == ("completed", "")
     # It was there long before; a wheel's counts at rest must not look like motion.
@@ -81,8 +74,6 @@ def test_parking_settles_by_odometry_and_in_truth(once, domain, name, arguments)
     assert 0.2 * limit < said["peak_torque"] <= limit == said["controller"]["torque_limit"]
     assert said["controller"]["law"]
     assert said["controller"]["parameters"]["K7"] == pytest.approx(2.6468, rel=1e-3)
-    if pictures:
-        assert_left_behind(name, results)
     assert processes_of(domain) == []
 
 
@@ -96,30 +87,29 @@ def test_the_published_law_uses_its_torque_limit_and_comes_near(once, domain):
     for kind in ("true", "odometry"):
         assert set(said["tracking"][kind]) >= KEYS
         assert said["tracking"][kind]["max_position"] < 0.05
-    assert_left_behind("backstepping", results)
+    assert_left_behind(results)
     assert processes_of(domain) == []
 
 
 def test_velocity_steps_settle_as_designed(tmp_path, domain):
     counts = {"encoder_counts": 0}
     exact = config(tmp_path, simulator=counts, linearizing_controller=counts)
-    status, output = run("linearizing", tmp_path, "sim:=ideal", exact, pictures=True)
+    status, output = run("linearizing", tmp_path, "sim:=ideal", exact)
     assert status == 0, output
     said = summary(tmp_path)
     assert said["outcome"] == "completed"
     steps = said["steps"]
     assert len(steps) >= 4
-    assert_left_behind("linearizing", tmp_path)
     assert processes_of(domain) == []
 
 
 def test_a_run_repeats_to_the_last_digit(once, tmp_path, domain):
-    """Its numbers, those of the charts, and its pictures; under the law that is chaotic.
+    """Its numbers and those of the charts; under the law that is chaotic.
 
     A lap with a trajectory repeats in test_adaptive_graph.py, MuJoCo in test_ident_graph.py.
     """
     results = once("backstepping", *PUBLISHED, pictures=True)
-    status, output = run("backstepping", tmp_path, *PUBLISHED, pictures=True)
+    status, output = run("backstepping", tmp_path, *PUBLISHED)
     assert status == 0, output
     first, second = map(summary, (results, tmp_path))
     assert first["tracking"] == second["tracking"]
@@ -129,8 +119,6 @@ def test_a_run_repeats_to_the_last_digit(once, tmp_path, domain):
     pages = (results / "report.html", tmp_path / "report.html")
     charts, others = (read_data(page)["charts"] for page in pages)
     assert charts == others and len(charts) > 3
-    pictures = [(folder / "path.png").read_bytes() for folder in (results, tmp_path)]
-    assert pictures[0] == pictures[1]
     assert processes_of(domain) == []
 
 
@@ -157,18 +145,14 @@ def test_identified_parameters_drive_the_robot(identification, tmp_path, domain)
     assert processes_of(domain) == []
 
 
-@pytest.mark.wall_time
 def test_an_interrupted_drive_ends_with_zero_torque_and_keeps_its_numbers(tmp_path, domain):
     words = ("sim:=ideal", "speed:=1.0", "laps:=0")
     recorder = CommandRecorder()
     try:
-        # What takes longest is loading what draws.
-        process = start("backstepping", tmp_path, *words, pictures=True)
+        process = start("backstepping", tmp_path, *words)
         assert recorder.spin(lambda: len(recorder.commands) > 200)
-        begin = time.monotonic()
         process.send_signal(signal.SIGINT)
         assert recorder.spin(lambda: process.poll() is not None), "the launch did not end"
-        assert time.monotonic() - begin < 10.0
         recorder.spin(lambda: False, timeout=0.5)
         output = process.stdout.read()
     finally:

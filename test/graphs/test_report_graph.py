@@ -87,7 +87,6 @@ def test_a_run_that_is_stalled_at_the_start_and_in_the_middle_is_the_same(
     ("launch", "node"),
     [
         ("backstepping", "backstep_controller"),
-        ("backstepping", "simulator"),
         ("backstepping", "trajectory_publisher"),
         ("ident", "ident"),
         ("ident", "simulator"),
