@@ -32,7 +32,7 @@ ASSUMED_STOP = 1.0
 STOP_MARGIN = 1.7
 # Duration of a hold, in stopping times (with their margin): least and most.
 HOLDS = (0.35, 1.4)
-# Share of the holds that are rests.
+# Share of the holds that are rests; these are as short as a hold may be.
 RESTS = 0.15
 # Largest speed per command.
 LARGEST_GAIN = 1.3
@@ -172,7 +172,7 @@ class VelocityExcitation:
         """Play the first card that the room allows."""
         times = math.exp(self._random.uniform(*map(math.log, HOLDS)))
         if self._random.random() < RESTS:
-            return self._take(REST, stamp, times)
+            return self._take(REST, stamp, HOLDS[0])
         self._deck = self._deck or self._new_deck()
         signs = [*product((1.0, -1.0), repeat=2)]
         for index, (v, omega) in enumerate(self._deck):
