@@ -4,7 +4,7 @@
 Used by hand when CHANGELOG.md has changed; a test compares. A version without a date becomes
 "Forthcoming", which those tools replace.
 
-    PYTHONPATH=diffbot_bringup python3 -m diffbot_bringup.workspace.changelogs
+    ./diffbot python -m diffbot_bringup.workspace.changelogs
 """
 
 from __future__ import annotations
