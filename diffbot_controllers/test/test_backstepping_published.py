@@ -27,8 +27,8 @@ def park(k, start, goal, duration=4.0):
 @pytest.mark.parametrize("k", [PUBLISHED_2018, PHYSICAL])
 def test_goal_ahead_settles_as_published(k):
     # Independent figures: 1.8 s (here 1.7 to 1.9), and 223 N m at the first sample without limit.
-    # 15 starts, +-1 mm and +-1 mrad, seed 0.
-    starts = np.random.default_rng(0).uniform(-1e-3, 1e-3, (15, 3))
+    # 4 starts, +-1 mm and +-1 mrad, seed 0.
+    starts = np.random.default_rng(0).uniform(-1e-3, 1e-3, (4, 3))
     for start in (np.zeros(3), *starts):
         result = park(k, start, AHEAD)
         assert 1.7 <= result.settling_time <= 1.9

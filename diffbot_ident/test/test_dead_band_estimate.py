@@ -35,7 +35,7 @@ def drive(fit, seed, bands, seconds=60.0, least=0.0, kind=DeadBandKind.OFFSET):
     return fit
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_a_dead_band_is_found_used_and_does_not_bias_sigma(seed):
     fit = drive(RecursiveFit(GUESS), seed, BANDS)
     deviations = np.sqrt(fit.dead_band_variances)

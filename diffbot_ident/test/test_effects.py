@@ -102,7 +102,7 @@ def managed_samples(seed, late, means):
         yield JointSample(sample.stamp, tuple(angles.tolist()), (0.0, 0.0), tuple(effort))
 
 
-@pytest.mark.parametrize("late", [0.1, 0.25, 0.5, 0.9])
+@pytest.mark.parametrize("late", [0.1, 0.5])
 def test_torques_that_change_within_a_period_do_not_shift_the_gains(late):
     """ros2_control's hardware tells the mean of a period in which its torque has changed.
 
@@ -165,7 +165,7 @@ def lagging_samples(seed, lag, parts=5):
         yield JointSample(sample.stamp, tuple(angles.tolist()), (0.0, 0.0), tuple(effort))
 
 
-@pytest.mark.parametrize("lag", [0.004, 0.01, 0.02])
+@pytest.mark.parametrize("lag", [0.004, 0.02])
 def test_motors_that_follow_with_a_lag_do_not_shift_the_gains(lag):
     """Taken for a delay, 10 and 20 ms made K7 0.5 and 2 % too small, without a word."""
     errors = []
@@ -243,8 +243,7 @@ def test_commands_that_act_late_are_known_by_their_delay():
     assert result.warnings[1:] == ()
 
 
-@pytest.mark.parametrize("reads", [0.5, 0.8, 1.3])
-@pytest.mark.parametrize("wheel", ["left", "right"])
+@pytest.mark.parametrize(("wheel", "reads"), [("left", 0.5), ("right", 0.8), ("right", 1.3)])
 def test_a_torque_that_reads_wrong_is_told_by_its_wheel(wheel, reads):
     """Three seeds: the wheel whose reported torque is half of what acts does twice as much."""
     more = 1.0 / reads
@@ -335,9 +334,9 @@ def test_friction_that_is_less_at_low_speed_is_no_stiction(seed):
 
 
 def test_a_pattern_becomes_likely_before_it_is_sure():
-    """Casters that drag more and more: unlikely, likely but not named, named; 5 seeds."""
+    """Casters that drag more and more: unlikely, likely but not named, named; 3 seeds."""
     windows = 4000.0 / (WINDOW + SMOOTHING)
-    for seed in range(5):
+    for seed in range(3):
         doubts, significant = [], []
         for size in np.linspace(0.0, 0.04, 11):
             own = sums(seed, PATTERNS[DRAG], size)

@@ -196,7 +196,7 @@ def test_intervals_hold_with_jitter_and_lateness():
     assert (np.sqrt(np.mean(result**2, axis=0)) < 1.6).all(), result
 
 
-@pytest.mark.parametrize(("step", "lateness"), [(0.01, 0.03), (0.03, 0.06), (0.06, 0.06)])
+@pytest.mark.parametrize(("step", "lateness"), [(0.01, 0.03), (0.06, 0.06)])
 def test_intervals_hold_where_the_period_wanders_and_stamps_are_late(step, lateness):
     """Without a widening K7 was off by up to 4 of its deviations.
 

@@ -236,8 +236,7 @@ def test_a_table_without_wheels_names_what_is_missing(tmp_path, capsys) -> None:
     assert "no column holds right_position" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("kind", ["table", "bag"])
+@pytest.mark.parametrize(("kind", "side"), [("table", "left"), ("bag", "right")])
 def test_a_wheel_of_the_reversed_sign_is_named_and_read_with_its_sign(
     drive, tmp_path, capsys, side, kind
 ) -> None:

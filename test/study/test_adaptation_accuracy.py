@@ -101,9 +101,9 @@ def test_adaptation_takes_the_tracking_back_to_what_it_was():
     assert shares[:2] == pytest.approx(1.0, abs=0.05) and shares[2:] == pytest.approx(1.0, abs=0.02)
 
 
-@pytest.mark.parametrize("slope", [0.5, 2.0])
-def test_a_load_is_learnt_on_a_slope(slope):
-    """Without the slope in the fit K8 in use was off by 1 and 61 %, K5 by 13 and 32 %."""
+def test_a_load_is_learnt_on_a_slope():
+    """Without the slope in the fit K8 in use was off by 61 %, K5 by 32 %."""
+    slope = 2.0
     fixed = drive(False, slope=slope, times=(SETTLED_LOAD, SETTLED))[1]
     _, after, shares = drive(True, slope=slope)
     assert shares[:2] == pytest.approx(1.0, abs=0.05) and shares[2:] == pytest.approx(1.0, abs=0.02)

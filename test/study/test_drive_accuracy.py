@@ -30,13 +30,9 @@ ROBOTS["agv without friction"] = ROBOTS["agv"].without_friction()
 # Ax and Ay in m, Tp in s: the fast ones of benchmarks/driving.py, and some large ones.
 EIGHTS = (
     (0.3, 0.15, 15.0),
-    (0.5, 0.25, 15.0),
     (0.5, 0.5, 15.0),
-    (0.5, 0.25, 20.0),
-    (1.0, 0.5, 20.0),
     (1.0, 1.0, 15.0),
     (2.0, 0.5, 20.0),
-    (2.0, 1.0, 20.0),
     (3.0, 1.5, 20.0),
 )
 
@@ -156,7 +152,7 @@ def test_the_published_law_comes_near_within_the_torque_limits():
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("eight", EIGHTS)
 def test_figure_eight_on_the_ideal_engine(eight, backwards):
-    # One start per figure and direction, 0.5 m away in a direction of its own: 18 in all. What is
+    # One start per figure and direction, 0.5 m away in a direction of its own: 10 in all. What is
     # judged is the second half of a lap, of which the first is the mirror image.
     trajectory = figure_eight(*eight, backwards)
     seed = 2 * EIGHTS.index(eight) + backwards

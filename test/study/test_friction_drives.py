@@ -113,8 +113,9 @@ def test_a_delay_that_is_known_costs_less_than_half_of_the_error_and_unknown_mor
     assert eight(ROUGH, KnownWheels.of(ROUGH, 0), delay=2).true.rms(0.5 * LAP)[0] > 2.0 * without
 
 
-@pytest.mark.parametrize("make", [tuned_backstepping, tuned_polar_pose])
-@pytest.mark.parametrize("robot", [AGV, ROUGH], ids=["agv", "rough"])
+@pytest.mark.parametrize(
+    ("robot", "make"), [(AGV, tuned_polar_pose), (ROUGH, tuned_backstepping)], ids=["agv", "rough"]
+)
 def test_a_robot_on_a_slope_rests_at_its_goal(robot, make):
     """Where its friction does not hold it, a constant torque does."""
     engine = make_simulator("ideal", robot)
@@ -160,8 +161,10 @@ def test_a_robot_with_friction_parks_and_then_its_torque_is_quiet(make):
 
 # Turned by half a radian to 3 and 1 to 5 cm beside the goal, where its direction is noise. Largest
 # of seeds 40 to 42: 1.4 and 1.8 %; before the set points were gradual 2.1 and 2.8 %.
-@pytest.mark.parametrize(("counts", "fraction"), [(2048, 0.02), (512, 0.025)])
-@pytest.mark.parametrize("make", [tuned_backstepping, tuned_polar_pose])
+@pytest.mark.parametrize(
+    ("make", "counts", "fraction"),
+    [(tuned_backstepping, 512, 0.025), (tuned_polar_pose, 2048, 0.02)],
+)
 def test_a_robot_with_friction_parks_without_shaking_its_gears(make, counts, fraction):
     engine = make_simulator("ideal", ROUGH)
     for seed in range(40, 43):

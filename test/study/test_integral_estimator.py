@@ -280,11 +280,10 @@ def test_just_after_a_change_all_parameters_have_one_reason():
     """`identify` lists the reasons that differ from the common one, which was all four."""
     light, heavy = run(NOISY), run(replace(NOISY, on_axle=True))
     estimator = fed(light)
-    for sample in heavy.samples:
+    for number, sample in enumerate(heavy.samples):
         with contextlib.suppress(ValueError):
             estimator.update(replace(sample, stamp=sample.stamp + 6.01))
-        result = estimator.estimate()
-        if "the robot changed" in result.reason:
+        if number % 5 == 0 and "the robot changed" in (result := estimator.estimate()).reason:
             break
     assert result.reason.endswith("as by a payload)")
     assert set(result.parameter_reasons) == {result.reason}

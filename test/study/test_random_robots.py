@@ -71,9 +71,9 @@ def test_no_caster_lifts_as_the_excitation_brakes(seed, tmp_path):
 def test_the_excitation_uses_its_speed_limits_and_keeps_to_them():
     """Those with few counts that are often read, too, for which a count is a jump of the speed."""
     coarse = [d for d in map(draw, range(61000, 61100))
-              if d.robot.encoder.counts < 2000 and d.period <= 0.008][:10]  # fmt: skip
+              if d.robot.encoder.counts < 2000 and d.period <= 0.008][:6]  # fmt: skip
     shares = []
-    for drawn in [*coarse, *map(draw, range(61200, 61210))]:
+    for drawn in [*coarse, *map(draw, range(61200, 61204))]:
         excitation, wheels = drawn.robot.excitation, drawn.robot.wheels
         limit = wheel_speed_limit(
             excitation.linear_velocity,
@@ -87,8 +87,8 @@ def test_the_excitation_uses_its_speed_limits_and_keeps_to_them():
         speeds = np.diff(positions[::10], axis=0) / (10.0 * drawn.period)
         assert np.abs(speeds).max() < limit
         shares.append(np.sqrt(np.mean(speeds**2)) / limit)
-    assert len(coarse) == 10
-    assert np.median(shares[:10]) > 0.21  # 0.14 where jumps counted as acceleration
+    assert len(coarse) == 6
+    assert np.median(shares[:6]) > 0.21  # 0.14 where jumps counted as acceleration
 
 
 def test_a_late_torque_moves_the_robot_late():
@@ -114,11 +114,11 @@ def test_intervals_hold_the_truth_of_robots_with_friction():
 
 @pytest.mark.numeric
 def test_intervals_of_friction_hold_the_truth_of_robots_whose_casters_drag(tmp_path):
-    """6 robots of fresh seeds on mujoco, 20 s each: 24 intervals of viscous and Coulomb friction.
+    """3 robots of fresh seeds on mujoco, 20 s each: 12 intervals of viscous and Coulomb friction.
 
     They held 58 to 78 % of 40 robots while the drag's roughness widened K5..K8 only.
     """
-    seeds = [seed for seed in range(4100, 4130) if draw(seed).period > 0.008][:6]
+    seeds = [seed for seed in range(4100, 4130) if draw(seed).period > 0.008][:3]
     robots = [with_unmodelled_effect(draw(seed).written(tmp_path), "caster") for seed in seeds]
     kept = np.array([intervals_that_hold(robot, "mujoco") for robot in robots])[:, 4:]
     assert kept.sum() >= 0.85 * kept.size, kept
