@@ -259,11 +259,9 @@ class TrackerSettings:
     """Settings of the tracker.
 
     Attributes:
-        damping: eps of (11), > 0.
-        b: b of (11), 1/m^2, > 0.
+        gains: Those of the kinematic law, (11).
         k_v: k_v of (12), 1/s, > 0.
         k_w: k_omega of (12), 1/s, > 0.
-        floor: Minimum natural frequency of the kinematic law, rad/s, >= 0.
         dead_time: From a command to its effect, s, >= 0; an estimator only starts with it.
         dead_band: Of (v, omega), below their limits; an estimator only starts with them.
         published: Whether to use (10) and (11) as printed, which diverge.
@@ -273,11 +271,9 @@ class TrackerSettings:
         ValueError: A setting is outside its limits.
     """
 
-    damping: float = 0.8
-    b: float = 40.0
+    gains: KinematicGains = KinematicGains()
     k_v: float = 10.0
     k_w: float = 10.0
-    floor: float = 0.5
     limits: MotionLimits = MotionLimits()
     dead_time: float = 0.0
     dead_band: BandPair = NO_DEAD_BANDS
@@ -296,12 +292,6 @@ class TrackerSettings:
                     f"tracker: dead_band of {axis} = {band.width}: must be < {limit}, its largest "
                     "command, else no command moves the robot; raise that limit"
                 )
-        _ = self.gains  # checks them
-
-    @property
-    def gains(self) -> KinematicGains:
-        """Gains of the kinematic law."""
-        return KinematicGains(self.damping, self.b, self.floor)
 
 
 @dataclass(frozen=True)

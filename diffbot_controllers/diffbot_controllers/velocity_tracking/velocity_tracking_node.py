@@ -29,6 +29,7 @@ from diffbot_controllers.nodes.references import (
 from diffbot_controllers.parameter_reader import IdentifiedSigma, read_sigma, sigma_from
 from diffbot_controllers.velocity_tracking.dead_band_compensation import BandPair
 from diffbot_controllers.velocity_tracking.law import (
+    KinematicGains,
     TrackerRecord,
     TrackerSettings,
     VelocityTracker,
@@ -72,8 +73,8 @@ class TrackingParameters(ReferenceParameters):
     adaptive: bool = parameter(
         False, "whether sigma is identified while driving, starting from the given one"
     )
-    damping: float = parameter(DEFAULTS.damping, "epsilon of (11)", above=0.0, maximum=10.0)
-    b: float = parameter(DEFAULTS.b, "b of (11), 1/m^2", above=0.0)
+    damping: float = parameter(DEFAULTS.gains.damping, "epsilon of (11)", above=0.0, maximum=10.0)
+    b: float = parameter(DEFAULTS.gains.b, "b of (11), 1/m^2", above=0.0)
     k_v: float = parameter(DEFAULTS.k_v, "k_v of (12), 1/s", above=0.0)
     k_w: float = parameter(DEFAULTS.k_w, "k_omega of (12), 1/s", above=0.0)
     dead_time: float = parameter(
@@ -173,8 +174,7 @@ def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> Trac
         for width, of_file in zip(values.dead_band, known.dead_band, strict=True)
     )
     return TrackerSettings(
-        damping=values.damping,
-        b=values.b,
+        gains=KinematicGains(values.damping, values.b),
         k_v=values.k_v,
         k_w=values.k_w,
         limits=motion_limits(values),
@@ -256,7 +256,7 @@ def fill_status(
 ) -> None:
     """Write settings, sample, reference and the tracker's record to a message."""
     status.header.stamp = to_stamp(sample.stamp)
-    status.damping, status.b = float(settings.damping), float(settings.b)
+    status.damping, status.b = float(settings.gains.damping), float(settings.gains.b)
     status.k_v, status.k_w = float(settings.k_v), float(settings.k_w)
     limits = settings.limits
     status.limits[:] = [float(limits.linear_velocity), float(limits.angular_velocity)]

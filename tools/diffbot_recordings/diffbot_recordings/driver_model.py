@@ -156,7 +156,7 @@ def _ramped(segment: AxisSegment, ramp: Ramp) -> AxisSegment:
 def _sent(segment: AxisSegment) -> SentCommands:
     if segment.sent is not None:
         return segment.sent
-    times = segment.period * np.arange(len(segment.command))
+    times = segment.period * np.arange(len(segment.command), dtype=np.float64)
     return SentCommands(times, segment.command)
 
 
