@@ -266,7 +266,7 @@ def test_a_wheel_of_the_reversed_sign_is_named_and_read_with_its_sign(
     assert ratio == pytest.approx(TRUE.separation / 0.0754, rel=0.02)
 
 
-@pytest.mark.parametrize("wrap", [16.0 * math.tau, 9.0, 40.0])
+@pytest.mark.parametrize("wrap", [16.0 * math.tau, 9.0])
 def test_counters_that_wrap_cost_no_reading(drive, tmp_path, capsys, wrap) -> None:
     """Before: "an encoder was reset: 2427 readings ignored", status 1."""
     whole = read_readings([write_bag(tmp_path / "whole", drive)], ReadingOptions(), TWIL).wheels
@@ -280,7 +280,7 @@ def test_counters_that_wrap_cost_no_reading(drive, tmp_path, capsys, wrap) -> No
         np.testing.assert_allclose(turned - turned[0], true - true[0], atol=0.01 * wraps)
 
 
-@pytest.mark.parametrize(("radius", "track"), [(2.0, 1.0), (0.5, 1.0), (1.0, 2.0), (2.0, 2.0)])
+@pytest.mark.parametrize(("radius", "track"), [(0.5, 1.0), (2.0, 2.0)])
 def test_given_lengths_that_are_off_by_two_are_corrected(
     drive, tmp_path, capsys, radius, track
 ) -> None:
