@@ -244,10 +244,12 @@ def test_executables_start_their_python_in_a_folder_with_a_space(tmp_path):
 
 
 def test_with_wheels_interfaces_get_no_code_for_cpp(tmp_path):
+    """But introspection: without it Fast DDS of Jazzy refuses to create subscriptions."""
     (tmp_path / "rosidl_default_generatorsConfig.cmake").write_text(
         "set(AMENT_EXTENSIONS_rosidl_generate_idl_interfaces"
         ' "rosidl_generator_c:a.cmake" "rosidl_generator_cpp:b.cmake"'
-        ' "rosidl_typesupport_fastrtps_cpp:c.cmake" "rosidl_generator_py:d.cmake")\n'
+        ' "rosidl_typesupport_fastrtps_cpp:c.cmake" "rosidl_generator_py:d.cmake"'
+        ' "rosidl_typesupport_introspection_c:e.cmake")\n'
     )
     (tmp_path / "otherConfig.cmake").write_text("set(other_VALUE ${other_FIND_REQUIRED})\n")
     (tmp_path / "CMakeLists.txt").write_text(
@@ -263,7 +265,8 @@ def test_with_wheels_interfaces_get_no_code_for_cpp(tmp_path):
     assert "generators=rosidl_generator_c:a.cmakerosidl_generator_cpp:b.cmake" in complete
     environment = WheelsEnvironment(tmp_path)
     short = configured(tmp_path, *words, *environment.cmake_arguments)
-    assert "generators=rosidl_generator_c:a.cmakerosidl_generator_py:d.cmake\n" in short
+    kept = "rosidl_generator_c:a.cmake", "rosidl_generator_py:d.cmake"
+    assert f"generators={''.join(kept)}rosidl_typesupport_introspection_c:e.cmake\n" in short
     assert "other=1\n" in short  # also a package that was found before is looked for
 
 
