@@ -45,8 +45,7 @@ The first release.
 def test_the_files_are_those_of_the_changelog():
     for file, text in changelogs(ROOT).items():
         assert file.exists() and file.read_text(encoding="utf-8") == text, (
-            "CHANGELOG.md has changed: ./diffbot python -m "
-            "diffbot_bringup.workspace.changelogs"
+            "CHANGELOG.md has changed: ./diffbot python -m diffbot_bringup.workspace.changelogs"
         )
 
 
