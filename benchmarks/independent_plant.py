@@ -132,6 +132,18 @@ class Imperfections:
         stale: Share of the samples that repeat the sample before with a new stamp.
         burst: Further samples that repeat it, too.
         count_error: Counts per turn over the assumed ones, less 1, shape (2, n).
+        slew: Largest rate of the torques, in amplitudes of the excitation per second; 0: no limit.
+        quantum: Step of the acting torques, as a share of the amplitude; 0: none.
+        forward_gain: Gain of forward torques, less 1; that of the others is less than 1 by it.
+        ripple: Torque that varies 12 times per turn of a wheel, as a share of the amplitude.
+        flat: Torque of a flat spot of the wheels, as a share of the amplitude.
+        quadratic: Friction with the square of the speed, as a share of the amplitude at full speed.
+        rougher: Share by which Coulomb friction grows in the middle of the run, at once.
+        bumps: Random accelerations of the robot over 50 ms, m/s^2.
+        filtered: Time constant of a filter through which efforts are reported, s.
+        settling: Share of the torque lost with a time constant of a fifth of the run.
+        clock_drift: Share by which the clock of the stamps gains over the run.
+        one_sided: Share by which the Coulomb friction of forward motion exceeds the backward one.
     """
 
     delay: Array
@@ -157,6 +169,18 @@ class Imperfections:
     stale: Array
     burst: Array
     count_error: Array
+    slew: Array
+    quantum: Array
+    forward_gain: Array
+    ripple: Array
+    flat: Array
+    quadratic: Array
+    rougher: Array
+    bumps: Array
+    filtered: Array
+    settling: Array
+    clock_drift: Array
+    one_sided: Array
 
     def __post_init__(self) -> None:
         # Both wheels alike where one number is given.
@@ -232,6 +256,9 @@ class Recording:
 # Share of the spin inertia that turns with the motor where there is backlash, and the stiffness of
 # the teeth as a frequency of that share, rad/s, with its damping ratio.
 MOTOR_FRACTION, TEETH, DAMPING = 0.5, 1500.0, 0.7
+# Time over which bumps of the floor last, s; ripples of the torque per turn of a wheel; and the
+# sine of half of the angle over which a flat spot extends.
+BUMP, RIPPLES, FLAT = 0.05, 12.0, 0.05
 # Wheel speed below which creep no longer falls, m/s.
 CREEPING = 0.02
 _SIDE = np.array([[-1.0], [1.0]])
@@ -265,13 +292,17 @@ class Plant:
             + robots.mass * robots.ahead**2
             + 2.0 * (robots.wheel_yaw + robots.wheel_mass * robots.half_track**2)
         )
-        self._loose, self._lags = imperfect.backlash > 0.0, imperfect.lag > 0.0
+        self._loose = imperfect.backlash > 0.0
+        self._slew = np.where(imperfect.slew > 0.0, imperfect.slew * robots.torque, np.inf)
+        self._lags = (imperfect.lag > 0.0) | (imperfect.slew > 0.0)
+        self._random = np.random.default_rng(len(robots.mass))
+        self._bump = np.zeros((2, len(robots.mass)))
         self._lag = np.maximum(imperfect.lag, STEP)
         self._creeps = (imperfect.creep > 0.0).any(axis=0)
         self._own = np.where(self._loose, 1.0 - MOTOR_FRACTION, 1.0) * robots.wheel_spin
         self._rotor = MOTOR_FRACTION * robots.wheel_spin
         # A sign that turns round over this speed keeps explicit steps stable, rad/s: some 0.1 mm/s.
-        strongest = robots.coulomb.max(axis=0) * (1.0 + imperfect.stiction)
+        strongest = robots.coulomb.max(axis=0) * (1.0 + imperfect.stiction + imperfect.rougher)
         body = 1.0 / robots.equivalent_mass + robots.half_track**2 / robots.equivalent_inertia
         self._soft = 2.0 * STEP * strongest * self._radius**2 * body + 1e-5
         # Rolling wheels move with the body: their masses, and the inverse of all masses.
@@ -286,6 +317,9 @@ class Plant:
 
     def step(self, command: Array, time: float, step: Array) -> None:
         """Move the robots by a step, s, with these commands acting, N m, shape (2, n)."""
+        if self._imperfect.bumps.any():
+            new = self._random.normal(0.0, 1.0, self._bump.shape) * np.sqrt(2.0 * step / BUMP)
+            self._bump = self._bump * (1.0 - step / BUMP) + new
         rates = self._rates(command, time)
         # Adams and Bashforth's second order.
         mean = rates if self._before is None else 1.5 * rates - 0.5 * self._before
@@ -296,12 +330,29 @@ class Plant:
         fraction = time / self._duration
         most = self._robots.torque * np.where(extra.saturation > 0.0, extra.saturation, np.inf)
         command = np.clip(command, -most, most)
-        aim = command * (1.0 + extra.scale) * (1.0 - extra.sag * fraction) + extra.offset
+        lost = extra.sag * fraction + extra.settling * (1.0 - np.exp(-5.0 * fraction))
+        aim = command * (1.0 + extra.scale) * (1.0 - lost)
+        aim = aim * (1.0 + extra.forward_gain * np.sign(command)) + extra.offset
+        if extra.quantum.any():
+            quantum = np.maximum(extra.quantum, 1e-9) * self._robots.torque
+            aim = np.round(aim / quantum) * quantum
+        if (extra.ripple + extra.flat).any():
+            turned = state[ANGLE]
+            near = np.sin(0.5 * turned) / FLAT
+            dip = near * np.exp(0.5 - 0.5 * near**2)
+            wave = extra.ripple * np.cos(RIPPLES * turned) + extra.flat * dip
+            aim = aim + self._robots.torque * wave
         rates = np.empty_like(state)
         torque = np.where(self._lags, state[TORQUE], aim)
-        rates[TORQUE] = np.where(self._lags, (aim - state[TORQUE]) / self._lag, 0.0)
+        rising = np.clip((aim - state[TORQUE]) / self._lag, -self._slew, self._slew)
+        rates[TORQUE] = np.where(self._lags, rising, 0.0)
         viscous = self._robots.viscous * (1.0 - extra.warm_up * fraction) * state[MOTOR]
-        dry = self._dry_friction(state[WHEEL])
+        if extra.quadratic.any():
+            top = self._robots.speed / self._robots.radius
+            most = extra.quadratic * self._robots.torque
+            viscous = viscous + most * state[WHEEL] * np.abs(state[WHEEL]) / top**2
+        dry = self._dry_friction(state[WHEEL]) * (1.0 + extra.rougher * (fraction > 0.5))
+        dry = dry * (1.0 + extra.one_sided * (state[WHEEL] > 0.0))
         drive = torque - viscous
         on_wheel = drive - dry
         if self._loose.any():
@@ -344,6 +395,10 @@ class Plant:
             pull = GRAVITY * np.sin(extra.slope)
             force = force + (robots.mass + 2.0 * robots.wheel_mass) * pull * np.cos(heading)
             yaw = yaw - moment * pull * np.sin(heading)
+        if extra.bumps.any():
+            bump = extra.bumps * self._bump
+            force = force + self._mass * bump[0]
+            yaw = yaw + self._inertia / b * bump[1]
         if extra.caster.any():
             # Velocity of the caster's contact, which lies behind the axle by b.
             aside = -b * omega
@@ -496,6 +551,11 @@ def _published(
     angles = angles * (1.0 + imperfect.count_error[:, i])
     angles = np.floor(angles / count + random.uniform(0.0, 1.0, 2)) * count
     angles, efforts = angles - angles[0], efforts.copy()
+    if imperfect.filtered[i] > 0.0:
+        fraction = 1.0 - np.exp(-np.diff(times, prepend=times[0]) / imperfect.filtered[i])
+        for k in range(1, len(times)):
+            efforts[k] = efforts[k - 1] + fraction[k] * (efforts[k] - efforts[k - 1])
+    times = times + imperfect.clock_drift[i] * times**2 / times[-1]
     stamps = times + random.uniform(0.0, 1.0, len(times)) * imperfect.late[i]
     if imperfect.rounding[i] > 0.0:
         stamps = np.round(stamps / imperfect.rounding[i]) * imperfect.rounding[i]

@@ -2,11 +2,13 @@
 """Columns of effects: each fills in its own, and together they are all."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from test_regression import GEOMETRY, samples_of_linear_plant
 
+from arc_odometry import WheelGeometry
 from diffbot_ident.torque import rows
 from diffbot_ident.torque.columns import ModelColumn, column_names
 from diffbot_ident.torque.effects import EFFECTS, TORQUES, WITHIN
@@ -90,3 +92,22 @@ def test_static_friction_holds_a_wheel_longer_than_coulomb_friction(monkeypatch)
     static = replace(motion, response=replace(motion.response, stiction=(0.3, 0.3)))
     coulomb, longer = stuck_wheels(motion), stuck_wheels(static)
     assert (coulomb <= longer).all() and coulomb.sum() < longer.sum() < len(longer)
+
+
+@pytest.mark.parametrize(("floor", "stuck"), [(0.0, False), (0.3, True)])
+def test_a_wheel_may_be_held_where_the_floor_resists_turning(floor, stuck):
+    """Rows of such a wheel made K5 of a skid steer 6 deviations wrong.
+
+    The robot turns about its left wheel, which would gain -2.2 rad/s^2 without its friction of 1.5,
+    and -1.6 rad/s^2 with the floor's resistance.
+    """
+    motion = SimpleNamespace(
+        response=TorqueResponse(1.0, -2.0, friction=(0.0, 0.0, 0.1, 0.1), holding=floor),
+        geometry=WheelGeometry(0.1, 0.1, 0.5),
+        period=np.array([0.01]),
+        dry=np.array([0.1, 0.1]),
+        torques=np.array([[-0.22 / 1.5, 0.1]]),
+        wheels=SimpleNamespace(middle=np.array([[0.0, 5.0]])),
+        yaw=SimpleNamespace(middle=np.array([[1.0]])),
+    )
+    assert stuck_wheels(motion).tolist() == [stuck]

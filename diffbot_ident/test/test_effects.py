@@ -14,7 +14,7 @@ from arc_odometry import JointSample
 from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, fit_axes
 from diffbot_ident.torque.columns import DOMEGA, DV, ONE
 from diffbot_ident.torque.coverage import MotionScale
-from diffbot_ident.torque.effect_search import MIN_PROBABILITY, EffectSearch
+from diffbot_ident.torque.effect_search import MERE_COLUMNS, MIN_PROBABILITY, EffectSearch
 from diffbot_ident.torque.effects import (
     BACKLASH,
     BREAKAWAY,
@@ -29,12 +29,13 @@ from diffbot_ident.torque.effects import (
 )
 from diffbot_ident.torque.effects.backlash import PLAY_ANGULAR
 from diffbot_ident.torque.effects.drag import DRAG_OMEGA, DRAG_V
-from diffbot_ident.torque.effects.evidence import beyond_chance
+from diffbot_ident.torque.effects.evidence import along_the_torque, beyond_chance
 from diffbot_ident.torque.effects.gear_loss import GEAR_LEFT, GEAR_RIGHT
 from diffbot_ident.torque.effects.slip import SLIP_ANGULAR
 from diffbot_ident.torque.effects.slope import COS_HEADING, SIN_HEADING
 from diffbot_ident.torque.effects.stiction import SLOW_LEFT, SLOW_RIGHT
 from diffbot_ident.torque.effects.within_period import NEXT_BENT_DIFFERENCE, NEXT_BENT_SUM
+from diffbot_ident.torque.fitted_axis import AxisFit
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.sums import RowSums, kernels
 from diffbot_ident.torque.torque_delay import delay_columns
@@ -377,3 +378,41 @@ def test_a_warning_names_only_what_all_rows_make_sure(monkeypatch):
             estimator.update(replace(sample, effort=effort))
         warnings = estimator.estimate().warnings
         assert sum("not alike" in warning for warning in warnings) == named
+
+
+@pytest.mark.parametrize(("other", "possible"), [(1.0, True), (-0.3, True), (-0.8, False)])
+def test_one_wheel_may_slip_alone(other, possible):
+    """What the columns miss of its slip looks like a reversed one of the other wheel."""
+    fits = []
+    for sides, columns in ((np.array([1.0, other]), 5), (np.array([-1.0, other]), 5)):
+        theta = np.concatenate((np.ones(6), sides, np.zeros(columns - 2)))
+        fits.append(AxisFit(theta, 0.01 * np.eye(len(theta)), 1.0, (1.0, 0.0)))
+    assert (along_the_torque(fits, SLIP.columns) > 0.0) is possible
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_of_an_effect_that_cannot_be_are_no_more_likely_than_none(seed):
+    """Else they replace the model; K5 of a robot was 6 deviations off."""
+    search = EffectSearch(sums(seed, (SLOW_LEFT,), -0.2))
+    effect, fraction = search.doubtful((), 4000.0 / (WINDOW + SMOOTHING))
+    assert effect is not BREAKAWAY or fraction == MERE_COLUMNS
+
+
+def test_a_misfit_is_what_the_columns_of_all_others_explain_beyond_chance():
+    assert [EffectSearch(sums(seed)).misfit(()) for seed in range(10)] == [1.0] * 10
+    for seed in range(3):
+        search = EffectSearch(sums(seed, PATTERNS[DRAG]))
+        assert search.misfit(()) > 10.0 and search.misfit((DRAG,)) == 1.0
+
+
+def test_a_misfit_widens_intervals_and_is_named(monkeypatch):
+    deviations = []
+    for factor in (1.0, 9.0):
+        monkeypatch.setattr(EffectSearch, "misfit", lambda *_, f=factor: f)
+        estimator = IntegralEstimator(GEOMETRY, MotionScale(1.0, 3.0, 1.0))
+        for sample in managed_samples(5, 0.0, means=True):
+            estimator.update(sample)
+        result = estimator.estimate()
+        deviations.append(np.sqrt(result.friction.variances))
+        assert any("no known effect" in text for text in result.warnings) is (factor > 1.0)
+    assert deviations[1] == pytest.approx(3.0 * deviations[0])

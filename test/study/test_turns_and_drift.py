@@ -12,7 +12,7 @@ from made_recordings.random_runs import record_random
 from test_slope_identification import identified
 
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.torque.parameter_change import ForceDrift
+from diffbot_ident.torque.parameter_change import _likely_drifts
 from diffbot_study.random_robots import OncePerTurn, draw
 
 ECCENTRIC = re.compile(r"errs once per turn.*left ([\d.]+), right ([\d.]+) degrees")
@@ -112,9 +112,12 @@ def test_a_robot_that_stays_as_it_is_does_not_drift():
         assert not any("over the run" in text for text in result.warnings), seed
 
 
-def test_friction_that_would_be_negative_at_one_end_does_not_drift_by_thousands_of_percent():
+def test_friction_that_would_be_negative_at_one_end_does_not_drift():
     """Where there is hardly any friction, its drift relative to its mean means nothing."""
-    significant, correction = (False, True), np.zeros((1, 1))
-    for viscous, named in ((0.3, True), (-1.5, True), (40.0, False), (-40.0, False)):
-        drift = ForceDrift((0.0, viscous, 0.0), (0.0, 0.1, 0.0), significant, correction)
-        assert bool(drift.warnings()) is named
+    for viscous, drifts in ((0.3, True), (-1.5, True), (40.0, False), (-40.0, False)):
+        information = np.diag([1e6, 1e4, 1e-6])
+        drift = _likely_drifts(information, information @ np.array([0.0, viscous, 0.0]))
+        assert (drift is not None) is drifts
+        # A drift of the torques beside it stays.
+        drift = _likely_drifts(information, information @ np.array([0.05, viscous, 0.0]))
+        assert drift is not None and (drift[0][1] != 0.0) is drifts and drift[0][0] > 0.04

@@ -83,7 +83,8 @@ class EffectLooks:
         doubtful = search.doubtful(result.effects, self.windows)
         value, std = search.torque_difference(result.effects)
         difference = value, math.hypot(std, LEAST_DIFFERENCE)
-        return replace(result, doubtful=doubtful, difference=difference)
+        misfit = search.misfit(result.effects)
+        return replace(result, doubtful=doubtful, difference=difference, misfit=misfit)
 
     def _search(self, timing: TorqueDelay) -> EffectSearch:
         sums = self.fitting.sums.delayed(timing.value, timing.lag)

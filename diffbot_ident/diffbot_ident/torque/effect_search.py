@@ -40,6 +40,11 @@ from diffbot_ident.torque.sums import RowSums
 # Share of the evidence of a stronger effect below which another one is what the columns of the
 # former leave of it, as they describe it only roughly.
 CRUMB = 0.05
+# Probability at most of such an effect, and of one whose parameters no robot has: its columns
+# explain something else.
+MERE_COLUMNS = 0.5
+# Standard deviations of chance that a misfit has to exceed to widen intervals.
+MISFIT_STDS = 3.0
 # Standard deviations beyond which torques are assumed to change within a period. The threshold is
 # lower than for other effects: if missed, the effect shifts K7 and K8 by as many of their
 # deviations; a false detection costs little.
@@ -62,6 +67,7 @@ class TrustResult:
         lags: Whether motors follow with a lag.
         doubtful_lag: Probability of a lag that is not assumed.
         difference: `torque_difference` and its standard deviation.
+        misfit: Factor on the variances of the parameters; see `EffectSearch.misfit`.
     """
 
     effects: tuple[Effect, ...] = ()
@@ -69,6 +75,7 @@ class TrustResult:
     lags: bool = False
     doubtful_lag: float = 0.0
     difference: Pair = (math.nan, math.inf)
+    misfit: float = 1.0
 
     def alone(self) -> TrustResult:
         """Return this without any effect but a lag."""
@@ -190,17 +197,35 @@ class EffectSearch:
         left = [each for each in self._possible() if each not in effects]
         for each, fitted in self._fits(left, [effects] * len(left)).items():
             evidence = statistic(fitted, each.columns)
-            if evidence <= least:
-                continue
             gain = evidence - sum(map(len, each.columns)) * math.log(windows)
             if each.alike:
                 excess = of_both_wheels(fitted)
                 if excess > LIKELY_ALIKE:
                     gain = max(gain, excess**2 - math.log(windows))
             fraction = probability(gain)
+            if evidence <= least or each.evidence(fitted, each.columns) == -math.inf:
+                beyond = beyond_chance(fitted, each.columns) > 0.0
+                fraction = min(fraction, MERE_COLUMNS) if beyond else 0.0
             if fraction > (best[1] if best else MIN_PROBABILITY):
                 best = each, fraction
         return best
+
+    def misfit(self, effects: Sequence[Effect]) -> float:
+        """Return by how much more the columns of all other effects explain than chance lets them.
+
+        Whatever moves the robot beside the model leaves residuals that some of them explain, even
+        if it is none of the effects. Their statistic is that of chi squared, whose mean is the
+        number n of columns, in 1; it is the square of Birge's ratio for errors of unknown causes.
+
+        Args:
+            effects: Effects that are part of the fit.
+        """
+        others = joined(*(each.columns for each in self._possible() if each not in effects))
+        count = len(others[0]) + len(others[1])
+        if not count:
+            return 1.0
+        explained = statistic(fit_axes(self.sums, joined(self.with_known(effects), others)), others)
+        return max(1.0, (explained - MISFIT_STDS * math.sqrt(2.0 * count)) / count)
 
     def torque_difference(self, effects: Sequence[Effect]) -> Pair:
         """Return the relative difference of the two wheels' torque gains.

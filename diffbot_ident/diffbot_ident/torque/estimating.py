@@ -14,7 +14,12 @@ from diffbot_ident.torque.learning import Learning
 from diffbot_ident.torque.parameter_change import ForceDrift
 from diffbot_ident.torque.robot_fit import RobotFit
 from diffbot_ident.torque.sample_clock import SampleClock
-from diffbot_ident.torque.torque_delay import TOO_LATE, Decimation, TorqueDelay
+from diffbot_ident.torque.torque_delay import (
+    TOO_EARLY,
+    TOO_LATE,
+    Decimation,
+    TorqueDelay,
+)
 
 
 class Estimating:
@@ -74,8 +79,10 @@ class Estimating:
             # With forgetting or a prior, a new load leaves correlated residuals until it is
             # learnt, and an estimate whose interval widens for that would not be followed.
             factors = learning.residuals.variance_factors()
-            linear = linear.with_covariance(factors[0] * linear.covariance)
-            angular = angular.with_covariance(factors[1] * angular.covariance)
+            linear, angular = (
+                own.with_covariance(result.misfit * factor * own.covariance)
+                for own, factor in zip((linear, angular), factors, strict=True)
+            )
         fit = self._fit = RobotFit((linear, angular), fitting, delay, result, self._geometry, drift)
         span = learning.rows.window * self._period
         known = Estimate(
@@ -89,12 +96,17 @@ class Estimating:
         )
         return fit.estimate(known, self._period, self._clock.wander, self._clock.bias)
 
-    def too_late(self) -> str | None:
-        """Return why a torque that acts later than is searched has no value; None: it does not."""
+    def beyond_search(self) -> str | None:
+        """Return why a torque that acts earlier or later than is searched has no value, or None."""
         timing = self._timing
-        if timing is None or not (timing.significant and timing.at_the_end):
+        if timing is None or not timing.significant:
             return None
-        return timing.in_words(self._period, self._samples) + TOO_LATE
+        if timing.at_the_end:
+            return timing.in_words(self._period, self._samples) + TOO_LATE
+        effects = () if self._fit is None else self._fit.result.effects
+        if timing.early and not any(each.like_a_delay for each in effects):
+            return TOO_EARLY
+        return None
 
     def warnings(self, estimate: Estimate, resists: bool, change: str | None) -> tuple[str, ...]:
         """Return the warnings about the last estimate; see `RobotFit.warnings`."""

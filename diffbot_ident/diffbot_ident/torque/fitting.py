@@ -127,11 +127,13 @@ class Fitting:
                 ]
             )
             axis_fits.append(fitted.with_covariance(fitted.covariance + slopes @ spread @ slopes.T))
-        rough = [any(effect.floor > 0.0 for effect in effects) for effects in sets]
-        without = solutions(seen.moments, (self.known,)) if any(rough) else []
-        for i in np.flatnonzero(rough).tolist():
+        for i, effects in enumerate(sets):
+            exact = [effect for effect in effects if not effect.floor]
+            if len(exact) == len(effects):
+                continue
             # The shape of such an effect is known only roughly: add the whole change that it makes
             # to the parameters as uncertainty.
+            without = solutions(seen.moments, (self.extra(exact),))
             for fitted, (theta,) in zip(axis_fits[2 * i : 2 * i + 2], without, strict=True):
                 taken = fitted.theta[:6] - theta[:6]
                 fitted.covariance[:6, :6] += taken[:, None] * taken

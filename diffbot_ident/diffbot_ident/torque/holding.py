@@ -35,9 +35,15 @@ def stuck_wheels(motion: StepMotion) -> NDArray[np.bool_]:
     holding = np.minimum(np.maximum(torques, -dry), dry)
     resistance = np.where(slow, holding, np.sign(speeds) * dry) + speeds * response.friction[:2]
     dv, domega = accelerations(k, v, omega, *(torques - resistance).T)
+    # The floor resists turning, and what it holds may be anything up to its own friction.
+    most_turning = abs(response.k8) * radius / b * response.holding
+    turns_slowly = np.abs(motion.yaw.middle[:, 0]) < SLOW_TURNS * most_turning * period
+    domega -= np.where(turns_slowly, 0.0, np.sign(omega) * most_turning)
+    resisted = np.where(turns_slowly, b * most_turning, 0.0)[:, None]
     rims = dv[:, None] + domega[:, None] * (-b, b)
     # A wheel may be held if friction can cancel the acceleration it would have without.
-    freely = np.abs(rims + (response.k7 - b * response.k8) * resistance) / radius
+    freely = np.abs(rims + (response.k7 - b * response.k8) * resistance)
+    freely = np.maximum(freely - resisted, 0.0) / radius
     stuck = slow & (freely < STUCK_FRACTION * most)
     either: NDArray[np.bool_] = stuck[:, 0] | stuck[:, 1]
     return either

@@ -242,8 +242,8 @@ class IntegralEstimator:
             return Estimate.unknown(samples)
         result = regression.estimate(samples)
         problem = self._readings.clock.problem() or likely_wiring(regression.learning.sums).problem
-        if problem is None and (late := regression.estimating.too_late()) is not None:
-            return result.as_a_whole(EstimateState.UNESTIMATED, late)
+        if problem is None and (beyond := regression.estimating.beyond_search()) is not None:
+            return result.as_a_whole(EstimateState.UNESTIMATED, beyond)
         if problem is None and regression.learning.windows >= MIN_WINDOWS:
             problem = standing_wheel(regression.learning.sums)
         judged = judge(

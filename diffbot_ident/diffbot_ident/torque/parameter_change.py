@@ -43,7 +43,7 @@ LIKELY_DRIFT, SIGNIFICANT_DRIFT, LEAST_DRIFT = 3.0, 4.0, (0.005, 0.05)
 LEAST_NAMED = (0.0125, 0.05)
 # Largest drift of the torques: what changes more is another robot, as with a payload.
 MOST_DRIFT = 0.15
-# Largest drift of friction that is named: beyond it, friction would be negative at one end.
+# Largest drift of friction: beyond it, friction would be negative at one end.
 MOST_FRICTION_DRIFT = 2.0
 # Standard deviation of a value at the end, as a share of its drift: a straight line misses the
 # end of an exponential by that.
@@ -86,7 +86,7 @@ class ForceDrift:
                 "warm up or a battery that empties: K7 and K8 are those at its end; let the motors "
                 "warm up, charge the battery, and report torques from measured currents"
             )
-        if of_friction and max(abs(viscous), abs(coulomb)) <= MOST_FRICTION_DRIFT:
+        if of_friction:
             if viscous == coulomb:
                 said = f"the friction {_trend(viscous)}"
             elif not coulomb:
@@ -318,6 +318,7 @@ def _likely_drifts(
     std = np.sqrt(variances)
     size = np.abs(common)
     likely = (size > LIKELY_DRIFT * std) & (size > LEAST_DRIFT)
+    likely[1] &= size[1] <= MOST_FRICTION_DRIFT
     if not likely.any() or (likely[0] and size[0] > MOST_DRIFT):
         return None
     of_torques, of_friction = (
@@ -326,6 +327,7 @@ def _likely_drifts(
     apart = pseudo_inverse(information)
     each, own_std = apart @ weighted, np.sqrt(np.diag(apart))
     unlike = float(weighted @ each) - gain > UNLIKE**2
+    unlike = unlike and bool((np.abs(each[1:]) <= MOST_FRICTION_DRIFT).all())
     shares = np.where(alike @ likely, each if unlike else alike @ common, 0.0)
     # While they may drift alike, neither can be more uncertain than the drift is large.
     own_std = np.where(

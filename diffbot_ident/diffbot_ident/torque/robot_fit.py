@@ -23,7 +23,7 @@ from diffbot_ident.torque.effects import (
 )
 from diffbot_ident.torque.effects.slope import LEAST_SLOPE, floor_slope
 from diffbot_ident.torque.effects.stiction import static_friction
-from diffbot_ident.torque.effects.unlike_wheels import MOST_UNEVEN
+from diffbot_ident.torque.effects.unlike_wheels import MOST_UNEVEN, unlike_radii
 from diffbot_ident.torque.estimate import Array, Estimate, FrictionEstimate, Pair, TurningEstimate
 from diffbot_ident.torque.fitted_axis import AxisFit
 from diffbot_ident.torque.fitting import Fitting
@@ -34,6 +34,11 @@ from diffbot_ident.torque.torque_delay import TorqueDelay
 # Minimum relative standard deviation of K5..K8 up to FLOOR_PERIOD (s), for discretisation errors.
 # Beyond, it grows with the period (K7, K8) or its square (K5, K6).
 FLOOR, FLOOR_PERIOD = 2e-4, 0.01
+# Largest relative standard deviation of K5..K8 because wheels differ: where they differ more, one
+# torque is not what is reported, which the warning tells with the ratio.
+MOST_COMMON = 0.045
+# Factor on the intervals from which on a misfit is named.
+NOTABLE_MISFIT = 1.5
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,13 @@ class RobotFit:
         friction, turning = self.frictions()
         difference = self.result.difference
         if UNEVEN in self.effects and abs(difference[0]) < MOST_UNEVEN:
-            friction = friction.of_uneven_wheels(difference[0])
+            # What differs between the wheels may be wrong in their mean by as much.
+            both = min(abs(difference[0]), MOST_COMMON)
+            friction = friction.of_uneven_wheels(difference[0]).less_certain(both, both)
+            extra = self.fitting.extra(self.result.effects)
+            radii = min(both, 0.5 * unlike_radii(self.axes, extra, self.geometry.half_track))
+            for own, fraction in ((slice(2), radii), (slice(2, 4), both)):
+                covariance[own, own] += np.outer(fraction * values[own], fraction * values[own])
         if self.drift is not None:
             gain, viscous, coulomb = self.drift.deviations
             covariance[2:, 2:] += np.diag((gain * values[2:]) ** 2)
@@ -148,6 +159,11 @@ class RobotFit:
             level = estimate.slope is not None and estimate.slope[0] < LEAST_SLOPE
             if effect.notable(size) and not (effect is SLOPE and level):
                 result.append(effect.sentence(estimate, size))
+        if (wider := math.sqrt(self.result.misfit)) > NOTABLE_MISFIT:
+            result.append(
+                "the residuals have a pattern that no known effect explains: the intervals are "
+                f"{wider:.2g} times as wide; compare delay, friction and grip of both wheels"
+            )
         if resists:
             result.append(TURNING.sentence(estimate, None))
         return result

@@ -29,6 +29,8 @@ REACH = DELAYS + 1 + sum(BATCHES)
 FINEST = 8
 # Minimum delay, samples: commands logged after they acted have a negative one.
 EARLIEST = -0.25
+# Least standard deviation of a delay at the beginning of the search, control periods.
+EDGE_STD = 2.0
 # Time constants after which nothing is left of a torque.
 LAG_MEMORY = 8.0
 # Parts of equal weight of a lag's exponential response; lags after which the last of them acts;
@@ -250,6 +252,7 @@ class TorqueDelay:
         shared: Covariance of mean delay and lag.
         gain: Twice the logarithm of the likelihood ratio of delay and lag against a delay alone.
         evidence: `lag_evidence`, standard deviations; 0 where it was not looked for.
+        early: Whether it lies at the beginning of what was searched: a torque may act earlier.
     """
 
     value: float
@@ -261,6 +264,7 @@ class TorqueDelay:
     shared: float = 0.0
     gain: float = 0.0
     evidence: float = 0.0
+    early: bool = False
 
     @property
     def at_the_end(self) -> bool:
@@ -281,7 +285,7 @@ class TorqueDelay:
             samples: Control periods in it.
             least: Squared evidence up to which a lag may be what another effect has left.
         """
-        results = []
+        results = [TOO_EARLY] if self.early else []
         if self.significant and self.reported > 0.0:
             text = self.in_words(period, samples)
             results.append(f"{text}; the estimate takes that into account")
@@ -313,6 +317,10 @@ LEAST_LAG = 0.1
 TOO_LATE = (
     " or more, later than is searched: shorten the delay, or stamp torques at the time at which "
     "they act"
+)
+TOO_EARLY = (
+    "torque acts before it is reported, as with torques that are filtered or recorded after they "
+    "acted, or seems to as wheels slip: report torques as they act, with the stamp of that time"
 )
 # Lags that are tried first, control periods.
 LAGS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.4, 1.9, 2.5, 3.3, 4.5)
@@ -371,7 +379,10 @@ class DelaySearch:
         others = cost[(np.abs(whole - result) > DELAY_TOLERANCE) & (whole % 1.0 == 0.0)]
         significant = bool((others - lowest > SIGNIFICANT_GAIN).all())
         reported = max(result, 0.0) if least - lowest > SIGNIFICANT_GAIN_PART else reported
-        return TorqueDelay(result, reported, significant, self._std(result))
+        early = significant and result <= earliest
+        # Where the search ends, torques may act still earlier.
+        std = max(self._std(result), EDGE_STD if early else 0.0)
+        return TorqueDelay(result, reported, significant, std, early=early)
 
     def with_lag(self, gain: bool = True) -> TorqueDelay:
         """Return the best delay and lag; without `gain` the search ends sooner, at the same one."""

@@ -22,6 +22,8 @@ from diffbot_ident.torque.symmetric import pseudo_inverse
 SIGNIFICANT, SIGNIFICANT_COLUMN = 18.0, 2.0
 # Standard deviations by which an extra friction of a wheel may be below 0.
 LIKELY_FRICTION = 3.0
+# Share of a wheel's effect by which the other one may seem to have its reverse.
+OTHER_WHEEL = 0.5
 
 
 def beyond_chance(fits: Sequence[AxisFit], own: ExtraColumns, variance: float = 1.0) -> float:
@@ -68,13 +70,15 @@ def _driven(fits: Sequence[AxisFit], own: ExtraColumns, direction: float) -> flo
     """Return `beyond_chance` of effects along the torque (direction 1) or against it (-1).
 
     The first two columns are those of the left and of the right wheel. What drives a wheel forward
-    moves the robot forward, and the left one turns it to the right.
+    moves the robot forward, and the left one turns it to the right. One wheel may have the effect
+    alone: the other one may then seem to be driven the other way by what the columns miss of it.
     """
     directions = np.array([direction, direction]), np.array([-direction, direction])
     for fitted, columns, signs in zip(fits, own, directions, strict=True):
         first = len(fitted.theta) - len(columns)
-        result, std = fitted.theta[first:], np.sqrt(fitted.covariance.diagonal()[first:])
-        if not (signs * result[:2] > -std[:2]).all():
+        result = signs * fitted.theta[first:][:2]
+        least = -np.sqrt(fitted.covariance.diagonal()[first:][:2])
+        if not (result > np.minimum(least, -OTHER_WHEEL * result.max())).all():
             return -math.inf
     return beyond_chance(fits, own)
 

@@ -16,15 +16,23 @@ residuals of successive rows correlate like differences of it, down to -1/2.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
 from diffbot_ident.torque.columns import (
     ACTING_DIFFERENCE,
     ACTING_SUM,
     OMEGA_SQUARED,
     V_OMEGA,
+    ExtraColumns,
     new_columns,
 )
 from diffbot_ident.torque.effects.effect import Effect, StepMotion
 from diffbot_ident.torque.estimate import Array, Estimate, Pair
+from diffbot_ident.torque.fitted_axis import AxisFit
+from diffbot_ident.torque.symmetric import pseudo_inverse
 
 # Relative difference of the wheels' torque gains from which on one of them has no effect.
 MOST_UNEVEN = 1.0
@@ -44,6 +52,31 @@ def _said(estimate: Estimate, size: Pair | None) -> str | None:
         f"a torque of the left wheel has {ratio:.4g} times the effect of one of the right wheel; a "
         "scale that both torques, or both radii, have in common stays unseen in K7 and K8"
     )
+
+
+def unlike_radii(axes: Sequence[AxisFit], extra: ExtraColumns, half_track: float) -> float:
+    """Return how much radii may differ, as a share: what the products of velocities tell of delta.
+
+    Args:
+        axes: Fits of [linear, angular].
+        extra: Additional regressors of the fits, with those of UNEVEN.
+        half_track: b, m.
+
+    Returns:
+        Root mean square of delta; infinite where nothing tells it.
+    """
+    k5, k6, b = (*(float(fitted.theta[0]) for fitted in axes), half_track)
+    # By a delta of 1: of v omega in dv/dt; of omega^2 and v^2 in domega/dt.
+    expected = [k5 / b - 0.5 * b * k6], [0.5 * (b * k6 - k5 / b), 0.5 * k6 / b]
+    weight = weighted = 0.0
+    for fitted, columns, own, unit in zip(axes, extra, UNEVEN.columns, expected, strict=True):
+        at = [6 + columns.index(column) for column in own[1:]]
+        toward = np.array(unit) @ pseudo_inverse(fitted.covariance[np.ix_(at, at)])
+        weight += float(toward @ unit)
+        weighted += float(toward @ fitted.theta[at])
+    if weight <= 0.0:
+        return math.inf
+    return math.hypot(weighted / weight, 1.0 / math.sqrt(weight))
 
 
 UNEVEN = Effect(
