@@ -289,9 +289,9 @@ def _means(at: Array, begin: Array, end: Array, period: float, count: int) -> Ar
         begin, end: Values where each begins and ends, (m,); the first and the last are held on.
     """
     first, last = min(float(at[0]), 0.0) - 1.0, max(float(at[-1]), period * count) + 1.0
-    held = (begin[0], end[-1]) if len(begin) else (0.0, 0.0)
+    ends = (begin[0], end[-1]) if len(begin) else (0.0, 0.0)
     at = np.concatenate(([first], at, [last]))
-    begin, end = (np.concatenate(([held[0]], each, [held[1]])) for each in (begin, end))
+    begin, end = (np.concatenate(([ends[0]], each, [ends[1]])) for each in (begin, end))
     lasts = np.diff(at)
     slope = (end - begin) / np.where(lasts > 0.0, lasts, 1.0)
     passed = np.concatenate(([0.0], np.cumsum(0.5 * lasts * (begin + end))))
