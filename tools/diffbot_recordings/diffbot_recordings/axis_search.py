@@ -15,7 +15,7 @@ from scipy.optimize import least_squares, leastsq
 
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.bounded_search import BoundedSearch
-from diffbot_recordings.driver_model import DriverModel, Parameter
+from diffbot_recordings.driver_model import DriverModel, DriverParameter
 from diffbot_recordings.first_order import (
     Array,
     AxisSegment,
@@ -39,6 +39,8 @@ WINDOW_STEP = 0.25
 WINDOW = "time over which a reading is smoothed"
 # Relative tolerances of the fit for each dead time of the scan; the best one is refined later.
 TOLERANCE = 1e-4
+# Relative tolerances with a ramp: a few hundredths of a standard deviation.
+RAMP_TOLERANCE = 1e-6
 
 
 PLAIN = DriverModel()
@@ -54,14 +56,14 @@ class Free:
         step: Step of the derivative by it.
     """
 
-    parameter: Parameter
+    parameter: DriverParameter
     low: float
     high: float
     step: float
 
 
 @dataclass(frozen=True)
-class Solution:
+class AxisSolution:
     """Result of AxisSearch.solve; see DeadTimeFit.
 
     Attributes:
@@ -162,26 +164,43 @@ class AxisSearch:
                 best = (float(errors[i]), theta, float(late))
         return errors, best[1], best[2]
 
-    def solve(self, theta: Array, late: float, more: tuple[float, ...] = ()) -> Solution:
+    def solve(
+        self,
+        theta: Array,
+        late: float,
+        more: tuple[float, ...] = (),
+        like: Smoothing | None = None,
+    ) -> AxisSolution:
         """Return the fit from a start: theta, dead time in samples, values of free parameters.
 
-        The velocity is smoothed by a window or a low-pass, by which the residuals are smaller.
+        The velocity is smoothed by a window or a low-pass, by which the residuals are smaller;
+        `like` is one to begin from, of which only the width is searched.
         """
-        start = np.array([*theta, late, 1.0, *more])
-        self._low_pass = False
-        window = self._solve(start)
+        square, self._low_pass = 1.0, False
+        if like is not None:
+            self._low_pass = like.lag > 0.0
+            square = (like.width / self._reading) ** 2
+        window = self._solve(np.array([*theta, late, square, *more]))
         # Within one reading both are the same.
-        if window.smoothing.window <= self._reading:
+        if like is not None or window.smoothing.window <= self._reading:
             return window
         self._low_pass = True
-        low_pass = self._solve(start)
+        low_pass = self._solve(np.array([*theta, late, 1.0, *more]))
         if window.fit.residual_std <= low_pass.fit.residual_std:
             return window
         return _widened(low_pass, window)
 
-    def _solve(self, start: Array) -> Solution:
+    def _solve(self, start: Array) -> AxisSolution:
+        tolerance = RAMP_TOLERANCE if self._driver.ramp is not None else None
+        options = {} if tolerance is None else {"ftol": tolerance, "xtol": tolerance}
         x = least_squares(
-            self._residuals, start, jac=self._jacobian, method="lm", x_scale="jac", max_nfev=60
+            self._residuals,
+            start,
+            jac=self._jacobian,
+            method="lm",
+            x_scale="jac",
+            max_nfev=60,
+            **options,
         ).x
         x = self._within(x)
         others = self._jacobian(x)[:, 2:]
@@ -202,7 +221,7 @@ class AxisSearch:
             WINDOW, self._smoothing(x[3]).width, 0.0, widest, natural_low=True,
             natural_high=not math.isfinite(stds[1]),
         )  # fmt: skip
-        solution = Solution(
+        solution = AxisSolution(
             fit=fit,
             dead_time_std=late_std if late_std < max(self.lead, self._period) else math.inf,
             smoothing=self._smoothing(x[3]),
@@ -258,7 +277,7 @@ class AxisSearch:
         return np.column_stack(columns)
 
 
-def _widened(best: Solution, other: Solution) -> Solution:
+def _widened(best: AxisSolution, other: AxisSolution) -> AxisSolution:
     """Return a solution whose intervals allow for a filter of another shape than a low-pass.
 
     Digital filters of a few readings are in between; the difference to a mean is the measure.

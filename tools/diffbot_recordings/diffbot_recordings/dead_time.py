@@ -25,11 +25,11 @@ from diffbot_recordings.axis_search import (
     LONGEST_WINDOW,
     PLAIN,
     AxisSearch,
+    AxisSolution,
     Free,
-    Solution,
     reading_spacing,
 )
-from diffbot_recordings.driver_model import DriverModel, Parameter
+from diffbot_recordings.driver_model import DriverModel, DriverParameter
 from diffbot_recordings.first_order import Array, AxisSegment, FirstOrderFit
 from diffbot_recordings.sent_commands import SAME_LEVEL, levels_of
 from diffbot_recordings.smoothed_response import UNSMOOTHED, Smoothing
@@ -59,7 +59,11 @@ SLOWEST_RAMP, FASTEST_RAMP = 20.0, 0.2
 # Step of the derivative by the logarithm of a limit.
 LIMIT_STEP = 0.02
 # Limits tried with each dead band, as shares of that without one.
-LIMIT_SHARES = (0.6, 1.0, 1.7)
+LIMIT_FRACTIONS = (0.6, 1.0, 1.7)
+
+
+# The searches of a fit before those of its driver's parameters.
+DRIVER_SEARCHES = 3
 
 
 @dataclass(frozen=True)
@@ -203,7 +207,7 @@ def _fit_within(
     """Return the fit with the best dead time up to `longest`; see fit_dead_time."""
     period = segments[0].period
     samples = int(min(longest, _farthest(segments)) / period + 1e-9)
-    free = Free(Parameter.EXPONENT, LOWEST, HIGHEST, EXPONENT_STEP)
+    free = Free(DriverParameter.EXPONENT, LOWEST, HIGHEST, EXPONENT_STEP)
     varied = (free,) if with_exponent else ()
     search = AxisSearch(segments, samples * period, free=varied)
     every *= segments[0].every
@@ -238,7 +242,7 @@ def _fit_within(
 
 
 def _searches(
-    solution: Solution, lead: float, scan_ended: bool = False
+    solution: AxisSolution, lead: float, scan_ended: bool = False
 ) -> tuple[BoundedSearch, ...]:
     """Return how the searches of a solution ended.
 
@@ -271,8 +275,7 @@ def fit_dead_band(
         return _fit_threshold(segments, plain, late)
     most = largest_command(segments)
     driver = replace(plain.driver, dead_band=0.0, kind=kind)
-    band = Free(Parameter.BAND, -most, MOST_BAND * most, BAND_STEP * most)
-    free = (band, *_of_ramp(plain.free))
+    free = (band_free(segments), *_of_ramp(plain.free))
     search = AxisSearch(segments, plain.longest, driver, free)
     lates = sorted({0, late // 2, late})
     starts = _starts(driver, free[1:])
@@ -288,7 +291,9 @@ def fit_dead_band(
 
 def _of_ramp(free: Sequence[Free]) -> tuple[Free, ...]:
     return tuple(
-        each for each in free if each.parameter not in (Parameter.BAND, Parameter.EXPONENT)
+        each
+        for each in free
+        if each.parameter not in (DriverParameter.BAND, DriverParameter.EXPONENT)
     )
 
 
@@ -297,13 +302,13 @@ def _starts(driver: DriverModel, free: Sequence[Free]) -> list[tuple[float, ...]
     values = driver.values([each.parameter for each in free])
     if not free:
         return [()]
-    return [tuple(value + math.log(share) for value in values) for share in LIMIT_SHARES]
+    return [tuple(value + math.log(fraction) for value in values) for fraction in LIMIT_FRACTIONS]
 
 
 def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: int) -> DeadTimeFit:
     """Return the fit with the best threshold between the sizes of the commands given."""
     driver = replace(plain.driver, dead_band=0.0, kind=DeadBandKind.THRESHOLD)
-    varied = Free(Parameter.BAND, 0.0, math.inf, 0.0)
+    varied = Free(DriverParameter.BAND, 0.0, math.inf, 0.0)
     search = AxisSearch(segments, plain.longest, driver, (varied,))
     levels = levels_of(np.concatenate([np.zeros(1), *(s.sent_values for s in segments)]))
     widths = 0.5 * (levels[1:] + levels[:-1])
@@ -324,12 +329,18 @@ def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: in
         low = max((index for index in tried if index < possible[0]), default=possible[0])
         high = min((index for index in tried if index > possible[-1]), default=possible[-1])
     first, last = float(levels[possible[0]]), float(levels[possible[-1] + 1])
-    free = _of_ramp(plain.free)
-    inner = AxisSearch(
-        segments, plain.longest, replace(driver, dead_band=float(widths[best])), free
-    )
+    width = float(widths[best])
+    # A ramp before the band passes through it: sizes of commands are not all that tells it.
+    passing = driver.ramp is not None and driver.ramp.before_band
+    free = (*((band_free(segments),) if passing else ()), *_of_ramp(plain.free))
+    driver = replace(driver, dead_band=width)
     start = driver.values([each.parameter for each in free])
+    inner = AxisSearch(segments, plain.longest, driver, free)
     result = solved(plain, inner.solve(tried[best][1], float(late), start), free)
+    if passing:
+        # A smoother passes the band in steps of a rate that is not known: as of the readings.
+        step = driver.ramp.speeding * reading_spacing(segments) if driver.ramp is not None else 0.0
+        return replace(result, dead_band_std=math.hypot(result.dead_band_std, RANGE_STD * step))
     return replace(
         result,
         driver=replace(result.driver, dead_band=0.5 * (first + last)),
@@ -337,23 +348,23 @@ def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: in
     )
 
 
-def solved(plain: DeadTimeFit, result: Solution, free: Sequence[Free]) -> DeadTimeFit:
+def solved(plain: DeadTimeFit, result: AxisSolution, free: Sequence[Free]) -> DeadTimeFit:
     """Return a fit with what a solution found for the same segments and these free parameters."""
     stds = dict(zip((each.parameter for each in free), result.more_std, strict=True))
-    limit = stds.get(Parameter.LIMIT, 0.0)
+    limit = stds.get(DriverParameter.LIMIT, 0.0)
     return replace(
         plain,
         fit=result.fit,
         dead_time_std=result.dead_time_std,
         driver=result.driver,
         free=tuple(free),
-        exponent_std=stds.get(Parameter.EXPONENT, 0.0),
-        dead_band_std=stds.get(Parameter.BAND, 0.0),
+        exponent_std=stds.get(DriverParameter.EXPONENT, 0.0),
+        dead_band_std=stds.get(DriverParameter.BAND, 0.0),
         smoothing=result.smoothing,
         smoothing_range=result.smoothing_range,
         ramp_std=(
-            stds.get(Parameter.SPEEDING, limit),
-            stds.get(Parameter.BRAKING, limit),
+            stds.get(DriverParameter.SPEEDING, limit),
+            stds.get(DriverParameter.BRAKING, limit),
         ),
         searches=_searches(result, plain.longest),
     )
@@ -364,12 +375,14 @@ def refitted(
     model: DeadTimeFit,
     driver: DriverModel | None = None,
     free: Sequence[Free] | None = None,
+    like: Smoothing | None = None,
 ) -> DeadTimeFit:
     """Return the fit of a model to other segments, or with another driver, from its values.
 
     Args:
         driver: Driver with the values to begin from; None: that of the model.
         free: Parameters of it to fit; None: those of the model.
+        like: Smoothing to begin from, of the same kind; None: it is searched.
 
     Raises:
         ValueError: A fit is impossible, see fit_first_order.
@@ -380,13 +393,19 @@ def refitted(
     search = AxisSearch(segments, lead, driver, free)
     late = min(model.dead_time, lead) / segments[0].period
     start = driver.values([each.parameter for each in free])
-    result = solved(model, search.solve(model.theta, late, start), free)
+    result = solved(model, search.solve(model.theta, late, start, like), free)
     if driver.kind is DeadBandKind.THRESHOLD:
         return replace(result, dead_band_std=model.dead_band_std)
     return result
 
 
-def limit_free(segments: Sequence[AxisSegment], parameter: Parameter, largest: float) -> Free:
+def band_free(segments: Sequence[AxisSegment]) -> Free:
+    """Return the search of a dead band."""
+    most = largest_command(segments)
+    return Free(DriverParameter.BAND, -most, MOST_BAND * most, BAND_STEP * most)
+
+
+def limit_free(segments: Sequence[AxisSegment], parameter: DriverParameter, largest: float) -> Free:
     """Return the search of a limit for commands of up to `largest`."""
     low, high = largest / SLOWEST_RAMP, largest / (FASTEST_RAMP * reading_spacing(segments))
     return Free(parameter, math.log(low), math.log(high), LIMIT_STEP)

@@ -21,7 +21,7 @@ from diffbot_recordings.first_order import Array, AxisSegment
 from diffbot_recordings.sent_commands import SentCommands
 
 
-class RampLaw(str, Enum):
+class RampCoupling(str, Enum):
     """How the limits of the two axes act together."""
 
     OWN = "each axis has its own limit"
@@ -29,7 +29,7 @@ class RampLaw(str, Enum):
     WHEELS = "each wheel has the limit"
 
 
-class Parameter(str, Enum):
+class DriverParameter(str, Enum):
     """Parameter of a driver that a search may vary; limits vary by their logarithm."""
 
     EXPONENT = "exponent"
@@ -54,7 +54,7 @@ class Ramp:
     speeding: float
     braking: float
     other: float = math.nan
-    law: RampLaw = RampLaw.OWN
+    law: RampCoupling = RampCoupling.OWN
     before_band: bool = False
 
     @property
@@ -77,57 +77,53 @@ class DriverModel:
     kind: DeadBandKind = DeadBandKind.OFFSET
     ramp: Ramp | None = None
 
-    def with_values(self, parameters: Sequence[Parameter], values: Sequence[float]) -> DriverModel:
+    def with_values(
+        self, parameters: Sequence[DriverParameter], values: Sequence[float]
+    ) -> DriverModel:
         """Return the driver with other values of some parameters."""
         exponent, band, ramp = self.exponent, self.dead_band, self.ramp
         for parameter, value in zip(parameters, values, strict=True):
-            if parameter is Parameter.EXPONENT:
+            if parameter is DriverParameter.EXPONENT:
                 exponent = float(value)
-            elif parameter is Parameter.BAND:
+            elif parameter is DriverParameter.BAND:
                 band = float(value)
             elif ramp is not None:
                 limit = math.exp(float(value))
-                if parameter is Parameter.LIMIT:
+                if parameter is DriverParameter.LIMIT:
                     ramp = replace(ramp, speeding=limit, braking=limit)
-                elif parameter is Parameter.SPEEDING:
+                elif parameter is DriverParameter.SPEEDING:
                     ramp = replace(ramp, speeding=limit)
-                elif parameter is Parameter.BRAKING:
+                elif parameter is DriverParameter.BRAKING:
                     ramp = replace(ramp, braking=limit)
                 else:
                     ramp = replace(ramp, other=limit)
         return DriverModel(exponent, band, self.kind, ramp)
 
-    def values(self, parameters: Sequence[Parameter]) -> tuple[float, ...]:
+    def values(self, parameters: Sequence[DriverParameter]) -> tuple[float, ...]:
         """Return the values of some parameters, as a search varies them."""
         return tuple(self._value(parameter) for parameter in parameters)
 
-    def _value(self, parameter: Parameter) -> float:
-        if parameter is Parameter.EXPONENT:
+    def _value(self, parameter: DriverParameter) -> float:
+        if parameter is DriverParameter.EXPONENT:
             return self.exponent
-        if parameter is Parameter.BAND:
+        if parameter is DriverParameter.BAND:
             return self.dead_band
         if self.ramp is None:
             raise ValueError(f"{parameter.value}: the driver has no ramp")
-        if parameter is Parameter.BRAKING:
+        if parameter is DriverParameter.BRAKING:
             return math.log(self.ramp.braking)
-        if parameter is Parameter.OTHER:
+        if parameter is DriverParameter.OTHER:
             return math.log(self.ramp.other)
         return math.log(self.ramp.speeding)
 
     def acting(self, segment: AxisSegment) -> AxisSegment:
         """Return a segment with the commands that act."""
-        if self.ramp is None:
-            return segment if self._is_static_identity else segment.acting(self._passed)
-        if self.ramp.before_band:
-            ramped = _ramped(segment, self.ramp)
-            return ramped if self._is_static_identity else ramped.acting(self._passed)
-        return _ramped(
-            segment if self._is_static_identity else segment.acting(self._passed), self.ramp
-        )
-
-    @property
-    def _is_static_identity(self) -> bool:
-        return self.exponent == 1.0 and self.dead_band == 0.0
+        ramp = self.ramp
+        if ramp is None or not ramp.before_band:
+            if self.exponent != 1.0 or self.dead_band != 0.0:
+                segment = segment.acting(self._passed)
+            return segment if ramp is None else _ramped(segment, ramp, 0.0, self.kind)
+        return _ramped(segment, ramp, self.dead_band, self.kind)
 
     def _passed(self, command: Array) -> Array:
         if self.dead_band != 0.0:
@@ -140,23 +136,58 @@ def power_law(command: Array, exponent: float) -> Array:
     return command if exponent == 1.0 else np.sign(command) * np.abs(command) ** exponent
 
 
-def _ramped(segment: AxisSegment, ramp: Ramp) -> AxisSegment:
-    """Return a segment whose commands are means over each period of the limited ones."""
+def _ramped(segment: AxisSegment, ramp: Ramp, band: float, kind: DeadBandKind) -> AxisSegment:
+    """Return a segment whose commands are means over each period of what a ramp and a band leave.
+
+    A ramp of the wheels comes after the dead band in any case.
+    """
     period, count = segment.period, len(segment.velocity)
     own, other = _sent(segment), segment.beside
-    if ramp.law is RampLaw.OWN or other is None:
-        command = _means(*_ramp(own, ramp.speeding, ramp.braking), period, count)
-    elif ramp.law is RampLaw.WHEELS:
+    if ramp.law is RampCoupling.WHEELS and other is not None:
         command = _wheels(own, other, ramp, period, count)
     else:
-        command = _means(*_scaled(own, other, ramp), period, count)
+        alone = ramp.law is RampCoupling.OWN or other is None
+        course = _ramp(own, ramp.speeding, ramp.braking)
+        if not alone and other is not None:
+            course = _scaled(own, other, ramp)
+        command = _means(*_passed_course(*course, band, kind), period, count)
     return replace(segment, command=command, sent=None)
+
+
+def _passed_course(
+    corners: list[float], values: list[float], band: float, kind: DeadBandKind
+) -> tuple[Array, Array, Array]:
+    """Return what a dead band leaves of straight lines between corners.
+
+    Returns:
+        Times of the ends of m lines, (m + 1,), s, and the value where each begins and ends, (m,).
+    """
+    # A command that never changes has one corner.
+    at, height = np.array([corners[0] - 1.0, *corners]), np.array([values[0], *values])
+    if band != 0.0:
+        size = abs(band)
+        begin, change = height[:-1], np.diff(height)
+        cuts = []
+        for level in (-size, size):
+            inside = (begin - level) * (height[1:] - level) < 0.0
+            fraction = (level - begin[inside]) / change[inside]
+            cuts.append(at[:-1][inside] + fraction * np.diff(at)[inside])
+        more = np.unique(np.concatenate((at, *cuts)))
+        height = np.interp(more, at, height)
+        at = more
+    begin, end = height[:-1], height[1:]
+    if band != 0.0:
+        middle = 0.5 * (begin + end)
+        moves = np.abs(middle) > abs(band) if kind is DeadBandKind.THRESHOLD or band > 0.0 else True
+        lost = 0.0 if kind is DeadBandKind.THRESHOLD else band * np.sign(middle)
+        begin, end = np.where(moves, begin - lost, 0.0), np.where(moves, end - lost, 0.0)
+    return at, begin, end
 
 
 def _sent(segment: AxisSegment) -> SentCommands:
     if segment.sent is not None:
         return segment.sent
-    times = segment.period * np.arange(len(segment.command), dtype=np.float64)
+    times = np.float64(segment.period) * np.arange(len(segment.command))
     return SentCommands(times, segment.command)
 
 
@@ -203,7 +234,7 @@ def _ramp(sent: SentCommands, speeding: float, braking: float) -> tuple[list[flo
 
 def _scaled(own: SentCommands, other: SentCommands, ramp: Ramp) -> tuple[list[float], list[float]]:
     """Return corners of a command that is slowed down with that of the other axis."""
-    merged = np.union1d(own.times, other.times)
+    merged: Array = np.union1d(own.times, other.times)
     first, second = (
         each.values[np.maximum(np.searchsorted(each.times, merged, side="right") - 1, 0)]
         for each in (own, other)
@@ -234,36 +265,39 @@ def _scaled(own: SentCommands, other: SentCommands, ramp: Ramp) -> tuple[list[fl
 
 def _wheels(own: SentCommands, other: SentCommands, ramp: Ramp, period: float, count: int) -> Array:
     """Return means of a command of which each wheel's share is limited."""
-    merged = np.union1d(own.times, other.times)
+    merged: Array = np.union1d(own.times, other.times)
     first, second = (
         each.values[np.maximum(np.searchsorted(each.times, merged, side="right") - 1, 0)]
         for each in (own, other)
     )
     lever = ramp.speeding / ramp.other
-    left, right = (
-        _means(
-            *_ramp(
-                SentCommands(merged, first + side * lever * second), ramp.speeding, ramp.braking
-            ),
-            period,
-            count,
-        )
-        for side in (-1.0, 1.0)
-    )
+    means = []
+    for side in (-1.0, 1.0):
+        rim: Array = first + side * lever * second
+        course = _ramp(SentCommands(merged, rim), ramp.speeding, ramp.braking)
+        lines = _passed_course(*course, 0.0, DeadBandKind.OFFSET)
+        means.append(_means(*lines, period, count))
+    left, right = means
     return 0.5 * (left + right)
 
 
-def _means(corners: list[float], values: list[float], period: float, count: int) -> Array:
-    """Return means over periods, from time 0 on, of a course of straight lines, shape (count,)."""
-    end = max(corners[-1], period * count) + 1.0
-    at = np.array([min(corners[0], 0.0) - 1.0, *corners, end])
-    height = np.array([values[0], *values, values[-1]])
+def _means(at: Array, begin: Array, end: Array, period: float, count: int) -> Array:
+    """Return means over periods, from time 0 on, of a course of m straight lines, shape (count,).
+
+    Args:
+        at: Times of their ends, (m + 1,), s.
+        begin, end: Values where each begins and ends, (m,); the first and the last are held on.
+    """
+    first, last = min(float(at[0]), 0.0) - 1.0, max(float(at[-1]), period * count) + 1.0
+    ends = (begin[0], end[-1]) if len(begin) else (0.0, 0.0)
+    at = np.concatenate(([first], at, [last]))
+    begin, end = (np.concatenate(([ends[0]], each, [ends[1]])) for each in (begin, end))
     lasts = np.diff(at)
-    slope = np.diff(height) / np.where(lasts > 0.0, lasts, 1.0)
-    passed = np.concatenate(([0.0], np.cumsum(0.5 * lasts * (height[1:] + height[:-1]))))
+    slope = (end - begin) / np.where(lasts > 0.0, lasts, 1.0)
+    passed = np.concatenate(([0.0], np.cumsum(0.5 * lasts * (begin + end))))
     knots = np.float64(period) * np.arange(count + 1)
-    piece = np.searchsorted(at, knots, side="right") - 1
+    piece = np.minimum(np.searchsorted(at, knots, side="right") - 1, len(lasts) - 1)
     since = knots - at[piece]
-    until = passed[piece] + since * (height[piece] + 0.5 * since * slope[piece])
+    until = passed[piece] + since * (begin[piece] + 0.5 * since * slope[piece])
     means: Array = np.diff(until) / period
     return means

@@ -29,7 +29,7 @@ from diffbot_recordings.smoothed_response import (
     UNSMOOTHED,
     Drive,
     ForcedResponse,
-    HeldCommands,
+    PaddedCommands,
     Smoothing,
     reach_of,
 )
@@ -193,9 +193,9 @@ class FirstOrder:
         command = np.asarray(command, dtype=float)
         if not len(command):
             return np.empty(0)
-        held = HeldCommands([command], reach_of(_checked(dead_time), smoothing, period))
-        drive = Drive.of(held, period, dead_time, smoothing)
-        response = ForcedResponse(self.time_constant, drive, period).values[held.rows[0]]
+        padded = PaddedCommands([command], reach_of(_checked(dead_time), smoothing, period))
+        drive = Drive.of(padded, period, dead_time, smoothing)
+        response = ForcedResponse(self.time_constant, drive, period).values[padded.rows[0]]
         decay: Array = np.exp(-period / self.time_constant * np.arange(len(command)))
         return (start - self.gain * float(response[0])) * decay + self.gain * response
 
@@ -393,7 +393,7 @@ class OutputError:
                 f"with a lead of {self._lead:g} s; record for longer"
             )
         self._changes = [np.flatnonzero(np.diff(command)) for command in self._commands]
-        self._held: HeldCommands | None = None
+        self._padded: PaddedCommands | None = None
 
     def _set_drive(self, dead_time: float, smoothing: Smoothing) -> None:
         """Set the delayed commands of the segments that are long enough."""
@@ -401,11 +401,11 @@ class OutputError:
         if not self._lead >= dead_time:
             raise ValueError(f"lead = {self._lead} s: must be >= dead_time = {dead_time} s")
         reach = reach_of(self._lead, smoothing, self.period)
-        if self._held is None or self._held.reach < reach:
-            self._held = HeldCommands(self._commands, reach, self._every)
-            rows = zip(self._held.rows, self._used, strict=True)
+        if self._padded is None or self._padded.reach < reach:
+            self._padded = PaddedCommands(self._commands, reach, self._every)
+            rows = zip(self._padded.rows, self._used, strict=True)
             self._rows = np.concatenate([row[used] for row, used in rows])
-        self._drive = Drive.of(self._held, self.period, dead_time, smoothing)
+        self._drive = Drive.of(self._padded, self.period, dead_time, smoothing)
         late = round((dead_time - smoothing.delay) / self.period)
         if not any(map(self._acts, self._commands, self._changes, repeat(late))):
             raise ValueError("command never changes within a stretch: record steps of the command")

@@ -48,7 +48,7 @@ def plateau_of(segments: Sequence[AxisSegment], plain: DeadTimeFit) -> Plateau |
         return None
     limits = largest * np.linspace(LOWEST, 1.0, LIMITS)
     late = plain.dead_time / segments[0].period
-    lates = sorted({round(share * late) for share in DEAD_TIMES})
+    lates = sorted({round(fraction * late) for fraction in DEAD_TIMES})
     errors = []
     for limit in limits.tolist():
         clipped = [

@@ -14,17 +14,27 @@ import numpy as np
 
 from diffbot_description.dead_band import DeadBandKind
 from diffbot_recordings.axis_search import AxisSearch, Free
-from diffbot_recordings.dead_time import DeadTimeFit, largest_command, limit_free, refitted
-from diffbot_recordings.driver_model import Parameter, Ramp, RampLaw
-from diffbot_recordings.first_order import AxisSegment, FirstOrder
+from diffbot_recordings.dead_time import (
+    DRIVER_SEARCHES,
+    DeadTimeFit,
+    largest_command,
+    limit_free,
+    refitted,
+)
+from diffbot_recordings.driver_model import DriverParameter, Ramp, RampCoupling
+from diffbot_recordings.first_order import Array, AxisSegment, FirstOrder
 from diffbot_recordings.verdict import Value
 
 # Longest piece of a ramp that is taken for a held command, s, and most samples of such pieces.
-PIECE, MOST_SAMPLES = 0.006, 40_000
+PIECE, MOST_SAMPLES = 0.01, 40_000
 # Number of limits tried, and dead times, as shares of that without a ramp.
 LIMITS, DEAD_TIMES = 12, (0.0, 0.3, 0.6, 0.8, 1.0)
 # A model is better beyond doubt if its squares fall by this many residual variances.
 GAINED = 16.0
+# Two limits are told apart by less: one for both would be wrong by more than its interval.
+APART = 2.0
+# Where only the other axis's limit acts, its own is reached within this share of a piece.
+FASTEST_OWN = 0.2
 # Largest relative standard deviation of a limit that is known.
 WIDEST = 0.25
 # Factors between the limits of speeding up and braking, and for the other axis, tried first.
@@ -43,10 +53,15 @@ def _samples(segments: Sequence[AxisSegment]) -> int:
     return sum(int(np.count_nonzero(segment.counts)) for segment in segments)
 
 
-def better(new: DeadTimeFit, old: DeadTimeFit, segments: Sequence[AxisSegment]) -> bool:
-    """Whether a fit is better beyond doubt."""
+def better(
+    new: DeadTimeFit,
+    old: DeadTimeFit,
+    segments: Sequence[AxisSegment],
+    least: float = GAINED,
+) -> bool:
+    """Whether the squares of a fit are so much less than another's, in residual variances."""
     gained = (old.fit.residual_std / new.fit.residual_std) ** 2 - 1.0
-    return gained * _samples(segments) > GAINED
+    return gained * _samples(segments) > least
 
 
 @dataclass(frozen=True)
@@ -62,80 +77,142 @@ class RampSearch:
     above: float
 
 
-def find_ramp(segments: Sequence[AxisSegment], base: DeadTimeFit) -> RampSearch:
+def find_ramp(
+    segments: Sequence[AxisSegment],
+    base: DeadTimeFit,
+    latest: float,
+    before_band: bool = False,
+) -> RampSearch:
     """Search one limit of acceleration.
 
     Args:
         segments: Segments in fine pieces, as of `fine`.
         base: Fit of the same motion without a limit; its dead band is kept.
+        latest: Longest dead time tried, s: a ramp looks like one.
+        before_band: Whether the ramp comes before the dead band.
     """
     largest = largest_command(segments)
     if not largest > 0.0:
         return RampSearch(None, 0.0)
-    free = [*_of_band(base), limit_free(segments, Parameter.LIMIT, largest)]
-    late = base.dead_time / segments[0].period
-    lates = sorted({round(share * late) for share in DEAD_TIMES})
-    band = base.driver.values([each.parameter for each in free[:-1]])
-    driver = replace(base.driver, exponent=1.0, ramp=Ramp(1.0, 1.0))
+    free = [*_of_band(base), limit_free(segments, DriverParameter.LIMIT, largest)]
+    late = latest / segments[0].period
+    lates = sorted({round(fraction * late) for fraction in DEAD_TIMES})
+    driver = replace(base.driver, exponent=1.0, ramp=Ramp(1.0, 1.0, before_band=before_band))
     search = AxisSearch(segments, base.longest, driver, free)
     limits = np.linspace(free[-1].low, free[-1].high, LIMITS).tolist()
-    tried = [search.scan(lates, (*band, limit)) for limit in limits]
+    band = base.driver.values([each.parameter for each in free[:-1]])
+    tried = [_scanned(search, lates, (*band, limit)) for limit in limits]
     squares = np.array([float(errors.min()) ** 2 for errors, _, _ in tried])
     best = int(np.argmin(squares))
-    _, theta, at = tried[best]
-    start = replace(
-        base.fit,
-        model=FirstOrder(math.exp(theta[0]) / theta[1], 1.0 / theta[1]),
-        dead_time=at * segments[0].period,
-    )
-    result = refitted(
-        segments,
-        replace(base, fit=start),
-        driver.with_values([Parameter.LIMIT], [limits[best]]),
-        free,
-    )
+    if not math.isfinite(squares[best]):
+        return RampSearch(None, 0.0)
+    begin = driver.with_values([DriverParameter.LIMIT], [limits[best]])
+    result = refitted(segments, _started(segments, base, tried[best]), begin, free)
     if known(result) and better(result, base, segments):
         return RampSearch(result, 0.0)
+    coupled = _only_of_other(segments, base, lates, before_band)
+    if coupled is not None:
+        return RampSearch(coupled, 0.0)
     # The slowest that would be seen.
     worse = squares > base.fit.residual_std**2 * (1.0 + GAINED / _samples(segments))
     seen = int(np.argmin(worse)) if not worse.all() else LIMITS
     return RampSearch(None, math.exp(limits[seen - 1]) if seen > 0 else 0.0)
 
 
+def _scanned(
+    search: AxisSearch, lates: Sequence[int], more: tuple[float, ...]
+) -> tuple[Array, Array, float]:
+    """Return what a scan finds; infinite errors if no command gets through the ramp and band."""
+    try:
+        return search.scan(lates, more)
+    except ValueError:
+        return np.full(len(lates), math.inf), np.array((0.0, 1.0)), 0.0
+
+
+def _started(
+    segments: Sequence[AxisSegment], base: DeadTimeFit, scanned: tuple[Array, Array, float]
+) -> DeadTimeFit:
+    """Return a fit with the lag, gain and dead time of a scan, to begin from."""
+    _, theta, at = scanned
+    model = FirstOrder(math.exp(theta[0]) / theta[1], 1.0 / theta[1])
+    return replace(base, fit=replace(base.fit, model=model, dead_time=at * segments[0].period))
+
+
+def _only_of_other(
+    segments: Sequence[AxisSegment],
+    base: DeadTimeFit,
+    lates: Sequence[int],
+    before_band: bool,
+) -> DeadTimeFit | None:
+    """Return the fit with a limit that only the other axis reaches; None: none beyond doubt."""
+    beside = _largest_beside(segments)
+    if beside == 0.0:
+        return None
+    free = [*_of_band(base), limit_free(segments, DriverParameter.OTHER, beside)]
+    band = base.driver.values([each.parameter for each in free[:-1]])
+    fast = largest_command(segments) / (FASTEST_OWN * segments[0].period)
+    driver = replace(base.driver, ramp=Ramp(fast, fast, 1.0, RampCoupling.SCALED, before_band))
+    search = AxisSearch(segments, base.longest, driver, free)
+    limits = np.linspace(free[-1].low, free[-1].high, LIMITS).tolist()
+    tried = [_scanned(search, lates, (*band, limit)) for limit in limits]
+    best = min(range(LIMITS), key=lambda k: float(tried[k][0].min()))
+    if not math.isfinite(float(tried[best][0].min())):
+        return None
+    begin = driver.with_values([DriverParameter.OTHER], [limits[best]])
+    result = refitted(segments, _started(segments, base, tried[best]), begin, free)
+    if not (known(result) and better(result, base, segments)):
+        return None
+    # Its own limit may act at times.
+    limit = limit_free(segments, DriverParameter.LIMIT, largest_command(segments))
+    ramp = replace(begin, ramp=result.driver.ramp).ramp or Ramp(fast, fast)
+    starts = [
+        replace(ramp, speeding=each, braking=each)
+        for each in np.exp(np.linspace(limit.low, limit.high, LIMITS)[3:]).tolist()
+    ]
+    both = _from_starts(segments, result, starts, [*free, limit])
+    return _best(segments, result, [both], APART)
+
+
+def _largest_beside(segments: Sequence[AxisSegment]) -> float:
+    """Return the size of the other axis's largest command; 0: unknown."""
+    each = [segment.beside for segment in segments]
+    known_ones = [sent for sent in each if sent is not None]
+    if len(known_ones) < len(each):
+        return 0.0
+    return max(float(np.abs(sent.values).max(initial=0.0)) for sent in known_ones)
+
+
 def _of_band(base: DeadTimeFit) -> list[Free]:
-    return [each for each in base.free if each.parameter is Parameter.BAND]
+    return [each for each in base.free if each.parameter is DriverParameter.BAND]
 
 
 def known(fit: DeadTimeFit) -> bool:
-    """Whether the limits of a fit are known."""
-    return all(std <= WIDEST for std in fit.ramp_std)
+    """Whether the limits of a fit are known, and no search of the driver ended at an end."""
+    inside = all(each.inside for each in fit.searches[DRIVER_SEARCHES:])
+    return inside and all(std <= WIDEST for std in fit.ramp_std)
 
 
 def refine_ramp(segments: Sequence[AxisSegment], ramped: DeadTimeFit) -> DeadTimeFit:
-    """Return the best fit of its variants: braking unlike speeding up, order, and coupling."""
-    result = ramped
-    if result.dead_band > 0.0:
-        result = _best(segments, result, [_before_band(segments, result)])
-    result = _best(segments, result, [_coupled(segments, result, law) for law in RampLaw])
-    if result.driver.ramp is not None and result.driver.ramp.law is RampLaw.OWN:
-        result = _best(segments, result, [_asymmetric(segments, result)])
-    return result
+    """Return the best fit of its variants: braking unlike speeding up, and coupling."""
+    if not _is_own(ramped) or ramped.driver.ramp is None or not ramped.driver.ramp.symmetric:
+        return ramped
+    result = _best(segments, ramped, [_asymmetric(segments, ramped)], APART)
+    return _best(segments, result, [_coupled(segments, ramped, law) for law in RampCoupling])
+
+
+def _is_own(fit: DeadTimeFit) -> bool:
+    return fit.driver.ramp is not None and fit.driver.ramp.law is RampCoupling.OWN
 
 
 def _best(
-    segments: Sequence[AxisSegment], simple: DeadTimeFit, others: Sequence[DeadTimeFit | None]
+    segments: Sequence[AxisSegment],
+    simple: DeadTimeFit,
+    others: Sequence[DeadTimeFit | None],
+    gained: float = GAINED,
 ) -> DeadTimeFit:
     tried = [fit for fit in others if fit is not None and known(fit)]
     best = min(tried, key=lambda fit: fit.fit.residual_std, default=simple)
-    return best if better(best, simple, segments) else simple
-
-
-def _before_band(segments: Sequence[AxisSegment], ramped: DeadTimeFit) -> DeadTimeFit | None:
-    """Return the fit with the ramp before the dead band, as of a smoother."""
-    if ramped.driver.ramp is None:
-        return None
-    ramp = replace(ramped.driver.ramp, before_band=True)
-    return refitted(segments, ramped, replace(ramped.driver, ramp=ramp))
+    return best if better(best, simple, segments, gained) else simple
 
 
 def _asymmetric(segments: Sequence[AxisSegment], ramped: DeadTimeFit) -> DeadTimeFit | None:
@@ -147,7 +224,7 @@ def _asymmetric(segments: Sequence[AxisSegment], ramped: DeadTimeFit) -> DeadTim
         *_of_band(ramped),
         *(
             limit_free(segments, parameter, largest_command(segments))
-            for parameter in (Parameter.SPEEDING, Parameter.BRAKING)
+            for parameter in (DriverParameter.SPEEDING, DriverParameter.BRAKING)
         ),
     ]
     starts = [
@@ -160,23 +237,17 @@ def _asymmetric(segments: Sequence[AxisSegment], ramped: DeadTimeFit) -> DeadTim
 
 
 def _coupled(
-    segments: Sequence[AxisSegment], ramped: DeadTimeFit, law: RampLaw
+    segments: Sequence[AxisSegment], ramped: DeadTimeFit, law: RampCoupling
 ) -> DeadTimeFit | None:
     """Return the fit with a limit that the other axis's command shares; None: unknown."""
     ramp = ramped.driver.ramp
-    if ramp is None or law is RampLaw.OWN or any(each.beside is None for each in segments):
-        return None
-    beside = max(
-        float(np.abs(each.beside.values).max(initial=0.0))
-        for each in segments
-        if each.beside is not None
-    )
-    if not beside > 0.0:
+    beside = _largest_beside(segments)
+    if ramp is None or law is RampCoupling.OWN or beside == 0.0:
         return None
     free = [
         *_of_band(ramped),
-        limit_free(segments, Parameter.LIMIT, largest_command(segments)),
-        limit_free(segments, Parameter.OTHER, beside),
+        limit_free(segments, DriverParameter.LIMIT, largest_command(segments)),
+        limit_free(segments, DriverParameter.OTHER, beside),
     ]
     alike = ramp.speeding * beside / largest_command(segments)
     starts = [
@@ -201,7 +272,9 @@ def _from_starts(
     late = round(ramped.dead_time / segments[0].period)
     drivers = [replace(ramped.driver, ramp=ramp) for ramp in starts]
     search = AxisSearch(segments, ramped.longest, drivers[0], free)
-    errors = [float(search.scan((late,), each.values(parameters))[0].min()) for each in drivers]
+    errors = [
+        float(_scanned(search, (late,), each.values(parameters))[0].min()) for each in drivers
+    ]
     return refitted(segments, ramped, drivers[int(np.argmin(errors))], free)
 
 
@@ -212,6 +285,12 @@ def limits_of(fit: DeadTimeFit, unit: str) -> tuple[Value, ...]:
         return ()
     per_second = unit.replace("/s", "/s^2")
     speeding, braking = fit.ramp_std
+    if speeding == 0.0:
+        # Only the other axis's limit acts.
+        return tuple(
+            Value(f"{name} limit", math.nan, math.inf, per_second)
+            for name in ("acceleration", "deceleration")
+        )
     return (
         Value("acceleration limit", ramp.speeding, ramp.speeding * speeding, per_second),
         Value("deceleration limit", ramp.braking, ramp.braking * braking, per_second),
@@ -224,10 +303,12 @@ def ramp_note(fit: DeadTimeFit, unit: str) -> str:
     if ramp is None:
         return ""
     per_second = unit.replace("/s", "/s^2")
+    if fit.ramp_std[0] == 0.0:
+        return "a smoother slows this axis down with the other one; its own limit is never reached"
     text = f"a smoother or the driver limits acceleration to {ramp.speeding:.3g} {per_second}"
     if not ramp.symmetric:
         text += f", braking to {ramp.braking:.3g} {per_second}"
-    if ramp.law is not RampLaw.OWN:
+    if ramp.law is not RampCoupling.OWN:
         text += f" ({ramp.law.value})"
     if fit.dead_band > 0.0 and fit.kind is DeadBandKind.OFFSET and ramp.before_band:
         text += ", before the dead band"

@@ -54,7 +54,7 @@ UNSMOOTHED = Smoothing()
 """A velocity measured at the instant of its stamp."""
 
 
-class HeldCommands:
+class PaddedCommands:
     """Commands of segments one after another; each segment's first and last one is held on.
 
     Args:
@@ -70,18 +70,18 @@ class HeldCommands:
     def __init__(self, commands: Sequence[Array], reach: int, every: int = 1) -> None:
         self._every = every
         self.reach = every * -(-max(reach, 0) // every)
-        held = self.reach
+        padded = self.reach
         self._values = np.concatenate(
             [
-                np.full(held, commands[0][0]),
-                *(np.pad(command, held, mode="edge") for command in commands),
-                np.full(held, commands[-1][-1]),
+                np.full(padded, commands[0][0]),
+                *(np.pad(command, padded, mode="edge") for command in commands),
+                np.full(padded, commands[-1][-1]),
             ]
         )
         counts = [len(command) // every for command in commands]
-        ends = np.cumsum([count + 2 * held // every for count in counts]) - held // every
+        ends = np.cumsum([count + 2 * padded // every for count in counts]) - padded // every
         self.rows = [np.arange(end - n, end) for end, n in zip(ends.tolist(), counts, strict=True)]
-        self._count = len(self._values) - 2 * held
+        self._count = len(self._values) - 2 * padded
 
     @cached_property
     def _passed(self) -> Array:
@@ -138,7 +138,9 @@ class Drive:
     mean: Array = field(default_factory=lambda: np.empty(0))
 
     @classmethod
-    def of(cls, held: HeldCommands, period: float, dead_time: float, smoothing: Smoothing) -> Drive:
+    def of(
+        cls, padded: PaddedCommands, period: float, dead_time: float, smoothing: Smoothing
+    ) -> Drive:
         """Return the drive of held commands.
 
         Args:
@@ -149,13 +151,13 @@ class Drive:
         # Commands may seem to act before they are sent, if the middle of their effect is as late.
         end = (dead_time - smoothing.delay) / period
         if width < LEAST_WINDOW:
-            return cls(*held.late(end + 0.5 * width), lag)
-        before = cls(*held.late(end + width))
-        return cls(*held.late(end), lag, width, before, held.mean(end, width))
+            return cls(*padded.late(end + 0.5 * width), lag)
+        before = cls(*padded.late(end + width))
+        return cls(*padded.late(end), lag, width, before, padded.mean(end, width))
 
 
 def reach_of(dead_time: float, smoothing: Smoothing, period: float) -> int:
-    """Return the reach in samples that a drive needs of `HeldCommands`."""
+    """Return the reach in samples that a drive needs of `PaddedCommands`."""
     return math.ceil((dead_time + smoothing.delay + smoothing.window) / period) + 2
 
 

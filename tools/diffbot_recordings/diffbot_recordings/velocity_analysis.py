@@ -37,7 +37,15 @@ from diffbot_recordings.first_order import (
     fit_first_order,
 )
 from diffbot_recordings.plateau import plateau_of
-from diffbot_recordings.ramp_fit import find_ramp, fine, limits_of, ramp_note, refine_ramp
+from diffbot_recordings.ramp_fit import (
+    better,
+    find_ramp,
+    fine,
+    known,
+    limits_of,
+    ramp_note,
+    refine_ramp,
+)
 from diffbot_recordings.samples import Array, Mask
 from diffbot_recordings.segments import new_readings
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
@@ -102,7 +110,7 @@ class CrossValidation:
         ) -> DeadTimeFit:
             chosen = [replace(s, fresh=m) for s, m in zip(segments, masks, strict=True)]
             if model is not None:
-                return refitted(chosen, model)
+                return refitted(chosen, model, like=model.smoothing)
             if dead_band is not None:
                 return fit_dead_band(chosen, longest, dead_band, every, start)
             return fit_dead_time(chosen, longest, with_exponent, every, start)
@@ -386,28 +394,36 @@ def _best_model(
 ) -> tuple[CrossValidation, Value, list[str]]:
     """Return the model to use, the dead band of the command, and notes on both."""
     pieces = fine(plain.segments)
-    ramps = find_ramp(pieces, plain.fit)
-    base, segments = plain.fit, plain.segments
+    latest = plain.fit.dead_time
+    ramps = find_ramp(pieces, plain.fit, latest)
+    bases = [plain.fit]
     if ramps.fit is not None:
-        base, segments = ramps.fit, tuple(pieces)
-    try:
-        band = find_dead_band(segments, base, longest, unit)
-    except ValueError as error:
-        band = DeadBandFinding(base, *not_identifiable(unit, str(error)), significant=False)
-    chosen = band.fit if band.significant else base
+        refined = refine_ramp(pieces, ramps.fit)
+        bases += [refined, _reordered(refined)]
+    bands = [_dead_band(plain.segments, plain.fit, longest, unit)]
+    bands += [_dead_band(pieces, base, longest, unit) for base in bases[1:]]
+    pairs = [
+        (band.fit if band.significant else base, band)
+        for base, band in zip(bases, bands, strict=True)
+    ]
+    chosen, band = pairs[0]
+    for fit, finding in pairs[1:]:
+        if known(fit) and better(fit, chosen, pieces):
+            chosen, band = fit, finding
     if band.significant:
         # A dead band hides a ramp, and a ramp changes with it.
-        ramps = find_ramp(pieces, replace(chosen, driver=replace(chosen.driver, ramp=None)))
-        if ramps.fit is not None and (
-            chosen.driver.ramp is None or ramps.fit.fit.residual_std < chosen.fit.residual_std
-        ):
-            chosen = ramps.fit
+        chosen = _with_ramp(pieces, chosen, latest)
+        if chosen.driver.ramp is not None and chosen.kind is DeadBandKind.THRESHOLD:
+            # A threshold was told with another ramp.
+            again = _dead_band(pieces, chosen, longest, unit)
+            if again.significant and better(again.fit, chosen, pieces):
+                chosen, band = _with_ramp(pieces, again.fit, latest), again
     if chosen.driver.ramp is not None:
         chosen = refine_ramp(pieces, chosen)
         ramped = CrossValidation(pieces, longest, model=chosen)
         if ramped.prediction.squares < plain.prediction.squares:
             value = band.value
-            if band.significant and chosen.kind is DeadBandKind.OFFSET:
+            if band.significant:
                 value = replace(value, value=chosen.dead_band, std=chosen.dead_band_std)
             return ramped, value, [band.note, ramp_note(chosen, unit)]
     result, value, notes = _without_ramp(plain, band, longest, unit)
@@ -415,6 +431,36 @@ def _best_model(
         per_second = unit.replace("/s", "/s^2")
         notes.append(f"no limit of acceleration below {ramps.above:.2g} {per_second}")
     return result, value, notes
+
+
+def _reordered(fit: DeadTimeFit) -> DeadTimeFit:
+    """Return a fit whose ramp comes before a dead band that is still to be found."""
+    ramp = fit.driver.ramp
+    ramp = None if ramp is None else replace(ramp, before_band=True)
+    return replace(fit, driver=replace(fit.driver, ramp=ramp))
+
+
+def _with_ramp(pieces: Sequence[AxisSegment], banded: DeadTimeFit, latest: float) -> DeadTimeFit:
+    """Return the fit with the ramp that suits a dead band best; without, if there is none."""
+    best = refine_ramp(pieces, banded)
+    alone = replace(banded, driver=replace(banded.driver, ramp=None))
+    for before_band in (False, True):
+        fit = find_ramp(pieces, alone, latest, before_band).fit
+        if fit is None:
+            continue
+        fit = refine_ramp(pieces, fit)
+        if known(fit) and better(fit, best, pieces):
+            best = fit
+    return best
+
+
+def _dead_band(
+    segments: Sequence[AxisSegment], base: DeadTimeFit, longest: float, unit: str
+) -> DeadBandFinding:
+    try:
+        return find_dead_band(segments, base, longest, unit)
+    except ValueError as error:
+        return DeadBandFinding(base, *not_identifiable(unit, str(error)), significant=False)
 
 
 def _without_ramp(
