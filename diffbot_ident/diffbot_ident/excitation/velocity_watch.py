@@ -15,11 +15,11 @@ from diffbot_ident.excitation.velocity_excitation import MOVING, STANDING
 RUNAWAY = 1.5
 # A robot that has not moved after commands for this long does not get them, s.
 PATIENCE = 15.0
-# Ways of each axis from which on signs, and poses against velocities, are judged: m and rad.
+# Paths of each axis from which on signs, and poses against velocities, are judged: m and rad.
 JUDGED = Velocity(0.3, 1.0)
-# Allowed ratio of the way by poses to that by velocities, and its inverse.
-SAME_WAY = 1.5
-# Share of a way that may go against its commands, with the lag of the robot.
+# Allowed ratio of the path by poses to that by velocities, and its inverse.
+SAME_PATH = 1.5
+# Share of a path that may go against its commands, with the lag of the robot.
 AGAINST = 0.6
 
 _NAMES = ("v", "omega")
@@ -38,8 +38,8 @@ class VelocityWatch:
         self._last: Pose | None = None
         self._silent = 0.0  # time with commands before the robot has moved, s
         self._moved = False
-        # Of each axis: ways by velocities and by poses, and the way against the last command.
-        self._ways = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+        # Of each axis: paths by velocities and by poses, and the path against the last command.
+        self._paths = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
         self._signs = [0.0, 0.0]
 
     @property
@@ -85,22 +85,22 @@ class VelocityWatch:
         return ""
 
     def _judge(self, axis: int, command: float, speed: float, duration: float, step: float) -> str:
-        ways, limit = self._ways[axis], self._limits[axis]
+        paths, limit = self._paths[axis], self._limits[axis]
         if abs(command) > MOVING * limit:
             self._signs[axis] = math.copysign(1.0, command)
-        ways[0] += abs(speed) * duration
-        ways[1] += math.copysign(step, step * speed) if speed else 0.0
-        ways[2] += abs(speed) * duration if speed * self._signs[axis] < 0.0 else 0.0
+        paths[0] += abs(speed) * duration
+        paths[1] += math.copysign(step, step * speed) if speed else 0.0
+        paths[2] += abs(speed) * duration if speed * self._signs[axis] < 0.0 else 0.0
         name = _NAMES[axis]
-        if ways[0] < JUDGED[axis]:
+        if paths[0] < JUDGED[axis]:
             return ""
-        if not ways[0] / SAME_WAY <= ways[1] <= ways[0] * SAME_WAY:
+        if not paths[0] / SAME_PATH <= paths[1] <= paths[0] * SAME_PATH:
             return (
                 f"the odometry contradicts itself: by {name} of its twist the robot has moved "
-                f"{ways[0]:.2g} {'m' if axis == 0 else 'rad'}, by its poses {ways[1]:.2g}: the "
+                f"{paths[0]:.2g} {'m' if axis == 0 else 'rad'}, by its poses {paths[1]:.2g}: the "
                 "twist must be in the robot's own frame (child_frame_id), in m/s and rad/s"
             )
-        if ways[2] > AGAINST * ways[0]:
+        if paths[2] > AGAINST * paths[0]:
             return (
                 f"{name} of the odometry has the wrong sign: the robot moves against its commands; "
                 "check the wheels' signs in the driver and the odometry"

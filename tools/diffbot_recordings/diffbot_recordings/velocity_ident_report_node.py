@@ -153,49 +153,49 @@ class VelocityIdentReport(WatchingNode[VelocityRecord, VelocityIdentReportParame
         return table
 
     def findings(self) -> RunFindings:
-        """Identify the robot; return what was found."""
-        from diffbot_recordings.findings import Findings, analyse_axes, velocity_findings
+        """Identify the robot, if the run was completed; the data are saved in any case."""
+        from diffbot_recordings.findings import analyse_axes, velocity_findings
         from diffbot_recordings.identify_page import findings_page
-        from diffbot_recordings.recording_analysis import STILL
 
-        recording, missing = self.recording, self.recording.missing()
-        saved = recording.save(self.folder / TABLE)
-        state, segments, reason = recording.state, [], f"the run is incomplete: see {TABLE}"
-        if state is not None and state.phase is RunPhase.DONE:
-            try:
-                settings = SegmentSettings(still=STILL, longest=LONGEST_SEGMENT)
-                segments = recording.segments(Segmenter(settings))
-            except RecordingError as error:
-                reason = str(error)
+        elapsed, missing = self.recording.elapsed, self.recording.missing()
+        more = {"data": [self.recording.save(self.folder / TABLE)]}
+        segments, reason = self._segments()
         if not segments:
-            return RunFindings(
-                recording.elapsed,
-                lambda title: f"{title}\nnot identified: {reason}",
-                {},
-                {"data": [saved]},
-                missing,
-                None,
-            )
+            text = f"not identified: {reason}; the data are in {TABLE}"
+            return RunFindings(elapsed, lambda title: f"{title}\n{text}", {}, more, missing, None)
         self.console.print("identifying", markup=False)
         seconds = sum(segment.duration for segment in segments)
-        found: Findings = velocity_findings(
+        findings = velocity_findings(
             analyse_axes(segments),
             f"{seconds:.1f} s of motion in {len(segments)} stretches",
             self.robot.name,
             f"{NODE}, {self.run.setting}",
         )
-        written = found.write(self.folder)
+        written = findings.write(self.folder)
 
         def page(run: RunDescription, folder: Path, summary: Mapping[str, Any]) -> Page:
             texts = {"Repeat this run": repeat_command(run)}
-            return findings_page(found, summary, folder, run.label, texts)
+            return findings_page(findings, summary, folder, run.label, texts)
 
         return RunFindings(
-            recording.elapsed,
-            lambda title: results_table(title, found.verdicts),
-            found.content(written),
-            {"data": [saved]},
+            elapsed,
+            lambda title: results_table(title, findings.verdicts),
+            findings.content(written),
+            more,
             missing,
-            lambda: [Picture(name, draw) for name, draw in found.pictures().items()],
+            lambda: [Picture(name, draw) for name, draw in findings.pictures().items()],
             page,
         )
+
+    def _segments(self) -> tuple[list[Segment], str]:
+        """Return the data of a completed run, or no data and the reason."""
+        from diffbot_recordings.recording_analysis import STILL
+
+        state = self.recording.state
+        if state is None or state.phase is not RunPhase.DONE:
+            return [], "the run was not completed"
+        settings = SegmentSettings(still=STILL, longest=LONGEST_SEGMENT)
+        try:
+            return self.recording.segments(Segmenter(settings)), "the robot did not move"
+        except RecordingError as error:
+            return [], str(error)
