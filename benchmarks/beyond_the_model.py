@@ -235,7 +235,9 @@ UNLISTED: Mapping[str, Row] = {
     "quadratic friction": Row(_only(quadratic=_uniform(0.05, 0.2)), OUTSIDE),
     "floor gets rougher": Row(_only(rougher=_uniform(0.2, 1.0)), ("friction", *OUTSIDE)),
     "bumps": Row(_only(bumps=_uniform(0.05, 0.3)), OUTSIDE),
-    "filtered efforts": Row(_only(filtered=_uniform(0.01, 0.04)), OUTSIDE),
+    "filtered efforts": Row(
+        _only(filtered=_uniform(0.01, 0.04)), ("before it is reported", *OUTSIDE)
+    ),
     "settling torque": Row(
         _only(settling=_uniform(0.03, 0.1)), ("effect of the torques", *OUTSIDE)
     ),
