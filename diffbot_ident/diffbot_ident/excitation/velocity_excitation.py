@@ -206,12 +206,13 @@ class VelocityExcitation:
         return self._inside((*late, *soon))
 
     def _stopping(self, pose: Pose, velocity: Velocity) -> Iterator[Pose]:
-        """Yield the poses up to rest if zero is commanded now."""
+        """Yield the poses up to rest if zero is commanded now: it may be speeding up, or not."""
         assert self._hold is not None
         fast = _times(LARGEST_GAIN, self._hold.command)
         worst = Velocity(max(velocity.v, fast.v, key=abs), max(velocity.omega, fast.omega, key=abs))
-        half = 0.5 * self.stop_time.seconds
-        return _path(pose, ((velocity, half + self._latency), (worst, half)))
+        whole = self.stop_time.seconds
+        slow = _path(pose, ((velocity, 0.5 * whole + self._latency), (worst, 0.5 * whole)))
+        yield from (*slow, *_path(pose, ((worst, whole + self._latency),)))
 
     def _inside(self, poses: Iterator[Pose] | tuple[Pose, ...]) -> bool:
         return all(abs(p.x) <= self._room[0] and abs(p.y) <= self._room[1] for p in poses)
