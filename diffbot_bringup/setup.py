@@ -25,6 +25,7 @@ setup(
     extras_require={
         "test": [
             "catkin-pkg",
+            "distributed",
             "hatchling",
             "hypothesis",
             "lz4",

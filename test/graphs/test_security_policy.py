@@ -48,6 +48,7 @@ WORDS = {
     "ident": "--ros-args -p imu:=true",
     "velocity_tracking_controller": "--ros-args -p sigma:=[0.2,0.2,1.0,1.0] -p robot:=turtlebot2 "
     "-p wait_for_reference:=true",
+    "velocity_ident": "--ros-args -p robot:=turtlebot2 -p twist:=TwistStamped",
     "odometry_publisher": "--ros-args -p left_radius:=0.1 -p right_radius:=0.1 -p separation:=0.4",
     "drive_report": "--ros-args -p controller:=backstep_controller",
 }
@@ -69,13 +70,18 @@ LATER = {
         ("subscribe", f"/{c}/{t}") for c in REPORTED for t in ("adaptation", "state", "status")
     },
 } | {commander: {("publish", WATCHED)} for commander in COMMANDERS}
-# The files of parameters say what is recorded.
+# The files of parameters say what is recorded, and ident's launch file, which has two kinds.
+TOPICS = [
+    (ROOT / "config", "*.yaml", r"^    topics: '(.*)'$"),
+    (ROOT / "launch", "*.xml", r'<let name="recorded_topics" value="([^"]*)"'),
+]
 RECORDED = {
     re.sub(r"\$\(var (\w+)\)", r"\1", word).split(":")[0]
-    for path in (ROOT / "config").glob("*.yaml")
-    for topics in re.findall(r"^    topics: '(.*)'$", path.read_text(), re.MULTILINE)
+    for folder, files, pattern in TOPICS
+    for path in folder.glob(files)
+    for topics in re.findall(pattern, path.read_text(), re.MULTILINE)
     for word in re.sub(r"\$\(var (\w+)\)", r"\1", topics).split()
-}
+} - {"recorded_topics"}
 LATER["recorder"] = {
     ("subscribe", f"/{topic.lstrip('/')}") for topic in RECORDED - DEFAULT_RECORDED
 }
