@@ -112,6 +112,8 @@ class ResidualCorrelation:
 
     def _forget_poor(self, seen: RowSums, error: Array) -> None:
         """Forget residuals that stem from too poor parameters rather than from the robot."""
+        if seen.weights[0] == 0.0:
+            return
         counted = self._sums[0, 3:, 2] / max(self._sums[0, 2, 2], 1.0)
         expected = np.diag(error.T @ seen.moments @ error) / seen.weights[0]
         if (counted > POOR * expected).any():
