@@ -312,7 +312,7 @@ def _read_velocity(path: Path, results: Results) -> None:
             results.missing.append(f"axis {axis}: {error}")
             continue
         if axes[axis].dead_band is None:
-            results.missing.append(f"dead band of {axis}: not identifiable")
+            results.missing.append(f"dead band of {axis}: none beyond doubt, or not identifiable")
     if not axes:
         raise ValueError(
             f"{path}: neither axis was identified ({'; '.join(results.missing)}); identify the "
@@ -346,11 +346,12 @@ def _velocity_axis(path: Path, section: Mapping[str, Any], index: int) -> Veloci
             "its command follows a power law, which the exported files cannot represent"
         )
     late = number("dead_time", index, 0.0)
-    # dead_band is 0 where the model does without one.
     band = number("dead_band_estimate", index, number("dead_band", index, math.nan))
+    # The model does without one: the estimate is then what small commands can exclude.
+    without = number("dead_band", index, math.nan) == 0.0 and "dead_band_estimate" in section
     spread = number("dead_band_variance", index, math.nan)
     of_band = f"dead_band of {path.name}"
-    unknown = not math.isfinite(band) or spread == math.inf
+    unknown = not math.isfinite(band) or spread == math.inf or without
     return VelocityAxis(
         inertia=pairs[0],
         drag=pairs[1],

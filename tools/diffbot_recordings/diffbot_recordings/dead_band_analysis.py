@@ -88,14 +88,27 @@ def find_dead_band(
         value, note = not_identifiable(
             unit, f"it is known to {half:.2g} {unit} only; drive for longer"
         )
+    elif not significant:
+        value, note = _no_dead_band(segments, result, levels, unit)
     else:
         value = Value(NAME, max(result.dead_band, 0.0), result.dead_band_std, unit)
-        note = "no dead band of the command beyond doubt"
-        if significant:
-            note = _kind_note(result, levels, unit) + _other_kind(significant, result, samples)
-        if significant and sizes < LEAST_SIZES:
+        note = kind_note(result, levels, unit) + _other_kind(significant, result, samples)
+        if sizes < LEAST_SIZES:
             note += ONE_SIZE
     return DeadBandFinding(result, value, note, bool(significant))
+
+
+def _no_dead_band(
+    segments: Sequence[AxisSegment], fit: DeadTimeFit, levels: Array, unit: str
+) -> tuple[Value, str]:
+    """Return value and note where no dead band shows: a threshold may be below all commands."""
+    smallest = float(min((level for level in levels if level > 0.0), default=math.inf))
+    held = [level for level in levels if _small_commands(segments, float(level))]
+    smallest = float(min((level for level in held if level > 0.0), default=smallest))
+    half = max(0.5 * smallest, NORMAL_95 * fit.dead_band_std)
+    value = Value(NAME, 0.5 * smallest, (half + 0.01 * smallest) / NORMAL_95, unit)
+    said = f"commands of {smallest:.3g} {unit} move the robot"
+    return value, f"no dead band of the command beyond doubt: {said}"
 
 
 def _acting_sizes(offset: DeadTimeFit, levels: Array) -> int:
@@ -132,7 +145,8 @@ def _small_commands(segments: Sequence[AxisSegment], limit: float) -> bool:
     return small >= max(LEAST_SAMPLES, LEAST_FRACTION * total)
 
 
-def _kind_note(dead_time_fit: DeadTimeFit, levels: Array, unit: str) -> str:
+def kind_note(dead_time_fit: DeadTimeFit, levels: Array, unit: str) -> str:
+    """Return what a dead band does to commands, for the user; `levels`: sizes of those sent."""
     if dead_time_fit.kind is DeadBandKind.OFFSET:
         width = f"{dead_time_fit.dead_band:.3g} {unit}"
         return f"commands up to {width} move nothing, and so much is lost of larger ones (offset)"

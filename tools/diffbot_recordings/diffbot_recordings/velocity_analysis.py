@@ -20,6 +20,7 @@ from diffbot_recordings.axis_search import reading_spacing
 from diffbot_recordings.dead_band_analysis import (
     DeadBandFinding,
     find_dead_band,
+    kind_note,
     not_identifiable,
 )
 from diffbot_recordings.dead_time import (
@@ -413,11 +414,15 @@ def _best_model(
     if band.significant:
         # A dead band hides a ramp, and a ramp changes with it.
         chosen = _with_ramp(pieces, chosen, latest)
-        if chosen.driver.ramp is not None and chosen.kind is DeadBandKind.THRESHOLD:
-            # A threshold was told with another ramp.
+        if chosen.driver.ramp is not None:
+            chosen = _of_other_kind(pieces, chosen, plain.fit, longest, latest)
+        if chosen.driver.ramp is not None:
+            # Width and kind were told with another ramp.
             again = _dead_band(pieces, chosen, longest, unit)
             if again.significant and better(again.fit, chosen, pieces):
                 chosen, band = _with_ramp(pieces, again.fit, latest), again
+    if band.significant and band.fit.kind is not chosen.kind:
+        band = replace(band, note=kind_note(chosen, np.zeros(0), unit))
     if chosen.driver.ramp is not None:
         chosen = refine_ramp(pieces, chosen)
         ramped = CrossValidation(pieces, longest, model=chosen)
@@ -452,6 +457,22 @@ def _with_ramp(pieces: Sequence[AxisSegment], banded: DeadTimeFit, latest: float
         if known(fit) and better(fit, best, pieces):
             best = fit
     return best
+
+
+def _of_other_kind(
+    pieces: Sequence[AxisSegment],
+    chosen: DeadTimeFit,
+    plain: DeadTimeFit,
+    longest: float,
+    latest: float,
+) -> DeadTimeFit:
+    """Return a fit with the other kind of dead band, and a ramp of its own, if it is better."""
+    kind = next(kind for kind in DeadBandKind if kind is not chosen.kind)
+    try:
+        other = _with_ramp(pieces, fit_dead_band(pieces, longest, kind, plain=plain), latest)
+    except ValueError:
+        return chosen
+    return other if known(other) and better(other, chosen, pieces) else chosen
 
 
 def _dead_band(
