@@ -102,9 +102,8 @@ def _no_dead_band(
     segments: Sequence[AxisSegment], fit: DeadTimeFit, levels: Array, unit: str
 ) -> tuple[Value, str]:
     """Return value and note where no dead band shows: a threshold may be below all commands."""
-    smallest = float(min((level for level in levels if level > 0.0), default=math.inf))
-    held = [level for level in levels if _small_commands(segments, float(level))]
-    smallest = float(min((level for level in held if level > 0.0), default=smallest))
+    lasting = [level for level in levels if _small_commands(segments, float(level))]
+    smallest = float(min(level for level in (*lasting, levels[-1]) if level > 0.0))
     half = max(0.5 * smallest, NORMAL_95 * fit.dead_band_std)
     value = Value(NAME, 0.5 * smallest, (half + 0.01 * smallest) / NORMAL_95, unit)
     said = f"commands of {smallest:.3g} {unit} move the robot"
