@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
-from arc_odometry import UNLIMITED_RIMS, JointReader, RimLimit, WheelGeometry
+from arc_odometry import UNLIMITED_RIMS, JointReader, RimLimit, Velocity, WheelGeometry
 from diffbot_description.robot_model import RobotModel
 
 Pair = tuple[float, float]
@@ -536,6 +536,16 @@ class Robot:
                 f"parameter '{parameter}' = {value} {unit}: must be <= {most} {unit}, limits."
                 f"{limit} of robot '{self.name}'; lower it or correct the robot's YAML"
             )
+
+    def speed_limits(self, v: float, omega: float) -> Velocity:
+        """Return the speeds that a node asks for, m/s and rad/s; those of `limits` in place of 0.
+
+        Raises:
+            ValueError: The node's linear_velocity or angular_velocity is beyond `limits`.
+        """
+        self.check_limit("linear_velocity", v, "linear_velocity", "m/s")
+        self.check_limit("angular_velocity", omega, "angular_velocity", "rad/s")
+        return Velocity(v or self.limits.linear_velocity, omega or self.limits.angular_velocity)
 
     @cached_property
     def rim_limit(self) -> RimLimit:

@@ -15,7 +15,12 @@ from arc_odometry import REST, Pose, Velocity
 from arc_odometry.odometry_checks import OdometrySample, OdometryStamps, PoseContinuity
 from diffbot_description import load_robot
 from diffbot_ident.excitation.safety_filter import Arena, reach
-from diffbot_ident.excitation.velocity_excitation import MOVING, STANDING, VelocityExcitation
+from diffbot_ident.excitation.velocity_excitation import (
+    MOVING,
+    STANDING,
+    VelocityExcitation,
+    is_faster,
+)
 from diffbot_ident.excitation.velocity_watch import VelocityWatch
 from diffbot_ident.identification_run import Phase
 from diffbot_msgs.msg import IdentStatus
@@ -75,12 +80,7 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
         super().__init__("velocity_ident", VelocityIdentParameters)
         values = self.values
         robot = load_robot(values.robot)
-        self._limits = Velocity(
-            values.linear_velocity or robot.limits.linear_velocity,
-            values.angular_velocity or robot.limits.angular_velocity,
-        )
-        robot.check_limit("linear_velocity", self._limits.v, "linear_velocity", "m/s")
-        robot.check_limit("angular_velocity", self._limits.omega, "angular_velocity", "rad/s")
+        self._limits = robot.speed_limits(values.linear_velocity, values.angular_velocity)
         self._arena = Arena.parse(values.arena) or DEFAULT_ARENA
         self._excitation = VelocityExcitation(
             self._arena.room(reach(robot)),
@@ -115,7 +115,6 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
     def on_sample(self, sample: OdometrySample) -> Velocity:
         """Return the next command; rest at the end, and then end the run."""
         if anomaly := self._stamps.check(sample.stamp):
-            self._newest = sample.stamp
             raise ValueError(anomaly.text)
         self._continuity.check(sample.stamp, sample.pose)
         if self._start is None:
@@ -135,10 +134,7 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
         return self._excitation.command(self._elapsed, self._pose, sample.velocity)
 
     def _begin(self, sample: OdometrySample) -> None:
-        if any(
-            abs(speed) > MOVING * limit
-            for speed, limit in zip(sample.velocity, self._limits, strict=True)
-        ):
+        if is_faster(sample.velocity, self._limits, MOVING):
             raise ValueError("the robot moves already: it must stand at the beginning")
         self._start = sample.pose
         arena = self._arena
@@ -149,10 +145,7 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
 
     def _rest(self) -> Velocity:
         """Return zero; end the run once the robot stands."""
-        stands = all(
-            abs(speed) <= STANDING * limit
-            for speed, limit in zip(self._velocity, self._limits, strict=True)
-        )
+        stands = not is_faster(self._velocity, self._limits, STANDING)
         rested = self._elapsed - self.values.duration
         if rested > LONGEST_REST or (stands and rested > self._excitation.stop_time.seconds):
             self._end(Phase.DONE)

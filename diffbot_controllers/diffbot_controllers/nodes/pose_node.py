@@ -69,13 +69,8 @@ class PoseTuning:
         Raises:
             ValueError: A parameter exceeds the robot's own limit.
         """
-        values, limits = self._values, self._robot.limits
-        for name, unit in (("linear_velocity", "m/s"), ("angular_velocity", "rad/s")):
-            self._robot.check_limit(name, getattr(values, name), name, unit)
-        return Velocity(
-            values.linear_velocity or limits.linear_velocity,
-            values.angular_velocity or limits.angular_velocity,
-        )
+        values = self._values
+        return self._robot.speed_limits(values.linear_velocity, values.angular_velocity)
 
     def numbers(self, name: str, count: int) -> tuple[float, ...]:
         """Return the parameter `gammas` or `lambdas`; empty for the law's own values.

@@ -135,9 +135,7 @@ def motion_limits(values: TrackingParameters) -> MotionLimits:
     v, omega, rims = values.linear_velocity, values.angular_velocity, UNLIMITED_RIMS
     if values.robot != NO_ROBOT:
         robot = load_robot(values.robot)
-        robot.check_limit("linear_velocity", v, "linear_velocity", "m/s")
-        robot.check_limit("angular_velocity", omega, "angular_velocity", "rad/s")
-        v, omega = v or robot.limits.linear_velocity, omega or robot.limits.angular_velocity
+        v, omega = robot.speed_limits(v, omega)
         rims = robot.rim_limit
     elif not (v and omega):
         raise ValueError(

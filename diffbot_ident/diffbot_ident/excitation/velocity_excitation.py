@@ -13,7 +13,7 @@ far, must come to rest inside. See docs/theory/excitation.md#velocity-commands.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from random import Random
@@ -41,6 +41,15 @@ LARGEST_GAIN = 1.3
 STANDING, MOVING = 0.03, 0.1
 # Steps of a predicted path.
 STEPS = 12
+
+
+def is_faster(velocity: Velocity, limits: Velocity, fraction: float) -> bool:
+    """Whether v or omega is larger in size than a fraction of its limit, m/s and rad/s.
+
+    >>> is_faster(Velocity(0.1, 0.0), Velocity(0.5, 1.5), MOVING)
+    True
+    """
+    return any(abs(a) > fraction * limit for a, limit in zip(velocity, limits, strict=True))
 
 
 @dataclass(frozen=True)
@@ -214,7 +223,7 @@ class VelocityExcitation:
         slow = _path(pose, ((velocity, 0.5 * whole + self._latency), (worst, 0.5 * whole)))
         yield from (*slow, *_path(pose, ((worst, whole + self._latency),)))
 
-    def _inside(self, poses: Iterator[Pose] | tuple[Pose, ...]) -> bool:
+    def _inside(self, poses: Iterable[Pose]) -> bool:
         return all(abs(p.x) <= self._room[0] and abs(p.y) <= self._room[1] for p in poses)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from arc_odometry import REST, Pose, Velocity
-from diffbot_ident.excitation.velocity_excitation import MOVING, STANDING
+from diffbot_ident.excitation.velocity_excitation import MOVING, STANDING, is_faster
 
 # A robot whose speed is more than this times its largest command does not obey.
 RUNAWAY = 1.5
@@ -64,10 +64,7 @@ class VelocityWatch:
                     f"{self._limits[axis]:g} was commanded: check the odometry's scale, and the "
                     "driver"
                 )
-        if any(
-            abs(speed) > STANDING * limit
-            for speed, limit in zip(velocity, self._limits, strict=True)
-        ):
+        if is_faster(velocity, self._limits, STANDING):
             self._moved = True
         elif not self._moved and command != REST:
             self._silent += duration

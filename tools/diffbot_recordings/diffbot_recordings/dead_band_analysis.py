@@ -7,6 +7,7 @@ Method: docs/velocity_robots.md and docs/theory/recordings.md#dead-band.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -102,8 +103,9 @@ def _no_dead_band(
     segments: Sequence[AxisSegment], fit: DeadTimeFit, levels: Array, unit: str
 ) -> tuple[Value, str]:
     """Return value and note where no dead band shows: a threshold may be below all commands."""
-    lasting = [level for level in levels if _small_commands(segments, float(level))]
-    smallest = float(min(level for level in (*lasting, levels[-1]) if level > 0.0))
+    # Recordings have thousands of levels; larger limits hold for more commands.
+    first = bisect_left(levels, True, key=lambda level: _small_commands(segments, float(level)))
+    smallest = float(levels[min(first, len(levels) - 1)])
     half = max(0.5 * smallest, NORMAL_95 * fit.dead_band_std)
     value = Value(NAME, 0.5 * smallest, (half + 0.01 * smallest) / NORMAL_95, unit)
     said = f"commands of {smallest:.3g} {unit} move the robot"
