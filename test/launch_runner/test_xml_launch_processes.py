@@ -35,6 +35,18 @@ def harmless(group, number, send=guard.signal_group):
     return send(group, 0 if number == 9 else number)
 guard.signal_group = harmless
 """
+# When its run has ended, the runner stops its guard, or itself.
+STOPPED_AT_THE_END = """
+import atexit, os, signal
+from pathlib import Path
+def children():
+    return map(int, Path("/proc/thread-self/children").read_text().split())
+def stop():
+    for pid in {pids}:
+        print(pid, flush=True)
+        os.kill(pid, signal.SIGSTOP)
+atexit.register(stop)
+"""
 # Announces itself in the file named by its first argument, then waits for signals.
 WAIT = """
 import os, signal, sys, time
@@ -388,6 +400,19 @@ def test_a_killed_guard_is_replaced_until_the_run_has_ended(launch: Launch) -> N
     runner.send_signal(signal.SIGSTOP)
     assert runner.wait(timeout=15) == 1
     assert not alive(pid)
+
+
+@pytest.mark.parametrize("pids", ["[os.getpid()]", "children()"])
+def test_nothing_stays_if_runner_or_guard_is_stopped_after_the_run(
+    launch: Launch, pids: str
+) -> None:
+    launch.start(launch.waiter("a"), before=STOPPED_AT_THE_END.format(pids=pids))
+    launch.said("a")
+    launch.runner.send_signal(signal.SIGINT)
+    out, _ = launch.runner.communicate(timeout=15)
+    assert launch.runner.returncode == 130
+    (stopped,) = (line for line in out.splitlines() if line.isdigit())
+    wait_for(lambda: not alive(stopped))
 
 
 @pytest.mark.wall_time

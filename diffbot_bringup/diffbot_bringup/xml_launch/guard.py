@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The guard of a launch: a second process that acts when the runner cannot.
 
-It is a fork of the runner in a session of its own. Through a pipe it receives the process groups
+It is a fork of the runner in a session of its own. Through a socket it receives the process groups
 that run, and it looks at the runner's state in /proc every LOOK_PERIOD.
 
-- When the pipe closes while groups are still listed, the runner is gone. The guard then does what
+- When the socket closes while groups are still listed, the runner is gone. The guard then does what
   the runner would have done: SIGINT first, so that a node can still command zero torque.
 - When the runner is stopped (Ctrl-Z, SIGSTOP, SIGTTOU), which its own handlers cannot see, the
   guard continues it with SIGTSTP pending: the runner then ends the run. The state in /proc tells
   "stopped" from "slow", as the silence of a heartbeat on a busy machine would not.
+- When the run has ended, the guard stays until the runner has, and continues it if it is stopped.
 
 The runner sees the same of the guard: see `Guard.trouble`.
 """
@@ -16,9 +17,11 @@ The runner sees the same of the guard: see `Guard.trouble`.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import select
 import signal
+import socket
 import time
 from collections.abc import Iterable
 
@@ -30,6 +33,9 @@ GRACE = (5.0, 5.0)
 LOOK_PERIOD = 0.02
 # Longest time to wait for a guard that ends groups, s; more than GRACE and one second for SIGKILL.
 _LEAVING_TIME = sum(GRACE) + 2.0
+# Longest time that a guard stays beside a runner whose run has ended, s.
+_LAST_TIME = 5.0
+_PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 def signal_group(group: int, number: int) -> bool:
@@ -58,29 +64,30 @@ def end_groups(groups: Iterable[int], ladder: Iterable[tuple[int, float]]) -> No
 
 
 class Guard:
-    """The runner's end of the pipe. Start it before the first process and close it last."""
+    """The runner's end of the socket. Start it before the first process and close it last."""
 
     def __init__(self) -> None:
         self._start()
 
     def _start(self) -> None:
-        reading, self._writing = os.pipe()  # both close on exec, so only guard and runner have them
+        # Both ends close on exec, so only guard and runner have them.
+        self._socket, other = socket.socketpair()
         runner = os.getpid()
         self._pid = os.fork()
         if self._pid == 0:
-            os.close(self._writing)
-            _watch(reading, runner)
-        os.close(reading)
+            self._socket.close()
+            _watch(other, runner)
+        other.close()
 
     def add_myself(self) -> None:
         """Register the calling process as a group; called in a child before it runs its program."""
         with contextlib.suppress(BrokenPipeError):  # the guard was killed, see `trouble`
-            os.write(self._writing, b"+%d\n" % os.getpid())
+            self._socket.send(b"+%d\n" % os.getpid())
 
     def remove(self, group: int) -> None:
         """Forget a group that has ended."""
         with contextlib.suppress(BrokenPipeError):
-            os.write(self._writing, b"-%d\n" % group)
+            self._socket.send(b"-%d\n" % group)
 
     def trouble(self, groups: Iterable[int]) -> str:
         """Return what has kept the guard from acting; empty if nothing has.
@@ -100,23 +107,23 @@ class Guard:
         if result.si_code == os.CLD_STOPPED:
             os.kill(self._pid, signal.SIGCONT)
             return "the launch's guard was stopped"
-        os.close(self._writing)
+        self._socket.close()
         self._start()
         for group in groups:
-            os.write(self._writing, b"+%d\n" % group)
+            self._socket.send(b"+%d\n" % group)
         return "the launch's guard has been killed"
 
     def close(self) -> None:
-        """End the guard, which ends the groups that are still registered."""
-        os.close(self._writing)
+        """Have the guard end the groups that are still registered, and wait until it has."""
+        self._socket.shutdown(socket.SHUT_WR)
         deadline = time.monotonic() + _LEAVING_TIME
-        while os.waitpid(self._pid, os.WNOHANG) == (0, 0):
+        while not select.select((self._socket,), (), (), 0.002)[0]:  # until its end closes
             late = time.monotonic() > deadline
             os.kill(self._pid, signal.SIGKILL if late else signal.SIGCONT)
-            time.sleep(0.002)
+        self._socket.close()
 
 
-def _watch(pipe: int, runner: int) -> None:
+def _watch(run: socket.socket, runner: int) -> None:
     """Run the guard; never returns."""
     try:
         os.setsid()
@@ -128,25 +135,33 @@ def _watch(pipe: int, runner: int) -> None:
         for descriptor in (0, 1, 2):  # do not keep the launch's terminal or pipes open
             os.dup2(null, descriptor)
         end_groups(
-            _left_by(pipe, runner),
+            _left_by(run, runner),
             ((signal.SIGINT, GRACE[0]), (signal.SIGTERM, GRACE[1]), (signal.SIGKILL, 1.0)),
         )
+        # From here on the guard ends with the runner, even if it is stopped itself.
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        run.close()
+        deadline = time.monotonic() + _LAST_TIME
+        while os.getppid() == runner and time.monotonic() < deadline:
+            if is_stopped(runner):
+                os.kill(runner, signal.SIGCONT)
+            time.sleep(LOOK_PERIOD)
     finally:
         os._exit(0)
 
 
-def _left_by(pipe: int, runner: int) -> set[int]:
+def _left_by(run: socket.socket, runner: int) -> set[int]:
     """Return the groups that still run once the runner is gone; until then keep it from a stop."""
     groups: set[int] = set()
     rest = b""
     while True:
-        if not select.select((pipe,), (), (), LOOK_PERIOD)[0]:
+        if not select.select((run,), (), (), LOOK_PERIOD)[0]:
             if is_stopped(runner):
                 # SIGCONT first: it removes a SIGTSTP that is pending.
                 for number in (signal.SIGCONT, signal.SIGTSTP):
                     os.kill(runner, number)
             continue
-        data = os.read(pipe, 4096)
+        data = run.recv(4096)
         if not data:
             return groups
         *lines, rest = (rest + data).split(b"\n")
