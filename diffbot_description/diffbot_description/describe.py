@@ -9,7 +9,6 @@ values.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
@@ -17,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from diffbot_description.assumed_parts import DENSITY
+from diffbot_description.command_kind import CommandKind
 from diffbot_description.describe_limits import EXCITATION_FRACTION, GRIP, add_limits, whole_robot
 from diffbot_description.findings import ASSUMED, DescriptionFindings, joined
 from diffbot_description.ground_loads import GRAVITY
@@ -28,7 +29,7 @@ from diffbot_description.plausible_inertia import (
     group_body,
     raw_body,
 )
-from diffbot_description.robot import LONGEST_NAME
+from diffbot_description.robot import name_from
 from diffbot_description.skid_steer import (
     add_turning,
     apart,
@@ -45,6 +46,7 @@ from diffbot_description.urdf_wheels import (
     Sides,
     Wheel,
     WheelPair,
+    commanded_kind,
     compare_with_drives,
     find_sides,
     wheel_pair,
@@ -96,6 +98,7 @@ def describe(
     wheels: Sequence[str] | None = None,
     wheel_radius: float | None = None,
     mass: float | None = None,
+    command: CommandKind | None = None,
 ) -> Description:
     """Return the description of the differential-drive robot in a URDF.
 
@@ -105,6 +108,7 @@ def describe(
         wheels: Joints of the left and the right wheel; None: they are searched for.
         wheel_radius: Wheel radius, m; None: that of the wheels' shapes.
         mass: Mass of the whole robot, kg; None: that of the URDF.
+        command: Kind of command that its driver takes; None: that of its <ros2_control>, if any.
 
     Raises:
         ValueError: States what was found, what is missing or not supported, and what to write.
@@ -114,7 +118,7 @@ def describe(
             raise ValueError(f"--{name} = {value} must be above 0 and finite.")
     try:
         with np.errstate(over="raise", invalid="raise"):
-            return _describe(urdf_text, packages, wheels, wheel_radius, mass)
+            return _describe(urdf_text, packages, wheels, wheel_radius, mass, command)
     except (FloatingPointError, OverflowError) as error:
         raise ValueError(
             f"a length, mass or inertia is far too large to compute with ({error}). Correct it."
@@ -127,6 +131,7 @@ def _describe(
     wheels: Sequence[str] | None,
     wheel_radius: float | None,
     mass: float | None,
+    command: CommandKind | None,
 ) -> Description:
     tree = UrdfTree(urdf_text)
     shapes = ShapeReader(packages)
@@ -139,12 +144,16 @@ def _describe(
     compare_with_drives(tree, geometry, findings)
     links = _body_links(tree, sides, findings)
     named = tree.element.get("name", "")
-    content: dict[str, Any] = {"name": _identifier(named)}
+    content: dict[str, Any] = {"name": name_from(named)}
     findings.sources["name"] = "of <robot>"
     if content["name"] != named:
         findings.replaced("name", repr(named), content["name"])
     body = group_body(links, shapes, findings)
     pair = [side_body(side) for side in (sides.left, sides.right)]
+    command = _command(tree, sides, command, findings)
+    if command is CommandKind.VELOCITY and mass is None and body.mass <= 0:
+        mass = DENSITY * geometry.track**2 * 2 * geometry.radius
+        findings.assumed.append(f"body.mass: the URDF has no masses; {mass:.3g} kg in all")
     body, pair = _with_mass(body, pair, mass, links, geometry, findings)
     spread = (apart(sides.left) + apart(sides.right)) / 2
     for side in (sides.left, sides.right):
@@ -173,6 +182,8 @@ def _describe(
     add_limits(content, geometry, stand.rocks, findings)
     if several:
         add_turning(content, sides, findings)
+    if command is not None:
+        content["drive"] = {"command": command.value}
     _rest(content, links, findings)
     if findings.assumed_fields:
         content["assumed"] = findings.assumed_fields
@@ -186,8 +197,28 @@ def _describe(
         findings.sources,
         tuple(findings.corrected),
         tuple(findings.assumed),
-        _derived(content, joints, sides.chosen_by, links),
+        (*_derived(content, joints, sides.chosen_by, links), _COMMANDS[command]),
     )
+
+
+_COMMANDS = {
+    CommandKind.EFFORT: "it takes torques of the wheels (drive.command: effort)",
+    CommandKind.VELOCITY: "it takes cmd_vel (drive.command: velocity)",
+    None: "no <ros2_control> says what it takes, torques or cmd_vel; torques unless you say "
+    "--command velocity, or drive: {command: velocity} in its file",
+}
+
+
+def _command(
+    tree: UrdfTree, sides: Sides, given: CommandKind | None, findings: DescriptionFindings
+) -> CommandKind | None:
+    """Return the kind of command that the robot takes; None if it is not known."""
+    joints = [wheel.joint.name for wheel in (*sides.left, *sides.right)]
+    result = given or commanded_kind(tree, joints)
+    if result is not None:
+        source = "--command" if given else "command_interface of the wheels in <ros2_control>"
+        findings.sources["drive.command"] = source
+    return result
 
 
 def _say_unread(shapes: ShapeReader, findings: DescriptionFindings) -> None:
@@ -197,11 +228,6 @@ def _say_unread(shapes: ShapeReader, findings: DescriptionFindings) -> None:
     if by_reason:
         meshes = "; ".join(f"{', '.join(names)} ({why})" for why, names in by_reason.items())
         findings.assumed.append(f"body.shape: meshes ignored for it: {meshes}")
-
-
-def _identifier(name: str) -> str:
-    word = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
-    return (word if word[:1].isalpha() else f"robot_{word}".rstrip("_"))[:LONGEST_NAME]
 
 
 def _body_links(tree: UrdfTree, sides: Sides, findings: DescriptionFindings) -> list[PlacedLink]:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from diffbot_description.command_kind import CommandKind
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.described_robot import Described, described_from, write_robot_file
 from diffbot_description.named_paths import expanded
@@ -45,6 +46,12 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--mass", type=float, metavar="KILOGRAMS", help="of the whole robot, instead of the URDF's"
     )
+    parser.add_argument(
+        "--command",
+        choices=[kind.value for kind in CommandKind],
+        help="what its driver takes: effort (torque of the wheels) or velocity (cmd_vel), instead "
+        "of what <ros2_control> says",
+    )
     return parser
 
 
@@ -61,6 +68,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "describe") -> int:
             wheels=options.wheels,
             wheel_radius=options.wheel_radius,
             mass=options.mass,
+            command=options.command and CommandKind(options.command),
         )
         print(printable_lines(_summary(described)))
         if output is None:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+from diffbot_description.command_kind import CommandKind
 from diffbot_description.describe import Description, describe
 from diffbot_description.files import read_text, write_atomically
 from diffbot_description.robot import FieldSpec, Robot
@@ -56,6 +57,7 @@ def described_from(
     wheels: Sequence[str] | None = None,
     wheel_radius: float | None = None,
     mass: float | None = None,
+    command: CommandKind | None = None,
 ) -> Described:
     """Return the robot that a .urdf or .xacro file describes.
 
@@ -65,6 +67,7 @@ def described_from(
         wheels: Joints of the left and the right wheel; None: they are searched for.
         wheel_radius: Wheel radius, m; None: that of the shapes.
         mass: Mass of the whole robot, kg; None: that of the URDF.
+        command: Kind of command that its driver takes; None: that of its <ros2_control>, if any.
 
     Raises:
         ValueError: States the file, what was found, and what to write.
@@ -72,7 +75,14 @@ def described_from(
     packages = Packages(path)
     text = read_urdf(path, arguments, packages)
     try:
-        description = describe(text, packages, wheels=wheels, wheel_radius=wheel_radius, mass=mass)
+        description = describe(
+            text,
+            packages,
+            wheels=wheels,
+            wheel_radius=wheel_radius,
+            mass=mass,
+            command=command,
+        )
         robot = robot_from(description.content, path)
         plain = text == read_text(path)
         return Described(

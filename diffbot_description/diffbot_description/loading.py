@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import os
 from dataclasses import MISSING, fields, is_dataclass, replace
+from enum import Enum
 from numbers import Integral, Real
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -157,6 +158,8 @@ def _plain(value: Any) -> Any:
         }
     if isinstance(value, dict):
         return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, Enum):
+        return value.value
     if isinstance(value, (tuple, list)):
         return [_plain(part) for part in value]
     if isinstance(value, Integral) and not isinstance(value, bool):

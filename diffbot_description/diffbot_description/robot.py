@@ -8,6 +8,7 @@ schema as an example with explanations.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Annotated
 
 from arc_odometry import UNLIMITED_RIMS, JointReader, RimLimit, Velocity, WheelGeometry
+from diffbot_description.command_kind import CommandKind
 from diffbot_description.robot_model import RobotModel
 
 Pair = tuple[float, float]
@@ -32,12 +34,19 @@ TEXTS = {
     ),
     "field": (r"[a-z_]+(\.[a-z_]+)*", "such as limits.torque, a field of the file"),
     "path": (r"\S(.*\S)?", "that is not empty"),
+    "command": ("|".join(CommandKind), " or ".join(CommandKind)),
     "effort": (
         "newton_metre|ampere|percent",
         "newton_metre, ampere or percent (a voltage is no torque: the wheel's speed takes a part)",
     ),
 }
 """Pattern of each kind of text in a robot file, and a description of the pattern."""
+
+
+def name_from(text: str) -> str:
+    """Return a valid name of a robot that is like a text."""
+    word = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")
+    return (word if word[:1].isalpha() else f"robot_{word}".rstrip("_"))[:LONGEST_NAME]
 
 
 @dataclass(frozen=True)
@@ -349,8 +358,17 @@ class Turning:
 
 @dataclass(frozen=True)
 class MotorDrive:
-    """Relation between a commanded torque and the torque of the motor, [left, right]."""
+    """What the driver takes, and how a torque command becomes the motor's torque, [left, right]."""
 
+    command: Annotated[
+        CommandKind | None,
+        FieldSpec(
+            "",
+            "kind of command that the driver takes: effort (torque of the wheels) or velocity "
+            "(cmd_vel); absent: effort, if nothing else says otherwise",
+            text="command",
+        ),
+    ] = None
     effort_unit: Annotated[
         str, FieldSpec("", "unit of the wheels' efforts and effort commands", text="effort")
     ] = "newton_metre"
@@ -502,6 +520,11 @@ class Robot:
             turning=None if self.turning is None else Turning(0.0, 0.0),
             drive=replace(self.drive, dead_band=(0.0, 0.0)),
         )
+
+    @property
+    def takes_velocity(self) -> bool:
+        """Whether its file states that its driver takes cmd_vel, and not torques."""
+        return self.drive.command is CommandKind.VELOCITY
 
     def with_forward_joints(self) -> Robot:
         """Return this robot with joints whose positive angles all roll forward, as in engines."""

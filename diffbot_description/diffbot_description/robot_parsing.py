@@ -16,6 +16,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from diffbot_description.assumed_parts import with_assumed_parts
+from diffbot_description.command_kind import CommandKind, stated_kind
 from diffbot_description.files import closest
 from diffbot_description.robot import TEXTS, FieldSpec, Robot
 
@@ -29,6 +31,8 @@ def robot_from(data: Any, path: Path) -> Robot:
         ValueError: The content is wrong; the message states the field, the value, the limit and
             what to change.
     """
+    if stated_kind(data) is CommandKind.VELOCITY:
+        data = with_assumed_parts(data, path)
     robot = _read_section(Robot, data, path=path)
     _check_wheels(robot)
     _check_body(robot)
@@ -71,6 +75,12 @@ def _kinds(cls: type) -> dict[str, Any]:
 _KINDS: dict[type, dict[str, Any]] = {}
 
 
+FOR_VELOCITY = (
+    "A robot that takes cmd_vel needs only wheels (radius, separation), body.shape (front, rear, "
+    "width) and limits (linear_velocity, angular_velocity): add drive: {command: velocity}"
+)
+
+
 def _dotted(where: str, key: object) -> str:
     return f"{where}.{key}" if where else str(key)
 
@@ -91,6 +101,8 @@ def _check_keys(data: dict[Any, Any], needed: list[str], optional: list[str], wh
     section = where or "the file"
     needs = f"needs exactly {', '.join(needed)}" if needed else "needs nothing"
     may = f" and may have {', '.join(optional)}" if optional else ""
+    if not where and missing:
+        may += f". {FOR_VELOCITY}"
     raise ValueError(f"wrong keys, {'; '.join(problems)}. {advice}{section} {needs}{may}.")
 
 
@@ -120,6 +132,8 @@ def _read(kind: Any, value: Any, where: str) -> Any:
     kind = present(kind)
     if get_origin(kind) is tuple:
         return _read_list([Annotated[part, rule] for part in get_args(kind)], value, where)
+    if kind is CommandKind:
+        return CommandKind(_read_text(value, where, rule))
     if kind is str:
         return _read_text(value, where, rule)
     return _read_number(kind, value, where, rule)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the launch files' element <diffbot_run/> does in `ros2 launch`."""
+"""What the elements <diffbot_run/> and <diffbot_robot/> of launch files do."""
 
+import os
 import runpy
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,14 @@ import setuptools
 
 from diffbot_bringup.usage import UsageError
 from diffbot_bringup.xml_launch.document import read
+from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_bringup.xml_launch.ros_launch import (
     LaunchedProcesses,
     check_command_line,
     check_config,
     is_launched,
 )
+from diffbot_description import load_robot, urdf
 
 ROOT = Path(__file__).parents[2]
 LAUNCH = ROOT / "launch"
@@ -85,4 +88,72 @@ def test_an_entry_point_makes_ros_launch_know_the_element(monkeypatch: Any) -> N
     runpy.run_path("setup.py")
     (line,) = given["entry_points"]["launch.frontend.launch_extension"]
     module = ROOT / "diffbot_bringup" / f"{line.partition(' = ')[2].replace('.', '/')}.py"
-    assert '@expose_action("diffbot_run")' in module.read_text(encoding="utf-8")
+    text = module.read_text(encoding="utf-8")
+    assert all(f'@expose_action("{name}")' in text for name in ("diffbot_run", "diffbot_robot"))
+
+
+# The element <diffbot_robot/>: which kind of robot the launch is for.
+
+MINIMAL = """drive: {command: velocity}
+wheels: {radius: 0.033, separation: 0.16}
+body: {shape: {front: 0.07, rear: -0.07, width: 0.14}}
+limits: {linear_velocity: 0.22, angular_velocity: 2.84}
+"""
+
+
+def nodes_of(*given: tuple[str, str]) -> tuple[str, str]:
+    """Return the kind and the simulator of launch ident, whose nodes are checked to be of both."""
+    resolver = Resolver(os.environ)
+    resolver.file(IDENT, given)
+    values = resolver.scope.configurations
+    text = " ".join(map(str, resolver.processes))
+    velocity = values["kind"] == "velocity"
+    assert ("diffbot_ident/velocity_ident" in text) == velocity
+    assert ("diffbot_sim/velocity_simulator" in text) == (velocity and values["sim"] != "none")
+    return values["kind"], values["sim"]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ((), ("effort", "mujoco")),
+        ((("robot", "twil"), ("sim", "none")), ("effort", "none")),
+        ((("robot", "turtlebot2"),), ("velocity", "velocity")),
+        ((("robot", "turtlebot2"), ("sim", "none")), ("velocity", "none")),
+        ((("sim", "velocity"),), ("velocity", "velocity")),
+        ((("commands", "velocity"),), ("velocity", "velocity")),
+        ((("commands", "velocity"), ("robot", "twil"), ("sim", "none")), ("velocity", "none")),
+        ((("commands", "effort"), ("sim", "ideal")), ("effort", "ideal")),
+    ],
+)
+def test_the_kind_of_robot_chooses_nodes_and_simulator(given: Any, expected: Any) -> None:
+    assert nodes_of(*given) == expected
+
+
+def test_the_robots_own_file_says_what_it_takes(tmp_path: Path) -> None:
+    file = tmp_path / "mÿ robot.yaml"
+    file.write_text(MINIMAL, encoding="utf-8")
+    assert nodes_of(("robot", str(file))) == ("velocity", "velocity")
+    assert nodes_of(("robot", str(file)), ("sim", "none")) == ("velocity", "none")
+
+
+def test_a_urdf_says_what_its_wheels_take(tmp_path: Path) -> None:
+    file = tmp_path / "robot.urdf"
+    file.write_text(urdf(load_robot("turtlebot2")), encoding="utf-8")
+    assert nodes_of(("robot", str(file)), ("sim", "none")) == ("velocity", "none")
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ((("robot", "turtlebot2"), ("commands", "effort")), "drive.command = velocity; leave"),
+        ((("robot", "turtlebot2"), ("sim", "mujoco")), "drive.command = velocity; leave sim:= out"),
+        ((("commands", "velocity"), ("sim", "ideal")), "leave one of commands:= and sim:= out"),
+        ((("commands", "effort"), ("sim", "velocity")), "leave one of commands:= and sim:= out"),
+    ],
+)
+def test_what_contradicts_the_robot_is_refused_in_one_sentence(given: Any, says: str) -> None:
+    with pytest.raises(UsageError, match="takes") as refused:
+        nodes_of(*given)
+    text = str(refused.value)
+    assert says in text and "\n" not in text and ".launch.xml" not in text

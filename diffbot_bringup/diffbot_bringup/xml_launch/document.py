@@ -182,7 +182,7 @@ def _of_package(package: str, share: Share) -> list[Path]:
 _CONDITIONS = ("if", "unless")
 _ACTIONS = (
     *("arg", "let", "include", "group", "push_ros_namespace", "push-ros-namespace", "node"),
-    *("set_env", "set_remap", "diffbot_run"),
+    *("set_env", "set_remap", "diffbot_robot", "diffbot_run"),
 )
 
 
@@ -222,6 +222,7 @@ RULES: dict[str, Rule] = {
     "remap": Rule(_REMAP, (), _REMAP, conditions=False),
     "set_env": Rule(_PAIR, (), _PAIR),
     "set_remap": Rule(_REMAP, (), _REMAP),
+    "diffbot_robot": Rule(conditions=False),
     "diffbot_run": Rule(literal=("owns_results",), conditions=False),
 }
 _INCLUDE_ARG = Rule(_PAIR, (), _PAIR, conditions=False)

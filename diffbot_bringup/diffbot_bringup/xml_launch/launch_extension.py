@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The element ``<diffbot_run/>`` of launch files, for `ros2 launch` (see ros_launch.py).
+"""The elements ``<diffbot_run/>`` and ``<diffbot_robot/>`` of launch files, for `ros2 launch`.
 
-An entry point of this package makes ROS's launch import it.
+See ros_launch.py and robot_kind.py. An entry point of this package makes ROS's launch import it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from launch.events.process import ProcessExited, ProcessStarted
 from launch.frontend import Entity, Parser, expose_action
 
 from diffbot_bringup.xml_launch.config_file import ARGUMENT, NO_FILE
+from diffbot_bringup.xml_launch.robot_kind import kind_and_simulator
 from diffbot_bringup.xml_launch.ros_launch import (
     LaunchedProcesses,
     check_command_line,
     check_config,
     is_launched,
 )
+from diffbot_bringup.xml_launch.substitutions import installed_share
 from diffbot_node.run_folder import LAUNCH, new_launch_name
 from launch import Action, LaunchContext
 
@@ -65,3 +67,18 @@ class DiffbotRun(Action):  # type: ignore[misc]
             RegisterEventHandler(OnProcessStart(on_start=started)),
             RegisterEventHandler(OnProcessExit(on_exit=ended)),
         ]
+
+
+@expose_action("diffbot_robot")
+class DiffbotRobot(Action):  # type: ignore[misc]
+    """Finds out which kind of robot the launch is for."""
+
+    @classmethod
+    def parse(cls, entity: Entity, parser: Parser) -> tuple[type[Action], dict[str, Any]]:
+        """Return the class and its arguments, which are none."""
+        return cls, {}
+
+    def execute(self, context: LaunchContext) -> None:
+        """Set the variables. Raise UsageError for arguments that contradict each other."""
+        values = context.launch_configurations
+        values.update(kind_and_simulator(values, installed_share))

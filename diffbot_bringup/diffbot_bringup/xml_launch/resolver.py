@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from diffbot_bringup.usage import check_one_of
+from diffbot_bringup.usage import UsageError, check_one_of
 from diffbot_bringup.xml_launch import substitutions
 from diffbot_bringup.xml_launch.arguments import Argument, Arguments
 from diffbot_bringup.xml_launch.config_file import (
@@ -36,6 +36,7 @@ from diffbot_bringup.xml_launch.document import (
     read,
 )
 from diffbot_bringup.xml_launch.processes import OUTPUTS, ParameterText, ProcessDescription
+from diffbot_bringup.xml_launch.robot_kind import kind_and_simulator
 from diffbot_bringup.xml_launch.substitutions import (
     Scope,
     installed_prefix,
@@ -348,6 +349,14 @@ class Resolver:
         """Name the launch; what else the element means to ROS's launch this one does anyway."""
         if "owns_results" not in element.attributes:
             self.scope.environment[LAUNCH] = new_launch_name()
+
+    def _diffbot_robot(self, _element: Element) -> None:
+        scope = self.scope
+        try:
+            result = kind_and_simulator(scope.configurations, scope.share)
+        except UsageError as error:
+            raise LaunchError(str(error)) from None  # the fault is not the launch file's
+        scope.configurations.update(result)
 
     def _set_remap(self, element: Element) -> None:
         remap = pair(element, "from", "to", self.scope)
