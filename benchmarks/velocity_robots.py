@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from arc_odometry import Pose, Velocity
+from arc_odometry import Arc, Pose, Velocity
 from arc_odometry.odometry import Array
 from diffbot_ident.excitation.velocity_excitation import VelocityExcitation
 from diffbot_ident.torque.estimate import NORMAL_95
@@ -199,25 +199,43 @@ class _Recorded:
         yield Batch(t, {"command_v": v, "command_w": w})
 
 
+class Odometer:
+    """What a robot's driver tells: pose by dead reckoning from counts, mean velocities with noise.
+
+    Attributes:
+        pose: By the last reading.
+    """
+
+    def __init__(self, truth: Truth, rng: np.random.Generator) -> None:
+        self._truth, self._rng, self._seen = truth, rng, np.zeros(2)
+        self.pose = Pose(0.0, 0.0, 0.0)
+
+    def read(self, plant: Plant) -> Velocity:
+        """Return v and omega since the last reading, a period ago, m/s and rad/s."""
+        truth = self._truth
+        count = math.tau * truth.radius / truth.counts
+        read = np.floor(plant.rims / count) * count
+        left, right = (read - self._seen).tolist()
+        self._seen = read
+        path, turn = 0.5 * (left + right), (right - left) / (TRACK * truth.radius)
+        self.pose = Arc(path, turn).end(self.pose)
+        noise = truth.noise * self._rng.standard_normal(2)
+        return Velocity(path / truth.period + noise[0], turn / truth.period + 3.0 * noise[1])
+
+
 def record(truth: Truth, excite: Excite, duration: float, seed: int) -> tuple[list[Segment], float]:
     """Drive a robot; return what was recorded, and how far it went from the start, m."""
     rng = np.random.default_rng(seed)
     plant, command = Plant(truth), Velocity(0.0, 0.0)
     every, late = round(truth.period / STEP), round(COMPUTING / STEP)
-    count = math.tau * truth.radius / truth.counts
-    seen = np.zeros(2)
+    odometer = Odometer(truth, rng)
     odometry, commands = [], []
     planned = command
     for k in range(round(duration / STEP)):
         if k % every == 0:
-            read = np.floor(plant.rims / count) * count
-            left, right = (read - seen) / truth.period
-            seen = read
-            noise = truth.noise * rng.standard_normal(2)
-            v = 0.5 * (left + right) + noise[0]
-            omega = (right - left) / (TRACK * truth.radius) + 3.0 * noise[1]
-            odometry.append((k * STEP, v, omega))
-            planned = excite(k * STEP, plant.pose, Velocity(v, omega))
+            velocity = odometer.read(plant)
+            odometry.append((k * STEP, *velocity))
+            planned = excite(k * STEP, plant.pose, velocity)
         if k % every == late:
             command = planned
             commands.append((k * STEP, command.v, command.omega))

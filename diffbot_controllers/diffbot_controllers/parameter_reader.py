@@ -7,14 +7,16 @@ They are ROS parameter files. Their content is checked before a law may use it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
 
+from arc_odometry import Velocity
 from diffbot_description import DynamicParameters, Sigma
+from diffbot_description.command_ramp import UNLIMITED, CommandRamp, RampCoupling
 from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand, DeadBandKind
 from diffbot_description.files import parse_yaml, read_regular, write_atomically
 from diffbot_description.named_paths import expanded
@@ -331,20 +333,20 @@ class IdentifiedSigma:
         variances: Of sigma1..sigma4, in the squares of their units; 0 where exact, NaN: unknown.
         dead_time: From a command to its effect on v and on omega, s; None: not known.
         dead_band: Of the commands of v and of omega, m/s and rad/s.
+        ramp: Limits of the driver's acceleration; None: none.
     """
 
     sigma: Sigma
     variances: tuple[float, ...] = (math.nan,) * 4
     dead_time: tuple[float, float] | None = None
     dead_band: tuple[DeadBand, DeadBand] = (NO_DEAD_BAND, NO_DEAD_BAND)
+    ramp: CommandRamp | None = None
 
 
 def read_sigma(path: str) -> IdentifiedSigma:
     """Read sigma from a ROS parameter file as written by `identify`: velocity_parameters.yaml.
 
-    Below `NODE: ros__parameters:` it has `sigma` ([sigma1 in s, sigma2 in s, sigma3, sigma4]) and,
-    where identified, `covariance_diagonal` (4 variances), `dead_time` ([v, omega], s), `dead_band`
-    ([v, omega], m/s, rad/s) with `dead_band_kind` (offset or threshold) and `exponent` (1, 1).
+    Below `NODE: ros__parameters:` it has the section of `identified_from`.
 
     Raises:
         ValueError: There is no such file, or it contains no usable parameters; the message names
@@ -352,20 +354,35 @@ def read_sigma(path: str) -> IdentifiedSigma:
     """
     section = read_section(path, ("sigma",), SIGMA_ADVICE)
     with _named(path, ADVICE):
-        values = _numbers(section, "sigma", 4)
-        known = IdentifiedSigma(sigma_from(values))
-        if "exponent" in section:
-            _check_linear(_numbers(section, "exponent", 2))
-        if "covariance_diagonal" in section:
-            known = replace(known, variances=_numbers(section, "covariance_diagonal", 4))
-            _check_identified(known.variances)
-        if "dead_time" in section:
-            late = _numbers(section, "dead_time", 2)
-            _check_dead_time(late)
-            known = replace(known, dead_time=(late[0], late[1]))
-        if "dead_band" in section:
-            known = replace(known, dead_band=_dead_bands(section))
-        return known
+        return identified_from(section)
+
+
+def identified_from(section: Mapping[str, Any]) -> IdentifiedSigma:
+    """Return what a section of an identification tells of a velocity robot.
+
+    It has `sigma` ([sigma1 in s, sigma2 in s, sigma3, sigma4]) and, where identified,
+    `covariance_diagonal` (4 variances), `dead_time` ([v, omega], s), `dead_band` ([v, omega], m/s,
+    rad/s) with `dead_band_kind` (offset or threshold), `acceleration_limit` and
+    `deceleration_limit` ([v, omega], m/s^2, rad/s^2; infinite: none) with `ramp_coupling` (own,
+    scaled or wheels) and `ramp_before_dead_band`, and `exponent` (1, 1).
+
+    Raises:
+        ValueError: It contains no usable parameters; the message names the field, its value and its
+            limit.
+    """
+    known = IdentifiedSigma(sigma_from(_numbers(section, "sigma", 4)))
+    if "exponent" in section:
+        _check_linear(_numbers(section, "exponent", 2))
+    if "covariance_diagonal" in section:
+        known = replace(known, variances=_numbers(section, "covariance_diagonal", 4))
+        _check_identified(known.variances)
+    if "dead_time" in section:
+        late = _numbers(section, "dead_time", 2)
+        _check_dead_time(late)
+        known = replace(known, dead_time=(late[0], late[1]))
+    if "dead_band" in section:
+        known = replace(known, dead_band=_dead_bands(section))
+    return replace(known, ramp=_ramp(section))
 
 
 def sigma_from(values: tuple[float, ...]) -> Sigma:
@@ -384,7 +401,7 @@ def sigma_from(values: tuple[float, ...]) -> Sigma:
     return Sigma(*values)
 
 
-def _numbers(section: dict[str, Any], name: str, count: int) -> tuple[float, ...]:
+def _numbers(section: Mapping[str, Any], name: str, count: int) -> tuple[float, ...]:
     values = section.get(name)
     if not (
         isinstance(values, list)
@@ -421,7 +438,7 @@ def _check_dead_time(dead_time: tuple[float, ...]) -> None:
             raise ValueError(f"dead_time of {axis} = {value} s: must be from 0 to 1")
 
 
-def _dead_bands(section: dict[str, Any]) -> tuple[DeadBand, DeadBand]:
+def _dead_bands(section: Mapping[str, Any]) -> tuple[DeadBand, DeadBand]:
     widths = _numbers(section, "dead_band", 2)
     kinds = section.get("dead_band_kind", [DeadBandKind.OFFSET.value] * 2)
     if not (isinstance(kinds, list) and len(kinds) == 2):
@@ -434,3 +451,22 @@ def _dead_bands(section: dict[str, Any]) -> tuple[DeadBand, DeadBand]:
         for width, kind in zip(widths, kinds, strict=True)
     )
     return v, omega
+
+
+def _ramp(section: Mapping[str, Any]) -> CommandRamp | None:
+    if "acceleration_limit" not in section:
+        return None
+    speeding = Velocity(*_numbers(section, "acceleration_limit", 2))
+    braking = speeding
+    if "deceleration_limit" in section:
+        braking = Velocity(*_numbers(section, "deceleration_limit", 2))
+    before = section.get("ramp_before_dead_band", False)
+    if not isinstance(before, bool):
+        raise ValueError(f"ramp_before_dead_band = {before!r}: must be true or false")
+    coupling = section.get("ramp_coupling", RampCoupling.OWN.value)
+    names = [each.value for each in RampCoupling]
+    if coupling not in names:
+        raise ValueError(f"ramp_coupling = {coupling!r}: must be one of {', '.join(names)}")
+    ramp = CommandRamp(speeding, braking, RampCoupling(coupling), before)
+    # Without a limit there is no ramp.
+    return None if ramp.slowest == UNLIMITED else ramp

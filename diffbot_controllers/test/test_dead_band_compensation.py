@@ -52,8 +52,11 @@ def test_the_command_has_no_jump(v, step):
 
 @given(st.floats(0.001, 0.05))
 def test_pulses_over_a_threshold_have_the_right_mean_and_are_all_above_it(v):
-    one = DeadBandCompensation()
-    sent = [one.sent(Velocity(v, 0.0), THRESHOLDS, Velocity(v, 0.0), MOVING).v for _ in range(400)]
+    one, sent = DeadBandCompensation(), []
+    for _ in range(400):
+        command = one.sent(Velocity(v, 0.0), THRESHOLDS, Velocity(v, 0.0), MOVING)
+        one.took_effect(passed(command, THRESHOLDS))
+        sent.append(command.v)
     assert set(np.round(sent, 12)) <= {0.0, round(PULSE * 0.05, 12)}
     assert np.mean(sent) == pytest.approx(v, abs=PULSE * 0.05 / 400)
 

@@ -8,7 +8,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arc_odometry import Velocity
 from diffbot_controllers.parameter_reader import read_sigma, sigma_from
+from diffbot_description.command_ramp import CommandRamp, RampCoupling
 from diffbot_description.dead_band import DeadBand, DeadBandKind
 
 GOOD = {
@@ -40,6 +42,19 @@ def test_dead_bands_arrive_with_their_kinds(tmp_path):
     assert read_sigma(write(tmp_path)).dead_band == (DeadBand(), DeadBand())
 
 
+def test_limits_of_acceleration_arrive_with_how_they_act(tmp_path):
+    limits = {"acceleration_limit": [0.5, 2.0], "deceleration_limit": [1.0, 2.0]}
+    assert read_sigma(write(tmp_path, **limits)).ramp == CommandRamp(
+        Velocity(0.5, 2.0), Velocity(1.0, 2.0)
+    )
+    more = {"ramp_coupling": "scaled", "ramp_before_dead_band": True}
+    ramp = read_sigma(write(tmp_path, acceleration_limit=[0.5, math.inf], **more)).ramp
+    assert ramp.coupling is RampCoupling.SCALED and ramp.before_band
+    assert ramp.braking == ramp.speeding == Velocity(0.5, math.inf)
+    assert read_sigma(write(tmp_path, acceleration_limit=[math.inf] * 2)).ramp is None
+    assert read_sigma(write(tmp_path)).ramp is None
+
+
 def test_only_sigma_is_needed(tmp_path):
     known = read_sigma(write(tmp_path, covariance_diagonal=None, dead_time=None, robot=None))
     assert all(map(math.isnan, known.variances))
@@ -56,6 +71,15 @@ def test_only_sigma_is_needed(tmp_path):
         ({"sigma": [1.0, 2.0, math.nan, 1.0]}, "sigma3 = nan: must be finite and > 0"),
         ({"covariance_diagonal": [1.0, math.inf, 1.0, 1.0]}, "sigma2 is not identified"),
         ({"covariance_diagonal": [1.0, 1.0, -1.0, 1.0]}, r"variance of sigma3 = -1\.0: must be >="),
+        ({"acceleration_limit": [0.0, 1.0]}, r"acceleration limit of v = 0\.0 m/s²: must be > 0"),
+        (
+            {"acceleration_limit": [1.0, 1.0], "ramp_coupling": "both"},
+            "ramp_coupling = 'both': must be one of own, scaled, wheels",
+        ),
+        (
+            {"acceleration_limit": [1.0, 1.0], "ramp_before_dead_band": 1},
+            "ramp_before_dead_band = 1: must be true or false",
+        ),
         ({"covariance_diagonal": 1.0}, "covariance_diagonal = 1.0: must be a list of 4"),
         ({"exponent": [1.0, 1.5]}, r"exponent of omega = 1\.5: must be 1"),
         ({"dead_time": [0.0, 2.0]}, "dead_time of omega = 2.0 s: must be from 0 to 1"),

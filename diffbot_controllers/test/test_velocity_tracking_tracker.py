@@ -18,6 +18,7 @@ from diffbot_controllers.velocity_tracking.law import (
     pose_error,
     published_velocity,
 )
+from diffbot_description.command_ramp import CommandRamp, RampCoupling
 from diffbot_description.sigma import Sigma
 from diffbot_sim.velocity_robot import VelocityRobot
 from pose2d_trajectories import Reference
@@ -168,3 +169,46 @@ def test_what_cannot_be_is_refused_and_changes_nothing():
             TrackerSettings(**bad)
     with pytest.raises(ValueError, match="damping"):
         KinematicGains(damping=math.nan)
+
+
+SLOPES = Velocity(0.4, 1.2)
+RAMPED = Sigma(0.3, 0.2, 1.05, 0.95)
+
+
+def ahead_on_a_line(t):
+    return Reference(0.5 + 0.3 * t, 0.0, 0.0, 0.3, 0.0)
+
+
+def ahead_on_the_spot(t):
+    return Reference(0.0, 0.0, 1.5 + t, 0.0, 1.0)
+
+
+def beyond(reference, ramp, known, dead_time):
+    """How far a robot that starts at rest passes what it catches up with, m or rad.
+
+    Also its largest error in the last 2 s.
+    """
+    robot = VelocityRobot(RAMPED, ramp=ramp, dead_time=dead_time)
+    settings = TrackerSettings(limits=TURTLEBOT, dead_time=dead_time, ramp=known)
+    tracker = VelocityTracker(settings, RAMPED)
+    robot.reset()
+    errors = []
+    for k in range(round(15.0 / PERIOD)):
+        wanted = reference(k * PERIOD)
+        error = pose_error(wanted, Pose(*robot.pose()))
+        errors.append(error.x + error.theta)
+        robot.step(tracker.update(k * PERIOD, wanted, robot.pose(), robot.velocity()), PERIOD)
+    return -min(errors), max(map(abs, errors[-round(2.0 / PERIOD) :]))
+
+
+@pytest.mark.parametrize("reference", [ahead_on_a_line, ahead_on_the_spot])
+@pytest.mark.parametrize("coupling", [RampCoupling.OWN, RampCoupling.SCALED])
+@pytest.mark.parametrize("dead_time", [0.0, 0.3])
+def test_a_ramp_that_is_known_is_planned_with(reference, coupling, dead_time):
+    """It brakes in time, where a law that does not know of the ramp passes its reference."""
+    ramp = CommandRamp(SLOPES, SLOPES, coupling)
+    unplanned, _ = beyond(reference, ramp, None, dead_time)
+    planned, late = beyond(reference, ramp, ramp, dead_time)
+    assert late < 1e-3
+    assert unplanned > 0.02
+    assert planned < 0.3 * unplanned

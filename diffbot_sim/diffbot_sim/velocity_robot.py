@@ -23,6 +23,7 @@ from arc_odometry import UNLIMITED_RIMS, Arc, Pose, RimLimit, WheelGeometry
 from arc_odometry import Velocity as BodyVelocity
 from arc_odometry.number_range import Array, within
 from arc_odometry.pose_covariance import KNOWN, propagate
+from diffbot_description.command_ramp import CommandRamp
 from diffbot_description.sigma import Sigma
 from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.engines.motion_series import MOST_PIECES, evaluate, motion_series
@@ -45,8 +46,7 @@ class VelocityRobot:
         speed_limits: Limits to which the driver clips commands of (v, omega), m/s and rad/s, > 0.
         rims: Limits of the wheels' rim speeds; the driver scales faster commands down and keeps
             their curvature.
-        acceleration_limits: Largest change of the command per second of the step, m/s^2 and
-            rad/s^2, > 0, as in drivers with a ramp.
+        ramp: Limits of the command's change, of a smoother before the dead band; None: none.
         dead_time: Time from a command to its effect, s, 0 to 10.
         command_noise: Standard deviations of the noise that the drive adds to the commands of
             (v, omega) of each step, m/s and rad/s, >= 0.
@@ -69,15 +69,14 @@ class VelocityRobot:
         *,
         speed_limits: tuple[float, float] = UNLIMITED,
         rims: RimLimit = UNLIMITED_RIMS,
-        acceleration_limits: tuple[float, float] = UNLIMITED,
+        ramp: CommandRamp | None = None,
         dead_time: float = 0.0,
         command_noise: tuple[float, float] = (0.0, 0.0),
         dead_band: DriveDeadBand | None = None,
         seed: int = 0,
     ) -> None:
-        for name, limits in (("speed", speed_limits), ("acceleration", acceleration_limits)):
-            if not all(limit > 0.0 for limit in limits):
-                raise ValueError(f"{name}_limits = {limits}: must be > 0, math.inf for none")
+        if not all(limit > 0.0 for limit in speed_limits):
+            raise ValueError(f"speed_limits = {speed_limits}: must be > 0, math.inf for none")
         if not 0.0 <= dead_time <= self.LONGEST_DEAD_TIME:
             raise ValueError(
                 f"dead_time = {dead_time} s: must be from 0 to {self.LONGEST_DEAD_TIME}"
@@ -87,7 +86,7 @@ class VelocityRobot:
         if seed < 0:
             raise ValueError(f"command noise seed = {seed}: must be >= 0")
         self._speed_limits, self._rims = speed_limits, rims
-        self._acceleration_limits = acceleration_limits
+        self._ramp = ramp
         self._dead_time, self._noise, self._seed = dead_time, command_noise, seed
         self._dead_band = dead_band or DriveDeadBand()
         self.sigma = sigma
@@ -160,12 +159,9 @@ class VelocityRobot:
     def _taken(self, command: Velocity, duration: float) -> Velocity:
         """Return the command after the driver's limits of axes and wheels, and its ramp."""
         limited = self._rims.within(BodyVelocity(*map(within, command, self._speed_limits)))
-        v, omega = (
-            within(aim - before, slope * duration) + before
-            for aim, before, slope in zip(
-                limited, self._asked, self._acceleration_limits, strict=True
-            )
-        )
+        if self._ramp is None:
+            return limited.v, limited.omega
+        v, omega = self._ramp.after(BodyVelocity(*self._asked), limited, duration)
         return v, omega
 
     def _disturbed(self, command: Velocity) -> Velocity:

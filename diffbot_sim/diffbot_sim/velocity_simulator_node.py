@@ -17,9 +17,10 @@ from nav_msgs.msg import Odometry
 from rosgraph_msgs.msg import Clock as ClockMessage
 from tf2_msgs.msg import TFMessage
 
-from arc_odometry import JointSample, WheelGeometry
+from arc_odometry import JointSample, Velocity, WheelGeometry
 from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_description import Robot, load_robot
+from diffbot_description.command_ramp import UNLIMITED, CommandRamp
 from diffbot_description.dead_band import DeadBandKind
 from diffbot_description.sigma import Sigma
 from diffbot_msgs.msg import VelocityParameters
@@ -76,6 +77,12 @@ class VelocitySimulatorParameters(NoiseParameters, PacingParameters):
     )
     angular_velocity: float = parameter(
         0.0, "largest |omega| accepted, rad/s; 0: the robot's own", minimum=0.0
+    )
+    acceleration_limit: tuple[float, float] = parameter(
+        (0.0, 0.0),
+        "limits of the change of the commands of [v, omega], as of a smoother, m/s^2, rad/s^2; "
+        "0: none",
+        minimum=0.0,
     )
     command_timeout: float = parameter(
         0.5,
@@ -143,6 +150,12 @@ class OdometryTopics:
             self._tf.publish(TFMessage(transforms=[transform]))
 
 
+def _ramp(limits: tuple[float, float]) -> CommandRamp | None:
+    """Return the ramp of a smoother; None without limits."""
+    slopes = Velocity(*(limit or math.inf for limit in limits))
+    return None if slopes == UNLIMITED else CommandRamp(slopes, slopes, before_band=True)
+
+
 class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
     """ROS interface of the simulation; VelocityRobot has the physics, VelocityOdometry the sensors.
 
@@ -177,6 +190,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
                 values.angular_velocity or limits.angular_velocity,
             ),
             rims=robot.rim_limit,
+            ramp=_ramp(values.acceleration_limit),
             dead_time=values.dead_time,
             command_noise=values.command_noise,
             dead_band=DriveDeadBand(

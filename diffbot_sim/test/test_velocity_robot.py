@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
+from arc_odometry import Velocity
+from diffbot_description.command_ramp import CommandRamp
 from diffbot_description.sigma import Sigma
 from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
 
@@ -65,7 +67,8 @@ def test_a_dead_time_delays_and_nothing_else():
 
 
 def test_the_driver_keeps_to_its_limits():
-    robot = VelocityRobot(TRUE, speed_limits=(0.7, 3.0), acceleration_limits=(1.0, math.inf))
+    slopes = Velocity(1.0, math.inf)
+    robot = VelocityRobot(TRUE, speed_limits=(0.7, 3.0), ramp=CommandRamp(slopes, slopes))
     assert robot.step((5.0, -5.0), 0.1) == pytest.approx((0.1, -3.0))
     for _ in range(20):
         taken = robot.step((5.0, -5.0), 0.1)

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """`identify` on recordings of velocity robots, made by the simulated robot of the 2023 paper."""
 
+import math
+
 import numpy as np
 import pytest
 import yaml
 from identify_command import identify
 from made_recordings.recorded_bag import RecordedBag
 
+from arc_odometry import Velocity
 from diffbot_controllers.parameter_reader import read_sigma
+from diffbot_description.command_ramp import CommandRamp, RampCoupling
 from diffbot_description.sigma import Sigma
 from diffbot_recordings.command_line import parse
 from diffbot_recordings.recording_files import open_recording
@@ -19,10 +23,10 @@ PERIOD, COMMAND_PERIOD, DEAD_TIME = 0.02, 0.1, 0.1  # s
 NOISE = (0.005, 0.01)  # m/s and rad/s, of the odometry
 
 
-def drive(seconds, seed, dead_band=None):
+def drive(seconds, seed, dead_band=None, ramp=None):
     """Rows of [t, command of v and omega, measured v and omega], 50 Hz; steps of 0.3 s to 1 s."""
     rng = np.random.default_rng(seed)
-    robot = VelocityRobot(TRUTH, dead_time=DEAD_TIME, dead_band=dead_band)
+    robot = VelocityRobot(TRUTH, dead_time=DEAD_TIME, dead_band=dead_band, ramp=ramp)
     rows, command, left = [], (0.0, 0.0), 0
     for k in range(round(seconds / PERIOD)):
         if k % round(COMMAND_PERIOD / PERIOD) == 0:
@@ -104,6 +108,21 @@ def test_a_dead_band_is_found_written_and_read_by_the_controller(tmp_path):
     assert [band.width for band in known.dead_band] == summary["dead_band"]
     assert summary["dead_band"] == pytest.approx(bands, rel=0.1)
     assert {band.kind.value for band in known.dead_band} == {"offset"}
+
+
+def test_a_limit_of_acceleration_is_written_and_read_by_the_controller(tmp_path):
+    slopes = Velocity(0.5, 1.0)
+    write_bag(tmp_path / "bag", drive(60.0, 8, ramp=CommandRamp(slopes, slopes)))
+    status, summary = identify(tmp_path, tmp_path / "bag")
+    assert status == 0
+    ramp = read_sigma(str(tmp_path / "out" / "velocity_parameters.yaml")).ramp
+    assert ramp.coupling is RampCoupling.OWN
+    for axis in (0, 1):
+        for name, limits in (("acceleration", ramp.speeding), ("deceleration", ramp.braking)):
+            assert limits[axis] == summary[f"{name}_limit"][axis]
+            spread = math.sqrt(summary[f"{name}_limit_variance"][axis])
+            assert abs(limits[axis] - slopes[axis]) < 4.0 * spread + 1e-3
+            assert spread < 0.05 * slopes[axis]
 
 
 def test_a_table_of_wheel_speeds_gives_the_same(rows, tmp_path):

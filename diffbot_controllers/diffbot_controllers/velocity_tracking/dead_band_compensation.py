@@ -26,7 +26,10 @@ PULSE = 1.1
 
 
 class DeadBandCompensation:
-    """Compensates the dead bands of both axes; it stores whether they rest, and pulse errors."""
+    """Compensates the dead bands of both axes; it stores whether they rest, and pulse errors.
+
+    A threshold gets pulses: what a period owed is carried to the next, less what took effect.
+    """
 
     def __init__(self) -> None:
         self.reset()
@@ -34,7 +37,14 @@ class DeadBandCompensation:
     def reset(self) -> None:
         """Reset the compensation, as after a stop."""
         self._resting = [False, False]
-        self._carried = [0.0, 0.0]
+        self._owed = [0.0, 0.0]
+
+    def took_effect(self, acting: Velocity) -> None:
+        """Take the mean of what acted since the last command, m/s and rad/s."""
+        self._owed = [
+            owed - acted if owed != 0.0 else 0.0
+            for owed, acted in zip(self._owed, acting, strict=True)
+        ]
 
     def sent(
         self, acting: Velocity, bands: BandPair, wanted: Velocity, reference: Reference
@@ -61,7 +71,7 @@ class DeadBandCompensation:
         fraction = MOVES if self._resting[index] else RESTS
         self._resting[index] = stands and abs(wanted) <= fraction * band.width
         if self._resting[index]:
-            self._carried[index] = 0.0
+            self._owed[index] = 0.0
             return acting
         if band.kind is DeadBandKind.OFFSET:
             return acting + band.width * max(-1.0, min(1.0, acting / (SMOOTH * band.width)))
@@ -70,12 +80,10 @@ class DeadBandCompensation:
     def _pulse(self, index: int, acting: float, height: float) -> float:
         """Return a command of at least the height as it is, otherwise a pulse or 0."""
         if abs(acting) >= height:
-            self._carried[index] = 0.0
+            self._owed[index] = 0.0
             return acting
-        owed = acting + self._carried[index]
-        sent = math.copysign(height, owed) if abs(owed) >= 0.5 * height else 0.0
-        self._carried[index] = owed - sent
-        return sent
+        owed = self._owed[index] = acting + self._owed[index]
+        return math.copysign(height, owed) if abs(owed) >= 0.5 * height else 0.0
 
 
 def passed(command: Velocity, bands: BandPair) -> Velocity:

@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from arc_odometry import REST, Arc, MotionLimits, Pose, Velocity, sinc
 from arc_odometry.number_range import check_finite, check_positive, within
+from diffbot_controllers.velocity_tracking.command_course import CommandCourse, Piece
 from diffbot_controllers.velocity_tracking.dead_band_compensation import (
     NO_DEAD_BANDS,
     BandPair,
     DeadBandCompensation,
-    passed,
 )
 from diffbot_description import Sigma
+from diffbot_description.command_ramp import UNLIMITED, CommandRamp
 from diffbot_description.dead_band import DeadBandKind
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import check_reference
 
+# Time in which the first command of a ramp acts, s.
+FIRST_PERIOD = 0.02
 # Longest dead time that an estimator may find, s.
 LONGEST_DEAD_TIME = 1.0
 
@@ -153,17 +157,29 @@ def within_bands(limits: MotionLimits, bands: BandPair) -> MotionLimits:
     )
 
 
-def possible_braking(limits: MotionLimits, sigma: Sigma, reference: Reference) -> Braking:
-    """Return the decelerations to a reference's velocity possible within limits."""
+def possible_braking(
+    limits: MotionLimits, sigma: Sigma, reference: Reference, ramp: CommandRamp | None = None
+) -> Braking:
+    """Return the decelerations to a reference's velocity possible within limits.
+
+    `ramp` limits the commands' change: a robot's acceleration is that over its drag.
+    """
+    slopes = UNLIMITED if ramp is None else ramp.slowest
+    (_, drag), (_, turning_drag) = sigma.axis(0), sigma.axis(1)
     ahead, behind = _braking(
-        *sigma.axis(0), limits.linear_velocity, limits.linear_acceleration,
-        reference.v, reference.dv,
+        *sigma.axis(0), limits.linear_velocity,
+        min(limits.linear_acceleration, _ratio(slopes.v, drag)), reference.v, reference.dv,
     )  # fmt: skip
     left, right = _braking(
-        *sigma.axis(1), limits.angular_velocity, limits.angular_acceleration,
+        *sigma.axis(1), limits.angular_velocity,
+        min(limits.angular_acceleration, _ratio(slopes.omega, turning_drag)),
         reference.omega, reference.domega,
     )  # fmt: skip
     return Braking(ahead, behind, left, right)
+
+
+def _ratio(limit: float, drag: float) -> float:
+    return limit / drag if drag > 0.0 else math.inf
 
 
 def _braking(
@@ -193,12 +209,12 @@ class DeadTimePredictor:
 
     def reset(self) -> None:
         """Forget all commands: rest was commanded for longer than the dead time."""
-        self._stuck: deque[tuple[float, float, Velocity]] = deque()
+        self._stuck: deque[Piece] = deque()
 
-    def hold(self, start: float, end: float, command: Velocity) -> None:
-        """Store the newest command, which was held between two stamps, s."""
-        self._stuck.append((start, end, command))
-        while self._stuck and self._stuck[0][1] <= end - self._longest:
+    def hold(self, pieces: Sequence[Piece]) -> None:
+        """Store what takes effect, a dead time later, of the newest command."""
+        self._stuck.extend(pieces)
+        while self._stuck and self._stuck[0].end <= pieces[-1].end - self._longest:
             self._stuck.popleft()
 
     def predict(
@@ -211,9 +227,9 @@ class DeadTimePredictor:
         dead_time = min(dead_time, self._longest)
         if not self._stuck:
             return self._moved(pose, velocity, REST, dead_time, sigma)
-        now = self._stuck[-1][1]
+        now = self._stuck[-1].end
         begin = now - dead_time
-        before = self._stuck[0][0] - begin
+        before = self._stuck[0].start - begin
         if before > 0.0:
             pose, velocity = self._moved(pose, velocity, REST, before, sigma)
         for start, end, command in self._stuck:
@@ -264,6 +280,7 @@ class TrackerSettings:
         k_w: k_omega of (12), 1/s, > 0.
         dead_time: From a command to its effect, s, >= 0; an estimator only starts with it.
         dead_band: Of (v, omega), below their limits; an estimator only starts with them.
+        ramp: Limits of acceleration of the robot's driver; None: none.
         published: Whether to use (10) and (11) as printed, which diverge.
         longest_gap: A longer time between two updates resets the tracker, s, > 0.
 
@@ -277,6 +294,7 @@ class TrackerSettings:
     limits: MotionLimits = MotionLimits()
     dead_time: float = 0.0
     dead_band: BandPair = NO_DEAD_BANDS
+    ramp: CommandRamp | None = None
     published: bool = False
     longest_gap: float = 0.5
 
@@ -344,6 +362,7 @@ class VelocityTracker:
         self._estimator = estimator
         self._predictor = DeadTimePredictor(max(settings.dead_time, LONGEST_DEAD_TIME))
         self._compensation = DeadBandCompensation()
+        self._course = CommandCourse(settings.ramp)
         self.reset()
 
     @property
@@ -368,6 +387,8 @@ class VelocityTracker:
         self.last: TrackerRecord | None = None
         self._predictor.reset()
         self._compensation.reset()
+        self._course.reset()
+        self._period = FIRST_PERIOD  # s between the last two updates
 
     def update(
         self,
@@ -407,7 +428,8 @@ class VelocityTracker:
         if settings.published:
             wanted = published_velocity(pose_error(reference, pose), velocity, settings.gains)
         else:
-            braking = possible_braking(within_bands(settings.limits, bands), sigma, reference)
+            limits = within_bands(settings.limits, bands)
+            braking = possible_braking(limits, sigma, reference, settings.ramp)
             wanted = kinematic_velocity(
                 pose_error(reference, pose), reference, settings.gains, braking
             )
@@ -417,9 +439,7 @@ class VelocityTracker:
         )
         acceleration = settings.limits.acceleration(asked)
         acting = sigma.command(velocity, acceleration)
-        free = self._compensation.sent(acting, bands, wanted, reference)
-        check_finite("command is beyond floating point", v=free.v, omega=free.omega)
-        command = settings.limits.velocity(free)
+        command, limited = self._commands(acting, bands, wanted, reference)
         self.last = TrackerRecord(
             stamp=stamp,
             error=error,
@@ -430,11 +450,27 @@ class VelocityTracker:
             sigma=sigma,
             dead_band=bands,
             limited=(
-                asked.v != acceleration.v or free.v != command.v,
-                asked.omega != acceleration.omega or free.omega != command.omega,
+                asked.v != acceleration.v or limited[0],
+                asked.omega != acceleration.omega or limited[1],
             ),
         )
         return command
+
+    def _commands(
+        self, acting: Velocity, bands: BandPair, wanted: Velocity, reference: Reference
+    ) -> tuple[Velocity, tuple[bool, bool]]:
+        """Return the command that makes another one act, within all limits; which axes have one."""
+        ramp, reached = self.settings.ramp, acting
+        if ramp is not None and not ramp.before_band:
+            reached = self._course.reachable(acting, self._period)
+        free = self._compensation.sent(reached, bands, wanted, reference)
+        check_finite("command is beyond floating point", v=free.v, omega=free.omega)
+        sent = free
+        if ramp is not None and ramp.before_band:
+            sent = self._course.reachable(free, self._period)
+        command = self.settings.limits.velocity(sent)
+        limited = acting.v != reached.v or free.v != command.v
+        return command, (limited, acting.omega != reached.omega or free.omega != command.omega)
 
     def _take_in(
         self, stamp: float, velocity: Velocity, applied: tuple[float, float] | None
@@ -453,6 +489,13 @@ class VelocityTracker:
             return
         command = self.last.command if applied is None else Velocity(*applied)
         check_finite("applied command", v=command.v, omega=command.omega)
-        self._predictor.hold(self.last.stamp, stamp, passed(command, self.last.dead_band))
+        pieces = self._course.hold(self.last.stamp, stamp, command, self.last.dead_band)
+        self._predictor.hold(pieces)
+        v, omega = (
+            sum((each.end - each.start) * each.acting[axis] for each in pieces) / since
+            for axis in (0, 1)
+        )
+        self._compensation.took_effect(Velocity(v, omega))
+        self._period = since
         if self._estimator is not None:
             self._estimator.update(stamp, velocity, command)

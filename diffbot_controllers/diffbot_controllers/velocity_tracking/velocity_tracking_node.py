@@ -65,7 +65,8 @@ class TrackingParameters(ReferenceParameters):
     parameters: str = parameter(
         FROM_PARAMETER,
         "sigma of the robot: 'sigma' (the parameter of that name), or the path of a "
-        "velocity_parameters.yaml, which holds dead times and dead bands too",
+        "velocity_parameters.yaml, which holds dead times, dead bands and limits of acceleration "
+        "too",
     )
     sigma: tuple[float, ...] = parameter(
         (), "sigma1 in s, sigma2 in s, sigma3, sigma4 of the robot; each > 0", above=0.0
@@ -178,6 +179,7 @@ def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> Trac
         limits=motion_limits(values),
         dead_time=dead_time,
         dead_band=(v, omega),
+        ramp=known.ramp,
         # After a longer gap the sample is rejected, and zero is commanded.
         longest_gap=values.input_timeout,
     )
@@ -340,6 +342,11 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
         v, omega = self._tracker.dead_band
         bands = f"dead band {v.width:g} m/s ({v.kind.value}) and {omega.width:g} rad/s "
         bands = f"{bands}({omega.kind.value}), " if v.width or omega.width else ""
+        if (ramp := self._settings.ramp) is not None:
+            slopes = ramp.slowest
+            bands += (
+                f"commands change by at most {slopes.v:.3g} m/s² and {slopes.omega:.3g} rad/s², "
+            )
         rims = limits.rims.speed
         wheels = f", and {rims:.3g} m/s at the rim of each wheel" if rims < math.inf else ""
         late = f"{self._tracker.dead_time:g} s"

@@ -16,17 +16,10 @@ from enum import Enum
 
 import numpy as np
 
+from diffbot_description.command_ramp import RampCoupling
 from diffbot_description.dead_band import DeadBandKind, passed_of
 from diffbot_recordings.first_order import Array, AxisSegment
 from diffbot_recordings.sent_commands import SentCommands
-
-
-class RampCoupling(str, Enum):
-    """How the limits of the two axes act together."""
-
-    OWN = "each axis has its own limit"
-    SCALED = "both axes are slowed down alike, so that they arrive at once"
-    WHEELS = "each wheel has the limit"
 
 
 class DriverParameter(str, Enum):

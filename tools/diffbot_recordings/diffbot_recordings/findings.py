@@ -16,6 +16,7 @@ import yaml
 
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot, write_atomically
+from diffbot_description.command_ramp import RampCoupling
 from diffbot_description.dead_band import DeadBandKind
 from diffbot_description.files import (
     DYNAMIC_FILE,
@@ -81,6 +82,8 @@ VELOCITY_HEADER = """\
 #   sign(u) max(|u| - dead_band, 0), or with dead_band_kind threshold u above dead_band and else 0.
 # dead_band of [v, w] in m/s, rad/s (0: none in the model); dead_band_estimate is the smallest
 # command that moves the robot as the recording tells it, with dead_band_variance.
+# acceleration_limit and deceleration_limit of the commands of [v, w] in m/s^2, rad/s^2, .inf: none,
+# with their variances; ramp_coupling own (each axis), scaled (both slowed down alike) or wheels.
 # .nan and .inf: refused, or not identifiable. To drive with it: launch siwek parameters:=FILE.
 """
 VOLTAGE_HEADER = """\
@@ -414,13 +417,13 @@ def velocity_findings(
         notes=[rests],
         summary={
             "axes": {axis: analysis.verdict.to_dict() for axis, analysis in axes.items()},
-            **_velocity_parameters(axes),
+            **velocity_parameters(axes),
         },
         write=lambda directory: _write_velocity(directory, axes, robot, source),
     )
 
 
-def _velocity_parameters(axes: Mapping[str, AxisAnalysis]) -> dict[str, Any]:
+def velocity_parameters(axes: Mapping[str, AxisAnalysis]) -> dict[str, Any]:
     """Return the parameters of VELOCITY_HEADER, [v, w]; NaN and inf for a refused axis."""
     sigma, variances = [math.nan] * 4, [math.inf] * 4
     dead, exponents = [math.nan] * 2, [1.0] * 2
@@ -446,6 +449,38 @@ def _velocity_parameters(axes: Mapping[str, AxisAnalysis]) -> dict[str, Any]:
         "dead_band_estimate": estimates,
         "dead_band_variance": band_variances,
         "dead_band_kind": [kind.value for kind in kinds],
+        **_ramp_parameters([axes.get(axis) for axis in ("v", "w")]),
+    }
+
+
+def _ramp_parameters(axes: Sequence[AxisAnalysis | None]) -> dict[str, Any]:
+    """Return the limits of acceleration of [v, w], and how they act; NaN for a refused axis."""
+    limits, variances = [[math.nan] * 2, [math.nan] * 2], [[math.inf] * 2, [math.inf] * 2]
+    coupling, before = RampCoupling.OWN, False
+    beside = [math.inf] * 2
+    for i, analysis in enumerate(axes):
+        if analysis is None or analysis.fit is None or not analysis.verdict.usable:
+            continue
+        ramp = analysis.fit.driver.ramp
+        own = {value.name: value for value in analysis.verdict.values}
+        for k, name in enumerate(("acceleration limit", "deceleration limit")):
+            known = name in own and own[name].identifiable
+            limits[k][i] = float(own[name].value) if known else math.inf
+            variances[k][i] = float(own[name].std ** 2) if known else math.inf
+        if ramp is not None:
+            before |= ramp.before_band
+            if ramp.law is not RampCoupling.OWN:
+                coupling, beside[1 - i] = ramp.law, float(ramp.other)
+    for k in (0, 1):
+        # Where only the other axis's motion shows an axis's limit.
+        limits[k] = [beside[i] if limit == math.inf else limit for i, limit in enumerate(limits[k])]
+    return {
+        "acceleration_limit": limits[0],
+        "acceleration_limit_variance": variances[0],
+        "deceleration_limit": limits[1],
+        "deceleration_limit_variance": variances[1],
+        "ramp_coupling": coupling.value,
+        "ramp_before_dead_band": before,
     }
 
 
@@ -455,7 +490,7 @@ def _write_velocity(
     if not any(analysis.verdict.usable for analysis in axes.values()):
         return Export(())
     content = {
-        **_velocity_parameters(axes),
+        **velocity_parameters(axes),
         "robot": robot,
         "source": source,
         "reasons": [

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from diffbot_description.command_ramp import RampCoupling
 from diffbot_description.dead_band import DeadBandKind
 from diffbot_recordings.axis_search import AxisSearch, Free
 from diffbot_recordings.dead_time import (
@@ -21,7 +22,7 @@ from diffbot_recordings.dead_time import (
     limit_free,
     refitted,
 )
-from diffbot_recordings.driver_model import DriverParameter, Ramp, RampCoupling
+from diffbot_recordings.driver_model import DriverParameter, Ramp
 from diffbot_recordings.first_order import Array, AxisSegment, FirstOrder
 from diffbot_recordings.verdict import Value
 
@@ -37,6 +38,10 @@ APART = 2.0
 FASTEST_OWN = 0.2
 # Largest relative standard deviation of a limit that is known.
 WIDEST = 0.25
+COUPLINGS = {
+    RampCoupling.SCALED: "both axes are slowed down alike, so that they arrive at once",
+    RampCoupling.WHEELS: "each wheel has the limit",
+}
 # Factors between the limits of speeding up and braking, and for the other axis, tried first.
 RATIOS = (0.4, 0.65, 1.0, 1.5, 2.5)
 
@@ -309,7 +314,7 @@ def ramp_note(fit: DeadTimeFit, unit: str) -> str:
     if not ramp.symmetric:
         text += f", braking to {ramp.braking:.3g} {per_second}"
     if ramp.law is not RampCoupling.OWN:
-        text += f" ({ramp.law.value})"
+        text += f" ({COUPLINGS[ramp.law]})"
     if fit.dead_band > 0.0 and fit.kind is DeadBandKind.OFFSET and ramp.before_band:
         text += ", before the dead band"
     return text

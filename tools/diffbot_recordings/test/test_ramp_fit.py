@@ -4,8 +4,9 @@
 import numpy as np
 import pytest
 
+from diffbot_description.command_ramp import RampCoupling
 from diffbot_description.dead_band import DeadBandKind
-from diffbot_recordings.driver_model import DriverModel, Ramp, RampCoupling
+from diffbot_recordings.driver_model import DriverModel, Ramp
 from diffbot_recordings.first_order import AxisSegment, FirstOrder
 from diffbot_recordings.sent_commands import SentCommands
 from diffbot_recordings.velocity_analysis import analyse_axis
