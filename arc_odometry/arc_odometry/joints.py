@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
+from arc_odometry.joint_names import listed, meant
 from arc_odometry.odometry import DiffOdometry, EncoderJumpError
 
 # Largest plausible magnitudes for any robot, rad, rad/s, N m; larger values are garbage.
@@ -35,8 +36,6 @@ LONGER = 1.01
 # Largest rounding error of stamps, which are converted to floats, s; without it, every 2nd sample
 # of RateLimit could become every 3rd.
 STAMP_TOLERANCE = 1e-6
-# Most names of joints in a message.
-MOST_NAMES = 8
 # A longer step of the robot's time, s, is a pause, a loss of messages or a clock that was set: it
 # does not count as time of a run, a trajectory or an identification.
 LONGEST_PROGRESS = 1.0
@@ -228,10 +227,10 @@ class JointReader:
         """Why no wheel was in the newest joint state, with the names; empty if there was one."""
         if not self._strangers:
             return ""
-        said = [*self._strangers[:MOST_NAMES], *["..."] * (len(self._strangers) > MOST_NAMES)]
         return (
-            f"the joint states that arrive are of {said}, and the wheels are {list(self._names)}: "
-            "correct the names of the joints in the robot's file or in its driver"
+            f"the joint states that arrive are of {listed(self._strangers)}, and the wheels are "
+            f"{list(self._names)}: correct the names of the joints in the robot's file or in its "
+            f"driver{meant(self._names, self._strangers)}"
         )
 
     def read(
@@ -277,7 +276,8 @@ class JointReader:
             if len(results) != 1:
                 raise ValueError(
                     f"joint '{wanted}' appears {len(results)} times in the joint states "
-                    f"{list(names)}: must appear once; check the names given for the wheels"
+                    f"{listed(names)}: must appear once; check the names given for the wheels"
+                    f"{meant((wanted,), names)}"
                 )
             places.append(results[0])
         return tuple(places)

@@ -33,6 +33,7 @@ class CommandChecks:
 
     Attributes:
         checklist: The checks, ready to be made.
+        unusable: Why the newest message about the robot could not be used; empty if it could.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class CommandChecks:
         self._clock, self._age, self._presence = clock, age, presence
         self._composed = composed
         self._alone = Presence(0.0, PARTING)
+        self.unusable = ""
         self.checklist = Checklist(self._questions(), stops_end=composed)
 
     def _questions(self) -> Mapping[Check, Question]:
@@ -87,7 +89,12 @@ class CommandChecks:
 
     def awaited(self, pending: Any, messages: str) -> str:
         """Return what is awaited; `messages` says so of the states if nothing else is."""
-        return self.missing(pending).reason or f"{messages} on {self._states.topic}"
+        topic, missing = self._states.topic, self.missing(pending).reason
+        if not missing and self.unusable:
+            missing = f"no message on {topic} can be used: {self.unusable}"
+        if not missing and not self._age.began:
+            missing = self._states.of_another_type().reason
+        return missing or f"{messages} on {topic}"
 
     def _second_source(self, arrival: Arrival) -> Verdict:
         """Whether the states of this robot come from two sources, or from another driver."""

@@ -99,6 +99,7 @@ class CommandLoop:
         if problem := self._checklist.first(Moment.STATE, arrival):
             self._leave_out(problem.reason)
             return
+        self._checks.unusable = ""
         self._presence.keep_waiting()
         self._next_state.keep_waiting()
         self.pending = arrival.sample
@@ -148,6 +149,7 @@ class CommandLoop:
 
     def _leave_out(self, why: str) -> None:
         """Answer an unusable message by zero; do not answer it before the start."""
+        self._checks.unusable = why
         if not self._output.guard.began:
             self._output.ignore(why)
             return

@@ -12,11 +12,12 @@ from diffbot_node.command_diagnostics import CommandDiagnostics
 from diffbot_node.command_guard import CommandGuard, GuardState, Pair
 from diffbot_node.command_interfaces import RobotInterface
 from diffbot_node.complaints import Complaints
+from diffbot_node.endpoints import EndpointRole
 from diffbot_node.intra_process import Node
 from diffbot_node.launch_supervision import reported_failures
 from diffbot_node.parameters import CommandParameters
 from diffbot_node.stop_inputs import LAST_PERIOD, LAST_ZEROS, WATCHDOG, StopInputs, zero_to_wheels
-from diffbot_node.topic_nodes import Subscribers, beyond_discovery
+from diffbot_node.topic_nodes import Instead, Subscribers, beyond_discovery
 from diffbot_node.verdict import GOOD, Level, Verdict
 
 
@@ -37,6 +38,7 @@ class CommandOutput:
         self._publisher: Publisher[Any] = node.create_publisher(*robot.commands, 10)
         self._subscribers = Subscribers(node, self._publisher)
         self.topic = self._publisher.topic_name
+        self._instead = Instead(node, EndpointRole.SUBSCRIBES, self.topic, robot.commands[0])
         self._diagnostics = CommandDiagnostics(node, robot.limiter.unit, robot.hardware)
         if not values.enabled:
             self.stop("disabled from the start")
@@ -168,7 +170,8 @@ class CommandOutput:
         elsewhere = "" if self._node.composed else beyond_discovery()
         return Verdict(
             Level.WAIT,
-            f"no node subscribes to {self.topic}; start {self._robot.subscriber}{elsewhere}",
+            f"no node subscribes to {self.topic}; start {self._robot.subscriber}{elsewhere}"
+            f"{self._instead.text()}",
         )
 
     def look(self) -> None:

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from diffbot_node.command_interfaces import RobotInterface
+from diffbot_node.endpoints import EndpointRole
 from diffbot_node.intra_process import Node
 from diffbot_node.robot_messages import seconds, stamp_problem, subscribe_to_states
 from diffbot_node.senders import Origin, WithOrigin
 from diffbot_node.source_watch import Finding, SourceWatch
-from diffbot_node.topic_nodes import beyond_discovery, full_name
+from diffbot_node.topic_nodes import Instead, beyond_discovery, full_name
 from diffbot_node.verdict import GOOD, Level, Verdict, judged
 
 # After its process was stalled a node answers only the newest state, after so many timer ticks.
@@ -57,6 +58,7 @@ class StateSubscription:
         self._watch = SourceWatch(self.publishers, robot.counts)
         self.topic = subscribe_to_states(node, *robot.states, WithOrigin(callback)).topic_name
         self._foreigners = node.foreigners(self.topic)
+        self._instead = Instead(node, EndpointRole.PUBLISHES, self.topic, robot.states[0])
 
     def publishers(self) -> int:
         """Return the number of publishers of the topic."""
@@ -67,8 +69,12 @@ class StateSubscription:
         if self.publishers():
             return GOOD
         elsewhere = "" if self._node.composed else beyond_discovery()
-        what = f"start the simulator or the robot's driver{elsewhere}"
+        what = f"start the simulator or the robot's driver{elsewhere}{self._instead.text()}"
         return Verdict(Level.WAIT, f"no node publishes {self.topic}; {what}")
+
+    def of_another_type(self) -> Verdict:
+        """Whether all that is published cannot be received, as it is of another type."""
+        return judged(Level.WAIT, self._instead.text().removeprefix("; "))
 
     def left(self) -> Verdict:
         """Whether the simulator, which published the states, has gone."""

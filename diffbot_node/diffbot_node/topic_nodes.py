@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from rclpy.node import Node
 from rclpy.publisher import Publisher
+from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from rclpy.topic_endpoint_info import TopicEndpointInfo
+
+from diffbot_node.endpoints import Endpoint, EndpointRole, instead
 
 # Names of nodes that only observe; those of hidden nodes, such as the ros2 command's and the live
 # view, begin with HIDDEN.
@@ -51,6 +55,60 @@ def beyond_discovery(environment: Mapping[str, str] = os.environ) -> str:
         " (nodes on other computers are not seen, as discovery is limited to this one: "
         "ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET opens it)"
     )
+
+
+def endpoint(role: EndpointRole, topic: str, info: TopicEndpointInfo) -> Endpoint:
+    """Return what ROS reports of a publisher or subscription."""
+    qos = info.qos_profile
+    return Endpoint(
+        role,
+        topic,
+        info.topic_type,
+        full_name(info),
+        qos.reliability != ReliabilityPolicy.BEST_EFFORT,
+        qos.durability == DurabilityPolicy.TRANSIENT_LOCAL,
+    )
+
+
+def endpoints_of(node: Node, roles: Iterable[EndpointRole] = EndpointRole) -> list[Endpoint]:
+    """Return all publishers and subscriptions but those of hidden nodes and of `node` itself."""
+    ask = {
+        EndpointRole.PUBLISHES: node.get_publishers_info_by_topic,
+        EndpointRole.SUBSCRIBES: node.get_subscriptions_info_by_topic,
+    }
+    own = node.get_fully_qualified_name()
+    return [
+        each
+        for topic, _ in node.get_topic_names_and_types()
+        for role in roles
+        for info in ask[role](topic)
+        if not info.node_name.startswith(HIDDEN) or info.node_name == NAMELESS
+        if (each := endpoint(role, topic, info)).node != own
+    ]
+
+
+class Instead:
+    """What there is in place of a partner of a node; looked for once in LOOK_PERIOD.
+
+    `kind`: class of the topic's messages.
+    """
+
+    LOOK_PERIOD = 1.0  # s of wall time: it asks for all topics
+
+    def __init__(self, node: Node, role: EndpointRole, topic: str, kind: type) -> None:
+        self._node, self._role, self._topic = node, role, topic
+        package, _, _ = kind.__module__.partition(".")
+        self._type = f"{package}/msg/{kind.__name__}"
+        self._looked, self._text = -math.inf, ""
+
+    def text(self) -> str:
+        """Return a clause; empty if there is nothing."""
+        now = time.monotonic()
+        if now - self._looked >= self.LOOK_PERIOD:
+            there = endpoints_of(self._node, (self._role,))
+            self._text = instead(self._role, self._topic, (self._type,), there)
+            self._looked = now
+        return self._text
 
 
 class Subscribers:

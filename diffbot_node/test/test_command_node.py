@@ -156,6 +156,40 @@ def test_joint_states_of_other_joints_are_named(make_graph, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        (
+            {"name": ["left_wheel_joint", "wheel_right"]},
+            "joint 'right_wheel_joint' appears 0 times in the joint states ['left_wheel_joint', "
+            "'wheel_right']: must appear once; check the names given for the wheels; "
+            "'right_wheel_joint' may be 'wheel_right'",
+        ),
+        ({"effort": []}, "joint states hold 0 values of effort"),
+    ],
+)
+def test_why_no_message_can_be_used_is_what_it_waits_for(make_graph, monkeypatch, fields, said):
+    monkeypatch.setattr(presence, "WAITING_PERIOD", 0.1)
+    graph = make_graph()
+    log = Listener(graph.node, monkeypatch)
+
+    def heard():
+        graph.stamp += 0.01
+        graph.publish(**fields)
+        return log.heard(f"waiting: no message on /joint_states can be used: {said}")
+
+    graph.spin_until(heard, "the reminder")
+
+
+def test_a_driver_of_another_namespace_is_named(make_graph, monkeypatch):
+    monkeypatch.setattr(topic_nodes.Instead, "LOOK_PERIOD", 0.0)
+    graph = make_graph()
+    graph.robot.destroy_publisher(graph.states)
+    graph.robot.create_publisher(JointState, "/one/joint_states", 10)
+    wanted = "; there is /one/joint_states of /robot: if it is this robot's"
+    graph.spin_until(lambda: wanted in graph.node.waits_for().reason, "the other topic")
+
+
+@pytest.mark.parametrize(
     ("variables", "closed"),
     [
         ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}, True),

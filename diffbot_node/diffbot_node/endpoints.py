@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who publishes and subscribes, with which types and quality of service; what does not match.
+
+Knows no ROS: the nodes' waiting messages and `diffbot check` get their sentences here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+
+class EndpointRole(Enum):
+    """What an endpoint does, as a verb for one node and for several."""
+
+    PUBLISHES = ("publishes", "publish")
+    SUBSCRIBES = ("subscribes to", "subscribe to")
+
+    def __init__(self, one: str, several: str) -> None:
+        self.one, self.several = one, several
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A publisher or a subscription of a node.
+
+    Attributes:
+        type: Such as "sensor_msgs/msg/JointState".
+        reliable, lasting: Offered or demanded quality of service; lasting: transient local.
+    """
+
+    role: EndpointRole
+    topic: str
+    type: str
+    node: str
+    reliable: bool = True
+    lasting: bool = False
+
+
+def unmatched(publisher: Endpoint, subscription: Endpoint) -> str:
+    """Why messages of a publisher never reach a subscription of its topic; empty if they do."""
+    if publisher.type != subscription.type:
+        return f"{publisher.node} publishes {publisher.type}, not {subscription.type}"
+    if subscription.reliable and not publisher.reliable:
+        return (
+            f"{publisher.node} publishes as best effort, and {subscription.node} demands reliable"
+        )
+    if subscription.lasting and not publisher.lasting:
+        return (
+            f"{publisher.node} publishes volatile, and {subscription.node} demands transient local"
+        )
+    return ""
+
+
+def named(endpoints: Iterable[Endpoint]) -> str:
+    """Return the nodes of the endpoints, sorted, as a list for people."""
+    return ", ".join(sorted({each.node for each in endpoints}))
+
+
+def instead(
+    role: EndpointRole, topic: str, types: Sequence[str], endpoints: Iterable[Endpoint]
+) -> str:
+    """Return what there is in place of a partner on a topic, as a clause; empty if nothing is.
+
+    It is a node that uses the topic with another type, or one with another topic of such a type.
+    """
+    partners = [each for each in endpoints if each.role is role]
+    here = [each for each in partners if each.topic == topic]
+    if others := [each for each in here if each.type not in types]:
+        used = ", ".join(sorted({each.type for each in others}))
+        return f"; {named(others)} {role.one} it as {used}: must be {' or '.join(types)}"
+    elsewhere = [each for each in partners if each.type in types and each.topic != topic]
+    word = topic.rpartition("/")[2]
+    alike = [each for each in elsewhere if each.topic.rpartition("/")[2] == word] or elsewhere
+    if here or not alike:
+        return ""
+    topics = sorted({each.topic for each in alike})
+    if len(topics) > 3:
+        return f"; {len(topics)} topics are of this type, such as {', '.join(topics[:2])}"
+    return (
+        f"; there is {', '.join(topics)} of {named(alike)}: if it is this robot's, rename it to "
+        f"{topic} or give these nodes its namespace"
+    )
