@@ -108,6 +108,12 @@ COMMANDS = {
             delegated=True,
         ),
         Command(
+            "simulate",
+            "ident [ARGUMENT:=VALUE ...] [--help]",
+            "identify a simulated robot in one process, without ROS: report and recording",
+            delegated=True,
+        ),
+        Command(
             "study",
             "FILE.yaml [--workers N] [--scheduler tcp://HOST:PORT] [--output DIR]",
             "run many robots, settings and seeds; ready-made studies are in config/studies",

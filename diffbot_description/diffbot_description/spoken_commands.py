@@ -2,7 +2,7 @@
 """Command lines in messages and pages, as the person who reads them types them.
 
 In a checkout that ./diffbot has set up, commands begin with ``./diffbot``. In a sourced ROS 2
-workspace they are those of ``ros2``.
+workspace they are those of ``ros2``; elsewhere, as after `pip install`, those of ``diffbot``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from collections.abc import Mapping
 
 CHECKOUT = "DIFFBOT_ROOT"
 """Variable that ./diffbot sets for everything that it starts: the folder of the checkout."""
+SOURCED = "AMENT_PREFIX_PATH"
+"""Variable of a sourced ROS 2 workspace."""
 
 
 def spoken(*words: str, environment: Mapping[str, str] = os.environ) -> str:
@@ -24,6 +26,8 @@ def spoken(*words: str, environment: Mapping[str, str] = os.environ) -> str:
     """
     if environment.get(CHECKOUT):
         begin, rest = ["./diffbot"], list(words)
+    elif not environment.get(SOURCED):
+        begin, rest = ["diffbot"], list(words)
     elif words[:1] == ("launch",):
         begin = ["ros2", "launch", "diffbot_bringup"]
         rest = [f"{words[1].removesuffix('.launch.xml')}.launch.xml", *words[2:]]

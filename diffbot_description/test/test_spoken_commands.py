@@ -3,7 +3,7 @@
 
 import pytest
 
-from diffbot_description.spoken_commands import CHECKOUT, spoken
+from diffbot_description.spoken_commands import CHECKOUT, SOURCED, spoken
 
 
 @pytest.mark.parametrize(
@@ -33,4 +33,5 @@ from diffbot_description.spoken_commands import CHECKOUT, spoken
 )
 def test_in_a_checkout_and_in_a_workspace(words, checkout, workspace):
     assert spoken(*words, environment={CHECKOUT: "/home/me/diffbot"}) == checkout
-    assert spoken(*words, environment={}) == workspace
+    assert spoken(*words, environment={SOURCED: "/opt/ros/jazzy"}) == workspace
+    assert spoken(*words, environment={}) == checkout.removeprefix("./")

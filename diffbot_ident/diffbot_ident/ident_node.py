@@ -9,7 +9,6 @@ update of the estimate (5 times a second), `~/status` at most 50 times a second,
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -18,26 +17,21 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu
 
-from arc_odometry import JointSample, WheelGeometry
+from arc_odometry import JointSample
 from arc_odometry.joints import RateLimit
-from diffbot_description import Robot
-from diffbot_description.robot import MotorDrive
 from diffbot_description.suite_version import suite_version
-from diffbot_ident.excitation.body_model import BodyPrior
-from diffbot_ident.excitation.excitations import KINDS, Excitation, make_excitation, nominal_prior
+from diffbot_ident.excitation.excitations import nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena
-from diffbot_ident.excitation.signals import LEVELS
 from diffbot_ident.identification_run import Identification, Phase
+from diffbot_ident.identification_setup import (
+    STATUS_RATE,
+    IdentSettings,
+    fleet_prior_of,
+    make_identification,
+)
 from diffbot_ident.parameter_writer import export_results
 from diffbot_ident.parameters_message import diagnostics, fill, status_message, verification_message
-from diffbot_ident.prediction_model import Model
-from diffbot_ident.runaway import RunawayLimits
-from diffbot_ident.torque.coverage import MotionScale
-from diffbot_ident.torque.effort_units import EffortCheck, EffortUnit
-from diffbot_ident.torque.estimate import Estimator, Precision
-from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
-from diffbot_ident.torque.fleet_prior import NONE, FleetPrior, PriorEstimator, read_prior
-from diffbot_ident.torque.geometry_errors import DimensionedEstimator, wants_dimensions
+from diffbot_ident.torque.fleet_prior import FleetPrior
 from diffbot_ident.torque.yaw_gyro import LIVE_MEMORY, YawGyro
 from diffbot_ident.verification import VerificationState
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
@@ -54,67 +48,9 @@ from diffbot_node.verdict import GOOD, Level, Verdict
 
 
 @dataclass(frozen=True)
-class IdentParameters(EffortParameters):
+class IdentParameters(IdentSettings, EffortParameters):
     """Parameters of the ident node."""
 
-    duration: float = parameter(
-        60.0, "maximum duration of the excitation, s of robot time", above=0.0
-    )
-    until: str = parameter(
-        "",
-        "precision at which the excitation ends early: half widths of the 95 % intervals, such "
-        "as 'K5 5% K6 5% K7 1% K8 1%'; empty or none: never",
-    )
-    verification: float = parameter(
-        10.0,
-        "duration of a second motion, after the excitation, that verifies the result, s of robot "
-        "time; 0: none",
-        minimum=0.0,
-    )
-    estimator: str = parameter(
-        "integral",
-        "integral: windowed integral regressors with friction; rls: Lages (2017)",
-        choices=ESTIMATORS,
-    )
-    window: float = parameter(
-        0.1, "length of the integral estimator's windows, s", above=0.0, maximum=1.0
-    )
-    prior: str = parameter(
-        NONE,
-        "file prior_TYPE.yaml of `diffbot fleet` that the estimate begins with: what robots of "
-        "this type are like; dropped, with a warning, where the data contradict it; not with rls",
-    )
-    excitation: str = parameter(
-        "prbs",
-        "prbs: pseudo-random bits; multisine: sums of sines; optimised: the torques most "
-        "informative about K5..K8",
-        choices=KINDS,
-    )
-    arena: str = parameter(
-        "",
-        "room to keep the whole robot in, length x width in m, such as 3x3; it starts in the "
-        "middle, heading along the length; empty: no bound",
-    )
-    amplitude: float = parameter(0.0, "largest torque, N m; 0 takes the robot's own", minimum=0.0)
-    hold: int = parameter(0, "control periods that a torque lasts; 0: the robot's own", minimum=0)
-    register: int = parameter(
-        0, "bits of the PRBS shift register, 7 to 15; 0: the robot's own", minimum=0
-    )
-    levels: int = parameter(
-        2,
-        "torque levels of prbs: 2, the amplitude with either sign, or 4, half of it for a quarter "
-        "of the bits, which tells what gears lose under load from Coulomb friction",
-        minimum=min(LEVELS),
-        maximum=max(LEVELS),
-    )
-    period: float = parameter(0.01, "control period, s", minimum=0.001, maximum=0.05)
-    seed: int = parameter(0, "seed of all random choices of the excitation", minimum=0)
-    velocity_source: str = parameter(
-        "position",
-        "velocities from differences of the wheels' angles, or, with estimator rls only, as the "
-        "joint states report them",
-        choices=("position", "velocity"),
-    )
     effort_source: str = parameter(
         "joint_states",
         "the torque that acted over a control period: as the joint states report it, or what was "
@@ -137,7 +73,6 @@ class IdentParameters(EffortParameters):
 
 
 IMU_TOPIC = "imu/data"
-STATUS_RATE = 50.0  # messages a second of robot time
 DIAGNOSTICS_RATE = 1.0
 
 
@@ -172,51 +107,20 @@ class IdentNode(EffortNode[IdentParameters]):
             self._imu = self.create_subscription(Imu, IMU_TOPIC, self._on_imu, best_effort)
 
     def _make_run(self) -> Identification:
-        values, own = self.values, self.robot.excitation
         amplitude = self.largest_torque()
         if amplitude > self.torque_limit:
             raise ValueError(
                 f"parameter 'amplitude' = {amplitude} N m: must be <= {self.torque_limit} N m, "
                 "the torque limit; lower it"
             )
-        fleet = self._fleet_prior()
-        estimator = estimator_of(values, self.robot, self.geometry, amplitude, fleet, self._gyro)
-        # Verify with a different excitation, on which an overfitted model fails.
-        other = replace(
-            values,
-            excitation="prbs" if values.excitation == "multisine" else "multisine",
-            seed=values.seed + 1,
-        )
-        return Identification(
-            estimator,
-            excitation_of(values, self.robot, self._prior, self._arena),
-            self.geometry,
-            RunawayLimits(
-                own.linear_velocity,
-                own.angular_velocity,
-                amplitude,
-                self.robot.name,
-                self.robot.limits.wheel_velocity or math.inf,
-            ),
-            values.duration,
-            check=lambda: excitation_of(other, self.robot, self._prior, self._arena),
-            verification=values.verification,
-            nominal=Model.described(self._prior.values, self.robot),
-            until=Precision.parse(values.until),
-            efforts=EffortCheck(self.geometry, self.robot, effort_unit_of(self.robot.drive)),
+        return make_identification(
+            self.values, self.robot, self._prior, fleet=self._fleet_prior(), gyro=self._gyro
         )
 
     def _fleet_prior(self) -> FleetPrior | None:
-        values = self.values
-        if values.prior in ("", NONE):
-            return None
-        if values.estimator == "rls":
-            raise ValueError(
-                f"parameter 'prior' = '{values.prior}': estimator rls has no reliable "
-                "intervals to weight it with; use integral"
-            )
-        fleet = read_prior(values.prior, self.robot)
-        self.get_logger().info(f"beginning with {fleet.about} in {values.prior}")
+        fleet = fleet_prior_of(self.values, self.robot)
+        if fleet is not None:
+            self.get_logger().info(f"beginning with {fleet.about} in {self.values.prior}")
         return fleet
 
     def needs(self) -> Verdict:
@@ -391,59 +295,3 @@ class IdentNode(EffortNode[IdentParameters]):
         status.refused = self.refused
         status.estimates = self._parameters_topic.count
         self._status_topic.publish(status)
-
-
-def estimator_of(
-    values: IdentParameters,
-    robot: Robot,
-    geometry: WheelGeometry,
-    amplitude: float,
-    fleet: FleetPrior | None,
-    gyro: YawGyro | None,
-) -> Estimator:
-    """Return the estimator that the parameters ask for.
-
-    Args:
-        amplitude: Largest torque of the excitation, N m.
-        fleet: What robots of this type are like; None: not known.
-        gyro: Readings of the gyro; None: there is none.
-    """
-    own = robot.excitation
-    estimator = make_estimator(
-        values.estimator,
-        geometry,
-        MotionScale(own.linear_velocity, own.angular_velocity, amplitude),
-        window=values.window,
-        velocity_source=values.velocity_source,
-        turning=robot.turning is not None,
-    )
-    if fleet is not None:
-        # Applied before gyro and dimensions, as the fleet was identified from wheels alone.
-        estimator = PriorEstimator(estimator, fleet, geometry.half_track)
-    if wants_dimensions(robot.uncertainty, gyro=values.imu):
-        estimator = DimensionedEstimator(estimator, geometry, robot.uncertainty, gyro)
-    return estimator
-
-
-def excitation_of(
-    values: IdentParameters, robot: Robot, prior: BodyPrior, arena: Arena | None
-) -> Excitation:
-    """Return the excitation that the parameters ask for; see `make_excitation`."""
-    return make_excitation(
-        values.excitation,
-        robot,
-        values.seed,
-        amplitude=values.amplitude or None,
-        hold=values.hold or None,
-        register=values.register or None,
-        arena=arena,
-        prior=prior,
-        period=values.period,
-        levels=values.levels,
-    )
-
-
-def effort_unit_of(drive: MotorDrive) -> EffortUnit:
-    """Return the unit in which a robot's drive reports efforts."""
-    constant = 0.5 * sum(drive.torque_of((1.0, 1.0)))
-    return EffortUnit("N m" if drive.torque_constant is None else drive.effort_unit, constant)

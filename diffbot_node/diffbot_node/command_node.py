@@ -27,8 +27,8 @@ from diffbot_node.command_output import CommandOutput
 from diffbot_node.counted_topic import ARRIVAL_PATIENCE
 from diffbot_node.intra_process import Node
 from diffbot_node.launch_supervision import say_last_words
-from diffbot_node.parameter_fields import parameter
-from diffbot_node.parameters import CommandParameters, RobotParameters, declare
+from diffbot_node.parameter_fields import RobotParameters, parameter
+from diffbot_node.parameters import CommandParameters, declare
 from diffbot_node.presence import PARTING, Presence
 from diffbot_node.robot_messages import NodeClock, create_wall_timer
 from diffbot_node.state_age import StateClock

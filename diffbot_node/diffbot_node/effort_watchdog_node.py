@@ -26,8 +26,8 @@ from diffbot_node.complaints import Complaints
 from diffbot_node.diagnostics import Diagnostics
 from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, WatchdogState
 from diffbot_node.intra_process import Node
-from diffbot_node.parameter_fields import parameter
-from diffbot_node.parameters import RobotParameters, declare
+from diffbot_node.parameter_fields import RobotParameters, parameter
+from diffbot_node.parameters import declare
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import NodeClock, create_wall_timer
 from diffbot_node.stop_inputs import LAST_PERIOD, LAST_ZEROS, LATCHED, EmergencyStop

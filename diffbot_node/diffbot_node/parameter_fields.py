@@ -132,3 +132,10 @@ def check_settings(settings: Any) -> None:
     """
     for each in table(type(settings)):
         each.check(getattr(settings, each.name))
+
+
+@dataclass(frozen=True)
+class RobotParameters:
+    """Parameters of what needs the robot's description."""
+
+    robot: str = parameter("twil", "robot of the suite, or a robot's YAML, URDF or xacro file")

@@ -35,13 +35,6 @@ OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 
 
 @dataclass(frozen=True)
-class RobotParameters:
-    """Parameters of nodes that need the robot's description."""
-
-    robot: str = parameter("twil", "robot of the suite, or a robot's YAML, URDF or xacro file")
-
-
-@dataclass(frozen=True)
 class CommandParameters:
     """Parameters of all nodes that command a robot."""
 

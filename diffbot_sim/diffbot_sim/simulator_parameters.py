@@ -13,21 +13,27 @@ SAME = "none"  # value of simulated_robot: the nodes' robot is the one that is m
 
 
 @dataclass(frozen=True)
-class SimulatorParameters(RobotParameters):
-    """Parameters of all simulators."""
+class MovedRobot(RobotParameters):
+    """Parameters that name the robot to simulate."""
 
     simulated_robot: str = parameter(
         "none",
         "robot to simulate if it differs from the one given to the nodes (robot): name "
         "or path; none: the same",
     )
-    start: str = parameter("0,0,0", "start pose x,y,theta in the odom frame, m, m, rad")
-    leave_when_alone: bool = parameter(False, "end when no node publishes commands any more")
 
     @property
     def moved_robot(self) -> str:
         """Name or file of the simulated robot."""
         return self.robot if self.simulated_robot == SAME else self.simulated_robot
+
+
+@dataclass(frozen=True)
+class SimulatorParameters(MovedRobot):
+    """Parameters of all simulators."""
+
+    start: str = parameter("0,0,0", "start pose x,y,theta in the odom frame, m, m, rad")
+    leave_when_alone: bool = parameter(False, "end when no node publishes commands any more")
 
 
 @dataclass(frozen=True)

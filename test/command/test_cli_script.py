@@ -55,7 +55,7 @@ def run(checkout, *words, **variables):
     [
         (
             ["lanch"],
-            "describe, export, study, fleet, reproduce, faults, test, python, setup, clean",
+            "export, simulate, study, fleet, reproduce, faults, test, python, setup, clean",
         ),
         (["launch", "--print"], "both, drive"),
         (["launch", "driv"], "did you mean 'drive'?"),

@@ -17,6 +17,7 @@ GIVEN = {
     "export": ["a", "--to", "nav2", "--output", "b"],
     "fleet": ["a", "--output", "b"],
     "reproduce": [],
+    "simulate": ["ident"],
 }
 OWN = ("python", "run", "test")
 

@@ -50,6 +50,13 @@ def study(argv: list[str]) -> int:
     return main(argv, "diffbot study")
 
 
+def simulate(argv: list[str]) -> int:
+    """Simulate a whole run without ROS; 0: completed, 1: failed, 2: usage."""
+    from diffbot_study.simulate import main
+
+    return main(argv, "diffbot simulate")
+
+
 def fleet(argv: list[str]) -> int:
     """Analyse recordings of many robots; 0: each has a row, 3: tasks failed, 2: other errors."""
     from diffbot_study.fleet import main

@@ -38,7 +38,7 @@ from diffbot_report.quantity import (
 )
 from diffbot_report.robot_silhouette import RobotSilhouette
 from diffbot_report.run_end import Outcome
-from diffbot_report.summary import RunDescription, launch_command, texts_to_copy
+from diffbot_report.summary import RunDescription, run_command, texts_to_copy
 
 TIME = "robot time since the excitation began, s"
 SYMBOLS = tuple(UNITS)
@@ -141,8 +141,9 @@ def _verdict(
             why = recording.verification.reason
         said = "; ".join(filter(None, ("Identified, not verified", result, why)))
         return Tone.CAUTION, f"{said}.", NOT_VERIFIED
-    use = "Drive with them: " + launch_command(
-        "backstepping",
+    use = "Drive with them: " + run_command(
+        run.command,
+        "drive" if run.command == "simulate" else "backstepping",
         {
             "robot": run.robot_file or run.robot,
             "sim": "" if run.simulator else "none",

@@ -45,6 +45,7 @@ class RunDescription:
         seed: Of excitation and noise; None if unknown.
         started: Date and time, ISO 8601.
         robot_file: How a command line specifies the robot; empty: by its name.
+        command: Command of `diffbot` that runs it.
     """
 
     name: str = "ident"
@@ -54,6 +55,7 @@ class RunDescription:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     started: str = ""
     robot_file: str = ""
+    command: str = "launch"
 
     @property
     def truth_due(self) -> bool:
@@ -350,14 +352,14 @@ def repeat_command(run: RunDescription) -> str:
         for name, value in run.arguments.items()
         if isinstance(value, str) and expanded(value).is_file()
     }
-    return launch_command(run.name, {**own, **run.arguments, **files})
+    return run_command(run.command, run.name, {**own, **run.arguments, **files})
 
 
-def launch_command(launch: str, arguments: Mapping[str, Any]) -> str:
-    """Return the command line of a launch, without empty arguments."""
+def run_command(command: str, name: str, arguments: Mapping[str, Any]) -> str:
+    """Return the command line of a launch or a simulated run, without empty arguments."""
     said = [
         f"{name}:={str(value).lower() if isinstance(value, bool) else value}"
         for name, value in arguments.items()
         if value not in ("", None)
     ]
-    return spoken("launch", launch, *said)
+    return spoken(command, name, *said)

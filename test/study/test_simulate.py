@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`diffbot simulate`: whole runs without ROS, from the command line to their files."""
+
+import csv
+import json
+import math
+
+import pytest
+import yaml
+
+from diffbot_description import load_robot
+from diffbot_description.suite_version import suite_version
+from diffbot_recordings.identify import main as identify
+from diffbot_study import simulate
+from diffbot_study.torque_run import TorqueRun, TorqueRunArguments
+
+SHORT = ("duration:=8", "until:=none", "verification:=2", "report:=html")
+
+
+def summary(folder):
+    return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+
+
+def test_a_robot_is_identified_and_reported(tmp_path, capsys):
+    results = tmp_path / "results"
+    words = ("ident", "robot:=agv", "seed:=3", f"results:={results}", *SHORT)
+    assert simulate.main(words) == 0
+    said = summary(results)
+    assert (said["outcome"], said["robot"], said["sim"]) == ("completed", "agv", "ideal")
+    assert said["verification"]["state"] == "verified" and said["complete"]
+    for name, value in said["parameters"].items():
+        assert abs(value["value"] - value["closed_form"]) < 4.0 * value["std"], name
+    file = yaml.safe_load((results / "dynamic_parameters.yaml").read_text())
+    parameters = file["/**"]["ros__parameters"]
+    assert parameters["k7"] == said["parameters"]["K7"]["value"]
+    assert parameters["version"] == suite_version()
+    assert "simulate ident robot:=agv" in (results / "report.html").read_text()
+    assert "K8" in capsys.readouterr().out
+
+
+def test_its_recording_is_one_to_identify(tmp_path):
+    results, own = tmp_path / "results", tmp_path / "own"
+    assert simulate.main(["ident", "duration:=20", f"results:={results}", *SHORT[1:]]) == 0
+    with open(results / "joint_states.csv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) > 2000 and float(rows[1]["time"]) == 0.01
+    words = [str(results / "joint_states.csv"), "--robot", "twil", "--no-pictures"]
+    assert identify([*words, "--output", str(own)]) == 0
+    values, again = summary(results)["parameters"], summary(own)["parameters"]
+    for name in ("K5", "K6", "K7", "K8"):
+        # From the same motion, and from more of it.
+        apart = values[name]["value"] - again[name]["value"]
+        assert abs(apart) < 4.0 * math.hypot(values[name]["std"], again[name]["std"])
+
+
+def test_equal_seeds_give_equal_runs_and_others_do_not():
+    def run(seed):
+        arguments = TorqueRunArguments(duration=3.0, verification=0.0, seed=seed, torque_noise=0.01)
+        made = TorqueRun(arguments, load_robot("twil"))
+        made.execute()
+        return made
+
+    first, again, other = run(1), run(1), run(2)
+    assert first.joint_states.tolist() == again.joint_states.tolist()
+    assert first.course.estimate == again.course.estimate
+    assert first.joint_states.tolist() != other.joint_states.tolist()
+
+
+def test_ctrl_c_keeps_what_there_is(tmp_path, monkeypatch):
+    states = []
+
+    def interrupt(self, *_):
+        states.append(self)
+        if len(states) == 100:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("diffbot_study.run_report.RunReport.show", interrupt)
+    assert simulate.main(["ident", "report:=html", f"results:={tmp_path}"]) == 130
+    said = summary(tmp_path)
+    assert (said["outcome"], said["reason"]) == ("stopped", "interrupted")
+    assert said["duration"] == pytest.approx(2.0, abs=0.05) and said["complete"]
+    assert (tmp_path / "joint_states.csv").is_file()
+
+
+def test_a_run_that_fails_says_so(tmp_path):
+    """Of a robot that is described ten times as heavy as it is, which so becomes too fast."""
+    twil = yaml.safe_load(load_robot("twil").path.read_text())
+    body = twil["body"]
+    body["mass"] *= 10.0
+    body["inertia"] = {axis: 10.0 * value for axis, value in body["inertia"].items()}
+    twil["limits"] |= {"torque": 10.0, "traction": 10.0}
+    (tmp_path / "heavy.yaml").write_text(yaml.safe_dump(twil))
+    words = (f"robot:={tmp_path}/heavy.yaml", "simulated_robot:=twil", "amplitude:=10")
+    assert simulate.main(["ident", *words, "report:=html", f"results:={tmp_path}/r"]) == 1
+    said = summary(tmp_path / "r")
+    assert said["outcome"] == "failed" and "beyond the limit" in said["reason"]
+    assert said["duration"] < 20.0
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["ident", "robot"], "'robot': must be NAME:=VALUE"),
+        (["ident", "sede:=1"], "unknown argument 'sede'; did you mean 'seed'?"),
+        (["ident", "seed:=1", "seed:=2"], "'seed' is given twice"),
+        (["ident", "seed:=x"], "parameter 'seed' = 'x': must be of type int"),
+        (["ident", "duration:=-1"], "parameter 'duration' = -1.0: must be finite and > 0"),
+        (["ident", "sim:=bullet"], "must be one of ideal, mujoco, gazebo"),
+        (["ident", "robot:=nobody"], "nobody"),
+        (["ident", "arena:=small"], "small"),
+        (["ident", "amplitude:=1e6"], "amplitude = 1000000.0 N m: must be <="),
+        (["ident", "until:=K9 1%"], "K9"),
+        (["ident", "results:=/dev/null/x"], "results = '/dev/null/x'"),
+    ],
+)
+def test_a_wrong_argument_is_one_sentence(words, says, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert simulate.main(words) == 2
+    said = capsys.readouterr().err
+    assert says in said and said.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_help_lists_every_argument(capsys):
+    with pytest.raises(SystemExit):
+        simulate.main(["--help"])
+    said = capsys.readouterr().out
+    assert "seed:=0" in said and "torque_delay:=0" in said and "until:=K5 1%" in said

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files and terminal output of a simulated run."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+from rich.console import RenderableType
+
+from arc_odometry.number_range import Array
+from diffbot_description import Robot
+from diffbot_description.files import dated_folder, write_atomically
+from diffbot_description.named_paths import expanded
+from diffbot_report.display import RunProgress, make_console, make_display, say
+from diffbot_report.drawing import Drawing
+from diffbot_report.run_end import Ending, Outcome
+from diffbot_report.summary import ReportWriter, RunDescription, RunFindings
+from diffbot_study.run_arguments import RunArguments, given_arguments
+
+# Wall time for the pictures, and between two updates of the display, s.
+DRAWING_TIME, SHOWN_EVERY = 60.0, 0.25
+EXIT = {Outcome.COMPLETED: 0, Outcome.FAILED: 1, Outcome.STOPPED: 130}
+
+
+class RunReport:
+    """Shows a run while it lasts, and writes what it leaves.
+
+    Args:
+        name: Name of the run, such as "ident".
+        arguments: Its arguments.
+        robot: The robot.
+        figures: Module that draws the pictures.
+
+    Attributes:
+        folder: Folder of the results, which exists.
+        run: Description of the run.
+
+    Raises:
+        ValueError: The folder cannot be written.
+    """
+
+    def __init__(self, name: str, arguments: RunArguments, robot: Robot, figures: str) -> None:
+        self._shown = arguments.report
+        file = expanded(arguments.robot)
+        self.run = RunDescription(
+            name=name,
+            robot=robot.name,
+            sim=arguments.sim,
+            seed=arguments.seed,
+            arguments=given_arguments(arguments, "robot", "sim", "seed", "results", "report"),
+            started=datetime.now().astimezone().isoformat(timespec="seconds"),
+            robot_file=str(file.resolve()) if file.is_file() else arguments.robot,
+            command="simulate",
+        )
+        self.folder = _writable(arguments.results, name)
+        self.console = make_console()
+        self._drawing = Drawing(figures)
+        self._display = make_display(self.console)
+        self._begin = time.monotonic()
+        self._seen = self._begin - SHOWN_EVERY
+
+    def show(self, elapsed: float, duration: float, table: RenderableType) -> None:
+        """Show progress, robot times in s, if it is time for it."""
+        now = time.monotonic()
+        if now - self._seen >= SHOWN_EVERY:
+            self._seen = now
+            self._display.show(RunProgress(self.run.label, elapsed, duration), table, now)
+
+    def save_table(self, name: str, columns: Sequence[str], rows: Array) -> None:
+        """Write a table for `diffbot identify`."""
+        header = ",".join(columns)
+        path = write_atomically(
+            self.folder / name,
+            lambda target: np.savetxt(target, rows, "%.17g", ",", header=header, comments=""),
+        )
+        say(self.console, str(path))
+
+    def close(self) -> None:
+        """Restore the terminal."""
+        self._display.close()
+
+    def write(self, findings: RunFindings, ending: Ending) -> int:
+        """Write the report; return the exit status of the run."""
+        self.close()
+        wall = time.monotonic() - self._begin
+        writer = ReportWriter(self.run, self.folder, self.console, self._drawing, self._shown)
+        deadline = time.monotonic() + DRAWING_TIME
+        written = writer.write(findings, ending, findings.duration / wall, deadline)
+        return EXIT[ending.outcome] if written else 1
+
+
+def _writable(results: str, name: str) -> Path:
+    folder = expanded(results) if results else Path("results")
+    try:
+        folder = folder if results else dated_folder(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ValueError(
+            f"results = {results or str(folder)!r}: {error.strerror}; give a folder that can be "
+            "created and written"
+        ) from error
+    return folder
