@@ -40,10 +40,10 @@ PACKAGES = [
 
 def _files(package: str) -> Path:
     """Return the folder of an installed package."""
-    found = find_spec(package)
-    if found is None or found.origin is None:
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
         raise ConfigError(f"{package} is not installed: ./diffbot setup docs")
-    return Path(found.origin).parent
+    return Path(spec.origin).parent
 
 
 project = "diffbot"

@@ -18,9 +18,9 @@ def listed(page: Path) -> list[Path]:
         for line in table.splitlines():
             entry = re.sub(r"^.*<(.+)>$", r"\1", line).removesuffix(".md")
             if entry and not entry.startswith(":"):
-                found = sorted(page.parent.glob(f"{entry}.md"))
+                matches = sorted(page.parent.glob(f"{entry}.md"))
                 there = [(page.parent / entry).with_suffix(".md").resolve()]
-                results += [each for each in (found or there) if each != page]
+                results += [each for each in (matches or there) if each != page]
     below = [each for result in results if result.is_file() for each in listed(result)]
     return [*results, *below]
 
@@ -32,3 +32,14 @@ def test_every_page_is_in_it_once():
     assert [page for page, number in times.items() if number > 1] == []
     absent = [page for page in times if not page.is_file() and WRITTEN not in page.parents]
     assert absent == []
+
+
+# Written from the nodes, to be searched.
+GENERATED = {DOCS / "parameters.md"}
+LONGEST = 2500
+
+
+def test_no_page_is_too_long_to_be_read():
+    words = {page: len(page.read_text(encoding="utf-8").split()) for page in PAGES}
+    too_long = {page.name: n for page, n in words.items() if n > LONGEST and page not in GENERATED}
+    assert not too_long, "split them, or say it in fewer words"
