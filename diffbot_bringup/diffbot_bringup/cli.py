@@ -148,9 +148,14 @@ COMMANDS = {
             delegated=True,
         ),
         Command(
+            "docs",
+            "[--output DIR]",
+            "build the site of docs/ with Sphinx, for a browser without a network",
+        ),
+        Command(
             "setup",
-            "[gazebo] [study] [--sbom FILE]",
-            "only install the environment and build the workspace (and Gazebo, Dask, pyarrow); "
+            "[gazebo] [study] [docs] [--sbom FILE]",
+            "only install the environment and build the workspace (and Gazebo, Dask, Sphinx); "
             "--sbom lists all that is installed (CycloneDX)",
             of_setup=True,
         ),

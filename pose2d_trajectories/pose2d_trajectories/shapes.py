@@ -278,8 +278,8 @@ TRAJECTORIES: dict[str, Callable[..., Trajectory]] = {
         *(calibration, umbmark),
     )
 }
+"""All trajectories by name."""
 
-# Meaning and unit of all options of trajectories; each trajectory has those of its function.
 OPTIONS = {
     "amplitude_x": "largest x of an 8, m, > 0",
     "amplitude_y": "largest y of an 8, m, > 0",
@@ -300,6 +300,7 @@ OPTIONS = {
     "ramp_up": "time from rest to full speed on a closed curve, s, >= 0; 0: in motion at once",
     "ramp_down": "time from full speed to rest at the end of the last lap, s, > 0",
 }
+"""Meaning and unit of all options of trajectories; each trajectory has those of its function."""
 
 
 def options_of(name: str) -> tuple[str, ...]:

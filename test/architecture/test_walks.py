@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files a reader walks through: docs/architecture.md lists those that these tests find.
+"""Which files a reader walks through: docs/walks.md lists those that these tests find.
 
 Each test follows real calls, and takes the project's files whose functions ran until the message
 that was waited for went out. What Python does to load a module does not count.
@@ -20,7 +20,7 @@ pytest.importorskip("rclpy")
 from faults.scene import BACKSTEP, FAULT, IDENT, Scene, Subject
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "architecture.md"
+PAGE = ROOT / "docs" / "walks.md"
 
 
 def of_the_project(file: str) -> str | None:

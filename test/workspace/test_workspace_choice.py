@@ -15,7 +15,7 @@ from diffbot_bringup.workspace import entry
 from diffbot_bringup.workspace.entry import choose
 from diffbot_bringup.workspace.environment import SystemEnvironment, with_defaults
 from diffbot_bringup.workspace.process import SetupError
-from diffbot_bringup.workspace.wheels import DISTROS, StudyPackages, WheelsEnvironment
+from diffbot_bringup.workspace.wheels import DISTROS, AddedPackages, WheelsEnvironment
 
 
 @pytest.fixture
@@ -148,13 +148,13 @@ def test_python_finds_the_packages_of_studies_once_they_are_there(machine, monke
     (tmp_path / "constraints-study.txt").write_text("dask==1\n")
     given = []
     monkeypatch.setattr(entry, "set_up", lambda root, environment: None)
-    monkeypatch.setattr(entry, "set_up_study", lambda *_: pytest.fail("asked to get them"))
+    monkeypatch.setattr(entry, "set_up_part", lambda *_: pytest.fail("asked to get them"))
     monkeypatch.setattr(entry, "hold", lambda folder: True)
     monkeypatch.setattr(entry, "_replace", lambda *words: given.append(words[-1]))
     entry.main(tmp_path, ["python", "-c", "pass"])
     assert not given[0].is_ready()
     environment = WheelsEnvironment(tmp_path)
-    packages = StudyPackages(tmp_path, environment.directory, environment.python)
+    packages = AddedPackages(tmp_path, environment.directory, environment.python, "study")
     packages.folder.mkdir(parents=True)
     packages._stamps.set("study", packages._key)
     entry.main(tmp_path, ["python", "-c", "pass"])
@@ -162,7 +162,7 @@ def test_python_finds_the_packages_of_studies_once_they_are_there(machine, monke
     entry.main(tmp_path, ["reproduce"])
     assert given[2] is None
     asked = []
-    monkeypatch.setattr(entry, "set_up_study", lambda root, packages: asked.append(packages))
+    monkeypatch.setattr(entry, "set_up_part", lambda root, packages: asked.append(packages))
     benchmarks = Path(__file__).resolve().parents[2] / "benchmarks"
     entry.main(tmp_path, ["python", str(benchmarks / "trust.py"), "random"])
     entry.main(tmp_path, ["python", str(benchmarks / "peers.py")])

@@ -28,11 +28,11 @@ from diffbot_bringup.workspace.packages import Workspace, check_arguments
 from diffbot_bringup.workspace.process import SetupError, say
 from diffbot_bringup.workspace.wheels import (
     DISTROS,
-    STUDY_COMMANDS,
+    PARTS,
+    AddedPackages,
     Environment,
-    StudyPackages,
     WheelsEnvironment,
-    wants_study_packages,
+    wanted_part,
 )
 from diffbot_description.machine_limits import refusal_of_machine
 from diffbot_description.terminal_text import printable, printable_lines
@@ -92,13 +92,14 @@ def _main(root: Path, argv: list[str]) -> int:
     if wants_gazebo(command, words):
         with _tests_skip(command, "Gazebo"):
             used.append(set_up_gazebo(root, environment, workspace))
-    study = None
+    added = None
+    part, needed = wanted_part(command, words)
     # A ROS 2 install gets them in its own way, which the command explains.
-    if command in STUDY_COMMANDS and isinstance(environment, WheelsEnvironment):
-        study = StudyPackages(root, environment.directory, environment.python)
-        if wants_study_packages(command, words):
-            with _tests_skip(command, "Dask and pyarrow"):
-                set_up_study(root, study)
+    if part is not None and isinstance(environment, WheelsEnvironment):
+        added = AddedPackages(root, environment.directory, environment.python, part)
+        if needed:
+            with _tests_skip(command, PARTS[part]):
+                set_up_part(root, added)
     if command == "setup":
         say(f"ready; using {environment.title}")
         if bill is not None:
@@ -108,14 +109,14 @@ def _main(root: Path, argv: list[str]) -> int:
         return _main(root, argv)  # another set-up has run in between
     if isinstance(environment, SystemEnvironment):
         say(f"using {environment.title} (DIFFBOT_ROS={DISTROS[0]} would use wheels)")
-    _replace(root, environment, workspace, argv, study)
+    _replace(root, environment, workspace, argv, added)
 
 
 def _write_bill(root: Path, environment: Environment, file: Path) -> None:
     """Write the bill of materials of all that is installed for an environment."""
     from diffbot_bringup.workspace import sbom
 
-    sites = [*environment.sites, environment.directory / "study"]
+    sites = [*environment.sites, *(environment.directory / part for part in PARTS)]
     gazebo = Path(os.environ.get(FOLDER_VARIABLE) or root / ".diffbot" / "gazebo") / "prefix"
     count = sbom.write_bill(file, sites, gazebo)
     say(f"{count} installed packages are listed in {file}")
@@ -166,8 +167,8 @@ def set_up_gazebo(root: Path, environment: Environment, workspace: Workspace) ->
     return gazebo.folder
 
 
-def set_up_study(root: Path, packages: StudyPackages) -> None:
-    """Get the additional packages for studies and fleets, unless they are ready."""
+def set_up_part(root: Path, packages: AddedPackages) -> None:
+    """Get the additional packages of a part, unless they are ready."""
     if not packages.is_ready():
         with _setting_up(root) as lock, alone(packages.folder.parent):
             packages.prepare(lock)
@@ -206,12 +207,12 @@ def _replace(
     environment: Environment,
     workspace: Workspace,
     argv: list[str],
-    study: StudyPackages | None,
+    added: AddedPackages | None,
 ) -> NoReturn:
     """Replace this process by the command, so that signals and the exit status are its own."""
     variables = workspace.variables(os.environ)
-    if study is not None and study.is_ready():
-        variables = study.added(variables)
+    if added is not None and added.is_ready():
+        variables = added.added(variables)
     variables["DIFFBOT_ROOT"] = str(root)
     variables.setdefault(FOLDER_VARIABLE, str(root / ".diffbot" / "gazebo"))
     variables.setdefault("ROS_LOG_DIR", str(root / ".diffbot" / "log" / "ros"))

@@ -288,7 +288,7 @@ def check_arguments(root: Path, command: str, words: list[str], any_package: boo
             _check_anything_exists(words)
     elif command == "setup":
         for word in words:
-            check_one_of("part", word, ["gazebo", "study"])
+            check_one_of("part", word, ["gazebo", "study", "docs"])
     elif words and command == "clean":
         raise UsageError(f"{command} takes no arguments, but got: {' '.join(words)}")
 

@@ -25,6 +25,7 @@ FILES = {
     Uv.CONSTRAINTS: ("requirements-uv.txt", ()),
     **{f"constraints-{d}.txt": (f"requirements-{d}.txt", ()) for d in DISTROS},
     "constraints-study.txt": ("requirements-study.txt", ("-c", _FIRST)),
+    "constraints-docs.txt": ("requirements-docs.txt", ()),
 }
 # What a ROS 2 install does not bring, and the processors that it may run on beside x86-64.
 BESIDE_ROS = ("requirements.txt", "requirements-study.txt")

@@ -302,30 +302,40 @@ def rewrite(prefix: Path, python_include: Path, site: Path) -> int:
     return changed
 
 
-# Dask distributed and pyarrow for studies, fleets and benchmarks, installed when first needed.
+# Packages that a few commands need, installed when first needed: Dask distributed and pyarrow for
+# studies, fleets and benchmarks; Sphinx for the site.
 #
-# They are in a folder of their own beside the virtual environment: they take disk space only where
+# They are in folders of their own beside the virtual environment: they take disk space only where
 # they are used, and updating one does not touch the environment.
 
-# Commands of ./diffbot that may need them.
-STUDY_COMMANDS = ("study", "fleet", "test", "setup", "python")
-PART = "study"
+STUDY = "study"
+SITE = "docs"
+PARTS = {STUDY: "Dask and pyarrow (190 MB)", SITE: "Sphinx (105 MB)"}
+"""What `./diffbot setup` can add, and what it says; constraints-<part>.txt has the versions."""
+# Commands of ./diffbot that may need a part.
+_USERS = {
+    **dict.fromkeys(("study", "fleet", "test", "setup", "python"), STUDY),
+    "docs": SITE,
+}
 # Module that a script for ./diffbot python, such as those in benchmarks/, imports to use a cluster.
 CLUSTER = "diffbot_study.task_cluster"
 _IMPORTED = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
-_STUDY_STEP = "study"
 
 
-def wants_study_packages(command: str, words: list[str]) -> bool:
-    """Return whether a command line of ./diffbot needs the packages."""
-    if {"-h", "--help"} & set(words):
-        return False
+def wanted_part(command: str, words: list[str]) -> tuple[str | None, bool]:
+    """Return the part that a command of ./diffbot uses, and whether this command line needs it."""
+    part = _USERS.get(command)
+    if command == "setup":
+        part = next((word for word in words if word in PARTS), part)
+    needed = not {"-h", "--help"} & set(words)
     if command == "test":
         packages, _ = split_at_dashes(words)
-        return not packages or "diffbot_bringup" in packages
-    if command == "python":
-        return bool(words) and _runs_on_a_cluster(Path(words[0]))
-    return command in ("study", "fleet") or (command == "setup" and PART in words)
+        needed &= not packages or "diffbot_bringup" in packages
+    elif command == "python":
+        needed &= bool(words) and _runs_on_a_cluster(Path(words[0]))
+    elif command == "setup":
+        needed &= part in words
+    return part, needed and part is not None
 
 
 def _runs_on_a_cluster(script: Path) -> bool:
@@ -339,22 +349,24 @@ def _runs_on_a_cluster(script: Path) -> bool:
         return False  # Python reports what is wrong with it
 
 
-class StudyPackages:
-    """The folder of the packages.
+class AddedPackages:
+    """The folder of the packages of a part.
 
     Args:
         root: Root of the checkout.
         directory: Folder of the environment.
         python: Interpreter of the environment.
+        part: One of PARTS.
     """
 
-    def __init__(self, root: Path, directory: Path, python: Path) -> None:
-        self.folder = directory / "study"
+    def __init__(self, root: Path, directory: Path, python: Path, part: str) -> None:
+        self.folder = directory / part
+        self.part = part
         self._python = python
         self._uv = Uv(root)
-        self._constraints = root / "constraints-study.txt"
+        self._constraints = root / f"constraints-{part}.txt"
         self._stamps = Stamps(directory / "stamps")
-        self._log = directory / "log" / "study.log"
+        self._log = directory / "log" / f"{part}.log"
 
     @property
     def _key(self) -> str:
@@ -362,7 +374,7 @@ class StudyPackages:
 
     def is_ready(self) -> bool:
         """Return whether the packages are installed."""
-        return self._stamps.is_current(_STUDY_STEP, self._key) and self.folder.is_dir()
+        return self._stamps.is_current(self.part, self._key) and self.folder.is_dir()
 
     def prepare(self, lock: int) -> None:
         """Install the packages.
@@ -372,14 +384,14 @@ class StudyPackages:
         """
         if self.is_ready():
             return
-        self._stamps.clear(_STUDY_STEP)
+        self._stamps.clear(self.part)
         shutil.rmtree(self.folder, ignore_errors=True)
         self._uv.prepare(lock)
-        with SetupStep("Installing Dask and pyarrow (190 MB)"):
+        with SetupStep(f"Installing {PARTS[self.part]}"):
             self._uv.install(
                 self._python, self._constraints, self._log, lock, "--target", str(self.folder)
             )
-        self._stamps.set(_STUDY_STEP, self._key)
+        self._stamps.set(self.part, self._key)
 
     def added(self, variables: Mapping[str, str]) -> dict[str, str]:
         """Return the environment variables with the packages last in the path, for workers, too."""

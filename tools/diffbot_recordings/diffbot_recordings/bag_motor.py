@@ -3,7 +3,7 @@
 
 A field is written TOPIC.FIELD, with an index or a name in brackets for an entry of a list, as in
 "/joint_states.velocity[left_wheel_joint]". Without `--columns`, fields are found by name: see
-docs/recordings.md#motors-in-bags.
+docs/effort_units.md#motors-in-bags.
 """
 
 from __future__ import annotations
