@@ -29,7 +29,8 @@ from benchmark_tables import options
 
 from diffbot_description import Robot, load_robot
 from diffbot_sim.engines.gazebo_engine import GazeboSimulator
-from diffbot_sim.engines.mujoco_engine import ContactSettings, MujocoSimulator
+from diffbot_sim.engines.mujoco_engine import MujocoSimulator
+from diffbot_sim.engines.mujoco_model import ContactSettings
 from diffbot_sim.gazebo.world import PhysicsSettings
 
 Engine = MujocoSimulator | GazeboSimulator

@@ -104,7 +104,7 @@ COMMANDS = {
         Command(
             "export",
             "RESULTS [...] --to TARGET --output DIR",
-            "write results for ros2_control, Nav2, robot_localization, URDF, SDF or WPILib",
+            "write results for ros2_control, Nav2, robot_localization, URDF, SDF, MJCF or WPILib",
             delegated=True,
         ),
         Command(

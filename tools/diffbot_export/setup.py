@@ -14,7 +14,7 @@ setup(
         (f"share/{PACKAGE}", ["package.xml"]),
     ],
     install_requires=["setuptools", "numpy"],
-    extras_require={"test": ["pytest", "hypothesis", "pyyaml"]},
+    extras_require={"mujoco": ["mujoco"], "test": ["pytest", "hypothesis", "pyyaml"]},
     zip_safe=True,
     maintainer="diffbot maintainers",
     maintainer_email="maintainers@example.org",

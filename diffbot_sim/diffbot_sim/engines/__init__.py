@@ -48,8 +48,13 @@ def make_simulator(
 
         return IdealSimulator(robot)
     if name == "mujoco":
-        from diffbot_sim.engines.mujoco_engine import MujocoSimulator
-
+        try:
+            from diffbot_sim.engines.mujoco_engine import MujocoSimulator
+        except ImportError as error:
+            raise ImportError(
+                f"sim:=mujoco needs the Python package mujoco ({error}): "
+                "install it with 'pip install mujoco', or use sim:=ideal"
+            ) from error
         return MujocoSimulator(robot)
     raise ValueError(f"sim = {name!r}: no such engine; choose one of {', '.join(ENGINES)}")
 

@@ -24,6 +24,7 @@ from diffbot_export.known_robot import (
     known_robot,
     motion_limits,
 )
+from diffbot_export.mjcf import mjcf_file, write_mjcf
 from diffbot_export.nav2 import FILE as NAV2_FILE
 from diffbot_export.nav2 import nav2_yaml
 from diffbot_export.results import read_results
@@ -40,7 +41,7 @@ from diffbot_export.sourced_value import SourcedValue
 from diffbot_export.wpilib import FILE as WPILIB_FILE
 from diffbot_export.wpilib import wpilib_java
 
-TARGETS = ("ros2_control", "nav2", "robot_localization", "urdf", "sdf", "wpilib")
+TARGETS = ("ros2_control", "nav2", "robot_localization", "urdf", "sdf", "mjcf", "wpilib")
 TABLE_FILE, SUMMARY_FILE = "speed_table.md", "export.json"
 USAGE = 2
 Writer = Callable[[KnownRobot], str | list[Path]]
@@ -159,6 +160,7 @@ def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> tuple[lis
         ),
         "urdf": (lambda own: write_urdf(own, folder), robot, urdf_file(robot)),
         "sdf": (lambda own: write_sdf(own, folder), robot, sdf_file(robot)),
+        "mjcf": (lambda own: write_mjcf(own, folder), robot, mjcf_file(robot)),
         "wpilib": (wpilib_java, robot, WPILIB_FILE),
     }  # fmt: skip
     written: list[Path] = []

@@ -103,9 +103,9 @@ def write_urdf(robot: KnownRobot, folder: Path) -> list[Path]:
     identified, files = identified_robot(robot)
     text = own_urdf(identified)
     if text is None:
-        _check_one_wheel(identified, "URDF")
+        check_one_wheel(identified, "URDF")
         text = _indented(urdf(identified))
-    return _written(folder, {urdf_file(robot): _noted(text, notes(robot)), **files})
+    return write_texts(folder, {urdf_file(robot): with_notes(text, notes(robot)), **files})
 
 
 def write_sdf(robot: KnownRobot, folder: Path) -> list[Path]:
@@ -116,16 +116,17 @@ def write_sdf(robot: KnownRobot, folder: Path) -> list[Path]:
         OSError: The folder cannot be written.
     """
     identified, files = identified_robot(robot)
-    _check_one_wheel(identified, "SDF")
+    check_one_wheel(identified, "SDF")
     text = _indented(_sdf(with_rotors_in_wheels(identified)))
-    return _written(folder, {sdf_file(robot): _noted(text, notes(robot)), **files})
+    return write_texts(folder, {sdf_file(robot): with_notes(text, notes(robot)), **files})
 
 
-def _written(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+def write_texts(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Write texts by file name; return their paths."""
     return [write_atomically(folder / name, text) for name, text in texts.items()]
 
 
-def _check_one_wheel(robot: Robot, kind: str) -> None:
+def check_one_wheel(robot: Robot, kind: str) -> None:
     """Refuse a model made from a robot file that does not know where each wheel is."""
     names = robot.joints.names
     if len(names) > 2:
@@ -146,7 +147,8 @@ def _indented(text: str) -> str:
     return ElementTree.tostring(tree, encoding="unicode") + "\n"
 
 
-def _noted(text: str, lines: Sequence[str]) -> str:
+def with_notes(text: str, lines: Sequence[str]) -> str:
+    """Return an XML text with lines as a comment at its start."""
     # An XML comment must not contain two hyphens.
     words = "\n".join(f"  {line}".replace("--", "- -") for line in lines)
     head, body = re.fullmatch(r"\s*(<\?xml.*?\?>)?\s*(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
