@@ -102,9 +102,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0, help="length of a drive, s")
     given = parser.parse_args()
     table = Table("seed", "kg", "delay, ms", "path, m", *(f"{e}, %" for e in ENGINES), width=8)
-    found: dict[str, list[float]] = {engine: [] for engine in ENGINES}
+    distances: dict[str, list[float]] = {engine: [] for engine in ENGINES}
     seed = given.seed
-    while len(found["ideal"]) < given.robots:
+    while len(distances["ideal"]) < given.robots:
         with TemporaryDirectory() as temporary:
             drawn = draw(seed).written(Path(temporary))
             seed += 1
@@ -119,11 +119,11 @@ def main() -> None:
                     robot, engine, delay, drawn.period, periods, drawn.seed + 1
                 )
                 far, path = deviation(one, model_drive(model, commands, drawn.period))
-                found[engine].append(100.0 * far / path)
-        last = (found[engine][-1] for engine in ENGINES)
+                distances[engine].append(100.0 * far / path)
+        last = (distances[engine][-1] for engine in ENGINES)
         table.row(drawn.seed, robot.body.mass, 1e3 * delay, path, *last)
     for engine in ENGINES:
-        print(f"{engine}: median and largest {table_text(spread(found[engine]))} % of the path")
+        print(f"{engine}: median and largest {table_text(spread(distances[engine]))} % of the path")
 
 
 def table_text(values: tuple[float, float]) -> str:

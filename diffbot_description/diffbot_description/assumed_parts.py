@@ -15,8 +15,8 @@ from typing import Any
 from diffbot_description.robot import name_from
 
 DENSITY = 250.0  # of the body's box, kg/m^3
-WHEEL_SHARE = 0.03  # mass of a wheel as a share of the body's
-GRIP = 0.3  # traction as a share of the weight that half of the robot has
+WHEEL_FRACTION = 0.03  # mass of a wheel as a fraction of the body's
+GRIP = 0.3  # traction as a fraction of the weight that half of the robot has
 GRAVITY = 9.81
 
 
@@ -53,7 +53,7 @@ def _assumed(data: Mapping[str, Any]) -> dict[str, Any]:
     turn = _positive(data, "limits.angular_velocity", 1.0)
     height = top - bottom
     mass = _positive(data, "body.mass", DENSITY * length * width * height)
-    wheel = _positive(data, "wheels.mass", WHEEL_SHARE * mass)
+    wheel = _positive(data, "wheels.mass", WHEEL_FRACTION * mass)
     thickness = min(0.5 * radius, 0.3 * track)
     traction = GRIP * GRAVITY * (mass / 2 + wheel) * radius
     spin = wheel * radius**2 / 2

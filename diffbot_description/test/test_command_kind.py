@@ -129,7 +129,7 @@ def described(*interfaces, masses=True, command=None):
 
 
 @pytest.mark.parametrize(
-    ("interfaces", "found"),
+    ("interfaces", "kind"),
     [
         (("velocity",), "velocity"),
         (("effort",), "effort"),
@@ -138,11 +138,11 @@ def described(*interfaces, masses=True, command=None):
         ((), None),
     ],
 )
-def test_the_kind_is_that_of_the_wheels_command_interface(interfaces, found):
+def test_the_kind_is_that_of_the_wheels_command_interface(interfaces, kind):
     result = described(*interfaces)
-    assert result.content.get("drive", {}).get("command") == found
-    assert ("drive.command" in result.sources) == (found is not None)
-    assert ("--command velocity" in result.result[-1]) == (found is None)
+    assert result.content.get("drive", {}).get("command") == kind
+    assert ("drive.command" in result.sources) == (kind is not None)
+    assert ("--command velocity" in result.result[-1]) == (kind is None)
 
 
 def test_the_told_kind_counts_more_than_the_found_one():

@@ -29,12 +29,12 @@ def test_the_log_gives_the_parameters_friction_and_delay_of_the_model(tmp_path):
     subprocess.run([sys.executable, "-I", str(EXAMPLE), *words], check=True)
     status, summary = identify(tmp_path, table, "--robot", "twil")
     assert status == 0
-    found = summary["parameters"]
+    identified = summary["parameters"]
     truth = closed_form(robot.model)
     for name, true in zip(("K5", "K6", "K7", "K8"), truth, strict=True):
-        assert found[name]["value"] == pytest.approx(true, rel=0.002), name
+        assert identified[name]["value"] == pytest.approx(true, rel=0.002), name
         # Four intervals of 95 %: twice the width misses once in 10,000 seeds.
-        assert abs(found[name]["value"] - true) < 4.0 * found[name]["std"], name
+        assert abs(identified[name]["value"] - true) < 4.0 * identified[name]["std"], name
     rubs = [summary["friction"][name]["value"] for name in summary["friction"]]
     np.testing.assert_allclose(rubs[:4], [*VISCOUS, *COULOMB], rtol=0.02)
     assert any("(13 ms) after it is reported" in warning for warning in summary["warnings"])
