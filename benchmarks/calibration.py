@@ -10,6 +10,9 @@ robot drives a minute in 4 m x 4 m (calibration_legs), with slip of --path-noise
            up to 30 ms delay
     tape   UMBmark: five squares of 4 m each way, ends scatter by 1 cm; three straight legs by 3 mm
 
+With --odometry the robot takes velocities and publishes nothing but odometry, at 10 to 50 Hz: its
+lag, delay, dead band and limits of acceleration are random (velocity_robots.py), `velocity_ident`'s
+excitation drives it within --arena by the wrong odometry, and the scales of that are calibrated.
 With --engine a law drives the calibration motion on an engine instead, with the file of the nominal
 robot and the sensors of config/sensors.yaml, and the squares are two of UMBmark, one each way.
 
@@ -35,24 +38,32 @@ from benchmark_tables import Table, options, percent
 from ensemble import ensemble
 from made_recordings.calibration_drives import GYRO, POSES, record_drive, write_miscalibrated
 from made_recordings.made_readings import (
+    PERIOD,
     RAMP,
+    MadeDrive,
     MadeGyro,
     MadePoses,
     calibration_legs,
     simulated_drive,
 )
+from velocity_robots import COMPUTING, STEP, Plant, draw
 
-from arc_odometry import Pose, WheelGeometry
+from arc_odometry import Pose, Velocity, WheelGeometry
 from arc_odometry.odometry import Arc
 from diffbot_calibration.calibration import Calibration, calibrate
 from diffbot_calibration.umbmark import Squares, calibrate_umbmark, square_end
 from diffbot_description import load_robot
+from diffbot_ident.excitation.velocity_excitation import VelocityExcitation
+from diffbot_recordings.odometry_turns import odometry_turns
+from diffbot_recordings.sensor_readings import Subject, WheelTurns
 from diffbot_recordings.wheel_path import WheelPath
 from pose2d_trajectories import make_trajectory
 
 GIVEN = WheelGeometry(0.075, 0.075, 0.27217)
 """The robot twil's file."""
 SQUARES, SIDE = 10, 2.0
+# Distance of the robot's centre by odometry to the arena's border, m.
+MARGIN = 0.5
 SPEEDS = {"speed": 0.5, "turn_rate": 1.5, "acceleration": 0.5, "turn_acceleration": 2.0}
 
 Drift = tuple[float, float]
@@ -61,11 +72,15 @@ Drift = tuple[float, float]
 
 @dataclass(frozen=True)
 class Calibrated:
-    """True geometry of a robot, its calibration, and drift before and after on other squares."""
+    """True geometry of a robot, its calibration, and drift before and after on other squares.
+
+    `farthest`: largest |x| or |y| of the drive from its start, m.
+    """
 
     true: WheelGeometry
     result: Calibration
     drift: tuple[Drift, Drift]
+    farthest: float = 0.0
 
 
 def random_geometry(rng: np.random.Generator) -> WheelGeometry:
@@ -78,13 +93,17 @@ def random_geometry(rng: np.random.Generator) -> WheelGeometry:
 
 def by_sensor(
     true: WheelGeometry, rng: np.random.Generator, arguments: argparse.Namespace
-) -> Calibration:
-    """Calibrate a robot with one kind of sensor."""
+) -> tuple[Calibration, float]:
+    """Calibrate a robot with one kind of sensor; return that and how far it drove, m."""
     sensor = arguments.sensor
     if sensor == "tape":
-        return by_tape(true, rng)
-    legs = calibration_legs(arguments.duration)
-    drive = simulated_drive(true, legs, rng, arguments.path_noise)
+        return by_tape(true, rng, arguments), 0.0
+    if arguments.odometry:
+        drive, wheels = excited_drive(true, rng, arguments)
+    else:
+        legs = calibration_legs(arguments.duration)
+        drive = simulated_drive(true, legs, rng, arguments.path_noise)
+        wheels = drive.wheels
     gyro = poses = None
     if "gyro" in sensor:
         scale = 1.0 + rng.normal(0.0, arguments.gyro_scale_std)
@@ -94,13 +113,54 @@ def by_sensor(
         x, y = rng.uniform(-0.2, 0.2, 2)
         mounting = (float(x), float(y), float(rng.uniform(-3.0, 3.0)))
         poses = drive.poses(MadePoses(mounting=mounting), rng)
-    return calibrate(
-        drive.wheels, geometry=GIVEN, gyro=gyro, poses=poses,
+    result = calibrate(
+        wheels, geometry=GIVEN, gyro=gyro, poses=poses,
         gyro_scale_std=arguments.gyro_scale_std,
+        subject=Subject.ODOMETRY if arguments.odometry else Subject.WHEELS,
     )  # fmt: skip
+    ends = drive.truth.poses(drive.wheels.stamps)[:, :2]
+    return result, float(np.max(np.abs(ends)))
 
 
-def by_tape(true: WheelGeometry, rng: np.random.Generator) -> Calibration:
+def excited_drive(
+    true: WheelGeometry, rng: np.random.Generator, arguments: argparse.Namespace
+) -> tuple[MadeDrive, WheelTurns]:
+    """Drive a random velocity robot by its excitation; return the drive, and its odometry's turns.
+
+    Its driver turns the wheels by GIVEN, so that the simulated pose is that of odometry.
+    """
+    robot = draw(int(rng.integers(1, 2**31)))
+    plant, command, planned = Plant(robot), Velocity(0.0, 0.0), Velocity(0.0, 0.0)
+    half = 0.5 * arguments.arena - MARGIN
+    excitation = VelocityExcitation((half, half), robot.limits, seed=int(rng.integers(1, 2**31)))
+    every, late, reading = (round(t / STEP) for t in (robot.period, COMPUTING, PERIOD))
+    odometry, rims, before = [], [], (0.0, 0.0)
+    for k in range(round(arguments.duration / STEP)):
+        if k % every == 0:
+            now = plant.rims.mean(), plant.pose.theta
+            velocity = Velocity(*((b - a) / robot.period for a, b in zip(before, now, strict=True)))
+            before = now
+            planned = excitation.command(k * STEP, plant.pose, velocity)
+            odometry.append((100.0 + k * STEP, *plant.pose))
+        if k % every == late:
+            command = planned
+        if k % reading == 0:
+            turn = GIVEN.half_track * plant.pose.theta
+            rims.append((plant.rims.mean() - turn, plant.rims.mean() + turn))
+        plant.step(command)
+    turned = np.array(rims) / GIVEN.left_radius
+    steps = np.abs(np.diff(turned, axis=0)) * true.left_radius
+    slip = rng.normal(0.0, 1.0, steps.shape) * np.sqrt(arguments.path_noise * steps)
+    rolled = turned + np.vstack(([0.0, 0.0], np.cumsum(slip, axis=0))) / true.left_radius
+    stamps = 100.0 + PERIOD * np.arange(len(turned))
+    truth = WheelPath(WheelTurns(stamps, *rolled.T), true)
+    turns, _ = odometry_turns(np.array(odometry), GIVEN)
+    return MadeDrive(WheelTurns(stamps, *turned.T), truth, true), turns
+
+
+def by_tape(
+    true: WheelGeometry, rng: np.random.Generator, arguments: argparse.Namespace
+) -> Calibration:
     """Calibrate with UMBmark, five runs in each direction, and three straight legs."""
     ends = [
         np.array(square_end(4.0, clockwise, GIVEN, true)) + rng.normal(0.0, 0.01, (5, 2))
@@ -109,14 +169,15 @@ def by_tape(true: WheelGeometry, rng: np.random.Generator) -> Calibration:
     rolled = true.body_velocity(*GIVEN.wheel_velocity(4.0, 0.0))
     chord = rolled[0] * float(np.sinc(0.5 * rolled[1] / math.pi))
     straight = np.array([(4.0, chord + rng.normal(0.0, 0.003)) for _ in range(3)])
-    return calibrate_umbmark(Squares(4.0, *ends, straight), GIVEN)[0]
+    subject = Subject.ODOMETRY if arguments.odometry else Subject.WHEELS
+    return calibrate_umbmark(Squares(4.0, *ends, straight), GIVEN, subject)[0]
 
 
 def on_paper(arguments: argparse.Namespace, seed: int) -> Calibrated:
     """Draw, drive and calibrate the robot of a seed, without an engine."""
     rng = np.random.default_rng(seed)
     true = GIVEN if arguments.right else random_geometry(rng)
-    result = by_sensor(true, rng, arguments)
+    result, farthest = by_sensor(true, rng, arguments)
     turn, legs = 0.5 * math.pi - RAMP, []
     for number in range(SQUARES):
         direction = 1.0 if number % 2 else -1.0
@@ -135,7 +196,7 @@ def on_paper(arguments: argparse.Namespace, seed: int) -> Calibrated:
         off = np.abs(moved[1] - moved[0])
         return float(np.sqrt(np.mean(turned**2))), float(np.sqrt(np.mean(off**2)))
 
-    return Calibrated(true, result, (drift(GIVEN), drift(result.geometry)))
+    return Calibrated(true, result, (drift(GIVEN), drift(result.geometry)), farthest)
 
 
 def on_engine(arguments: argparse.Namespace, seed: int) -> Calibrated:
@@ -148,7 +209,7 @@ def on_engine(arguments: argparse.Namespace, seed: int) -> Calibrated:
             reported, moved, motion, engine=arguments.engine, seed=seed,
             gyro=GYRO if "gyro" in arguments.sensor else None,
             poses=POSES if "pose" in arguments.sensor else None,
-        ).collected.readings()  # fmt: skip
+        ).collected.readings(GIVEN)  # fmt: skip
         result = calibrate(
             readings.wheels, geometry=reported.geometry, gyro=readings.gyro, poses=readings.poses
         )
@@ -175,6 +236,24 @@ def on_engine(arguments: argparse.Namespace, seed: int) -> Calibrated:
     return Calibrated(moved.geometry, result, (drift(reported.geometry), drift(result.geometry)))
 
 
+def scales_of(true: WheelGeometry) -> dict[str, float]:
+    """Return the true scales of the odometry of GIVEN, by the names of the results."""
+    radius = 0.5 * (true.left_radius + true.right_radius)
+    linear = radius / GIVEN.left_radius
+    angular = linear * GIVEN.separation / true.separation
+    return {
+        "linear_scale": linear,
+        "angular_scale": angular,
+        # Yaw of a metre of straight odometry.
+        "heading_drift": (true.right_radius - true.left_radius)
+        / GIVEN.left_radius
+        / true.separation,
+        "left_wheel_radius_multiplier": true.left_radius / GIVEN.left_radius,
+        "right_wheel_radius_multiplier": true.right_radius / GIVEN.left_radius,
+        "wheel_separation_multiplier": true.separation / GIVEN.separation,
+    }
+
+
 def sizes_of(true: WheelGeometry) -> dict[str, float]:
     """Return the true dimensions, by the names of the results."""
     mean = 0.5 * (true.left_radius + true.right_radius)
@@ -193,9 +272,15 @@ def print_table(robots: list[Calibrated]) -> None:
     print(f"{len(robots)} robots: {dict(outcomes)}")
     table = Table("", "95 % within, %", "largest, %", "inside, %")
     together: list[bool] = []
-    for name in sizes_of(GIVEN):
-        pairs = [(each.result.quantities[name], sizes_of(each.true)[name]) for each in robots]
-        errors = [100.0 * abs(quantity.value / value - 1.0) for quantity, value in pairs]
+    scales = robots[0].result.subject is Subject.ODOMETRY
+    truth = scales_of if scales else sizes_of
+    for name in truth(GIVEN):
+        pairs = [(each.result.quantities[name], truth(each.true)[name]) for each in robots]
+        unit = [1.0 if name == "heading_drift" else value for _, value in pairs]
+        errors = [
+            100.0 * abs(quantity.value - value) / size
+            for (quantity, value), size in zip(pairs, unit, strict=True)
+        ]
         inside = [quantity.holds(value) for quantity, value in pairs if quantity.identified]
         together += inside
         said = percent(np.mean(inside)) if inside else "not identified"
@@ -207,6 +292,8 @@ def print_table(robots: list[Calibrated]) -> None:
         before, after = factor * np.sqrt(np.mean(drift[:, :, i] ** 2, axis=0))
         each = drift[:, 0, i] / drift[:, 1, i]
         table.row(name, before, after, before / after, np.median(each), each.min())
+    if any(each.farthest for each in robots):
+        print(f"farthest from the start: {max(each.farthest for each in robots):.2f} m")
     checks = [each.result.held_out for each in robots if each.result.held_out is not None]
     if checks:
         nees = np.mean([check.after.nees / check.expected for check in checks])
@@ -223,6 +310,8 @@ def main() -> None:
     parser.add_argument("--path-noise", type=float, default=1e-6, help="of the slip, m^2/m")
     parser.add_argument("--gyro-scale-std", type=float, default=0.001)
     parser.add_argument("--duration", type=float, default=60.0, help="duration of the drive, s")
+    parser.add_argument("--odometry", action="store_true", help="velocity robots, odometry only")
+    parser.add_argument("--arena", type=float, default=4.0, help="with --odometry, its side, m")
     parser.add_argument("--right", action="store_true", help="correct robot files")
     parser.add_argument("--engine", choices=("ideal", "mujoco", "gazebo"), help="drive on it")
     arguments = parser.parse_args()

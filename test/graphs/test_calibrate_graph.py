@@ -39,3 +39,22 @@ def test_radii_and_track_of_another_robot_are_found(domain, tmp_path):
     assert load_robot(results / "twil_calibrated.yaml").geometry.separation == pytest.approx(
         g.separation, rel=0.01
     )
+
+
+def test_a_robot_that_publishes_odometry_alone_is_calibrated_and_recorded(domain, tmp_path):
+    """The simulated driver's odometry is right: the scales are 1, and the run ends by itself."""
+    results = tmp_path / "results"
+    simulator = {"joint_states": False, "imu": False}
+    status, output = run(
+        "calibrate",
+        results,
+        *("sim:=velocity", "duration:=40", "record:=mcap"),
+        config(tmp_path, velocity_simulator=simulator),
+        pictures=True,
+    )
+    assert status == 0, output
+    result = summary(results)["calibration"]
+    for name in ("linear_scale", "angular_scale"):
+        assert result[name]["lower"] < 1.01 and result[name]["upper"] > 0.99, name
+        assert result[name]["upper"] - result[name]["lower"] < 0.03, name
+    assert list((results / "recording").glob("*.mcap"))

@@ -56,7 +56,10 @@ DEFAULT_RECORDED = {"joint_states", "effort_controller/commands"}
 # What is made later, or where another launch file remaps it.
 REPORTED = ("pose_controller", "linearizing_controller", "velocity_tracking_controller")
 LATER = {
-    "calibrate_node": {("subscribe", "/tf")},  # with tf:="map base_link"
+    # With tf:="map base_link", or velocity:=true.
+    "calibrate_node": {
+        ("subscribe", topic) for topic in ("/tf", "/odom", "/velocity_ident/status")
+    },
     "simulator": {("subscribe", "/backstep_controller/reference")},  # by gazebo only
     "effort_watchdog": {("subscribe", WATCHED)},  # while somebody takes what it sends
     "velocity_tracking_controller": {("subscribe", "/velocity_tracking_controller/reference")},

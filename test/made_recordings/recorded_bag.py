@@ -88,12 +88,13 @@ class RecordedBag:
         velocity: tuple[float, float],
         theta: float = 0.0,
         of_world: bool = False,
+        place: tuple[float, float] = (0.0, 0.0),
     ) -> None:
-        """Write an Odometry of (v, omega), m/s and rad/s, with heading (rad); its place stays 0.
+        """Write an Odometry of (v, omega), m/s and rad/s, at a place, m, with heading (rad).
 
         `of_world`: the twist is in the frame of the pose.
         """
-        pose = _geometry("PoseWithCovariance", _pose((0.0, 0.0, theta)), np.zeros(36))
+        pose = _geometry("PoseWithCovariance", _pose((*place, theta)), np.zeros(36))
         linear, angular = _twist(velocity)
         if of_world:
             x, y = velocity[0] * np.cos(theta), velocity[0] * np.sin(theta)

@@ -19,6 +19,7 @@ from made_recordings.recorded_bag import RecordedBag
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_calibration.command import main, parser_of
+from diffbot_calibration.umbmark import square_end
 from diffbot_description import load_robot
 from diffbot_description.robot_parsing import HEAVIEST_ROTORS
 from diffbot_recordings.recorded_readings import (
@@ -29,6 +30,7 @@ from diffbot_recordings.recorded_readings import (
 from diffbot_recordings.samples import RecordingError
 from diffbot_recordings.sensor_readings import WheelTurns
 from diffbot_recordings.table_columns import parse_columns
+from diffbot_recordings.wheel_path import WheelPath
 
 DEGREE = math.pi / 180.0
 TRUE = WheelGeometry(0.0760, 0.0748, 0.25)
@@ -82,6 +84,62 @@ def test_a_bag_becomes_files(drive, tmp_path, capsys) -> None:
     assert robot.geometry.right_radius != robot.geometry.left_radius
     for name in ("calibration.png", "way.png", "drift.png", "odometry_parameters.yaml"):
         assert (output / name).stat().st_size > 100
+
+
+def write_odometry_bag(folder: Path, drive) -> Path:
+    """Write what a robot with the wheels TRUE publishes whose driver computes with TWIL's."""
+    run, gyro, poses = drive
+    path = WheelPath(run.wheels, TWIL)
+    with RecordedBag(folder) as bag:
+        stamps = run.wheels.stamps[::4]
+        for stamp, (x, y, yaw) in zip(stamps, path.poses(stamps), strict=True):
+            bag.odometry("/odom", stamp, (0.0, 0.0), yaw, place=(x, y))
+        for stamp, rate in zip(gyro.stamps, gyro.rate, strict=True):
+            bag.imu("/imu/data", stamp, (0.0, 0.0, rate))
+        for stamp, *pose in zip(poses.stamps, poses.x, poses.y, poses.yaw, strict=True):
+            bag.pose("/pose", stamp, pose)
+    return folder
+
+
+@pytest.mark.parametrize(("words", "status"), [((), 0), (("--pose", "none"), 3)])
+def test_without_joint_states_the_odometry_is_calibrated(drive, tmp_path, words, status) -> None:
+    bag, output = write_odometry_bag(tmp_path / "bag", drive), tmp_path / "out"
+    arguments = [str(bag), "--robot", "twil", "--output", str(output), *words, "--no-pictures"]
+    assert main(arguments) == status
+    result = json.loads((output / "summary.json").read_text())["calibration"]
+    mean = 0.5 * (TRUE.left_radius + TRUE.right_radius)
+    linear = mean / TWIL.left_radius
+    turn = (TRUE.right_radius - TRUE.left_radius) / TWIL.left_radius / TRUE.separation
+    true = {
+        "linear_scale": linear,
+        "angular_scale": linear * TWIL.separation / TRUE.separation,
+        "heading_drift": turn,
+    }
+    for name, value in true.items():
+        entry = result[name]
+        if name == "linear_scale" and status == 3:
+            assert not entry["identified"] and "pose source" in entry["reason"]
+            continue
+        assert entry["lower"] < value < entry["upper"], name
+        # By default a gyro's scale is known to 1 %.
+        assert entry["upper"] - entry["lower"] < 0.025
+
+
+def test_squares_tell_the_scales_of_an_odometry(tmp_path) -> None:
+    ends = [square_end(4.0, clockwise, TWIL, TRUE) for clockwise in (True, False)]
+    cw, ccw = ([f"{x + e:.4f},{y - e:.4f}" for e in (-0.01, 0.01)] for x, y in ends)
+    legs = [f"4.0,{4.0 * 0.0754 / 0.075 + e:.4f}" for e in (-0.002, 0.002)]
+    arguments = ["--umbmark", "--scales", "--robot", "twil", "--side", "4", "--cw", *cw]
+    arguments += ["--ccw", *ccw, "--straight", *legs, "--output", str(tmp_path), "--no-pictures"]
+    assert main(arguments) == 0
+    result = json.loads((tmp_path / "summary.json").read_text())["calibration"]
+    for name, value in {
+        "angular_scale": 0.0754 / 0.075 * TWIL.separation / TRUE.separation,
+        "left_wheel_radius_multiplier": TRUE.left_radius / TWIL.left_radius,
+        "wheel_separation_multiplier": TRUE.separation / TWIL.separation,
+    }.items():
+        assert result[name]["lower"] < value < result[name]["upper"], name
+        assert result[name]["value"] == pytest.approx(value, rel=0.01), name
 
 
 def test_a_gyro_alone_ends_with_status_3(drive, tmp_path) -> None:

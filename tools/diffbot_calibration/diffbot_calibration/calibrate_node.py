@@ -2,7 +2,9 @@
 """The calibrate_node: records a drive and then calibrates radii and track from it.
 
 It reads `joint_states`, `imu/data` and `pose`, or `/tf` instead (parameter `tf`), and ends when no
-node publishes `reference` any more. It commands and publishes nothing.
+node publishes `reference` any more. With the parameter `velocity` it follows the drive of
+velocity_ident by its `velocity_ident/status`, and without joint states calibrates the scales of the
+odometry on `odom`. It commands and publishes nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from tf2_msgs.msg import TFMessage
 from diffbot_calibration.collected_readings import Collected
 from diffbot_description import load_robot
 from diffbot_description.files import SUMMARY, write_json
+from diffbot_msgs.msg import IdentStatus
 from diffbot_node import (
     Node,
     RobotParameters,
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from diffbot_calibration.calibration import Calibration
 
 IMU_TOPIC, POSE_TOPIC, REFERENCE_TOPIC, TF_TOPIC = "imu/data", "pose", "reference", "/tf"
+STATUS_TOPIC = "velocity_ident/status"
 LOOK_PERIOD = 0.05  # s of wall time between two checks of which nodes are present
 # Time for the discovery of sensors after the first joint state, s of wall time.
 DISCOVERY = 3.0
@@ -72,6 +76,11 @@ class CalibrateParameters(RobotParameters):
         "frames 'FIXED ROBOT' whose transform on /tf is the pose source, such as 'map base_link'; "
         "empty: the topic pose",
     )
+    velocity: bool = parameter(
+        False,
+        "whether velocity_ident drives the robot, whose odometry on odom is calibrated if it "
+        "publishes no joint states",
+    )
     results: str = parameter("results", "folder for calibration.yaml, summary.json and pictures")
     sim: str = parameter("none", "simulator that moves the robot, or none; for summary.json")
     seed: int = parameter(0, "of the simulated noise, for summary.json")
@@ -102,7 +111,11 @@ class CalibrateNode(Node):
         self._transforms = Transforms(*frames_of(values.tf)) if values.tf else None
         self._complaints = Complaints()
         self._drive = Presence(values.patience, PARTING)
-        self._begun: float | None = None  # wall time of the first joint state, s
+        self._begun: float | None = None  # wall time of the first joint state or odometry, s
+        # The topic that is published for as long as the robot is driven.
+        excited = values.velocity and values.motion == MOTIONS[0]
+        self._drive_topic = STATUS_TOPIC if excited else REFERENCE_TOPIC
+        self._end: IdentStatus | None = None  # the last status of velocity_ident
         self._loading: Thread | None = None
         self._subscribe()
         create_wall_timer(self, LOOK_PERIOD, self._look_around)
@@ -118,6 +131,9 @@ class CalibrateNode(Node):
         if self.values.motion != MOTIONS[0]:
             return
         self.create_subscription(JointState, "joint_states", self._on_joint_state, SENSORS)
+        if self.values.velocity:
+            self.create_subscription(Odometry, "odom", self._on_odometry, SENSORS)
+            self.create_subscription(IdentStatus, STATUS_TOPIC, self._on_status, 1000)
         self.create_subscription(Imu, IMU_TOPIC, self._on_imu, SENSORS)
         if self._transforms is None:
             kind = POSE_TYPES[self.values.pose_type]
@@ -143,6 +159,15 @@ class CalibrateNode(Node):
             self.get_logger().warning(apart)
         self._collected.add_wheels(sample.stamp, sample.position)
 
+    def _on_odometry(self, message: Odometry) -> None:
+        if self._begun is None:
+            self._begun = time.monotonic()
+        self._collected.add_odometry(seconds(message.header.stamp), *planar_pose(message))
+
+    def _on_status(self, message: IdentStatus) -> None:
+        if message.phase in (IdentStatus.DONE, IdentStatus.STOPPED):
+            self._end = message
+
     def _on_imu(self, message: Imu) -> None:
         self._collected.add_rate(seconds(message.header.stamp), message.angular_velocity.z)
 
@@ -163,27 +188,30 @@ class CalibrateNode(Node):
         if missing is not None:
             self.exit_code = self._fail(missing)
             return
-        driven = self._published(REFERENCE_TOPIC)
+        if self._end is not None and self._end.phase == IdentStatus.STOPPED:
+            self.exit_code = self._fail(f"the drive was not completed: {self._end.message}")
+            return
+        driven = self._end is None and self._published(self._drive_topic)
         if driven and self._loading is None and self.values.motion == MOTIONS[0]:
             self._loading = Thread(target=_load)
             self._loading.start()
-        left = self._drive.have_left(driven)
+        left = self._drive.have_left(driven) or self._end is not None
         if not self._drive.met and self._drive.reminds():
             self.get_logger().info(f"waiting: {self._awaited()}")
         if not left:
             return
-        if self._drive.met:
+        if self._drive.met or self._end is not None:
             self.exit_code = self._finish()
         elif self._drive.gave_up:
             self.exit_code = self._fail(
-                f"no node published {self.resolve_topic_name(REFERENCE_TOPIC)} within "
+                f"no node published {self.resolve_topic_name(self._drive_topic)} within "
                 f"{self._drive.waited:.0f} s of wall time: start the node that drives the robot"
             )
 
     def _awaited(self) -> str:
         return (
             self._reader.mismatch
-            or f"no node publishes {self.resolve_topic_name(REFERENCE_TOPIC)} yet"
+            or f"no node publishes {self.resolve_topic_name(self._drive_topic)} yet"
         )
 
     def _published(self, topic: str) -> bool:
@@ -224,7 +252,7 @@ class CalibrateNode(Node):
                     f"; {TF_TOPIC} never held the transform between '{self.values.tf}', direct "
                     "or via one frame; check with ros2 run tf2_tools view_frames"
                 )
-            if not collected.wheels.rows and self._reader.mismatch:
+            if not collected.motion.rows and self._reader.mismatch:
                 missing = self._reader.mismatch
             return self._fail(f"too few readings: {missing}")
         for source in collected.sources:
@@ -235,8 +263,9 @@ class CalibrateNode(Node):
                 )
         wheels, gyro, poses = (len(source.rows) for source in collected.sources)
         self.get_logger().info(
-            f"drive completed: fitting radii and track to {wheels} readings of the wheels, "
-            f"{gyro} of a gyro and {poses} of a pose source; this takes some seconds"
+            f"drive completed: fitting {collected.subject.words} to {wheels} readings of "
+            f"{collected.motion.name}, {gyro} of a gyro and {poses} of a pose source; this takes "
+            "some seconds"
         )
         began = time.monotonic()
         from rich.console import Console
@@ -247,12 +276,13 @@ class CalibrateNode(Node):
 
         try:
             with interruptible():
-                result = collected.readings()
+                result = collected.readings(self._robot.geometry)
                 calibration = calibrate(
                     result.wheels,
                     geometry=self._robot.geometry,
                     gyro=result.gyro,
                     poses=result.poses,
+                    subject=collected.subject,
                 )
             written = write_results(
                 calibration, self._folder, robot=self._robot, about=self._about("completed")

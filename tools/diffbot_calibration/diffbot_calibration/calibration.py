@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
 from scipy.special import stdtrit
 
 from arc_odometry import WheelGeometry
-from diffbot_calibration.drive_parameters import Fit
+from diffbot_calibration.drive_parameters import GEOMETRY, Fit
 from diffbot_calibration.held_out import HeldOut, held_out_drift
 from diffbot_calibration.wheel_geometry import WheelGeometryFit
 from diffbot_ident.torque.estimate import NORMAL_95
@@ -24,6 +24,7 @@ from diffbot_recordings.sensor_readings import (
     GyroReadings,
     PoseReadings,
     ReadingsError,
+    Subject,
     WheelTurns,
 )
 from diffbot_recordings.sensor_turns import CalibrationError
@@ -47,8 +48,14 @@ WORSE_SIGMAS = 2.0
 NEAR = 2.0
 # A pose source with less noise, m and rad, is the wheels' own odometry.
 OWN_ODOMETRY = 3e-5
+# Sizes that a gyro cannot tell.
+ABSOLUTE = ("left_radius", "right_radius", "track", "linear_scale")
 # Least turn each way, rad, and least distance, m, of a sufficient motion.
 TURNED, DRIVEN = math.pi, 1.0
+
+
+SCALES_BEFORE = {"linear_scale": 1.0, "angular_scale": 1.0, "heading_drift": 0.0}
+"""Scales of an odometry that is right: true over published motion, and yaw per metre, rad/m."""
 
 
 def sizes_of(geometry: WheelGeometry) -> dict[str, float]:
@@ -105,9 +112,9 @@ class Calibration:
         outcome: CONFIRMED if the given sizes lie within all intervals, or so near that held-out
             motion shows no difference.
         source: "pose source", "gyro", "gyro and pose source" or "tape".
-        given: Radii and track before.
+        given: Radii and track before; of an odometry, those of wheels that would have caused it.
         geometry: Radii and track after; a size that no sensor determines is the given one.
-        quantities: By name; left_radius, right_radius and track first.
+        quantities: By name; left_radius, right_radius and track, or the scales, first.
         held_out: Drift on held-out motion; None: there was none.
         notes: For the user, one sentence each.
         fit: The fit, for pictures; None for a tape.
@@ -122,16 +129,22 @@ class Calibration:
     held_out: HeldOut | None = None
     notes: tuple[str, ...] = ()
     fit: Fit | None = field(default=None, repr=False)
+    subject: Subject = Subject.WHEELS
 
     @property
     def usable(self) -> bool:
-        """Whether radii and track may be used."""
+        """Whether the result may be used."""
         return self.outcome is not CalibrationOutcome.REFUSED
 
     @property
     def absolute(self) -> bool:
-        """Whether radii and track are identified, not only their ratios."""
-        return all(self.quantities[n].identified for n in ("left_radius", "right_radius", "track"))
+        """Whether all sizes are identified, not only ratios or the angular scale."""
+        return all(self.quantities[name].identified for name in self.before)
+
+    @property
+    def before(self) -> dict[str, float]:
+        """The sizes, or scales, before the calibration, by name."""
+        return SCALES_BEFORE if self.subject is Subject.ODOMETRY else sizes_of(self.given)
 
 
 def calibrate(
@@ -141,14 +154,16 @@ def calibrate(
     gyro: GyroReadings | None = None,
     poses: PoseReadings | None = None,
     gyro_scale_std: float = GYRO_SCALE_STD,
+    subject: Subject = Subject.WHEELS,
 ) -> Calibration:
-    """Calibrate radii and track by a fit to the whole drive.
+    """Calibrate radii and track, or the scales of an odometry, by a fit to the whole drive.
 
     As a proof, another fit leaves out the last HELD_OUT of it, and must drift less there than
     `geometry`.
 
     Args:
-        wheels: Angles of both wheels, preferably at 50 Hz or more.
+        wheels: Angles of both wheels, preferably at 50 Hz or more; those of an odometry's
+            `odometry_turns` for Subject.ODOMETRY.
         geometry: Radii and track assumed so far.
         gyro: Yaw rates; None: there are none.
         poses: Poses of a pose source; None: there are none. One of the two is needed.
@@ -180,8 +195,8 @@ def calibrate(
     held_out = _proof(
         CalibrationReadings(wheels, gyro, poses), geometry, gyro_scale_std, cut, drift
     )
-    quantities = _quantities(fit, geometry, _lacks(wheels, fit, geometry))
-    return _judged(fit, geometry, quantities, held_out, notes)
+    quantities = _quantities(fit, geometry, _lacks(wheels, fit, geometry), subject)
+    return _judged(fit, geometry, quantities, held_out, notes, subject)
 
 
 def _check_overlap(wheels: WheelTurns, name: str, source: GyroReadings | PoseReadings) -> None:
@@ -261,46 +276,145 @@ _NO_SCALE = (
     "from a gyro only track over mean radius and the ratio of the radii are identifiable; for "
     "radii and track give a pose source, or measure a straight leg with a tape"
 )
+_NO_LINEAR_SCALE = (
+    "from a gyro only the angular scale and the drift of heading are identifiable; for the linear "
+    "scale give a pose source, or measure a straight leg with a tape"
+)
 
 
-def _quantities(fit: Fit, given: WheelGeometry, lacks: str) -> dict[str, CalibratedValue]:
+def _quantities(
+    fit: Fit, given: WheelGeometry, lacks: str, subject: Subject
+) -> dict[str, CalibratedValue]:
     after = fit.geometry(0.5 * (given.left_radius + given.right_radius))
-    mean = 0.5 * (after.left_radius + after.right_radius)
-    skew = (after.right_radius - after.left_radius) / (2.0 * mean)
-    names = ("log_radius", "log_ratio", "log_track")
-    index = [fit.names.index(n) if n in fit.names else None for n in names]
+    sizes = SizeIntervals(fit, lacks, _NO_SCALE)
+    if subject is Subject.ODOMETRY:
+        sizes = SizeIntervals(fit, lacks, _NO_LINEAR_SCALE)
+        results = _scales(sizes, after, given)
+    else:
+        results = _sizes(sizes, after)
+    return results | _sensor_quantities(fit, lacks) | _noise_quantities(fit)
 
-    def half_width(*weights: float) -> float:
+
+@dataclass(frozen=True)
+class SizeIntervals:
+    """Intervals of functions of the fitted logarithms (mean radius, ratio of radii, track over it).
+
+    Attributes:
+        lacks: What the motion lacked, for values that are too uncertain.
+        no_scale: Why the mean radius was not fitted.
+    """
+
+    fit: Fit
+    lacks: str
+    no_scale: str
+
+    def half_width(self, *weights: float) -> float:
         """Return the half width of the 95 % interval of a weighted sum of the three logarithms."""
-        if any(w and i is None for w, i in zip(weights, index, strict=True)):
-            return math.inf
+        fit = self.fit
         row = np.zeros(len(fit.names))
-        for weight, i in zip(weights, index, strict=True):
-            if i is not None:
-                row[i] = weight
+        for name, weight in zip(GEOMETRY, weights, strict=True):
+            if name in fit.names:
+                row[fit.names.index(name)] = weight
+            elif weight:
+                return math.inf
         variance = max(0.0, float(row @ fit.covariance @ row))
         of_slip = float(row @ fit.slip_covariance @ row)
         return _quantile(variance, of_slip, fit) * math.sqrt(variance)
 
-    def relative(value: float, half: float) -> CalibratedValue:
-        if math.isinf(half):
-            return CalibratedValue(value, -math.inf, math.inf, "m", False, _NO_SCALE)
-        if half > WIDEST["1"]:
-            return CalibratedValue(value, -math.inf, math.inf, "m", False, lacks)
-        width = math.exp(half)
-        return CalibratedValue(value, value / width, value * width, "m")
+    def unknown(self, value: float, half: float, unit: str) -> CalibratedValue | None:
+        """Return a value that is not identified; None if it is."""
+        if half <= WIDEST["1"]:
+            return None
+        why = self.no_scale if math.isinf(half) else self.lacks
+        return CalibratedValue(value, -math.inf, math.inf, unit, False, why)
 
+    def relative(self, value: float, unit: str, *weights: float) -> CalibratedValue:
+        """Return a value whose logarithm is a sum of the three, with these weights."""
+        half = self.half_width(*weights)
+        width = math.exp(min(half, 1.0))
+        return self.unknown(value, half, unit) or CalibratedValue(
+            value, value / width, value * width, unit
+        )
+
+    def absolute(self, value: float, unit: str, *weights: float) -> CalibratedValue:
+        """Return a value whose derivatives by the three are the weights."""
+        half = self.half_width(*weights)
+        return self.unknown(value, half, unit) or CalibratedValue(
+            value, value - half, value + half, unit
+        )
+
+
+def skew_of(geometry: WheelGeometry) -> float:
+    """Return (right - left) / (right + left) of the radii."""
+    left, right = geometry.left_radius, geometry.right_radius
+    return (right - left) / (right + left)
+
+
+def _sizes(sizes: SizeIntervals, after: WheelGeometry) -> dict[str, CalibratedValue]:
+    mean, skew = 0.5 * (after.left_radius + after.right_radius), skew_of(after)
+    ratio = after.right_radius / after.left_radius
+    relative = sizes.relative
     # d log r_l = d log r - (1 + s) / 2 d log ratio, with s = (r_r - r_l) / (r_r + r_l).
-    results = {
-        "left_radius": relative(after.left_radius, half_width(1.0, -0.5 * (1.0 + skew), 0.0)),
-        "right_radius": relative(after.right_radius, half_width(1.0, 0.5 * (1.0 - skew), 0.0)),
-        "track": relative(after.separation, half_width(1.0, 0.0, 1.0)),
-        "track_over_mean_radius": relative(after.separation / mean, half_width(0.0, 0.0, 1.0)),
-        "radius_ratio": relative(after.right_radius / after.left_radius, half_width(0.0, 1.0, 0.0)),
+    return {
+        "left_radius": relative(after.left_radius, "m", 1.0, -0.5 * (1.0 + skew), 0.0),
+        "right_radius": relative(after.right_radius, "m", 1.0, 0.5 * (1.0 - skew), 0.0),
+        "track": relative(after.separation, "m", 1.0, 0.0, 1.0),
+        "track_over_mean_radius": relative(after.separation / mean, "1", 0.0, 0.0, 1.0),
+        "radius_ratio": relative(ratio, "1", 0.0, 1.0, 0.0),
     }
-    for name in ("track_over_mean_radius", "radius_ratio"):
-        results[name] = replace(results[name], unit="1")
-    return results | _sensor_quantities(fit, lacks) | _noise_quantities(fit)
+
+
+@dataclass(frozen=True)
+class OdometryScales:
+    """Scales of an odometry, and the multipliers of the driver's wheels that correct it.
+
+    With given wheels of radius r and separation b, and true ones of r' (1 -+ s) and b', the true
+    velocities are v' = r'/r (v + s b w / 2) and w' = r' b / (r b') (w + 2 s v / b).
+
+    Attributes:
+        linear, angular: r'/r, r' b / (r b').
+        heading_drift: Yaw per metre of a straight line by odometry, rad/m.
+        left, right, track: Multipliers of radii and separation.
+        skew: s, of the multipliers.
+        drift_per_ratio: Derivative of the drift by the logarithm of the radii's ratio.
+    """
+
+    linear: float
+    angular: float
+    heading_drift: float
+    left: float
+    right: float
+    track: float
+    skew: float
+    drift_per_ratio: float
+
+    @classmethod
+    def of(cls, true: WheelGeometry, given: WheelGeometry) -> OdometryScales:
+        """Return the scales for the true wheels and those that odometry computes with."""
+        left, right = (
+            getattr(true, name) / getattr(given, name) for name in ("left_radius", "right_radius")
+        )
+        mean = (true.left_radius + true.right_radius) / (given.left_radius + given.right_radius)
+        skew, track = (right - left) / (right + left), true.separation / given.separation
+        angular = mean / track
+        drift = angular * 2.0 * skew / given.separation
+        per_ratio = angular * (1.0 - skew**2) / given.separation
+        return cls(mean, angular, drift, left, right, track, skew, per_ratio)
+
+
+def _scales(
+    sizes: SizeIntervals, after: WheelGeometry, given: WheelGeometry
+) -> dict[str, CalibratedValue]:
+    scales, relative = OdometryScales.of(after, given), sizes.relative
+    drift, skew = scales.heading_drift, scales.skew
+    return {
+        "linear_scale": relative(scales.linear, "1", 1.0, 0.0, 0.0),
+        "angular_scale": relative(scales.angular, "1", 0.0, 0.0, -1.0),
+        "heading_drift": sizes.absolute(drift, "rad/m", 0.0, scales.drift_per_ratio, -drift),
+        "left_wheel_radius_multiplier": relative(scales.left, "1", 1.0, -0.5 * (1.0 + skew), 0.0),
+        "right_wheel_radius_multiplier": relative(scales.right, "1", 1.0, 0.5 * (1.0 - skew), 0.0),
+        "wheel_separation_multiplier": relative(scales.track, "1", 1.0, 0.0, 1.0),
+    }
 
 
 def _quantile(variance: float, of_slip: float, fit: Fit) -> float:
@@ -387,14 +501,14 @@ def _judged(
     quantities: dict[str, CalibratedValue],
     held_out: HeldOut | None,
     notes: list[str],
+    subject: Subject,
 ) -> Calibration:
     after = fit.geometry(0.5 * (given.left_radius + given.right_radius))
     has_gyro, has_poses = fit.drive.gyro is not None, fit.drive.poses is not None
     source = " and ".join(["gyro"] * has_gyro + ["pose source"] * has_poses)
-    sizes = ("left_radius", "right_radius", "track") if has_poses else ()
-    sizes = (*sizes, "track_over_mean_radius", "radius_ratio")
+    before = SCALES_BEFORE if subject is Subject.ODOMETRY else sizes_of(given)
+    sizes = [name for name in before if has_poses or name not in ABSOLUTE]
     unknown = [name for name in sizes if not quantities[name].identified]
-    before = sizes_of(given)
     same, near = (
         all(quantities[name].holds(before[name], widening) for name in sizes)
         for widening in (1.0, NEAR)
@@ -413,7 +527,7 @@ def _judged(
             "the pose source's noise is not white (neighbours correlate by "
             f"{fit.correlation:.2f}); intervals are wider for it"
         )
-    outcome, reason = _verdict(unknown, quantities, same, near, held_out)
+    outcome, reason = _verdict(unknown, quantities, same, near, held_out, subject)
     if has_poses and max(fit.noise.position, fit.noise.yaw) < OWN_ODOMETRY:
         outcome = CalibrationOutcome.REFUSED
         reason = (
@@ -422,7 +536,7 @@ def _judged(
             "motion capture"
         )
     return Calibration(
-        outcome, reason, source, given, after, quantities, held_out, tuple(notes), fit
+        outcome, reason, source, given, after, quantities, held_out, tuple(notes), fit, subject
     )
 
 
@@ -432,6 +546,7 @@ def _verdict(
     same: bool,
     near: bool,
     held_out: HeldOut | None,
+    subject: Subject,
 ) -> tuple[CalibrationOutcome, str]:
     if unknown:
         why = quantities[unknown[0]].reason
@@ -455,11 +570,11 @@ def _verdict(
     better = held_out.after.nees < held_out.before.nees
     if same and not worse:
         return CalibrationOutcome.CONFIRMED, (
-            f"the given radii and track lie within all intervals; {changes}"
+            f"the given {subject.words} lie within all intervals; {changes}"
         )
     if near and not (worse or better):
         return CalibrationOutcome.CONFIRMED, (
-            "the given radii and track are so close to all intervals that held-out motion shows "
+            f"the given {subject.words} are so close to all intervals that held-out motion shows "
             f"no difference; {changes}"
         )
     if worse or not better:

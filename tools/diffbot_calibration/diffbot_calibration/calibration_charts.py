@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from arc_odometry import WheelGeometry
-from diffbot_calibration.calibration import Calibration, sizes_of
+from diffbot_calibration.calibration import Calibration
 from diffbot_calibration.drive_parameters import Fit
 from diffbot_recordings.sensor_readings import Array
 from diffbot_recordings.wheel_path import WheelPath
@@ -23,6 +23,9 @@ SIZES = {
     "track": ("Track", "mm", 1e3),
     "track_over_mean_radius": ("Track / radius", "", 1.0),
     "radius_ratio": ("Right / left", "", 1.0),
+    "linear_scale": ("Linear scale", "", 1.0),
+    "angular_scale": ("Angular scale", "", 1.0),
+    "heading_drift": ("Drift of heading", "mrad/m", 1e3),
 }
 BEFORE, AFTER = "odometry before", "odometry after"
 POSES, LEFT_OUT = "pose source", "left out"
@@ -32,8 +35,9 @@ AROUND = 0.5
 
 def sizes_group(calibration: Calibration) -> ChartGroup:
     """Chart each size: estimated with its interval, and given."""
-    given, charts = sizes_of(calibration.given), []
-    for name, (title, unit, factor) in SIZES.items():
+    charts = []
+    for name, before in calibration.before.items():
+        title, unit, factor = SIZES[name]
         result, nan = calibration.quantities[name], math.nan
         value, lower, upper = (
             (factor * each for each in (result.value, result.lower, result.upper))
@@ -42,7 +46,7 @@ def sizes_group(calibration: Calibration) -> ChartGroup:
         )
         charts.append(
             Intervals(
-                f"size_{name}", title, unit, ["found", "before"], [value, factor * given[name]],
+                f"size_{name}", title, unit, ["found", "before"], [value, factor * before],
                 [upper - value, nan], note="" if result.identified else "not identified",
                 below=[value - lower, nan],
             )

@@ -22,6 +22,7 @@ from diffbot_report.summary_entries import half_width, interval_of, quantities
 # Units of quantities without a unit in summary.json, by name.
 UNITS = {"left_radius": "m", "right_radius": "m", "track": "m"}
 SIZES = ("left_radius", "right_radius", "track")
+SCALES = ("linear_scale", "angular_scale", "heading_drift")
 # Units of the figures of the held-out check, by the last word of their names.
 PROOF_UNITS = {"window": "s", "distance": "m", "heading": "rad", "position": "m"}
 
@@ -133,13 +134,16 @@ def _verdict(
     use = f"Compare before and after below; {step}"
     said = "Given values confirmed" if about.get("outcome") == "confirmed" else "Calibrated"
     # Without a pose source or a tape the size of the wheels is not observable.
-    sizes = [name for name in SIZES if not (results.get(name) or {}).get("identified")]
-    if sizes:
-        names = ", ".join(map(_words, sizes))
+    of_odometry = SCALES[0] in results
+    sizes = SCALES if of_odometry else SIZES
+    lacking = [name for name in sizes if not (results.get(name) or {}).get("identified")]
+    if lacking:
+        names = ", ".join(map(_words, lacking))
         return Tone.CAUTION, f"{stopped}{said}, except {names}: not identified.", use
     rest = f"; not identified: {', '.join(unknown)}" if unknown else ""
     tone = Tone.CAUTION if stopped else Tone.GOOD
-    return tone, f"{stopped}{said}: both radii and the track{rest}.", use
+    what = "the scales of the odometry" if of_odometry else "both radii and the track"
+    return tone, f"{stopped}{said}: {what}{rest}.", use
 
 
 def _given(about: Mapping[str, Any]) -> dict[str, float]:

@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from arc_odometry import WheelGeometry
 from arc_odometry.odometry import wheel_turn
+from diffbot_recordings.odometry_turns import odometry_turns
 from diffbot_recordings.sensor_readings import (
     FASTEST,
     CalibrationReadings,
     GyroReadings,
     PoseReadings,
+    Subject,
     WheelTurns,
 )
 
@@ -58,16 +61,31 @@ class SourceReadings:
 
 
 class Collected:
-    """Readings of one drive: wheels [left, right] rad, rates rad/s, poses m, m, rad."""
+    """Readings of one drive: wheels [left, right] rad, rates rad/s, poses m, m, rad.
+
+    Attributes:
+        odometry: Poses of the driver's odometry, which stand for wheels that nothing reports.
+    """
 
     def __init__(self) -> None:
-        self.wheels, self.gyro, self.poses = map(SourceReadings, ("wheels", "gyro", "poses"))
+        names = ("wheels", "odometry", "gyro", "poses")
+        self.wheels, self.odometry, self.gyro, self.poses = map(SourceReadings, names)
         self._raw = (0.0, 0.0)
 
     @property
+    def subject(self) -> Subject:
+        """What the readings calibrate."""
+        return Subject.WHEELS if self.wheels.rows or not self.odometry.rows else Subject.ODOMETRY
+
+    @property
+    def motion(self) -> SourceReadings:
+        """Readings of the wheels, or else of the odometry."""
+        return self.wheels if self.subject is Subject.WHEELS else self.odometry
+
+    @property
     def sources(self) -> tuple[SourceReadings, SourceReadings, SourceReadings]:
-        """Readings of all three sources."""
-        return self.wheels, self.gyro, self.poses
+        """Readings of motion, gyro and pose source."""
+        return self.motion, self.gyro, self.poses
 
     def add_wheels(self, stamp: float, position: tuple[float, float]) -> None:
         """Add angles [left, right], rad, as read from encoders, which may wrap; stamp in s."""
@@ -88,6 +106,11 @@ class Collected:
         self._raw = position
         wheels.rows.append((stamp, left, right))
 
+    def add_odometry(self, stamp: float, x: float, y: float, yaw: float) -> None:
+        """Add a pose of the odometry, m, m, rad, with its stamp, s."""
+        if self.odometry.takes(stamp, x, y, yaw):
+            self.odometry.rows.append((stamp, x, y, yaw))
+
     def add_rate(self, stamp: float, rate: float) -> None:
         """Add a yaw rate, rad/s, with its stamp, s."""
         if self.gyro.takes(stamp, rate):
@@ -98,23 +121,37 @@ class Collected:
         if self.poses.takes(stamp, x, y, yaw):
             self.poses.rows.append((stamp, x, y, yaw))
 
-    def readings(self) -> CalibrationReadings:
-        """Return the readings, without sources that have too few; check `missing` first."""
+    def readings(self, geometry: WheelGeometry) -> CalibrationReadings:
+        """Return the readings, without sources that have too few; check `missing` first.
+
+        Args:
+            geometry: Of wheels that would have caused the odometry.
+
+        Raises:
+            ReadingsError: The odometry never moves.
+        """
         gyro, poses = (len(source.rows) >= FEWEST for source in (self.gyro, self.poses))
+        if self.subject is Subject.WHEELS:
+            wheels = WheelTurns(*self.wheels.columns())
+        else:
+            wheels, lost = odometry_turns(np.array(self.odometry.rows), geometry)
+            if lost:
+                self.odometry.refuse(f"the odometry jumped; {lost} poses are before or after that")
         return CalibrationReadings(
-            WheelTurns(*self.wheels.columns()),
+            wheels,
             GyroReadings(*self.gyro.columns()) if gyro else None,
             PoseReadings(*self.poses.columns()) if poses else None,
+            self.subject,
         )
 
     def missing(self) -> str | None:
         """Return a sentence on readings that a calibration lacks; None: nothing is missing."""
         wheels, gyro, poses = (len(source.rows) for source in self.sources)
         if wheels < FEWEST:
-            return (
-                f"{wheels} readings of both wheels received on joint_states, must be at least "
-                f"{FEWEST}{self.wheels.excuse}"
-            )
+            what = "both wheels received on joint_states"
+            if self.subject is Subject.ODOMETRY:
+                what = "the odometry received on odom"
+            return f"{wheels} readings of {what}, must be at least {FEWEST}{self.motion.excuse}"
         if max(gyro, poses) < FEWEST:
             return (
                 f"{gyro} readings of a gyro received on imu/data and {poses} of a pose source on "

@@ -37,6 +37,7 @@ from diffbot_recordings.recorded_readings import (
     ReadingOptions,
     read_readings,
 )
+from diffbot_recordings.sensor_readings import Subject
 from diffbot_recordings.sensor_turns import CalibrationError
 from diffbot_recordings.table_columns import parse_columns
 from diffbot_report.progress import Progress
@@ -48,8 +49,8 @@ WIDTH = 110
 _DESCRIPTION = """\
 Calibrate odometry: left and right wheel radius and track with 95 % intervals, and proof.
 
-RECORDING is a rosbag2 recording (folder, .mcap, .db3) or a table (.csv) with angles of both wheels
-and
+RECORDING is a rosbag2 recording (folder, .mcap, .db3) or a table (.csv) with angles of both wheels,
+or the odometry of a robot that takes cmd_vel (its linear and angular scale are calibrated), and
   a gyro         sensor_msgs/Imu: ratio of the radii, and of track to radius
   a pose source  PoseWithCovarianceStamped, PoseStamped, Odometry of SLAM, or tf: all sizes
 or both. With a tape: drive squares of --side by odometry, both ways; type in where they ended."""
@@ -63,8 +64,8 @@ examples:
   diffbot calibrate --umbmark --robot twil --side 4 --cw 0.25,0.23 0.26,0.22 \\
       --ccw -0.08,0.08 -0.06,0.07 --straight 4.000,4.061 4.000,4.058
 
-exit status: 0 radii and track may be used; 3 only their ratios; 1 nothing, and why; 2 wrong usage
-or unreadable files; 130 interrupted by Ctrl-C."""
+exit status: 0 radii and track (or all scales) may be used; 3 only ratios; 1 nothing, and why; 2
+wrong usage or unreadable files; 130 interrupted by Ctrl-C."""
 
 
 def parser_of(program: str) -> argparse.ArgumentParser:
@@ -83,6 +84,7 @@ def parser_of(program: str) -> argparse.ArgumentParser:
     more: dict[str, Any] = {"type": float, "default": GYRO_SCALE_STD, "metavar": "SHARE"}
     add = parser.add_argument_group("what to read of a recording").add_argument
     add("--joint-states", metavar="TOPIC", help="joint states")
+    add("--odom", metavar="TOPIC", help="odometry, whose scales are calibrated instead of wheels")
     add("--left", metavar="JOINT", help="joint of the left wheel")
     add("--right", metavar="JOINT", help="joint of the right wheel")
     add("--imu", metavar="TOPIC", help="gyro; none: do not use it")
@@ -101,6 +103,8 @@ def parser_of(program: str) -> argparse.ArgumentParser:
     add("--ccw", metavar="X,Y", help="ends of counterclockwise runs, m", **more)
     text = "lengths of straight legs, m"
     add("--straight", metavar="BY_ODOMETRY,MEASURED", help=text, **more)
+    text = "calibrate the odometry of a robot that takes cmd_vel, not its wheels"
+    add("--scales", action="store_true", help=text)
     add = parser.add_argument
     text = "folder of the results (default: results/<date>-calibrate)"
     add("--output", metavar="DIR", type=Path, help=text)
@@ -123,6 +127,8 @@ def main(argv: Sequence[str] | None = None, program: str = "calibrate") -> int:
             f"--gyro-scale-std {args.gyro_scale_std:g}: must be > 0 and < 1; 0.005 means 1 % in "
             "19 of 20"
         )
+    if args.scales and not args.umbmark:
+        parser.error("--scales belongs to --umbmark; a recording without joint states needs none")
     if args.umbmark and not (args.side and args.cw and args.ccw):
         parser.error("--umbmark needs --side M, --cw X,Y … and --ccw X,Y …")
     console = Console()
@@ -152,7 +158,8 @@ def _run(result: argparse.Namespace, console: Console, words: Sequence[str]) -> 
             read_squares(result.ccw, "--ccw"),
             read_squares(result.straight, "--straight"),
         )
-        calibration, _ = calibrate_umbmark(squares, geometry)
+        subject = Subject.ODOMETRY if result.scales else Subject.WHEELS
+        calibration, _ = calibrate_umbmark(squares, geometry, subject)
     else:
         calibration = _recorded(result, robot, geometry, console)
     folder = dated_folder("calibrate") if result.output is None else expanded(result.output)
@@ -216,6 +223,7 @@ def _recorded(
         imu=result.imu,
         gyro_axis=result.gyro_axis.strip(),
         pose=result.pose,
+        odom=result.odom,
         tf=None if result.tf is None else (result.tf[0], result.tf[1]),
         columns=parse_columns(result.columns, tuple(TABLE_CHANNELS)),
         robot=robot,
@@ -226,12 +234,13 @@ def _recorded(
     for note in readings.notes:
         _say(console, note)
     with Progress("calibrate", None, console) as progress:
-        progress.show("fitting radii and track")
+        progress.show(f"fitting {readings.subject.words}")
         return calibrate(
             readings.wheels,
             geometry=geometry,
             gyro=readings.gyro,
             poses=readings.poses,
+            subject=readings.subject,
             gyro_scale_std=result.gyro_scale_std,
         )
 

@@ -18,13 +18,16 @@ from diffbot_description.files import CALIBRATION_FILE, SUMMARY, read_yaml, stri
 from diffbot_description.robot_parsing import robot_from
 from diffbot_description.spoken_commands import spoken
 from diffbot_ident.parameter_writer import Export
+from diffbot_recordings.sensor_readings import Subject
 
 PARAMETERS_NAME = "odometry_parameters.yaml"
 CALIBRATED = "_calibrated.yaml"
 HEADER = """\
 # Odometry of a differential-drive robot, calibrated: values with 95 % intervals, SI units.
 # identified: false has an infinite interval and a reason; the value is then the given one, or
-# depends on it. given: radii and track that were assumed before.
+# depends on it. given: radii and track that were assumed before; of an odometry, its scales if it
+# were right: true motion is linear_scale and angular_scale times the published one, and a straight
+# line by it turns by heading_drift per metre.
 """
 # Maximum number of characters of a reason below the title of a picture.
 MOST = 118
@@ -61,7 +64,7 @@ def write_results(
     paths = [folder / CALIBRATION_FILE]
     text = yaml.safe_dump(_document(calibration), sort_keys=False, allow_unicode=True, width=100)
     write_atomically(paths[0], HEADER + text)
-    if calibration.usable:
+    if calibration.usable and calibration.subject is Subject.WHEELS:
         paths.append(folder / PARAMETERS_NAME)
         write_atomically(paths[-1], _parameters(calibration))
         if robot is not None:
@@ -98,6 +101,10 @@ def next_step(calibration: Calibration, paths: Sequence[Path]) -> str:
     if not calibration.usable:
         return (
             f"see the reasons above, and record again with what is missing; details are in {folder}"
+        )
+    if calibration.subject is Subject.ODOMETRY:
+        return "give its multipliers to the driver: " + spoken(
+            "export", str(folder), "--to", "ros2_control", "--robot", "FILE"
         )
     for path in map(str, paths):
         if path.endswith(CALIBRATED):
@@ -157,7 +164,11 @@ def _content(calibration: Calibration) -> dict[str, Any]:
         "outcome": calibration.outcome.value,
         "reason": calibration.reason,
         "source": calibration.source,
-        "given": _geometry(calibration.given),
+        "given": (
+            calibration.before
+            if calibration.subject is Subject.ODOMETRY
+            else _geometry(calibration.given)
+        ),
         **{name: _quantity(q) for name, q in calibration.quantities.items()},
         "held_out": None if result is None else _held_out(result),
         "notes": list(calibration.notes),

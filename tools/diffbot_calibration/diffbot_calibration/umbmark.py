@@ -15,12 +15,15 @@ from scipy.special import stdtrit
 
 from arc_odometry import Arc, Pose, WheelGeometry
 from diffbot_calibration.calibration import (
+    SCALES_BEFORE,
     CalibratedValue,
     Calibration,
     CalibrationOutcome,
+    OdometryScales,
     sizes_of,
+    skew_of,
 )
-from diffbot_recordings.sensor_readings import Array
+from diffbot_recordings.sensor_readings import Array, Subject
 
 FEWEST = 2
 """Minimum number of runs of each direction, for a scatter; Borenstein and Feng drove five."""
@@ -123,8 +126,13 @@ def square_end(
     return pose.x, pose.y
 
 
-def calibrate_umbmark(squares: Squares, geometry: WheelGeometry) -> tuple[Calibration, Umbmark]:
-    """Calibrate radii and track from squares, driven with `geometry`, and straight legs if any."""
+def calibrate_umbmark(
+    squares: Squares, geometry: WheelGeometry, subject: Subject = Subject.WHEELS
+) -> tuple[Calibration, Umbmark]:
+    """Calibrate radii and track, or the odometry's scales, from squares and straight legs, if any.
+
+    The squares were driven with `geometry`, or by an odometry that wheels of this geometry cause.
+    """
     formulas = umbmark_formulas(squares, geometry)
     means = np.concatenate((squares.cw.mean(axis=0), squares.ccw.mean(axis=0)))
     covariance = np.zeros((4, 4))
@@ -150,7 +158,11 @@ def calibrate_umbmark(squares: Squares, geometry: WheelGeometry) -> tuple[Calibr
         residual=float(np.sqrt(np.mean(np.sum(runs**2, axis=1)))),
     )
     true = _geometry(geometry, beta, scale)
-    quantities = _quantities(true, spread, dof, scale_std, scale_dof, len(squares.straight))
+    intervals = _Intervals(spread, dof, scale_std, scale_dof, len(squares.straight))
+    if subject is Subject.ODOMETRY:
+        quantities = _scales(intervals, true, geometry)
+    else:
+        quantities = _sizes(intervals, true)
     notes = [
         f"Borenstein and Feng's formulas: E_b {umbmark.e_b:.5f}, E_d {umbmark.e_d:.5f}; systematic "
         f"error of the squares {1e3 * umbmark.error:.0f} mm, scatter {1e3 * umbmark.residual:.1f} "
@@ -162,9 +174,9 @@ def calibrate_umbmark(squares: Squares, geometry: WheelGeometry) -> tuple[Calibr
             "direction, or an end was entered with the wrong sign (x along the first leg, y to "
             "its left)"
         )
-    outcome, reason = _verdict(quantities, geometry, true)
+    outcome, reason = _verdict(quantities, geometry, true, subject)
     return Calibration(
-        outcome, reason, "tape", geometry, true, quantities, None, tuple(notes)
+        outcome, reason, "tape", geometry, true, quantities, None, tuple(notes), None, subject
     ), umbmark
 
 
@@ -219,56 +231,86 @@ def _scale(squares: Squares, given: WheelGeometry, beta: Array) -> tuple[float, 
     return float(np.mean(scales)), std / math.sqrt(len(scales)), len(scales) - 1
 
 
-def _quantities(
-    true: WheelGeometry,
-    spread: Array,
-    dof: int,
-    scale_std: float,
-    scale_dof: int,
-    straight: int,
-) -> dict[str, CalibratedValue]:
-    mean = 0.5 * (true.left_radius + true.right_radius)
-    half = (true.right_radius - true.left_radius) / (2.0 * mean)
-    squares_t = float(stdtrit(dof, 0.975))
-    scale_t = float(stdtrit(scale_dof, 0.975))
-    why = (
-        "from squares only track over radius and the ratio of the radii are identifiable: drive "
-        "a straight leg of 3 m or more, twice, and give its lengths (--straight "
-        "BY_ODOMETRY,MEASURED)"
-    )
-    if straight == 1:
-        why = "one straight leg has no scatter: measure two or more (--straight)"
+@dataclass(frozen=True)
+class _Intervals:
+    """Intervals of functions of log E_d, log E_b (spread: their covariance) and the scale."""
 
-    def quantity(
-        value: float, *weights: float, unit: str = "m", size: bool = True
-    ) -> CalibratedValue:
+    spread: Array
+    dof: int
+    scale_std: float
+    scale_dof: int
+    straight: int
+
+    def half_width(self, *weights: float) -> float:
+        """Return that of a weighted sum of log E_d and log E_b."""
         row = np.array(weights)
-        width = squares_t * math.sqrt(float(row @ spread @ row))
+        return float(stdtrit(self.dof, 0.975)) * math.sqrt(float(row @ self.spread @ row))
+
+    def relative(
+        self, value: float, unit: str, *weights: float, size: bool = True
+    ) -> CalibratedValue:
+        """Return a value whose logarithm has these weights; `size`: and that of the scale."""
+        width = self.half_width(*weights)
         if size:
-            if math.isinf(scale_std):
-                return CalibratedValue(value, -math.inf, math.inf, unit, False, why)
-            width = math.hypot(width, scale_t * scale_std)
+            if math.isinf(self.scale_std):
+                return CalibratedValue(value, -math.inf, math.inf, unit, False, self._lacking())
+            width = math.hypot(width, float(stdtrit(self.scale_dof, 0.975)) * self.scale_std)
         return CalibratedValue(value, value * math.exp(-width), value * math.exp(width), unit)
 
+    def _lacking(self) -> str:
+        if self.straight == 1:
+            return "one straight leg has no scatter: measure two or more (--straight)"
+        return (
+            "from squares only track over radius and the ratio of the radii are identifiable: "
+            "drive a straight leg of 3 m or more, twice, and give its lengths (--straight "
+            "BY_ODOMETRY,MEASURED)"
+        )
+
+
+def _sizes(intervals: _Intervals, true: WheelGeometry) -> dict[str, CalibratedValue]:
+    mean, half = 0.5 * (true.left_radius + true.right_radius), skew_of(true)
+    ratio = true.right_radius / true.left_radius
+    relative = intervals.relative
     return {
-        "left_radius": quantity(true.left_radius, -0.5 * (1.0 + half), 0.0),
-        "right_radius": quantity(true.right_radius, 0.5 * (1.0 - half), 0.0),
-        "track": quantity(true.separation, 0.0, 1.0),
-        "track_over_mean_radius": quantity(true.separation / mean, 0.0, 1.0, unit="1", size=False),
-        "radius_ratio": quantity(
-            true.right_radius / true.left_radius, 1.0, 0.0, unit="1", size=False
-        ),
+        "left_radius": relative(true.left_radius, "m", -0.5 * (1.0 + half), 0.0),
+        "right_radius": relative(true.right_radius, "m", 0.5 * (1.0 - half), 0.0),
+        "track": relative(true.separation, "m", 0.0, 1.0),
+        "track_over_mean_radius": relative(true.separation / mean, "1", 0.0, 1.0, size=False),
+        "radius_ratio": relative(ratio, "1", 1.0, 0.0, size=False),
+    }
+
+
+def _scales(
+    intervals: _Intervals, true: WheelGeometry, given: WheelGeometry
+) -> dict[str, CalibratedValue]:
+    scales, relative = OdometryScales.of(true, given), intervals.relative
+    drift, skew = scales.heading_drift, scales.skew
+    half = intervals.half_width(scales.drift_per_ratio, -drift)
+    return {
+        "linear_scale": relative(scales.linear, "1", 0.0, 0.0),
+        "angular_scale": relative(scales.angular, "1", 0.0, -1.0, size=False),
+        "heading_drift": CalibratedValue(drift, drift - half, drift + half, "rad/m"),
+        "left_wheel_radius_multiplier": relative(scales.left, "1", -0.5 * (1.0 + skew), 0.0),
+        "right_wheel_radius_multiplier": relative(scales.right, "1", 0.5 * (1.0 - skew), 0.0),
+        "wheel_separation_multiplier": relative(scales.track, "1", 0.0, 1.0),
     }
 
 
 def _verdict(
-    quantities: dict[str, CalibratedValue], given: WheelGeometry, true: WheelGeometry
+    quantities: dict[str, CalibratedValue],
+    given: WheelGeometry,
+    true: WheelGeometry,
+    subject: Subject,
 ) -> tuple[CalibrationOutcome, str]:
-    before, after = sizes_of(given), sizes_of(true)
-    if all(quantities[name].holds(before[name]) for name in quantities if name != "track"):
-        return CalibrationOutcome.CONFIRMED, "the given radii and track lie within all intervals"
+    before = SCALES_BEFORE if subject is Subject.ODOMETRY else sizes_of(given)
+    if all(quantities[name].holds(before[name]) for name in before if name != "track"):
+        return (
+            CalibrationOutcome.CONFIRMED,
+            f"the given {subject.words} lie within all intervals",
+        )
+    after = sizes_of(true)
     changes = ", ".join(
-        f"{label} {100.0 * (after[name] / before[name] - 1.0):+.2f} %"
+        f"{label} {100.0 * (after[name] / sizes_of(given)[name] - 1.0):+.2f} %"
         for label, name in (
             ("left radius", "left_radius"),
             ("right radius", "right_radius"),

@@ -3,6 +3,7 @@
 
 import json
 import math
+import random
 import signal
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ import pytest
 rclpy = pytest.importorskip("rclpy")
 
 from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped  # noqa: E402
+from nav_msgs.msg import Odometry  # noqa: E402
 from sensor_msgs.msg import Imu, JointState  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 
@@ -18,12 +20,16 @@ from arc_odometry import WheelGeometry  # noqa: E402
 from diffbot_calibration import calibrate_node, calibration_page  # noqa: E402
 from diffbot_calibration.calibration import CalibratedValue, Calibration, CalibrationOutcome  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
+from diffbot_msgs.msg import IdentStatus  # noqa: E402
 from diffbot_node import to_stamp  # noqa: E402
+from diffbot_recordings.sensor_readings import Subject  # noqa: E402
 from diffbot_recordings.transforms import frames_of  # noqa: E402
 
 TWIL = load_robot("twil")
 # True radii (left, right) and track, m, of the robot that is driven as twil.
 TRUE = (0.0757, 0.0743, 0.28)
+# True over published motion of a robot whose odometry is wrong: linear, angular.
+SCALES = (1.04, 0.95)
 
 
 @pytest.fixture
@@ -39,13 +45,20 @@ def frames():
 
 
 @pytest.fixture
-def node(tmp_path, domain, pages, frames, monkeypatch):
+def velocity():
+    """Whether the robot takes velocities."""
+    return False
+
+
+@pytest.fixture
+def node(tmp_path, domain, pages, frames, velocity, monkeypatch):
     def write_page(calibration, folder):
         summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
         pages.append((calibration, summary["outcome"]))
         return folder / "report.html"
 
     given = [f"results:={tmp_path}", "sim:=test", *([f"tf:={frames}"] if frames else [])]
+    given += ["velocity:=true"] if velocity else []
     rclpy.init(args=["--ros-args", *(word for text in given for word in ("-p", text))])
     monkeypatch.setattr(calibration_page, "write_calibration_page", write_page)
     made = calibrate_node.CalibrateNode()
@@ -88,7 +101,7 @@ def drive(node, seconds=20.0, gyro=True, poses=True):
 def stand_in_of(calls):
     """A calibration that notes what it is called with, and finds the truth."""
 
-    def calibrate(wheels, *, geometry, gyro, poses):
+    def calibrate(wheels, *, geometry, gyro, poses, subject):
         calls.append((wheels, gyro, poses))
         sizes = zip(("left_radius", "right_radius", "track"), TRUE, strict=True)
         quantities = {name: CalibratedValue(v, 0.999 * v, 1.001 * v, "m") for name, v in sizes}
@@ -249,3 +262,66 @@ def test_ctrl_c_while_radii_and_track_are_fitted_ends_it(node, tmp_path, monkeyp
     node.close()
     summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
     assert summary["outcome"] == "stopped"
+
+
+def drive_by_odometry(node, seconds=40.0):
+    """Let the node have odometry of a scale of its own, a gyro and poses of the truth."""
+    odometry, imu, pose = Odometry(), Imu(), PoseWithCovarianceStamped()
+    rng = random.Random(3)
+    by_odometry, truth = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]
+    for k in range(round(seconds / 0.02)):
+        t = 0.02 * k
+        phase = t % 10.0
+        v = 0.5 * math.sin(math.tau * phase / 5.0) if phase < 5.0 else 0.25
+        omega = 0.0 if phase < 5.0 else 1.3 if t % 20.0 < 10.0 else -1.3
+        for message in (odometry, imu, pose):
+            message.header.stamp = to_stamp(t)
+        imu.angular_velocity.z = SCALES[1] * omega + 0.01 + rng.gauss(0.0, 0.003)
+        node._on_imu(imu)
+        for message, place, noise in ((odometry, by_odometry, 0.0), (pose, truth, 0.005)):
+            x, y, yaw = (value + rng.gauss(0.0, noise) for value in place)
+            message.pose.pose.position.x, message.pose.pose.position.y = x, y
+            message.pose.pose.orientation.z = math.sin(0.5 * yaw)
+            message.pose.pose.orientation.w = math.cos(0.5 * yaw)
+        node._on_odometry(odometry)
+        if k % 5 == 0:
+            node._on_pose(pose)
+        for place, (linear, angular) in ((by_odometry, (1.0, 1.0)), (truth, SCALES)):
+            middle = place[2] + 0.01 * angular * omega
+            place[0] += 0.02 * linear * v * math.cos(middle)
+            place[1] += 0.02 * linear * v * math.sin(middle)
+            place[2] += 0.02 * angular * omega
+
+
+@pytest.mark.parametrize("velocity", [True])
+def test_odometry_alone_tells_its_scales(node, tmp_path):
+    drive_by_odometry(node)
+    assert node._finish() == 0
+    summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    scales = summary["calibration"]
+    assert scales["given"] == {"linear_scale": 1.0, "angular_scale": 1.0, "heading_drift": 0.0}
+    for name, true in zip(("linear_scale", "angular_scale"), SCALES, strict=True):
+        assert scales[name]["lower"] < true < scales[name]["upper"], name
+        assert scales[name]["upper"] - scales[name]["lower"] < 0.02
+    assert scales["wheel_separation_multiplier"]["value"] == pytest.approx(1.04 / 0.95, rel=0.01)
+    assert "left_radius" not in scales and "export" in summary["next_step"]
+    assert not (tmp_path / "odometry_parameters.yaml").exists()
+
+
+@pytest.mark.parametrize("velocity", [True])
+def test_joint_states_come_before_odometry(node, monkeypatch):
+    calls = []
+    monkeypatch.setattr("diffbot_calibration.calibration.calibrate", stand_in_of(calls))
+    drive(node)
+    drive_by_odometry(node, 1.0)
+    assert node._collected.subject is Subject.WHEELS
+
+
+@pytest.mark.parametrize("velocity", [True])
+def test_a_drive_that_the_excitation_stopped_says_why(node, tmp_path):
+    reason = "the robot has not moved in 15 s of commands"
+    node._on_status(IdentStatus(phase=IdentStatus.STOPPED, message=reason))
+    node._look_around()
+    assert node.exit_code == 1
+    summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    assert summary["outcome"] == "failed" and reason in summary["reason"]

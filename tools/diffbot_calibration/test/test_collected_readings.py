@@ -6,7 +6,10 @@ import math
 import numpy as np
 import pytest
 
+from arc_odometry import WheelGeometry
 from diffbot_calibration.collected_readings import FEWEST, Collected
+
+GEOMETRY = WheelGeometry(0.1, 0.1, 0.4)
 
 
 def filled(wheels=50, gyro=50, poses=50):
@@ -23,7 +26,7 @@ def filled(wheels=50, gyro=50, poses=50):
 def test_readings_come_back():
     collected = filled()
     assert collected.missing() is None
-    result = collected.readings()
+    result = collected.readings(GEOMETRY)
     assert result.wheels.right == pytest.approx(0.2 * np.arange(50))
     assert result.gyro.rate == pytest.approx(0.5 * np.ones(50))
     assert result.poses.yaw == pytest.approx(3.0 * np.ones(50))
@@ -34,7 +37,7 @@ def test_encoders_that_wrap_are_counted_on():
     collected, true = Collected(), np.linspace(0.0, 40.0, 400)
     for k, angle in enumerate(true.tolist()):
         collected.add_wheels(0.01 * k, (math.remainder(angle, math.tau), -angle))
-    turns = collected.readings().wheels
+    turns = collected.readings(GEOMETRY).wheels
     assert turns.left == pytest.approx(true)
     assert turns.right == pytest.approx(-true)
 
@@ -77,5 +80,5 @@ def test_what_is_missing_is_named(counts, message):
 def test_one_sensor_is_enough():
     assert filled(gyro=FEWEST, poses=0).missing() is None
     assert filled(gyro=0, poses=FEWEST).missing() is None
-    assert filled(gyro=0).readings().gyro is None
-    assert filled(poses=0).readings().poses is None
+    assert filled(gyro=0).readings(GEOMETRY).gyro is None
+    assert filled(poses=0).readings(GEOMETRY).poses is None

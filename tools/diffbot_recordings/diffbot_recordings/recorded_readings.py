@@ -2,7 +2,8 @@
 """Read wheels, gyro and poses for a calibration from recordings (bags or tables).
 
 Poses are PoseWithCovarianceStamped, PoseStamped, Odometry or transforms. Odometry in a frame `odom`
-is computed from the wheels themselves and is used only if it is named.
+is computed from the wheels themselves: it is a pose source only if it is named, and stands for the
+wheels where a recording holds no joint states.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from diffbot_recordings.bag_topics import (
     without_rosbags,
 )
 from diffbot_recordings.counter_wraps import continuous
+from diffbot_recordings.odometry_turns import odometry_turns
 from diffbot_recordings.options import NEWTON_METRE
 from diffbot_recordings.row_filter import RowFilter
 from diffbot_recordings.samples import (
@@ -51,6 +53,7 @@ from diffbot_recordings.sensor_readings import (
     CalibrationReadings,
     GyroReadings,
     PoseReadings,
+    Subject,
     WheelTurns,
 )
 from diffbot_recordings.sensor_turns import DEGREE, CalibrationError, follows
@@ -79,6 +82,7 @@ TIME_BETWEEN = 2.0
 # Share of turns that the wheels explain for the right gyro axis.
 OTHER_AXIS_FRACTION = 0.7
 
+ODOMETRY_POSE = ("odom_x", "odom_y", "odom_yaw")
 TABLE_CHANNELS: Mapping[str, tuple[str, ...]] = {
     TIME: KNOWN[TIME],
     "left_position": (*KNOWN["left_position"], "left_wheel_angle", "left"),
@@ -86,6 +90,9 @@ TABLE_CHANNELS: Mapping[str, tuple[str, ...]] = {
     "gyro_x": ("gyro_x", "angular_velocity.x", "angular_velocity_x"),
     "gyro_y": ("gyro_y", "angular_velocity.y", "angular_velocity_y"),
     GYRO: (*GYRO_NAMES, "yaw_rate"),
+    "odom_x": ("odom_x", "odom.pose.pose.position.x"),
+    "odom_y": ("odom_y", "odom.pose.pose.position.y"),
+    "odom_yaw": ("odom_yaw", "odom_theta"),
     "pose_x": ("pose_x", "x", "map_x"),
     "pose_y": ("pose_y", "y", "map_y"),
     "pose_yaw": ("pose_yaw", "yaw", "theta", "heading"),
@@ -93,6 +100,7 @@ TABLE_CHANNELS: Mapping[str, tuple[str, ...]] = {
 # One axis of a gyro suffices; of the others, all channels are needed.
 SENSORS: Mapping[str, tuple[str, ...]] = {
     "wheels": POSITIONS,
+    "odometry": ODOMETRY_POSE,
     "gyro": ("gyro_x", "gyro_y", GYRO),
     "poses": ("pose_x", "pose_y", "pose_yaw"),
 }
@@ -108,6 +116,7 @@ class ReadingOptions:
         imu: Topic of the gyro; NO_TOPIC: use none.
         gyro_axis: Axis that points up: "z", "-z", "x" and so on.
         pose: Topic of the pose source; NO_TOPIC: use none.
+        odom: Topic of the odometry that is calibrated instead of the wheels.
         tf: Frames (fixed, of the robot) whose transform is the pose source.
         columns: Columns of tables, by the channels of TABLE_CHANNELS; empty: find them by name.
     """
@@ -119,6 +128,7 @@ class ReadingOptions:
     gyro_axis: str = "z"
     pose: str | None = None
     tf: tuple[str, str] | None = None
+    odom: str | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
     rows: RowFilter = RowFilter()
     robot: Robot | None = None
@@ -136,6 +146,7 @@ class _Rows:
     """Rows [stamp, values...] of each sensor in one recording, in recorded order."""
 
     wheels: list[tuple[float, ...]] = field(default_factory=list)
+    odometry: list[tuple[float, ...]] = field(default_factory=list)
     gyro: list[tuple[float, ...]] = field(default_factory=list)
     poses: list[tuple[float, ...]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -167,7 +178,11 @@ def read_readings(
 
 
 def _table_rows(path: Path, options: ReadingOptions, geometry: WheelGeometry) -> _Rows:
-    groups = (SENSORS["wheels"], *zip(SENSORS["gyro"], strict=True), SENSORS["poses"])
+    groups = (
+        *(SENSORS["wheels"], SENSORS["odometry"]),
+        *zip(SENSORS["gyro"], strict=True),
+        SENSORS["poses"],
+    )
 
     def find(names: Sequence[str]) -> Sides:
         return find_wheels(names, options.left, options.right, options.robot)
@@ -176,9 +191,10 @@ def _table_rows(path: Path, options: ReadingOptions, geometry: WheelGeometry) ->
         path, options.columns, options.rows, TABLE_CHANNELS, groups, options.robot, find
     )
     missing = [name for name in POSITIONS if name not in source.channels]
-    if missing:
+    if missing and not {*ODOMETRY_POSE} <= {*source.channels}:
         raise RecordingError(
-            f"{path}: no column holds {' and '.join(missing)} (angles of the wheels, rad); name "
+            f"{path}: no column holds {' and '.join(missing)} (angles of the wheels, rad), nor "
+            f"do columns hold {', '.join(ODOMETRY_POSE)} (odometry, m, m, rad); name "
             f"them with --columns CHANNEL=COLUMN,…; {source.unknown}"
         )
     source.check_units(source.channels, NEWTON_METRE)
@@ -207,10 +223,15 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
     bag = Bag(path)
     rows = _Rows()
     feeds: dict[str, tuple[Callable[[Any], Iterable[tuple[float, ...]]], list[Any]]] = {}
-    states = choose(bag.topics, ROLES["joint_states"], options.joint_states)
-    wheels = _wheels(bag, states, options)
-    feeds[states.name] = _stamped(joints(wheels, ("position",), options.robot)), rows.wheels
-    listed = [f"wheels {', '.join(joined(wheels))} of {states.name}"]
+    odometry = _odometry_topic(bag, options)
+    if odometry is not None:
+        feeds[odometry.name] = _stamped(planar_pose), rows.odometry
+        listed = [f"odometry {odometry.name}"]
+    else:
+        states = choose(bag.topics, ROLES["joint_states"], options.joint_states)
+        wheels = _wheels(bag, states, options)
+        feeds[states.name] = _stamped(joints(wheels, ("position",), options.robot)), rows.wheels
+        listed = [f"wheels {', '.join(joined(wheels))} of {states.name}"]
     imu = _imu_topic(bag, options)
     if imu is not None:
         feeds[imu.name] = _stamped(_rates), rows.gyro
@@ -222,6 +243,11 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
         feeds[topic.name] = Transforms(*options.tf).read, rows.poses
         listed.append(f"poses {options.tf[0]} -> {options.tf[1]} of {topic.name}")
     elif (pose := _pose_topic(bag, options)) is not None:
+        if pose.name in feeds:
+            raise RecordingError(
+                f"--pose {pose.name}: this odometry is calibrated; name another pose source, or "
+                "with --odom another odometry"
+            )
         feeds[pose.name] = _stamped(planar_pose), rows.poses
         listed.append(f"poses {pose.name} ({pose.type})")
     decoders = {name: bag.decoder(bag.topics[name]) for name in feeds}
@@ -259,6 +285,32 @@ def _imu_topic(bag: Bag, options: ReadingOptions) -> BagTopic | None:
     return choose(bag.topics, IMU, options.imu)
 
 
+def _odometry_topic(bag: Bag, options: ReadingOptions) -> BagTopic | None:
+    """Return the odometry to calibrate: the chosen one, or the only one without joint states."""
+    if options.odom is not None:
+        return choose(bag.topics, ROLES["odom"], options.odom)
+    if options.joint_states is not None or candidates(bag.topics, ROLES["joint_states"]):
+        return None
+    own = [
+        topic
+        for topic in candidates(bag.topics, ROLES["odom"])
+        if topic.name != options.pose and _is_odometry(bag, topic)
+    ]
+    if len(own) > 1:
+        raise RecordingError(
+            "which topic holds the odometry to calibrate? Choose with --odom TOPIC among: "
+            + ", ".join(topic.name for topic in own)
+        )
+    return own[0] if own else None
+
+
+def _is_odometry(bag: Bag, topic: BagTopic) -> bool:
+    """Whether a topic's poses are in a frame odom, so that wheels caused them, or it is empty."""
+    with closing(bag.peek(topic)) as messages:
+        first = next(messages, None)
+    return first is None or first.header.frame_id.strip("/").endswith("odom")
+
+
 def _pose_topic(bag: Bag, options: ReadingOptions) -> BagTopic | None:
     """Return the chosen topic, or the only one that is not computed from the wheels."""
     if options.pose == NO_TOPIC:
@@ -267,11 +319,8 @@ def _pose_topic(bag: Bag, options: ReadingOptions) -> BagTopic | None:
         return choose(bag.topics, POSE, options.pose)
     independent = []
     for topic in candidates(bag.topics, POSE):
-        if topic.type == ODOMETRY:
-            with closing(bag.peek(topic)) as messages:
-                first = next(messages, None)
-            if first is None or first.header.frame_id.strip("/").endswith("odom"):
-                continue
+        if topic.type == ODOMETRY and _is_odometry(bag, topic):
+            continue
         independent.append(topic)
     if len(independent) > 1:
         raise RecordingError(
@@ -304,6 +353,27 @@ def _rates(message: Any) -> tuple[float, float, float]:
 def _readings(
     path: Path, rows: _Rows, options: ReadingOptions, geometry: WheelGeometry
 ) -> RecordedReadings:
+    subject = Subject.ODOMETRY if rows.odometry and not rows.wheels else Subject.WHEELS
+    if subject is Subject.ODOMETRY:
+        turns, lost = odometry_turns(_in_order(rows.odometry), geometry)
+        if lost:
+            rows.notes.append(
+                f"{path.name}: the odometry jumped or was reset: {lost} poses ignored"
+            )
+    else:
+        turns = _wheel_turns(path, rows)
+    poses = _in_order(rows.poses)
+    gyro = _gyro(turns, rows.gyro, options, geometry)
+    if rows.poses and not len(poses):
+        raise RecordingError(
+            f"{path}: no pose is upright: roll and pitch must be about 0; give the pose of a "
+            "frame with z up, such as base_link"
+        )
+    source = PoseReadings(*poses.T) if len(poses) else None
+    return RecordedReadings(turns, gyro, source, subject, rows.notes)
+
+
+def _wheel_turns(path: Path, rows: _Rows) -> WheelTurns:
     wheels = _in_order(rows.wheels)
     if len(wheels) < 2:
         raise RecordingError(
@@ -321,15 +391,7 @@ def _readings(
     if (lost := len(wheels) - (kept.stop - kept.start)) > 0:
         _check_sources(path, wheels)
         rows.notes.append(f"{path.name}: an encoder was reset: {lost} readings ignored")
-    turns = WheelTurns(wheels[kept, 0], left[kept], right[kept])
-    poses = _in_order(rows.poses)
-    gyro = _gyro(turns, rows.gyro, options, geometry)
-    if rows.poses and not len(poses):
-        raise RecordingError(
-            f"{path}: no pose is upright: roll and pitch must be about 0; give the pose of a "
-            "frame with z up, such as base_link"
-        )
-    return RecordedReadings(turns, gyro, PoseReadings(*poses.T) if len(poses) else None, rows.notes)
+    return WheelTurns(wheels[kept, 0], left[kept], right[kept])
 
 
 def _check_sources(path: Path, wheels: Array) -> None:
@@ -401,6 +463,11 @@ def _longest(stamps: Array, left: Array, right: Array) -> slice:
 
 
 def _joined(parts: Sequence[RecordedReadings]) -> RecordedReadings:
+    if len({part.subject for part in parts}) > 1:
+        raise RecordingError(
+            "some recordings hold wheels, others odometry only: give those of one kind, or name "
+            "the odometry with --odom"
+        )
     for name in ("gyro", "poses"):
         have = [getattr(part, name) is not None for part in parts]
         if any(have) != all(have):
@@ -425,5 +492,6 @@ def _joined(parts: Sequence[RecordedReadings]) -> RecordedReadings:
         WheelTurns(*whole["WheelTurns"]),
         None if gyro is None else GyroReadings(*gyro),
         None if poses is None else PoseReadings(*poses),
+        parts[0].subject,
         [note for part in parts for note in part.notes],
     )

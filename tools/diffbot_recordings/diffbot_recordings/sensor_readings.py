@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -99,13 +100,31 @@ class PoseReadings:
         _check(self)
 
 
+class Subject(Enum):
+    """What is calibrated."""
+
+    WHEELS = "wheels"
+    """Radii and track, from angles of the wheels."""
+    ODOMETRY = "odometry"
+    """Scales of a driver's odometry, from its poses."""
+
+    @property
+    def words(self) -> str:
+        """The sizes that are calibrated, in words."""
+        return "radii and track" if self is Subject.WHEELS else "scales of the odometry"
+
+
 @dataclass(frozen=True)
 class CalibrationReadings:
-    """All readings of one drive; None: there is no such sensor."""
+    """All readings of one drive; None: there is no such sensor.
+
+    Of an odometry, `wheels` are those that would have caused it.
+    """
 
     wheels: WheelTurns
     gyro: GyroReadings | None = None
     poses: PoseReadings | None = None
+    subject: Subject = Subject.WHEELS
 
     def until(self, time: float) -> CalibrationReadings:
         """Return the readings up to a time, s."""
@@ -116,4 +135,6 @@ class CalibrationReadings:
             early = source.stamps <= time
             return type(source)(*(column[early] for column in vars(source).values()))
 
-        return CalibrationReadings(kept(self.wheels), kept(self.gyro), kept(self.poses))
+        return CalibrationReadings(
+            kept(self.wheels), kept(self.gyro), kept(self.poses), self.subject
+        )
