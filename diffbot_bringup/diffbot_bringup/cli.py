@@ -84,6 +84,12 @@ COMMANDS = {
             "show in the browser: the active run, results (several: compared), or a recording",
         ),
         Command(
+            "check",
+            "[RECORDING] [robot:=FILE] [--seconds S] [--json] [--help]",
+            "before anything moves: what is there of a robot, what each task needs, what to type",
+            delegated=True,
+        ),
+        Command(
             "identify",
             "FILE [FILE ...] [OPTIONS]",
             "identify a robot from a recording: rosbag2, CSV or SysId; --help lists all options",

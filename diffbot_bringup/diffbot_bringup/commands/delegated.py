@@ -14,6 +14,8 @@ import os
 import sys
 from pathlib import Path
 
+from diffbot_bringup.usage import need_ros
+
 
 def describe(argv: list[str]) -> int:
     """Make a robot file from a URDF or xacro file; 0, or 2 for a file that cannot be described."""
@@ -41,6 +43,18 @@ def calibrate(argv: list[str]) -> int:
     from diffbot_calibration.command import main
 
     return main(argv, "diffbot calibrate")
+
+
+def check(argv: list[str]) -> int:
+    """Look at a robot before it moves; 0: ready, 1: something is missing, 2: usage."""
+    from diffbot_bringup import domains
+    from diffbot_check.command import main
+
+    def join() -> None:
+        need_ros()
+        domains.join_launch("check")
+
+    return main(argv, "diffbot check", join)
 
 
 def study(argv: list[str]) -> int:

@@ -34,7 +34,7 @@ PACKAGES_OF = {
         "diffbot_view",
     ),
     "Safety": ("diffbot_controllers", "diffbot_node", "diffbot_sim"),
-    "Command line, ROS 2, library": ("diffbot_bringup",),
+    "Command line, ROS 2, library": ("diffbot_bringup", "diffbot_check"),
 }
 _VERSION = re.compile(r"^## \[([\d.]+)\] - (\S+)$")
 _FORTHCOMING = "Forthcoming"

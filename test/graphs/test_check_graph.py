@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`diffbot check` looks at a running stand-in of a robot, and only looks."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+
+from geometry_msgs.msg import Twist  # noqa: E402
+from launched import default_signals  # noqa: E402
+from nav_msgs.msg import Odometry  # noqa: E402
+from rclpy.context import Context  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64MultiArray, String  # noqa: E402
+
+from diffbot_bringup import cli  # noqa: E402
+
+NAMES = ("left_wheel_joint", "right_wheel_joint")
+BEST_EFFORT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+class StandIn:
+    """A robot that stands, in a thread and a participant of its own."""
+
+    def __init__(self, make):
+        self.context, self.received, self.ticks = Context(), [], []
+        rclpy.init(args=[], context=self.context)
+        self.node = Node("driver", context=self.context)
+        make(self)
+        self.node.create_timer(0.02, lambda: [tick() for tick in self.ticks])
+        self._executor = SingleThreadedExecutor(context=self.context)
+        self._executor.add_node(self.node)
+        self._thread = threading.Thread(target=self._spin)
+
+    def _spin(self):
+        while not self._ends:
+            self._executor.spin_once(timeout_sec=0.05)
+
+    def __enter__(self):
+        self._ends = False
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._ends = True
+        self._thread.join()
+        self._executor.shutdown()
+        self.node.destroy_node()
+        self.context.try_shutdown()
+
+    def takes(self, kind, topic):
+        self.node.create_subscription(kind, topic, self.received.append, 10)
+
+    def publishes(self, kind, topic, qos=10, **fields):
+        publisher = self.node.create_publisher(kind, topic, qos)
+
+        def tick():
+            message = kind(**fields)
+            message.header.stamp = self.node.get_clock().now().to_msg()
+            publisher.publish(message)
+
+        self.ticks.append(tick)
+
+    def joint_states(self, names=NAMES, topic="joint_states", qos=10):
+        fields = dict.fromkeys(("position", "velocity", "effort"), [0.0, 0.0])
+        self.publishes(JointState, topic, qos, name=list(names), **fields)
+
+
+def torque_robot(robot):
+    robot.joint_states(qos=BEST_EFFORT)
+    robot.takes(Float64MultiArray, "effort_controller/commands")
+
+
+def checked(capsys, expected, *words):
+    """(status, report) of a check in which `expected` holds; a busy machine gets more tries."""
+    for _ in range(4):
+        status = cli.main(["check", "--seconds", "3", "--json", *words])
+        report = json.loads(capsys.readouterr().out)
+        if expected(report):
+            break
+    return status, report
+
+
+def says(words):
+    return lambda report: any(words in each["what"] for each in report["findings"])
+
+
+def test_a_sound_robot_is_ready_and_gets_nothing(domain, capsys):
+    topic = "/effort_controller/commands"
+    with StandIn(torque_robot) as robot:
+        status, report = checked(capsys, lambda report: report["ready"], "robot:=twil")
+        assert robot.received == [] and robot.node.count_publishers(topic) == 0
+    assert status == 0, report
+    assert "/joint_states of /driver" in report["seen"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (
+            lambda robot: robot.joint_states(("wheel_left", "wheel_right")),
+            "'left_wheel_joint' may be 'wheel_left'",
+        ),
+        (
+            lambda robot: robot.joint_states(topic="/one/joint_states"),
+            "there is /one/joint_states of /driver",
+        ),
+        (
+            lambda robot: robot.node.create_publisher(String, "joint_states", 10),
+            "/driver publishes it as std_msgs/msg/String",
+        ),
+        (lambda robot: None, "no node"),
+    ],
+)
+def test_what_a_beginner_meets_is_named(domain, make, words, capsys):
+    def unsound(robot):
+        make(robot)
+        if words != "no node":
+            robot.takes(Float64MultiArray, "effort_controller/commands")
+
+    with StandIn(unsound):
+        status, report = checked(capsys, says(words), "robot:=twil", "commands:=effort")
+    assert status == 1 and says(words)(report), report
+
+
+def test_the_timeout_of_a_velocity_driver_is_asked_for(domain, capsys):
+    def velocity_robot(robot):
+        robot.publishes(Odometry, "odom", child_frame_id="base_link")
+        robot.takes(Twist, "cmd_vel")
+        robot.node.declare_parameter("cmd_vel_timeout", 0.0)
+
+    with StandIn(velocity_robot):
+        words = "/driver cmd_vel_timeout = 0 s"
+        _, report = checked(capsys, says(words), "robot:=turtlebot2")
+    assert report["commands"] == "velocity" and says(words)(report), report
+
+
+@pytest.mark.parametrize("after", [0.3, 1.5, 4.0])
+def test_ctrl_c_ends_it_at_once_without_a_traceback(domain, after):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "diffbot_bringup.cli", "check", "--seconds", "600"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=default_signals,
+    )
+    time.sleep(after)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=60.0)
+    assert "Traceback" not in output
+    assert process.returncode in (130, -signal.SIGINT)
