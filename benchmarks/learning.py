@@ -144,14 +144,19 @@ class Result:
     """What was learnt of one robot.
 
     Attributes:
-        errors: Error over half the width of the 95 % interval, by value; inside up to 1.
+        learnt: Number of stretches that told something.
+        errors: Error over half the width of the 95 % interval, by value; inside up to 1. Values
+            that were told last before the change are left out.
         widths: Half width over the value, by value.
+        changes: Changes that were found.
+        refusals: Why the other stretches told nothing.
     """
 
     learnt: int
     errors: dict[str, float]
     widths: dict[str, float]
     changes: tuple[RobotChange, ...]
+    refusals: tuple[str, ...]
 
 
 def learn(robots: Robots, after: Robots, stretches: int, seconds: float, seed: int) -> list[Result]:
@@ -183,12 +188,14 @@ def _result(file: Path, robots: Robots, i: int, stretches: Sequence[Stretch]) ->
     changes = [change for one in stretches if (change := learning.add(one)) is not None]
     truth = dict(zip(NAMES, robots.truth[:, i], strict=True))
     errors, widths = {}, {}
+    middle = stretches[len(stretches) // 2].time
     for value in learning.values():
         short = value.name.rpartition(": ")[2]
-        if short in truth:
+        if short in truth and value.last >= middle:
             errors[short] = float(value.value - truth[short]) / value.half_width
             widths[short] = float(value.half_width / abs(truth[short]))
-    return Result(learning.stretches, errors, widths, tuple(changes))
+    refusals = tuple(one.reason for one in stretches if one.reason)
+    return Result(learning.stretches, errors, widths, tuple(changes), refusals)
 
 
 def main() -> None:
@@ -207,6 +214,8 @@ def main() -> None:
         causes = ", ".join(change.cause for change in result.changes) or "none"
         errors = " ".join(f"{k} {e:+.2f}" for k, e in result.errors.items())
         mass = "mass changes" if changed[i] else "unchanged"
+        for reason in result.refusals[:3]:
+            print(f"    refused: {reason[:150]}")
         print(f"robot {i}: {mass}; {result.learnt} stretches; changes: {causes}; {errors}")
     for name in NAMES:
         errors = [r.errors[name] for r in results if name in r.errors]
