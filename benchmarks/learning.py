@@ -190,7 +190,7 @@ def _result(file: Path, robots: Robots, i: int, stretches: Sequence[Stretch]) ->
     errors, widths = {}, {}
     middle = stretches[len(stretches) // 2].time
     for value in learning.values():
-        short = value.name.rpartition(": ")[2]
+        short = value.name
         if short in truth and value.last >= middle:
             errors[short] = float(value.value - truth[short]) / value.half_width
             widths[short] = float(value.half_width / abs(truth[short]))
@@ -226,10 +226,10 @@ def main() -> None:
                 f"{max(map(abs, errors)):.2f} half widths, median half width "
                 f"{100.0 * float(np.median(widths)):.2f} %"
             )
-    found = np.array([bool(result.changes) for result in results])
+    alarmed = np.array([bool(result.changes) for result in results])
     print(
-        f"changes found: {(found & changed).sum()} of {changed.sum()}; false alarms: "
-        f"{(found & ~changed).sum()} of {(~changed).sum()}"
+        f"changes alarmed: {(alarmed & changed).sum()} of {changed.sum()}; false alarms: "
+        f"{(alarmed & ~changed).sum()} of {(~changed).sum()}"
     )
 
 

@@ -25,9 +25,9 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from diffbot_description.files import write_json
 from diffbot_learning.learned_robot import FALSE_ALARMS, DamagedState, LearnedRobot, summary
 from diffbot_learning.stretch import Stretch, read_stretch
-from diffbot_node import Node, declare, parameter
+from diffbot_node import Node, RobotParameters, declare, parameter
 from diffbot_node.message_types import message_class
-from diffbot_node.parameters import RobotParameters, writable_folder
+from diffbot_node.parameters import writable_folder
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_recordings.recording_writer import Received, RecordingWriter
 
@@ -207,11 +207,11 @@ class LearnNode(Node):
             return
         if change is not None:
             self.get_logger().warning(f"changed: {change.text}; cause: {change.cause}")
-        told = [
+        known = [
             f"{value.name} {value.value:.4g} ± {value.half_width:.2g} {value.unit}"
             for value in self._learning.values()
         ]
-        self.get_logger().info("; ".join(told))
+        self.get_logger().info("; ".join(known))
 
     def _forget(self, folder: Path) -> None:
         if not self.values.keep_recordings:

@@ -64,8 +64,13 @@ def read_stretch(path: Path, robot: str) -> Stretch:
         findings = analyse_recording(options)
     except (ValueError, ArithmeticError, EOFError, KeyError) as error:
         return Stretch(time, reason=str(error))
+    alone = len(findings.verdicts) == 1
     values = {
-        f"{verdict.subject}: {value.name}": (value.value, value.std, value.unit)
+        value.name if alone else f"{verdict.subject}: {value.name}": (
+            value.value,
+            value.std,
+            value.unit,
+        )
         for verdict in findings.verdicts
         if verdict.usable
         for value in verdict.values

@@ -29,7 +29,7 @@ def made(random, number, mass=1.0, brake=0.0):
     values = {}
     for name, std in STDS.items():
         row[name], row[f"std_{name}"] = float(random.normal(true[name], std)), std
-        values[f"robot: {name.upper()}"] = (row[name], std, "1")
+        values[name.upper()] = (row[name], std, "1")
     for side in ("left", "right"):
         true = 0.1 + (brake if side == "left" else 0.0)
         row[f"viscous_{side}"], row[f"std_viscous_{side}"] = 0.001, 0.0005
@@ -66,7 +66,7 @@ def test_a_change_is_found_once_with_its_cause_and_its_time(later, cause):
         assert [change.cause for change in changes] == [cause]
         begin, end = changes[0].between
         assert begin <= 15 * HOUR and end >= 15 * HOUR
-        k7 = {value.name: value for value in learning.values()}["robot: K7"]
+        k7 = {value.name: value for value in learning.values()}["K7"]
         assert abs(k7.value - TRUE["k7"] / later.get("mass", 1.0)) < 1.5 * k7.half_width
 
 
@@ -159,7 +159,7 @@ def test_recordings_become_values(tmp_path):
         assert not stretch.reason
         learning.add(stretch)
     assert run.truth == pytest.approx(closed_form(load_robot("twil").model))
-    values = {value.name.rpartition(": ")[2]: value for value in learning.values()}
+    values = {value.name: value for value in learning.values()}
     for name, truth in zip(("K5", "K6", "K7", "K8"), run.truth, strict=True):
         assert abs(values[name].value - truth) < 2.0 * values[name].half_width
         assert values[name].stretches == 3
@@ -182,7 +182,7 @@ def test_one_recording_tells_what_identify_tells(tmp_path):
     write_table(path, 5)
     (verdict,) = analyse_recording(Options([path], robot="twil")).verdicts
     stretch = read_stretch(path, "twil")
-    assert stretch.values[f"{verdict.subject}: K7"][:2] == (
+    assert stretch.values["K7"][:2] == (
         verdict.value("K7").value,
         verdict.value("K7").std,
     )
