@@ -440,7 +440,7 @@ class Plant:
 
 
 @dataclass
-class _Driver:
+class Driver:
     """Excitation, delayed commands and readings of the robots.
 
     Attributes:
@@ -479,6 +479,7 @@ def drive(
     seed: int,
     levels: tuple[float, ...] = (1.0,),
     watch: Callable[[Plant], None] | None = None,
+    driver_type: type[Driver] | None = None,
 ) -> list[Recording]:
     """Excite the robots and return what their drivers publish.
 
@@ -489,6 +490,7 @@ def drive(
         seed: Seed of excitation, noise and stamps.
         levels: Sizes of the torques, as shares of the amplitude.
         watch: Called after each control period.
+        driver_type: Commands the robots instead of the excitation.
     """
     period = float(robots.period[0])
     if not np.all(robots.period == period):
@@ -496,7 +498,8 @@ def drive(
     n, periods = len(robots.mass), round(duration / period)
     random = np.random.default_rng([seed, n, periods])
     steps = round(np.ceil(period / STEP))
-    plant, driver = Plant(robots, imperfect, duration), _Driver(robots, imperfect, random, levels)
+    plant = Plant(robots, imperfect, duration)
+    driver = (driver_type or Driver)(robots, imperfect, random, levels)
     jitter = np.clip(random.normal(0.0, 1.0, (periods + 1, n)), -3.0, 3.0) * imperfect.jitter
     # Times between readings; with jitter each robot's own.
     length = np.maximum(period + np.diff(jitter, axis=0, prepend=0.0), 0.2 * period)

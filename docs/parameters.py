@@ -19,6 +19,7 @@ from diffbot_controllers.velocity_tracking.velocity_tracking_node import Trackin
 from diffbot_ident.estimator_node import EstimatorParameters
 from diffbot_ident.ident_node import IdentParameters
 from diffbot_ident.velocity_ident_node import VelocityIdentParameters
+from diffbot_learning.learn_node import LearnParameters
 from diffbot_node.effort_watchdog_node import WatchdogParameters
 from diffbot_node.parameter_fields import Parameter
 from diffbot_recordings.recorder_node import RecorderParameters
@@ -61,6 +62,7 @@ NODES: dict[str, type[Any]] = {
     "drive_report": DriveReportParameters,
     "recorder": RecorderParameters,
     "live_view": LiveViewParameters,
+    "learn": LearnParameters,
 }
 INTRODUCTION = """\
 # Parameters of the nodes

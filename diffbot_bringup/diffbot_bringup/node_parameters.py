@@ -22,6 +22,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "effort_watchdog": ("diffbot_node.effort_watchdog_node:WatchdogParameters",),
     "ident": ("diffbot_ident.ident_node:IdentParameters",),
     "ident_report": ("diffbot_report.ident_report_node:IdentReportParameters",),
+    "learn": ("diffbot_learning.learn_node:LearnParameters",),
     "linearizing_controller": ("diffbot_controllers.nodes.linearizing_node:LinearizingParameters",),
     "pose_controller": ("diffbot_controllers.nodes.pose_node:PoseParameters",),
     "pose_step": ("pose2d_trajectories.pose_nodes:PoseStepParameters",),

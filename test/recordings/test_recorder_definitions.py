@@ -11,7 +11,8 @@ from rosbags.rosbag2 import Reader, Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from diffbot_msgs.msg import BackstepStatus
-from diffbot_recordings.recorder_node import KNOWN, KNOWN_IN_FULL, STORAGES, VERSION, _definitions
+from diffbot_recordings.recorder_node import KNOWN, KNOWN_IN_FULL
+from diffbot_recordings.recording_writer import STORAGES, VERSION, definitions
 
 STATUS = "diffbot_msgs/msg/BackstepStatus"
 
@@ -20,7 +21,7 @@ STATUS = "diffbot_msgs/msg/BackstepStatus"
 def test_a_recording_is_read_without_a_type_store(storage, tmp_path):
     message = BackstepStatus(lambdas=[1.0, 2.5], mode="near")
     message.error.theta = 0.125
-    store = _definitions([STATUS])
+    store = definitions([STATUS])
     with Writer(tmp_path / "bag", version=VERSION, storage_plugin=STORAGES[storage]) as writer:
         topic = writer.add_connection("/status", STATUS, typestore=store)
         writer.write(topic, 1, serialize_message(message))
@@ -33,11 +34,11 @@ def test_a_recording_is_read_without_a_type_store(storage, tmp_path):
     assert (read.error.theta, read.mode, list(read.lambdas)) == (0.125, "near", [1.0, 2.5])
 
 
-def test_all_types_that_are_recorded_by_name_have_definitions():
+def test_all_types_that_are_recorded_by_name_havedefinitions():
     kinds = {*KNOWN.values(), *KNOWN_IN_FULL.values()}
-    assert kinds <= _definitions(sorted(kinds)).fielddefs.keys()
+    assert kinds <= definitions(sorted(kinds)).fielddefs.keys()
 
 
 def test_a_type_that_is_not_installed_is_named():
     with pytest.raises(ValueError, match="no definition of 'diffbot_msgs/msg/Nothing'"):
-        _definitions(["diffbot_msgs/msg/Nothing"])
+        definitions(["diffbot_msgs/msg/Nothing"])

@@ -494,7 +494,9 @@ _NAMED: dict[str, Form] = {
     "until": _precision,
     "arena": _room,
     "results": _folder,
-    **dict.fromkeys(("cmd_vel", "imu_topic", "odom", "pose_topic", "reference"), _topic),
+    **dict.fromkeys(
+        ("cmd_vel", "imu_topic", "joint_states", "odom", "pose_topic", "reference"), _topic
+    ),
 }
 
 

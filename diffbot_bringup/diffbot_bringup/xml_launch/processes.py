@@ -40,6 +40,7 @@ _OUR_PACKAGES = (
     "diffbot_calibration",
     "diffbot_controllers",
     "diffbot_ident",
+    "diffbot_learning",
     "diffbot_node",
     "diffbot_recordings",
     "diffbot_report",

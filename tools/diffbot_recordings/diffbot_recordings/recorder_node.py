@@ -9,13 +9,10 @@ those of `ends_with` count.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
 
-from ament_index_python.packages import get_package_share_directory
 from rclpy.qos import QoSProfile
 
 from diffbot_description.named_paths import expanded
@@ -25,20 +22,9 @@ from diffbot_node.parameters import writable_folder
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.run_folder import launch_name
-from diffbot_node.senders import WITH_METADATA, message_and_metadata
 from diffbot_node.topic_nodes import beyond_discovery
+from diffbot_recordings.recording_writer import STORAGES, Received, RecordingWriter
 
-try:
-    from rosbags.rosbag2 import StoragePlugin, Writer
-    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-    from rosbags.typesys.store import Typestore
-except ModuleNotFoundError:
-    # Only the executable loads this module; rosdep does not know the package.
-    raise SystemExit(
-        "recorder: the Python package rosbags is not installed: run pip install rosbags"
-    ) from None
-
-STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 # Types implied by the last part of a topic's name.
 KNOWN = {
     "joint_states": "sensor_msgs/msg/JointState",
@@ -55,7 +41,6 @@ KNOWN = {
 }
 # By full name: a controller's status has a type of its own.
 KNOWN_IN_FULL = {"ident/status": "diffbot_msgs/msg/IdentStatus"}
-VERSION: Literal[9] = 9  # version of the format; ROS 2 Humble and newer read it
 DEPTH = 2000  # messages that may queue between two polls
 POLL_PERIOD, LOOK_PERIOD = 0.02, 0.2  # periods of _poll and _look_around, s of wall time
 
@@ -82,21 +67,6 @@ class RecorderParameters:
     )
 
 
-class Received:
-    """A callback that gives serialized messages, and the wall time of sending, ns, to `take`."""
-
-    __signature__ = WITH_METADATA
-
-    def __init__(self, take: Callable[[bytes, int], None]) -> None:
-        self._take = take
-
-    def __call__(self, *arguments: Any) -> None:
-        """Receive a message; in this process it arrives as it is sent, and has no time."""
-        data, information = message_and_metadata(arguments)
-        sent = information.get("source_timestamp") or information.get("received_timestamp")
-        self._take(bytes(data), sent or time.time_ns())
-
-
 class Recorder(Node):
     """ROS interface of the recorder."""
 
@@ -119,14 +89,14 @@ class Recorder(Node):
             types = [message_class(kind) for _, kind in named]
         except ValueError as error:
             raise ValueError(f"parameter 'topics': {error}") from None
-        self._writer = Writer(folder, version=VERSION, storage_plugin=STORAGES[self.values.storage])
-        self._writer.open()
-        store = _definitions([kind for _, kind in named])
+        try:
+            self._writer = RecordingWriter(folder, self.values.storage, [kind for _, kind in named])
+        except ValueError as error:
+            raise ValueError(f"parameter 'topics': {error}") from None
         self._wanted = [
-            (message_type, topic, self._connect(topic, kind, store))
+            (message_type, topic, self._writer.connect(self.resolve_topic_name(topic), kind))
             for (topic, kind), message_type in zip(named, types, strict=True)
         ]
-        self._waiting: list[tuple[int, Any, bytes]] = []
         ending = self.values.ends_with.split()
         if unknown := set(ending) - {topic for topic, _ in named}:
             raise ValueError(
@@ -137,7 +107,6 @@ class Recorder(Node):
         self._ending = [
             self.resolve_topic_name(topic) for topic, _ in named if not ending or topic in ending
         ]
-        self._count = 0
         self._others = Presence(self.values.patience)
         self._heard = False  # whether any recorded topic has had a publisher
         self._closed = False
@@ -156,36 +125,26 @@ class Recorder(Node):
             self._writer.close()
         except OSError as error:
             self._fail(error)
-        self.get_logger().info(f"{self._count} messages in {self._writer.path}")
+        self.get_logger().info(f"{self._writer.count} messages in {self._writer.folder}")
 
     def _fail(self, error: OSError) -> None:
         if self.exit_code != 1:
             self.get_logger().error(
-                f"cannot continue to write {self._writer.path}: {error.strerror or error}; free "
+                f"cannot continue to write {self._writer.folder}: {error.strerror or error}; free "
                 "disk space, or give another folder; messages written so far are kept"
             )
         self.exit_code = 1
 
-    def _connect(self, topic: str, kind: str, store: Typestore) -> Any:
-        name = self.resolve_topic_name(topic)
-        return self._writer.add_connection(name, kind, typestore=store)
-
     def _subscribe(self) -> None:
         for message_type, topic, connection in self._wanted:
-            take = Received(partial(self._take, connection))
+            take = Received(partial(self._writer.take, connection))
             qos = QoSProfile(depth=DEPTH)
             self.create_subscription(message_type, topic, take, qos, raw=True)
 
-    def _take(self, connection: Any, data: bytes, sent: int) -> None:
-        self._waiting.append((sent, connection, data))
-
     def _poll(self) -> None:
-        """Write the messages that have arrived, in the order in which they were sent."""
-        waiting, self._waiting = self._waiting, []
+        """Write the messages that have arrived."""
         try:
-            for sent, connection, data in sorted(waiting, key=lambda message: message[0]):
-                self._writer.write(connection, sent, data)
-                self._count += 1
+            self._writer.flush()
         except OSError as error:
             self._fail(error)
 
@@ -220,17 +179,3 @@ def _topic_and_type(text: str) -> tuple[str, str]:
             "such as scan:sensor_msgs/msg/LaserScan"
         )
     return topic, kind
-
-
-def _definitions(kinds: Sequence[str]) -> Typestore:
-    """Return the message definitions for the recording: viewers need no package of ours."""
-    store = get_typestore(Stores.LATEST)
-    for package in {kind.split("/")[0] for kind in kinds if kind not in store.fielddefs}:
-        folder = Path(get_package_share_directory(package)) / "msg"
-        for path in sorted(folder.glob("*.msg")):
-            text = path.read_text(encoding="utf-8")
-            store.register(get_types_from_msg(text, f"{package}/msg/{path.stem}"))
-    for kind in kinds:
-        if kind not in store.fielddefs:
-            raise ValueError(f"parameter 'topics': no definition of '{kind}' is installed")
-    return store

@@ -34,6 +34,7 @@ from diffbot_description import load_robot
 from diffbot_description.files import finite, parse_yaml, read_regular, read_yaml
 from diffbot_ident.torque.estimate import FRICTION_NAMES, NAMES
 from diffbot_recordings.bag import METADATA
+from diffbot_recordings.findings import Findings
 from diffbot_recordings.options import Options
 from diffbot_recordings.recording_analysis import analyse_recording
 from diffbot_recordings.recording_files import BAGS, LOGS
@@ -295,6 +296,12 @@ def read_recording(key: str, recording: FleetRecording) -> Row:
             "reason": str(error),
             "wall_time": time.monotonic() - begun,
         }
+    return {**row, **findings_row(findings), "wall_time": time.monotonic() - begun}
+
+
+def findings_row(findings: Findings) -> Row:
+    """Return the columns of a row that hold the results of a recording."""
+    row: Row = {}
     verdicts = findings.verdicts
     values = {
         f"{verdict.subject}: {value.name}": [finite(value.value), finite(value.std), value.unit]
@@ -326,5 +333,4 @@ def read_recording(key: str, recording: FleetRecording) -> Row:
         "residual_v": float(residuals[0]),
         "residual_omega": float(residuals[1]),
         "values": json.dumps(values),
-        "wall_time": time.monotonic() - begun,
     }
