@@ -122,6 +122,23 @@ class Arc(NamedTuple):
     length: float
     turn: float
 
+    @classmethod
+    def between(cls, start: Pose, end: Pose) -> Arc:
+        """Return the arc from one pose to the next, of at most half a turn; the inverse of `end`.
+
+        What the robot was moved sideways of its mean heading is not part of an arc, and left out.
+
+        Example:
+            >>> start = Pose(1.0, 2.0, 3.0)
+            >>> tuple(round(part, 9) for part in Arc.between(start, Arc(0.5, 0.8).end(start)))
+            (0.5, 0.8)
+        """
+        turn = math.remainder(end.theta - start.theta, math.tau)
+        direction = start.theta + 0.5 * turn
+        x, y = end.x - start.x, end.y - start.y
+        chord = x * math.cos(direction) + y * math.sin(direction)
+        return cls(chord / sinc(0.5 * turn), turn)
+
     def end(self, start: Pose) -> Pose:
         """Return the exact pose at the end of the arc.
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from arc_odometry import Anomaly, AnomalyKind, Pose, Velocity
+from arc_odometry import REST, Anomaly, AnomalyKind, Arc, Pose, Velocity
 from arc_odometry.joints import seldom
 from arc_odometry.number_range import check_finite, check_positive
 
@@ -40,6 +40,27 @@ class OdometrySample:
     def __post_init__(self) -> None:
         check_finite("odometry", x=self.pose.x, y=self.pose.y, theta=self.pose.theta)
         check_finite("odometry", v=self.velocity.v, omega=self.velocity.omega)
+
+
+class PoseVelocity:
+    """Velocities from successive poses: the mean over the time between two of them."""
+
+    def __init__(self) -> None:
+        self._last: tuple[float, Pose] | None = None
+        self._velocity = REST
+
+    def update(self, stamp: float, pose: Pose) -> Velocity:
+        """Process a pose, m and rad, with its stamp, s; return the velocity up to it.
+
+        It is zero at the first pose; an earlier stamp, or the same again, changes nothing.
+        """
+        if self._last is None:
+            self._last = stamp, pose
+        elif stamp > self._last[0]:
+            step = stamp - self._last[0]
+            arc = Arc.between(self._last[1], pose)
+            self._last, self._velocity = (stamp, pose), Velocity(*(part / step for part in arc))
+        return self._velocity
 
 
 class OdometryStamps:

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The velocity_ident node: excites a robot that takes velocity commands, within a room.
 
-It subscribes to `odom` and publishes `cmd_vel` and, for each answered odometry message, `~/status`,
-from which velocity_ident_report (diffbot_recordings) identifies the robot.
+It subscribes to `odom`, or to `joint_states` or /tf, and publishes `cmd_vel` and, for each answered
+message, `~/status`, from which velocity_ident_report (diffbot_recordings) identifies the robot.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from arc_odometry import REST, Pose, Velocity
 from arc_odometry.odometry_checks import OdometrySample, OdometryStamps, PoseContinuity
-from diffbot_description import load_robot
+from diffbot_description import Robot, load_robot
 from diffbot_ident.excitation.safety_filter import Arena, reach
 from diffbot_ident.excitation.velocity_excitation import (
     MOVING,
@@ -25,6 +26,14 @@ from diffbot_ident.excitation.velocity_watch import VelocityWatch
 from diffbot_ident.identification_run import Phase
 from diffbot_msgs.msg import IdentStatus
 from diffbot_node import CommandNode, CommandParameters, CountedTopic, RobotParameters, parameter
+from diffbot_node.odometry_look import SHORTEST_TIMEOUT, look_at
+from diffbot_node.odometry_sources import (
+    OdometrySource,
+    OdometryTopic,
+    SourceKind,
+    TransformTopic,
+    WheelAngles,
+)
 from diffbot_node.robot_messages import to_stamp
 from diffbot_node.velocity_interface import TWISTS, VelocityInterface, is_stamped
 from diffbot_node.verdict import GOOD, Verdict
@@ -58,11 +67,23 @@ class VelocityIdentParameters(CommandParameters, RobotParameters):
         "type of cmd_vel: Twist, TwistStamped, or auto, that of the subscriber",
         choices=TWISTS,
     )
+    odometry_source: str = parameter(
+        SourceKind.AUTO.value,
+        "where the robot's motion is read: odom (pose and twist), odom_poses (the pose only), "
+        "joint_states (the wheels' angles), tf, or auto, the first of odom, joint_states and tf "
+        "that is published",
+        choices=tuple(kind.value for kind in SourceKind),
+    )
+    odom_frame: str = parameter("odom", "fixed frame of the transform, with tf")
+    base_frame: str = parameter(
+        "", "the robot's frame of the transform, with tf; empty: base_link, base_footprint or base"
+    )
     input_timeout: float = parameter(
-        0.25,
-        "age of the newest odometry message after which zero is commanded, and longest time "
-        "between two of them, s; the room allows for it",
-        above=0.0,
+        0.0,
+        "age of the newest state of the robot after which zero is commanded, and longest time "
+        "between two of them, s; the room allows for it; 0: as rate and age of the states need, "
+        "0.25 to 1",
+        minimum=0.0,
         maximum=1.0,
     )
     seed: int = parameter(0, "seed of all random choices of the excitation", minimum=0)
@@ -80,18 +101,21 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
         super().__init__("velocity_ident", VelocityIdentParameters)
         values = self.values
         robot = load_robot(values.robot)
+        source, timeout = self._look(robot)
+        self.values = replace(values, input_timeout=timeout)
         self._limits = robot.speed_limits(values.linear_velocity, values.angular_velocity)
         self._arena = Arena.parse(values.arena) or DEFAULT_ARENA
-        self._excitation = VelocityExcitation(
+        self._new_excitation = lambda: VelocityExcitation(
             self._arena.room(reach(robot)),
             self._limits,
             robot.rim_limit,
-            latency=values.input_timeout,
+            latency=timeout,
             seed=values.seed,
         )
+        self._excitation, self._source = self._new_excitation(), source
         self._watch = VelocityWatch(self._limits)
         self._continuity = PoseContinuity(self._watch.fastest)
-        self._stamps = OdometryStamps(values.input_timeout)
+        self._stamps = OdometryStamps(timeout)
         self._start: Pose | None = None  # pose at the beginning, in the odometry's frame
         self._newest, self._elapsed = math.nan, 0.0  # stamp of the newest odometry; robot time, s
         self._pose, self._velocity = Pose(0.0, 0.0, 0.0), REST
@@ -100,7 +124,35 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
         stamped = self.composed if values.twist == TWISTS[0] else values.twist == TWISTS[2]
         if values.twist == TWISTS[0] and not self.composed:
             stamped = is_stamped(self, values.patience)
-        self.connect(VelocityInterface(self._limits, "", stamped))
+        self.connect(VelocityInterface(self._limits, source, stamped))
+
+    def _look(self, robot: Robot) -> tuple[OdometrySource, float]:
+        """Return what the robot publishes of its motion, and the input timeout, s.
+
+        Raises:
+            ValueError: It publishes nothing that can be used.
+        """
+        values, kinds = self.values, SourceKind
+        all_sources: dict[SourceKind, Callable[[], OdometrySource]] = {
+            kinds.ODOM: OdometryTopic,
+            kinds.ODOM_POSES: lambda: OdometryTopic(by_poses=True),
+            kinds.JOINT_STATES: lambda: WheelAngles(robot),
+            kinds.TF: lambda: TransformTopic(values.odom_frame, values.base_frame),
+        }
+        asked = SourceKind(values.odometry_source)
+        if self.composed or (asked is not kinds.AUTO and values.input_timeout):
+            kind = kinds.ODOM if asked is kinds.AUTO else asked
+            return all_sources[kind](), values.input_timeout or SHORTEST_TIMEOUT
+        searched = (kinds.ODOM, kinds.JOINT_STATES, kinds.TF) if asked is kinds.AUTO else (asked,)
+        arrivals = look_at(self, [all_sources[kind]() for kind in searched], values.patience)
+        timeout = arrivals.timeout()
+        source = arrivals.source
+        self.get_logger().info(
+            f"reading the robot's motion from {source.states[1]} ({source.kind.value}), input "
+            f"timeout {values.input_timeout or timeout:.2f} s"
+            + (f"; {source.remark}" if source.remark else "")
+        )
+        return source, values.input_timeout or timeout
 
     # The law.
 
@@ -126,8 +178,9 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
         self._pose = relative_pose(sample.pose, self._start or sample.pose)
         command = Velocity(*self.commanded)
         problem = self._watch.update(command, self._pose, self._velocity, step) or self._outside()
-        if problem:
+        if problem and not (self._watch.twist_differs and self._begin_again(problem)):
             self._end(Phase.STOPPED, problem)
+        if problem:
             return REST
         if self._elapsed >= self.values.duration:
             return self._rest()
@@ -142,6 +195,20 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
             f"exciting the robot for {self.values.duration:g} s within {arena.length:g} m x "
             f"{arena.width:g} m, at most {self._limits.v:g} m/s and {self._limits.omega:g} rad/s"
         )
+
+    def _begin_again(self, why: str) -> bool:
+        """Begin the run again, with velocities from poses; what was recorded is not used.
+
+        Return whether the twist was used until now.
+        """
+        source = self._source
+        if not isinstance(source, OdometryTopic) or source.by_poses:
+            return False
+        source.by_poses = True
+        self._watch, self._excitation = VelocityWatch(self._limits), self._new_excitation()
+        self._elapsed = 0.0
+        self.get_logger().warning(f"{why}; its poses are used instead, and the run begins again")
+        return True
 
     def _rest(self) -> Velocity:
         """Return zero; end the run once the robot stands."""

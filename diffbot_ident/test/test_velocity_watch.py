@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from arc_odometry import Arc, Pose, Velocity
+from arc_odometry import REST, Arc, Pose, Velocity
 from diffbot_ident.excitation.velocity_excitation import VelocityExcitation
 from diffbot_ident.excitation.velocity_watch import PATIENCE, VelocityWatch
 
@@ -71,3 +71,30 @@ def test_a_good_robot_is_never_blamed(seed):
 def test_each_contradiction_is_said_before_the_end(fault, says, seed):
     problem, when = watched(fault, seed)
     assert says in problem and when < 40.0
+
+
+def test_poses_that_move_while_the_twist_stands_are_told_before_the_patience_is_over():
+    watch, pose = VelocityWatch(LIMITS), Pose(1.0, 2.0, 0.3)
+    arc, said, steps = Arc(0.0005, 0.002), "", 0
+    while not said and steps < 400:
+        pose, steps = arc.end(pose), steps + 1
+        said = watch.update(Velocity(0.05, 0.0), pose, REST, 0.02)
+    assert "by its poses the robot has moved" in said and watch.twist_differs
+    assert steps * 0.02 < 5.0
+
+
+def test_slow_motion_that_twist_and_poses_agree_on_is_no_contradiction():
+    watch, pose = VelocityWatch(LIMITS), Pose(0.0, 0.0, 0.0)
+    slow = Velocity(0.02 * LIMITS.v, 0.02 * LIMITS.omega)  # counts as standing
+    for _ in range(700):
+        pose = Arc(slow.v * 0.02, slow.omega * 0.02).end(pose)
+        assert watch.update(Velocity(0.1 * LIMITS.v, 0.0), pose, slow, 0.02) == ""
+    assert not watch.twist_differs
+
+
+def test_a_single_speed_that_cannot_be_does_not_end_the_run():
+    watch, fast = VelocityWatch(LIMITS), Velocity(3.0 * LIMITS.v, 0.0)
+    pose = Pose(0.0, 0.0, 0.0)
+    for velocity in (REST, fast, REST, fast):
+        assert watch.update(REST, pose, velocity, 0.02) == ""
+    assert "check the odometry's scale" in watch.update(REST, pose, fast, 0.02)

@@ -44,6 +44,10 @@ class RobotInterface(ABC):
             ValueError: The message cannot be used; zero is commanded and the reason is reported.
         """
 
+    def stamp(self, message: Any) -> Any:
+        """Return the stamp of a message that concerns this robot, builtin_interfaces/Time."""
+        return message.header.stamp
+
     @abstractmethod
     def message_of(self, command: Pair) -> Any:
         """Return a new message of a command."""

@@ -37,9 +37,10 @@ class Arrival(NamedTuple):
 
 def read(robot: RobotInterface, message: Any, came_from: Origin) -> Arrival:
     """Return what a message about a robot has brought."""
-    stamp = seconds(message.header.stamp)
+    written = robot.stamp(message)
+    stamp = seconds(written)
     sample, content, wrong_stamp = None, GOOD, GOOD
-    if problem := stamp_problem(message.header.stamp):
+    if problem := stamp_problem(written):
         wrong_stamp = Verdict(Level.HOLD, f"{robot.state_name}: {problem}")
     try:
         sample = robot.read(stamp, message)

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robots that take velocity commands: their odometry and `cmd_vel`."""
+"""Robots that take velocity commands: their motion and `cmd_vel`."""
 
 from __future__ import annotations
 
 import time
+from typing import Any
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Twist, TwistStamped
-from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from std_msgs.msg import Header
 
-from arc_odometry import Pose, Velocity
+from arc_odometry import Velocity
 from arc_odometry.odometry_checks import OdometrySample
-from arc_odometry.odometry_messages import heading
 from diffbot_node.command_guard import PairLimiter
 from diffbot_node.command_interfaces import RobotInterface
+from diffbot_node.odometry_sources import OdometrySource
 from diffbot_node.robot_messages import to_stamp
+from diffbot_node.verdict import Level, Verdict, judged
 
 TWISTS = ("auto", "Twist", "TwistStamped")
 """Types of cmd_vel; auto: that of its subscribers."""
@@ -55,52 +57,52 @@ def is_stamped(node: Node, patience: float = 0.0, topic: str = "cmd_vel") -> boo
 
 
 class VelocityInterface(RobotInterface):
-    """A robot that publishes `odom` (nav_msgs/Odometry) and accepts `cmd_vel`.
+    """A robot that publishes its motion in one way or another, and accepts `cmd_vel`.
 
     Args:
         limits: Largest |v| in m/s and |omega| in rad/s that are commanded, > 0.
-        frame: Frame of the odometry's poses; empty: any.
+        source: What it publishes.
         stamped: Whether commands are TwistStamped; if not, Twist.
     """
 
-    state_name = "odometry message"
     command_name = "velocity"
     subscriber = (
         "the robot's driver, or set stamped to the type that it expects (TwistStamped or Twist)"
     )
 
-    def __init__(self, limits: Velocity, frame: str, stamped: bool) -> None:
-        self._frame, self._stamped = frame, stamped
-        self._newest = 0.0  # stamp of the newest odometry, s
+    def __init__(self, limits: Velocity, source: OdometrySource, stamped: bool) -> None:
+        self._source, self._stamped = source, stamped
+        self.state_name = source.state_name
+        self._newest = 0.0  # stamp of the newest state, s
         super().__init__(
-            (Odometry, "odom"),
+            source.states,
             (TwistStamped if stamped else Twist, "cmd_vel"),
             PairLimiter("velocity", "(m/s, rad/s)", limits),
         )
 
-    def read(self, stamp: float, message: Odometry) -> OdometrySample:
-        """Return pose and velocity of an odometry message.
+    def concerns(self, message: Any) -> bool:
+        """Whether the message is about this robot's motion."""
+        return self._source.concerns(message)
+
+    def unrelated(self) -> Verdict:
+        """Whether the messages that arrive are not about this robot."""
+        return judged(Level.WAIT, self._source.unrelated())
+
+    def stamp(self, message: Any) -> Time:
+        """Return the stamp of the robot's state in a message."""
+        return self._source.stamp(message)
+
+    def read(self, stamp: float, message: Any) -> OdometrySample:
+        """Return pose and velocity.
 
         Raises:
-            ValueError: The frame is another one, the orientation is no rotation, or a number is not
-                finite.
+            ValueError: The message cannot be used; see OdometrySource.read.
         """
         self._newest = stamp
-        frame = message.header.frame_id
-        if self._frame and frame not in ("", self._frame):
-            raise ValueError(
-                f"odometry in frame '{frame}': must be in '{self._frame}'; set "
-                "odom_frame, and give references in that frame"
-            )
-        pose, twist = message.pose.pose, message.twist.twist
-        return OdometrySample(
-            stamp,
-            Pose(pose.position.x, pose.position.y, heading(pose.orientation)),
-            Velocity(twist.linear.x, twist.angular.z),
-        )
+        return self._source.read(stamp, message)
 
     def message_of(self, command: tuple[float, float]) -> Twist | TwistStamped:
-        """Return a velocity command, m/s and rad/s, with the stamp of the newest odometry."""
+        """Return a velocity command, m/s and rad/s, with the stamp of the newest state."""
         twist = Twist()
         twist.linear.x, twist.angular.z = float(command[0]), float(command[1])
         if not self._stamped:

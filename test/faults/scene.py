@@ -129,6 +129,7 @@ VELOCITY_IDENT = Subject(
     parameters={
         "robot": "turtlebot2",
         "arena": "9x9",
+        "odometry_source": "odom",
         "input_timeout": 0.07,
         "twist": "TwistStamped",
         "seed": 5,  # it drives when the faults come

@@ -48,7 +48,8 @@ WORDS = {
     "ident": "--ros-args -p imu:=true",
     "velocity_tracking_controller": "--ros-args -p sigma:=[0.2,0.2,1.0,1.0] -p robot:=turtlebot2 "
     "-p wait_for_reference:=true",
-    "velocity_ident": "--ros-args -p robot:=turtlebot2 -p twist:=TwistStamped",
+    "velocity_ident": "--ros-args -p robot:=turtlebot2 -p twist:=TwistStamped "
+    "-p odometry_source:=odom -p input_timeout:=0.25",
     "odometry_publisher": "--ros-args -p left_radius:=0.1 -p right_radius:=0.1 -p separation:=0.4",
     "drive_report": "--ros-args -p controller:=backstep_controller",
 }
@@ -56,6 +57,7 @@ DEFAULT_RECORDED = {"joint_states", "effort_controller/commands"}
 # What is made later, or where another launch file remaps it.
 REPORTED = ("pose_controller", "linearizing_controller", "velocity_tracking_controller")
 LATER = {
+    "velocity_ident": {("subscribe", "/joint_states"), ("subscribe", "/tf")},  # odometry_source
     # With tf:="map base_link", or velocity:=true.
     "calibrate_node": {
         ("subscribe", topic) for topic in ("/tf", "/odom", "/velocity_ident/status")

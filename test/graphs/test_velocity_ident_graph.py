@@ -3,6 +3,9 @@
 
 import json
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -100,4 +103,60 @@ def test_an_interrupted_run_ends_with_zero_and_keeps_its_data(tmp_path, domain):
     said = summary(tmp_path)
     assert said["outcome"] == "stopped" and said["data"] == ["velocities.csv"]
     assert (tmp_path / "velocities.csv").read_text().startswith("time,v,w,command_v,command_w")
+    assert processes_of(domain) == []
+
+
+# With a stand-in for the robot's driver, in real time, and a file of wheels, footprint and limits.
+
+MINIMAL = """drive: {command: velocity}
+wheels: {radius: 0.033, separation: 0.16}
+body: {shape: {front: 0.07, rear: -0.07, width: 0.14}}
+limits: {linear_velocity: 0.22, angular_velocity: 2.84}
+"""
+
+
+def run_with_driver(tmp_path, driver, *words):
+    """(status, output, path that the robot has driven, m) of launch ident."""
+    (tmp_path / "robot.yaml").write_text(MINIMAL)
+    script = str(Path(__file__).parents[1] / "stand_in_driver.py")
+    process = subprocess.Popen([sys.executable, script, *driver], stdout=subprocess.PIPE, text=True)
+    try:
+        robot = f"robot:={tmp_path / 'robot.yaml'}"
+        words = (robot, "sim:=none", "report:=html", *words)
+        status, output = run("ident", tmp_path / "run", *words)
+    finally:
+        process.terminate()
+        moved, _ = process.communicate(timeout=30.0)
+    return status, output, float(moved.split()[-1])
+
+
+@pytest.mark.parametrize(
+    ("driver", "reads"),
+    [
+        (("--publish", "tf", "--rate", "20", "--stamped"), "from /tf (tf)"),
+        (("--publish", "no_twist", "--clock=-1e6"), "the run begins again"),
+    ],
+)
+def test_a_robot_is_identified_by_whatever_it_publishes(driver, reads, tmp_path, domain):
+    """The driver runs in real time on a busy machine: only that its lag is found is tested."""
+    status, output, moved = run_with_driver(tmp_path, driver, "duration:=15.0")
+    assert status == 0, output
+    assert reads in output and moved > 0.01
+    for axis in AXES:
+        value = summary(tmp_path / "run")["verdicts"][axis]["parameters"]["time constant"]["value"]
+        assert 0.1 < value < 0.4
+    assert processes_of(domain) == []
+
+
+@pytest.mark.parametrize(
+    ("driver", "says"),
+    [
+        (("--rate", "2"), "one odometry message arrives every 0.50 s"),
+        (("--no-stamps",), "the stamps repeat 0.0 s"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_before_anything_moves(driver, says, tmp_path, domain):
+    status, output, moved = run_with_driver(tmp_path, driver)
+    assert status == 1 and says in output and "Traceback" not in output, output
+    assert moved == 0.0 and says in summary(tmp_path / "run")["reason"]
     assert processes_of(domain) == []

@@ -39,6 +39,7 @@ from diffbot_description.dead_band import DeadBand, DeadBandKind
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_msgs.msg import ControllerState, VelocityParameters, VelocityTrackingStatus
 from diffbot_node import parameter, to_stamp
+from diffbot_node.odometry_sources import OdometryTopic
 from diffbot_node.stop_inputs import LATCHED
 from diffbot_node.velocity_interface import VelocityInterface
 from diffbot_node.verdict import GOOD, Verdict
@@ -299,7 +300,8 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
         self._parameters_topic = self.create_publisher(VelocityParameters, "~/parameters", LATCHED)
         limits = self._settings.limits
         fastest_commands = Velocity(limits.linear_velocity, limits.angular_velocity)
-        self.connect(VelocityInterface(fastest_commands, values.odom_frame, values.stamped))
+        source = OdometryTopic(values.odom_frame)
+        self.connect(VelocityInterface(fastest_commands, source, values.stamped))
         self._odom = self.resolve_topic_name("odom")
         self.references = PoseReferences(self, values.odom_frame)
         # With two publishers of odometry, poses of both would alternate.

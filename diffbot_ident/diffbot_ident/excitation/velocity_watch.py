@@ -11,8 +11,9 @@ import math
 from arc_odometry import REST, Pose, Velocity
 from diffbot_ident.excitation.velocity_excitation import MOVING, STANDING, is_faster
 
-# A robot whose speed is more than this times its largest command does not obey.
-RUNAWAY = 1.5
+# A robot whose speed is more than this times its largest command does not obey; so many samples
+# decide, as a single stamp may be wrong.
+RUNAWAY, RUNAWAY_SAMPLES = 1.5, 2
 # A robot that has not moved after commands for this long does not get them, s.
 PATIENCE = 15.0
 # Paths of each axis from which on signs, and poses against velocities, are judged: m and rad.
@@ -21,6 +22,8 @@ JUDGED = Velocity(0.3, 1.0)
 SAME_PATH = 1.5
 # Share of a path that may go against its commands, with the lag of the robot.
 AGAINST = 0.6
+# Way from the first pose beyond which a robot has moved, whatever its twist says, m and rad.
+DISPLACED = Velocity(0.05, 0.2)
 
 _NAMES = ("v", "omega")
 _UNITS = ("m/s", "rad/s")
@@ -31,16 +34,23 @@ class VelocityWatch:
 
     Args:
         limits: Largest |v| in m/s and |omega| in rad/s commanded.
+
+    Attributes:
+        twist_differs: Whether the last contradiction is that of velocities and poses, so that those
+            computed from the poses may be right.
     """
 
     def __init__(self, limits: Velocity) -> None:
         self._limits = limits
+        self.twist_differs = False
+        self._first: Pose | None = None
         self._last: Pose | None = None
         self._silent = 0.0  # time with commands before the robot has moved, s
         self._moved = False
         # Of each axis: paths by velocities and by poses, and the path against the last command.
         self._paths = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
         self._signs = [0.0, 0.0]
+        self._fast = [0, 0]  # samples of each axis in a row that are too fast
 
     @property
     def fastest(self) -> Velocity:
@@ -57,8 +67,10 @@ class VelocityWatch:
             duration: Time since the previous sample, s.
         """
         last, self._last = self._last or pose, pose
+        self._first = self._first or pose
         for axis, (speed, most) in enumerate(zip(velocity, self.fastest, strict=True)):
-            if abs(speed) > most:
+            self._fast[axis] = self._fast[axis] + 1 if abs(speed) > most else 0
+            if self._fast[axis] >= RUNAWAY_SAMPLES:
                 return (
                     f"{_NAMES[axis]} = {speed:.3g} {_UNITS[axis]} by the odometry, but at most "
                     f"{self._limits[axis]:g} was commanded: check the odometry's scale, and the "
@@ -67,6 +79,13 @@ class VelocityWatch:
         if is_faster(velocity, self._limits, STANDING):
             self._moved = True
         elif not self._moved and command != REST:
+            if self._displaced(pose):
+                self.twist_differs = True
+                return (
+                    "the odometry contradicts itself: by its poses the robot has moved, by its "
+                    "twist it stands: the twist must be filled in, in the robot's own frame "
+                    "(child_frame_id)"
+                )
             self._silent += duration
             if self._silent > PATIENCE:
                 return (
@@ -81,6 +100,16 @@ class VelocityWatch:
                 return problem
         return ""
 
+    def _displaced(self, pose: Pose) -> bool:
+        """Whether the robot has moved by its poses, further than by its velocities."""
+        first = self._first or pose
+        turn = abs(math.remainder(pose.theta - first.theta, math.tau))
+        distance = math.hypot(pose.x - first.x, pose.y - first.y)
+        return any(
+            moved > max(most, SAME_PATH * paths[0])
+            for moved, most, paths in zip((distance, turn), DISPLACED, self._paths, strict=True)
+        )
+
     def _judge(self, axis: int, command: float, speed: float, duration: float, step: float) -> str:
         paths, limit = self._paths[axis], self._limits[axis]
         if abs(command) > MOVING * limit:
@@ -92,6 +121,7 @@ class VelocityWatch:
         if paths[0] < JUDGED[axis]:
             return ""
         if not paths[0] / SAME_PATH <= paths[1] <= paths[0] * SAME_PATH:
+            self.twist_differs = True
             return (
                 f"the odometry contradicts itself: by {name} of its twist the robot has moved "
                 f"{paths[0]:.2g} {'m' if axis == 0 else 'rad'}, by its poses {paths[1]:.2g}: the "

@@ -84,8 +84,10 @@ class VelocityRecord:
 
     def add(self, message: IdentStatus) -> None:
         """Add a status."""
-        self.state = ident_state(message)
+        before, self.state = self.elapsed, ident_state(message)
         self.total += 1
+        if self.elapsed < before:  # the run has begun again, as its velocities were wrong
+            self._numbers = array("d")
         if self.state.phase is RunPhase.EXCITING:
             stamp = nanoseconds(message.header.stamp) / NANOSECONDS
             self._numbers.extend((stamp, *self.state.velocity, *message.command))

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a robot publishes of its motion: odometry, wheel angles, or transforms.
+
+Each source reads its messages to an OdometrySample. Velocities of transforms and wheel angles, and
+those of odometry whose twist cannot be used, are differences over the time between two messages,
+whose noise grows with the rate: messages less than APART after the last used one are not used.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from enum import Enum
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import TransformStamped
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+
+from arc_odometry import AnomalyKind, DiffOdometry, JointOdometry, Pose, Velocity
+from arc_odometry.odometry_checks import OdometrySample, PoseVelocity
+from arc_odometry.odometry_messages import heading
+from diffbot_description import Robot
+from diffbot_node.robot_messages import seconds
+
+# Shortest time between two messages of which velocities are differences, s: 50 Hz, with room for
+# rounded stamps.
+APART = 0.019
+# The robot's frame in transforms if none is given: the first that the odometry's frame has.
+BASES = ("base_link", "base_footprint", "base")
+# Most transforms that a sentence lists.
+LISTED = 5
+
+
+class SourceKind(str, Enum):
+    """Names of the sources, in the order of preference; AUTO: the first that is published."""
+
+    AUTO = "auto"
+    ODOM = "odom"
+    ODOM_POSES = "odom_poses"
+    JOINT_STATES = "joint_states"
+    TF = "tf"
+
+
+class Spacing:
+    """Selects messages that are APART."""
+
+    def __init__(self) -> None:
+        self._last = -math.inf
+
+    def due(self, stamp: float) -> bool:
+        """Return whether to use the message with this stamp, s; an earlier stamp begins anew."""
+        if 0.0 <= stamp - self._last < APART:
+            return False
+        self._last = stamp
+        return True
+
+
+class OdometrySource(ABC):
+    """One way in which a robot publishes its motion.
+
+    Attributes:
+        kind: Its name.
+        states: Type and topic of its messages.
+        state_name: What a message is called, in the singular.
+        remark: What was found out about it, as a sentence; empty for nothing.
+    """
+
+    kind: SourceKind
+    states: tuple[type, str]
+    state_name = "state"
+    remark = ""
+
+    def concerns(self, message: Any) -> bool:
+        """Whether a message is about this robot, and is to be used; call it once for each."""
+        return True
+
+    def unrelated(self) -> str:
+        """Why no message that arrived was about this robot; empty if one was, or none arrived."""
+        return ""
+
+    def stamp(self, message: Any) -> Time:
+        """Return the stamp of a message that concerns the robot."""
+        stamp: Time = message.header.stamp
+        return stamp
+
+    @abstractmethod
+    def read(self, stamp: float, message: Any) -> OdometrySample:
+        """Return the sample of a message with this stamp, s.
+
+        Raises:
+            ValueError: It cannot be used; the message says why.
+        """
+
+
+class OdometryTopic(OdometrySource):
+    """nav_msgs/Odometry on `odom`.
+
+    Args:
+        frame: Frame of the poses; empty: any.
+        by_poses: Whether velocities are computed from poses instead of taken from the twist. They
+            are in any case where the message says that its twist is not in the robot's frame.
+
+    Attributes:
+        by_poses: Whether velocities are computed from the poses.
+    """
+
+    states = (Odometry, "odom")
+    state_name = "odometry message"
+
+    def __init__(self, frame: str = "", by_poses: bool = False) -> None:
+        self._frame = frame
+        self.by_poses = by_poses
+        self.kind = SourceKind.ODOM_POSES if by_poses else SourceKind.ODOM
+        self._spacing = Spacing()
+        self._velocities = PoseVelocity()
+
+    def concerns(self, message: Odometry) -> bool:
+        """Whether it is used: of poses that come often, some are."""
+        own = message.header.frame_id.strip("/")
+        if own and own == message.child_frame_id.strip("/") and not self.by_poses:
+            self.by_poses = True
+            self.remark = (
+                f"the twist of the odometry is in frame '{own}' (child_frame_id), which is not the "
+                "robot's: velocities are computed from its poses"
+            )
+        return not self.by_poses or self._spacing.due(seconds(message.header.stamp))
+
+    def read(self, stamp: float, message: Odometry) -> OdometrySample:
+        """Return pose and velocity of an odometry message.
+
+        Raises:
+            ValueError: The frame is another one, the orientation is no rotation, or a number is not
+                finite.
+        """
+        frame = message.header.frame_id
+        if self._frame and frame not in ("", self._frame):
+            raise ValueError(
+                f"odometry in frame '{frame}': must be in '{self._frame}'; set "
+                "odom_frame, and give references in that frame"
+            )
+        place, twist = message.pose.pose, message.twist.twist
+        pose = Pose(place.position.x, place.position.y, heading(place.orientation))
+        if not self.by_poses:
+            return OdometrySample(stamp, pose, Velocity(twist.linear.x, twist.angular.z))
+        OdometrySample(stamp, pose, Velocity(0.0, 0.0))  # checks the pose before it is used
+        return OdometrySample(stamp, pose, self._velocities.update(stamp, pose))
+
+
+class WheelAngles(OdometrySource):
+    """sensor_msgs/JointState on `joint_states`, of which the angles of the wheels are used."""
+
+    kind = SourceKind.JOINT_STATES
+    states = (JointState, "joint_states")
+    state_name = "joint state"
+
+    def __init__(self, robot: Robot) -> None:
+        self._reader = robot.joint_reader(("position",))
+        self._odometry = DiffOdometry(robot.geometry)
+        self._joints = JointOdometry(self._odometry)
+        self._spacing = Spacing()
+
+    def concerns(self, message: JointState) -> bool:
+        """Whether it names the wheels; of those that come often, some are used."""
+        return self._reader.concerns(message.name) and self._spacing.due(
+            seconds(message.header.stamp)
+        )
+
+    def unrelated(self) -> str:
+        """Why no wheel was in the newest joint state."""
+        return self._reader.mismatch
+
+    def read(self, stamp: float, message: JointState) -> OdometrySample:
+        """Return pose and velocity by the wheels' angles.
+
+        Raises:
+            ValueError: An angle is missing, not finite, or has jumped, or the wheels of one side do
+                not turn alike.
+        """
+        reader = self._reader
+        sample = reader.read(stamp, message.name, message.position, (), ())
+        anomaly = self._joints.update(sample)
+        if anomaly and anomaly.kind in (AnomalyKind.JUMP, AnomalyKind.STAMP, AnomalyKind.RESTART):
+            raise ValueError(anomaly.text)
+        if reader.disagreement:
+            raise ValueError(reader.disagreement)
+        return OdometrySample(stamp, self._odometry.pose, self._odometry.velocity)
+
+
+class TransformTopic(OdometrySource):
+    """tf2_msgs/TFMessage on /tf, with the transform of the robot in the odometry's frame.
+
+    Args:
+        frame: The odometry's frame.
+        base: The robot's frame; empty: the first of BASES that arrives.
+    """
+
+    kind = SourceKind.TF
+    states = (TFMessage, "/tf")
+    state_name = "transform"
+
+    def __init__(self, frame: str = "odom", base: str = "") -> None:
+        self._frame, self._bases = frame.strip("/"), (base.strip("/"),) if base else BASES
+        self._spacing = Spacing()
+        self._velocities = PoseVelocity()
+        self._others: dict[str, None] = {}
+        self._arrived = False
+
+    def _own(self, message: TFMessage) -> TransformStamped | None:
+        for each in message.transforms:
+            parent, child = each.header.frame_id.strip("/"), each.child_frame_id.strip("/")
+            if parent == self._frame and child in self._bases:
+                if not self._arrived:
+                    self._arrived, self._bases = True, (child,)
+                return each
+            if not self._arrived and len(self._others) < LISTED:
+                self._others[f"{parent} to {child}"] = None
+        return None
+
+    def concerns(self, message: TFMessage) -> bool:
+        """Whether it has the robot's transform; of those that come often, some are used."""
+        own = self._own(message)
+        return own is not None and self._spacing.due(seconds(own.header.stamp))
+
+    def unrelated(self) -> str:
+        """Why no transform that arrived is the robot's."""
+        if self._arrived or not self._others:
+            return ""
+        return (
+            f"the transforms that arrive are {', '.join(self._others)}: none is from "
+            f"'{self._frame}' to {' or '.join(map(repr, self._bases))}; set odom_frame and "
+            "base_frame"
+        )
+
+    def stamp(self, message: TFMessage) -> Time:
+        """Return the stamp of the robot's transform."""
+        own = self._own(message)
+        assert own is not None  # concerns was true
+        stamp: Time = own.header.stamp
+        return stamp
+
+    def read(self, stamp: float, message: TFMessage) -> OdometrySample:
+        """Return pose and velocity by the robot's transform.
+
+        Raises:
+            ValueError: The orientation is no rotation, or a number is not finite.
+        """
+        own = self._own(message)
+        assert own is not None  # concerns was true
+        place = own.transform.translation
+        pose = Pose(place.x, place.y, heading(own.transform.rotation))
+        OdometrySample(stamp, pose, Velocity(0.0, 0.0))  # checks the pose before it is used
+        return OdometrySample(stamp, pose, self._velocities.update(stamp, pose))
