@@ -14,10 +14,14 @@ WIDTH = 98
 
 @dataclass(frozen=True)
 class Entry:
-    """A value, number, text, bool or a list of one type, and its interval and source."""
+    """A value, number, text, bool or a list of one type, and its interval and source.
+
+    `assumed`: nobody measured or stated it; it is written as a comment.
+    """
 
     value: Value
     comment: str = ""
+    assumed: bool = False
 
 
 Tree = Mapping[str, "Entry | Tree"]
@@ -34,6 +38,10 @@ def _lines(tree: Tree, indent: str) -> list[str]:
     for key, node in tree.items():
         if isinstance(node, Entry):
             lines += _comment(node.comment, indent) if node.comment else []
+            if node.assumed:
+                text = f"assumed, so not set: {key}: {scalar(node.value)}"
+                lines += _comment(text, indent)
+                continue
             # A YAML list may continue on the next line.
             lines += textwrap.wrap(
                 f"{indent}{key}: {scalar(node.value)}",
@@ -43,8 +51,16 @@ def _lines(tree: Tree, indent: str) -> list[str]:
                 break_long_words=False,
             )
         else:
-            lines += [f"{indent}{key}:", *_lines(node, f"{indent}  ")]
+            # ROS does not read a section without a value.
+            mark = "" if _is_set(node) else "# "
+            lines += [f"{indent}{mark}{key}:", *_lines(node, f"{indent}  ")]
     return lines
+
+
+def _is_set(tree: Tree) -> bool:
+    return any(
+        not node.assumed if isinstance(node, Entry) else _is_set(node) for node in tree.values()
+    )
 
 
 def _comment(text: str, indent: str) -> list[str]:

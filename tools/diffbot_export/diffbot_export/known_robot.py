@@ -509,15 +509,23 @@ def _velocity_limits(robot: KnownRobot) -> tuple[AxisLimits, AxisLimits]:
         spread = product("s", "time constant", (axis.inertia, 1.0), (axis.drag, -1.0))
         low, high = (end + axis.dead_time.value for end in (spread.low, spread.high))
         most = LAG * speed.value
-        acceleration = SourcedValue(
+        ramp = SourcedValue(
             most / lag,
-            f"{unit[:-2]}/s^2",
+            f"{unit}^2",
             f"the robot lags behind such a ramp by {LAG:g} of its top speed",
             most / high if spread.identified else None,
             most / low if spread.identified else None,
+            speed.assumed,
         )
-        results.append(AxisLimits(speed, acceleration, acceleration, axis.dead_band))
+        # The driver does not pass on faster changes of the command.
+        up, down = (_least(ramp, own) for own in (axis.acceleration, axis.deceleration))
+        results.append(AxisLimits(speed, up, down, axis.dead_band))
     return results[0], results[1]
+
+
+def _least(ramp: SourcedValue, own: SourcedValue | None) -> SourcedValue:
+    """Return the smaller limit of two, by their safe ends."""
+    return ramp if own is None or ramp.low <= own.low else own
 
 
 def joints_of(robot: KnownRobot) -> tuple[tuple[str, ...], tuple[str, ...]]:

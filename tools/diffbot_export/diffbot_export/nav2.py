@@ -9,10 +9,12 @@ from typing import Any
 from diffbot_export.annotated_yaml import Entry, Tree, to_yaml
 from diffbot_export.known_robot import AxisLimits, KnownRobot
 from diffbot_export.sourced_value import SourcedValue
+from diffbot_export.stopping import stopping_distance, stopping_time
 
 FILE = "nav2.yaml"
 CHECKED = "navigation2 1.5.1 and 1.3.13"
 MPPI, RPP, DWB = "FollowPathMPPI", "FollowPathRPP", "FollowPathDWB"
+STOP_ZONE, APPROACH = "StopZone", "FootprintApproach"
 # Smallest speed to command, as a multiple of the dead band.
 ABOVE = 1.05
 
@@ -38,8 +40,16 @@ def nav2_yaml(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> str:
         DWB: _dwb(linear, angular),
     }
     tree["controller_server"] = {"ros__parameters": plugins}
-    silhouette = _footprint(robot)
-    if silhouette is not None:
+    corners = _footprint(robot)
+    if corners:
+        assert robot.description is not None
+        silhouette = Entry(
+            _points(corners),
+            f"m, hull and wheels as described in {robot.description.path.name}; not identified",
+        )
+        zone = _collision_monitor(robot, linear, corners)
+        if zone:
+            tree["collision_monitor"] = {"ros__parameters": zone}
         for costmap in ("local_costmap", "global_costmap"):
             tree[costmap] = {costmap: {"ros__parameters": {"footprint": silhouette}}}
     for axis, name in ((linear, "v"), (angular, "omega")):
@@ -72,12 +82,19 @@ def _smoother(linear: AxisLimits, angular: AxisLimits) -> dict[str, Any]:
     down, yaw_down = linear.deceleration, angular.deceleration
     if not (v and w and a and alpha and down and yaw_down):
         return {}
+    guessed = v.assumed or w.assumed
     tree: dict[str, Any] = {
-        "max_velocity": Entry([v.value, 0.0, w.value], _pair(v, w)),
-        "min_velocity": Entry([-v.value, 0.0, -w.value]),
-        "max_accel": Entry([a.low, 0.0, alpha.low], f"lower ends of {_pair(a, alpha)}"),
+        "max_velocity": Entry([v.value, 0.0, w.value], _pair(v, w), guessed),
+        "min_velocity": Entry([-v.value, 0.0, -w.value], assumed=guessed),
+        "max_accel": Entry(
+            [a.low, 0.0, alpha.low],
+            f"lower ends of {_pair(a, alpha)}",
+            a.assumed or alpha.assumed,
+        ),
         "max_decel": Entry(
-            [-down.low, 0.0, -yaw_down.low], f"lower ends of {_pair(down, yaw_down)}"
+            [-down.low, 0.0, -yaw_down.low],
+            f"lower ends of {_pair(down, yaw_down)}",
+            down.assumed or yaw_down.assumed,
         ),
     }
     bands = [axis.dead_band for axis in (linear, angular)]
@@ -100,7 +117,7 @@ def _mppi(robot: KnownRobot, linear: AxisLimits, angular: AxisLimits) -> Tree:
     tree |= _speeds(angular, {"wz_max": 1.0})
     tree |= _ramps(linear, "ax_max", "ax_min")
     if angular.acceleration is not None:
-        tree["az_max"] = Entry(angular.acceleration.low, angular.acceleration.cited())
+        tree["az_max"] = _end(angular.acceleration)
     for axis, name in (("v", "model_delay_vx"), ("omega", "model_delay_wz")):
         result = robot.results.velocity.get(axis)
         if result is not None:
@@ -115,7 +132,11 @@ def _speeds(axis: AxisLimits, names: dict[str, float]) -> dict[str, Any]:
         return {}
     first = next(iter(names))
     return {
-        name: Entry(sign * axis.velocity.value, axis.velocity.cited() if name == first else "")
+        name: Entry(
+            sign * axis.velocity.value,
+            axis.velocity.cited() if name == first else "",
+            axis.velocity.assumed,
+        )
         for name, sign in names.items()
     }
 
@@ -125,9 +146,14 @@ def _ramps(axis: AxisLimits, up: str, down: str) -> dict[str, Any]:
     if axis.acceleration is None or axis.deceleration is None:
         return {}
     return {
-        up: Entry(axis.acceleration.low, axis.acceleration.cited()),
-        down: Entry(-axis.deceleration.low, axis.deceleration.cited()),
+        up: _end(axis.acceleration),
+        down: _end(axis.deceleration, -1.0),
     }
+
+
+def _end(limit: SourcedValue, sign: float = 1.0) -> Entry:
+    """Return the lower, safe end of a limit."""
+    return Entry(sign * limit.low, limit.cited(), limit.assumed)
 
 
 def _slowest(axis: AxisLimits) -> Entry | None:
@@ -150,14 +176,16 @@ def _rpp(linear: AxisLimits, angular: AxisLimits) -> Tree:
         tree["min_approach_linear_velocity"] = slowest
         tree["regulated_linear_scaling_min_speed"] = slowest
     if angular.acceleration is not None:
-        tree["max_angular_accel"] = Entry(angular.acceleration.low, angular.acceleration.cited())
+        tree["max_angular_accel"] = _end(angular.acceleration)
     newer: dict[str, Any] = {}
     if linear.velocity is not None:
-        newer["min_linear_vel"] = Entry(-linear.velocity.value, "this and below: read from 1.5 on")
+        newer["min_linear_vel"] = Entry(
+            -linear.velocity.value, "this and below: read from 1.5 on", linear.velocity.assumed
+        )
     newer |= _ramps(linear, "max_linear_accel", "max_linear_decel")
     newer |= _speeds(angular, {"max_angular_vel": 1.0, "min_angular_vel": -1.0})
     if angular.deceleration is not None:
-        newer["max_angular_decel"] = Entry(-angular.deceleration.low, angular.deceleration.cited())
+        newer["max_angular_decel"] = _end(angular.deceleration, -1.0)
     return tree | newer
 
 
@@ -174,20 +202,57 @@ def _dwb(linear: AxisLimits, angular: AxisLimits) -> Tree:
     return tree
 
 
-def _footprint(robot: KnownRobot) -> Entry | None:
-    """Return the outline of body and wheels as described, counter-clockwise."""
+def _collision_monitor(
+    robot: KnownRobot, linear: AxisLimits, corners: list[tuple[float, float]]
+) -> dict[str, Any]:
+    """Return zones that leave room to stop from the top speed, ahead and behind."""
+    distance = stopping_distance(robot, linear)
+    time = stopping_time(robot, linear)
+    if distance is None or time is None:
+        return {}
+    half = max(abs(y) for _, y in corners)
+    front, rear = (
+        max(x for x, _ in corners) + distance.high,
+        min(x for x, _ in corners) - distance.high,
+    )
+    zone = [(front, half), (rear, half), (rear, -half), (front, -half)]
+    late = "add the age of your sensor's readings; list it in polygons"
+    return {
+        STOP_ZONE: {
+            "type": Entry("polygon"),
+            "action_type": Entry("stop"),
+            "points": Entry(
+                _points(zone),
+                f"m, the footprint and the upper end of the stopping distance: {distance.cited()}; "
+                f"{late}",
+                distance.assumed,
+            ),
+        },
+        APPROACH: {
+            "type": Entry("polygon"),
+            "action_type": Entry("approach"),
+            "footprint_topic": Entry("local_costmap/published_footprint"),
+            "time_before_collision": Entry(
+                time.high, f"s, upper end of {time.cited()}; {late}", time.assumed
+            ),
+        },
+    }
+
+
+def _footprint(robot: KnownRobot) -> list[tuple[float, float]]:
+    """Return the outline of body and wheels as described, counter-clockwise; empty: not known."""
     if robot.description is None:
         robot.missing.append("footprint: give --robot FILE")
-        return None
+        return []
     wheels, hull = robot.description.wheels, robot.description.body.shape
     front, rear = max(hull.front, wheels.radius), min(hull.rear, -wheels.radius)
     side = max(0.5 * hull.width, wheels.half_track + 0.5 * wheels.width)
-    corners = [(front, side), (rear, side), (rear, -side), (front, -side)]
-    text = ", ".join(f"[{_millimetres(x)}, {_millimetres(y)}]" for x, y in corners)
-    return Entry(
-        f"[{text}]",
-        f"m, hull and wheels as described in {robot.description.path.name}; not identified",
-    )
+    return [(front, side), (rear, side), (rear, -side), (front, -side)]
+
+
+def _points(corners: list[tuple[float, float]]) -> str:
+    inner = ", ".join(f"[{_millimetres(x)}, {_millimetres(y)}]" for x, y in corners)
+    return f"[{inner}]"
 
 
 def _millimetres(length: float) -> str:

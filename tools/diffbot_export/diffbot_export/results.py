@@ -83,12 +83,16 @@ class VelocityAxis:
         drag: sigma3 or sigma4.
         dead_time: s.
         dead_band: m/s or rad/s; None: not identifiable.
+        acceleration, deceleration: Limits of the command's change in the driver, m/s^2 or rad/s^2;
+            None: it has none.
     """
 
     inertia: SourcedValue
     drag: SourcedValue
     dead_time: SourcedValue
     dead_band: SourcedValue | None
+    acceleration: SourcedValue | None = None
+    deceleration: SourcedValue | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,8 @@ class SourcedCalibration:
         left_radius, right_radius, track: m.
         path_noise: Variance of a wheel's path per path, m^2/m.
         gyro_walk: Angle random walk of the gyro, rad^2/s.
+        multipliers: Of the driver's lengths, by the names of diff_drive_controller's, if the
+            odometry was calibrated instead of the wheels.
     """
 
     left_radius: SourcedValue | None
@@ -131,6 +137,7 @@ class SourcedCalibration:
     track: SourcedValue | None
     path_noise: SourcedValue | None
     gyro_walk: SourcedValue | None
+    multipliers: Mapping[str, SourcedValue] = field(default_factory=dict)
 
 
 @dataclass
@@ -234,6 +241,7 @@ def _reader_of(file: Path) -> Callable[[Path, Results], None]:
         ("sigma:", _read_velocity),
         ("ka:", _read_voltage),
         ("left_radius:", _read_calibration),
+        ("linear_scale:", _read_calibration),
     ):
         if key in text:
             return reader
@@ -352,6 +360,16 @@ def _velocity_axis(path: Path, section: Mapping[str, Any], index: int) -> Veloci
     spread = number("dead_band_variance", index, math.nan)
     of_band = f"dead_band of {path.name}"
     unknown = not math.isfinite(band) or spread == math.inf or without
+
+    def ramp(name: str) -> SourcedValue | None:
+        """Return a limit of the driver; None: it has none."""
+        limit = number(name, index, math.inf)
+        if not math.isfinite(limit):
+            return None
+        unit = f"{AXIS_UNITS[index]}^2"
+        spread = number(f"{name}_variance", index, math.nan)
+        return _with_variance(limit, spread, unit, f"{name} of {path.name}")
+
     return VelocityAxis(
         inertia=pairs[0],
         drag=pairs[1],
@@ -359,6 +377,8 @@ def _velocity_axis(path: Path, section: Mapping[str, Any], index: int) -> Veloci
         dead_band=None
         if unknown
         else _with_variance(band, spread, AXIS_UNITS[index], of_band).at_least(0.0),
+        acceleration=ramp("acceleration_limit"),
+        deceleration=ramp("deceleration_limit"),
     )
 
 
@@ -404,23 +424,30 @@ def _with_std(entry: Any, unit: str, source: str) -> SourcedValue | None:
 
 
 def _read_calibration(path: Path, results: Results) -> None:
-    section = _holding(read_yaml(path), "left_radius")
+    document = read_yaml(path)
+    section = _holding(document, "linear_scale") or _holding(document, "left_radius")
     if section is None:
-        raise ValueError(f"{path}: holds no left_radius; {MADE_BY}")
+        raise ValueError(f"{path}: holds no left_radius and no linear_scale; {MADE_BY}")
     if section.get("outcome") == "refused":
         raise ValueError(
             f"{path}: the calibration was refused ({section.get('reason')}); repeat it"
         )
-    lengths = {
-        name: _calibrated(section, name, "m", path, results)
-        for name in ("left_radius", "right_radius", "track")
-    }
-    if not any(lengths.values()):
-        lengths = _by_ratios(section, path, results)
+    lengths: dict[str, SourcedValue | None]
+    multipliers: dict[str, SourcedValue] = {}
+    if "linear_scale" in section:
+        lengths = dict.fromkeys(("left_radius", "right_radius", "track"))
+        multipliers = _multipliers(section, path, results)
+    else:
+        lengths = {
+            name: _calibrated(section, name, "m", path, results)
+            for name in ("left_radius", "right_radius", "track")
+        }
+        if not any(lengths.values()):
+            lengths = _by_ratios(section, path, results)
     for name, quantity in lengths.items():
         if quantity is not None and not quantity.value > 0.0:
             raise ValueError(f"{path}: {name} = {quantity.value:g} m: must be > 0")
-    if not any(lengths.values()):
+    if not any(lengths.values()) and not multipliers:
         raise ValueError(
             f"{path}: neither radii nor track were identified; calibrate with more motion"
         )
@@ -429,8 +456,33 @@ def _read_calibration(path: Path, results: Results) -> None:
         **lengths,
         path_noise=_calibrated(section, "path_noise", "m^2/m", path, results),
         gyro_walk=_calibrated(section, walk, "rad^2/s", path, results) if walk in section else None,
+        multipliers=multipliers,
     )
     results.robot = str(section.get("robot") or "") or results.robot
+
+
+def _multipliers(
+    section: Mapping[str, Any], path: Path, results: Results
+) -> dict[str, SourcedValue]:
+    """Return what corrects a calibrated odometry; by a gyro, with radii that stay as they are."""
+    names = ("left_wheel_radius", "right_wheel_radius", "wheel_separation")
+    entries = {}
+    for name in (f"{name}_multiplier" for name in names):
+        value = _calibrated(section, name, "1", path, results) if name in section else None
+        if value is not None:
+            entries[name] = value
+    turn = section.get("angular_scale")
+    if not entries and isinstance(turn, dict) and turn.get("identified"):
+        value = _calibrated(section, "angular_scale", "1", path, results)
+        if value is not None and value.low > 0.0:
+            entries["wheel_separation_multiplier"] = SourcedValue(
+                1.0 / value.value,
+                "1",
+                f"1 / angular_scale of {path.name}, for radii as they are",
+                1.0 / value.high,
+                1.0 / value.low,
+            )
+    return entries
 
 
 def _by_ratios(

@@ -60,7 +60,7 @@ def _process_noise(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> 
     period = 1.0 / robot.settings.loop_rate
     diagonal, words = list(DEFAULT_NOISE), []
     for name, axis in zip(("vx", "vyaw"), limits, strict=True):
-        if axis.acceleration is None:
+        if axis.acceleration is None or axis.acceleration.assumed:
             words.append(f"{name}: the package's own, no acceleration was identified")
             continue
         largest = max(axis.acceleration.high, (axis.deceleration or axis.acceleration).high)
@@ -88,12 +88,15 @@ def _control(limits: tuple[AxisLimits, AxisLimits]) -> dict[str, Any]:
     if not (a and alpha and down and yaw_down):
         return {}
     zeros = [0.0] * 4
+    guessed = any(limit.assumed for limit in (a, alpha, down, yaw_down))
     return {
-        "use_control": Entry(True, "predict with cmd_vel, within these limits"),
-        "control_config": Entry([True, False, False, False, False, True]),
-        "acceleration_limits": Entry([a.low, *zeros, alpha.low], f"{a.cited()}; {alpha.cited()}"),
+        "use_control": Entry(True, "predict with cmd_vel, within these limits", guessed),
+        "control_config": Entry([True, False, False, False, False, True], assumed=guessed),
+        "acceleration_limits": Entry(
+            [a.low, *zeros, alpha.low], f"{a.cited()}; {alpha.cited()}", guessed
+        ),
         "deceleration_limits": Entry(
-            [down.low, *zeros, yaw_down.low], f"{down.cited()}; {yaw_down.cited()}"
+            [down.low, *zeros, yaw_down.low], f"{down.cited()}; {yaw_down.cited()}", guessed
         ),
     }
 

@@ -344,12 +344,27 @@ def _lengths(robot: KnownRobot) -> dict[str, Any]:
             f"m, {track.source}" if described is None else "m, as described",
         )
         tree["wheel_separation_multiplier"] = _multiplier(track, nominal)
+    calibration = robot.results.calibration
+    if calibration is not None and calibration.multipliers:
+        # They correct the lengths that the driver used, which need not be the described ones.
+        for name, value in calibration.multipliers.items():
+            tree[name] = Entry(
+                value.value, f"{value.cited()}; of the lengths during the calibration"
+            )
+        for name in ("wheel_radius", "wheel_separation"):
+            if name in tree:
+                tree[name] = Entry(
+                    tree[name].value,
+                    f"{tree[name].comment}; keep your driver's own: the multipliers are of that",
+                    assumed=True,
+                )
     return tree
 
 
 def _multiplier(length: SourcedValue, nominal: float) -> Entry:
     if not length.identified:
-        return Entry(1.0, f"{length.source}, not calibrated: run diffbot calibrate")
+        why = f"{length.source}, not calibrated: run diffbot calibrate"
+        return Entry(1.0, why, assumed=True)
     ratio = length.times(1.0 / nominal, "1", length.source)
     return Entry(ratio.value, f"{ratio.text()}: {length.cited()}")
 
@@ -387,14 +402,15 @@ def _covariances(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> di
 def _limits(axis: AxisLimits) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     if axis.velocity is not None:
-        tree["max_velocity"] = Entry(axis.velocity.value, _text(axis.velocity))
-        tree["min_velocity"] = Entry(-axis.velocity.value)
+        assumed = axis.velocity.assumed
+        tree["max_velocity"] = Entry(axis.velocity.value, _text(axis.velocity), assumed)
+        tree["min_velocity"] = Entry(-axis.velocity.value, assumed=assumed)
     if axis.acceleration is not None and axis.deceleration is not None:
         up, down = axis.acceleration, axis.deceleration
-        tree["max_acceleration"] = Entry(up.low, _text(up))
-        tree["max_deceleration"] = Entry(-down.low, _text(down))
-        tree["max_acceleration_reverse"] = Entry(-up.low)
-        tree["max_deceleration_reverse"] = Entry(down.low)
+        tree["max_acceleration"] = Entry(up.low, _text(up), up.assumed)
+        tree["max_deceleration"] = Entry(-down.low, _text(down), down.assumed)
+        tree["max_acceleration_reverse"] = Entry(-up.low, assumed=up.assumed)
+        tree["max_deceleration_reverse"] = Entry(down.low, assumed=down.assumed)
     return tree
 
 

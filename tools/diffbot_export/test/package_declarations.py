@@ -8,7 +8,7 @@ Facts, read off the sources of
     ros2_control         53b9999: controller_manager_parameters.yaml
     navigation2          1.5.1 (a3a9704) and 1.3.13: velocity_smoother.cpp, optimizer.cpp of MPPI,
                          parameter_handler.cpp of RPP, kinematic_parameters.cpp of DWB,
-                         costmap_2d_ros.cpp
+                         costmap_2d_ros.cpp, polygon.cpp of the collision monitor
     robot_localization   3.6.0 (1cb9533) and 3.5.2: ros_filter.cpp
 
 A node name or joint that files choose themselves is *.
@@ -186,6 +186,18 @@ PLUGINS = {
     "dwb_core::DWBLocalPlanner": DWB,
 }
 COSTMAP = {"footprint": TEXT}
+ACTIONS = ("stop", "slowdown", "limit", "approach", "none")
+COLLISION_MONITOR = {
+    f"{zone}.{name}": declared
+    for zone in ("StopZone", "FootprintApproach")
+    for name, declared in {
+        "type": Declared(str, lambda text: text in ("polygon", "circle", "velocity_polygon")),
+        "action_type": Declared(str, lambda text: text in ACTIONS),
+        "points": TEXT,
+        "footprint_topic": TEXT,
+        "time_before_collision": numbers(above(0.0)),
+    }.items()
+}
 
 TWIST, STATE = 6, 15
 FILTER = {
@@ -261,5 +273,6 @@ def nav2_faults(document: dict[str, Any]) -> list[str]:
                 own = {key: value for key, value in plugin.items() if key != "plugin"}
                 results += faults(own, PLUGINS[plugin["plugin"]])
         else:
-            results += faults(parameters, {"velocity_smoother": SMOOTHER}[name])
+            own = {"velocity_smoother": SMOOTHER, "collision_monitor": COLLISION_MONITOR}[name]
+            results += faults(parameters, own)
     return results
