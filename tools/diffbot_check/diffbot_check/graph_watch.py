@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Looks at a running graph for a while; publishes nothing.
 
-It subscribes as best effort, which every publisher fits, and asks controller manager and drivers
-for their lists and parameters by services that change nothing.
+It subscribes as best effort, which every publisher fits, and reliably only to what is latched. It
+asks controller manager and drivers for lists and parameters, by services that change nothing.
 """
 
 from __future__ import annotations
@@ -37,6 +37,11 @@ from diffbot_node.topic_nodes import beyond_discovery, endpoints_of
 TRANSFORMS = ("/tf", "/tf_static")
 DESCRIPTION = "/robot_description"
 LIST_CONTROLLERS = "controller_manager/list_controllers"
+BEST_EFFORT = ReliabilityPolicy.BEST_EFFORT
+# Earlier messages of a latched topic reach reliable subscriptions only.
+LASTING = QoSProfile(
+    depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
+)
 LOOK_PERIOD = 0.2
 DEPTH = 500
 # Parameters of drivers and controllers that end a motion when commands end, s.
@@ -134,10 +139,7 @@ class GraphWatch:
             message = message_class(kind)
         except ValueError:
             return  # its type is told by the endpoints
-        durability = DurabilityPolicy.TRANSIENT_LOCAL if lasting else DurabilityPolicy.VOLATILE
-        qos = QoSProfile(
-            depth=DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT, durability=durability
-        )
+        qos = LASTING if lasting else QoSProfile(depth=DEPTH, reliability=BEST_EFFORT)
         self._node.create_subscription(message, topic, WithOrigin(callback), qos)
 
     def _keeps(self, topic: str, kind: str) -> Callable[[Any, Origin], None]:

@@ -21,6 +21,7 @@ ODOMETRY = "nav_msgs/msg/Odometry"
 TWISTS = ("geometry_msgs/msg/Twist", "geometry_msgs/msg/TwistStamped")
 IMU = "sensor_msgs/msg/Imu"
 POSES = ("geometry_msgs/msg/PoseWithCovarianceStamped", "geometry_msgs/msg/PoseStamped")
+OF_EVERY_NODE = ("/rosout", "/parameter_events")
 # Messages of a topic that are kept: 20 s at 1000 Hz.
 MOST_MESSAGES = 20_000
 
@@ -170,6 +171,11 @@ class Observation:
     def partners(self, topic: str, role: EndpointRole) -> list[Endpoint]:
         """Return who publishes or subscribes to a topic."""
         return [each for each in self.endpoints if each.topic == topic and each.role is role]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no node has topics besides those that every node has."""
+        return not self.recording and all(each.topic in OF_EVERY_NODE for each in self.endpoints)
 
     @property
     def is_simulated(self) -> bool:
