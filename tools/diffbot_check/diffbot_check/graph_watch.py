@@ -24,6 +24,7 @@ from rclpy.utilities import get_rmw_implementation_identifier
 
 from diffbot_check.message_values import append
 from diffbot_check.observation import (
+    TYPES,
     ListedController,
     Machine,
     Observation,
@@ -43,6 +44,8 @@ LASTING = QoSProfile(
     depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
 LOOK_PERIOD = 0.2
+# Topics whose messages are looked at, by their use: not the commands.
+LISTENED = ("joint_states", "odom", "imu", "pose")
 DEPTH = 500
 # Parameters of drivers and controllers that end a motion when commands end, s.
 TIMEOUT = "timeout"
@@ -112,12 +115,13 @@ class GraphWatch:
 
     def _look(self) -> None:
         """Subscribe to what has appeared, and ask who takes commands."""
-        wanted = {*vars(self._topics).values()} - {self._topics.efforts, self._topics.cmd_vel}
+        wanted = {getattr(self._topics, use): TYPES[use] for use in LISTENED}
         for topic, types in self._node.get_topic_names_and_types():
             if topic in self._subscribed or not self._node.count_publishers(topic):
                 continue
             if topic in wanted:
-                self._subscribe(topic, types[0], self._keeps(topic, types[0]))
+                kind = next((each for each in types if each in wanted[topic]), types[0])
+                self._subscribe(topic, kind, self._keeps(topic, kind))
             elif topic in TRANSFORMS:
                 self._subscribe(topic, types[0], self._on_transforms, topic != TRANSFORMS[0])
             elif topic == self._own(DESCRIPTION):
