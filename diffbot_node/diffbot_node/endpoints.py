@@ -58,22 +58,33 @@ def named(endpoints: Iterable[Endpoint]) -> str:
     return ", ".join(sorted({each.node for each in endpoints}))
 
 
-def instead(
+def elsewhere(
     role: EndpointRole, topic: str, types: Sequence[str], endpoints: Iterable[Endpoint]
+) -> list[Endpoint]:
+    """Return the partners on other topics of these types; only those of the same last word, if any.
+
+    None if there is one on the topic itself.
+    """
+    partners = [each for each in endpoints if each.role is role and each.type in types]
+    if any(each.topic == topic for each in partners):
+        return []
+    word = topic.rpartition("/")[2]
+    return [each for each in partners if each.topic.rpartition("/")[2] == word] or partners
+
+
+def instead(
+    role: EndpointRole, topic: str, types: Sequence[str], endpoints: Sequence[Endpoint]
 ) -> str:
     """Return what there is in place of a partner on a topic, as a clause; empty if nothing is.
 
     It is a node that uses the topic with another type, or one with another topic of such a type.
     """
-    partners = [each for each in endpoints if each.role is role]
-    here = [each for each in partners if each.topic == topic]
+    here = [each for each in endpoints if each.role is role and each.topic == topic]
     if others := [each for each in here if each.type not in types]:
         used = ", ".join(sorted({each.type for each in others}))
         return f"; {named(others)} {role.one} it as {used}: must be {' or '.join(types)}"
-    elsewhere = [each for each in partners if each.type in types and each.topic != topic]
-    word = topic.rpartition("/")[2]
-    alike = [each for each in elsewhere if each.topic.rpartition("/")[2] == word] or elsewhere
-    if here or not alike:
+    alike = elsewhere(role, topic, types, endpoints)
+    if not alike:
         return ""
     topics = sorted({each.topic for each in alike})
     if len(topics) > 3:

@@ -90,15 +90,14 @@ def endpoints_of(node: Node, roles: Iterable[EndpointRole] = EndpointRole) -> li
 class Instead:
     """What there is in place of a partner of a node; looked for once in LOOK_PERIOD.
 
-    `kind`: class of the topic's messages.
+    `kinds`: classes that the topic's messages may have.
     """
 
     LOOK_PERIOD = 1.0  # s of wall time: it asks for all topics
 
-    def __init__(self, node: Node, role: EndpointRole, topic: str, kind: type) -> None:
+    def __init__(self, node: Node, role: EndpointRole, topic: str, *kinds: type) -> None:
         self._node, self._role, self._topic = node, role, topic
-        package, _, _ = kind.__module__.partition(".")
-        self._type = f"{package}/msg/{kind.__name__}"
+        self._types = [f"{kind.__module__.partition('.')[0]}/msg/{kind.__name__}" for kind in kinds]
         self._looked, self._text = -math.inf, ""
 
     def text(self) -> str:
@@ -106,7 +105,7 @@ class Instead:
         now = time.monotonic()
         if now - self._looked >= self.LOOK_PERIOD:
             there = endpoints_of(self._node, (self._role,))
-            self._text = instead(self._role, self._topic, (self._type,), there)
+            self._text = instead(self._role, self._topic, self._types, there)
             self._looked = now
         return self._text
 

@@ -15,8 +15,10 @@ from arc_odometry import Velocity
 from arc_odometry.odometry_checks import OdometrySample
 from diffbot_node.command_guard import PairLimiter
 from diffbot_node.command_interfaces import RobotInterface
+from diffbot_node.endpoints import EndpointRole
 from diffbot_node.odometry_sources import OdometrySource
 from diffbot_node.robot_messages import to_stamp
+from diffbot_node.topic_nodes import Instead
 from diffbot_node.verdict import Level, Verdict, judged
 
 TWISTS = ("auto", "Twist", "TwistStamped")
@@ -35,6 +37,7 @@ def is_stamped(node: Node, patience: float = 0.0, topic: str = "cmd_vel") -> boo
         ValueError: There is no subscriber, or one of another type.
     """
     name, began, waiting = node.resolve_topic_name(topic), time.monotonic(), False
+    alternative = Instead(node, EndpointRole.SUBSCRIBES, name, Twist, TwistStamped)
     while True:
         infos = node.get_subscriptions_info_by_topic(name)
         types = {info.topic_type.rpartition("/")[2] for info in infos}
@@ -48,11 +51,11 @@ def is_stamped(node: Node, patience: float = 0.0, topic: str = "cmd_vel") -> boo
         if 0.0 < patience < waited:
             raise ValueError(
                 f"no node subscribes to {name} within {patience:g} s: start the robot's driver, "
-                "name its topic, or set twist to the type that it takes"
+                f"name its topic, or set twist to the type that it takes{alternative.text()}"
             )
         if not waiting and waited > 1.0:
             waiting = True
-            node.get_logger().info(f"waiting: no node subscribes to {name} yet")
+            node.get_logger().info(f"waiting: no node subscribes to {name} yet{alternative.text()}")
         time.sleep(LOOK_PERIOD)
 
 

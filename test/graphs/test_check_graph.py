@@ -5,7 +5,6 @@ import json
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
@@ -15,64 +14,10 @@ rclpy = pytest.importorskip("rclpy")
 from geometry_msgs.msg import Twist  # noqa: E402
 from launched import default_signals  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
-from rclpy.context import Context  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
-from rclpy.node import Node  # noqa: E402
-from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
+from stand_in_robot import BEST_EFFORT, StandIn  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 
 from diffbot_bringup import cli  # noqa: E402
-
-NAMES = ("left_wheel_joint", "right_wheel_joint")
-BEST_EFFORT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
-
-
-class StandIn:
-    """A robot that stands, in a thread and a participant of its own."""
-
-    def __init__(self, make):
-        self.context, self.received, self.ticks = Context(), [], []
-        rclpy.init(args=[], context=self.context)
-        self.node = Node("driver", context=self.context)
-        make(self)
-        self.node.create_timer(0.02, lambda: [tick() for tick in self.ticks])
-        self._executor = SingleThreadedExecutor(context=self.context)
-        self._executor.add_node(self.node)
-        self._thread = threading.Thread(target=self._spin)
-
-    def _spin(self):
-        while not self._ends:
-            self._executor.spin_once(timeout_sec=0.05)
-
-    def __enter__(self):
-        self._ends = False
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._ends = True
-        self._thread.join()
-        self._executor.shutdown()
-        self.node.destroy_node()
-        self.context.try_shutdown()
-
-    def takes(self, kind, topic):
-        self.node.create_subscription(kind, topic, self.received.append, 10)
-
-    def publishes(self, kind, topic, qos=10, **fields):
-        publisher = self.node.create_publisher(kind, topic, qos)
-
-        def tick():
-            message = kind(**fields)
-            message.header.stamp = self.node.get_clock().now().to_msg()
-            publisher.publish(message)
-
-        self.ticks.append(tick)
-
-    def joint_states(self, names=NAMES, topic="joint_states", qos=10):
-        fields = dict.fromkeys(("position", "velocity", "effort"), [0.0, 0.0])
-        self.publishes(JointState, topic, qos, name=list(names), **fields)
 
 
 def torque_robot(robot):

@@ -167,7 +167,8 @@ def next_step(subject: CheckedRobot, report: CheckReport) -> str:
         for argument in ("odom", "cmd_vel"):
             if (topic := getattr(topics, argument)) != getattr(usual, argument):
                 words.append(f"{argument}:={topic}")
-    return spoken_line("launch", "ident", *words)
+    domain = 0 if seen.machine is None else seen.machine.domain
+    return f"{f'ROS_DOMAIN_ID={domain} ' if domain else ''}{spoken_line('launch', 'ident', *words)}"
 
 
 def _show_findings(console: Console, findings: tuple[CheckFinding, ...], room: int | None) -> None:

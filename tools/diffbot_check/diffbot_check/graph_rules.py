@@ -16,7 +16,7 @@ from diffbot_check.observation import (
     CheckedRobot,
 )
 from diffbot_description.spoken_commands import spoken
-from diffbot_node.endpoints import Endpoint, EndpointRole, instead, named, unmatched
+from diffbot_node.endpoints import Endpoint, EndpointRole, elsewhere, instead, named, unmatched
 
 SUITE = "a node of the suite"
 # Types of ros2_control's controllers by the part that they serve.
@@ -78,7 +78,8 @@ def _publisher(
             f"no node publishes {topic} as {types[0]}"
             f"{instead(EndpointRole.PUBLISHES, topic, types, seen.endpoints)}",
             "nothing can be measured without it",
-            f"ros2 topic list -t | grep {types[0].rpartition('/')[2]}",
+            _named_instead(subject, EndpointRole.PUBLISHES, topic, types)
+            or f"ros2 topic list -t | grep {types[0].rpartition('/')[2]}",
         )
     elif stream is None:
         yield CheckFinding(
@@ -89,6 +90,22 @@ def _publisher(
             "passes discovery but no data",
             "ros2 control list_controllers",
         )
+
+
+def _named_instead(
+    subject: CheckedRobot, role: EndpointRole, topic: str, types: Sequence[str]
+) -> str:
+    """Return the command that looks at the only other topic of the type; empty without one."""
+    others = {each.topic for each in elsewhere(role, topic, types, subject.seen.endpoints)}
+    if len(others) != 1:
+        return ""
+    other, given = others.pop(), [f"robot:={subject.given}"] * bool(subject.given)
+    if topic in (subject.topics.odom, subject.topics.cmd_vel):
+        argument = "odom" if topic == subject.topics.odom else "cmd_vel"
+        return f"{spoken('check', *given, f'{argument}:={other}')}   (launch takes it, too)"
+    if other.endswith(topic):
+        return spoken("check", *given, "--namespace", other.removesuffix(topic).strip("/"))
+    return ""
 
 
 def commands(subject: CheckedRobot) -> Iterator[CheckFinding]:
@@ -110,7 +127,8 @@ def commands(subject: CheckedRobot) -> Iterator[CheckFinding]:
                 f"no node takes {topic} as {' or '.join(types)}"
                 f"{instead(EndpointRole.SUBSCRIBES, topic, types, seen.endpoints)}",
                 "nobody would obey",
-                "ros2 control list_controllers",
+                _named_instead(subject, EndpointRole.SUBSCRIBES, topic, types)
+                or "ros2 control list_controllers",
             )
             continue
         if len({each.type for each in fitting}) > 1:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Looks at a running graph for a while; publishes nothing.
 
-It subscribes as best effort, which every publisher fits, and asks controller manager and drivers
-for their lists and parameters by services that change nothing.
+It subscribes as best effort, which every publisher fits, and reliably only to what is latched. It
+asks controller manager and drivers for lists and parameters, by services that change nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from rclpy.utilities import get_rmw_implementation_identifier
 
 from diffbot_check.message_values import append
 from diffbot_check.observation import (
+    TYPES,
     ListedController,
     Machine,
     Observation,
@@ -37,7 +38,14 @@ from diffbot_node.topic_nodes import beyond_discovery, endpoints_of
 TRANSFORMS = ("/tf", "/tf_static")
 DESCRIPTION = "/robot_description"
 LIST_CONTROLLERS = "controller_manager/list_controllers"
+BEST_EFFORT = ReliabilityPolicy.BEST_EFFORT
+# Earlier messages of a latched topic reach reliable subscriptions only.
+LASTING = QoSProfile(
+    depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
+)
 LOOK_PERIOD = 0.2
+# Topics whose messages are looked at, by their use: not the commands.
+LISTENED = ("joint_states", "odom", "imu", "pose")
 DEPTH = 500
 # Parameters of drivers and controllers that end a motion when commands end, s.
 TIMEOUT = "timeout"
@@ -107,12 +115,13 @@ class GraphWatch:
 
     def _look(self) -> None:
         """Subscribe to what has appeared, and ask who takes commands."""
-        wanted = {*vars(self._topics).values()} - {self._topics.efforts, self._topics.cmd_vel}
+        wanted = {getattr(self._topics, use): TYPES[use] for use in LISTENED}
         for topic, types in self._node.get_topic_names_and_types():
             if topic in self._subscribed or not self._node.count_publishers(topic):
                 continue
             if topic in wanted:
-                self._subscribe(topic, types[0], self._keeps(topic, types[0]))
+                kind = next((each for each in types if each in wanted[topic]), types[0])
+                self._subscribe(topic, kind, self._keeps(topic, kind))
             elif topic in TRANSFORMS:
                 self._subscribe(topic, types[0], self._on_transforms, topic != TRANSFORMS[0])
             elif topic == self._own(DESCRIPTION):
@@ -134,10 +143,7 @@ class GraphWatch:
             message = message_class(kind)
         except ValueError:
             return  # its type is told by the endpoints
-        durability = DurabilityPolicy.TRANSIENT_LOCAL if lasting else DurabilityPolicy.VOLATILE
-        qos = QoSProfile(
-            depth=DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT, durability=durability
-        )
+        qos = LASTING if lasting else QoSProfile(depth=DEPTH, reliability=BEST_EFFORT)
         self._node.create_subscription(message, topic, WithOrigin(callback), qos)
 
     def _keeps(self, topic: str, kind: str) -> Callable[[Any, Origin], None]:

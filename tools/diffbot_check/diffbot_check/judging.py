@@ -128,8 +128,7 @@ def judge(subject: CheckedRobot) -> CheckReport:
         and not (subject.seen.recording and task in (Task.DRIVE_TORQUE, Task.DRIVE_VELOCITY))
     ]
     needed = {task: task.needs(kind) for task in tasks}
-    nothing = not subject.seen.endpoints and not subject.seen.recording
-    findings = [] if nothing else _about_robot(subject)
+    findings = [] if subject.seen.is_empty else _about_robot(subject)
     findings += machine(subject)
     relevant = {part for parts in needed.values() for part in parts}
     relevant |= {Part.DESCRIPTION, Part.CONTROLLERS, Part.MACHINE}

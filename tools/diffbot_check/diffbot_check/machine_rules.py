@@ -16,7 +16,7 @@ def machine(subject: CheckedRobot) -> Iterator[CheckFinding]:
     about = seen.machine
     if about is None:
         return
-    if not seen.endpoints:
+    if seen.is_empty:
         yield CheckFinding(
             Severity.FAULT,
             Part.MACHINE,

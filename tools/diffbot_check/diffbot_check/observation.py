@@ -21,6 +21,16 @@ ODOMETRY = "nav_msgs/msg/Odometry"
 TWISTS = ("geometry_msgs/msg/Twist", "geometry_msgs/msg/TwistStamped")
 IMU = "sensor_msgs/msg/Imu"
 POSES = ("geometry_msgs/msg/PoseWithCovarianceStamped", "geometry_msgs/msg/PoseStamped")
+# Types of the topics, by their use in TopicNames.
+TYPES = {
+    "joint_states": (JOINT_STATE,),
+    "efforts": (ARRAY,),
+    "odom": (ODOMETRY,),
+    "cmd_vel": TWISTS,
+    "imu": (IMU,),
+    "pose": POSES,
+}
+OF_EVERY_NODE = ("/rosout", "/parameter_events")
 # Messages of a topic that are kept: 20 s at 1000 Hz.
 MOST_MESSAGES = 20_000
 
@@ -172,10 +182,16 @@ class Observation:
         return [each for each in self.endpoints if each.topic == topic and each.role is role]
 
     @property
+    def is_empty(self) -> bool:
+        """Whether no node has topics besides those that every node has."""
+        return not self.recording and all(each.topic in OF_EVERY_NODE for each in self.endpoints)
+
+    @property
     def is_simulated(self) -> bool:
         """Whether a simulator's clock is there."""
-        clock = self.partners("/clock", EndpointRole.PUBLISHES)
-        return bool(clock) or "/clock" in self.streams
+        clocks = [each for each in self.endpoints if each.topic.endswith("/clock")]
+        publishers = [each for each in clocks if each.role is EndpointRole.PUBLISHES]
+        return bool(publishers) or "/clock" in self.streams
 
 
 @dataclass(frozen=True)

@@ -7,29 +7,10 @@ import math
 from pathlib import Path
 
 from diffbot_check.message_values import append
-from diffbot_check.observation import (
-    ARRAY,
-    IMU,
-    JOINT_STATE,
-    ODOMETRY,
-    POSES,
-    TWISTS,
-    Observation,
-    TopicNames,
-    TopicStream,
-)
+from diffbot_check.observation import TYPES, Observation, TopicNames, TopicStream
 from diffbot_recordings.bag_topics import without_rosbags
 from diffbot_recordings.samples import RecordingError
 
-# Types of the topics, by their use.
-TYPES = {
-    "joint_states": (JOINT_STATE,),
-    "efforts": (ARRAY,),
-    "odom": (ODOMETRY,),
-    "cmd_vel": TWISTS,
-    "imu": (IMU,),
-    "pose": POSES,
-}
 TF = "tf2_msgs/msg/TFMessage"
 
 

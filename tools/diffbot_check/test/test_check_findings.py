@@ -357,3 +357,27 @@ def test_the_kind_that_the_file_states_is_compared_with_what_is_there(
     said += [each.what for each in report.findings if "states drive.command" in each.what]
     assert (report.kind, report.is_ready, bool(said)) == (kind, ready, bool(words))
     assert words in "".join(said)
+
+
+@pytest.mark.parametrize(
+    ("seen", "line"),
+    [
+        (
+            made.seen((made.publishes("/diff/odom", ODOMETRY), VELOCITY[1])),
+            "check robot:=turtlebot2 odom:=/diff/odom",
+        ),
+        (
+            made.velocity_robot((VELOCITY[0], made.takes("/diff/cmd_vel", TWISTS[0]))),
+            "check robot:=turtlebot2 cmd_vel:=/diff/cmd_vel",
+        ),
+    ],
+)
+def test_the_only_other_topic_is_what_to_type(seen, line):
+    report = judge(CheckedRobot(seen, load_robot("turtlebot2"), given="turtlebot2"))
+    assert any(line in each.line for each in report.findings)
+
+
+def test_the_namespace_of_the_only_other_robot_is_what_to_type():
+    ends = (made.publishes("/one/joint_states", JOINT_STATE), *TORQUE[1:])
+    report = judge(CheckedRobot(made.seen(ends), TWIL, given="twil"))
+    assert any("check robot:=twil --namespace one" in each.line for each in report.findings)
