@@ -115,8 +115,8 @@ COMMANDS = {
         ),
         Command(
             "simulate",
-            "ident [ARGUMENT:=VALUE ...] [--help]",
-            "identify a simulated robot in one process, without ROS: report and recording",
+            "ident|drive [ARGUMENT:=VALUE ...] [--help]",
+            "identify or drive a simulated robot without ROS: report and recording",
             delegated=True,
         ),
         Command(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,9 +35,10 @@ from diffbot_report.run_end import IdentState, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator_parameters import make_actuator, make_encoders
-from diffbot_sim.virtual_robot import VirtualRobot
+from diffbot_sim.virtual_robot import VirtualRobot, as_received
 from diffbot_study.run_arguments import RunArguments
 
+JOINT_STATES = "joint_states.csv"
 COLUMNS = ("time", "left_position", "right_position", "left_effort", "right_effort")
 """Columns of the recording: s, rad, and N m of the period that ends."""
 
@@ -102,7 +103,7 @@ class TorqueRun:
             virtual = VirtualRobot(engine, actuator, encoders, period)
             self.recording.true_parameters.add(0, tuple(engine.parameters()))
             while True:
-                sample = _stamped(virtual.sample)
+                sample = as_received(virtual.sample)
                 self._rows.append((sample.stamp, *sample.position, *sample.effort))
                 # As in the nodes, zero answers the first: the time since the last is unknown.
                 limiter.apply(self._answer(sample), period if len(self._rows) > 1 else 0.0)
@@ -169,9 +170,3 @@ class TorqueRun:
                 estimates=recording.estimates,
             )
         )
-
-
-def _stamped(sample: JointSample) -> JointSample:
-    """Return the sample with its stamp as a message carries it, in whole nanoseconds."""
-    whole, rest = divmod(round(sample.stamp * NANOSECONDS), NANOSECONDS)
-    return replace(sample, stamp=whole + rest / NANOSECONDS)
