@@ -107,6 +107,8 @@ def test_a_run_that_fails_says_so(tmp_path):
         (["ident", "duration:=-1"], "parameter 'duration' = -1.0: must be finite and > 0"),
         (["ident", "sim:=bullet"], "must be one of ideal, mujoco, gazebo"),
         (["ident", "robot:=nobody"], "nobody"),
+        (["ident", "robot:=turtlebot2"], "robot turtlebot2 takes velocities (drive.command)"),
+        (["drive", "robot:=turtlebot2"], "robot turtlebot2 takes velocities (drive.command)"),
         (["ident", "arena:=small"], "small"),
         (["ident", "amplitude:=1e6"], "amplitude = 1000000.0 N m: must be <="),
         (["ident", "until:=K9 1%"], "K9"),

@@ -79,6 +79,11 @@ class SimulatedDrive:
 
     def __init__(self, arguments: DriveArguments, robot: Robot) -> None:
         self._arguments, self._robot = arguments, robot
+        if robot.takes_velocity:
+            raise ValueError(
+                f"robot {robot.name} takes velocities (drive.command), not torques: drive it in a "
+                "ROS workspace with launch drive"
+            )
         robot.check_limit("torque_limit", arguments.torque_limit, "torque", "N m")
         self._limit = arguments.torque_limit or robot.limits.traction
         self._start = pose_from_text("start", arguments.start)

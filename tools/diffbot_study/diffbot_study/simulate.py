@@ -75,9 +75,6 @@ def main(argv: Sequence[str] | None = None, program: str = "diffbot simulate") -
     except KeyboardInterrupt:
         print(f"{program}: interrupted; nothing was written", file=sys.stderr)
         return INTERRUPTED
-    except ModuleNotFoundError as error:
-        complain(program, f"{error}; install it, such as by pip install 'diffbot-suite[mujoco]'")
-        return USAGE
     except (ValueError, OSError) as error:
         complain(program, error)
         return USAGE

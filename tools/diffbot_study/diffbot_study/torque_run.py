@@ -71,6 +71,11 @@ class TorqueRun:
 
     def __init__(self, arguments: TorqueRunArguments, robot: Robot) -> None:
         self._arguments, self._robot = arguments, robot
+        if robot.takes_velocity:
+            raise ValueError(
+                f"robot {robot.name} takes velocities (drive.command), not torques: identify it "
+                "from a recording, or in a ROS workspace with launch ident"
+            )
         if arguments.amplitude > robot.limits.traction:
             raise ValueError(
                 f"amplitude = {arguments.amplitude} N m: must be <= {robot.limits.traction} N m, "
