@@ -19,9 +19,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from diffbot_bringup.usage import UsageError, check_one_of, need_ros
+from diffbot_bringup.usage import UsageError, check_one_of, missing_extra, need_ros
 from diffbot_description.machine_limits import refusal_of_machine
+from diffbot_description.suite_version import suite_version
 from diffbot_description.terminal_text import complain, printable_lines
+
+BROKEN_PIPE = 128 + 13  # SIGPIPE, which Windows does not have
 
 
 @dataclass(frozen=True)
@@ -115,8 +118,8 @@ COMMANDS = {
         ),
         Command(
             "simulate",
-            "ident [ARGUMENT:=VALUE ...] [--help]",
-            "identify a simulated robot in one process, without ROS: report and recording",
+            "ident|drive [ARGUMENT:=VALUE ...] [--help]",
+            "identify or drive a simulated robot without ROS: report and recording",
             delegated=True,
         ),
         Command(
@@ -174,7 +177,7 @@ COMMANDS = {
 
 def help_text() -> str:
     """Return what `diffbot --help` prints."""
-    lines = ["usage: diffbot COMMAND ...", ""]
+    lines = ["usage: diffbot COMMAND ...", "       diffbot --version", ""]
     for command in COMMANDS.values():
         lines.append(f"  diffbot {command.name} {command.usage}".rstrip())
         lines.append(f"      {command.summary}")
@@ -199,7 +202,7 @@ def quietly(run: Callable[[], int]) -> int:
         return status
     except BrokenPipeError:
         drop_output()
-        return 128 + signal.SIGPIPE
+        return BROKEN_PIPE
 
 
 def drop_output() -> None:
@@ -217,6 +220,9 @@ def _run(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help"):
         print(help_text())
         return 0
+    if words[0] == "--version":
+        print(f"diffbot {suite_version()}")
+        return 0
     runnable = [name for name, command in COMMANDS.items() if not command.of_setup]
     speaker = "diffbot"
     try:
@@ -231,6 +237,9 @@ def _run(words: list[str]) -> int:
         raise
     except (OSError, MemoryError, ImportError, RuntimeError) as error:
         text = refusal_of_machine(error)
+        if text is None and (extra := missing_extra(error)):
+            complain(speaker, extra)
+            return 2
         if text is None:
             raise
         complain(speaker, text)

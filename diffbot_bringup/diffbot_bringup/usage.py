@@ -24,6 +24,24 @@ def need_ros() -> None:
         )
 
 
+# Optional packages, and the extra of diffbot-suite that installs each.
+EXTRAS = {"mujoco": "mujoco", "dask": "fleet", "distributed": "fleet", "pyarrow": "fleet"}
+
+
+def missing_extra(error: BaseException | None) -> str:
+    """Return that an optional package is missing, and what installs it; empty for other errors."""
+    while error is not None:
+        name = error.name if isinstance(error, ImportError) else None
+        extra = EXTRAS.get((name or "").partition(".")[0])
+        if extra:
+            return (
+                f"needs the package {name}, which is not installed: "
+                f"pip install 'diffbot-suite[{extra}]', or ./diffbot in a checkout"
+            )
+        error = error.__cause__
+    return ""
+
+
 def split_at_dashes(words: list[str]) -> tuple[list[str], list[str]]:
     """Return the words before the first `--`, and those after it, which are pytest's."""
     at = words.index("--") if "--" in words else len(words)

@@ -13,6 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from diffbot_description.suite_version import suite_version
+
 _IMPORT = re.compile(r"from (\S+) import \(?\s*(\w+) as \2\b")
 
 
@@ -20,7 +22,7 @@ def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], list[str]
     """Return `__getattr__` and `__all__` of a package.
 
     Its public names are those that its `__init__` imports for type checkers as themselves: `from
-    MODULE import NAME as NAME`.
+    MODULE import NAME as NAME`. `__version__` is that of the suite.
 
     Args:
         package: Name of the package.
@@ -41,6 +43,8 @@ def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], list[str]
     modules = {name: module for module, name in _IMPORT.findall(text)}
 
     def get(name: str) -> Any:
+        if name == "__version__":
+            return suite_version()
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(modules[name]), name)

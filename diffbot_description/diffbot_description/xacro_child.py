@@ -15,7 +15,6 @@ from __future__ import annotations
 import ast
 import json
 import os
-import resource
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -119,7 +118,11 @@ def _answer(error: BaseException) -> dict[str, str]:
 
 
 def _limit(seconds: int, memory: int) -> None:
-    """Limit this process; what it has opened already can still be used."""
+    """Limit this process, except on Windows; what it has opened already can still be used."""
+    try:
+        import resource
+    except ModuleNotFoundError:
+        return
     for kind, value in (
         (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_AS, memory),

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from diffbot_node.node_process import run_node as run_node
     from diffbot_node.parameter_fields import RobotParameters as RobotParameters
     from diffbot_node.parameter_fields import parameter as parameter
+    from diffbot_node.parameter_fields import pose_from_text as pose_from_text
     from diffbot_node.parameters import CommandParameters as CommandParameters
     from diffbot_node.parameters import declare as declare
-    from diffbot_node.parameters import pose_from_text as pose_from_text
     from diffbot_node.parameters import results_folder as results_folder
     from diffbot_node.robot_messages import seconds as seconds
     from diffbot_node.robot_messages import subscribe_to_states as subscribe_to_states

@@ -13,8 +13,6 @@ sources and by pip.
 
 from __future__ import annotations
 
-import math
-import re
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -180,44 +178,6 @@ def _warn_of(node: Node, name: str) -> None:
         f"parameter '{name}' is not one of this node's and is ignored; `ros2 param list "
         f"{node.get_fully_qualified_name()}` lists those"
     )
-
-
-UNITS = {"x": "m", "y": "m", "theta": "rad"}
-PI = re.compile(r"([-+]?)(?:([\d.]+)\*)?pi(?:/([\d.]+))?")  # such as -pi/2 and 2*pi
-
-
-def pose_from_text(name: str, text: str) -> tuple[float, float, float]:
-    """Return the pose (x in m, y in m, theta in rad) that a text gives.
-
-    Args:
-        name: Name of the parameter that has the text, for messages.
-        text: Three numbers separated by commas or spaces; one may be written as pi, -pi/2 or 2*pi.
-
-    Raises:
-        ValueError: Not three finite numbers; the message has the name, the text and an example.
-    """
-    words = re.split(r"\s*,\s*|\s+", text.strip())
-    example = "give x,y,theta in m, m, rad, for example 1.0,-0.5,pi/2"
-    if len(words) != len(UNITS):
-        raise ValueError(f"{name} = {text!r}: must be 3 numbers; {example}")
-    for word, (part, unit) in zip(words, UNITS.items(), strict=True):
-        if not math.isfinite(_number(word)):
-            raise ValueError(
-                f"{name} = {text!r}: {part} = {word!r} must be a finite number in {unit}; {example}"
-            )
-    x, y, theta = map(_number, words)
-    return x, y, theta
-
-
-def _number(word: str) -> float:
-    """Return the number that a word represents; NaN if it represents none."""
-    try:
-        if match := PI.fullmatch(word):
-            sign, factor, divisor = match.groups()
-            return float(f"{sign}{factor or 1}") * math.pi / float(divisor or 1)
-        return float(word)
-    except (ValueError, ZeroDivisionError):
-        return math.nan
 
 
 def writable_folder(text: str) -> Path:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ NOTHING = "none"
 EXAMPLE = "give mass,x,z,yaw_inertia in kg, m, m, kg m^2, such as 2.5,0,0.05,0.06, or 50%, or none"
 # Largest rounding error of stamps, which are multiples of the control period, s.
 TOLERANCE = 1e-6
+NANOSECONDS = 1_000_000_000
 
 
 def _is_whole(number: object) -> bool:
@@ -266,6 +268,12 @@ class VirtualRobot:
         )
         # Counted, not summed, so that stamps stay on the control grid in runs of hours.
         return JointSample(self._start + self._steps * self._period, position, velocity, reported)
+
+
+def as_received(sample: JointSample) -> JointSample:
+    """Return a sample as a node receives it: its stamp in whole nanoseconds."""
+    whole, rest = divmod(round(sample.stamp * NANOSECONDS), NANOSECONDS)
+    return replace(sample, stamp=whole + rest / NANOSECONDS)
 
 
 class Payload(NamedTuple):

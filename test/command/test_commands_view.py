@@ -51,7 +51,9 @@ def test_runs_recordings_and_results_are_told_apart(bag, tmp_path, monkeypatch, 
 def became(monkeypatch):
     """Which program it has become."""
     results = []
-    monkeypatch.setattr(view, "find_executable", lambda *names: "/".join(names))
+    monkeypatch.setattr(
+        "diffbot_bringup.xml_launch.resolver.find_executable", lambda *names: "/".join(names)
+    )
 
     def become(program, words):
         results.append((program, words))

@@ -107,10 +107,17 @@ def test_a_run_that_fails_says_so(tmp_path):
         (["ident", "duration:=-1"], "parameter 'duration' = -1.0: must be finite and > 0"),
         (["ident", "sim:=bullet"], "must be one of ideal, mujoco, gazebo"),
         (["ident", "robot:=nobody"], "nobody"),
+        (["ident", "robot:=turtlebot2"], "robot turtlebot2 takes velocities (drive.command)"),
+        (["drive", "robot:=turtlebot2"], "robot turtlebot2 takes velocities (drive.command)"),
         (["ident", "arena:=small"], "small"),
         (["ident", "amplitude:=1e6"], "amplitude = 1000000.0 N m: must be <="),
         (["ident", "until:=K9 1%"], "K9"),
         (["ident", "results:=/dev/null/x"], "results = '/dev/null/x'"),
+        (["drive", "trajectory:=spiral"], "must be one of figure_eight"),
+        (["drive", "start:=1,2"], "start = '1,2': must be 3 numbers"),
+        (["drive", "parameters:=nowhere.yaml"], "nowhere.yaml"),
+        (["drive", "torque_limit:=99"], "'torque_limit' = 99.0 N m: must be <="),
+        (["drive", "laps:=0"], "parameter 'laps' = 0: must be finite and >= 1"),
     ],
 )
 def test_a_wrong_argument_is_one_sentence(words, says, capsys, tmp_path, monkeypatch):
@@ -122,7 +129,41 @@ def test_a_wrong_argument_is_one_sentence(words, says, capsys, tmp_path, monkeyp
 
 
 def test_the_help_lists_every_argument(capsys):
-    with pytest.raises(SystemExit):
-        simulate.main(["--help"])
+    assert simulate.main(["ident", "--help"]) == 0
     said = capsys.readouterr().out
     assert "seed:=0" in said and "torque_delay:=0" in said and "until:=K5 1%" in said
+    assert simulate.main(["drive", "-h"]) == 0
+    assert "trajectory:=figure_eight" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        simulate.main(["--help"])
+    assert "drive --help" in capsys.readouterr().out
+
+
+def test_a_robot_drives_with_what_was_identified(tmp_path):
+    identified, driven = tmp_path / "identified", tmp_path / "driven"
+    assert simulate.main(["ident", f"results:={identified}", *SHORT]) == 0
+    file = identified / "dynamic_parameters.yaml"
+    words = ("trajectory:=line", "seed:=2", f"parameters:={file}", "report:=html")
+    assert simulate.main(["drive", *words, f"results:={driven}"]) == 0
+    said = summary(driven)
+    assert said["outcome"] == "completed" and said["complete"]
+    assert said["tracking"]["true"]["rms_position"] < 1e-3
+    k7 = summary(identified)["parameters"]["K7"]["value"]
+    assert said["controller"]["parameters"]["K7"] == k7
+    assert said["samples"] == said["samples_true"] > 500
+    again = (driven / "report.html").read_text()
+    assert "simulate drive robot:=twil" in again and (driven / "joint_states.csv").is_file()
+
+
+def test_an_interrupted_drive_keeps_what_there_is(tmp_path, monkeypatch):
+    states = []
+
+    def interrupt(self, *_):
+        states.append(self)
+        if len(states) == 30:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("diffbot_study.run_report.RunReport.show", interrupt)
+    assert simulate.main(["drive", "report:=html", f"results:={tmp_path}"]) == 130
+    said = summary(tmp_path)
+    assert said["outcome"] == "stopped" and said["duration"] == pytest.approx(2.9, abs=0.1)

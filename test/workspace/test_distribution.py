@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from made_recordings.excited_runs import RunSetting, record
 
 from diffbot_bringup.workspace.packages import find_packages
 from diffbot_recordings import identify_arrays
+from diffbot_study import simulate
 
 build = pytest.importorskip("hatchling.build")
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,20 +36,62 @@ assert cli.__file__.startswith(sys.path[0]), cli.__file__
 sys.exit(cli.main())
 """
 
+WITHOUT_POSIX = """
+import asyncio, multiprocessing.pool, os, shutil, signal, sys, tempfile
+import matplotlib.figure, numpy, plotly, rich.console, rosbags.highlevel, scipy.optimize, yaml
+for name in ("fcntl", "grp", "pwd", "resource", "termios", "tty", "rclpy", "diffbot_msgs"):
+    sys.modules[name] = None
+for name in [name for name in dir(signal) if name.startswith(("SIG", "pthread"))]:
+    if name not in ("SIGINT", "SIGTERM", "SIGABRT", "SIGFPE", "SIGILL", "SIGSEGV", "SIG_DFL",
+                    "SIG_IGN"):
+        delattr(signal, name)
+del os.fork, os.getuid, os.geteuid, os.killpg, os.setsid
+site = sys.argv[1]
+sys.path.insert(0, site)
+import importlib
+count = 0
+for package in sorted(entry for entry in os.listdir(site) if "." not in entry):
+    module = importlib.import_module(package)
+    assert module.__file__.startswith(site), module.__file__
+    for name in getattr(module, "__all__", ()):
+        try:
+            getattr(module, name)
+            count += 1
+        except ModuleNotFoundError as error:
+            of_ros = ("_msgs", "rclpy", "interfaces", "ament")
+            assert any(part in (error.name or "") for part in of_ros), (package, name, error)
+for command in ("diffbot_recordings.identify", "diffbot_calibration.command",
+                "diffbot_description.describe_command", "diffbot_export.command",
+                "diffbot_study.study", "diffbot_study.fleet", "diffbot_study.simulate",
+                "diffbot_study.torque_run_report", "diffbot_study.drive_run",
+                "diffbot_bringup.cli", "diffbot_bringup.commands.reproduce",
+                "diffbot_bringup.commands.view"):
+    importlib.import_module(command)
+print(count)
+"""
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """The folder of an unpacked wheel."""
-    folder = tmp_path_factory.mktemp("wheel")
+
+def built(function, source, target):
+    """The file that a function of the build backend makes of a folder of sources."""
     before = Path.cwd()
-    os.chdir(ROOT)
+    os.chdir(source)
     try:
-        wheel = folder / build.build_wheel(str(folder))
+        return target / function(str(target))
     finally:
         os.chdir(before)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    return built(build.build_wheel, ROOT, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel):
+    """The folder of an unpacked wheel."""
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder / "site")
-    return folder / "site"
+        archive.extractall(wheel.parent / "site")
+    return wheel.parent / "site"
 
 
 @pytest.fixture
@@ -76,11 +120,35 @@ def test_every_file_of_every_package_is_in_it(installed):
     assert not list(installed.rglob("test_*.py"))
 
 
-def test_its_version_is_that_of_the_packages(installed):
-    (metadata,) = installed.glob("*.dist-info/METADATA")
-    version = next(line for line in metadata.read_text().splitlines() if line.startswith("Version"))
-    for package in PACKAGES:
-        assert f'version="{version.split()[1]}"' in (package.path / "setup.py").read_text()
+def test_the_sources_give_the_same_wheel_byte_by_byte(wheel, tmp_path):
+    archive = built(build.build_sdist, ROOT, tmp_path)
+    with tarfile.open(archive) as sources:
+        sources.extractall(tmp_path / "sources", filter="data")
+    (folder,) = (tmp_path / "sources").iterdir()
+    (tmp_path / "again").mkdir()
+    again = built(build.build_wheel, folder, tmp_path / "again")
+    assert again.name == wheel.name and again.read_bytes() == wheel.read_bytes()
+
+
+def test_public_names_need_nothing_of_posix(installed, tmp_path):
+    """As far as Linux can tell: modules that Windows lacks are missing, and so are its signals."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_POSIX, str(installed)],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 100
+
+
+def test_the_base_is_imported_without_what_loads_slowly(installed, tmp_path):
+    slow = "{'numpy', 'scipy', 'matplotlib', 'plotly', 'rich', 'rosbags'} & {*sys.modules}"
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import diffbot_ident, diffbot_study; {}"
+    code = code.format(f"import diffbot_bringup.cli, diffbot_description; print({slow})")
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(installed)],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "set()\n"
 
 
 def test_a_table_is_identified_as_in_the_workspace(diffbot, tmp_path):
@@ -100,6 +168,36 @@ def test_a_table_is_identified_as_in_the_workspace(diffbot, tmp_path):
     )
     values = [said[name]["value"] for name in ("K5", "K6", "K7", "K8")]
     assert values == pytest.approx(same.values, rel=1e-9)
+
+
+def test_a_run_is_simulated_as_in_the_workspace(diffbot, tmp_path):
+    words = (
+        "ident",
+        "robot:=twil",
+        "seed:=5",
+        "duration:=6",
+        "until:=none",
+        "verification:=0",
+        "report:=html",
+    )
+    done = diffbot("simulate", *words, "results:=out")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert simulate.main([*words, f"results:={tmp_path}/own"]) == 0
+    said, own = (
+        json.loads((tmp_path / name / "summary.json").read_text())["parameters"]
+        for name in ("out", "own")
+    )
+    for name, value in own.items():
+        assert said[name]["value"] == pytest.approx(value["value"], rel=1e-9), name
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "diffbot simulate ident robot:=twil" in page and "./diffbot simulate" not in page
+
+
+@pytest.mark.parametrize("robot", ["twil", "agv", "turtlebot2"])
+def test_every_robot_is_there(diffbot, robot):
+    done = diffbot("simulate", "ident", f"robot:={robot}", "results:=/dev/null/x")
+    assert done.returncode == 2 and "no such robot" not in done.stderr
+    assert ("results = " in done.stderr) or ("takes velocities" in done.stderr)
 
 
 def test_its_robots_and_pages_are_found(diffbot, tmp_path):

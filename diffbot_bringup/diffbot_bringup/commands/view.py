@@ -12,9 +12,7 @@ import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 
-from diffbot_bringup import domains
 from diffbot_bringup.usage import UsageError, need_ros
-from diffbot_bringup.xml_launch.resolver import find_executable
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.spoken_commands import spoken
 
@@ -83,6 +81,9 @@ def _is_recording(path: Path) -> bool:
 def _live(options: argparse.Namespace) -> int:
     """Become the node live_view in the domain of the run; does not return."""
     need_ros()
+    from diffbot_bringup import domains
+    from diffbot_bringup.xml_launch.resolver import find_executable
+
     domains.join_launch("view")
     parameters = {"leave_when_alone": "false", "address": options.address, "port": options.port}
     if options.robot:
@@ -96,8 +97,9 @@ def _play(options: argparse.Namespace, recording: Path) -> int:
     from diffbot_view.playback import play
 
     ends = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: ends.set())
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # Windows lacks the last one
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), lambda *_: ends.set())
     play(
         recording,
         options.robot or "twil",

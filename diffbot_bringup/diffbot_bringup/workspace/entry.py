@@ -35,6 +35,7 @@ from diffbot_bringup.workspace.wheels import (
     wanted_part,
 )
 from diffbot_description.machine_limits import refusal_of_machine
+from diffbot_description.suite_version import checkout_version
 from diffbot_description.terminal_text import printable, printable_lines
 
 _USAGE_STATUS = 2
@@ -74,6 +75,9 @@ def _main(root: Path, argv: list[str]) -> int:
         words, bill = sbom.taken_from(words)
     if command in ("-h", "--help", "help"):
         print(help_text())
+        return 0
+    if command == "--version":
+        print(f"diffbot {checkout_version(root)}")
         return 0
     if command not in COMMANDS and (root / "launch" / f"{command}.launch.xml").is_file():
         raise UsageError(f"{command!r} is a launch file: ./diffbot launch {command}")

@@ -29,7 +29,7 @@ from diffbot_controllers.nodes.dynamics_source import DynamicsSource
 from diffbot_controllers.nodes.live_dynamics import (
     LIVE,
     DynamicsParameters,
-    KnownDynamics,
+    known_dynamics,
     live_dynamics,
 )
 from diffbot_controllers.nodes.references import (
@@ -156,7 +156,7 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
         self.state.header.frame_id = values.base_frame
         self.references = self.make_references()
         self.run = ReferenceRun(self, self.references)
-        self._known = KnownDynamics(self.robot, values)
+        self._known = known_dynamics(self.robot, values)
         self._torque_delay = self._given_delay()  # s
         self._dynamics = self._make_dynamics()
 

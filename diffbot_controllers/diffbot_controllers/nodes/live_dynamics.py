@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from arc_odometry.joints import STAMP_TOLERANCE
 from diffbot_controllers.adaptation import (
@@ -26,12 +26,12 @@ from diffbot_controllers.friction_adaptation import (
     friction_values,
     is_adaptable,
 )
-from diffbot_controllers.laws.friction import Laws, without_static
+from diffbot_controllers.known_dynamics import FROM_ROBOT, KnownDynamics
+from diffbot_controllers.laws.friction import Laws
 from diffbot_controllers.nodes.dynamics_source import DynamicsSource
 from diffbot_controllers.nodes.references import LOOK_PERIOD, ReferenceParameters
-from diffbot_controllers.parameter_reader import DynamicsFile, ParameterCheckpoint
-from diffbot_description import DynamicParameters, FrictionLaw, Robot, closed_form, wheel_friction
-from diffbot_description.dynamics import NO_FRICTION, turning_resistance
+from diffbot_controllers.parameter_reader import ParameterCheckpoint
+from diffbot_description import DynamicParameters, Robot
 from diffbot_ident.torque.fleet_prior import read_prior
 from diffbot_msgs import msg
 from diffbot_node import CountedTopic, EffortNode, EffortParameters, parameter, seconds, to_stamp
@@ -92,8 +92,18 @@ class DynamicsParameters(ReferenceParameters, EffortParameters, AdaptationSettin
     )
 
 
-FROM_ROBOT, FROM_TOPIC, ADAPTIVE = "robot", "topic", "adaptive"
+FROM_TOPIC, ADAPTIVE = "topic", "adaptive"
 LIVE = (FROM_TOPIC, ADAPTIVE)
+
+
+def known_dynamics(robot: Robot, values: DynamicsParameters) -> KnownDynamics:
+    """Return what is known of a robot before its run, as the parameters say.
+
+    Raises:
+        ValueError: See KnownDynamics.
+    """
+    source = values.nominal_parameters if values.parameters in LIVE else values.parameters
+    return KnownDynamics(robot, source, values.friction == IGNORED_FRICTION)
 
 
 Use = Callable[[DynamicParameters, Laws], None]
@@ -154,65 +164,6 @@ def live_dynamics(
 def _follows_friction(values: DynamicsParameters, known: Laws) -> bool:
     """Whether the friction in use is the live one, or else the known one."""
     return values.friction != IGNORED_FRICTION and is_adaptable(known)
-
-
-class KnownDynamics:
-    """What is known of a robot before its run: as described, or as identified in a file.
-
-    That is the file of `parameters`, or of `nominal_parameters` where parameters are live.
-
-    Raises:
-        ValueError: The file cannot be used; the properties raise it for values of no robot.
-    """
-
-    def __init__(self, robot: Robot, values: DynamicsParameters) -> None:
-        live = values.parameters in LIVE
-        source = values.nominal_parameters if live else values.parameters
-        self._robot, self._frictionless = robot, values.friction == IGNORED_FRICTION
-        self._file = None if source == FROM_ROBOT else DynamicsFile(source)
-
-    @property
-    def dynamics(self) -> DynamicParameters:
-        """K5..K8."""
-        if self._file is None:
-            return closed_form(self._robot.model)
-        return self._file.dynamics(self._robot.name)
-
-    @property
-    def friction(self) -> Laws:
-        """Friction of the wheels [left, right]."""
-        described = wheel_friction(self._robot)
-        if self._frictionless:
-            return friction_laws(without_static(described), (0.0,) * 4)
-        if self._file is None:
-            return described
-        values = _completed(self._file.friction(), friction_values(described))
-        left, right = friction_laws(described, values)
-        if (losses := self._file.gear_loss()) is None:
-            return left, right
-        return replace(left, gear_loss=losses[0]), replace(right, gear_loss=losses[1])
-
-    @property
-    def turning(self) -> FrictionLaw[float]:
-        """The floor's moment against turning."""
-        if self._frictionless:
-            return NO_FRICTION
-        described = turning_resistance(self._robot)
-        if self._file is None or self._robot.turning is None:
-            return described
-        known = (described.viscous, described.coulomb)
-        return FrictionLaw(*_completed(self._file.turning(), known))
-
-    @property
-    def delay(self) -> float:
-        """Time from a command to its torque, s; 0 where no file has it."""
-        return 0.0 if self._file is None else self._file.torque_delay() or 0.0
-
-
-def _completed(results: Sequence[float | None], described: Sequence[float]) -> tuple[float, ...]:
-    """Return the values of a file, with described ones where the file has none."""
-    pairs = zip(results, described, strict=True)
-    return tuple(known if value is None else value for value, known in pairs)
 
 
 TOPIC = "dynamic_parameters"

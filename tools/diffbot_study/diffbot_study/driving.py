@@ -38,7 +38,7 @@ from diffbot_node.command_guard import TorqueLimiter
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator import Simulator
 from diffbot_sim.sloped_floor import SlopedFloor
-from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot, periods_in
+from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot, as_received, periods_in
 from pose2d_trajectories import Reference
 
 PERIOD = 0.01  # control period, s
@@ -139,6 +139,8 @@ def simulate_drive(
     seed: int = 0,
     period: float = PERIOD,
     on_sample: Callable[[JointSample], None] | None = None,
+    on_command: Callable[[JointSample, Torque], None] | None = None,
+    like_nodes: bool = False,
     floor: SlopedFloor | None = None,
 ) -> DriveSamples:
     """Place the robot at rest at its start pose and drive it.
@@ -161,6 +163,9 @@ def simulate_drive(
         seed: Seed of the encoders' phases and the noise.
         period: Control period, s.
         on_sample: Called with each joint sample before the law, such as a LiveAdaptation.
+        on_command: Called with each joint sample and the torque that answers it.
+        like_nodes: Whether stamps are whole nanoseconds, and periods their differences, so that
+            results equal those of the nodes to the last digit.
         floor: Floor with a slope; None: it is level.
 
     Raises:
@@ -174,7 +179,8 @@ def simulate_drive(
                 made, robot, law, reference, duration,
                 start=start, encoder_counts=encoder_counts, torque_limit=torque_limit,
                 torque_noise=torque_noise, torque_delay=torque_delay, seed=seed,
-                period=period, on_sample=on_sample, floor=floor,
+                period=period, on_sample=on_sample, on_command=on_command,
+                like_nodes=like_nodes, floor=floor,
             )  # fmt: skip
     counts = robot.encoder.counts if encoder_counts is None else encoder_counts
     limit = robot.limits.traction if torque_limit is None else torque_limit
@@ -196,12 +202,16 @@ def simulate_drive(
     rows: list[tuple[float, ...]] = []
     sample = virtual.sample
     for _ in range(steps):
+        sample = as_received(sample) if like_nodes else sample
         if on_sample is not None:
             on_sample(sample)
-        state = feedback.update(sample, limiter.torque).state
+        reading = feedback.update(sample, limiter.torque)
         wanted = reference(sample.stamp)
-        if state is not None:
-            limiter.apply(_pair(law.update(state, wanted, period)), period)
+        if reading.state is not None:
+            dt = reading.dt if like_nodes else period
+            limiter.apply(_pair(law.update(reading.state, wanted, dt)), dt)
+        if on_command is not None:
+            on_command(sample, limiter.torque)
         rows.append(
             (sample.stamp, *engine.pose(), *feedback.odometry.pose, *engine.velocity())
             + (*limiter.torque, wanted.x, wanted.y, wanted.theta)

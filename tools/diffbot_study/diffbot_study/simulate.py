@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.terminal_text import complain
 from diffbot_study.run_arguments import argument_lines
-from diffbot_study.torque_run import TorqueRunArguments
 
 USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
 
@@ -18,18 +20,39 @@ _EPILOG = """\
 examples:
   {prog} ident robot:=agv seed:=3
   {prog} ident robot:=my_robot.yaml sim:=mujoco arena:=3x3
-arguments of ident, with their defaults:
-{ident}
+  {prog} drive robot:=agv trajectory:=circle parameters:=results/dynamic_parameters.yaml
+arguments, with their defaults: {prog} ident --help, or drive --help
 exit status: 0 completed, 1 the run failed, 2 wrong arguments, 130 Ctrl-C"""
 
 
-def _ident(words: Sequence[str]) -> int:
-    from diffbot_study.torque_run_report import simulate_torque_ident
+@dataclass(frozen=True)
+class RunKind:
+    """A kind of run, in a module that is loaded when it is asked for."""
 
-    return simulate_torque_ident(words)
+    module: str
+    class_of_arguments: str
+    function: str
+
+    def arguments(self) -> type[Any]:
+        """Return the dataclass of its arguments."""
+        kind: type[Any] = getattr(import_module(self.module), self.class_of_arguments)
+        return kind
+
+    def execute(self, words: Sequence[str]) -> int:
+        """Run with arguments NAME:=VALUE; return the exit status.
+
+        Raises:
+            ValueError: An argument is wrong.
+        """
+        return int(getattr(import_module(self.module), self.function)(words))
 
 
-RUNS: dict[str, Callable[[Sequence[str]], int]] = {"ident": _ident}
+RUNS = {
+    "ident": RunKind(
+        "diffbot_study.torque_run_report", "TorqueRunArguments", "simulate_torque_ident"
+    ),
+    "drive": RunKind("diffbot_study.drive_run", "DriveArguments", "simulate_torque_drive"),
+}
 
 
 def main(argv: Sequence[str] | None = None, program: str = "diffbot simulate") -> int:
@@ -37,19 +60,21 @@ def main(argv: Sequence[str] | None = None, program: str = "diffbot simulate") -
     parser = CommandParser(
         program,
         "Simulate a whole run in one process, without ROS: its numbers, report and recording.",
-        _EPILOG.format(prog=program, ident="\n".join(argument_lines(TorqueRunArguments))),
+        _EPILOG.format(prog=program),
     )
     parser.add_argument("run", choices=tuple(RUNS), help="what to simulate")
     parser.add_argument("arguments", nargs="*", metavar="NAME:=VALUE", help="see below")
-    options = parser.parse_args(list(sys.argv[1:] if argv is None else argv))
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words and words[0] in RUNS and {"-h", "--help"} & {*words[1:]}:
+        print(f"arguments of {program} {words[0]}, with their defaults:")
+        print("\n".join(argument_lines(RUNS[words[0]].arguments())))
+        return 0
+    options = parser.parse_args(words)
     try:
-        return RUNS[options.run](options.arguments)
+        return RUNS[options.run].execute(options.arguments)
     except KeyboardInterrupt:
         print(f"{program}: interrupted; nothing was written", file=sys.stderr)
         return INTERRUPTED
-    except ModuleNotFoundError as error:
-        complain(program, f"{error}; install it, such as by pip install 'diffbot-suite[mujoco]'")
-        return USAGE
     except (ValueError, OSError) as error:
         complain(program, error)
         return USAGE

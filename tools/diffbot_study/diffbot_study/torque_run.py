@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,9 +35,10 @@ from diffbot_report.run_end import IdentState, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator_parameters import make_actuator, make_encoders
-from diffbot_sim.virtual_robot import VirtualRobot
+from diffbot_sim.virtual_robot import VirtualRobot, as_received
 from diffbot_study.run_arguments import RunArguments
 
+JOINT_STATES = "joint_states.csv"
 COLUMNS = ("time", "left_position", "right_position", "left_effort", "right_effort")
 """Columns of the recording: s, rad, and N m of the period that ends."""
 
@@ -70,6 +71,11 @@ class TorqueRun:
 
     def __init__(self, arguments: TorqueRunArguments, robot: Robot) -> None:
         self._arguments, self._robot = arguments, robot
+        if robot.takes_velocity:
+            raise ValueError(
+                f"robot {robot.name} takes velocities (drive.command), not torques: identify it "
+                "from a recording, or in a ROS workspace with launch ident"
+            )
         if arguments.amplitude > robot.limits.traction:
             raise ValueError(
                 f"amplitude = {arguments.amplitude} N m: must be <= {robot.limits.traction} N m, "
@@ -102,7 +108,7 @@ class TorqueRun:
             virtual = VirtualRobot(engine, actuator, encoders, period)
             self.recording.true_parameters.add(0, tuple(engine.parameters()))
             while True:
-                sample = _stamped(virtual.sample)
+                sample = as_received(virtual.sample)
                 self._rows.append((sample.stamp, *sample.position, *sample.effort))
                 # As in the nodes, zero answers the first: the time since the last is unknown.
                 limiter.apply(self._answer(sample), period if len(self._rows) > 1 else 0.0)
@@ -169,9 +175,3 @@ class TorqueRun:
                 estimates=recording.estimates,
             )
         )
-
-
-def _stamped(sample: JointSample) -> JointSample:
-    """Return the sample with its stamp as a message carries it, in whole nanoseconds."""
-    whole, rest = divmod(round(sample.stamp * NANOSECONDS), NANOSECONDS)
-    return replace(sample, stamp=whole + rest / NANOSECONDS)

@@ -16,9 +16,7 @@ from diffbot_report.ident_results import identification_table
 from diffbot_report.run_end import Ending, Outcome
 from diffbot_study.run_arguments import read_arguments
 from diffbot_study.run_report import RunReport
-from diffbot_study.torque_run import COLUMNS, TorqueRun, TorqueRunArguments
-
-JOINT_STATES = "joint_states.csv"
+from diffbot_study.torque_run import COLUMNS, JOINT_STATES, TorqueRun, TorqueRunArguments
 
 
 def simulate_torque_ident(words: Sequence[str]) -> int:
