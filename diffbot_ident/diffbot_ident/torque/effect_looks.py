@@ -19,8 +19,6 @@ LOOKS = 3
 # Evidence from which an estimator that forgets takes the floor for sloped, and memories for which
 # it must last: while it forgets a robot without its payload, a level floor looks sloped too.
 SIGNIFICANT_LIVE_SLOPE, SLOPE_MEMORIES = 500.0, 3.0
-# Minimum relative standard deviation of the difference of the wheels' torque gains.
-LEAST_DIFFERENCE = 2e-4
 
 
 @dataclass(frozen=True)
@@ -78,13 +76,8 @@ class EffectLooks:
         return search.likely(self.variance, within=not lags, least=least)
 
     def _complete(self, timing: TorqueDelay, result: TrustResult) -> TrustResult:
-        """Return the result with what depends on its effects."""
-        search = self._search(timing)
-        doubtful = search.doubtful(result.effects, self.windows)
-        value, std = search.torque_difference(result.effects)
-        difference = value, math.hypot(std, LEAST_DIFFERENCE)
-        misfit = search.misfit(result.effects)
-        return replace(result, doubtful=doubtful, difference=difference, misfit=misfit)
+        """Return the result with the rows that its effects were found in."""
+        return replace(result, search=self._search(timing), windows=self.windows)
 
     def _search(self, timing: TorqueDelay) -> EffectSearch:
         sums = self.fitting.sums.delayed(timing.value, timing.lag)

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from diffbot_ident.torque.axis_fit import fit_axes, fits, joined
 from diffbot_ident.torque.columns import NO_COLUMNS, ExtraColumns
@@ -53,33 +54,51 @@ LIKELY_WITHIN = 2.0
 # detection makes the intervals several times wider, due to its four columns; it occurs in one of
 # 700 runs.
 LIKELY_ALIKE = 3.0
+# Minimum relative standard deviation of the difference of the wheels' torque gains.
+LEAST_DIFFERENCE = 2e-4
 # Probability from which on an effect is worth a second fit.
 MIN_PROBABILITY = 0.02
 
 
 @dataclass(frozen=True)
 class TrustResult:
-    """What was found beside the model.
+    """What was found beside the model; what only an estimate needs is computed for the first one.
 
     Attributes:
         effects: Effects that are sure, the strongest first.
-        doubtful: The most likely further one, with its probability.
         lags: Whether motors follow with a lag.
         doubtful_lag: Probability of a lag that is not assumed.
-        difference: `torque_difference` and its standard deviation.
-        misfit: Factor on the variances of the parameters; see `EffectSearch.misfit`.
+        search: Search in the rows of the last look; None before there was one.
+        windows: Number of disjoint windows in these rows.
     """
 
     effects: tuple[Effect, ...] = ()
-    doubtful: tuple[Effect, float] | None = None
     lags: bool = False
     doubtful_lag: float = 0.0
-    difference: Pair = (math.nan, math.inf)
-    misfit: float = 1.0
+    search: EffectSearch | None = None
+    windows: float = 0.0
 
     def alone(self) -> TrustResult:
         """Return this without any effect but a lag."""
         return TrustResult(lags=self.lags, doubtful_lag=self.doubtful_lag)
+
+    @cached_property
+    def doubtful(self) -> tuple[Effect, float] | None:
+        """The most likely further effect, with its probability; see `EffectSearch.doubtful`."""
+        return None if self.search is None else self.search.doubtful(self.effects, self.windows)
+
+    @cached_property
+    def difference(self) -> Pair:
+        """`torque_difference` and its standard deviation."""
+        if self.search is None:
+            return math.nan, math.inf
+        value, std = self.search.torque_difference(self.effects)
+        return value, math.hypot(std, LEAST_DIFFERENCE)
+
+    @cached_property
+    def misfit(self) -> float:
+        """Factor on the variances of the parameters; see `EffectSearch.misfit`."""
+        return 1.0 if self.search is None else self.search.misfit(self.effects)
 
 
 @dataclass(frozen=True)

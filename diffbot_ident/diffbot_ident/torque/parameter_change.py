@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, Axis, solutions
+from diffbot_ident.torque.axis_fit import AXES, batch, solutions
 from diffbot_ident.torque.columns import OMEGA, SIGN_LEFT, SIGN_RIGHT, ExtraColumns, V
 from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.sums import RowSums, torque_weights, weighted_products
@@ -109,7 +109,29 @@ def _trend(fraction: float) -> str:
     return f"{'fell' if fraction < 0.0 else 'rose'} by {float(f'{100.0 * abs(change):.2g}'):g} %"
 
 
-_Fits = tuple[Array, list[tuple[Axis, Sequence[int], Array]]]
+@dataclass(frozen=True)
+class _UnitFits:
+    """Fits of [linear, angular] to all units; columns that only one axis has are 0 in the other.
+
+    Attributes:
+        units: Moments of the p regressors and the output in n units, shape (2, n, p + 1, p + 1).
+        theta: Parameters of all units, shape (2, p).
+    """
+
+    units: Array
+    theta: Array
+
+    @classmethod
+    def of(cls, units: Array, extra: ExtraColumns, thetas: Sequence[Array]) -> _UnitFits:
+        """Return them from the moments of all columns in n units, and the parameters by axis."""
+        size = max(map(len, thetas))
+        theta, moments = np.zeros((2, size)), np.zeros((2, len(units), size + 1, size + 1))
+        for side, (axis, own) in enumerate(zip(AXES, extra, strict=True)):
+            theta[side, : len(thetas[side])] = thetas[side]
+            place = np.append(np.arange(len(thetas[side])), size)
+            seen = units[(slice(None), *batch(axis.columns(own)))]
+            moments[side, :, place[:, None], place] = seen.transpose(1, 2, 0)
+        return cls(moments, theta)
 
 
 class ChangeWatch:
@@ -136,7 +158,7 @@ class ChangeWatch:
         self._ends: list[float] = [stamp]
         # What the last fits belong to, and the fits: a look for a change and one for a drift share
         # them.
-        self._last: tuple[tuple[object, ...], _Fits] | None = None
+        self._last: tuple[tuple[object, ...], _UnitFits] | None = None
 
     def pass_by(self, periods: int, sums: RowSums, stamp: float) -> bool:
         """Note the periods that were learnt; return whether a unit has ended.
@@ -167,10 +189,8 @@ class ChangeWatch:
         """
         if len(self._ends) < FEWEST:
             return None
-        units, fits = self._fits(sums, delay, extra, lag)
         results = []
-        for axis, own, theta in fits:
-            effect, weight = _effects(units, axis, own, theta)
+        for effect, weight in _effects(self._fits(sums, delay, extra, lag)):
             ratio, at = _split(effect, weight)
             # The newest unit may have changed in its midst: the share is at least this.
             if (
@@ -190,12 +210,10 @@ class ChangeWatch:
         """Return the drift of the robot over the run; None: none is likely. See `change`."""
         if len(self._ends) < FEWEST:
             return None
-        units, fits = self._fits(sums, delay, extra, lag)
-        information, weighted = np.zeros((3, 3)), np.zeros(3)
-        for axis, own, theta in fits:
-            value, own_information = _trends(units, self._times(), axis, own, theta)
-            information += own_information
-            weighted += own_information @ value
+        fits = self._fits(sums, delay, extra, lag)
+        values, of_axes = _trends(fits, self._times())
+        information = of_axes.sum(axis=0)
+        weighted = (of_axes @ values[:, :, None])[:, :, 0].sum(axis=0)
         result = _likely_drifts(information, weighted)
         if result is None:
             return None
@@ -203,7 +221,7 @@ class ChangeWatch:
         correction = np.zeros_like(self._so_far[0])
         torques, viscous, coulomb = shares
         weights = delay_weights(delay, self._fine, lag)
-        for axis, _, theta in fits:
+        for axis, theta in zip(AXES, fits.theta, strict=True):
             correction[axis.torque, axis.output] = -torques * theta[1] * weights
             correction[[V, OMEGA], axis.output] = -viscous * theta[2:4]
             correction[[SIGN_LEFT, SIGN_RIGHT], axis.output] = -coulomb * theta[4:6]
@@ -227,69 +245,73 @@ class ChangeWatch:
         result: Array = middles / (ends[-1] - ends[0])
         return result
 
-    def _fits(self, sums: RowSums, delay: float, extra: ExtraColumns, lag: float) -> _Fits:
-        """Return the moments of the units, and each axis with its extra columns and parameters."""
+    def _fits(self, sums: RowSums, delay: float, extra: ExtraColumns, lag: float) -> _UnitFits:
         key = (self._ends[-1], delay, extra, lag)
         if self._last is None or self._last[0] != key:
             self._last = key, self._fitted(sums, delay, extra, lag)
         return self._last[1]
 
-    def _fitted(self, sums: RowSums, delay: float, extra: ExtraColumns, lag: float) -> _Fits:
-        moments = sums.moments_at((delay,), lag)
-        fits = zip((LINEAR, ANGULAR), extra, solutions(moments, (extra,)), strict=True)
+    def _fitted(self, sums: RowSums, delay: float, extra: ExtraColumns, lag: float) -> _UnitFits:
+        thetas = [theta[0] for theta in solutions(sums.moments_at((delay,), lag), (extra,))]
         weights = torque_weights((delay,), self._fine, lag)
         units = weighted_products(self._products[: len(self._ends), 0], weights)
-        return units, [(axis, own, theta[0]) for axis, own, theta in fits]
+        return _UnitFits.of(units, extra, thetas)
 
 
-def _effects(units: Array, axis: Axis, extra: Sequence[int], theta: Array) -> tuple[Array, Array]:
-    """Return c of the module docstring and its weight for each of n units, shape (n,) each."""
-    columns = [*axis.regressors, *extra, axis.output]
-    seen = units[:, columns][:, :, columns]
-    error = np.append(-theta, 1.0)
-    forced = np.append(theta, 0.0)
-    forced[0] = 0.0
-    weight = seen @ forced @ forced
-    along = seen @ error @ forced
+def _effects(fits: _UnitFits) -> list[tuple[Array, Array]]:
+    """Return of each axis c of the module docstring and its weight, shape (n,) each."""
+    error = np.concatenate((-fits.theta, np.ones((2, 1))), axis=1)[:, None, :, None]
+    forced = np.concatenate((fits.theta, np.zeros((2, 1))), axis=1)
+    forced[:, 0] = 0.0
+    forced = forced[:, :, None]
+    weight, along = (
+        ((fits.units @ each)[..., 0] @ forced)[..., 0] for each in (forced[:, None], error)
+    )
     effect = np.divide(along, weight, out=np.zeros_like(along), where=weight > 0.0)
-    return effect, np.where(weight > DRIVEN * weight.mean(), weight, 0.0)
+    driven = weight > DRIVEN * weight.mean(axis=1, keepdims=True)
+    return list(zip(effect, np.where(driven, weight, 0.0), strict=True))
 
 
-def _trends(
-    units: Array, time: Array, axis: Axis, extra: Sequence[int], theta: Array
-) -> tuple[Array, Array]:
+def _trends(fits: _UnitFits, time: Array) -> tuple[Array, Array]:
     """Return the drifts of torques, viscous and Coulomb friction, and their information matrix.
 
     Args:
-        units: Moments of n units, shape (n, columns, columns).
-        time: Times of the units, shape (n,).
-        theta: Parameters of all units.
+        time: Times of the n units, shape (n,).
+
+    Returns:
+        Of both axes, shapes (2, 3) and (2, 3, 3).
     """
-    size, count = len(theta), len(time)
-    columns = [*axis.regressors, *extra, axis.output]
-    seen = units[:, columns][:, :, columns]
-    x, y = seen[:, :size, :size], seen[:, :size, size]
-    forces = np.zeros((size, 3))
-    forces[1, 0], forces[2:4, 1], forces[4:6, 2] = theta[1], theta[2:4], theta[4:6]
-    drifting = time[:, None, None] * (x @ forces)
-    away = _solve(x.sum(axis=0), drifting.sum(axis=0))
+    theta, count = fits.theta, len(time)
+    x, y = fits.units[:, :, :-1, :-1], fits.units[:, :, :-1, -1]
+    forces = np.zeros((*theta.shape, 3))
+    forces[:, 1, 0], forces[:, 2:4, 1], forces[:, 4:6, 2] = (
+        theta[:, 1],
+        theta[:, 2:4],
+        theta[:, 4:6],
+    )
+    drifting = time[:, None, None] * (x @ forces[:, None])
+    summed = drifting.sum(axis=1)
+    away = _solve(x.sum(axis=1), summed)
 
     def scores(error: Array) -> Array:
         return time[:, None] * (error @ forces) - error @ away
 
-    left = np.tensordot(time, forces.T @ drifting, 1) - drifting.sum(axis=0).T @ away
-    error = y - x @ theta
-    value = _solve(left, scores(error).sum(axis=0)[:, None])[:, 0]
-    own = scores(error - (drifting - x @ away) @ value)
-    spread = own.T @ own * count / (count - UNIT_PARAMETERS)
-    return value, left @ _solve(spread, left)
+    along = forces.swapaxes(1, 2)[:, None] @ drifting
+    left = (time @ along.reshape(2, count, -1)).reshape(2, 3, 3) - summed.swapaxes(1, 2) @ away
+    error = y - (x @ theta[:, None, :, None])[..., 0]
+    value = _solve(left, scores(error).sum(axis=1)[:, :, None])
+    own = scores(error - ((drifting - x @ away[:, None]) @ value[:, None])[..., 0])
+    spread = own.swapaxes(1, 2) @ own * count / (count - UNIT_PARAMETERS)
+    return value[..., 0], left @ _solve(spread, left)
 
 
 # Drifts of [torques, viscous, Coulomb friction] by those of [torques, friction]: of both frictions,
 # or of one of them.
-_ONE_FRICTION = tuple(
-    np.array([[1.0, 0.0], [0.0, viscous], [0.0, coulomb]])
-    for viscous, coulomb in ((1.0, 1.0), (1.0, 0.0), (0.0, 1.0))
+_ONE_FRICTION = np.array(
+    [
+        [[1.0, 0.0], [0.0, viscous], [0.0, coulomb]]
+        for viscous, coulomb in ((1.0, 1.0), (1.0, 0.0), (0.0, 1.0))
+    ]
 )
 
 
@@ -309,12 +331,13 @@ def _likely_drifts(
         Drifts, 0 where not likely, the deviations, and whether those of [torques, friction] are
         sure; None if none is likely.
     """
-    fits = []
-    for alike in _ONE_FRICTION:
-        covariance = pseudo_inverse(alike.T @ information @ alike)
-        common = covariance @ alike.T @ weighted
-        fits.append((float(weighted @ alike @ common), alike, common, np.diag(covariance)))
-    gain, alike, common, variances = max(fits, key=lambda fit: fit[0])
+    across = _ONE_FRICTION.swapaxes(1, 2)
+    covariances = pseudo_inverse(across @ information @ _ONE_FRICTION)
+    commons = covariances @ (across @ weighted)[:, :, None]
+    gains = ((across @ weighted)[:, None] @ commons)[:, 0, 0].tolist()
+    best = int(np.argmax(gains))
+    gain, alike, common = gains[best], _ONE_FRICTION[best], commons[best, :, 0]
+    variances = covariances[best].diagonal()
     std = np.sqrt(variances)
     size = np.abs(common)
     likely = (size > LIKELY_DRIFT * std) & (size > LEAST_DRIFT)
@@ -339,11 +362,11 @@ def _likely_drifts(
 
 
 def _solve(matrix: Array, right: Array) -> Array:
-    """Solve a symmetric system of any scale; directions without information get 0."""
-    scale = np.sqrt(np.diag(matrix))
+    """Solve symmetric systems of any scale; directions without information get 0."""
+    scale = np.sqrt(matrix.diagonal(0, -2, -1))
     scale[scale == 0.0] = 1.0
-    inverse = pseudo_inverse(matrix / np.outer(scale, scale), 1e-9)
-    result: Array = inverse @ (right / scale[:, None]) / scale[:, None]
+    inverse = pseudo_inverse(matrix / (scale[..., :, None] * scale[..., None, :]), 1e-9)
+    result: Array = inverse @ (right / scale[..., None]) / scale[..., None]
     return result
 
 

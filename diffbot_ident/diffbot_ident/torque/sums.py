@@ -130,8 +130,12 @@ class RowSums:
         return self.at((delay,), lag)
 
     def at(self, delays: tuple[float, ...], lag: float = 0.0) -> RowSums:
-        """Return these sums with a pair of torque columns for each of the delays."""
+        """Return these sums with a pair of torque columns for each of the delays.
+
+        They stay as they are when rows are added to these.
+        """
         seen = copy(self)
+        seen.weights = self.weights.copy()
         seen.products = weighted_products(self.products, torque_weights(delays, self.fine, lag))
         return seen
 

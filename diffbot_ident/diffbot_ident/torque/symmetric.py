@@ -7,14 +7,17 @@ import numpy as np
 
 from diffbot_ident.torque.estimate import Array
 
+# Eigenvalues of at most this share of the largest one count as 0.
+LEAST = 1e-15
 
-def pseudo_inverse(matrix: Array, least: float = 1e-15) -> Array:
-    """Return the pseudo-inverse of a symmetric matrix.
+
+def pseudo_inverse(matrix: Array, least: float = LEAST) -> Array:
+    """Return the pseudo-inverses of symmetric matrices.
 
     For few rows np.linalg.pinv takes four times as long.
 
     Args:
-        matrix: Shape (n, n).
+        matrix: Shape (..., n, n).
         least: Eigenvalues of at most this share of the largest one count as 0.
 
     Raises:
@@ -22,6 +25,7 @@ def pseudo_inverse(matrix: Array, least: float = 1e-15) -> Array:
     """
     values, vectors = np.linalg.eigh(matrix)
     sizes = np.abs(values)
-    kept = sizes > least * sizes.max()
-    inverse: Array = (vectors * np.divide(1.0, values, out=0.0 * sizes, where=kept)) @ vectors.T
+    kept = sizes > least * sizes.max(axis=-1, keepdims=True)
+    inverted = np.divide(1.0, values, out=0.0 * sizes, where=kept)
+    inverse: Array = (vectors * inverted[..., None, :]) @ vectors.swapaxes(-1, -2)
     return inverse

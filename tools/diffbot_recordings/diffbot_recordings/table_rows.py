@@ -48,16 +48,20 @@ class TableRows:
         names = [TIME, *self._channels]
         indices = [self._text.header.index(self._columns[name].name) for name in names]
         tested = {name: self._text.header.index(name) for name in self._filter.columns}
+        width = len(self._text.header)
         for cells in self._text.rows():
             self.done = self._text.done
             # The last row of a truncated file may be incomplete.
-            if cells is None or len(cells) != len(self._text.header):
+            if cells is None or len(cells) != width:
                 self.left_out[NO_TIME] += cells is None or bool(cells)
                 continue
             if tested and not self._filter.holds({k: cells[i] for k, i in tested.items()}):
                 self.filtered += 1
                 continue
-            row = [moment(cells[indices[0]]), *(number(cells[i]) for i in indices[1:])]
+            try:
+                row = [float(cells[i]) for i in indices]  # nearly always numbers
+            except ValueError:
+                row = [moment(cells[indices[0]]), *(number(cells[i]) for i in indices[1:])]
             if not math.isfinite(row[0]):
                 self.left_out[NO_TIME] += 1
                 continue

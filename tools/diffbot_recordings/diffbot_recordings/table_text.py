@@ -27,6 +27,8 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16", 2),
 )
 _COMMENT = ("#", "%", "//")
+# Characters that begin most rows: neither a comment nor an empty line.
+_OF_NUMBERS = frozenset("0123456789-")
 # A number with a decimal comma: in a quoted cell, or in a table with another delimiter.
 _DATE = re.compile(r"\s*(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)Z?\s*")
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*")
@@ -111,7 +113,7 @@ class TableText:
                 self.done += self.width * len(line)
                 if i < self.skipped:
                     continue
-                if _skipped(line):
+                if line[0] not in _OF_NUMBERS and _skipped(line):
                     comments += 1
                     if comments > COMMENTS.value:
                         raise RecordingError(f"{self.path}: {COMMENTS.error()}")

@@ -15,7 +15,7 @@ import numpy as np
 from diffbot_ident.torque.columns import ExtraColumns
 from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.fitted_axis import AxisFit
-from diffbot_ident.torque.symmetric import pseudo_inverse
+from diffbot_ident.torque.symmetric import LEAST, pseudo_inverse
 
 # Wald's statistic beyond which an effect is accepted, and the surplus per column: by chance
 # this happens in fewer than one of 10 000 runs.
@@ -49,11 +49,26 @@ def _wald(fitted: AxisFit, count: int) -> float:
     own, spread = fitted.theta[-count:], fitted.covariance[-count:, -count:]
     if count == 1:
         return float(own[0] ** 2 / spread[0, 0]) if spread[0, 0] > 0.0 else 0.0
+    if count == 2:
+        return _wald_of_two(*own.tolist(), *spread.ravel().tolist())
     scale = np.sqrt(spread.diagonal())
     if not (scale > 0.0).all():
         return 0.0
     scaled = own / scale
     return float(scaled @ pseudo_inverse(spread / (scale[:, None] * scale)) @ scaled)
+
+
+def _wald_of_two(x: float, y: float, a: float, b: float, _: float, d: float) -> float:
+    """Return `_wald` of x and y with the covariance [[a, b], [b, d]].
+
+    Scaled to 1, it has the eigenvalues 1 + r and 1 - r, of the sum and of the difference.
+    """
+    if not (a > 0.0 and d > 0.0):
+        return 0.0
+    x, y, r = x / math.sqrt(a), y / math.sqrt(d), b / math.sqrt(a) / math.sqrt(d)
+    least = LEAST * (1.0 + abs(r))
+    pairs = ((x + y, 1.0 + r), (x - y, 1.0 - r))
+    return sum(0.5 * own * own / value for own, value in pairs if abs(value) > least)
 
 
 def along_the_torque(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
