@@ -31,7 +31,7 @@ COMMANDERS = ("ident", "backstep_controller", "pose_controller", "linearizing_co
 # Executables that are no nodes, or have no business on a robot; the policy says the latter too.
 WITHOUT_KEYS = {"calibrate", "describe", "diffbot", "identify", "robot_urdf", "show_parameters"}
 WITHOUT_KEYS |= {"gz_simulator", "ros2_control_simulator", "fault_injector", "live_view"}
-WITHOUT_KEYS |= {"composed"}
+WITHOUT_KEYS |= {"composed", "draft"}
 
 # As the launch files start them, where that decides over topics; with all that they may subscribe.
 ADAPTIVE = "-p parameters:=adaptive -r dynamic_parameters:=ident/dynamic_parameters"

@@ -14,6 +14,7 @@ rclpy = pytest.importorskip("rclpy")
 from launched import CommandRecorder, config, processes_of, run, start, summary  # noqa: E402
 
 from diffbot_bringup import cli  # noqa: E402
+from diffbot_description import load_robot, urdf  # noqa: E402
 
 TRUTH = {"time constant": (0.2, 0.15), "gain": (1.0, 1.0)}
 BANDS = (0.02, 0.06)
@@ -117,13 +118,13 @@ limits: {linear_velocity: 0.22, angular_velocity: 2.84}
 
 def run_with_driver(tmp_path, driver, *words):
     """(status, output, path that the robot has driven, m) of launch ident."""
-    (tmp_path / "robot.yaml").write_text(MINIMAL)
+    if not any(word.startswith("robot:=") for word in words):
+        (tmp_path / "robot.yaml").write_text(MINIMAL)
+        words = (f"robot:={tmp_path / 'robot.yaml'}", *words)
     script = str(Path(__file__).parents[1] / "stand_in_driver.py")
     process = subprocess.Popen([sys.executable, script, *driver], stdout=subprocess.PIPE, text=True)
     try:
-        robot = f"robot:={tmp_path / 'robot.yaml'}"
-        words = (robot, "sim:=none", "report:=html", *words)
-        status, output = run("ident", tmp_path / "run", *words)
+        status, output = run("ident", tmp_path / "run", "sim:=none", "report:=html", *words)
     finally:
         process.terminate()
         moved, _ = process.communicate(timeout=30.0)
@@ -159,4 +160,16 @@ def test_what_cannot_be_used_is_refused_before_anything_moves(driver, says, tmp_
     status, output, moved = run_with_driver(tmp_path, driver)
     assert status == 1 and says in output and "Traceback" not in output, output
     assert moved == 0.0 and says in summary(tmp_path / "run")["reason"]
+    assert processes_of(domain) == []
+
+
+def test_without_a_file_one_is_made_from_the_robots_description_and_nothing_moves(tmp_path, domain):
+    text = tmp_path / "robot.urdf"
+    text.write_text(urdf(load_robot("turtlebot2")))
+    driver = ("--description", str(text))
+    status, output, moved = run_with_driver(tmp_path, driver, "robot:=auto")
+    assert (status, moved) == (0, 0.0), output
+    file = tmp_path / "run" / "robot.yaml"
+    assert f"written: {file}" in output and f"robot:={file}" in output
+    assert load_robot(file).takes_velocity and not (tmp_path / "run" / "summary.json").exists()
     assert processes_of(domain) == []

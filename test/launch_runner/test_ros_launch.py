@@ -157,3 +157,18 @@ def test_what_contradicts_the_robot_is_refused_in_one_sentence(given: Any, says:
         nodes_of(*given)
     text = str(refused.value)
     assert says in text and "\n" not in text and ".launch.xml" not in text
+
+
+@pytest.mark.parametrize("given", [(), (("sim", "none"),), (("watchdog", "false"),)])
+def test_without_a_robots_file_only_a_file_is_made(given: Any) -> None:
+    resolver = Resolver(os.environ)
+    resolver.file(IDENT, (("robot", "auto"), ("results", "a b"), *given))
+    (process,) = resolver.processes
+    assert [str(word) for word in process.command[1:7]] == [
+        *("--folder", "a b", "--odom", "odom", "--cmd-vel", "cmd_vel"),
+    ]
+
+
+def test_a_file_is_made_of_real_robots_only() -> None:
+    with pytest.raises(UsageError, match="from the topics of a real robot, but sim is 'ideal'"):
+        nodes_of(("robot", "auto"), ("sim", "ideal"))

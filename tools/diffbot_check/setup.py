@@ -20,4 +20,5 @@ setup(
     maintainer_email="maintainers@example.org",
     description="What is there of a robot, what each task needs, and what to type.",
     license="Apache-2.0",
+    entry_points={"console_scripts": ["draft = diffbot_check.executables:draft"]},
 )

@@ -431,11 +431,12 @@ def _robots(share: Share) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.yaml"))
 
 
+AUTO = "auto"
 _ROBOT_FILES = (".yaml", ".yml", ".urdf", ".xacro")
 
 
 def _robot(known: Sequence[str], text: str) -> str | None:
-    if text in known:
+    if text in (*known, AUTO):
         return None
     if text.endswith(_ROBOT_FILES) and (path := expanded(text)).is_file():
         _check_robot(path)

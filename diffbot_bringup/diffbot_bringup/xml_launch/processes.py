@@ -38,6 +38,7 @@ from diffbot_description.named_paths import expanded
 # diffbot_node/executables.py, and which have only temporary files in the folder of those.
 _OUR_PACKAGES = (
     "diffbot_calibration",
+    "diffbot_check",
     "diffbot_controllers",
     "diffbot_ident",
     "diffbot_learning",

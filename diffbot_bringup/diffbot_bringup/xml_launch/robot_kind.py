@@ -2,7 +2,8 @@
 """What the element ``<diffbot_robot/>`` of launch files does: which kind of robot a launch is for.
 
 It follows the arguments `commands`, `sim` and `robot`, and sets the variables `kind` (effort or
-velocity), from the first of them that says it, and `sim`, where that is auto.
+velocity), from the first of them that says it, and `sim`, where that is auto. With robot:=auto no
+robot is commanded, so that `kind` is none.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from diffbot_bringup.usage import UsageError
+from diffbot_bringup.xml_launch.arguments import AUTO
 from diffbot_bringup.xml_launch.substitutions import Share
 from diffbot_description.command_kind import CommandKind, stated_kind
 from diffbot_description.named_paths import expanded
 
-AUTO = "auto"
 _NO_SIMULATOR = (AUTO, "none")
 _SIMULATORS = {CommandKind.EFFORT: "mujoco", CommandKind.VELOCITY: "velocity"}
 _TAKES = {CommandKind.EFFORT: "torques", CommandKind.VELOCITY: "velocities (cmd_vel)"}
@@ -33,8 +34,15 @@ def kind_and_simulator(values: Mapping[str, Any], share: Share) -> dict[str, str
         UsageError: Two of them contradict each other; the text says which, and what to change.
     """
     asked, sim, robot = (str(values[name]) for name in ("commands", "sim", "robot"))
+    if robot == AUTO:
+        if sim not in _NO_SIMULATOR:
+            raise UsageError(
+                f"argument 'robot' is 'auto', to make a file from the topics of a real robot, but "
+                f"sim is {sim!r}; give sim:=none"
+            )
+        return {"kind": "none", "sim": "none"}
     simulated = next((kind for kind, own in _SIMULATORS.items() if own == sim), CommandKind.EFFORT)
-    stated = None if robot == AUTO else _stated(robot, share)
+    stated = _stated(robot, share)
     sources = [
         ("commands", None if asked == AUTO else CommandKind(asked)),
         ("sim", None if sim in _NO_SIMULATOR else simulated),
