@@ -16,7 +16,11 @@ from diffbot_description import load_robot, urdf
 from diffbot_study import study
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
+]
 # Of a line that shows a form instead of a command.
 FORM = re.compile(r"…|\.\.\.|\[|\b[A-Z]{4,}\b")
 OPTION = re.compile(r"--[a-z][a-z0-9-]*")

@@ -23,7 +23,8 @@ NAMED = re.compile(r"\]\(([^)\s]+\.py)\)((?:[:,] `[\w.]+`(?= |,|;|$|\|)|, )+)")
 FOLDERS = [ROOT / name for name in ("benchmarks", "examples", "test", "docs")]
 FOLDERS += [package.path for package in find_packages(ROOT)]
 MODULES = [path for folder in FOLDERS for path in folder.rglob("*.py")]
-OF_OTHERS = {"spawn_entity.py", "setup.py"}  # of Gazebo's launch files; of each package
+# Of Gazebo's launch files; of each package; of a reader.
+OF_OTHERS = {"spawn_entity.py", "setup.py", "make_recording.py"}
 
 
 def anchors(document: Path) -> set[str]:
