@@ -127,7 +127,7 @@ def judge(subject: CheckedRobot) -> CheckReport:
         if task.kind in (None, kind)
         and not (subject.seen.recording and task in (Task.DRIVE_TORQUE, Task.DRIVE_VELOCITY))
     ]
-    needed = {task: task.needs(kind) for task in tasks}
+    needed = {task: task.needs(kind, bool(subject.seen.recording)) for task in tasks}
     findings = [] if subject.seen.is_empty else _about_robot(subject)
     findings += machine(subject)
     relevant = {part for parts in needed.values() for part in parts}
