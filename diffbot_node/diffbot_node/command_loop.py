@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from diffbot_description.spoken_commands import spoken
 from diffbot_node.checks import Check, Moment
 from diffbot_node.command_checks import CommandChecks
 from diffbot_node.command_guard import GuardState
@@ -197,7 +198,9 @@ class CommandLoop:
         waiting = output.guard.state is GuardState.WAITING
         output.report(self._checks.missing().reason if waiting else "")
         if self._presence.waits_long and self._presence.reminds():
-            output.inform(f"waiting: {self._checks.awaited(self.pending, 'no new message')}")
+            awaited = self._checks.awaited(self.pending, "no new message")
+            hint = "" if self._lock_step else f" ({spoken('check')} shows what is there)"
+            output.inform(f"waiting: {awaited}{hint}")
 
     def _fall_silent(self, why: str) -> None:
         self._output.hold(why, silent=True)

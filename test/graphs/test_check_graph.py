@@ -103,3 +103,25 @@ def test_ctrl_c_ends_it_at_once_without_a_traceback(domain, after):
     output, _ = process.communicate(timeout=60.0)
     assert "Traceback" not in output
     assert process.returncode in (130, -signal.SIGINT)
+
+
+@pytest.mark.parametrize(("rates", "faults"), [((1.0, 2.0), 0), ((2.0, 1.0), 1), ((-1.0, 2.0), 1)])
+def test_a_push_by_hand_shows_the_wiring(domain, rates, faults, capsys):
+    """Wheels that turn forward, the right one ahead, answer both pushes."""
+
+    def turning(robot):
+        def change(message, now):
+            message.position = [rate * (now % 1000.0) for rate in rates]
+            message.velocity = list(rates)
+
+        robot.joint_states(change=change)
+        robot.takes(Float64MultiArray, "effort_controller/commands")
+
+    with StandIn(turning) as robot:
+        cli.main(["check", "--by-hand", "--seconds", "2", "--json", "robot:=twil"])
+        assert robot.received == []
+    said = capsys.readouterr()
+    report = json.loads(said.out)
+    assert "push the robot forward" in said.err and "turn it to the left" in said.err
+    wrong = [each for each in report["findings"] if "pushed by hand" in each["what"]]
+    assert len(wrong) == faults, report["findings"]

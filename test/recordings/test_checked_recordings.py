@@ -39,6 +39,13 @@ def test_a_good_recording_is_ready_for_identification(tmp_path, capsys):
     assert report["tasks"]["ident, torque"]["ready"] and "drive, torque" not in report["tasks"]
 
 
+def test_a_recording_needs_commands_of_velocity_robots_only(tmp_path, capsys):
+    status, report = checked(capsys, recorded(tmp_path), "robot:=turtlebot2")
+    assert status == 1
+    assert report["tasks"]["ident, velocity"]["lacks"] == ["odometry", "velocity commands"]
+    assert report["tasks"]["calibrate"]["lacks"] == ["gyro or pose", "odometry"]
+
+
 @pytest.mark.parametrize(
     ("fault", "words"),
     [

@@ -58,13 +58,19 @@ class Task(Enum):
     def __init__(self, label: str, kind: CommandKind | None, parts: tuple[Part, ...]) -> None:
         self.label, self.kind, self.parts = label, kind, parts
 
-    def needs(self, kind: CommandKind) -> tuple[Part, ...]:
-        """Return the parts that it needs of a robot of this kind, with those that it commands."""
+    def needs(self, kind: CommandKind, recorded: bool = False) -> tuple[Part, ...]:
+        """Return the parts that it needs of a robot of this kind, with what it commands.
+
+        A recorded torque robot needs no commands: its joint states have the efforts.
+        """
         measured = self.parts
         if self is Task.CALIBRATE:
             wheels = Part.ODOMETRY if kind is CommandKind.VELOCITY else Part.WHEELS
             measured = (*self.parts, wheels)
-        return (*measured, COMMANDS[self.kind or kind])
+        commands = COMMANDS[self.kind or kind]
+        if recorded and (self is Task.CALIBRATE or commands is Part.TORQUE_COMMANDS):
+            return measured
+        return (*measured, commands)
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,8 @@ def show(console: Console, subject: CheckedRobot, report: CheckReport, everythin
         )
         console.print(line, no_wrap=True, overflow="ellipsis")
     rows = 1 + table.row_count + len(report.tasks) + report.is_ready
-    _show_findings(console, report.findings, None if everything else HEIGHT - 1 - rows)
+    height = max(HEIGHT, console.height if console.is_terminal else 0)
+    _show_findings(console, report.findings, None if everything else height - 1 - rows)
     if report.is_ready:
         console.print(f"Next: {next_step(subject, report)}", soft_wrap=True)
 

@@ -8,9 +8,11 @@ import json
 import math
 import signal
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from rich.console import Console
 
+from diffbot_check.check_finding import CheckFinding
 from diffbot_check.observation import CheckedRobot, Observation, TopicNames
 from diffbot_description import load_robot
 from diffbot_description.command_kind import CommandKind
@@ -23,6 +25,8 @@ from diffbot_recordings.samples import RecordingError
 READY, LACKING, USAGE, INTERRUPTED = 0, 1, 2, 128 + signal.SIGINT
 SECONDS, RECORDED_SECONDS = 5.0, 60.0
 LONGEST = 3600.0
+# How long to wait for a push, and for the robot to come to rest after it, s.
+PUSH_PATIENCE, PUSH_REST = 30.0, 1.5
 TOPICS = ("joint_states", "efforts", "odom", "cmd_vel", "imu", "pose")
 # Options that may be written as launch arguments, NAME:=VALUE.
 NAMES = ("robot", "commands", "namespace", "seconds", *TOPICS)
@@ -52,6 +56,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         add(f"--{name.replace('_', '-')}", metavar="TOPIC", help=f"default: {default}")
     text = f"how long to look, s (default: {SECONDS:g}; recordings: {RECORDED_SECONDS:g})"
     add("--seconds", metavar="S", type=float, help=text)
+    add("--by-hand", action="store_true", help="ask to push the robot: swapped, reversed wheels")
     add("--all", dest="everything", action="store_true", help="all findings, on several screens")
     add("--json", action="store_true", help="print everything as JSON")
     return parser
@@ -99,10 +104,15 @@ def _check(options: argparse.Namespace, join: Callable[[], None]) -> int:
     topics = TopicNames.of(options.namespace, **{name: getattr(options, name) for name in TOPICS})
     if options.recording is None:
         join()
-    seen, topics = _observe(options, topics)
+    elif options.by_hand:
+        raise ValueError("--by-hand needs a running robot: leave the recording out")
     chosen = None if options.commands is None else CommandKind(options.commands)
+    seen, topics = _observed(options, topics)
     subject = CheckedRobot(seen, robot, topics, chosen, options.robot or "")
-    report = judge(subject)
+    more: list[CheckFinding] = []
+    if options.recording is None:
+        subject, more = _looked(options, subject)
+    report = judge(subject, more)
     if options.json:
         print(json.dumps(plain(subject, report), indent=2))
     else:
@@ -113,20 +123,46 @@ def _check(options: argparse.Namespace, join: Callable[[], None]) -> int:
     return READY if report.is_ready else LACKING
 
 
-def _observe(options: argparse.Namespace, topics: TopicNames) -> tuple[Observation, TopicNames]:
-    if options.recording is not None:
-        from diffbot_check.recorded_observation import observe
+def _observed(options: argparse.Namespace, topics: TopicNames) -> tuple[Observation, TopicNames]:
+    """Return what a recording holds; of a running graph nothing yet."""
+    if options.recording is None:
+        return Observation(0.0), topics
+    from diffbot_check.recorded_observation import observe
 
-        return observe(expanded(options.recording), topics, options.seconds or RECORDED_SECONDS)
+    return observe(expanded(options.recording), topics, options.seconds or RECORDED_SECONDS)
+
+
+def _looked(
+    options: argparse.Namespace, subject: CheckedRobot
+) -> tuple[CheckedRobot, list[CheckFinding]]:
+    """Look at the running graph; return what was seen, and what pushes have shown."""
     from diffbot_check.graph_watch import GraphWatch  # needs ROS
+    from diffbot_check.hand_rules import Push, is_enough, pushed
 
+    def with_seen(seen: Observation) -> CheckedRobot:
+        return replace(subject, seen=seen)
+
+    pushes = {}
     status = Console(stderr=True, highlight=False)
     with (
-        GraphWatch(topics, options.namespace) as graph,
+        GraphWatch(subject.topics, options.namespace) as graph,
         status.status("looking at the graph; nothing is published ...") as line,
     ):
         seen = graph.watch(
             options.seconds or SECONDS,
             lambda left: line.update(f"looking for {left:.0f} s more; nothing is published"),
         )
-    return seen, topics
+        for push in Push if options.by_hand else ():
+            begin = graph.now()
+            status.print(f"Now, by hand, with the motors off or free: {push.value}, then let go.")
+            seen = graph.watch(
+                PUSH_PATIENCE,
+                lambda left: line.update(f"waiting {left:.0f} s for it"),
+                lambda seen, push=push, begin=begin: is_enough(  # type: ignore[misc]
+                    with_seen(seen), push, (begin, math.inf)
+                ),
+            )
+            seen = graph.watch(PUSH_REST, lambda left: line.update("let go"))
+            pushes[push] = begin, graph.now()
+    subject = with_seen(seen)
+    return subject, [*pushed(subject, pushes)] if pushes else []

@@ -50,7 +50,9 @@ def publishers(subject: CheckedRobot) -> Iterator[CheckFinding]:
             Part.SENSOR,
             f"no gyro on {topics.imu} and no pose on {topics.pose}",
             "calibration compares the wheels with a gyro or a pose source",
-            spoken("launch", "calibrate", "sim:=none", "imu_topic:=TOPIC"),
+            spoken("check", subject.seen.recording, "--imu", "TOPIC")
+            if subject.seen.recording
+            else spoken("launch", "calibrate", "sim:=none", "imu_topic:=TOPIC"),
         )
 
 
@@ -169,13 +171,12 @@ def _recorded_commands(
     subject: CheckedRobot, topic: str, part: Part, types: Sequence[str]
 ) -> Iterator[CheckFinding]:
     stream = subject.stream(topic)
-    if stream is None or stream.type not in types:
+    if part is Part.VELOCITY_COMMANDS and (stream is None or stream.type not in types):
         yield CheckFinding(
-            Severity.FAULT if part is Part.VELOCITY_COMMANDS else Severity.NOTE,
+            Severity.FAULT,
             part,
             f"the recording has no commands on {topic}",
-            "a velocity robot is identified by its answer to commands; torques may also be "
-            "the efforts of the joint states",
+            "a robot that takes velocities is identified by its answer to commands",
             "ros2 bag record -s mcap -a",
         )
 

@@ -11,6 +11,7 @@ import os
 import resource
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import rclpy
@@ -84,6 +85,7 @@ class GraphWatch:
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
         self._epoch = time.time() - time.monotonic()
+        self._began = self.now()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -91,8 +93,16 @@ class GraphWatch:
         self._node.destroy_node()
         self._context.try_shutdown()
 
-    def watch(self, seconds: float, progress: Callable[[float], None]) -> Observation:
-        """Look for so many seconds of wall time; `progress` gets those that are left."""
+    def watch(
+        self,
+        seconds: float,
+        progress: Callable[[float], None],
+        enough: Callable[[Observation], bool] = lambda _: False,
+    ) -> Observation:
+        """Look for so many seconds of wall time, or until what was seen so far is `enough`.
+
+        `progress` gets the time that is left, s.
+        """
         began = time.monotonic()
         looked = -LOOK_PERIOD
         while (elapsed := time.monotonic() - began) < seconds:
@@ -100,11 +110,20 @@ class GraphWatch:
                 looked = elapsed
                 progress(seconds - elapsed)
                 self._look()
+                if enough(self._seen()):
+                    break
             self._executor.spin_once(timeout_sec=min(0.05, max(0.0, seconds - elapsed)))
             self._collect()
+        return replace(self._seen(), endpoints=tuple(endpoints_of(self._node)))
+
+    def now(self) -> float:
+        """Return the time by which arrivals are counted, s."""
+        return self._epoch + time.monotonic()
+
+    def _seen(self) -> Observation:
         return Observation(
-            seconds,
-            tuple(endpoints_of(self._node)),
+            round(self.now() - self._began, 1),
+            (),
             self._streams,
             frozenset(self._transforms),
             self._controllers,
@@ -150,8 +169,7 @@ class GraphWatch:
         stream = self._streams[topic] = TopicStream(topic, kind)
 
         def keep(message: Any, origin: Origin) -> None:
-            arrival = self._epoch + time.monotonic()
-            append(message, kind, stream, arrival, origin)
+            append(message, kind, stream, self.now(), origin)
 
         return keep
 

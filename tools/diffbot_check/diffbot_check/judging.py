@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from diffbot_check.check_finding import COMMANDS, CheckFinding, Part, Severity, Task
@@ -118,8 +118,8 @@ def _about_robot(subject: CheckedRobot) -> list[CheckFinding]:
     ]
 
 
-def judge(subject: CheckedRobot) -> CheckReport:
-    """Return the findings about what was seen, and which tasks can begin."""
+def judge(subject: CheckedRobot, more: Sequence[CheckFinding] = ()) -> CheckReport:
+    """Return the findings about what was seen, with `more`, and which tasks can begin."""
     kind = kind_of(subject)
     tasks = [
         task
@@ -127,8 +127,8 @@ def judge(subject: CheckedRobot) -> CheckReport:
         if task.kind in (None, kind)
         and not (subject.seen.recording and task in (Task.DRIVE_TORQUE, Task.DRIVE_VELOCITY))
     ]
-    needed = {task: task.needs(kind) for task in tasks}
-    findings = [] if subject.seen.is_empty else _about_robot(subject)
+    needed = {task: task.needs(kind, bool(subject.seen.recording)) for task in tasks}
+    findings = [*more] if subject.seen.is_empty else [*more, *_about_robot(subject)]
     findings += machine(subject)
     relevant = {part for parts in needed.values() for part in parts}
     relevant |= {Part.DESCRIPTION, Part.CONTROLLERS, Part.MACHINE}
