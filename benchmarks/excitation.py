@@ -21,10 +21,10 @@ from benchmark_tables import Table, options, percent
 from ensemble import ensemble
 
 from diffbot_description import load_robot
+from diffbot_description.arena import Arena
 from diffbot_description.robot import Friction
 from diffbot_ident.excitation.body_model import BodyPrior
 from diffbot_ident.excitation.excitations import nominal_prior
-from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_study.simulated_identification import IdentificationRun, simulate_identification
 
 # Kind and hold in control periods; the first is the reference for the others.

@@ -175,7 +175,7 @@ def _bag_seeds(storage: str) -> Callable[[], Iterable[bytes]]:
 def _words(path: Path) -> object:
     """Parse texts of parameters and command lines; the first word selects the parser."""
     from diffbot_description import load_robot
-    from diffbot_ident.excitation.safety_filter import Arena
+    from diffbot_description.arena import Arena
     from diffbot_ident.torque.estimate import Precision
     from diffbot_node import pose_from_text
     from diffbot_recordings.row_filter import RowFilter

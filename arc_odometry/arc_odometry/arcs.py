@@ -88,6 +88,16 @@ class Pose(NamedTuple):
     y: float
     theta: float
 
+    def relative_to(self, start: Pose) -> Pose:
+        """Return this pose in the frame of another one; its heading is not wrapped.
+
+        >>> Pose(1.0, 2.0, 0.5).relative_to(Pose(1.0, 2.0, 0.5))
+        Pose(x=0.0, y=0.0, theta=0.0)
+        """
+        c, s = math.cos(start.theta), math.sin(start.theta)
+        x, y = self.x - start.x, self.y - start.y
+        return Pose(c * x + s * y, c * y - s * x, self.theta - start.theta)
+
 
 class Velocity(NamedTuple):
     """Body velocity u = [v, omega]; also used for its rate of change and similar pairs.

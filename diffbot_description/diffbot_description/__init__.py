@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from diffbot_description.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from diffbot_description.arena import Arena as Arena
     from diffbot_description.dynamics import DynamicParameters as DynamicParameters
     from diffbot_description.dynamics import FrictionLaw as FrictionLaw
     from diffbot_description.dynamics import Torque as Torque

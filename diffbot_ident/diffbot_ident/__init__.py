@@ -8,7 +8,6 @@ from diffbot_description.lazy_names import lazy_names
 if TYPE_CHECKING:
     from diffbot_ident.excitation.excitations import Excitation as Excitation
     from diffbot_ident.excitation.excitations import make_excitation as make_excitation
-    from diffbot_ident.excitation.safety_filter import Arena as Arena
     from diffbot_ident.identification_run import Identification as Identification
     from diffbot_ident.torque.estimate import Advice as Advice
     from diffbot_ident.torque.estimate import Estimate as Estimate

@@ -19,9 +19,9 @@ from sensor_msgs.msg import Imu
 
 from arc_odometry import JointSample
 from arc_odometry.joints import RateLimit
+from diffbot_description.arena import Arena
 from diffbot_description.suite_version import suite_version
 from diffbot_ident.excitation.excitations import nominal_prior
-from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.identification_run import Identification, Phase
 from diffbot_ident.identification_setup import (
     STATUS_RATE,

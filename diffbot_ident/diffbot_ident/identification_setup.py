@@ -7,10 +7,10 @@ import math
 from dataclasses import dataclass, replace
 
 from diffbot_description import Robot
+from diffbot_description.arena import Arena
 from diffbot_description.robot import MotorDrive
 from diffbot_ident.excitation.body_model import BodyPrior
 from diffbot_ident.excitation.excitations import KINDS, Excitation, make_excitation
-from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.excitation.signals import LEVELS
 from diffbot_ident.identification_run import Identification
 from diffbot_ident.prediction_model import Model

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from arc_odometry import REST, Pose, Velocity
 from arc_odometry.odometry_checks import OdometrySample, OdometryStamps, PoseContinuity
 from diffbot_description import Robot, load_robot
-from diffbot_ident.excitation.safety_filter import Arena, reach
+from diffbot_description.arena import Arena, reach
 from diffbot_ident.excitation.velocity_excitation import (
     MOVING,
     STANDING,
@@ -175,7 +175,7 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
         self._phase = Phase.EXCITING
         self._elapsed += step
         self._newest, self._velocity = sample.stamp, sample.velocity
-        self._pose = relative_pose(sample.pose, self._start or sample.pose)
+        self._pose = sample.pose.relative_to(self._start or sample.pose)
         command = Velocity(*self.commanded)
         problem = self._watch.update(command, self._pose, self._velocity, step) or self._outside()
         if problem and not (self._watch.twist_differs and self._begin_again(problem)):
@@ -286,14 +286,3 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
         status.information = status.predicted_information = math.nan
         status.guarded = self._excitation.shortened
         self._status_topic.publish(status)
-
-
-def relative_pose(pose: Pose, start: Pose) -> Pose:
-    """Return a pose in the frame of another one, m, m, rad.
-
-    >>> relative_pose(Pose(1.0, 2.0, 0.5), Pose(1.0, 2.0, 0.5))
-    Pose(x=0.0, y=0.0, theta=0.0)
-    """
-    c, s = math.cos(start.theta), math.sin(start.theta)
-    x, y = pose.x - start.x, pose.y - start.y
-    return Pose(c * x + s * y, c * y - s * x, pose.theta - start.theta)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_description import load_robot
-from diffbot_ident.excitation.safety_filter import Arena, extent, reach, silhouette
+from diffbot_description.arena import Arena, extent, reach, silhouette
 
 TWIL = load_robot("twil")
 

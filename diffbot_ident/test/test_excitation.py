@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_description import load_robot
+from diffbot_description.arena import Arena
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
-from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.excitation.signals import GuardedPrbs, SpeedGuard, wheel_speed_limit
 
 

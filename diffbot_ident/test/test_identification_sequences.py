@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_safety_filter import PERIOD, TWIL
 
+from diffbot_description.arena import Arena
 from diffbot_ident.braking import MAX_BRAKING
 from diffbot_ident.excitation.excitations import make_excitation
-from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.identification_run import Identification, Phase
 from diffbot_ident.prediction_model import Model
 from diffbot_ident.runaway import RunawayLimits

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_safety_filter import PRIORS, TWIL, drive, estimate
 
+from diffbot_description.arena import Arena
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import KINDS, make_excitation
 from diffbot_ident.excitation.information import BodyInformation, regressors
-from diffbot_ident.excitation.safety_filter import LOOK_BACK, Arena
+from diffbot_ident.excitation.safety_filter import LOOK_BACK
 from diffbot_ident.excitation.signals import GuardedPrbs, wheel_speed_limit
 
 PRIOR = PRIORS["twil"]

@@ -119,6 +119,9 @@ class PacedNode(Node, ABC, Generic[P_co]):
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(LOOK_PERIOD, self._check_listeners, clock=steady)
 
+    def begins(self, state: JointState | Odometry | None) -> None:
+        """Called before the time begins, with the answered state of the robot, if there is one."""
+
     @abstractmethod
     def publish(self, stamp: Stamp, t: float) -> None:
         """Publish the content for time t, s since the beginning, with this stamp."""
@@ -142,10 +145,10 @@ class PacedNode(Node, ABC, Generic[P_co]):
         if problem := stamp_problem(stamp):
             self._tell(f"a message on {self.values.driven_by}: {problem}")
             return
-        self._advance(stamp.sec * NANOSECONDS + stamp.nanosec)
+        self._advance(stamp.sec * NANOSECONDS + stamp.nanosec, message)
 
-    def _advance(self, now: int) -> None:
-        """Publish the content for the stamp `now` plus the lead, ns."""
+    def _advance(self, now: int, state: JointState | Odometry | None = None) -> None:
+        """Publish the content for the stamp `now` plus the lead, ns; `state` is the robot's."""
         if self.exit_code is not None:
             return
         if self._start is not None and not self._follow_clock(now, self._start):
@@ -155,6 +158,7 @@ class PacedNode(Node, ABC, Generic[P_co]):
         if start is None:
             if not self.listened_to():
                 return
+            self.begins(state)
             start = self._begin(at)
         self._newest = now
         # A difference of integers is exact to the ns, also for stamps since 1970.

@@ -21,6 +21,7 @@ from pose2d_trajectories.quantities import finite, positive
 from pose2d_trajectories.reference import Reference, Trajectory
 from pose2d_trajectories.timing import (
     ACCELERATION,
+    SAMPLES,
     SPEED,
     TURN_ACCELERATION,
     TURN_RATE,
@@ -36,6 +37,8 @@ RAMP_TIME = 2.0  # default of ramp_up and ramp_down, s
 # robot would almost turn on the spot.
 LARGEST_RATIO = 100.0
 CORNERS = ("smooth", "stop")
+# Time of an endless trajectory in which its size is seen, s.
+LONGEST_LAP = 600.0
 
 
 def figure_eight(
@@ -231,6 +234,7 @@ class Placed:
         backwards: Whether the robot drives backwards: the same points at the same times with the
             robot facing the other way (theta + pi, v < 0), as with k = 1 in (8) of Siwek et al.
             (2023).
+        scale: Factor on its size, and so on its speed, > 0.
     """
 
     def __init__(
@@ -240,12 +244,14 @@ class Placed:
         y: float = 0.0,
         theta: float = 0.0,
         backwards: bool = False,
+        scale: float = 1.0,
     ) -> None:
         self._trajectory = trajectory
+        positive("scale", scale, "")
         self._x, self._y = finite("x", x, "m"), finite("y", y, "m")
         turn = finite("theta", theta, "rad")
-        self._cos, self._sin = math.cos(turn), math.sin(turn)
-        self._sign = -1.0 if backwards else 1.0
+        self._cos, self._sin = scale * math.cos(turn), scale * math.sin(turn)
+        self._sign = -scale if backwards else scale
         self._turn = turn + math.pi if backwards else turn
 
     @property
@@ -269,6 +275,43 @@ class Placed:
             self._sign * inner.dv,
             inner.domega,
         )
+
+
+def from_pose(
+    trajectory: Trajectory, start: Pose, room: tuple[float, float] = (math.inf, math.inf)
+) -> Placed:
+    """Return a trajectory moved so that it begins at a pose, and made smaller to fit in a room.
+
+    Args:
+        trajectory: Its duration may be infinite; then its first LONGEST_LAP s count.
+        start: m, m, rad.
+        room: Largest distances from the start along its heading, and across, m, > 0.
+
+    Example:
+        >>> ahead = from_pose(make_trajectory("line"), Pose(2.0, 0.0, 0.0), (0.5, 0.5))
+        >>> ahead.at(0.0).x, ahead.at(ahead.duration).x
+        (2.0, 2.5)
+    """
+    end = min(trajectory.duration, LONGEST_LAP)
+    first = trajectory.at(0.0).pose
+    poses = [trajectory.at(end * k / SAMPLES).pose for k in range(SAMPLES + 1)]
+    places = [pose.relative_to(first) for pose in poses]
+    scale = min(
+        1.0,
+        *(
+            most / size if (size := max(abs(place[axis]) for place in places)) > 0.0 else 1.0
+            for axis, most in enumerate(room)
+        ),
+    )
+    turn = start.theta - first.theta
+    cos, sin = scale * math.cos(turn), scale * math.sin(turn)
+    return Placed(
+        trajectory,
+        start.x - cos * first.x + sin * first.y,
+        start.y - sin * first.x - cos * first.y,
+        turn,
+        scale=scale,
+    )
 
 
 TRAJECTORIES: dict[str, Callable[..., Trajectory]] = {

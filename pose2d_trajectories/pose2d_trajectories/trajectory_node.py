@@ -8,18 +8,25 @@ last pose is held.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Twist, TwistStamped
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
+from arc_odometry import Pose
+from arc_odometry.odometry_messages import heading
+from diffbot_description import Robot, load_robot
+from diffbot_description.arena import Arena, reach
 from diffbot_msgs.msg import PoseReference
-from diffbot_node import parameter
+from diffbot_node import parameter, pose_from_text
 from pose2d_trajectories.paced_node import HOLD, PacedNode, PaceParameters
 from pose2d_trajectories.pose_message import Pose2D
-from pose2d_trajectories.shapes import OPTIONS, TRAJECTORIES, make_trajectory
+from pose2d_trajectories.shapes import OPTIONS, TRAJECTORIES, from_pose, make_trajectory
 from pose2d_trajectories.timing import UNITS, TrajectoryLimits
 from pose2d_trajectories.velocity_steps import DEMONSTRATION, VelocitySteps
 
@@ -50,6 +57,9 @@ def limits(values: SpeedParameters) -> TrajectoryLimits:
     return TrajectoryLimits(**{name: value for name, value in given.items() if value})
 
 
+OWN, ROBOT, NO_ROBOT = "own", "robot", "none"
+# Part of the robot's speeds that a trajectory takes; the rest is for corrections.
+SPEED_FRACTION = 0.8
 _FORM = {
     "points": " [x0, y0, x1, y1, ...]; empty: the trajectory's own",
     "corners": "; empty: the trajectory's own",
@@ -75,6 +85,21 @@ class TrajectoryParameters(SpeedParameters):
         "empty: none",
     )
     trajectory: str = parameter("figure_eight", "trajectory to drive", choices=tuple(TRAJECTORIES))
+    begin: str = parameter(
+        OWN,
+        "where the trajectory begins: own (where x, y and theta put it), robot (where the robot "
+        "stands by its first odom; needs driven_by = odom), or a pose x,y,theta in m, m, rad",
+    )
+    robot_file: str = parameter(
+        NO_ROBOT,
+        "robot, or a robot's YAML, URDF or xacro file, of whose limits.linear_velocity and "
+        "angular_velocity the trajectory takes at most 80 %; none: no limit",
+    )
+    arena: str = parameter(
+        NO_ROBOT,
+        "area that the whole robot of robot_file must stay in, length x width in m, such as 3x3, "
+        "around its beginning; a larger trajectory is made smaller; none: no bound",
+    )
     frame: str = parameter("odom", "frame of the trajectory, for the header of reference")
     x: float = parameter(0.0, "position of the origin of the trajectory's own frame, m")
     y: float = parameter(0.0, "position of the origin of the trajectory's own frame, m")
@@ -122,6 +147,30 @@ def options(values: TrajectoryParameters) -> dict[str, Any]:
     return results
 
 
+def _within(given: TrajectoryLimits, robot: Robot) -> TrajectoryLimits:
+    """Return the limits, reduced to what a trajectory takes of a robot's."""
+    limit = robot.limits
+    return replace(
+        given,
+        linear_velocity=min(given.linear_velocity, SPEED_FRACTION * limit.linear_velocity),
+        angular_velocity=min(given.angular_velocity, SPEED_FRACTION * limit.angular_velocity),
+    )
+
+
+def _room(text: str, robot: Robot | None) -> tuple[float, float]:
+    """Return the largest distances from the beginning, along and across, m.
+
+    Raises:
+        ValueError: The arena is none, too small, or there is no robot.
+    """
+    arena = Arena.parse(text)
+    if arena is None:
+        return math.inf, math.inf
+    if robot is None:
+        raise ValueError(f"parameter 'arena' = '{text}': needs robot_file, which has its size")
+    return arena.room(reach(robot))
+
+
 class TrajectoryNode(PacedNode[TrajectoryParameters]):
     """ROS interface of a trajectory.
 
@@ -132,19 +181,40 @@ class TrajectoryNode(PacedNode[TrajectoryParameters]):
     def __init__(self) -> None:
         super().__init__("trajectory_publisher", TrajectoryParameters)
         values = self.values
-        self.trajectory = make_trajectory(
+        robot = None if values.robot_file == NO_ROBOT else load_robot(values.robot_file)
+        self.trajectory = self._shape = make_trajectory(
             values.trajectory,
             x=values.x,
             y=values.y,
             theta=values.theta,
             backwards=values.backwards,
-            limits=limits(values),
+            limits=limits(values) if robot is None else _within(limits(values), robot),
             **options(values),
         )
+        self._room = _room(values.arena, robot)
+        if values.begin == ROBOT and values.driven_by != "odom":
+            raise ValueError(
+                f"parameter 'begin' = '{ROBOT}': needs driven_by = odom, which tells where the "
+                "robot stands; give its pose x,y,theta"
+            )
+        if values.begin not in (OWN, ROBOT):
+            self._place(Pose(*pose_from_text("begin", values.begin)))
+        elif values.begin == OWN and math.isfinite(min(self._room)):
+            self._place(self._shape.at(0.0).pose)
         self.title, self.duration = values.trajectory, self.trajectory.duration
         self._command_topic = self.create_publisher(Pose2D, "command", 10)
         self._reference_topic = self.create_publisher(PoseReference, "reference", 10)
         self.topics = (self._command_topic, self._reference_topic)
+
+    def _place(self, start: Pose) -> None:
+        self.trajectory = from_pose(self._shape, start, self._room)
+
+    def begins(self, state: JointState | Odometry | None) -> None:
+        """Put the trajectory where the robot stands."""
+        if self.values.begin == ROBOT and isinstance(state, Odometry):
+            pose = state.pose.pose
+            at = pose.position
+            self._place(Pose(at.x, at.y, heading(pose.orientation)))
 
     def publish(self, stamp: Time, t: float) -> None:
         """Publish the reference for time t, s."""

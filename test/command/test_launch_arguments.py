@@ -53,7 +53,7 @@ CASES = [(name, argument) for name in FILES for argument in own_arguments(name)]
 
 
 def test_all_launch_files_are_here():
-    assert len(FILES) == 10
+    assert len(FILES) == 13
     assert len(CASES) > 130
 
 
@@ -267,11 +267,14 @@ def test_a_file_that_does_not_say_what_it_is_takes_any_text(tmp_path):
 
 
 WRONG = {  # each kind, and each launch file
+    "adapt": "arena:=3",
     "adaptive": "laps:=x",
     "backstepping": "goal:=there",
     "calibrate": "motion:=umbmrk",
+    "drive": "law:=tracking",
     "ident": "duration:=abc",
     "linearizing": "parameters:=no.yaml",
+    "park": "goal:=1,0",
     "pose": "robot:=twill",
     "simulator": "payload:=heavy",
     "siwek": "sigma:=1,2",

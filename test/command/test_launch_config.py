@@ -17,7 +17,8 @@ from diffbot_bringup.xml_launch.document import read
 
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCHES = [
-    *("adaptive", "backstepping", "calibrate", "ident", "linearizing", "pose", "siwek"),
+    *("adapt", "adaptive", "backstepping", "calibrate", "drive", "ident", "linearizing", "park"),
+    *("pose", "siwek"),
     "simulator",
 ]
 # Arguments of earlier versions, and the parameters that they are.

@@ -66,7 +66,10 @@ LATER = {
     "effort_watchdog": {("subscribe", WATCHED)},  # while somebody takes what it sends
     "velocity_tracking_controller": {("subscribe", "/velocity_tracking_controller/reference")},
     "dynamics_estimator": {("publish", "/ident/dynamic_parameters")},
-    "pose_step": {("publish", "/backstep_controller/command")},
+    "pose_step": {
+        ("publish", f"/{controller}/command")
+        for controller in ("backstep_controller", "velocity_tracking_controller")
+    },
     "trajectory_publisher": {
         ("publish", "/velocity_tracking_controller/reference"),
         ("subscribe", "/odom"),

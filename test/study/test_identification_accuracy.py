@@ -13,7 +13,7 @@ from made_recordings.excited_runs import RunSetting, record
 
 from arc_odometry import WheelGeometry
 from diffbot_description import load_robot
-from diffbot_ident.excitation.safety_filter import Arena
+from diffbot_description.arena import Arena
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_recordings import identify_arrays

@@ -12,8 +12,8 @@ import pytest
 
 from arc_odometry import JointSample
 from diffbot_description import load_robot
+from diffbot_description.arena import Arena, extent, silhouette
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
-from diffbot_ident.excitation.safety_filter import Arena, extent, silhouette
 from diffbot_ident.identification_run import Identification, Phase
 from diffbot_ident.prediction_model import Model
 from diffbot_ident.runaway import RunawayLimits

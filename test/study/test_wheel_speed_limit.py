@@ -26,9 +26,9 @@ from diffbot_controllers.velocity_tracking.law import (
     VelocityTracker,
 )
 from diffbot_description import Sigma, closed_form, load_robot
+from diffbot_description.arena import Arena
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
-from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.identification_run import Identification
 from diffbot_ident.runaway import RunawayLimits
 from diffbot_ident.torque.coverage import MotionScale

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from diffbot_bringup.usage import UsageError, check_one_of, suggestion
 from diffbot_bringup.xml_launch.config_file import ConfigEntry, check_moved, settings
-from diffbot_bringup.xml_launch.document import Element, find, launch_files, read
+from diffbot_bringup.xml_launch.document import Element, find, included, launch_files, read
 from diffbot_bringup.xml_launch.substitutions import (
     Scope,
     Share,
@@ -107,11 +107,11 @@ class Arguments:
                 elif element.tag == "group":
                     walk(element, inner, files)
                 elif element.tag == "include" and share:
-                    included = _included(element, share)
-                    if included is None:
+                    path = included(element, share)
+                    if path is None:
                         complete = False
-                    elif included not in files:
-                        walk(read(included).root, inner, (*files, included))
+                    elif path not in files:
+                        walk(read(path).root, inner, (*files, path))
 
         walk(root, False, (root.file,))
         return cls(list(arguments.values()), complete)
@@ -157,20 +157,6 @@ class Arguments:
                     value = perform(parse_template(argument.default), scope)
                     scope.configurations[argument.name] = value
         return scope.configurations
-
-
-def _included(element: Element, share: Share) -> Path | None:
-    """Return the path of an include, or None when it is known only during the launch."""
-    folder = element.file.parent
-    scope = Scope(os.environ, share)
-    scope.announce(folder)
-    try:
-        with scope.file(folder):
-            template = parse_template(element.attributes.get("file", ""))
-            path = Path(perform(template, scope)).absolute()
-    except ValueError:
-        return None
-    return path if path.is_file() and path.name.endswith(".xml") else None
 
 
 def parse(words: Iterable[str]) -> dict[str, str]:

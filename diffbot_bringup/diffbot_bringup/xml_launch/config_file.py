@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from diffbot_bringup.usage import UsageError, suggestion
-from diffbot_bringup.xml_launch.document import LARGEST, Element
+from diffbot_bringup.xml_launch.document import LARGEST, Element, included, read
 from diffbot_bringup.xml_launch.substitutions import Scope, Share, perform
 from diffbot_bringup.xml_launch.substitutions import parse as parse_template
 from diffbot_description.named_paths import expanded
@@ -64,11 +64,19 @@ class ConfigEntry:
     comment: str
 
 
-def settings(root: Element, share: Share) -> list[ConfigEntry]:
-    """Return the parameters in the files of this project that a launch file reads."""
+def settings(root: Element, share: Share, including: tuple[Path, ...] = ()) -> list[ConfigEntry]:
+    """Return the parameters in the files of this project that a launch file reads.
+
+    Those of the files that it includes come first; `including` are files that are being read.
+    """
     result: dict[tuple[str, str], ConfigEntry] = {}
     arguments = {each.attributes.get("name") for each in root.all("arg")}
     scope = _defaults(root, share)
+    for element in root.all("include"):
+        path = included(element, share)
+        if path is not None and path not in including:
+            inner = settings(read(path).root, share, (*including, path))
+            result |= {(each.node, each.name): each for each in inner}
     for path in _files(root, share):
         with path.open(encoding="utf-8", errors="replace") as file:
             lines = file.read(LARGEST).splitlines()

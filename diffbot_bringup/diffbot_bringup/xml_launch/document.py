@@ -7,6 +7,7 @@ ROS's launch XML that are not supported are refused, with file and line.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -451,3 +452,17 @@ def _valid(value: Any, text_allowed: bool) -> bool:
     return first in _SCALARS and all(
         isinstance(item, (first, str) if text_allowed else first) for item in value
     )
+
+
+def included(element: Element, share: Share) -> Path | None:
+    """Return the path of an include, or None when it is known only during the launch."""
+    folder = element.file.parent
+    scope = Scope(os.environ, share)
+    scope.announce(folder)
+    try:
+        with scope.file(folder):
+            template = parse(element.attributes.get("file", ""))
+            path = Path(substitutions.perform(template, scope)).absolute()
+    except ValueError:
+        return None
+    return path if path.is_file() and path.name.endswith(".xml") else None

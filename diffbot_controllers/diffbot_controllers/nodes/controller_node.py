@@ -44,6 +44,7 @@ from diffbot_msgs.msg import ControllerState
 from diffbot_msgs.msg import PolarError as PolarErrorMessage
 from diffbot_node import CommandNode, CountedTopic, EffortNode, parameter, pose_from_text, to_stamp
 from diffbot_node.verdict import Verdict
+from pose2d_trajectories import Reference
 from pose2d_trajectories.pose_message import Pose2D
 
 FROM_FILE = -1.0  # value of torque_delay for the delay in the file of parameters
@@ -155,7 +156,7 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
         self.state.parameters_source = values.parameters
         self.state.header.frame_id = values.base_frame
         self.references = self.make_references()
-        self.run = ReferenceRun(self, self.references)
+        self.run = ReferenceRun(self, self.references, robot=self.robot)
         self._known = known_dynamics(self.robot, values)
         self._torque_delay = self._given_delay()  # s
         self._dynamics = self._make_dynamics()
@@ -271,7 +272,9 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
             return 0.0, 0.0
         if self.run.begin(sample.stamp):
             self._log_start()
-        if self.run.ends_now(self.references.arrived(reading.state.pose)):
+        pose = reading.state.pose
+        goal = reference.pose if isinstance(reference, Reference) else None
+        if self.run.ends_now(pose, goal, self.references.arrived(pose)):
             return 0.0, 0.0
         torque = self.drive(reading.state, reference, reading.dt)
         self._dt = reading.dt

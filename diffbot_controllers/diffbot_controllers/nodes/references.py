@@ -21,6 +21,8 @@ from arc_odometry import Anomaly, AnomalyKind, Pose
 from arc_odometry.joints import LONGEST_PROGRESS, STAMP_TOLERANCE, RateLimit
 from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
 from diffbot_controllers.nodes.reference_input import ReferenceInput
+from diffbot_description import Robot
+from diffbot_description.arena import Arena, reach
 from diffbot_msgs.msg import ControllerState, PoseReference
 from diffbot_node import (
     CommandNode,
@@ -70,6 +72,12 @@ class ReferenceParameters(CommandParameters):
         "zero is commanded, s",
         above=0.0,
         maximum=10.0,
+    )
+    arena: str = parameter(
+        "none",
+        "area that the whole robot must stay in, length x width in m, such as 3x3, around where it "
+        "starts, along its heading; if robot or reference leave it, the node ends with status 1; "
+        "none: no bound",
     )
     listeners: int = parameter(0, "subscribers of ~/status to wait for before starting", minimum=0)
 
@@ -215,11 +223,57 @@ STATE_RATE = 10.0  # maximum rate of ~/state in robot time, Hz
 LOOK_PERIOD = 0.05  # wall time between two checks of publishers and subscribers, s
 
 
+class ArenaGuard:
+    """Tells when a robot, or the reference that it follows, leaves its arena.
+
+    Args:
+        text: See Arena.parse.
+        robot: Its size counts; None: only its axle's midpoint.
+
+    Raises:
+        ValueError: The text is wrong, or the arena is too small for the robot.
+    """
+
+    def __init__(self, text: str, robot: Robot | None) -> None:
+        self._arena = Arena.parse(text)
+        self._reach = 0.0 if robot is None else reach(robot)
+        self._room = self._arena.room(self._reach) if self._arena else (math.inf, math.inf)
+        self._start: Pose | None = None
+
+    def left(self, pose: Pose, reference: Pose | None) -> str:
+        """Return which of them has left the arena, and what to do; empty: none.
+
+        The first pose, m and rad, is where the robot starts.
+        """
+        if self._arena is None:
+            return ""
+        if self._start is None:
+            self._start = pose
+        size = self._arena.length, self._arena.width
+        for what, at, spare in (
+            ("the robot", pose, self._arena.margin),
+            ("the reference", reference, 0.0),
+        ):
+            if at is None:
+                continue
+            place = at.relative_to(self._start)
+            for axis, name in enumerate(("length", "width")):
+                if abs(place[axis]) > self._room[axis] + spare:
+                    return (
+                        "choose a nearer goal, a smaller trajectory or a larger arena, as "
+                        f"{what} is {abs(place[axis]):.2f} m from the start along the arena's "
+                        f"{name} of {size[axis]:g} m, of which {self._room[axis]:.2f} m are free "
+                        "for the axle,"
+                    )
+        return ""
+
+
 class ReferenceRun:
     """The run of a node that follows references: its start, lock-step and end.
 
     Args:
         lone_topics: Further topics, besides that of the references, with one publisher at most.
+        robot: The robot, whose size counts in an arena; None: not known.
 
     Attributes:
         newest: Stamp of the newest state of the robot, s.
@@ -230,7 +284,9 @@ class ReferenceRun:
         node: ReferenceNode[ReferenceParameters],
         references: ReferenceSource[Any],
         lone_topics: tuple[str, ...] = (),
+        robot: Robot | None = None,
     ) -> None:
+        self._guard = ArenaGuard(node.values.arena, robot)
         self._node, self._values, self._references = node, node.values, references
         self._lone_topics = (references.stream, *lone_topics)
         self.newest = 0.0
@@ -304,11 +360,14 @@ class ReferenceRun:
             self._start = stamp
         return begins
 
-    def ends_now(self, arrived: bool = True) -> bool:
-        """Return whether the `duration` is over; the node then ends.
+    def ends_now(self, pose: Pose, reference: Pose | None, arrived: bool = True) -> bool:
+        """Return whether the arena was left or the `duration` is over; the node then ends.
 
         Unless the robot has rested at its set point (`arrived`) for STAY, `arrival_time` is added.
         """
+        if problem := self._guard.left(pose, reference):
+            self._end(ControllerState.STOPPED, 1, problem)
+            return True
         if not arrived:
             self._arrival = None
         elif self._arrival is None:

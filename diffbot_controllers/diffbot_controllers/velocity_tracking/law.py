@@ -14,6 +14,8 @@ from typing import NamedTuple, Protocol
 
 from arc_odometry import REST, Arc, MotionLimits, Pose, Velocity, sinc
 from arc_odometry.number_range import check_finite, check_positive, within
+from diffbot_controllers.laws.dual import Dual
+from diffbot_controllers.laws.polar_approach import Approach, ApproachGains, offset_to_origin
 from diffbot_controllers.velocity_tracking.command_course import CommandCourse, Piece
 from diffbot_controllers.velocity_tracking.dead_band_compensation import (
     NO_DEAD_BANDS,
@@ -26,6 +28,12 @@ from diffbot_description.dead_band import DeadBandKind
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import check_reference
 
+# Part of the deceleration and the rate of a lag that an approach with a ramp uses.
+LATE = 0.5
+# Part of a ramp's slope with which accelerations end; the rest is for corrections.
+FOLLOWED = 0.8
+# Ratio of the velocity loops' rates to those of the approach to a set point, which neglects them.
+SLOWER = 5.0
 # Time in which the first command of a ramp acts, s.
 FIRST_PERIOD = 0.02
 # Longest dead time that an estimator may find, s.
@@ -178,6 +186,37 @@ def possible_braking(
     return Braking(ahead, behind, left, right)
 
 
+def approach_gains(
+    limits: MotionLimits, sigma: Sigma, ramp: CommandRamp | None, k: tuple[float, float]
+) -> ApproachGains:
+    """Return gains of the approach to a set point, slow enough for loops of k_v and k_omega, 1/s.
+
+    `limits` are those of the velocities that act.
+    """
+    rest = Reference(0.0, 0.0, 0.0)
+    braking = possible_braking(limits, sigma, rest, ramp)
+    gammas, decelerations = [], []
+    slopes = UNLIMITED if ramp is None else ramp.slowest
+    for axis, deceleration in enumerate((braking.ahead, braking.left)):
+        inertia, drag = sigma.axis(axis)
+        gamma = k[axis] / SLOWER
+        if slopes[axis] < math.inf and drag > 0.0:
+            # A ramp does not let the lag be passed over: braking begins that much later.
+            deceleration *= LATE
+            gamma = min(gamma, LATE * drag / inertia)
+        gammas.append(gamma)
+        decelerations.append(deceleration)
+    return ApproachGains(
+        gamma1=gammas[0],
+        gamma2=gammas[1],
+        linear_velocity=limits.linear_velocity,
+        angular_velocity=limits.angular_velocity,
+        deceleration=decelerations[0],
+        angular_deceleration=decelerations[1],
+        rims=limits.rims,
+    )
+
+
 def _ratio(limit: float, drag: float) -> float:
     return limit / drag if drag > 0.0 else math.inf
 
@@ -281,6 +320,7 @@ class TrackerSettings:
         dead_time: From a command to its effect, s, >= 0; an estimator only starts with it.
         dead_band: Of (v, omega), below their limits; an estimator only starts with them.
         ramp: Limits of acceleration of the robot's driver; None: none.
+        direction: In which the robot arrives at a set point: either, forwards or backwards.
         published: Whether to use (10) and (11) as printed, which diverge.
         longest_gap: A longer time between two updates resets the tracker, s, > 0.
 
@@ -295,6 +335,7 @@ class TrackerSettings:
     dead_time: float = 0.0
     dead_band: BandPair = NO_DEAD_BANDS
     ramp: CommandRamp | None = None
+    direction: str = "either"
     published: bool = False
     longest_gap: float = 0.5
 
@@ -363,6 +404,7 @@ class VelocityTracker:
         self._predictor = DeadTimePredictor(max(settings.dead_time, LONGEST_DEAD_TIME))
         self._compensation = DeadBandCompensation()
         self._course = CommandCourse(settings.ramp)
+        self._approach = Approach(ApproachGains(), settings.direction)
         self.reset()
 
     @property
@@ -388,6 +430,7 @@ class VelocityTracker:
         self._predictor.reset()
         self._compensation.reset()
         self._course.reset()
+        self._approach.reset()
         self._period = FIRST_PERIOD  # s between the last two updates
 
     def update(
@@ -398,6 +441,7 @@ class VelocityTracker:
         velocity: tuple[float, float],
         applied: tuple[float, float] | None = None,
         ahead: Reference | None = None,
+        set_point: bool = False,
     ) -> Velocity:
         """Return the command of (v, omega), m/s and rad/s, for the next period.
 
@@ -408,6 +452,8 @@ class VelocityTracker:
             velocity: Measured v in m/s and omega in rad/s.
             applied: Command held since the previous update, if not the returned one.
             ahead: Reference at stamp + dead_time; None: extrapolated.
+            set_point: Whether the reference is a pose to park at, which the robot approaches on a
+                path of its own.
 
         Raises:
             ValueError: A number is not finite, or the stamp is not later than the previous one;
@@ -425,18 +471,8 @@ class VelocityTracker:
         if (dead_time := self.dead_time) > 0.0:
             pose, velocity = self._predictor.predict(pose, velocity, sigma, dead_time)
             reference = ahead or reference.after(dead_time)
-        if settings.published:
-            wanted = published_velocity(pose_error(reference, pose), velocity, settings.gains)
-        else:
-            limits = within_bands(settings.limits, bands)
-            braking = possible_braking(limits, sigma, reference, settings.ramp)
-            wanted = kinematic_velocity(
-                pose_error(reference, pose), reference, settings.gains, braking
-            )
-        asked = Velocity(
-            reference.dv + settings.k_v * (wanted.v - velocity.v),
-            reference.domega + settings.k_w * (wanted.omega - velocity.omega),
-        )
+        wanted = self._wanted(reference, pose, velocity, set_point)
+        asked = self._acceleration(reference, wanted, velocity)
         acceleration = settings.limits.acceleration(asked)
         acting = sigma.command(velocity, acceleration)
         command, limited = self._commands(acting, bands, wanted, reference)
@@ -455,6 +491,34 @@ class VelocityTracker:
             ),
         )
         return command
+
+    def _wanted(
+        self, reference: Reference, pose: Pose, velocity: Velocity, set_point: bool
+    ) -> Velocity:
+        """Return the desired velocity for a predicted motion, m/s and rad/s."""
+        settings, sigma = self.settings, self.sigma
+        if settings.published:
+            return published_velocity(pose_error(reference, pose), velocity, settings.gains)
+        limits = within_bands(settings.limits, self.dead_band)
+        if set_point:
+            k = settings.k_v, settings.k_w
+            self._approach.gains = approach_gains(limits, sigma, settings.ramp, k)
+            x, y, theta = map(Dual, offset_to_origin(pose, reference.pose))
+            v, omega = self._approach.velocity(x, y, theta, velocity.v)
+            return Velocity(v.value, omega.value)
+        braking = possible_braking(limits, sigma, reference, settings.ramp)
+        return kinematic_velocity(pose_error(reference, pose), reference, settings.gains, braking)
+
+    def _acceleration(self, reference: Reference, wanted: Velocity, velocity: Velocity) -> Velocity:
+        """Return the acceleration of (12), m/s^2 and rad/s^2, which a ramp can end again."""
+        settings, sigma = self.settings, self.sigma
+        slopes = UNLIMITED if settings.ramp is None else settings.ramp.slowest
+        jerk, turning_jerk = FOLLOWED * slopes.v / sigma.s1, FOLLOWED * slopes.omega / sigma.s2
+        return Velocity(
+            reference.dv + _approach(wanted.v - velocity.v, settings.k_v, jerk, jerk),
+            reference.domega
+            + _approach(wanted.omega - velocity.omega, settings.k_w, turning_jerk, turning_jerk),
+        )
 
     def _commands(
         self, acting: Velocity, bands: BandPair, wanted: Velocity, reference: Reference

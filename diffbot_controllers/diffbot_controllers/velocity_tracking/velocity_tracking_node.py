@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The velocity_tracking_controller node: tracking for robots with velocity commands, see law.py.
 
-Subscribes to `odom` (nav_msgs/Odometry: pose, and velocity in the robot's own frame) and
-`~/reference` (diffbot_msgs/PoseReference, in the odometry's frame). Publishes `cmd_vel`
+Subscribes to `odom` (nav_msgs/Odometry: pose, and velocity in the robot's own frame),
+`~/reference` (diffbot_msgs/PoseReference, in the odometry's frame) and `~/command`
+(geometry_msgs/Pose2D: a set point, to park at). Publishes `cmd_vel`
 (geometry_msgs/TwistStamped, or Twist with stamped = false), `~/status`
 (diffbot_msgs/VelocityTrackingStatus, once per odometry), `~/state` (diffbot_msgs/ControllerState,
 latched) and `~/parameters` (diffbot_msgs/VelocityParameters in use, latched).
@@ -20,6 +21,7 @@ import numpy as np
 
 from arc_odometry import REST, UNLIMITED_RIMS, MotionLimits, Velocity
 from arc_odometry.odometry_checks import OdometrySample, OdometryStamps, PoseContinuity
+from diffbot_controllers.laws.polar_approach import DIRECTIONS
 from diffbot_controllers.nodes.references import (
     PoseReferences,
     ReferenceNode,
@@ -74,6 +76,11 @@ class TrackingParameters(ReferenceParameters):
     )
     adaptive: bool = parameter(
         False, "whether sigma is identified while driving, starting from the given one"
+    )
+    direction: str = parameter(
+        DEFAULTS.direction,
+        "direction in which the robot arrives at a set point",
+        choices=tuple(DIRECTIONS),
     )
     damping: float = parameter(DEFAULTS.gains.damping, "epsilon of (11)", above=0.0, maximum=10.0)
     b: float = parameter(DEFAULTS.gains.b, "b of (11), 1/m^2", above=0.0)
@@ -181,6 +188,7 @@ def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> Trac
         dead_time=dead_time,
         dead_band=(v, omega),
         ramp=known.ramp,
+        direction=values.direction,
         # After a longer gap the sample is rejected, and zero is commanded.
         longest_gap=values.input_timeout,
     )
@@ -303,9 +311,10 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
         source = OdometryTopic(values.odom_frame)
         self.connect(VelocityInterface(fastest_commands, source, values.stamped))
         self._odom = self.resolve_topic_name("odom")
-        self.references = PoseReferences(self, values.odom_frame)
+        self.references = PoseReferences(self, values.odom_frame, set_points=True)
         # With two publishers of odometry, poses of both would alternate.
-        self.run = ReferenceRun(self, self.references, lone_topics=(self._odom,))
+        robot = None if values.robot == NO_ROBOT else load_robot(values.robot)
+        self.run = ReferenceRun(self, self.references, lone_topics=(self._odom,), robot=robot)
 
     # The loop.
 
@@ -331,10 +340,16 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
             return REST
         if self.run.begin(sample.stamp):
             self._log_start()
-        if self.run.ends_now():
+        arrived = self.references.arrived(sample.pose)
+        if self.run.ends_now(sample.pose, reference.pose, arrived):
             return REST
         command = self._tracker.update(
-            sample.stamp, reference, sample.pose, sample.velocity, self.commanded
+            sample.stamp,
+            reference,
+            sample.pose,
+            sample.velocity,
+            self.commanded,
+            set_point=not self.references.input.is_stream,
         )
         self._reference = reference
         return command

@@ -18,18 +18,17 @@ from typing import Protocol
 import numpy as np
 
 from diffbot_description import Robot, closed_form
+from diffbot_description.arena import Arena, reach
 from diffbot_description.robot import ExcitationDefaults
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.information import BodyInformation, predicted_window
 from diffbot_ident.excitation.safety_filter import (
     SPEED_FRACTION,
-    Arena,
     Decision,
     FilteredExcitation,
     Policy,
     SafetyFilter,
     SequencePolicy,
-    reach,
 )
 from diffbot_ident.excitation.signals import (
     GUARD_DELAY,

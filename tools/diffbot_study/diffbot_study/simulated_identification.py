@@ -18,9 +18,9 @@ import numpy as np
 from arc_odometry import DiffOdometry
 from arc_odometry.number_range import Array
 from diffbot_description import Robot, load_robot
+from diffbot_description.arena import Arena, extent, silhouette
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.excitations import Excitation, make_excitation, nominal_prior
-from diffbot_ident.excitation.safety_filter import Arena, extent, silhouette
 from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import Estimate, EstimateState, Estimator
 from diffbot_ident.torque.estimators import make_estimator

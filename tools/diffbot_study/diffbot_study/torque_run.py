@@ -18,8 +18,8 @@ from arc_odometry import JointSample
 from arc_odometry.joints import RateLimit
 from arc_odometry.number_range import Array
 from diffbot_description import Robot, load_robot
+from diffbot_description.arena import Arena
 from diffbot_ident.excitation.excitations import nominal_prior
-from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.identification_run import Identification
 from diffbot_ident.identification_setup import (
     STATUS_RATE,
