@@ -29,7 +29,7 @@ FOLDER = ROOT / "docs" / "tutorials"
 PAGES = sorted(path.stem for path in FOLDER.glob("*.md"))
 TIMEOUT = 1200.0
 """Longest time of a page, s."""
-_BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.M | re.S)
+_CODE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.M | re.S)
 _FILE = re.compile(r"(?:#|<!--) ([\w./-]+\.\w+)(?: -->)?\n")
 _NUMBER = re.compile(r"[-+−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 _MARK = "@@ block {} @@"
@@ -52,7 +52,7 @@ class Step:
 
 def steps(page: str) -> Iterator[Step]:
     """Yield the steps of a page's text."""
-    blocks = _BLOCK.findall(page)
+    blocks = _CODE.findall(page)
     for number, (language, word, text) in enumerate(blocks):
         following = blocks[number + 1] if number + 1 < len(blocks) else ("", "", "")
         expected = tuple(following[2].splitlines()) if following[0] == "text" else ()

@@ -11,12 +11,12 @@
 """
 
 from diffbot_bench.scoring import Interval, Score, TaskAnswer, score
-from diffbot_bench.tasks import CommandKind, Record, Task, make_tasks
+from diffbot_bench.tasks import Record, RecordKind, Task, make_tasks
 
 __all__ = [
     "TaskAnswer",
     "Interval",
-    "CommandKind",
+    "RecordKind",
     "Record",
     "Score",
     "Task",

@@ -15,12 +15,12 @@ from pathlib import Path
 
 from diffbot_bench import fits, regressions, suite_estimators
 from diffbot_bench.scoring import TaskAnswer, answer_of
-from diffbot_bench.tasks import CommandKind, Record
+from diffbot_bench.tasks import Record, RecordKind
 from diffbot_description.named_paths import expanded
 
 Estimator = Callable[[Record], object]
-TORQUE, VELOCITY = (CommandKind.TORQUE,), (CommandKind.VELOCITY,)
-BOTH = (CommandKind.TORQUE, CommandKind.VELOCITY)
+TORQUE, VELOCITY = (RecordKind.TORQUE,), (RecordKind.VELOCITY,)
+BOTH = (RecordKind.TORQUE, RecordKind.VELOCITY)
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Entrant:
 
     estimate: Estimator
     text: str
-    kinds: tuple[CommandKind, ...] = TORQUE
+    kinds: tuple[RecordKind, ...] = TORQUE
     library: str = ""
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from diffbot_bench.estimators import ENTRANTS, OWN
 from diffbot_bench.scoring import CLAIM, COLUMNS, REFUSAL, Score, TaskAnswer, score
-from diffbot_bench.tasks import CommandKind, Task
+from diffbot_bench.tasks import RecordKind, Task
 from diffbot_description import write_atomically
 from diffbot_report.page import Page, Section, Table, Tone, write_page
 
 MARKDOWN, HTML = "leaderboard.md", "leaderboard.html"
 TITLES = {
-    CommandKind.TORQUE: "Torque robots: K5 to K8",
-    CommandKind.VELOCITY: "Velocity robots: lag, gain and dead time",
+    RecordKind.TORQUE: "Torque robots: K5 to K8",
+    RecordKind.VELOCITY: "Velocity robots: lag, gain and dead time",
 }
 NOTE = (
     "cost: mean interval score in shares of the true value (of lag plus dead time for these two), "
@@ -38,11 +38,11 @@ class Board:
     answers: Mapping[str, Mapping[str, TaskAnswer]]
     words: str
 
-    def kinds(self) -> list[CommandKind]:
+    def kinds(self) -> list[RecordKind]:
         """Return the kinds of robots of the tasks."""
-        return [kind for kind in CommandKind if self.of(kind)]
+        return [kind for kind in RecordKind if self.of(kind)]
 
-    def of(self, kind: CommandKind) -> list[Task]:
+    def of(self, kind: RecordKind) -> list[Task]:
         """Return the tasks of a kind of robots."""
         return [task for task in self.tasks if task.record.kind is kind]
 
@@ -56,7 +56,7 @@ class Board:
         }
         return dict(sorted(scores.items(), key=lambda item: item[1].cost))
 
-    def table(self, kind: CommandKind) -> Table:
+    def table(self, kind: RecordKind) -> Table:
         """Return the leaderboard of a kind of robots."""
         rows = [
             (str(place), name, *each.cells(), ENTRANTS[name].text if name in ENTRANTS else "")
@@ -64,7 +64,7 @@ class Board:
         ]
         return Table(("", "estimator", *COLUMNS, "what it is"), rows, TITLES[kind], NOTE)
 
-    def by_row(self, kind: CommandKind) -> Table:
+    def by_row(self, kind: RecordKind) -> Table:
         """Return the cost of each estimator for each kind of data."""
         tasks = self.of(kind)
         names = [*self.scores(tasks)]

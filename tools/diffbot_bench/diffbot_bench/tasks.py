@@ -28,7 +28,7 @@ from diffbot_ident.excitation.velocity_excitation import VelocityExcitation
 from diffbot_ident.torque.estimate import NAMES
 
 
-class CommandKind(Enum):
+class RecordKind(Enum):
     """What commands a robot takes."""
 
     TORQUE = "torque"
@@ -46,7 +46,7 @@ class Record:
     """
 
     task: str
-    kind: CommandKind
+    kind: RecordKind
     columns: Mapping[str, Array]
     wheel_radius: float | None = None
     track: float | None = None
@@ -63,7 +63,7 @@ class Task:
     """A record with its truth.
 
     Attributes:
-        row: CommandKind of data.
+        row: Kind of data.
         truth: True values by name.
         scale: What errors and widths are shares of, by name.
     """
@@ -155,7 +155,7 @@ def _torque_task(run: RobotRun, row: str) -> Task:
     }
     made = Record(
         f"{row} {run.index}",
-        CommandKind.TORQUE,
+        RecordKind.TORQUE,
         {"time": recording.stamps, **columns},
         run.radius,
         run.track,
@@ -195,7 +195,7 @@ def _velocity_task(
         # Lag and dead time matter by what both delay together.
         both = lag + dead_time
         scale |= {f"time_constant_{axis}": both, f"gain_{axis}": gain, f"dead_time_{axis}": both}
-    return Task(row, Record(name, CommandKind.VELOCITY, columns), truth, scale)
+    return Task(row, Record(name, RecordKind.VELOCITY, columns), truth, scale)
 
 
 def write_records(tasks: Iterable[Task], folder: Path) -> list[Path]:
