@@ -19,6 +19,7 @@ import numpy as np
 from diffbot_description.assumed_parts import DENSITY
 from diffbot_description.command_kind import CommandKind
 from diffbot_description.describe_limits import EXCITATION_FRACTION, GRIP, add_limits, whole_robot
+from diffbot_description.described_kind import SENTENCES, kind_of
 from diffbot_description.findings import ASSUMED, DescriptionFindings, joined
 from diffbot_description.ground_loads import GRAVITY
 from diffbot_description.plausible_inertia import (
@@ -46,7 +47,6 @@ from diffbot_description.urdf_wheels import (
     Sides,
     Wheel,
     WheelPair,
-    commanded_kind,
     compare_with_drives,
     find_sides,
     wheel_pair,
@@ -150,11 +150,14 @@ def _describe(
         findings.replaced("name", repr(named), content["name"])
     body = group_body(links, shapes, findings)
     pair = [side_body(side) for side in (sides.left, sides.right)]
-    command = _command(tree, sides, command, findings)
-    if command is CommandKind.VELOCITY and mass is None and body.mass <= 0:
+    command = kind_of(tree, sides, command, findings)
+    weightless = command is CommandKind.VELOCITY and mass is None and body.mass <= 0
+    if weightless:
         mass = DENSITY * geometry.track**2 * 2 * geometry.radius
         findings.assumed.append(f"body.mass: the URDF has no masses; {mass:.3g} kg in all")
     body, pair = _with_mass(body, pair, mass, links, geometry, findings)
+    if weightless:
+        findings.sources["body.mass"] = f"{ASSUMED}, the URDF has none"
     spread = (apart(sides.left) + apart(sides.right)) / 2
     for side in (sides.left, sides.right):
         _check_density(side, shapes)
@@ -197,28 +200,8 @@ def _describe(
         findings.sources,
         tuple(findings.corrected),
         tuple(findings.assumed),
-        (*_derived(content, joints, sides.chosen_by, links), _COMMANDS[command]),
+        (*_derived(content, joints, sides.chosen_by, links), SENTENCES[command]),
     )
-
-
-_COMMANDS = {
-    CommandKind.EFFORT: "it takes torques of the wheels (drive.command: effort)",
-    CommandKind.VELOCITY: "it takes cmd_vel (drive.command: velocity)",
-    None: "no <ros2_control> says what it takes, torques or cmd_vel; torques unless you say "
-    "--command velocity, or drive: {command: velocity} in its file",
-}
-
-
-def _command(
-    tree: UrdfTree, sides: Sides, given: CommandKind | None, findings: DescriptionFindings
-) -> CommandKind | None:
-    """Return the kind of command that the robot takes; None if it is not known."""
-    joints = [wheel.joint.name for wheel in (*sides.left, *sides.right)]
-    result = given or commanded_kind(tree, joints)
-    if result is not None:
-        source = "--command" if given else "command_interface of the wheels in <ros2_control>"
-        findings.sources["drive.command"] = source
-    return result
 
 
 def _say_unread(shapes: ShapeReader, findings: DescriptionFindings) -> None:

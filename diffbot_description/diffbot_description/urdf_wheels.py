@@ -16,7 +16,6 @@ from itertools import product
 
 import numpy as np
 
-from diffbot_description.command_kind import CommandKind
 from diffbot_description.findings import DescriptionFindings
 from diffbot_description.urdf_shapes import Shape, ShapeReader
 from diffbot_description.urdf_tree import ROLLING_TYPES, Array, Joint, PlacedLink, UrdfTree
@@ -94,21 +93,6 @@ def commanded_joints(tree: UrdfTree) -> set[str]:
         for tag in _DRIVE_TAGS:
             names |= {(result.text or "").strip() for result in plugin.findall(tag)}
     return names & set(tree.joints)
-
-
-def commanded_kind(tree: UrdfTree, joints: Sequence[str]) -> CommandKind | None:
-    """Return the kind of the command interfaces of these joints in <ros2_control>.
-
-    None if they have none, or of both kinds.
-    """
-    kinds = {
-        interface.get("name")
-        for joint in tree.element.findall("ros2_control/joint")
-        if joint.get("name") in joints
-        for interface in joint.findall("command_interface")
-    }
-    result = [kind for kind in CommandKind if kind.value in kinds]
-    return result[0] if len(result) == 1 else None
 
 
 def reflected_rotor(tree: UrdfTree, name: str) -> float:

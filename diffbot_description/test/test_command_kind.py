@@ -152,7 +152,9 @@ def test_the_told_kind_counts_more_than_the_found_one():
 
 
 def test_a_urdf_without_masses_is_enough_for_a_robot_that_takes_velocities():
-    assert any("body.mass" in entry for entry in described("velocity", masses=False).assumed)
+    result = described("velocity", masses=False)
+    assert any("body.mass" in entry for entry in result.assumed)
+    assert "body.mass" in result.content["assumed"]
     with pytest.raises(ValueError, match="no link of the body has a mass"):
         described("effort", masses=False)
 

@@ -268,6 +268,7 @@ class EffortNode(CommandNode[E_co]):
     def __init__(self, name: str, parameters: type[E_co]) -> None:
         super().__init__(name, parameters)
         self.robot: Robot = load_robot(self.values.robot)
+        _check_torques(self.robot)
         self.geometry = self.robot.geometry
         limiter = self._make_limiter()
         self.torque_limit = limiter.limit
@@ -300,3 +301,13 @@ class EffortNode(CommandNode[E_co]):
                 "wrong"
             )
         return TorqueLimiter(asked or limits.traction, limits.torque_rate)
+
+
+def _check_torques(robot: Robot) -> None:
+    """Refuse a robot that takes velocities and whose masses are assumed. Raises ValueError."""
+    if robot.takes_velocity and "body.mass" in robot.assumed:
+        raise ValueError(
+            f"robot '{robot.name}' takes velocities (drive.command) and its file states no masses: "
+            "torques cannot be computed for it; drive it by cmd_vel, or describe it fully with "
+            "drive.command: effort"
+        )

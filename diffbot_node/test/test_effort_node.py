@@ -8,7 +8,7 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
-from effort_graph import QUIET, TORQUE, Graph, drive, undisturbed  # noqa: E402
+from effort_graph import QUIET, TORQUE, Graph, SteadyNode, drive, undisturbed  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from diffbot_description import closed_form  # noqa: E402
@@ -207,4 +207,20 @@ def test_zero_goes_out_while_the_driver_does_not_take_commands():
     finally:
         graph.node.destroy_node()
         graph.robot.destroy_node()
+        rclpy.shutdown()
+
+
+def test_a_robot_that_takes_velocities_and_has_no_masses_gets_no_torques(tmp_path):
+    path = tmp_path / "robot.yaml"
+    path.write_text(
+        "drive: {command: velocity}\n"
+        "wheels: {radius: 0.03, separation: 0.2}\n"
+        "body: {shape: {front: 0.1, rear: -0.1, width: 0.2}}\n"
+        "limits: {linear_velocity: 0.2, angular_velocity: 2.0}\n"
+    )
+    rclpy.init(args=["--ros-args", "-p", f"robot:={path}"])
+    try:
+        with pytest.raises(ValueError, match="takes velocities .* its file states no masses"):
+            SteadyNode()
+    finally:
         rclpy.shutdown()

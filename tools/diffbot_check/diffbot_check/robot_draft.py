@@ -65,6 +65,12 @@ def write_draft(seen: Observation, topics: TopicNames, folder: Path) -> RobotDra
             sentences.append(f"/robot_description cannot be used: {error}")
     else:
         sentences.append("no node publishes /robot_description")
+        if kind is None and not seen.streams and not seen.transforms:
+            sentences.append(
+                "nothing is seen of a robot: start its driver, in this ROS_DOMAIN_ID, and name its "
+                "topics (odom:=, cmd_vel:=)"
+            )
+            return RobotDraft(None, tuple(sentences), ())
     if kind is CommandKind.EFFORT:
         sentences.append(
             "a robot that takes torques needs its masses: make its file from a URDF, with describe"

@@ -112,5 +112,11 @@ def test_a_robot_that_takes_torques_needs_its_urdf(tmp_path):
     [((), "no node subscribes to"), ((TOPICS.cmd_vel, TOPICS.efforts), "both /cmd_vel and")],
 )
 def test_what_the_subscribers_do_not_say_is_told(topics, says, tmp_path):
-    draft = write_draft(Observation(5.0, takes(*topics)), TOPICS, tmp_path)
-    assert says in draft.seen[0]
+    draft = write_draft(Observation(5.0, takes(*topics), joints("arm")), TOPICS, tmp_path)
+    assert says in draft.seen[0] and draft.file is not None
+
+
+def test_where_no_robot_is_no_file_is_made(tmp_path):
+    draft = write_draft(Observation(5.0), TOPICS, tmp_path)
+    assert draft.file is None and "start its driver" in draft.seen[-1]
+    assert [*tmp_path.iterdir()] == []
