@@ -11,7 +11,7 @@ robot drives a minute in 4 m x 4 m (calibration_legs), with slip of --path-noise
     tape   UMBmark: five squares of 4 m each way, ends scatter by 1 cm; three straight legs by 3 mm
 
 With --odometry the robot takes velocities and publishes nothing but odometry, at 10 to 50 Hz: its
-lag, delay, dead band and limits of acceleration are random (velocity_robots.py), `velocity_ident`'s
+lag, delay, dead band and limits of acceleration are random (diffbot_bench), `velocity_ident`'s
 excitation drives it within --arena by the wrong odometry, and the scales of that are calibrated.
 With --engine a law drives the calibration motion on an engine instead, with the file of the nominal
 robot and the sensors of config/sensors.yaml, and the squares are two of UMBmark, one each way.
@@ -46,10 +46,10 @@ from made_recordings.made_readings import (
     calibration_legs,
     simulated_drive,
 )
-from velocity_robots import COMPUTING, STEP, Plant, draw
 
 from arc_odometry import Pose, Velocity, WheelGeometry
 from arc_odometry.odometry import Arc
+from diffbot_bench.velocity_plant import COMPUTING, STEP, VelocityPlant, draw
 from diffbot_calibration.calibration import Calibration, calibrate
 from diffbot_calibration.umbmark import Squares, calibrate_umbmark, square_end
 from diffbot_description import load_robot
@@ -130,7 +130,7 @@ def excited_drive(
     Its driver turns the wheels by GIVEN, so that the simulated pose is that of odometry.
     """
     robot = draw(int(rng.integers(1, 2**31)))
-    plant, command, planned = Plant(robot), Velocity(0.0, 0.0), Velocity(0.0, 0.0)
+    plant, command, planned = VelocityPlant(robot), Velocity(0.0, 0.0), Velocity(0.0, 0.0)
     half = 0.5 * arguments.arena - MARGIN
     excitation = VelocityExcitation((half, half), robot.limits, seed=int(rng.integers(1, 2**31)))
     every, late, reading = (round(t / STEP) for t in (robot.period, COMPUTING, PERIOD))

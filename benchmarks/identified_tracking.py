@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures of 8 by random velocity robots, with true, identified and the launch file's parameters.
 
-The robots are those of `velocity_robots.py`, whose simulation shares nothing with the suite's. Each
+The robots are those of diffbot_bench, whose simulation shares nothing with the suite's. Each
 is excited for 90 s and analysed as there; then the tracking law drives two laps, with the pose by
 dead reckoning from encoder counts, three times: with the true parameters, with the identified ones,
 and with the defaults of `launch siwek` (sigma of a TurtleBot 2, no dead time, dead band or ramp).
@@ -20,9 +20,19 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from velocity_robots import COMPUTING, ROOM, STEP, Odometer, Plant, Truth, draw, record
+from velocity_robots import ROOM
 
 from arc_odometry import MotionLimits, Velocity
+from diffbot_bench.suite_estimators import segments_of
+from diffbot_bench.velocity_plant import (
+    COMPUTING,
+    STEP,
+    LaggingRobot,
+    Odometer,
+    VelocityPlant,
+    draw,
+    record,
+)
 from diffbot_controllers.parameter_reader import IdentifiedSigma, identified_from
 from diffbot_controllers.velocity_tracking.law import TrackerSettings, VelocityTracker
 from diffbot_description import Sigma
@@ -40,7 +50,7 @@ FRACTION = 0.6
 IDENTIFIED, WORSE = 1.3, 3.0
 
 
-def true_parameters(truth: Truth) -> IdentifiedSigma:
+def true_parameters(truth: LaggingRobot) -> IdentifiedSigma:
     """Return what an identification without error would have told."""
     drag, late = 1.0 / truth.gain, truth.delay + 0.5 * truth.period + COMPUTING
     kind = DeadBandKind.THRESHOLD if truth.threshold else DeadBandKind.OFFSET
@@ -58,7 +68,7 @@ def true_parameters(truth: Truth) -> IdentifiedSigma:
     return IdentifiedSigma(sigma, dead_time=(late, late), dead_band=(v, omega), ramp=ramp)
 
 
-def figure(truth: Truth) -> Trajectory:
+def figure(truth: LaggingRobot) -> Trajectory:
     """Return two laps of a figure-8 that the robot can follow."""
     lost = np.zeros(2) if truth.threshold else truth.band
     speed = FRACTION * truth.gain * (np.array(truth.limits) - lost)
@@ -72,7 +82,7 @@ def figure(truth: Truth) -> Trajectory:
     )
 
 
-def drive(truth: Truth, known: IdentifiedSigma, seed: int) -> float:
+def drive(truth: LaggingRobot, known: IdentifiedSigma, seed: int) -> float:
     """Return the rms distance of the second lap, m."""
     settings = TrackerSettings(
         limits=MotionLimits(*truth.limits),
@@ -81,7 +91,7 @@ def drive(truth: Truth, known: IdentifiedSigma, seed: int) -> float:
         ramp=known.ramp,
     )
     tracker, trajectory = VelocityTracker(settings, known.sigma), figure(truth)
-    plant, odometer = Plant(truth), Odometer(truth, np.random.default_rng(seed))
+    plant, odometer = VelocityPlant(truth), Odometer(truth, np.random.default_rng(seed))
     start = trajectory.at(0.0)
     plant.pose = odometer.pose = type(plant.pose)(start.x, start.y, start.theta)
     command = planned = Velocity(0.0, 0.0)
@@ -102,11 +112,11 @@ def drive(truth: Truth, known: IdentifiedSigma, seed: int) -> float:
     return math.sqrt(np.mean(squares))
 
 
-def identified(truth: Truth, seed: int) -> tuple[IdentifiedSigma | None, str]:
+def identified(truth: LaggingRobot, seed: int) -> tuple[IdentifiedSigma | None, str]:
     """Return what 90 s of excitation tell, or None and the reason."""
     excitation = VelocityExcitation((ROOM, ROOM), truth.limits, seed=seed)
-    segments, _ = record(truth, excitation.command, 90.0, seed)
-    axes = analyse_axes(segments)
+    recording = record(truth, excitation.command, 90.0, seed)
+    axes = analyse_axes(segments_of(recording.odometry, recording.commands))
     try:
         known = identified_from(velocity_parameters(axes))
     except ValueError as error:

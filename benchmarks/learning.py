@@ -20,8 +20,16 @@ import numpy as np
 import yaml
 from benchmark_tables import options, wilson
 from beyond_the_model import write_table
-from independent_plant import OMEGA, Driver, Imperfections, Plant, Robots, draw, drive
 
+from diffbot_bench.independent_plant import (
+    OMEGA,
+    ExcitedDriver,
+    Imperfections,
+    Robots,
+    TorquePlant,
+    draw,
+    drive,
+)
 from diffbot_description import load_robot
 from diffbot_description.files import read_yaml
 from diffbot_learning.learned_robot import LearnedRobot, RobotChange
@@ -34,7 +42,7 @@ NAMES = ("K5", "K6", "K7", "K8")
 
 
 @dataclass
-class Mission(Driver):
+class Mission(ExcitedDriver):
     """Holds random speeds with gentle ramps, as a robot at work; stands between."""
 
     asked: np.ndarray = field(init=False)
@@ -46,7 +54,7 @@ class Mission(Driver):
         n = len(self.robots.mass)
         self.asked, self.wanted, self.until = np.zeros((2, n)), np.zeros((2, n)), np.zeros(n)
 
-    def command(self, index: int, plant: Plant) -> None:
+    def command(self, index: int, plant: TorquePlant) -> None:
         """Command torques of a proportional controller of both speeds."""
         robots, now = self.robots, index * self.robots.period
         ends = now >= self.until

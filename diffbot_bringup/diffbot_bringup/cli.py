@@ -135,6 +135,12 @@ COMMANDS = {
             delegated=True,
         ),
         Command(
+            "bench",
+            "[--estimator NAME|FILE.py:FUNCTION ...] [--tasks TEXT ...] --output DIR",
+            "score estimators, yours too, on records of robots whose truth is known: a leaderboard",
+            delegated=True,
+        ),
+        Command(
             "reproduce",
             "[PAPER ...] [--output DIR]",
             "compute the tables and figures of the papers; compare published with own values",

@@ -51,7 +51,7 @@ def test_every_package_has_a_layer():
 
 
 def test_tools_and_core_are_those_of_the_page():
-    assert len(TOOLS) == 9 and len(CORE) == 9
+    assert len(TOOLS) == 10 and len(CORE) == 9
     front, tools = LAYER[FRONT_DOOR], {LAYER[name] for name in TOOLS}
     assert max(LAYER[name] for name in CORE - {FRONT_DOOR}) < min(tools) <= max(tools) < front
 

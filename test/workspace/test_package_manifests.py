@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTHON = {
     "backports": (None, "backports-zstd"),
     "catkin_pkg": ("python3-catkin-pkg", "catkin-pkg"),
+    "filterpy": (None, "filterpy"),
     "hatchling": (None, "hatchling"),
     "hypothesis": ("python3-hypothesis", "hypothesis"),
     "lz4": (None, "lz4"),
@@ -38,6 +39,7 @@ PYTHON = {
     "mujoco": ("python3-mujoco-pip", "mujoco"),
     "numpy": ("python3-numpy", "numpy"),
     "PIL": ("python3-pil", "pillow"),
+    "padasip": (None, "padasip"),
     "packaging": ("python3-packaging", "packaging"),
     "pytest": ("python3-pytest", "pytest"),
     "plotly": (None, "plotly"),
@@ -47,6 +49,7 @@ PYTHON = {
     "distributed": (None, "distributed"),
     "pyarrow": (None, "pyarrow"),
     "scipy": ("python3-scipy", "scipy"),
+    "statsmodels": (None, "statsmodels"),
     # ROS distributions up to 2024 have one that is too old.
     "websockets": (None, "websockets"),
     "yaml": ("python3-yaml", "pyyaml"),

@@ -165,7 +165,7 @@ def test_python_finds_the_packages_of_studies_once_they_are_there(machine, monke
     monkeypatch.setattr(entry, "set_up_part", lambda root, packages: asked.append(packages))
     benchmarks = Path(__file__).resolve().parents[2] / "benchmarks"
     entry.main(tmp_path, ["python", str(benchmarks / "trust.py"), "random"])
-    entry.main(tmp_path, ["python", str(benchmarks / "peers.py")])
+    entry.main(tmp_path, ["python", str(benchmarks / "odometry.py")])
     assert asked == [given[3]] and given[4].is_ready()
 
 

@@ -78,6 +78,13 @@ def fleet(argv: list[str]) -> int:
     return main(argv, "diffbot fleet")
 
 
+def bench(argv: list[str]) -> int:
+    """Score estimators on records of robots whose truth is known; 0, or 2 for a wrong argument."""
+    from diffbot_bench.command import main
+
+    return main(argv, "diffbot bench")
+
+
 def faults(argv: list[str]) -> int:
     """Run the fault table, which is a package of the tests: test/faults in the checkout."""
     root = os.environ.get("DIFFBOT_ROOT", "")

@@ -28,6 +28,7 @@ PACKAGES_OF = {
         "diffbot_recordings",
     ),
     "Reports, live view, studies": (
+        "diffbot_bench",
         "diffbot_learning",
         "diffbot_papers",
         "diffbot_report",

@@ -224,7 +224,7 @@ def draw(n: int, seed: int) -> Robots:
         speed=random.uniform(0.4, 1.2, n),
         yaw_rate=random.uniform(2.0, 4.0, n),
         period=random.choice([0.005, 0.01, 0.02], n),
-        counts=np.round(np.exp(random.uniform(np.log(500.0), np.log(16384.0), n))),
+        counts=np.round(log(500.0, 16384.0)),
         noise=random.uniform(0.003, 0.02, n),
     )
     acceleration = random.uniform(1.5, 4.0, n)
@@ -239,7 +239,7 @@ def draw(n: int, seed: int) -> Robots:
 
 
 @dataclass
-class Recording:
+class TorqueLog:
     """Readings of one robot, as its driver publishes them.
 
     Attributes:
@@ -269,7 +269,7 @@ WHEEL, ANGLE, MOTOR, MOTOR_ANGLE, TORQUE = (slice(k, k + 2) for k in (3, 5, 7, 9
 ROWS = 13
 
 
-class Plant:
+class TorquePlant:
     """The moving robots.
 
     Args:
@@ -440,27 +440,29 @@ class Plant:
 
 
 @dataclass
-class Driver:
+class ExcitedDriver:
     """Excitation, delayed commands and readings of the robots.
 
     Attributes:
         levels: Sizes of the torques, as shares of the amplitude.
+        seconds: Time for which they are held, s.
     """
 
     robots: Robots
     imperfect: Imperfections
     random: np.random.Generator
     levels: tuple[float, ...] = (1.0,)
+    seconds: float = HOLD
     hold: Array = field(init=False)
 
     def __post_init__(self) -> None:
         robots = self.robots
-        self.hold = np.maximum(1, np.round(HOLD / robots.period)).astype(int)
+        self.hold = np.maximum(1, np.round(self.seconds / robots.period)).astype(int)
         self.commanded = self.drawn = np.zeros((2, len(self.hold)))
         turning = 2.0 * robots.torque * robots.half_track / robots.radius
         self.gentle = np.minimum(1.0, MOST_YAW * robots.equivalent_inertia / turning)
 
-    def command(self, index: int, plant: Plant) -> None:
+    def command(self, index: int, plant: TorquePlant) -> None:
         """Draw new torques where a hold ends; brake robots that are too fast."""
         robots, (v, omega), n = self.robots, plant.state[:2], len(self.hold)
         bits = self.random.choice([-1.0, 1.0], (2, n)) * self.random.choice(self.levels, (2, n))
@@ -478,9 +480,10 @@ def drive(
     duration: float,
     seed: int,
     levels: tuple[float, ...] = (1.0,),
-    watch: Callable[[Plant], None] | None = None,
-    driver_type: type[Driver] | None = None,
-) -> list[Recording]:
+    watch: Callable[[TorquePlant], None] | None = None,
+    driver_type: type[ExcitedDriver] | None = None,
+    hold: float = HOLD,
+) -> list[TorqueLog]:
     """Excite the robots and return what their drivers publish.
 
     Args:
@@ -491,6 +494,7 @@ def drive(
         levels: Sizes of the torques, as shares of the amplitude.
         watch: Called after each control period.
         driver_type: Commands the robots instead of the excitation.
+        hold: Time for which the excitation holds torques, s.
     """
     period = float(robots.period[0])
     if not np.all(robots.period == period):
@@ -498,8 +502,8 @@ def drive(
     n, periods = len(robots.mass), round(duration / period)
     random = np.random.default_rng([seed, n, periods])
     steps = round(np.ceil(period / STEP))
-    plant = Plant(robots, imperfect, duration)
-    driver = (driver_type or Driver)(robots, imperfect, random, levels)
+    plant = TorquePlant(robots, imperfect, duration)
+    driver = (driver_type or ExcitedDriver)(robots, imperfect, random, levels, hold)
     jitter = np.clip(random.normal(0.0, 1.0, (periods + 1, n)), -3.0, 3.0) * imperfect.jitter
     # Times between readings; with jitter each robot's own.
     length = np.maximum(period + np.diff(jitter, axis=0, prepend=0.0), 0.2 * period)
@@ -548,7 +552,7 @@ def _published(
     imperfect: Imperfections,
     i: int,
     random: np.random.Generator,
-) -> Recording:
+) -> TorqueLog:
     """Return the readings of a robot as they are published."""
     count = 2.0 * np.pi / counts
     angles = angles * (1.0 + imperfect.count_error[:, i])
@@ -562,10 +566,10 @@ def _published(
     stamps = times + random.uniform(0.0, 1.0, len(times)) * imperfect.late[i]
     if imperfect.rounding[i] > 0.0:
         stamps = np.round(stamps / imperfect.rounding[i]) * imperfect.rounding[i]
-    for k in np.flatnonzero(random.random(len(times)) < imperfect.stale[i]):
+    for k in np.flatnonzero(random.random(len(times)) < imperfect.stale[i]).tolist():
         if k:
             repeats = slice(k, k + 1 + int(imperfect.burst[i]))
             angles[repeats], efforts[repeats] = angles[k - 1], efforts[k - 1]
     kept = random.random(len(times)) >= imperfect.dropped[i]
     kept[:2] = True
-    return Recording(stamps[kept], angles[kept], efforts[kept])
+    return TorqueLog(stamps[kept], angles[kept], efforts[kept])

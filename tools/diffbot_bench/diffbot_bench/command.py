@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `bench`: score estimators on records of robots whose truth is known."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from datetime import datetime, timezone
+from pathlib import Path
+
+from diffbot_bench.answer_files import read_answers, write_answers
+from diffbot_bench.estimators import ENTRANTS, answer, entrant
+from diffbot_bench.leaderboard import Board, write_board
+from diffbot_bench.scoring import TaskAnswer
+from diffbot_bench.tasks import ROWS, BenchTask, Record, make_tasks, write_records
+from diffbot_description.command_parser import CommandParser
+from diffbot_description.named_paths import expanded
+from diffbot_description.suite_version import suite_version
+from diffbot_description.terminal_text import complain, printable
+from diffbot_report.page import Table
+
+USAGE = 2
+_EPILOG = """examples:
+  {prog} --output board                                  # all peers, public seed
+  {prog} --estimator diffbot FILE.py:estimate --output board
+  {prog} --records records --output board                # for other programs
+  {prog} --answers theirs.json --output board"""
+
+
+def _parser(prog: str) -> CommandParser:
+    parser = CommandParser(
+        prog=prog,
+        description="Score estimators on records of robots that the suite's engines did not make.",
+        epilog=_EPILOG.format(prog=prog),
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add(
+        "--estimator", metavar="NAME|FILE.py:FUNCTION", nargs="+",
+        help=f"which to score (default: all): {', '.join(ENTRANTS)}, or a function of a record",
+    )  # fmt: skip
+    add("--tasks", metavar="TEXT", nargs="+", default=list(ROWS),
+        help=f"kinds of data (default: all): {', '.join(ROWS)}")  # fmt: skip
+    add("--robots", metavar="N", type=int, default=2, help="robots of each kind (%(default)s)")
+    add("--seed", metavar="S", type=int, default=1, help="seed of the tasks (%(default)s)")
+    add("--answers", metavar="FILE", type=Path, nargs="+", default=[],
+        help="answers of other programs, as JSON")  # fmt: skip
+    add("--records", metavar="DIR", type=Path, help="write the records for other programs, and end")
+    add("--peers", metavar="DIR", help="folder with padasip, filterpy and statsmodels")
+    add("--workers", metavar="N", type=int, default=1, help="processes (%(default)s)")
+    add("--output", metavar="DIR", type=Path, help="folder for leaderboard and answers")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None, prog: str = "bench") -> int:
+    """Run the command; return 0, or 2 after a message."""
+    options = _parser(prog).parse_args(argv)
+    try:
+        if (options.output is None) == (options.records is None):
+            raise ValueError("give --output DIR, or --records DIR")
+        for name, value in (("robots", options.robots), ("workers", options.workers)):
+            if not 1 <= value <= 1000:
+                raise ValueError(f"--{name} {value}: must be from 1 to 1000")
+        if not 0 <= options.seed < 2**31:
+            raise ValueError(f"--seed {options.seed}: must be from 0 to {2**31 - 1}")
+        if options.peers:
+            sys.path.append(options.peers)  # last: NumPy and SciPy come from the environment
+        references = options.estimator or ([] if options.answers else list(ENTRANTS))
+        entrants = {_name(each): entrant(each) for each in references}
+        read = dict(read_answers(expanded(path)) for path in options.answers)
+        tasks = make_tasks(list(dict.fromkeys(options.tasks)), options.robots, options.seed)
+        if options.records is not None:
+            for path in write_records(tasks, expanded(options.records)):
+                print(printable(path))
+            return 0
+        answers = {
+            _name(each): _answers(each, tasks, options.workers)
+            for each in references
+            if _installed(each, tasks)
+        }
+        words = (
+            f"Seed {options.seed}, {options.robots} robots of each kind of data, diffbot-suite "
+            f"{suite_version()}, {datetime.now(timezone.utc):%Y-%m-%d}."
+        )
+        board = Board(tasks, {**answers, **read}, words)
+        if not any(board.answers.values()):
+            raise ValueError("no estimator knows these tasks")
+        folder = expanded(options.output)
+        paths = write_board(board, folder)
+        for name, each in answers.items():
+            paths.append(write_answers(folder / f"answers_{name}.json", name, each))
+    except (ValueError, OSError) as error:
+        complain(prog, error)
+        return USAGE
+    del entrants
+    _show(board)
+    for path in paths:
+        print(printable(path))
+    return 0
+
+
+def _name(reference: str) -> str:
+    return Path(reference.rpartition(":")[0]).stem if ":" in reference else reference
+
+
+def _known(reference: str, tasks: Sequence[BenchTask]) -> list[Record]:
+    kinds = entrant(reference).kinds
+    return [task.record for task in tasks if task.record.kind in kinds]
+
+
+def _installed(reference: str, tasks: Sequence[BenchTask]) -> bool:
+    """Return whether an estimator's libraries are installed; say if not."""
+    records = _known(reference, tasks)
+    try:
+        for record in records[:1]:
+            answer(entrant(reference).estimate, record)
+    except ImportError as error:
+        print(f"{reference}: left out: {error}; pip install diffbot-suite[bench]")
+        return False
+    return True
+
+
+def _answers(reference: str, tasks: Sequence[BenchTask], workers: int) -> dict[str, TaskAnswer]:
+    records = _known(reference, tasks)
+    given = [(reference, record, tuple(sys.path)) for record in records]
+    if workers == 1:
+        replies = [_answered(each) for each in given]
+    else:
+        with ProcessPoolExecutor(workers) as pool:
+            replies = list(pool.map(_answered, given))
+    for record, each in zip(records, replies, strict=True):
+        if each.reason and each.reason != "refused":
+            print(f"{reference}, {record.task}: {printable(each.reason)}")
+    return {record.task: each for record, each in zip(records, replies, strict=True)}
+
+
+def _answered(given: tuple[str, Record, tuple[str, ...]]) -> TaskAnswer:
+    reference, record, path = given
+    sys.path[:] = path
+    return answer(entrant(reference).estimate, record)
+
+
+def _show(board: Board) -> None:
+    for kind in board.kinds():
+        _print(board.table(kind))
+    for text in board.better():
+        print(f"a peer is better: {text}")
+
+
+def _print(table: Table) -> None:
+    rows = [table.head, *table.rows]
+    widths = [max(len(row[k]) for row in rows) for k in range(len(table.head))]
+    print(f"\n{table.title}")
+    for row in rows:
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
