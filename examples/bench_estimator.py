@@ -12,7 +12,7 @@ def estimate(record):
 
     A value may be a number, or (value, low, high) with a 95 % interval.
     """
-    if record.kind.value != "torque":
+    if record.kind != "effort":
         return None
     columns = record.columns
     every = max(1, round(0.06 / np.median(np.diff(columns["time"]))))

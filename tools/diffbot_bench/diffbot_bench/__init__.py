@@ -11,15 +11,14 @@
 """
 
 from diffbot_bench.scoring import Interval, Score, TaskAnswer, score
-from diffbot_bench.tasks import Record, RecordKind, Task, make_tasks
+from diffbot_bench.tasks import BenchTask, Record, make_tasks
 
 __all__ = [
     "TaskAnswer",
     "Interval",
-    "RecordKind",
     "Record",
     "Score",
-    "Task",
+    "BenchTask",
     "make_tasks",
     "score",
 ]

@@ -13,7 +13,7 @@ from diffbot_bench.answer_files import read_answers, write_answers
 from diffbot_bench.estimators import ENTRANTS, answer, entrant
 from diffbot_bench.leaderboard import Board, write_board
 from diffbot_bench.scoring import TaskAnswer
-from diffbot_bench.tasks import ROWS, Record, Task, make_tasks, write_records
+from diffbot_bench.tasks import ROWS, BenchTask, Record, make_tasks, write_records
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.named_paths import expanded
 from diffbot_description.suite_version import suite_version
@@ -104,12 +104,12 @@ def _name(reference: str) -> str:
     return Path(reference.rpartition(":")[0]).stem if ":" in reference else reference
 
 
-def _known(reference: str, tasks: Sequence[Task]) -> list[Record]:
+def _known(reference: str, tasks: Sequence[BenchTask]) -> list[Record]:
     kinds = entrant(reference).kinds
     return [task.record for task in tasks if task.record.kind in kinds]
 
 
-def _installed(reference: str, tasks: Sequence[Task]) -> bool:
+def _installed(reference: str, tasks: Sequence[BenchTask]) -> bool:
     """Return whether an estimator's libraries are installed; say if not."""
     records = _known(reference, tasks)
     try:
@@ -121,7 +121,7 @@ def _installed(reference: str, tasks: Sequence[Task]) -> bool:
     return True
 
 
-def _answers(reference: str, tasks: Sequence[Task], workers: int) -> dict[str, TaskAnswer]:
+def _answers(reference: str, tasks: Sequence[BenchTask], workers: int) -> dict[str, TaskAnswer]:
     records = _known(reference, tasks)
     given = [(reference, record, tuple(sys.path)) for record in records]
     if workers == 1:

@@ -293,7 +293,7 @@ class RobotRun:
     """A recorded robot and its truth.
 
     Attributes:
-        row: RecordKind of data, a key of ALL.
+        row: Kind of data, a key of ALL.
         index: Number of the robot within the row.
         radius, track: As `identify` is told, m.
         truth: K5..K8, shape (4,).

@@ -15,12 +15,13 @@ from pathlib import Path
 
 from diffbot_bench import fits, regressions, suite_estimators
 from diffbot_bench.scoring import TaskAnswer, answer_of
-from diffbot_bench.tasks import Record, RecordKind
+from diffbot_bench.tasks import Record
+from diffbot_description.command_kind import RecordKind
 from diffbot_description.named_paths import expanded
 
 Estimator = Callable[[Record], object]
-TORQUE, VELOCITY = (RecordKind.TORQUE,), (RecordKind.VELOCITY,)
-BOTH = (RecordKind.TORQUE, RecordKind.VELOCITY)
+TORQUE, VELOCITY = (RecordKind.EFFORT,), (RecordKind.VELOCITY,)
+BOTH = (RecordKind.EFFORT, RecordKind.VELOCITY)
 
 
 @dataclass(frozen=True)

@@ -481,8 +481,8 @@ def drive(
     seed: int,
     levels: tuple[float, ...] = (1.0,),
     watch: Callable[[TorquePlant], None] | None = None,
-    hold: float = HOLD,
     driver_type: type[ExcitedDriver] | None = None,
+    hold: float = HOLD,
 ) -> list[TorqueLog]:
     """Excite the robots and return what their drivers publish.
 
@@ -493,8 +493,8 @@ def drive(
         seed: Seed of excitation, noise and stamps.
         levels: Sizes of the torques, as shares of the amplitude.
         watch: Called after each control period.
-        hold: Time for which the torques are held, s.
         driver_type: Commands the robots instead of the excitation.
+        hold: Time for which the excitation holds torques, s.
     """
     period = float(robots.period[0])
     if not np.all(robots.period == period):

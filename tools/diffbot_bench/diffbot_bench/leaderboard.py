@@ -9,13 +9,14 @@ from pathlib import Path
 
 from diffbot_bench.estimators import ENTRANTS, OWN
 from diffbot_bench.scoring import CLAIM, COLUMNS, REFUSAL, Score, TaskAnswer, score
-from diffbot_bench.tasks import RecordKind, Task
+from diffbot_bench.tasks import BenchTask
 from diffbot_description import write_atomically
+from diffbot_description.command_kind import RecordKind
 from diffbot_report.page import Page, Section, Table, Tone, write_page
 
 MARKDOWN, HTML = "leaderboard.md", "leaderboard.html"
 TITLES = {
-    RecordKind.TORQUE: "Torque robots: K5 to K8",
+    RecordKind.EFFORT: "Torque robots: K5 to K8",
     RecordKind.VELOCITY: "Velocity robots: lag, gain and dead time",
 }
 NOTE = (
@@ -34,7 +35,7 @@ class Board:
         words: How the tasks were made, such as seed and robots.
     """
 
-    tasks: Sequence[Task]
+    tasks: Sequence[BenchTask]
     answers: Mapping[str, Mapping[str, TaskAnswer]]
     words: str
 
@@ -42,11 +43,11 @@ class Board:
         """Return the kinds of robots of the tasks."""
         return [kind for kind in RecordKind if self.of(kind)]
 
-    def of(self, kind: RecordKind) -> list[Task]:
+    def of(self, kind: RecordKind) -> list[BenchTask]:
         """Return the tasks of a kind of robots."""
         return [task for task in self.tasks if task.record.kind is kind]
 
-    def scores(self, tasks: Sequence[Task]) -> dict[str, Score]:
+    def scores(self, tasks: Sequence[BenchTask]) -> dict[str, Score]:
         """Return the scores by estimator, the least cost first; without those that had none."""
         names = {task.record.task for task in tasks}
         scores = {

@@ -18,7 +18,8 @@ import numpy as np
 
 from diffbot_bench.independent_plant import Array
 from diffbot_bench.suite_estimators import Entry
-from diffbot_bench.tasks import Record, RecordKind, even
+from diffbot_bench.tasks import Record, even
+from diffbot_description.command_kind import RecordKind
 from diffbot_ident.torque.estimate import NORMAL_95
 
 # Step of resampled velocity records, s.

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from diffbot_bench.tasks import Task
+from diffbot_bench.tasks import BenchTask
 
 REFUSAL, CLAIM, LEVEL = 0.3, 0.05, 0.05
 
@@ -84,7 +84,7 @@ class Score:
     refused: int = 0
     seconds: list[float] = field(default_factory=list)
 
-    def add(self, task: Task, answer: TaskAnswer) -> None:
+    def add(self, task: BenchTask, answer: TaskAnswer) -> None:
         """Add the answer to a task."""
         self.seconds.append(answer.seconds)
         for name, truth in task.truth.items():
@@ -146,7 +146,7 @@ def _percent(shares: Sequence[float], percentile: float) -> str:
     return f"{100.0 * float(np.percentile(shares, percentile)):.3g}" if shares else "–"
 
 
-def score(tasks: Iterable[Task], answers: Mapping[str, TaskAnswer]) -> Score:
+def score(tasks: Iterable[BenchTask], answers: Mapping[str, TaskAnswer]) -> Score:
     """Return the score of the answers, by the names of the tasks; a missing one is a refusal."""
     result = Score()
     for task in tasks:

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from diffbot_bench.independent_plant import Array
-from diffbot_bench.tasks import NAMES_K, Record, RecordKind
+from diffbot_bench.tasks import NAMES_K, Record
+from diffbot_description.command_kind import RecordKind
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_recordings import identify_arrays
 from diffbot_recordings.findings import analyse_axes

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tasks of the benchmark: records of robots that the independent plants made, with the truth.
 
-A record is what an estimator gets. As a file it is JSON: `task`, `kind` ("torque" or "velocity"),
+A record is what an estimator gets. As a file it is JSON: `task`, `kind` ("effort" or "velocity"),
 `wheel_radius` and `track` in m (null for velocity robots), and `columns`, lists of numbers:
 
-    torque      time, left_position, right_position (rad), left_effort, right_effort (N m, which
+    effort      time, left_position, right_position (rad), left_effort, right_effort (N m, which
                 acted over the period before each instant, as far as the robot knows)
     velocity    time, v, omega (m/s, rad/s, of odometry); command_time, command_v, command_omega
 """
@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 
 import numpy as np
@@ -24,15 +23,9 @@ from diffbot_bench import velocity_plant
 from diffbot_bench.defects import ALL, SECONDS, RobotRun, record
 from diffbot_bench.independent_plant import Array
 from diffbot_description import write_atomically
+from diffbot_description.command_kind import RecordKind
 from diffbot_ident.excitation.velocity_excitation import VelocityExcitation
 from diffbot_ident.torque.estimate import NAMES
-
-
-class RecordKind(Enum):
-    """What commands a robot takes."""
-
-    TORQUE = "torque"
-    VELOCITY = "velocity"
 
 
 @dataclass(frozen=True)
@@ -59,7 +52,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Task:
+class BenchTask:
     """A record with its truth.
 
     Attributes:
@@ -115,7 +108,9 @@ ROWS = (*TORQUE_ROWS, *VELOCITY_ROWS)
 VELOCITY_SECONDS, ROOM = 60.0, 1.5
 
 
-def make_tasks(rows: Sequence[str], n: int, seed: int, seconds: float | None = None) -> list[Task]:
+def make_tasks(
+    rows: Sequence[str], n: int, seed: int, seconds: float | None = None
+) -> list[BenchTask]:
     """Make the tasks of n robots for each kind of data.
 
     Args:
@@ -143,7 +138,7 @@ def make_tasks(rows: Sequence[str], n: int, seed: int, seconds: float | None = N
     return tasks
 
 
-def _torque_task(run: RobotRun, row: str) -> Task:
+def _torque_task(run: RobotRun, row: str) -> BenchTask:
     recording = run.recording
     names = ("left_position", "right_position", "left_effort", "right_effort")
     columns = dict(zip(names, (*recording.angles.T, *recording.efforts.T), strict=True))
@@ -155,15 +150,15 @@ def _torque_task(run: RobotRun, row: str) -> Task:
     }
     made = Record(
         f"{row} {run.index}",
-        RecordKind.TORQUE,
+        RecordKind.EFFORT,
         {"time": recording.stamps, **columns},
         run.radius,
         run.track,
     )
-    return Task(row, made, truth, {name: abs(true) for name, true in truth.items()})
+    return BenchTask(row, made, truth, {name: abs(true) for name, true in truth.items()})
 
 
-def _velocity_tasks(row: str, n: int, seed: int, seconds: float) -> Iterator[Task]:
+def _velocity_tasks(row: str, n: int, seed: int, seconds: float) -> Iterator[BenchTask]:
     banded, ramped = VELOCITY_ROWS[row]
     index, robot_seed = 0, 100_000 * seed
     while index < n:
@@ -177,7 +172,7 @@ def _velocity_tasks(row: str, n: int, seed: int, seconds: float) -> Iterator[Tas
 
 def _velocity_task(
     name: str, row: str, robot: velocity_plant.LaggingRobot, seed: int, seconds: float
-) -> Task:
+) -> BenchTask:
     limits = Velocity(robot.limits.v, robot.limits.omega)
     excitation = VelocityExcitation((ROOM, ROOM), limits, seed=seed)
     recording = velocity_plant.record(robot, excitation.command, seconds, seed)
@@ -195,10 +190,10 @@ def _velocity_task(
         # Lag and dead time matter by what both delay together.
         both = lag + dead_time
         scale |= {f"time_constant_{axis}": both, f"gain_{axis}": gain, f"dead_time_{axis}": both}
-    return Task(row, Record(name, RecordKind.VELOCITY, columns), truth, scale)
+    return BenchTask(row, Record(name, RecordKind.VELOCITY, columns), truth, scale)
 
 
-def write_records(tasks: Iterable[Task], folder: Path) -> list[Path]:
+def write_records(tasks: Iterable[BenchTask], folder: Path) -> list[Path]:
     """Write the records, without the truth, for estimators in other programs."""
     folder.mkdir(parents=True, exist_ok=True)
     return [

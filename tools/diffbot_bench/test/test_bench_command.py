@@ -11,7 +11,8 @@ import pytest
 from diffbot_bench.command import main
 from diffbot_bench.estimators import ENTRANTS, answer, entrant
 from diffbot_bench.scoring import REFUSAL, score
-from diffbot_bench.tasks import NAMES_K, NAMES_V, RecordKind, make_tasks
+from diffbot_bench.tasks import NAMES_K, NAMES_V, make_tasks
+from diffbot_description.command_kind import RecordKind
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples/bench_estimator.py"
 WRONG = """
@@ -30,7 +31,7 @@ def tasks():
     return make_tasks(["clean", VELOCITY], 1, seed=3, seconds=8.0)
 
 
-def cost(tasks, reference, kind=RecordKind.TORQUE):
+def cost(tasks, reference, kind=RecordKind.EFFORT):
     own = [task for task in tasks if task.record.kind is kind]
     answers = {t.record.task: answer(entrant(reference).estimate, t.record) for t in own}
     return score(own, answers).cost

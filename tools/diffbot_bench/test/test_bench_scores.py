@@ -10,13 +10,14 @@ import pytest
 from diffbot_bench.answer_files import read_answers, write_answers
 from diffbot_bench.leaderboard import Board, markdown
 from diffbot_bench.scoring import REFUSAL, Interval, TaskAnswer, answer_of, score
-from diffbot_bench.tasks import Record, RecordKind, Task
+from diffbot_bench.tasks import BenchTask, Record
+from diffbot_description.command_kind import RecordKind
 
 TRUTH = {"K5": 0.1, "K7": 2.0}
 
 
 def task(name="lag 0", row="lag"):
-    return Task(row, Record(name, RecordKind.TORQUE, {}), TRUTH, TRUTH)
+    return BenchTask(row, Record(name, RecordKind.EFFORT, {}), TRUTH, TRUTH)
 
 
 def cost(**values):
