@@ -156,14 +156,18 @@ class BatchModel:
                 times = _ends_of_margins(margins, sizes, end[slow])
                 stops = np.isfinite(times)
                 end[slow[stops]], wheel[slow[stops]] = times[stops], side
-            for i in np.flatnonzero(holding[side].any(axis=0)) if side in holding else ():
-                friction, scale = series.combined(i, holding[side][:, i].tolist())
-                forward, backward = (self._coulomb[side][:, where] + lost[side])[:, i].tolist()
-                scale[0] += max(forward, backward)
-                for direction, limit in ((1.0, backward), (-1.0, forward)):
-                    margin: list[float] = [-direction * term for term in friction]
-                    margin[0] += limit
-                    time = end_of_margin(margin, scale, float(end[i]))
+            if side not in holding:
+                continue
+            held = np.flatnonzero(holding[side].any(axis=0))
+            friction, sizes = series.combined(held, holding[side][:, held])
+            limits = (self._coulomb[side][:, where] + lost[side])[:, held]
+            sizes[0] += limits.max(axis=0)
+            margins = np.stack((-friction, friction))
+            margins[:, 0] += limits[::-1]
+            for j in np.flatnonzero(~_stay(margins, sizes, end[held]).all(axis=0)):
+                i, size = held[j], sizes[:, j].tolist()
+                for margin, direction in zip(margins[:, :, j].tolist(), (1.0, -1.0), strict=True):
+                    time = end_of_margin(margin, size, float(end[i]))
                     if time is not None:
                         end[i], wheel[i], push[i] = time, side, direction
         return wheel, push
@@ -203,6 +207,15 @@ class BatchModel:
             )
             consistent &= good | (before[side] != HOLDING)
         return consistent
+
+
+def _stay(margins: Array, sizes: Array, end: Array) -> NDArray[np.bool_]:
+    """Return which margins, shape (k, terms, m), certainly stay above 0 up to `end`, (k, m)."""
+    powers = end ** np.arange(1, len(sizes))[:, None]
+    first = margins[:, 0]
+    change = (np.abs(margins[:, 1:]) * powers).sum(axis=1)
+    stay: NDArray[np.bool_] = (first > ROUNDING * sizes[0]) & (change < first)
+    return stay
 
 
 def _ends_of_margins(margins: Array, sizes: Array, end: Array) -> Array:

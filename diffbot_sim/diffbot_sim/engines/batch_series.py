@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
@@ -101,6 +99,7 @@ class BatchSeries:
         v, path = _value_and_integral(self.v, time)
         omega, turn = _value_and_integral(self.omega, time)
         x, y = np.zeros_like(v), np.zeros_like(v)
+        turns = [term / (k + 1) for k, term in enumerate(self.omega[:-1])]
         for node, weight in self._nodes:
             at = node * time
             speed = self.v[-1] * at
@@ -108,10 +107,10 @@ class BatchSeries:
             for k in range(len(self.v) - 2, 0, -1):
                 speed += self.v[k]
                 speed *= at
-                angle += self.omega[k] / (k + 1)
+                angle += turns[k]
                 angle *= at
             speed += self.v[0]
-            angle += self.omega[0]
+            angle += turns[0]
             angle *= at
             angle += heading
             speed *= weight
@@ -135,22 +134,29 @@ class BatchSeries:
         turn = np.stack([term[where] for term in self.omega[:order]]) * (lever / radius)
         return mode * (v + turn), np.abs(v) + np.abs(turn)
 
-    def combined(self, i: int | np.intp, row: Sequence[float]) -> tuple[list[float], list[float]]:
-        """Return the series of a quantity of robot i, and the sums of absolute values.
+    def combined(self, where: Index, rows: Array) -> tuple[Array, Array]:
+        """Return the series of a quantity of m robots, and the sums of absolute values.
 
         See MotionSeries.combine and MotionSeries.magnitude.
+
+        Args:
+            where: Indices of the robots.
+            rows: Their rows, shape (5, m).
+
+        Returns:
+            Coefficients, ascending, and their sizes, shape (terms, m) both.
         """
         order = len(self.centripetal)
         terms = np.array(
             [
-                [each[i] for each in series[:order]]
+                [each[where] for each in series[:order]]
                 for series in (self.centripetal, self.coriolis, self.v, self.omega)
             ]
         )
-        parts = np.array(row[:4])[:, None] * terms
-        values, sizes = parts.sum(axis=0).tolist(), np.abs(parts).sum(axis=0).tolist()
-        values[0] += row[4]
-        sizes[0] += abs(row[4])
+        parts = rows[:4, None] * terms
+        values, sizes = parts.sum(axis=0), np.abs(parts).sum(axis=0)
+        values[0] += rows[4]
+        sizes[0] += np.abs(rows[4])
         return values, sizes
 
 
