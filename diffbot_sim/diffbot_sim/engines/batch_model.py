@@ -158,14 +158,14 @@ class BatchModel:
                 end[slow[stops]], wheel[slow[stops]] = times[stops], side
             if side not in holding:
                 continue
-            held = np.flatnonzero(holding[side].any(axis=0))
-            friction, sizes = series.combined(held, holding[side][:, held])
-            limits = (self._coulomb[side][:, where] + lost[side])[:, held]
+            stuck = np.flatnonzero(holding[side].any(axis=0))
+            friction, sizes = series.combined(stuck, holding[side][:, stuck])
+            limits = (self._coulomb[side][:, where] + lost[side])[:, stuck]
             sizes[0] += limits.max(axis=0)
             margins = np.stack((-friction, friction))
             margins[:, 0] += limits[::-1]
-            for j in np.flatnonzero(~_stay(margins, sizes, end[held]).all(axis=0)):
-                i, size = held[j], sizes[:, j].tolist()
+            for j in np.flatnonzero(~_stay(margins, sizes, end[stuck]).all(axis=0)):
+                i, size = stuck[j], sizes[:, j].tolist()
                 for margin, direction in zip(margins[:, :, j].tolist(), (1.0, -1.0), strict=True):
                     time = end_of_margin(margin, size, float(end[i]))
                     if time is not None:

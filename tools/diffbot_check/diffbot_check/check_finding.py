@@ -42,7 +42,7 @@ COMMANDS = {
 """The part that takes the commands of each kind."""
 
 
-class CheckedTask(Enum):
+class RobotTask(Enum):
     """A task, the commands that it sends (None: either), and the parts that it needs besides."""
 
     IDENTIFY_TORQUE = (
@@ -64,11 +64,11 @@ class CheckedTask(Enum):
         A recorded torque robot needs no commands: its joint states have the efforts.
         """
         measured = self.parts
-        if self is CheckedTask.CALIBRATE:
+        if self is RobotTask.CALIBRATE:
             wheels = Part.ODOMETRY if kind is CommandKind.VELOCITY else Part.WHEELS
             measured = (*self.parts, wheels)
         commands = COMMANDS[self.kind or kind]
-        if recorded and (self is CheckedTask.CALIBRATE or commands is Part.TORQUE_COMMANDS):
+        if recorded and (self is RobotTask.CALIBRATE or commands is Part.TORQUE_COMMANDS):
             return measured
         return (*measured, commands)
 

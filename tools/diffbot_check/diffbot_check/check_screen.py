@@ -13,9 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from diffbot_check.check_finding import COMMANDS, CheckFinding, Part, Severity
-from diffbot_check.joint_rules import several, sides_of
+from diffbot_check.joint_rules import UNITS, columns, names_in, several, sides_of, usable
 from diffbot_check.judging import CheckReport
-from diffbot_check.observation import CheckedRobot, TopicNames
+from diffbot_check.observation import JOINT_STATE, CheckedRobot, TopicNames
 from diffbot_check.stream_rules import clock_of
 from diffbot_description.command_kind import CommandKind
 from diffbot_description.spoken import spoken
@@ -41,8 +41,7 @@ def summaries(subject: CheckedRobot) -> Iterator[tuple[Part, str]]:
     ):
         if line := _of_stream(subject, topic):
             yield part, line
-    if subject.stream(topics.joint_states) and (sides := sides_of(subject)):
-        yield Part.WHEELS, f"left: {several(sides[0])}; right: {several(sides[1])}"
+    yield from _of_wheels(subject)
     for part, topic in (
         (Part.TORQUE_COMMANDS, topics.efforts),
         (Part.VELOCITY_COMMANDS, topics.cmd_vel),
@@ -66,6 +65,23 @@ def summaries(subject: CheckedRobot) -> Iterator[tuple[Part, str]]:
             f"domain {about.domain}, sees {closed}, load {about.load:.1f} of {about.processors}, "
             f"{about.middleware.removeprefix('rmw_')}" + ("" if about.real_time else ", no rtprio"),
         )
+
+
+def _of_wheels(subject: CheckedRobot) -> Iterator[tuple[Part, str]]:
+    stream, sides = subject.stream(subject.topics.joint_states), sides_of(subject)
+    if stream is None or stream.type != JOINT_STATE:
+        return
+    names = () if sides is None else (*sides[0], *sides[1])
+    places = usable(stream, names) if names else []
+    if sides is None or not places:
+        yield Part.WHEELS, f"of {several(names_in(stream))}"
+        return
+    yield Part.WHEELS, f"left: {several(sides[0])}; right: {several(sides[1])}"
+    efforts = columns(stream, places, "effort", names)
+    if np.isfinite(efforts).all():
+        robot = subject.robot
+        unit = "" if robot is None else f" {UNITS.get(robot.drive.effort_unit, '')} by the file"
+        yield Part.EFFORTS, f"up to {spoken(float(np.abs(efforts).max()))}{unit}"
 
 
 def _of_stream(subject: CheckedRobot, topic: str) -> str:

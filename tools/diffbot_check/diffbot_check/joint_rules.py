@@ -28,6 +28,7 @@ ALIKE = (0.7, 1.4)
 # Efforts beyond the limit by this factor are in another unit, as are speeds.
 BEYOND = 3.0
 DEGREES = math.degrees(1.0)
+UNITS = {"newton_metre": "N m", "ampere": "A", "percent": "%"}
 # Turn by the angle as a fraction of that by the speed, below which the angle stands still.
 STILL = 0.002
 
@@ -38,7 +39,7 @@ def sides_of(subject: CheckedRobot) -> Sides | None:
         return subject.robot.joints.left, subject.robot.joints.right
     stream = subject.stream(subject.topics.joint_states)
     try:
-        return find_wheels(_names(stream), None, None) if stream else None
+        return find_wheels(names_in(stream), None, None) if stream else None
     except RecordingError:
         return None
 
@@ -53,7 +54,7 @@ def several(names: Sequence[str]) -> str:
     return ", ".join(listed(names)) or "no joint"
 
 
-def _names(stream: TopicStream) -> list[str]:
+def names_in(stream: TopicStream) -> list[str]:
     """Return all names in the messages, in the order of their first appearance."""
     distinct = dict.fromkeys(values.names for values in stream.values)
     return [*dict.fromkeys(name for names in distinct for name in names)]
@@ -82,7 +83,7 @@ def joint_states(subject: CheckedRobot) -> Iterator[CheckFinding]:
         yield CheckFinding(
             Severity.WARNING,
             Part.WHEELS,
-            f"which joints are the wheels? {stream.topic} has {several(_names(stream))}",
+            f"which joints are the wheels? {stream.topic} has {several(names_in(stream))}",
             "their names do not say it, and no robot file was given",
             spoken_line("check", "robot:=FILE"),
         )
@@ -111,7 +112,7 @@ def joint_states(subject: CheckedRobot) -> Iterator[CheckFinding]:
 
 
 def _wrong_names(subject: CheckedRobot, stream: TopicStream, sides: Sides) -> CheckFinding:
-    there, names = _names(stream), (*sides[0], *sides[1])
+    there, names = names_in(stream), (*sides[0], *sides[1])
     missing = [name for name in names if name not in there]
     if not missing:
         return CheckFinding(
@@ -177,7 +178,7 @@ def _units(
             Severity.FAULT,
             Part.EFFORTS,
             f"{stream.topic}: efforts up to {spoken(largest)}, and limits.torque is "
-            f"{spoken(limit)} {unit}",
+            f"{spoken(limit)} {UNITS.get(unit, unit)}",
             "they are in another unit, such as amperes, per cent or raw counts",
             f"drive: {{effort_unit: ampere, torque_constant: [K, K]}}   ({file_of(subject)})",
         )

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from diffbot_check.check_finding import COMMANDS, CheckedTask, CheckFinding, Part, Severity
+from diffbot_check.check_finding import COMMANDS, CheckFinding, Part, RobotTask, Severity
 from diffbot_check.description_rules import description, frames
 from diffbot_check.graph_rules import commands, controllers, publishers, timeouts
 from diffbot_check.joint_rules import file_of, joint_states
@@ -21,7 +21,7 @@ from diffbot_node.endpoints import EndpointRole, named
 class TaskState:
     """Whether a task can begin: the parts that it lacks, and those with a fault."""
 
-    task: CheckedTask
+    task: RobotTask
     lacks: tuple[Part, ...]
 
     @property
@@ -47,9 +47,7 @@ class CheckReport:
     @property
     def is_ready(self) -> bool:
         """Whether the robot can be identified and driven."""
-        return all(
-            state.is_ready for state in self.tasks if state.task is not CheckedTask.CALIBRATE
-        )
+        return all(state.is_ready for state in self.tasks if state.task is not RobotTask.CALIBRATE)
 
 
 def kind_of(subject: CheckedRobot) -> CommandKind:
@@ -125,11 +123,10 @@ def judge(subject: CheckedRobot, more: Sequence[CheckFinding] = ()) -> CheckRepo
     kind = kind_of(subject)
     tasks = [
         task
-        for task in CheckedTask
+        for task in RobotTask
         if task.kind in (None, kind)
         and not (
-            subject.seen.recording
-            and task in (CheckedTask.DRIVE_TORQUE, CheckedTask.DRIVE_VELOCITY)
+            subject.seen.recording and task in (RobotTask.DRIVE_TORQUE, RobotTask.DRIVE_VELOCITY)
         )
     ]
     needed = {task: task.needs(kind, bool(subject.seen.recording)) for task in tasks}
@@ -143,7 +140,7 @@ def judge(subject: CheckedRobot, more: Sequence[CheckFinding] = ()) -> CheckRepo
         TaskState(task, tuple(part for part in (*needed[task], Part.MACHINE) if part in broken))
         for task in tasks
     )
-    main = {part for task in tasks if task is not CheckedTask.CALIBRATE for part in needed[task]}
+    main = {part for task in tasks if task is not RobotTask.CALIBRATE for part in needed[task]}
     main |= {Part.DESCRIPTION, Part.CONTROLLERS, Part.MACHINE}
     # What calibration alone needs is no fault of a robot that is to be identified and driven.
     findings = [

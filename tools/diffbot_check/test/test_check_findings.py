@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import seen_robots as made
 
-from diffbot_check.check_finding import CheckedTask, Severity
+from diffbot_check.check_finding import RobotTask, Severity
 from diffbot_check.judging import judge
 from diffbot_check.observation import (
     ARRAY,
@@ -305,7 +305,7 @@ def test_the_kind_follows_from_what_is_there_or_the_choice():
 def test_calibration_needs_a_sensor_and_the_other_tasks_do_not():
     report = judge(CheckedRobot(made.seen(TORQUE[:2], made.wheel_states()), TWIL))
     lacking = {state.task: state.lacks for state in report.tasks}
-    assert report.is_ready and lacking.pop(CheckedTask.CALIBRATE)
+    assert report.is_ready and lacking.pop(RobotTask.CALIBRATE)
     assert not any(lacking.values())
 
 
