@@ -10,6 +10,7 @@ import yaml
 
 from diffbot_description import load_robot
 from diffbot_description.suite_version import suite_version
+from diffbot_ident.torque.estimate import EstimateState
 from diffbot_recordings.identify import main as identify
 from diffbot_study import simulate
 from diffbot_study.torque_run import TorqueRun, TorqueRunArguments
@@ -167,3 +168,13 @@ def test_an_interrupted_drive_keeps_what_there_is(tmp_path, monkeypatch):
     assert simulate.main(["drive", "report:=html", f"results:={tmp_path}"]) == 130
     said = summary(tmp_path)
     assert said["outcome"] == "stopped" and said["duration"] == pytest.approx(2.9, abs=0.1)
+
+
+def test_a_notebook_shows_an_estimate_as_a_table():
+    run = TorqueRun(TorqueRunArguments(duration=3.0, verification=0.0), load_robot("twil"))
+    run.execute()
+    estimate = run.course.estimate
+    shown = estimate._repr_html_()
+    assert shown.count("<tr>") == 5 and f"<td>{estimate.values[2]:.5g}</td>" in shown
+    unsure = estimate.as_a_whole(EstimateState.INVALID, "<b>swapped</b>")._repr_html_()
+    assert "&lt;b&gt;swapped" in unsure and "<b>" not in unsure

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
+from html import escape
 from typing import Protocol
 
 import numpy as np
@@ -263,6 +264,26 @@ class Estimate:
             )
         )
         return k5, k6, k7, k8
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows: values, half widths of 95 % intervals, states."""
+        rows = "".join(
+            f"<tr><th>{name.upper()}</th><td>{value:.5g}</td>"
+            f"<td>{NORMAL_95 * math.sqrt(variance):.2g}</td><td>{unit}</td>"
+            f"<td>{escape(why or state.name.lower())}</td></tr>"
+            for name, value, variance, unit, state, why in zip(
+                NAMES,
+                self.values,
+                self.variances,
+                UNITS,
+                self.parameter_states,
+                self.parameter_reasons,
+                strict=True,
+            )
+        )
+        notes = "<br>".join(map(escape, filter(None, (self.explanation, *self.warnings))))
+        head = "<tr><th></th><th>value</th><th>&plusmn; 95 %</th><th>unit</th><th></th></tr>"
+        return f"<table>{head}{rows}</table>{notes}"
 
     def with_values(self, values: Array, covariance: Array) -> Estimate:
         """Return this estimate with other values, shape (4,), and covariance, shape (4, 4)."""
