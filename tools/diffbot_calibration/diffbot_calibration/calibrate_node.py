@@ -237,11 +237,12 @@ class CalibrateNode(Node):
     def _finish(self) -> int | None:
         """Calibrate; return the exit status, None after a signal."""
         if self.values.motion != MOTIONS[0]:
+            scales = " --scales" if self.values.velocity else ""
             self.get_logger().info(
                 "square completed: measure how far ahead (X) and left (Y) of its start the robot "
                 "stands, repeat it several times both ways (sense:=cw, sense:=ccw), then run: "
-                f"diffbot calibrate --umbmark --robot {self.values.robot} --side M --cw X,Y ... "
-                "--ccw X,Y ..."
+                f"diffbot calibrate --umbmark{scales} --robot {self.values.robot} --side M "
+                "--cw X,Y ... --ccw X,Y ..."
             )
             return 0
         collected = self._collected

@@ -193,7 +193,7 @@ def _learner(
 
 
 def _velocity(recording: Recording, options: Options, reader: SegmentReader) -> Findings:
-    from diffbot_recordings.effective_track import effective_tracks
+    from diffbot_recordings.effective_track import beside_commands, effective_tracks
     from diffbot_recordings.findings import analyse_axes, velocity_findings
 
     settings = SegmentSettings(period=options.period, hold=options.hold, still=STILL)
@@ -218,6 +218,8 @@ def _velocity(recording: Recording, options: Options, reader: SegmentReader) -> 
         axes = analyse_axes(chosen, recording.geometry, recording.from_wheels)
         geometry, own = geometry_of(options), "w" in recording.from_wheels
         tracks = [] if own or geometry is None else effective_tracks(chosen, geometry)
+        yaw = axes.get("w")
+        tracks = beside_commands(tracks, None if yaw is None else yaw.verdict)
     sources = ", ".join(source.name for source in recording.sources)
     return velocity_findings(axes, rests, options.robot or options.files[0].stem, sources, tracks)
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from arc_odometry import WheelGeometry
-from diffbot_recordings.effective_track import effective_tracks
+from diffbot_recordings.effective_track import beside_commands, effective_tracks
 from diffbot_recordings.segments import Segment
-from diffbot_recordings.verdict import AnalysisOutcome
+from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict
 
 REPORTED = WheelGeometry(0.3, 0.3, 1.08)
 PERIOD = 0.05
@@ -60,6 +60,24 @@ def test_each_recording_has_its_own():
     ]
     tracks = [verdict.value("effective track").value for verdict in verdicts]
     assert tracks == pytest.approx([1.08 / 0.57, 1.08 / 0.7], rel=0.05)
+    (note,) = verdicts[1].notes
+    assert "differs from that in asphalt by -19 %" in note and verdicts[0].notes == ()
+
+
+@pytest.mark.parametrize("seed", range(2, 8, 2))
+def test_equal_tracks_are_not_called_different(seed):
+    runs = [segments(lambda v, turn: 0.57 * turn, seed + k, run=f"run {k}") for k in (0, 1)]
+    _, second = effective_tracks([segment for run in runs for segment in run], REPORTED)
+    assert second.notes[0].startswith("no other track than in run 0: ")
+
+
+def test_where_wheels_explain_what_commands_do_not_slip_is_not_blamed():
+    tracks = effective_tracks(segments(lambda v, turn: 0.57 * turn), REPORTED)
+    refused = AnalysisVerdict("yaw axis").refused("not first order")
+    (track,) = beside_commands(tracks, refused)
+    assert "because the wheels do not follow their commands" in track.notes[-1]
+    assert beside_commands(tracks, AnalysisVerdict("yaw axis")) == tracks
+    assert beside_commands(tracks, None) == tracks
 
 
 def test_slip_that_is_not_in_proportion_is_refused():
