@@ -11,7 +11,6 @@ name) or what the command before it says (text). Numbers may be others, lines ma
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shlex
@@ -23,6 +22,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from diffbot_description.command_parser import CommandParser
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "tutorials"
@@ -127,7 +128,7 @@ def run(page: str, folder: Path, installed: Path | None = None) -> list[str]:
 
 def main() -> int:
     """Run the pages that are named; return 1 if one of them is wrong."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser = CommandParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"of {', '.join(PAGES)}")
     wanted = parser.parse_args().pages or PAGES
     if unknown := sorted({*wanted} - {*PAGES}):

@@ -14,6 +14,8 @@ pytest.importorskip("rclpy")
 
 ROOT = Path(__file__).resolve().parents[2]
 MADE = runpy.run_path(str(ROOT / "docs" / "parameters.py"))
+# Arguments of `diffbot simulate`, which shows them itself: no node declares them.
+OF_COMMANDS = {"DriveArguments", "RunArguments", "TorqueRunArguments"}
 SOURCES = [
     path for package in find_packages(ROOT) for path in (package.path / package.name).rglob("*.py")
 ]
@@ -29,7 +31,7 @@ def test_the_page_has_every_table():
     there = {name for path in SOURCES for name in re.findall(named, path.read_text(), re.MULTILINE)}
     shown = {table.__name__ for kind in MADE["NODES"].values() for table in kind.__mro__}
     assert len(there) > 25
-    assert there <= shown
+    assert there - OF_COMMANDS <= shown
 
 
 @pytest.mark.parametrize("node", MADE["NODES"])
