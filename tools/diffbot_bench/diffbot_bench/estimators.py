@@ -16,12 +16,12 @@ from pathlib import Path
 from diffbot_bench import fits, regressions, suite_estimators
 from diffbot_bench.scoring import TaskAnswer, answer_of
 from diffbot_bench.tasks import Record
-from diffbot_description.command_kind import RecordKind
+from diffbot_description.command_kind import CommandKind
 from diffbot_description.named_paths import expanded
 
 Estimator = Callable[[Record], object]
-TORQUE, VELOCITY = (RecordKind.EFFORT,), (RecordKind.VELOCITY,)
-BOTH = (RecordKind.EFFORT, RecordKind.VELOCITY)
+TORQUE, VELOCITY = (CommandKind.EFFORT,), (CommandKind.VELOCITY,)
+BOTH = (CommandKind.EFFORT, CommandKind.VELOCITY)
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Entrant:
 
     estimate: Estimator
     text: str
-    kinds: tuple[RecordKind, ...] = TORQUE
+    kinds: tuple[CommandKind, ...] = TORQUE
     library: str = ""
 
 

@@ -11,13 +11,13 @@ from diffbot_bench.estimators import ENTRANTS, OWN
 from diffbot_bench.scoring import CLAIM, COLUMNS, REFUSAL, Score, TaskAnswer, score
 from diffbot_bench.tasks import BenchTask
 from diffbot_description import write_atomically
-from diffbot_description.command_kind import RecordKind
+from diffbot_description.command_kind import CommandKind
 from diffbot_report.page import Page, Section, Table, Tone, write_page
 
 MARKDOWN, HTML = "leaderboard.md", "leaderboard.html"
 TITLES = {
-    RecordKind.EFFORT: "Torque robots: K5 to K8",
-    RecordKind.VELOCITY: "Velocity robots: lag, gain and dead time",
+    CommandKind.EFFORT: "Torque robots: K5 to K8",
+    CommandKind.VELOCITY: "Velocity robots: lag, gain and dead time",
 }
 NOTE = (
     "cost: mean interval score in shares of the true value (of lag plus dead time for these two), "
@@ -39,11 +39,11 @@ class Board:
     answers: Mapping[str, Mapping[str, TaskAnswer]]
     words: str
 
-    def kinds(self) -> list[RecordKind]:
+    def kinds(self) -> list[CommandKind]:
         """Return the kinds of robots of the tasks."""
-        return [kind for kind in RecordKind if self.of(kind)]
+        return [kind for kind in CommandKind if self.of(kind)]
 
-    def of(self, kind: RecordKind) -> list[BenchTask]:
+    def of(self, kind: CommandKind) -> list[BenchTask]:
         """Return the tasks of a kind of robots."""
         return [task for task in self.tasks if task.record.kind is kind]
 
@@ -57,7 +57,7 @@ class Board:
         }
         return dict(sorted(scores.items(), key=lambda item: item[1].cost))
 
-    def table(self, kind: RecordKind) -> Table:
+    def table(self, kind: CommandKind) -> Table:
         """Return the leaderboard of a kind of robots."""
         rows = [
             (str(place), name, *each.cells(), ENTRANTS[name].text if name in ENTRANTS else "")
@@ -65,7 +65,7 @@ class Board:
         ]
         return Table(("", "estimator", *COLUMNS, "what it is"), rows, TITLES[kind], NOTE)
 
-    def by_row(self, kind: RecordKind) -> Table:
+    def by_row(self, kind: CommandKind) -> Table:
         """Return the cost of each estimator for each kind of data."""
         tasks = self.of(kind)
         names = [*self.scores(tasks)]

@@ -19,7 +19,7 @@ import numpy as np
 from diffbot_bench.independent_plant import Array
 from diffbot_bench.suite_estimators import Entry
 from diffbot_bench.tasks import Record, even
-from diffbot_description.command_kind import RecordKind
+from diffbot_description.command_kind import CommandKind
 from diffbot_ident.torque.estimate import NORMAL_95
 
 # Step of resampled velocity records, s.
@@ -180,7 +180,7 @@ def sysid(record: Record) -> dict[str, Entry]:
 
     It knows no coupling of the axes, so K5 and K6 are refused.
     """
-    if record.kind is RecordKind.VELOCITY:
+    if record.kind is CommandKind.VELOCITY:
         return _sysid_velocity(record)
     rows = rows_of(record)
     speeds = rows.speeds.mean(axis=1), rows.speeds[:, 1] - rows.speeds[:, 0]

@@ -9,7 +9,7 @@ import numpy as np
 
 from diffbot_bench.independent_plant import Array
 from diffbot_bench.tasks import NAMES_K, Record
-from diffbot_description.command_kind import RecordKind
+from diffbot_description.command_kind import CommandKind
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_recordings import identify_arrays
 from diffbot_recordings.findings import analyse_axes
@@ -22,7 +22,7 @@ Entry = float | tuple[float, float, float]
 
 def identify(record: Record) -> Mapping[str, Entry] | None:
     """`diffbot identify`: intervals, or a refusal."""
-    if record.kind is RecordKind.VELOCITY:
+    if record.kind is CommandKind.VELOCITY:
         return _velocity(record)
     return _entries(_estimate(record, "integral"))
 

@@ -23,7 +23,7 @@ from diffbot_bench import velocity_plant
 from diffbot_bench.defects import ALL, SECONDS, RobotRun, record
 from diffbot_bench.independent_plant import Array
 from diffbot_description import write_atomically
-from diffbot_description.command_kind import RecordKind
+from diffbot_description.command_kind import CommandKind
 from diffbot_ident.excitation.velocity_excitation import VelocityExcitation
 from diffbot_ident.torque.estimate import NAMES
 
@@ -39,7 +39,7 @@ class Record:
     """
 
     task: str
-    kind: RecordKind
+    kind: CommandKind
     columns: Mapping[str, Array]
     wheel_radius: float | None = None
     track: float | None = None
@@ -150,7 +150,7 @@ def _torque_task(run: RobotRun, row: str) -> BenchTask:
     }
     made = Record(
         f"{row} {run.index}",
-        RecordKind.EFFORT,
+        CommandKind.EFFORT,
         {"time": recording.stamps, **columns},
         run.radius,
         run.track,
@@ -190,7 +190,7 @@ def _velocity_task(
         # Lag and dead time matter by what both delay together.
         both = lag + dead_time
         scale |= {f"time_constant_{axis}": both, f"gain_{axis}": gain, f"dead_time_{axis}": both}
-    return BenchTask(row, Record(name, RecordKind.VELOCITY, columns), truth, scale)
+    return BenchTask(row, Record(name, CommandKind.VELOCITY, columns), truth, scale)
 
 
 def write_records(tasks: Iterable[BenchTask], folder: Path) -> list[Path]:

@@ -12,7 +12,7 @@ from diffbot_bench.command import main
 from diffbot_bench.estimators import ENTRANTS, answer, entrant
 from diffbot_bench.scoring import REFUSAL, score
 from diffbot_bench.tasks import NAMES_K, NAMES_V, make_tasks
-from diffbot_description.command_kind import RecordKind
+from diffbot_description.command_kind import CommandKind
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples/bench_estimator.py"
 WRONG = """
@@ -31,7 +31,7 @@ def tasks():
     return make_tasks(["clean", VELOCITY], 1, seed=3, seconds=8.0)
 
 
-def cost(tasks, reference, kind=RecordKind.EFFORT):
+def cost(tasks, reference, kind=CommandKind.EFFORT):
     own = [task for task in tasks if task.record.kind is kind]
     answers = {t.record.task: answer(entrant(reference).estimate, t.record) for t in own}
     return score(own, answers).cost

@@ -11,13 +11,13 @@ from diffbot_bench.answer_files import read_answers, write_answers
 from diffbot_bench.leaderboard import Board, markdown
 from diffbot_bench.scoring import REFUSAL, Interval, TaskAnswer, answer_of, score
 from diffbot_bench.tasks import BenchTask, Record
-from diffbot_description.command_kind import RecordKind
+from diffbot_description.command_kind import CommandKind
 
 TRUTH = {"K5": 0.1, "K7": 2.0}
 
 
 def task(name="lag 0", row="lag"):
-    return BenchTask(row, Record(name, RecordKind.EFFORT, {}), TRUTH, TRUTH)
+    return BenchTask(row, Record(name, CommandKind.EFFORT, {}), TRUTH, TRUTH)
 
 
 def cost(**values):
