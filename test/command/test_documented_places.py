@@ -24,7 +24,7 @@ FOLDERS = [ROOT / name for name in ("benchmarks", "examples", "test", "docs")]
 FOLDERS += [package.path for package in find_packages(ROOT)]
 MODULES = [path for folder in FOLDERS for path in folder.rglob("*.py")]
 # Of Gazebo's launch files; of each package; of a reader.
-OF_OTHERS = {"spawn_entity.py", "setup.py", "make_recording.py"}
+OF_OTHERS = {"spawn_entity.py", "setup.py", "make_recording.py", "my_law.py"}
 
 
 def anchors(document: Path) -> set[str]:
