@@ -45,7 +45,7 @@ class BatchBackstepping:
         drivetrain: Layer between the laws and the wheels.
 
     Raises:
-        ValueError: A law is not of this kind, or BlockDrivetrain rejects it.
+        ValueError: A law is not of this kind, or BatchDrivetrain rejects it.
     """
 
     def __init__(self, laws: Sequence[StandardBackstepping]) -> None:

@@ -76,7 +76,7 @@ def simulate_drives(
 
     Args:
         robots: n robots; their nodes observe their traction limits.
-        laws: Control law of each robot, see BlockBackstepping.
+        laws: Control law of each robot, see BatchBackstepping.
         reference: Returns the reference of all laws at a time of the run, s.
         duration: Duration, s.
         starts: True start poses, rows x, y, theta, m and rad, shape (3, n); None: all 0.
@@ -86,7 +86,7 @@ def simulate_drives(
         seeds: Seeds of each robot's encoder phases and noise; empty: 0 for all.
 
     Raises:
-        ValueError: As raised by IdealBlock, BlockBackstepping, BlockActuator and BlockEncoders.
+        ValueError: As raised by IdealBatch, BatchBackstepping, BatchActuator and BatchEncoders.
     """
     n = len(robots)
     seeds = list(seeds) or [0] * n

@@ -75,7 +75,7 @@ def record_batch(
         period: Control period, s.
 
     Raises:
-        ValueError: As raised by IdealBlock, BlockActuator and BlockEncoders.
+        ValueError: As raised by IdealBatch, BatchActuator and BatchEncoders.
     """
     sources = [prbs_of(robot, seed) for robot, seed in zip(robots, seeds, strict=True)]
     engine = IdealBatch(robots)
