@@ -241,9 +241,10 @@ def known_robot(results: Results, robot: str | None, settings: Settings) -> Know
 def _beside(results: Results) -> Path | None:
     names = {results.robot, None if results.torque is None else results.torque.robot} - {None, ""}
     entries = [
-        folder / f"{name}_identified.yaml"
+        folder / f"{name}{end}.yaml"
         for folder in dict.fromkeys(file.parent for file in results.files)
         for name in sorted(map(str, names))
+        for end in ("_identified", "")
     ]
     return next(filter(Path.is_file, entries), None)
 

@@ -59,7 +59,7 @@ def findings_page(
         title=title,
         tone=Tone.CAUTION if stopped and tone is Tone.GOOD else tone,
         verdict=_verdict_text(findings),
-        advice=_advice(findings, folder),
+        advice=_advice(findings, summary, folder),
         answer=_answer(findings.verdicts),
         notes=notes,
         sections=list(_sections(findings)),
@@ -77,14 +77,16 @@ def _verdict_text(findings: Findings) -> str:
     return "; ".join(texts)
 
 
-def _advice(findings: Findings, folder: Path) -> str:
+def _advice(findings: Findings, summary: Mapping[str, Any], folder: Path) -> str:
     files = ", ".join(path.name for path in sorted(folder.glob("*_parameters.yaml")))
     if findings.usable is Usable.NONE:
         return "Make a new recording as the reason below asks, and identify that one."
     rest = "" if findings.usable is Usable.ALL else " For the others, see the reason below."
     parameters = folder / VELOCITY_FILE
     if parameters.exists():
-        drive = spoken("launch", "siwek", f"parameters:={parameters}")
+        own = folder / f"{summary.get('robot')}.yaml"
+        robot = [f"robot:={own}"] if own.exists() else []
+        drive = spoken("launch", "siwek", f"parameters:={parameters}", *robot)
         nav2 = spoken("export", str(folder), "--to", "nav2", "--output", "nav2")
         return f"Drive with it: {drive}. For Nav2: {nav2}.{rest}"
     return f"Controllers take {files or 'the parameter file'} of this folder.{rest}"

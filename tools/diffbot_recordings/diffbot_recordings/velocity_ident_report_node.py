@@ -19,6 +19,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from arc_odometry.number_range import Array
+from diffbot_description import known_robots, save_robot
 from diffbot_description.files import write_atomically
 from diffbot_msgs.msg import IdentStatus
 from diffbot_node import parameter
@@ -174,6 +175,8 @@ class VelocityIdentReport(WatchingNode[VelocityRecord, VelocityIdentReportParame
             f"{NODE}, {self.run.setting}",
         )
         written = findings.write(self.folder)
+        if self.robot.name not in known_robots():  # for exports, and for driving
+            save_robot(self.robot, self.folder / f"{self.robot.name}.yaml")
 
         def page(run: RunDescription, folder: Path, summary: Mapping[str, Any]) -> Page:
             texts = {"Repeat this run": repeat_command(run)}
