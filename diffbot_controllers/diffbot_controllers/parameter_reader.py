@@ -20,7 +20,13 @@ from diffbot_description.command_ramp import UNLIMITED, CommandRamp, RampCouplin
 from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand, DeadBandKind
 from diffbot_description.files import parse_yaml, read_regular, write_atomically
 from diffbot_description.named_paths import expanded
-from diffbot_ident.torque.estimate import FRICTION_NAMES, GEAR_NAMES, TURNING_NAMES, Four
+from diffbot_ident.torque.estimate import (
+    FRICTION_NAMES,
+    GEAR_NAMES,
+    NORMAL_95,
+    TURNING_NAMES,
+    Four,
+)
 
 NAMES = DynamicParameters._fields
 FRICTION_SIGMAS = 4.0  # friction may be below 0 by this many standard deviations
@@ -446,11 +452,26 @@ def _dead_bands(section: Mapping[str, Any]) -> tuple[DeadBand, DeadBand]:
     for axis, width, unit in zip(("v", "omega"), widths, ("m/s", "rad/s"), strict=True):
         if not 0.0 <= width < math.inf:
             raise ValueError(f"dead_band of {axis} = {width} {unit}: must be finite and >= 0")
-    v, omega = (
+    bands = [
         DeadBand(width, DeadBandKind.named(str(kind)))
         for width, kind in zip(widths, kinds, strict=True)
-    )
-    return v, omega
+    ]
+    if "dead_band_estimate" in section and "dead_band_variance" in section:
+        estimates = _numbers(section, "dead_band_estimate", 2)
+        variances = _numbers(section, "dead_band_variance", 2)
+        bands = [_with_bound(*each) for each in zip(bands, estimates, variances, strict=True)]
+    return bands[0], bands[1]
+
+
+def _with_bound(band: DeadBand, estimate: float, variance: float) -> DeadBand:
+    """Return a threshold that no robot of these numbers has, as a command below it would be lost.
+
+    No command is then between the two: a smaller one is sent as pulses above the threshold.
+    """
+    most = estimate + NORMAL_95 * math.sqrt(variance) if variance >= 0.0 else math.inf
+    if band.kind is not DeadBandKind.THRESHOLD or band.width == 0.0 or not math.isfinite(most):
+        return band
+    return replace(band, width=max(band.width, most))
 
 
 def _ramp(section: Mapping[str, Any]) -> CommandRamp | None:

@@ -42,6 +42,18 @@ def test_dead_bands_arrive_with_their_kinds(tmp_path):
     assert read_sigma(write(tmp_path)).dead_band == (DeadBand(), DeadBand())
 
 
+def test_a_threshold_counts_with_what_it_may_be_more(tmp_path):
+    """A command between its value and its bound may be lost; an offset is best known as it is."""
+    bands = {"dead_band": [0.05, 0.2], "dead_band_estimate": [0.06, 0.2]}
+    bands |= {"dead_band_variance": [1e-4, 1e-4], "dead_band_kind": ["threshold", "offset"]}
+    v, omega = read_sigma(write(tmp_path, **bands)).dead_band
+    assert v.width == pytest.approx(0.06 + 1.96 * 0.01, rel=1e-4)
+    assert omega == DeadBand(0.2)
+    for unknown in ({"dead_band_variance": [math.inf] * 2}, {"dead_band_estimate": [math.nan] * 2}):
+        v, _ = read_sigma(write(tmp_path, **{**bands, **unknown})).dead_band
+        assert v == DeadBand(0.05, DeadBandKind.THRESHOLD)
+
+
 def test_limits_of_acceleration_arrive_with_how_they_act(tmp_path):
     limits = {"acceleration_limit": [0.5, 2.0], "deceleration_limit": [1.0, 2.0]}
     assert read_sigma(write(tmp_path, **limits)).ramp == CommandRamp(
