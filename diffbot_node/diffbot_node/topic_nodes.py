@@ -19,7 +19,7 @@ from diffbot_node.endpoints import Endpoint, EndpointRole, instead
 
 # Names of nodes that only observe; those of hidden nodes, such as the ros2 command's and the live
 # view, begin with HIDDEN.
-ONLOOKERS = frozenset({"recorder", "rosbag2_recorder", "foxglove_bridge", "plotjuggler"})
+ONLOOKERS = frozenset({"recorder", "learn", "rosbag2_recorder", "foxglove_bridge", "plotjuggler"})
 HIDDEN = "_"
 # DDS announces a subscription before its node's name, which follows within 0.4 s. A subscription
 # still without a name after NAMING_TIME, s of wall time, belongs to no named node.

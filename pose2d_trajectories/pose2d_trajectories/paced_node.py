@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from builtin_interfaces.msg import Time as Stamp
@@ -32,6 +33,7 @@ from diffbot_node import Node, declare, parameter, subscribe_to_states
 from diffbot_node.complaints import Complaints
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import NANOSECONDS, stamp_problem
+from diffbot_node.topic_nodes import Subscribers
 
 # Message types of the robot's state, by the name of their topic.
 STATES = {"joint_states": JointState, "odom": Odometry}
@@ -212,8 +214,12 @@ class PacedNode(Node, ABC, Generic[P_co]):
 
     # Listeners.
 
+    @cached_property
+    def _subscribers(self) -> tuple[Subscribers, ...]:
+        return tuple(Subscribers(self, topic) for topic in self.topics)
+
     def _count_listeners(self) -> int:
-        return max(topic.get_subscription_count() for topic in self.topics)
+        return max(each.count() for each in self._subscribers)
 
     def _check_listeners(self) -> None:
         if self.exit_code is not None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import rclpy
 from geometry_msgs.msg import TwistStamped
 from paced_graph import DOMAIN, PATIENCE, PERIOD, Graph, arguments, nanoseconds, start
 
@@ -69,9 +70,14 @@ def test_without_hold_it_stays(graph):
 
 
 @both
-def test_it_leaves_when_the_listener_has_left(graph, executable):
+@pytest.mark.parametrize("onlooker", [None, "recorder"])
+def test_it_leaves_when_the_listener_has_left(graph, executable, onlooker):
+    """Whoever only looks on may stay: it waits for this node itself."""
     kind, topic = OUTPUTS[executable]
     heard, subscription = graph.hear(kind, topic)
+    if onlooker:
+        looking = rclpy.create_node(onlooker, context=graph.other.context)
+        looking.create_subscription(kind, topic, lambda message: None, 10)
     process = start(executable, *arguments("leave_when_alone:=true"), stderr=-1)
     graph.begin(heard, 0)
     graph.step(heard, PERIOD)
@@ -80,6 +86,8 @@ def test_it_leaves_when_the_listener_has_left(graph, executable):
     graph.spin_until(lambda: process.poll() is not None)
     status, errors = ended(process)
     assert status == 0 and "no subscriber is left" in errors
+    if onlooker:
+        looking.destroy_node()
 
 
 @both
