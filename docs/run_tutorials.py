@@ -128,7 +128,7 @@ def run(page: str, folder: Path, installed: Path | None = None) -> list[str]:
 
 def main() -> int:
     """Run the pages that are named; return 1 if one of them is wrong."""
-    parser = CommandParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser = CommandParser("run_tutorials.py", (__doc__ or "").partition("\n")[0])
     parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"of {', '.join(PAGES)}")
     wanted = parser.parse_args().pages or PAGES
     if unknown := sorted({*wanted} - {*PAGES}):

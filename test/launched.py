@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -117,6 +118,13 @@ def processes_of(domain):
     return [command for _, command in processes_by_number(domain)]
 
 
+def is_killed(number):
+    """Whether the kernel is about to end a process (SIGKILL): it never runs again."""
+    with open(f"/proc/{number}/status", encoding="ascii", errors="replace") as file:
+        pending = re.findall(r"^(?:Sig|Shd)Pnd:\s*(\w+)", file.read(), re.M)
+    return any(int(mask, 16) >> (signal.SIGKILL - 1) & 1 for mask in pending)
+
+
 def processes_by_number(domain):
     """(number, command line) of the processes that this test started in its domain and that run.
 
@@ -133,7 +141,7 @@ def processes_by_number(domain):
         try:
             with open(f"/proc/{entry}/environ", "rb") as file:
                 variables = file.read().split(b"\0")
-            if in_domain not in variables:
+            if in_domain not in variables or is_killed(entry):
                 continue
             if not any(each.startswith(of_test) for each in variables):
                 continue

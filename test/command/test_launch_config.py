@@ -123,6 +123,15 @@ def test_a_wrong_parameter_is_refused_in_a_sentence_before_anything_starts(
     assert err.startswith("diffbot launch: argument 'config' = ") and sentence in err
 
 
+def test_so_is_a_list_where_the_launch_gives_a_text(tmp_path, capfd):
+    """ROS would take the text, and the list would have no effect."""
+    pytest.importorskip("ament_index_python")
+    text = "/**/velocity_simulator: {ros__parameters: {sigma: [0.2, 0.2, 1.0, 1.0]}}"
+    assert launch("siwek", own(tmp_path, text)) == 2
+    assert "write it as text, '0.2,0.2,1.0,1.0'" in capfd.readouterr().err
+    assert launch("--print", "siwek", own(tmp_path, text.replace("[", "'").replace("]", "'"))) == 0
+
+
 @pytest.mark.parametrize(
     ("passed", "sentence"),
     [

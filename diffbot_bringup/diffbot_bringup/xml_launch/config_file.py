@@ -213,8 +213,23 @@ def check_file(path: str, known: Sequence[ConfigEntry]) -> None:
             try:
                 for each in owners:
                     check_parameter(each, str(name), value)
+                    _check_form(each, str(name), value, known)
             except ValueError as error:
                 raise UsageError(f"{where}: {error}") from None
+
+
+def _check_form(node: str, name: str, value: Any, known: Sequence[ConfigEntry]) -> None:
+    """Refuse a list where the launch gives a text: ROS would take the text, without a word.
+
+    Raises:
+        ValueError: The text names the parameter and the form to write it in.
+    """
+    given_as_text = any(
+        each.node == node and each.name == name and each.text.startswith("'") for each in known
+    )
+    if given_as_text and isinstance(value, list):
+        text = ",".join(map(str, value))
+        raise ValueError(f"parameter '{name}' = {value}: write it as text, '{text}'")
 
 
 def _owners(

@@ -84,7 +84,8 @@ VELOCITY_HEADER = """\
 # command that moves the robot as the recording tells it, with dead_band_variance.
 # acceleration_limit and deceleration_limit of the commands of [v, w] in m/s^2, rad/s^2, .inf: none,
 # with their variances; ramp_coupling own (each axis), scaled (both slowed down alike) or wheels.
-# .nan and .inf: refused, or not identifiable. To drive with it: launch siwek parameters:=FILE.
+# .nan and .inf: refused, or not identifiable. To drive with it:
+#   launch drive commands:=velocity parameters:=FILE
 """
 VOLTAGE_HEADER = """\
 # Voltage gains of a drivetrain, V = ks sign(v) + kv v + ka dv/dt, for each side and both axes, with

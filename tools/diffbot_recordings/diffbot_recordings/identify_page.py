@@ -86,7 +86,7 @@ def _advice(findings: Findings, summary: Mapping[str, Any], folder: Path) -> str
     if parameters.exists():
         own = folder / f"{summary.get('robot')}.yaml"
         robot = [f"robot:={own}"] if own.exists() else []
-        drive = spoken("launch", "siwek", f"parameters:={parameters}", *robot)
+        drive = spoken("launch", "drive", "commands:=velocity", f"parameters:={parameters}", *robot)
         nav2 = spoken("export", str(folder), "--to", "nav2", "--output", "nav2")
         return f"Drive with it: {drive}. For Nav2: {nav2}.{rest}"
     return f"Controllers take {files or 'the parameter file'} of this folder.{rest}"
