@@ -101,8 +101,9 @@ def test_nothing_assumes_the_processor():
         for file in folder.rglob("*.py")
         if re.search(r"x86[-_]64|amd64", file.read_text(encoding="utf-8"), re.IGNORECASE)
     }
-    # The wheels of ROS, the archive of Gazebo 11, and what is tried out in their place.
+    # The wheels of ROS, the archive of Gazebo 11, what is tried out in their place, and the systems
+    # that the distribution without ROS is resolved for.
     assert named == {
         f"diffbot_bringup/diffbot_bringup/workspace/{name}.py"
-        for name in ("gazebo", "pinned_versions", "wheels")
+        for name in ("gazebo", "pinned_versions", "suite_platforms", "wheels")
     }

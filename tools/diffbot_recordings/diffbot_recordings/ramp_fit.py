@@ -22,7 +22,7 @@ from diffbot_recordings.dead_time import (
     limit_free,
     refitted,
 )
-from diffbot_recordings.driver_model import DriverParameter, Ramp
+from diffbot_recordings.driver_model import DriverModel, DriverParameter, Ramp
 from diffbot_recordings.first_order import Array, AxisSegment, FirstOrder
 from diffbot_recordings.verdict import Value
 
@@ -112,8 +112,8 @@ def find_ramp(
     if not math.isfinite(squares[best]):
         return RampSearch(None, 0.0)
     begin = driver.with_values([DriverParameter.LIMIT], [limits[best]])
-    result = refitted(segments, _started(segments, base, tried[best]), begin, free)
-    if known(result) and better(result, base, segments):
+    result = _fitted(segments, _started(segments, base, tried[best]), begin, free)
+    if result is not None and known(result) and better(result, base, segments):
         return RampSearch(result, 0.0)
     coupled = _only_of_other(segments, base, lates, before_band)
     if coupled is not None:
@@ -164,8 +164,8 @@ def _only_of_other(
     if not math.isfinite(float(tried[best][0].min())):
         return None
     begin = driver.with_values([DriverParameter.OTHER], [limits[best]])
-    result = refitted(segments, _started(segments, base, tried[best]), begin, free)
-    if not (known(result) and better(result, base, segments)):
+    result = _fitted(segments, _started(segments, base, tried[best]), begin, free)
+    if result is None or not (known(result) and better(result, base, segments)):
         return None
     # Its own limit may act at times.
     limit = limit_free(segments, DriverParameter.LIMIT, largest_command(segments))
@@ -271,8 +271,8 @@ def _from_starts(
     ramped: DeadTimeFit,
     starts: Sequence[Ramp],
     free: Sequence[Free],
-) -> DeadTimeFit:
-    """Return the fit from the best of some starts."""
+) -> DeadTimeFit | None:
+    """Return the fit from the best of some starts; None: there is none."""
     parameters = [each.parameter for each in free]
     late = round(ramped.dead_time / segments[0].period)
     drivers = [replace(ramped.driver, ramp=ramp) for ramp in starts]
@@ -280,7 +280,17 @@ def _from_starts(
     errors = [
         float(_scanned(search, (late,), each.values(parameters))[0].min()) for each in drivers
     ]
-    return refitted(segments, ramped, drivers[int(np.argmin(errors))], free)
+    return _fitted(segments, ramped, drivers[int(np.argmin(errors))], free)
+
+
+def _fitted(
+    segments: Sequence[AxisSegment], model: DeadTimeFit, driver: DriverModel, free: Sequence[Free]
+) -> DeadTimeFit | None:
+    """Return `refitted`; None where the search runs to where no command acts."""
+    try:
+        return refitted(segments, model, driver, free)
+    except ValueError:
+        return None
 
 
 def limits_of(fit: DeadTimeFit, unit: str) -> tuple[Value, ...]:

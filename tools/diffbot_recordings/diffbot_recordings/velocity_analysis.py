@@ -360,9 +360,9 @@ def analyse_axis(
             return AxisAnalysis(_of_one_step(segments, subject, unit, longest_dead_time, notes))
         _check_excitation(segments, unit)
         plain = CrossValidation(segments, longest_dead_time)
+        result, band, model_notes = _best_model(plain, longest_dead_time, unit)
     except ValueError as error:
         return AxisAnalysis(AnalysisVerdict(subject, notes=tuple(notes)).not_excited(str(error)))
-    result, band, model_notes = _best_model(plain, longest_dead_time, unit)
     verdict = AnalysisVerdict(
         subject,
         values=values_of(result.fit, unit),
