@@ -104,3 +104,25 @@ def test_a_known_threshold_is_kept_as_it_is():
     drive(fit, 7, BANDS, kind=DeadBandKind.THRESHOLD)
     assert fit.dead_band == known
     assert fit.values == pytest.approx(TRUE.as_array(), rel=0.02)
+
+
+def test_a_load_that_is_seen_only_in_the_second_pass_clears_the_stored_batches(monkeypatch):
+    """As soon as dead band or dead time are known, all stored batches are processed again."""
+    fit = drive(RecursiveFit(GUESS), 3, BANDS)
+    axis, make = fit.axes[0], fit.axes[0]._new_recursion
+
+    def surprised():
+        recursion = make()
+        update = recursion.update
+
+        def notice(batch):
+            update(batch)
+            recursion.surprises += 1
+
+        monkeypatch.setattr(recursion, "update", notice)
+        return recursion
+
+    monkeypatch.setattr(axis, "_new_recursion", surprised)
+    assert len(fit._stored) > 2
+    axis._process_again()
+    assert not fit._stored

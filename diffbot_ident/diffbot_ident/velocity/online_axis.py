@@ -235,7 +235,7 @@ class OnlineAxis:
         """Begin anew with the stored batches, by what is known of dead time and dead band now."""
         old, self.recursion = self.recursion, self._new_recursion()
         self.recursion.surprises = old.surprises
-        for batch in self._stored:
+        for batch in tuple(self._stored):  # a new load, seen on the way, clears them
             self._take(batch)
 
     def _take(self, batch: RawBatch) -> None:
