@@ -77,6 +77,20 @@ def test_what_is_not_known_is_no_value():
     assert learning.reason == "no stretch of the recording can be used"
 
 
+def test_stretches_that_tell_only_a_part_are_values_but_no_change():
+    """Straight drives do not tell K8, and standing ones no friction: nothing changed by that."""
+    random = np.random.default_rng(3)
+    learning = LearnedRobot("twil")
+    for number in range(20):
+        stretch = made(random, number)
+        if number % 2:
+            del stretch.values["K8"]
+            stretch.row.update(k8=None, std_k8=None, coulomb_left=None, std_coulomb_left=None)
+        assert learning.add(stretch) is None
+    stretches = {value.name: value.stretches for value in learning.values()}
+    assert stretches["K7"] == 20 and stretches["K8"] == 10
+
+
 def test_memory_is_bounded(monkeypatch):
     """The first stretches stay, as a baseline, and the newest."""
     learning = LearnedRobot("twil")

@@ -90,8 +90,9 @@ class TorqueQuantities:
 
     @staticmethod
     def tells(row: Row) -> bool:
-        """Whether a row has K7 > 0 > K8 with a standard deviation."""
-        known = row.get("k7") is not None and row.get("std_k7") is not None
+        """Whether a row has K7 > 0 > K8 with standard deviations."""
+        names = ("k7", "std_k7", "k8", "std_k8")
+        known = all(row.get(name) is not None for name in names)
         return known and row["k7"] > 0.0 > row["k8"]
 
     def is_reported(self, row: Row) -> bool:
