@@ -105,14 +105,18 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
         self.values = replace(values, input_timeout=timeout)
         self._limits = robot.speed_limits(values.linear_velocity, values.angular_velocity)
         self._arena = Arena.parse(values.arena) or DEFAULT_ARENA
-        self._new_excitation = lambda: VelocityExcitation(
-            self._arena.room(reach(robot)),
-            self._limits,
-            robot.rim_limit,
-            latency=timeout,
-            seed=values.seed,
-        )
-        self._excitation, self._source = self._new_excitation(), source
+
+        def new_excitation() -> VelocityExcitation:
+            return VelocityExcitation(
+                self._arena.room(reach(robot)),
+                self._limits,
+                robot.rim_limit,
+                latency=timeout,
+                seed=values.seed,
+            )
+
+        self._new_excitation = new_excitation
+        self._excitation, self._source = new_excitation(), source
         self._watch = VelocityWatch(self._limits)
         self._continuity = PoseContinuity(self._watch.fastest)
         self._stamps = OdometryStamps(timeout)

@@ -16,6 +16,7 @@ from typing import Any
 
 import rclpy
 from rcl_interfaces.srv import GetParameters, ListParameters
+from rclpy.client import Client
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -226,7 +227,7 @@ class GraphWatch:
                 self._timeouts[f"{node} {name}"] = float(number)
 
     def _ask(self, kind: Any, name: str, request: Any, on_answer: Callable[[Any], None]) -> None:
-        client = self._node.create_client(kind, name)
+        client: Client[Any, Any] = self._node.create_client(kind, name)
         if not client.wait_for_service(timeout_sec=0.5):
             return
         self._pending.append((client.call_async(request), on_answer))
