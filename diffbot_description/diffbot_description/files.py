@@ -12,6 +12,7 @@ import json
 import math
 import os
 import re
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
@@ -40,6 +41,17 @@ _OTHER_BASE = re.compile(r"[-+]?(\d[\d_]*(:[\d_.]+)+|0[0-7_]+)")
 def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """Return the known word closest to a word; None if none has this similarity (0 to 1)."""
     return next(iter(get_close_matches(word, list(known), 1, cutoff)), None)
+
+
+def make_writable(folder: Path) -> None:
+    """Create a folder, and try whether files can be written there.
+
+    Raises:
+        OSError: It cannot be created or written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder):
+        pass
 
 
 def dated_folder(kind: str, root: Path = Path("results")) -> Path:

@@ -13,7 +13,6 @@ sources and by pip.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import Any, TypeVar
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
 
-from diffbot_description.files import closest, read_yaml
+from diffbot_description.files import closest, make_writable, read_yaml
 from diffbot_description.named_paths import expanded
 from diffbot_node.parameter_fields import Value, parameter, table
 from diffbot_node.run_folder import FolderTaken, claim, launch_name
@@ -188,9 +187,7 @@ def writable_folder(text: str) -> Path:
     """
     folder = expanded(text)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
+        make_writable(folder)
     except OSError as error:
         raise _unwritable(text, error) from error
     return folder

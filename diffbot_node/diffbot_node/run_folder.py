@@ -60,14 +60,14 @@ def claim(folder: Path, launch: str, run: str = "") -> None:
         os.close(file)
         return
     try:
-        first = _locked(file, fcntl.LOCK_EX)
+        first = locked(file, fcntl.LOCK_EX)
         if first:
             if (owner := _owner(file)) is None and not (folder / SUMMARY).exists():
                 _write(file, launch, run)
             elif owner is None or not launch or owner.get("launch") != launch:
                 raise FolderTaken(_refusal(folder, owner, "has ended"))
         deadline = time.monotonic() + _PATIENCE
-        while not _locked(file, fcntl.LOCK_SH) and time.monotonic() < deadline:
+        while not locked(file, fcntl.LOCK_SH) and time.monotonic() < deadline:
             time.sleep(0.01)
         owner = _owner(file)
         if owner is None or owner.get("launch") != launch:
@@ -78,7 +78,7 @@ def claim(folder: Path, launch: str, run: str = "") -> None:
     _locks[status.st_dev, status.st_ino] = file
 
 
-def _locked(file: int, kind: int) -> bool:
+def locked(file: int, kind: int) -> bool:
     """Lock a file if no other process holds it; a file system without locks counts as locked."""
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)

@@ -29,6 +29,7 @@ from diffbot_node import Node, RobotParameters, declare, parameter
 from diffbot_node.message_types import message_class
 from diffbot_node.parameters import writable_folder
 from diffbot_node.robot_messages import create_wall_timer
+from diffbot_node.run_folder import locked
 from diffbot_recordings.recording_writer import Received, RecordingWriter
 
 TOPICS = {
@@ -259,11 +260,9 @@ def _read(folder: Path, robot: str) -> Stretch:
 def _lock(folder: Path) -> int:
     """Return a lock that no other node holds until this process ends."""
     lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not locked(lock, fcntl.LOCK_EX):
         os.close(lock)
         raise ValueError(
             f"parameter 'results' = '{folder}': another node learns there; give another folder"
-        ) from None
+        )
     return lock

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from diffbot_description import load_robot, write_atomically
-from diffbot_description.files import read_regular, read_yaml, strict
+from diffbot_description.files import read_regular, strict
 from diffbot_ident.torque.estimate import FRICTION_NAMES, NAMES
 from diffbot_learning.learned_values import LearnedValue, combine
 from diffbot_learning.motions import fractions
 from diffbot_learning.stretch import Stretch
 from diffbot_study.fleet_causes import name_cause
 from diffbot_study.fleet_quantities import choose_quantities
+from diffbot_study.fleet_rows import description_hash
 from diffbot_study.fleet_trends import DRIFT, FEWEST, Track, find_trends, said
 from diffbot_study.parquet_store import Row
 
@@ -239,12 +240,6 @@ def _change(content: Mapping[str, Any]) -> RobotChange:
         (begin, end),
         bool(content["gradual"]),
     )
-
-
-def description_hash(robot: str) -> str:
-    """Return a hash of a robot's description. Raises ValueError."""
-    document = read_yaml(load_robot(robot).path)
-    return _hash(json.dumps(document, sort_keys=True, default=str))
 
 
 def _hash(text: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from diffbot_description.files import dated_folder
+from diffbot_description.files import dated_folder, make_writable
 from diffbot_description.named_paths import expanded
 from diffbot_description.terminal_text import complain
 from diffbot_recordings.command_line import parse
@@ -83,9 +82,7 @@ class _Identify:
         made = directory is None or not expanded(directory).exists()
         try:
             directory = dated_folder("identify") if directory is None else expanded(directory)
-            directory.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=directory):
-                pass
+            make_writable(directory)
         except OSError as error:
             raise RecordingError(
                 f"{directory or 'results'}: results cannot be written there ({error.strerror}); "

@@ -121,7 +121,7 @@ class FleetRecording:
             OSError: The recording cannot be read.
             ValueError: The robot's description cannot be read.
         """
-        return f"{self.content}-{_description(self.type, json.dumps(dict(self.options)))}"
+        return f"{self.content}-{description_hash(self.type, json.dumps(dict(self.options)))}"
 
     @property
     def time(self) -> float:
@@ -135,8 +135,8 @@ class FleetRecording:
 
 
 @lru_cache(maxsize=1024)
-def _description(robot: str | None, options: str) -> str:
-    """Return a hash of a robot's description and the options."""
+def description_hash(robot: str | None, options: str = "{}") -> str:
+    """Return a hash of a robot's description and the options, as JSON. Raises ValueError."""
     known = None if robot is None else read_yaml(load_robot(robot).path)
     text = json.dumps([known, options], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:DESCRIPTION]

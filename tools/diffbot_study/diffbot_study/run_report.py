@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,7 +13,7 @@ from rich.console import RenderableType
 
 from arc_odometry.number_range import Array
 from diffbot_description import Robot
-from diffbot_description.files import dated_folder, write_atomically
+from diffbot_description.files import dated_folder, make_writable, write_atomically
 from diffbot_description.named_paths import expanded
 from diffbot_report.display import RunProgress, make_console, make_display, say
 from diffbot_report.drawing import Drawing
@@ -98,9 +97,7 @@ def _writable(results: str, name: str) -> Path:
     folder = expanded(results) if results else Path("results")
     try:
         folder = folder if results else dated_folder(name)
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
+        make_writable(folder)
     except OSError as error:
         raise ValueError(
             f"results = {results or str(folder)!r}: {error.strerror}; give a folder that can be "
