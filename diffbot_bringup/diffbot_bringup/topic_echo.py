@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import array
 import itertools
-import os
 import sys
 import time
 from collections import deque
@@ -17,15 +16,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import rclpy
 import yaml
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.signals import SignalHandlerOptions
 
 from diffbot_bringup.usage import UsageError
+from diffbot_node.hidden_node import HiddenNode
 from diffbot_node.message_types import message_class
 
 DEPTH = 5  # messages kept while one is printed; as `ros2 topic echo`
@@ -45,23 +40,12 @@ class Topic:
         self._received: deque[Any] = deque()
 
     def __enter__(self) -> Topic:
-        self._context = Context()
-        # rclpy's own signal handlers would swallow Ctrl-C.
-        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self._node = Node(
-            f"_diffbot_echo_{os.getpid()}",  # a leading underscore hides the node from lists
-            context=self._context,
-            start_parameter_services=False,
-            enable_rosout=False,
-        )
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
+        self._hidden = HiddenNode("echo").__enter__()
+        self._node, self._executor = self._hidden.node, self._hidden.executor
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._executor.shutdown()
-        self._node.destroy_node()
-        self._context.try_shutdown()
+    def __exit__(self, *error: object) -> None:
+        self._hidden.__exit__(*error)
 
     def names(self) -> list[str]:
         """Return the topics that exist now."""

@@ -14,14 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import rclpy
 from rcl_interfaces.srv import GetParameters, ListParameters
 from rclpy.client import Client
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import get_rmw_implementation_identifier
 
 from diffbot_check.message_values import append
@@ -33,6 +28,7 @@ from diffbot_check.observation import (
     TopicNames,
     TopicStream,
 )
+from diffbot_node.hidden_node import HiddenNode
 from diffbot_node.message_types import message_class
 from diffbot_node.senders import Origin, WithOrigin
 from diffbot_node.topic_nodes import beyond_discovery, endpoints_of
@@ -74,25 +70,14 @@ class GraphWatch:
         self._pending: list[tuple[Any, Callable[[Any], None]]] = []
 
     def __enter__(self) -> GraphWatch:
-        self._context = Context()
-        # rclpy's own signal handlers would swallow Ctrl-C.
-        rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self._node = Node(
-            f"_diffbot_check_{os.getpid()}",  # a leading underscore hides the node from lists
-            context=self._context,
-            start_parameter_services=False,
-            enable_rosout=False,
-        )
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
+        self._hidden = HiddenNode("check", args=[]).__enter__()
+        self._node, self._executor = self._hidden.node, self._hidden.executor
         self._epoch = time.time() - time.monotonic()
         self._began = self.now()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._executor.shutdown()
-        self._node.destroy_node()
-        self._context.try_shutdown()
+    def __exit__(self, *error: object) -> None:
+        self._hidden.__exit__(*error)
 
     def watch(
         self,
