@@ -120,6 +120,17 @@ def test_every_file_of_every_package_is_in_it(installed):
     assert not list(installed.rglob("test_*.py"))
 
 
+def test_its_bill_of_materials_lists_every_dependency(installed):
+    (info,) = installed.glob("*.dist-info")
+    bill = json.loads((info / "sboms" / "diffbot-suite.cdx.json").read_text())
+    scopes = {each["name"]: each["scope"] for each in bill["components"]}
+    lines = (info / "METADATA").read_text().splitlines()
+    requirements = [line.split()[1] for line in lines if line.startswith("Requires-Dist")]
+    assert sorted(scopes) == sorted(name.strip(";").lower() for name in requirements)
+    assert scopes["numpy"] == "required" and scopes["mujoco"] == "optional"
+    assert "Version: " + bill["metadata"]["component"]["version"] in lines
+
+
 def test_the_sources_give_the_same_wheel_byte_by_byte(wheel, tmp_path):
     archive = built(build.build_sdist, ROOT, tmp_path)
     with tarfile.open(archive) as sources:
