@@ -45,6 +45,10 @@ class Driver(Node):
         kind = {"joint_states": JointState, "tf": TFMessage}.get(options.publish, Odometry)
         name = options.publish if kind is JointState else "/tf" if kind is TFMessage else "odom"
         self._topic = self.create_publisher(kind, name, 10)
+        self._sensor = None
+        if options.joint_states:
+            best_effort = rclpy.qos.qos_profile_sensor_data
+            self._sensor = self.create_publisher(JointState, "joint_states", best_effort)
         taken = TwistStamped if options.stamped else Twist
         self.create_subscription(taken, "cmd_vel", self._take, 10)
         self.create_timer(0.005, self._move)
@@ -83,16 +87,21 @@ class Driver(Node):
     def _publish(self) -> None:
         options, now = self.options, self.get_clock().now().nanoseconds * 1e-9
         stamp = to_stamp(0.0 if options.no_stamps else max(now + options.clock, 0.0))
+        if self._sensor is not None:
+            self._sensor.publish(self._wheels(stamp))
         self._late.append((time.monotonic() + options.late, self._message(stamp)))
         while self._late and self._late[0][0] <= time.monotonic():
             self._topic.publish(self._late.popleft()[1])
 
+    def _wheels(self, stamp: object) -> JointState:
+        message = JointState(name=["arm_joint", *WHEELS], position=[0.0, *self._angles])
+        message.header.stamp = stamp
+        return message
+
     def _message(self, stamp: object) -> object:
         options, (x, y, theta), (v, omega) = self.options, self._pose, self._velocity
         if options.publish == "joint_states":
-            message = JointState(name=["arm_joint", *WHEELS], position=[0.0, *self._angles])
-            message.header.stamp = stamp
-            return message
+            return self._wheels(stamp)
         transform = TransformStamped(child_frame_id="base_footprint")
         transform.header.stamp, transform.header.frame_id = stamp, "odom"
         transform.transform.translation.x, transform.transform.translation.y = x, y
@@ -125,6 +134,7 @@ def main() -> None:
     )
     parser.add_argument("--rate", type=float, default=30.0)
     parser.add_argument("--stamped", action="store_true")
+    parser.add_argument("--joint-states", action="store_true", help="beside it, best effort")
     parser.add_argument("--late", type=float, default=0.0, help="delay of the messages, s")
     parser.add_argument("--clock", type=float, default=0.0, help="lead of the stamps' clock, s")
     parser.add_argument("--no-stamps", action="store_true")

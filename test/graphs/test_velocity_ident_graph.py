@@ -12,6 +12,7 @@ import pytest
 rclpy = pytest.importorskip("rclpy")
 
 from launched import CommandRecorder, config, processes_of, run, start, summary  # noqa: E402
+from rosbags.rosbag2 import Reader  # noqa: E402
 
 from diffbot_bringup import cli  # noqa: E402
 from diffbot_description import load_robot, urdf  # noqa: E402
@@ -148,11 +149,18 @@ def test_a_robot_is_identified_by_its_transforms_alone(tmp_path, domain):
 
 
 def test_a_twist_that_is_empty_is_replaced_by_the_poses(tmp_path, domain):
-    driver = ("--publish", "no_twist", "--clock=-1e6")
-    status, output, moved = run_with_driver(tmp_path, driver, "duration:=12.0")
+    """And what the driver takes and publishes, joint states as best effort, is recorded."""
+    driver = ("--publish", "no_twist", "--clock=-1e6", "--joint-states")
+    status, output, moved = run_with_driver(tmp_path, driver, "duration:=12.0", "record:=mcap")
     assert status == 0, output
-    assert "its poses are used instead, and the run begins again" in output and moved > 0.01
+    assert "its poses are used instead, and the run begins again" in output, output
+    assert moved > 0.01
     assert summary(tmp_path / "run")["outcome"] == "completed"
+    with Reader(tmp_path / "run" / "recording") as reader:
+        counts = {each.topic: (each.msgtype, each.msgcount) for each in reader.connections}
+    assert counts["/cmd_vel"][0] == "geometry_msgs/msg/Twist"
+    assert min(counts[name][1] for name in ("/cmd_vel", "/odom", "/joint_states")) > 100
+    assert "/ground_truth" not in counts
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import yaml
 from identify_command import identify
 from made_recordings.recorded_bag import RecordedBag
 
-from arc_odometry import Velocity
+from arc_odometry import JointSample, Velocity
 from diffbot_controllers.parameter_reader import read_sigma
 from diffbot_description.command_ramp import CommandRamp, RampCoupling
 from diffbot_description.sigma import Sigma
@@ -74,6 +74,22 @@ def test_sigma_and_dead_time_are_found(rows, tmp_path):
     assert len(section["covariance_diagonal"]) == 4
     assert section["dead_band"] == [0.0, 0.0]
     assert section["dead_time"] == pytest.approx([DEAD_TIME] * 2, abs=0.02)
+
+
+def test_efforts_beside_it_do_not_make_a_velocity_run_one_of_torque(tmp_path):
+    """Drivers of velocity robots report efforts, too; the recorded run says what was commanded."""
+    rows = drive(10.0, 6)
+    with RecordedBag(tmp_path / "bag") as bag:
+        for k, (time, *command, v, w) in enumerate(rows):
+            bag.odometry("/odom", time, (v, w))
+            turned = 4.0 * v * k * PERIOD
+            bag.joint_state(
+                "/joint_states", JointSample(time, (turned, turned), (4.0 * v,) * 2, (0.1, 0.2))
+            )
+            if k % round(COMMAND_PERIOD / PERIOD) == 0:
+                bag.twist("/cmd_vel", time + 1e-4, tuple(command))
+        bag.number("/velocity_ident/status", 1.0, 0.0)
+    assert open_recording(parse([str(tmp_path / "bag")])).kind == "velocity"
 
 
 def test_either_storage_gives_the_same_velocities(rows, tmp_path):

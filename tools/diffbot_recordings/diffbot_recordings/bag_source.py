@@ -140,7 +140,7 @@ def _torque_joints(bag: Bag, options: Options) -> _Joints | None:
         return None
     by_velocity = there["cmd_vel"] and (there["odom"] or there["joint_states"])
     chosen = options.topics["cmd_vel"] or options.topics["odom"]
-    if options.kind == AUTO and by_velocity and chosen:
+    if options.kind == AUTO and by_velocity and (chosen or _commanded_velocities(bag, options)):
         return None
     idle = False
     if there["joint_states"] or options.kind == TORQUE:
@@ -160,6 +160,16 @@ def _torque_joints(bag: Bag, options: Options) -> _Joints | None:
         f"{bag.path}: nothing to identify. A torque robot needs joint states of both wheels, with "
         "efforts or with torque commands; a velocity robot needs velocity commands and odometry. "
         f"The recording has: {listed(bag.topics.values())}{zero}"
+    )
+
+
+def _commanded_velocities(bag: Bag, options: Options) -> bool:
+    """Whether robot file or recorded run say that the robot, with efforts or not, takes cmd_vel."""
+    robot = robot_of(options)
+    return (robot is not None and robot.takes_velocity) or any(
+        topic.type == "diffbot_msgs/msg/VelocityTrackingStatus"
+        or topic.name.endswith("/velocity_ident/status")
+        for topic in bag.topics.values()
     )
 
 

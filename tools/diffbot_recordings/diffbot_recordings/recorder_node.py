@@ -2,8 +2,9 @@
 """The recorder node: writes topics to a rosbag2 folder, without rosbag2.
 
 Messages are not deserialised, and are logged in the order and with the time in which they were
-sent. The node ends when all publishers that it has seen are gone; a robot's driver stays, then only
-those of `ends_with` count.
+sent. A topic is received with the type and reliability that its publishers offer. The node ends
+when all publishers that it has seen are gone; a robot's driver stays, then only those of
+`ends_with` count.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from rclpy.qos import QoSProfile
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.subscription import Subscription
 
 from diffbot_description.named_paths import expanded
 from diffbot_node import Node, declare, parameter, results_folder
@@ -41,8 +44,29 @@ KNOWN = {
 }
 # By full name: a controller's status has a type of its own.
 KNOWN_IN_FULL = {"ident/status": "diffbot_msgs/msg/IdentStatus"}
+# A commanding node takes the type of the subscribers of cmd_vel: the recorder waits for that node.
+FOLLOWED = ("geometry_msgs/msg/Twist", "geometry_msgs/msg/TwistStamped")
 DEPTH = 2000  # messages that may queue between two polls
 POLL_PERIOD, LOOK_PERIOD = 0.02, 0.2  # periods of _poll and _look_around, s of wall time
+RELIABLE, BEST_EFFORT = ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT
+
+
+@dataclass
+class _RecordedTopic:
+    """A topic that is recorded.
+
+    Attributes:
+        name: Its full name.
+        kind: Type of its messages.
+        reliability: That is asked of its publishers.
+        connection: In the recording; None before the first message.
+    """
+
+    name: str
+    kind: str
+    reliability: ReliabilityPolicy = RELIABLE
+    subscription: Subscription[Any] | None = None
+    connection: Any = None
 
 
 @dataclass(frozen=True)
@@ -86,31 +110,28 @@ class Recorder(Node):
         if not named:
             raise ValueError("parameter 'topics' is empty: give the topics to record")
         try:
-            types = [message_class(kind) for _, kind in named]
-        except ValueError as error:
-            raise ValueError(f"parameter 'topics': {error}") from None
-        try:
+            for _, kind in named:
+                message_class(kind)
             self._writer = RecordingWriter(folder, self.values.storage, [kind for _, kind in named])
         except ValueError as error:
             raise ValueError(f"parameter 'topics': {error}") from None
-        self._wanted = [
-            (message_type, topic, self._writer.connect(self.resolve_topic_name(topic), kind))
-            for (topic, kind), message_type in zip(named, types, strict=True)
-        ]
+        self._recorded = [_RecordedTopic(self.resolve_topic_name(t), kind) for t, kind in named]
         ending = self.values.ends_with.split()
         if unknown := set(ending) - {topic for topic, _ in named}:
             raise ValueError(
                 f"parameter 'ends_with': {', '.join(sorted(unknown))} is not among the topics of "
                 "'topics'"
             )
-        self._topics = [self.resolve_topic_name(topic) for topic, _ in named]
         self._ending = [
             self.resolve_topic_name(topic) for topic, _ in named if not ending or topic in ending
         ]
         self._others = Presence(self.values.patience)
+        self._refused: set[str] = set()  # topics whose type is not installed
         self._heard = False  # whether any recorded topic has had a publisher
         self._closed = False
-        self._subscribe()
+        for recorded in self._recorded:
+            if self.composed or recorded.kind not in FOLLOWED:
+                self._subscribe(recorded)
         create_wall_timer(self, POLL_PERIOD, self._poll)
         create_wall_timer(self, LOOK_PERIOD, self._look_around)
         self.get_logger().info(f"recording {', '.join(t for t, _ in named)} into {folder}")
@@ -135,11 +156,47 @@ class Recorder(Node):
             )
         self.exit_code = 1
 
-    def _subscribe(self) -> None:
-        for message_type, topic, connection in self._wanted:
-            take = Received(partial(self._writer.take, connection))
-            qos = QoSProfile(depth=DEPTH)
-            self.create_subscription(message_type, topic, take, qos, raw=True)
+    def _subscribe(self, recorded: _RecordedTopic) -> None:
+        if recorded.subscription is not None:
+            self.destroy_subscription(recorded.subscription)
+        qos = QoSProfile(depth=DEPTH, reliability=recorded.reliability)
+        take = Received(partial(self._take, recorded, recorded.kind))
+        recorded.subscription = self.create_subscription(
+            message_class(recorded.kind), recorded.name, take, qos, raw=True
+        )
+
+    def _take(self, recorded: _RecordedTopic, kind: str, data: bytes, sent: int) -> None:
+        if kind != recorded.kind:
+            return  # it waited in the queue when the type was changed
+        if recorded.connection is None:
+            recorded.connection = self._writer.connect(recorded.name, kind)
+        self._writer.take(recorded.connection, data, sent)
+
+    def _match(self, recorded: _RecordedTopic) -> None:
+        """Subscribe anew where the publishers offer less, or another type, than is asked."""
+        offers = self.get_publishers_info_by_topic(recorded.name)
+        kinds = {offer.topic_type for offer in offers}
+        kind, reliability = recorded.kind, recorded.reliability
+        if len(kinds) == 1 and recorded.connection is None:
+            (kind,) = kinds
+        # Best effort receives from every publisher, reliable only from reliable ones.
+        if any(offer.qos_profile.reliability == BEST_EFFORT for offer in offers):
+            reliability = BEST_EFFORT
+        waits = offers and recorded.subscription is None
+        if not waits and (kind, reliability) == (recorded.kind, recorded.reliability):
+            return
+        try:
+            message_class(kind)
+            self._writer.define(kind)
+        except ValueError as error:
+            if recorded.name not in self._refused:
+                self._refused.add(recorded.name)
+                self.get_logger().error(f"{recorded.name} is not recorded: {error}")
+            return
+        if kind != recorded.kind:
+            self.get_logger().info(f"{recorded.name} is of type {kind}, not {recorded.kind}")
+        recorded.kind, recorded.reliability = kind, reliability
+        self._subscribe(recorded)
 
     def _poll(self) -> None:
         """Write the messages that have arrived."""
@@ -149,8 +206,11 @@ class Recorder(Node):
             self._fail(error)
 
     def _look_around(self) -> None:
-        """End when the publishers are gone."""
-        self._heard = self._heard or any(map(self.count_publishers, self._topics))
+        """Receive what is offered; end when the publishers are gone."""
+        for recorded in self._recorded:
+            self._match(recorded)
+        names = [recorded.name for recorded in self._recorded]
+        self._heard = self._heard or any(map(self.count_publishers, names))
         there = any(self.count_publishers(topic) for topic in self._ending)
         if not there and not self._others.met and self._others.reminds():
             self.get_logger().info(f"waiting: no node publishes {', '.join(self._ending)} yet")

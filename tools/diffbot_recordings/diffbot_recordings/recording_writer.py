@@ -65,6 +65,10 @@ class RecordingWriter:
         self._writer.open()
         self._waiting: list[tuple[int, Any, bytes]] = []
 
+    def define(self, kind: str) -> None:
+        """Let messages of another type come, too. Raises ValueError: no definition is installed."""
+        _define(self._store, kind)
+
     def connect(self, topic: str, kind: str) -> Any:
         """Return the connection of a topic, by its full name, for `take`."""
         return self._writer.add_connection(topic, kind, typestore=self._store)
@@ -96,12 +100,17 @@ def definitions(kinds: Sequence[str]) -> Typestore:
         ValueError: No definition of a type is installed.
     """
     store = get_typestore(Stores.LATEST)
-    for package in {kind.split("/")[0] for kind in kinds if kind not in store.fielddefs}:
+    for kind in kinds:
+        _define(store, kind)
+    return store
+
+
+def _define(store: Typestore, kind: str) -> None:
+    if kind not in store.fielddefs:
+        package = kind.split("/")[0]
         folder = Path(get_package_share_directory(package)) / "msg"
         for path in sorted(folder.glob("*.msg")):
             text = path.read_text(encoding="utf-8")
             store.register(get_types_from_msg(text, f"{package}/msg/{path.stem}"))
-    for kind in kinds:
-        if kind not in store.fielddefs:
-            raise ValueError(f"no definition of '{kind}' is installed")
-    return store
+    if kind not in store.fielddefs:
+        raise ValueError(f"no definition of '{kind}' is installed")
