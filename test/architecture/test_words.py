@@ -11,6 +11,7 @@ import ast
 import re
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,6 +38,7 @@ BY_PLACE = {
 }
 
 
+@cache
 def words_of(name: str) -> set[str]:
     """Parts of a name, in lower case, in singular and plural as they are."""
     if name in OF_OTHERS or FIELDS.search(name):
