@@ -33,7 +33,7 @@ def sinc(x: float) -> float:
 
 
 def sinc_derivative(x: float) -> float:
-    """Return the derivative of sin(x) / x, which is 0 at x = 0, in 1/rad; x in rad.
+    """Return the derivative of sin(x) / x, 0 at x = 0, in 1/rad; x in rad.
 
     The error is <= 2e-15 of min(|x|, 1), the size of the function's terms.
 
@@ -79,8 +79,7 @@ class Pose(NamedTuple):
     """Pose of the midpoint of the axle in the odom frame.
 
     Attributes:
-        x: Position, m.
-        y: Position, m.
+        x: Position, m, as y.
         theta: Heading, rad, counter-clockwise from the x axis; not wrapped, it counts whole turns.
     """
 
@@ -100,12 +99,7 @@ class Pose(NamedTuple):
 
 
 class Velocity(NamedTuple):
-    """Body velocity u = [v, omega]; also used for its rate of change and similar pairs.
-
-    Attributes:
-        v: Forward velocity along the robot's own x axis, m/s; for an acceleration m/s^2.
-        omega: Yaw rate, rad/s, counter-clockwise; for an acceleration rad/s^2.
-    """
+    """Body velocity u = [v, omega], m/s forward and rad/s counter-clockwise, or its rate."""
 
     v: float
     omega: float
@@ -136,7 +130,7 @@ class Arc(NamedTuple):
     def between(cls, start: Pose, end: Pose) -> Arc:
         """Return the arc from one pose to the next, of at most half a turn; the inverse of `end`.
 
-        What the robot was moved sideways of its mean heading is not part of an arc, and left out.
+        What the robot was moved sideways of its mean heading is left out.
 
         Example:
             >>> start = Pose(1.0, 2.0, 3.0)
@@ -153,8 +147,8 @@ class Arc(NamedTuple):
         """Return the exact pose at the end of the arc.
 
         Lages (2018), (35)-(37): the chord has the length D sin(a / 2) / (a / 2) and the direction
-        theta + a / 2, with a the turn and theta the heading at the **start** of the interval
-        (the paper's index k leaves this open). sinc is defined at a = 0, where (37) is 0 / 0.
+        theta + a / 2, with a the turn and theta the heading at the **start** of the interval (the
+        paper's index k leaves this open).
         """
         chord = self.length * sinc(0.5 * self.turn)
         direction = start.theta + 0.5 * self.turn
@@ -170,13 +164,7 @@ class Arc(NamedTuple):
 
 
 def arc_ends(poses: Array, length: Array, turn: Array) -> Array:
-    """Return the end poses of the arcs of n robots, as Arc.end does for one; shape (3, n).
-
-    Args:
-        poses: Start poses; rows x, y, theta, m and rad, shape (3, n).
-        length: Arc lengths, m, shape (n,).
-        turn: Turns, rad, shape (n,).
-    """
+    """Return the end poses of the arcs of n robots; start poses, and result, of shape (3, n)."""
     x, y, theta = poses
     half = 0.5 * turn
     chord, direction = length * sincs(half), theta + half

@@ -1,16 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samples of the two wheels: read by name from joint states, decimated, checked, and followed.
 
-JointOdometry feeds them to a DiffOdometry, also those that arrive late or twice, after gaps and
-after resets of time.
-
-Several wheels on one side, such as a skid-steer robot's, are combined into one. Angle and speed of
-the side are the means over its joints, its effort is their sum. Joint angles start anywhere and may
-wrap, each at its own moment. So the mean angle is computed from the first joint's angle and the
-others' leads over it, from which wraps are removed.
-
-Wheels of one side turn alike apart from a little slip. One that does not has a stuck or reset
-encoder, is blocked, or has left the ground: then the mean is not the angle that the side rolls by.
+Several wheels on one side are combined: their mean angle and speed, and the sum of their efforts.
+As joint angles start anywhere and may wrap, each at its own moment, the mean is computed from the
+first joint's angle and the others' leads over it, without wraps. A wheel that does not turn as the
+others has a stuck or reset encoder, is blocked, or has left the ground.
 """
 
 from __future__ import annotations
@@ -45,18 +39,16 @@ LONGEST_PROGRESS = 1.0
 class JointSample:
     """Joint state of the two wheels; pairs are ordered [left, right].
 
-    A side with several wheels has their mean angle and speed, and the sum of their efforts.
+    Example:
+        >>> sample = JointSample(0.5, (2.0, 1.0), (4.0, 3.0), effort=(0.6, 0.5))
+        >>> sample.beyond(dead_band=(0.55, 0.55)).effort
+        (0.6, 0.0)
 
     Attributes:
         stamp: Time t_k of the sample, s.
         position: Wheel angles at t_k, rad; whole turns may be missing (wrapping encoders).
         velocity: Wheel speeds, rad/s.
         effort: Wheel torques that acted over (t_{k-1}, t_k], N m.
-
-    Example:
-        >>> sample = JointSample(0.5, (2.0, 1.0), (4.0, 3.0), effort=(0.6, 0.5))
-        >>> sample.beyond(dead_band=(0.55, 0.55)).effort
-        (0.6, 0.0)
     """
 
     stamp: float
@@ -86,13 +78,8 @@ FAILURES = 2
 class SideWheels:
     """The wheels of one side.
 
-    Args:
-        names: Names of their joints, one or more. The side's angle is that of the first joint plus
-            the mean lead of all joints over it.
-
-    Attributes:
-        disagreement: Which joints do not turn alike, with numbers and what to check; empty if they
-            agree. It stays until `compare_anew`.
+    `disagreement` says which joints do not turn alike, with numbers and what to check; empty if
+    they agree. It stays until `compare_anew`.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -163,19 +150,17 @@ class SideWheels:
 class JointReader:
     """Extracts the two wheels from joint states.
 
-    Args:
-        left: Name of the left wheel's joint, or names of all joints of that side.
-        right: The same for the right side.
-        required: Which of position, velocity and effort must be present and finite; the others
-            are 0 where they are missing.
-        torque_of_unit: Torque of one unit of effort, N m, [left, right].
-        signs: 1 or -1 for each joint, those of the left side first: -1 if positive angles, speeds
-            and efforts roll backward. Samples are positive forward.
-
     Example:
         >>> reader = JointReader("left", "right")
         >>> reader.read(0.5, ["right", "left"], [1.0, 2.0], [3.0, 4.0], [0.5, 0.6])
         JointSample(stamp=0.5, position=(2.0, 1.0), velocity=(4.0, 3.0), effort=(0.6, 0.5))
+
+    Args:
+        left: Name of the left wheel's joint, or names of all joints of that side; `right` likewise.
+        required: Which of position, velocity and effort must be present and finite; else 0.
+        torque_of_unit: Torque of one unit of effort, N m, [left, right].
+        signs: 1 or -1 for each joint, left side first: -1 if positive values roll backward. Samples
+            are positive forward.
     """
 
     FIELDS = ("position", "velocity", "effort")
@@ -212,7 +197,6 @@ class JointReader:
         return next(filter(None, (side.disagreement for side in self._sides)), "")
 
     def compare_anew(self) -> None:
-        """Clear a disagreement, for example after its cause was removed, and compare again."""
         for side in self._sides:
             side.compare_anew()
 
@@ -245,8 +229,7 @@ class JointReader:
 
         Raises:
             ValueError: The stamp is negative, a wheel's joint is missing or present twice, or a
-                required value is missing, not finite, or absurdly large. The message names the
-                joint and the field.
+                required value is missing, not finite, or absurdly large.
         """
         if not stamp >= 0.0:
             raise ValueError(
@@ -269,7 +252,6 @@ class JointReader:
         )
 
     def _places(self, names: Sequence[str]) -> tuple[int, ...]:
-        """Return the indices of the wheels in the names."""
         places = []
         for wanted in self._names:
             results = [index for index, name in enumerate(names) if name == wanted]
@@ -312,11 +294,7 @@ class JointReader:
 
 
 class RateLimit:
-    """Decimates stamps to a mean rate that does not exceed a limit.
-
-    Args:
-        rate: Maximum rate, Hz, >= 0; 0 passes everything.
-    """
+    """Decimates stamps to a mean rate that does not exceed a limit, Hz; 0 passes everything."""
 
     def __init__(self, rate: float) -> None:
         if not (math.isfinite(rate) and rate >= 0.0):
@@ -349,11 +327,7 @@ PATIENT = 2.5
 def seldom(name: str, step: float, last: float, limit: float) -> str:
     """Return the sentence about states of the robot that come too seldom, with what to do.
 
-    Args:
-        name: Name of a state, such as "odometry".
-        step: Time between two of them, s.
-        last: Stamp of the earlier one, s.
-        limit: The parameter input_timeout, s.
+    `step`: time between two of them, the earlier stamped `last`; `limit`: input_timeout; all in s.
     """
     result = (
         f"no {name} for {step:.3f} s by the stamps (the last one: {last:.3f} s), limit {limit:g} s"
@@ -381,12 +355,7 @@ class AnomalyKind(str, Enum):
 
 
 class Anomaly(NamedTuple):
-    """Anomaly of a sample that was not rejected with an error.
-
-    Attributes:
-        kind: Kind of the anomaly.
-        text: A sentence with the values, the limit, the reaction, and what to check.
-    """
+    """Anomaly of a sample that was not rejected with an error, and a sentence about it."""
 
     kind: AnomalyKind
     text: str
@@ -394,12 +363,6 @@ class Anomaly(NamedTuple):
 
 class JointOdometry:
     """Feeds joint samples to a DiffOdometry and reports their anomalies.
-
-    Args:
-        odometry: Odometry to feed; read pose and velocity there.
-        longest_gap: Longer times between two samples are reported, s, > 0.
-        reset_on_time_jump: Whether the pose returns to its present value, with no uncertainty, when
-            time is reset; otherwise it stays as it is.
 
     Example:
         >>> from arc_odometry import WheelGeometry
@@ -409,6 +372,12 @@ class JointOdometry:
         <AnomalyKind.GAP: 'gap'>
         >>> joints.odometry.pose
         Pose(x=0.2, y=0.0, theta=0.0)
+
+    Args:
+        odometry: Odometry to feed; read pose and velocity there.
+        longest_gap: Longer times between two samples are reported, s, > 0.
+        reset_on_time_jump: Whether the pose returns to its present value, with no uncertainty, when
+            time is reset; otherwise it stays as it is.
     """
 
     def __init__(
@@ -428,13 +397,11 @@ class JointOdometry:
         """Process a sample; return its anomaly, or None for a regular sample.
 
         - After an encoder jump or a reset of time, odometry starts again from the sample; the pose
-          stays, unless reset_on_time_jump returns it to its start.
-        - One sample with an earlier stamp than its predecessor is late and is skipped, as its
-          motion is part of the predecessor's already. A second one in a row shows that time was
-          reset.
-        - A sample with the same stamp again is skipped.
+        stays, unless reset_on_time_jump returns it to its start.
+        - One sample with an earlier stamp than its predecessor is late and is skipped; a second one
+        in a row shows that time was reset. One with the same stamp again is skipped.
         - A gap is bridged by one arc, except where both angles start at 0 again after it: then the
-          driver was restarted, odometry starts again from the sample, and the pose stays.
+        driver was restarted, odometry starts again from the sample, and the pose stays.
 
         Raises:
             ValueError: Angles or stamp are not finite; nothing has changed then.

@@ -15,12 +15,7 @@ from arc_odometry.odometry import WheelGeometry
 class RimLimit:
     """Limit of the wheels' rim speed; the faster rim moves with |v| + b |omega|.
 
-    Attributes:
-        speed: Maximum speed of the faster rim, m/s, > 0; infinite: no limit.
-        half_track: b, m, > 0; not used without a limit.
-
-    Raises:
-        ValueError: A number is outside its range.
+    `speed`, m/s, > 0; infinite: no limit. `half_track`: b, m, > 0. Others are a ValueError.
 
     Example:
         >>> RimLimit(1.0, half_track=0.2).within(Velocity(1.0, 5.0))
@@ -43,12 +38,8 @@ class RimLimit:
     def within(self, wanted: Velocity, v: float = 0.0) -> Velocity:
         """Return the desired velocity, scaled down where a rim would be too fast.
 
-        Scaling keeps the ratio of v to omega, so the robot stays on its circle.
-
-        Args:
-            wanted: Desired velocity.
-            v: Present velocity of the robot, m/s. It leaves less rim speed for omega: the robot
-                slows down before it turns.
+        The ratio of v to omega stays, so the robot stays on its circle; but the present velocity v,
+        m/s, leaves less rim speed for omega: the robot slows down before it turns.
         """
         fastest = self.rim(*wanted)
         if fastest > self.speed:
@@ -72,17 +63,9 @@ UNLIMITED_RIMS = RimLimit()
 
 @dataclass(frozen=True)
 class MotionLimits:
-    """Limits of velocities and accelerations; infinite: no limit.
+    """Limits of velocities and accelerations, > 0, else a ValueError; infinite: no limit.
 
-    Attributes:
-        linear_velocity: Maximum |v|, m/s, > 0.
-        angular_velocity: Maximum |omega|, rad/s, > 0.
-        linear_acceleration: Maximum |dv/dt|, m/s^2, > 0.
-        angular_acceleration: Maximum |domega/dt|, rad/s^2, > 0.
-        rims: Limit of the wheels' rim speed, which bounds v and omega together.
-
-    Raises:
-        ValueError: A limit is not > 0.
+    Of |v|, m/s, |omega|, rad/s, |dv/dt|, m/s^2, |domega/dt|, rad/s^2, and of the wheels' rims.
 
     Example:
         >>> limits = MotionLimits(linear_velocity=0.5, angular_acceleration=2.0)

@@ -12,33 +12,21 @@ Array = NDArray[np.float64]
 
 
 def check_finite(what: str, **values: float) -> None:
-    """Reject values that are not finite.
-
-    Raises:
-        ValueError: A value is not finite; the message names `what` and the value.
-    """
+    """Raise a ValueError, which names `what` and the value, for one that is not finite."""
     for name, value in values.items():
         if not math.isfinite(value):
             raise ValueError(f"{what}: {name} = {value}: must be finite; check its source")
 
 
 def check_positive(what: str, **values: float) -> None:
-    """Reject values that are not finite and > 0.
-
-    Raises:
-        ValueError: A value is out of range; the message names `what` and the value.
-    """
+    """Raise a ValueError, which names `what` and the value, for one that is not finite and > 0."""
     for name, value in values.items():
         if not 0.0 < value < math.inf:
             raise ValueError(f"{what}: {name} = {value}: must be finite and > 0")
 
 
 def check_limit(what: str, **values: float) -> None:
-    """Reject limits that are not > 0; an infinite value means no limit.
-
-    Raises:
-        ValueError: A limit is out of range; the message names `what` and the value.
-    """
+    """Raise a ValueError, which names `what` and the value, for one not > 0; infinite: no limit."""
     for name, value in values.items():
         if not value > 0.0:
             raise ValueError(f"{what}: {name} = {value}: must be > 0")

@@ -30,18 +30,10 @@ from arc_odometry.pose_covariance import KNOWN, Spread, checked_covariance, prop
 
 @dataclass(frozen=True)
 class WheelGeometry:
-    """Wheel radii and track of a differential-drive robot.
+    """Wheel radii and track of a differential-drive robot, m, finite and > 0 (else a ValueError).
 
     Pairs are ordered [left, right] for wheels and [linear, angular] for the body. The velocity maps
-    also apply to increments: wheel angle increments (rad) give path length (m) and turn (rad).
-
-    Attributes:
-        left_radius: Radius of the left wheel, m, > 0.
-        right_radius: Radius of the right wheel, m, > 0.
-        separation: Track, the distance between the wheels' contact points, 2 b, m, > 0.
-
-    Raises:
-        ValueError: A length is not finite or not positive.
+    also apply to increments: wheel angles (rad) give path length (m) and turn (rad).
 
     Example:
         >>> geometry = WheelGeometry(0.125, 0.125, 0.5)
@@ -49,6 +41,9 @@ class WheelGeometry:
         (0.5, 1.0)
         >>> geometry.wheel_torque(force=16.0, moment=0.0)
         (1.0, 1.0)
+
+    Attributes:
+        separation: Track, the distance between the wheels' contact points, 2 b.
     """
 
     left_radius: float
@@ -104,17 +99,14 @@ def wheel_turn(name: str, before: float, after: float, limit: float) -> float:
     """Return the angle by which a wheel has turned between two readings, rad.
 
     A reading beyond one turn shows that the encoder counts turns: the difference is used as it is,
-    over any gap, as long as it is within the limit. Every other difference of more than half a
-    turn is taken for a wrap: whole turns are added or removed until at most half a turn is left.
-    So encoders may wrap at any whole number of turns, given a reading every half turn. For those
-    that wrap after several turns the limit must be below 3 pi rad, that is a reading every 90 ms at
-    100 rad/s. An encoder that is set to 0 while it runs can look like one that wraps; the error is
-    then half a turn at most.
+    over any gap, within the limit. Every other difference of more than half a turn is taken for a
+    wrap: whole turns are removed until at most half a turn is left. So encoders may wrap at any
+    whole number of turns, given a reading every half turn; for those that wrap after several turns
+    the limit must be below 3 pi rad, that is a reading every 90 ms at 100 rad/s. One that is set to
+    0 while it runs can look like one that wraps; the error is then half a turn at most.
 
     Args:
-        name: Name of the wheel, for the message.
-        before: Earlier reading, rad.
-        after: Later reading, rad.
+        name: Of the wheel, for the message.
         limit: Largest angle by which the wheel can have turned, rad.
 
     Raises:
@@ -154,25 +146,9 @@ LARGEST = 1e15
 class DiffOdometry:
     """Pose, velocity and the covariance of both from wheel angles.
 
-    Between two readings the robot is assumed to drive along an arc. This is exact for steps of any
-    size while the ratio of the wheel speeds is constant. All pairs of wheels are ordered [left,
-    right]; the pose is that of the midpoint of the axle in the odom frame. Unusable input raises
-    ValueError and changes nothing; neither pose nor covariance ever contains a NaN.
-
-    Args:
-        geometry: Radii and separation of the wheels.
-        path_noise: Variance of a wheel's path per path driven, m^2/m, >= 0; k above.
-        max_wheel_speed: Faster changes of a wheel's angle are rejected as jumps, rad/s, > 0;
-            math.inf rejects none and does not detect encoders that wrap after several turns.
-        pose: Start pose (x in m, y in m, theta in rad).
-
-    Attributes:
-        pose: Pose (x in m, y in m, theta in rad, not wrapped) in the odom frame.
-        velocity: Body velocity, mean over the last step; 0 before the first step.
-        time: Stamp of the last reading, s; None before the first one and after a restart.
-        angles: Wheel angles of the last reading [left, right], rad.
-        geometry: Radii and separation of the wheels; see set_geometry.
-        path_noise: Variance of a wheel's path per path driven, m^2/m; see set_path_noise.
+    Between two readings the robot is assumed to drive along an arc, which is exact for steps of any
+    size while the ratio of the wheel speeds is constant. Unusable input raises ValueError and
+    changes nothing; neither pose nor covariance ever contains a NaN.
 
     Example:
         >>> odometry = DiffOdometry(WheelGeometry(0.1, 0.1, 0.5), path_noise=1e-4)
@@ -184,6 +160,18 @@ class DiffOdometry:
         Velocity(v=2.0, omega=0.0)
         >>> float(odometry.covariance[0, 0])  # m^2
         1e-05
+
+    Args:
+        path_noise: Variance of a wheel's path per path driven, m^2/m, >= 0.
+        max_wheel_speed: Faster changes of a wheel's angle are rejected as jumps, rad/s, > 0;
+            math.inf rejects none and does not detect encoders that wrap after several turns.
+        pose: Start pose (x in m, y in m, theta in rad).
+
+    Attributes:
+        pose: Of the axle's midpoint in the odom frame (m, m, rad, not wrapped).
+        velocity: Body velocity, mean over the last step; 0 before the first step.
+        time: Stamp of the last reading, s; None before the first one and after a restart.
+        angles: Wheel angles of the last reading [left, right], rad.
     """
 
     def __init__(
@@ -234,12 +222,9 @@ class DiffOdometry:
         self.path_noise = float(path_noise)
 
     def set_pose(self, pose: Sequence[float], covariance: object = None) -> None:
-        """Set the pose; odometry continues from there.
+        """Set the pose (m, m, rad, odom frame, finite); odometry continues from there.
 
-        Args:
-            pose: (x in m, y in m, theta in rad), odom frame, finite.
-            covariance: Covariance of the pose, (3, 3), symmetric positive semidefinite; None: 0,
-                known exactly.
+        `covariance` has shape (3, 3) and is symmetric positive semidefinite; None: known exactly.
         """
         values = tuple(map(float, pose))
         if len(values) != 3 or not all(map(math.isfinite, values)):
@@ -251,7 +236,7 @@ class DiffOdometry:
     def restart(self) -> None:
         """Forget the last reading, as after a gap or a reset of time; the pose stays.
 
-        The next reading is a new start: motion between the two readings is not counted.
+        Motion until the next reading is not counted.
         """
         self.time: float | None = None
         self.angles = (0.0, 0.0)
@@ -261,10 +246,9 @@ class DiffOdometry:
     # Updates.
 
     def settle(self) -> None:
-        """Compute the pending covariance of the pose.
+        """Compute the pending covariance of the pose, as reading it and the next reading do.
 
-        Reading the covariance and the next reading do this too. It takes longer than the pose: a
-        control loop may call this after it has sent its output.
+        It takes longer than the pose: a control loop may call this after it has sent its output.
         """
         if self._unsettled is not None:
             start, arc, variances = self._unsettled
@@ -305,11 +289,9 @@ class DiffOdometry:
         self.time, self.angles = time, (float(angles[0]), float(angles[1]))
 
     def advance(self, turns: tuple[float, float], duration: float) -> None:
-        """Advance along one arc; for callers that have increments of angles instead of angles.
+        """Advance along one arc, for callers that have increments of angles instead of angles.
 
-        Args:
-            turns: Angle by which each wheel has turned [left, right], rad.
-            duration: Duration of the arc, s, > 0.
+        `turns`: of the wheels [left, right], rad; `duration`: s, > 0.
 
         Raises:
             ValueError: An input is not finite, the duration is not > 0, or the pose would overflow.

@@ -5,9 +5,8 @@ Within a period dt a pose may change by
 
     |change of position| <= PLACE + MARGIN v dt      |change of heading| <= HEADING + MARGIN w dt
 
-with (v, w) the speeds that the robot reaches at its limits. A larger step is a jump: a localisation
-has found its place, or two sources publish in turns. Poses are accepted again after SETTLING
-without a jump.
+with (v, w) the speeds that the robot reaches at its limits. More is a jump: a localisation has
+found its place, or two sources take turns. Poses are accepted again after SETTLING.
 """
 
 from __future__ import annotations
@@ -27,11 +26,7 @@ SETTLING = 0.5  # time without a jump after which poses are accepted again, s
 
 @dataclass(frozen=True)
 class OdometrySample:
-    """Odometry at one instant: stamp in s, pose in the odom frame, body velocity.
-
-    Raises:
-        ValueError: A number is not finite.
-    """
+    """Odometry at one instant: stamp in s, pose in the odom frame, body velocity; finite."""
 
     stamp: float
     pose: Pose
@@ -50,9 +45,9 @@ class PoseVelocity:
         self._velocity = REST
 
     def update(self, stamp: float, pose: Pose) -> Velocity:
-        """Process a pose, m and rad, with its stamp, s; return the velocity up to it.
+        """Process a pose, m and rad, with its stamp, s; return the velocity up to it, 0 at first.
 
-        It is zero at the first pose; an earlier stamp, or the same again, changes nothing.
+        An earlier stamp, or the same again, changes nothing.
         """
         if self._last is None:
             self._last = stamp, pose
@@ -64,13 +59,10 @@ class PoseVelocity:
 
 
 class OdometryStamps:
-    """Detects anomalies in the stamps of odometry.
+    """Detects anomalies in the stamps of odometry, such as steps above `longest_gap`, s.
 
     One sample with an earlier stamp than its predecessor is late; a second one in a row shows that
     time was reset. After a gap it is unknown how the robot executed the command.
-
-    Args:
-        longest_gap: Longest time between two stamps, s, > 0.
     """
 
     def __init__(self, longest_gap: float) -> None:
@@ -102,11 +94,7 @@ class OdometryStamps:
 class PoseContinuity:
     """Rejects poses that jump, and those that follow soon after a jump.
 
-    Args:
-        fastest: Speeds that the robot reaches at its limits, m/s and rad/s, > 0.
-
-    Raises:
-        ValueError: A speed is not > 0.
+    `fastest`: speeds that the robot reaches at its limits, m/s and rad/s, > 0.
     """
 
     def __init__(self, fastest: Velocity) -> None:

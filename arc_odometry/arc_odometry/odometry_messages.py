@@ -71,7 +71,7 @@ def read_pose(message: PoseWithCovarianceStamped, frame: str) -> tuple[Pose, NDA
     """Return pose and covariance (3, 3) of [x, y, theta], m and rad, of a message.
 
     Raises:
-        ValueError: The message is in another frame, or its orientation is no rotation.
+        ValueError: It is in another frame, or its orientation is no rotation.
     """
     given = message.header.frame_id
     if given not in ("", frame):
@@ -83,11 +83,7 @@ def read_pose(message: PoseWithCovarianceStamped, frame: str) -> tuple[Pose, NDA
 
 
 def heading(rotation: Quaternion) -> float:
-    """Return the rotation about the vertical axis, rad, within +-pi.
-
-    Raises:
-        ValueError: The quaternion is no rotation.
-    """
+    """Return the rotation about the vertical axis, rad, within +-pi; ValueError: no rotation."""
     x, y, z, w = rotation.x, rotation.y, rotation.z, rotation.w
     norm = math.sqrt(x * x + y * y + z * z + w * w)
     if not abs(norm - 1.0) < 0.01:

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The odometry_publisher node: the robot's pose and velocity from its wheel angles.
 
-Subscribes to `joint_states` (the two wheels by name; other joints may be in the same messages or in
-messages of their own) and `~/set_pose` (geometry_msgs/PoseWithCovarianceStamped in the odom
-frame). Publishes `odom` (nav_msgs/Odometry) and, unless `publish_tf` is false, `/tf` from the odom
-frame to the base frame. Stamps are those of the joint states; no clock is read. DiffOdometry
-implements the mathematics, JointOdometry the handling of irregular joint states.
+Subscribes to `joint_states` (other joints may be in the same messages or in others) and
+`~/set_pose` (geometry_msgs/PoseWithCovarianceStamped in the odom frame). Publishes `odom`
+(nav_msgs/Odometry) and, unless `publish_tf` is false, `/tf` from the odom frame to the base frame.
+Stamps are those of the joint states; no clock is read.
 """
 
 from __future__ import annotations
@@ -95,11 +94,7 @@ FIELDS: dict[str, Any] = {each.name: each for each in fields(OdometryParameters)
 
 
 def checked(name: str, value: Any) -> Any:
-    """Return a value in the type of its parameter.
-
-    Raises:
-        ValueError: The value has the wrong type, is not finite, or is an empty name.
-    """
+    """Return a value in the type of its parameter, or raise a ValueError."""
     kind, description = type(FIELDS[name].default), FIELDS[name].metadata["description"]
     if kind is float and type(value) is int:
         value = float(value)  # launch files write 5 for 5.0
@@ -113,11 +108,7 @@ def checked(name: str, value: Any) -> Any:
 
 
 def declare(node: Node) -> OdometryParameters:
-    """Declare all parameters on the node; return their values.
-
-    Raises:
-        ValueError: A value has the wrong type or is not finite, or a name is empty.
-    """
+    """Declare all parameters on the node; return their values, checked."""
     values = {}
     for name, own in FIELDS.items():
         descriptor = ParameterDescriptor(
@@ -136,11 +127,7 @@ COMPLAINT_PERIOD = 1.0  # wall time between two warnings of the same kind, s
 
 
 class OdometryNode(Node):
-    """ROS interface of the odometry.
-
-    Raises:
-        ValueError: A parameter is wrong; the message states which one and why.
-    """
+    """ROS interface of the odometry."""
 
     def __init__(self) -> None:
         super().__init__("odometry_publisher")
@@ -208,7 +195,6 @@ class OdometryNode(Node):
             self._publish(stamp)
 
     def _complain(self, kind: str, text: str) -> None:
-        """Log a warning, at most once per COMPLAINT_PERIOD for each kind."""
         now = monotonic()
         if now - self._complained.get(kind, -COMPLAINT_PERIOD) >= COMPLAINT_PERIOD:
             self._complained[kind] = now

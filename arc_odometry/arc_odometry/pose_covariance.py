@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Covariance of a pose by odometry, from random errors of the wheels' paths.
 
-Over a piece ds of each wheel's path the variance of its length grows by k |ds|, k in m^2/m,
-independently of the other wheel's; systematic errors are not part of this. Derivation:
-docs/theory/odometry.md.
+The variance of a wheel's path grows by k |ds| over a piece ds, k in m^2/m, independently of the
+other wheel's; systematic errors are not part of this. Derivation: docs/theory/odometry.md.
 """
 
 from __future__ import annotations
@@ -28,8 +27,7 @@ _NODES, _WEIGHTS = (0.5 - _OFF, 0.5, 0.5 + _OFF), (5.0 / 18.0, 8.0 / 18.0, 5.0 /
 class Spread(NamedTuple):
     """The six distinct entries of a covariance of [x, y, theta], m and rad, in the odom frame.
 
-    They are plain floats because odometry updates them with each reading, and NumPy takes three
-    times as long for 3 x 3 matrices.
+    Plain floats, as NumPy takes three times as long for 3 x 3 matrices.
     """
 
     xx: float
@@ -69,12 +67,8 @@ def propagate(
 ) -> Spread:
     """Return the covariance of the pose at the end of an arc; positive semidefinite.
 
-    Args:
-        spread: Covariance at the start.
-        start: Pose at the start.
-        arc: Arc that was driven.
-        variances: Variances of the wheels' paths over the arc [left, right], m^2.
-        separation: Wheel separation, 2 b, m.
+    `variances` are those of the wheels' paths over the arc [left, right], m^2; `separation`: 2 b,
+    m.
     """
     if spread == KNOWN and variances == (0.0, 0.0):
         return spread

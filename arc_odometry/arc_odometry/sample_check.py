@@ -13,8 +13,7 @@ from arc_odometry.odometry import MAX_WHEEL_SPEED
 class SampleCheck:
     """Rejects joint samples that are not finite, absurdly large, or badly timed.
 
-    Args:
-        max_gap: Longest period between samples that may be bridged, s.
+    `max_gap`: longest period between samples that may be bridged, s.
     """
 
     def __init__(self, max_gap: float = LONGEST_STEP) -> None:
@@ -22,15 +21,13 @@ class SampleCheck:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the previous sample."""
         self._stamp: float | None = None
         self._position = (0.0, 0.0)
 
     def passes(self, sample: JointSample) -> bool:
         """Check a sample quickly; return True if it is certainly good, and store it as the newest.
 
-        This fast path serves the many good samples. Where it returns False, `values` and `follows`
-        do the exact checks and report the reason.
+        Where it returns False, `values` and `follows` do the exact checks and report the reason.
         """
         (p, q), (v, w), (t, u) = sample.position, sample.velocity, sample.effort
         (o, n), last = self._position, self._stamp
@@ -50,11 +47,7 @@ class SampleCheck:
         return False
 
     def values(self, sample: JointSample) -> None:
-        """Check the sample's values.
-
-        Raises:
-            ValueError: A value is not finite or absurdly large.
-        """
+        """Raise a ValueError if a value of the sample is not finite or absurdly large."""
         for field, largest in PLAUSIBLE.items():
             left, right = getattr(sample, field)
             # Written so that NaN is rejected.
@@ -101,7 +94,6 @@ class EffortSize:
         self._skip = self._skipped = 0
 
     def add(self, sample: JointSample) -> None:
-        """Add the next sample."""
         self._skipped += 1
         if self._skipped > self._skip:
             self._skipped = 0

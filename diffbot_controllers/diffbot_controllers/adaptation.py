@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adaptation of a control law's parameters to live estimates, with checks ("gates").
 
-An estimate of [K5, K6, K7, K8] must be good as a whole, and each of its values precise and excited.
-Parameters in use then move towards it at a limited rate, inside a band around the nominal ones.
+An estimate of [K5, K6, K7, K8] must be good as a whole, and each value precise and excited. The
+parameters in use then move towards it at a limited rate, inside a band around the nominal ones.
 """
 
 from __future__ import annotations
@@ -28,11 +28,7 @@ AUTO, ALWAYS, NEVER = "auto", "always", "never"
 
 @dataclass(frozen=True)
 class AdaptationSettings:
-    """Parameters of the gates of live estimates, in a node and without one.
-
-    Raises:
-        ValueError: A limit is outside its range.
-    """
+    """Parameters of the gates of live estimates, in a node and without one."""
 
     require_verified: str = parameter(
         AUTO,
@@ -112,12 +108,11 @@ class LiveEstimate:
     Attributes:
         stamp: Of the newest joint state used, s.
         values: [K5, K6, K7, K8] in m, 1/m, 1/(kg m), 1/(kg m^2).
-        variances: In their units squared; infinite where not identifiable.
+        variances: Infinite where not identifiable, as `friction_variances`.
         estimated: Whether the estimator reports the set as estimated; `reason`: why not.
         verified: Whether a separate motion agreed; None: there was none yet.
-        coverage: Fraction of the needed excitation that has occurred, 0 to 1.
+        coverage: Share of the needed excitation so far, 0 to 1.
         friction: [viscous left, right in N m s/rad, Coulomb left, right in N m]; NaN: unknown.
-        friction_variances: Infinite where not identifiable.
     """
 
     stamp: float
@@ -139,11 +134,7 @@ class LiveEstimate:
 
 @dataclass(frozen=True)
 class Band:
-    """Bounds of K5..K8 in use.
-
-    Attributes:
-        scale: Reference size of each parameter, for relative changes, > 0.
-    """
+    """Bounds of K5..K8 in use; `scale`, > 0, is the size to which changes are relative."""
 
     lower: Four
     upper: Four
@@ -153,8 +144,8 @@ class Band:
     def around(nominal: DynamicParameters, half_track: float, settings: AdaptationSettings) -> Band:
         """Return the band around the nominal parameters; half_track is b, m, > 0.
 
-        The bands of K5 = m_b d / M_e and K6 = -m_b d / I_e = K5 K8 / (b K7) are widened by the
-        effect of a shift of the whole equivalent mass by `offset_margin`.
+        That of K5 = m_b d / M_e and K6 = -m_b d / I_e = K5 K8 / (b K7) is widened by the effect of
+        a shift of the whole equivalent mass by `offset_margin`.
         """
         margin = settings.offset_margin
         turned = margin * abs(nominal.k8) / (half_track * nominal.k7)
@@ -169,7 +160,7 @@ class Band:
     def of_prior(prior: FleetPrior, settings: AdaptationSettings) -> Band:
         """Return the band of a robot type: PRIOR_STDS standard deviations around its mean.
 
-        For K7 and K8 at most the factor `band`; K5 and K6, which may be 0, have no such limit.
+        K7 and K8 stay within the factor `band`, too; K5 and K6 may be 0.
         """
         rows = []
         for name, value, std in zip(NAMES, prior.values, prior.deviations, strict=True):
@@ -189,11 +180,8 @@ class Band:
 class PrecisionGate:
     """Gate on the relative confidence interval of one parameter, with hysteresis.
 
-    Args:
-        name: For the reason.
-        limit: Largest relative half width of the 95 % interval at which it opens.
-        hysteresis: Factor on the limit beyond which it closes, >= 1.
-        scale: Least size to which the width is relative, in the parameter's unit.
+    Opens at `limit`, the relative half width of the 95 % interval, and closes at `hysteresis` times
+    it. Widths are relative to the value, or to `scale` if that is larger.
     """
 
     def __init__(self, name: str, limit: float, hysteresis: float, scale: float) -> None:
@@ -221,8 +209,7 @@ class PrecisionGate:
 class ParameterFollower:
     """Moves one parameter in use towards its estimate, once they differ significantly.
 
-    Attributes:
-        moves: Whether it moves: it continues until it arrives.
+    `moves` says whether it does: it continues until it arrives.
     """
 
     def __init__(self, settings: AdaptationSettings) -> None:
@@ -230,10 +217,6 @@ class ParameterFollower:
         self.moves = False
 
     def follow(self, now: float, target: float, deviation: float, most: float) -> float:
-        """Return the next value, at most `most` from the present one.
-
-        `deviation` is the estimate's standard deviation.
-        """
         settings, away = self._settings, abs(target - now)
         self.moves = away > (ARRIVAL if self.moves else settings.significance) * deviation
         return now + math.copysign(min(away, most), target - now) if self.moves else now
@@ -311,7 +294,7 @@ class Judgement:
         state: WAITING before the first accepted estimate, FROZEN while nothing may follow.
         reasons: By failed gates; EXCITED, PRECISE and BAND concern single parameters.
         follows: Whether each of K5..K8 moves; one that agrees with its estimate does not.
-        refused: Whether no parameter could follow the estimate.
+        refused: Whether no parameter could follow.
     """
 
     state: AdaptationState
@@ -339,14 +322,15 @@ class Adaptation:
         nominal: K5..K8 known without adaptation; centre of the band.
         half_track: b, m, > 0.
         start: In use at the beginning, such as the last good ones; None: the nominal.
-        started: Whether the robot may be driven with these; otherwise the first estimate that
-            determines K7 and K8 is used at once.
+        started: Whether the robot may be driven with these; else the first estimate that determines
+            K7 and K8 is used at once.
         prior: Of the robot's type; it then defines the band.
 
     Attributes:
         in_use: K5..K8 for the law.
         is_started: Whether the robot may be driven with them.
-        accepted: Number of estimates that at least one parameter could follow.
+        accepted: Number of estimates that at least one parameter could follow; `refused`: of
+            others.
         elapsed: Time between the last two estimates that counts for the rate limit, s.
 
     Raises:

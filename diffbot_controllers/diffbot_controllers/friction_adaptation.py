@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adaptation of a law's wheel friction to live estimates, with gates like those of K5..K8.
-
-Each of [viscous left, right, Coulomb left, right] has a gate of its own after those of the set, and
-follows at a limited rate, inside a band around the friction known before.
-"""
+"""Adaptation of a law's wheel friction to live estimates, with gates like those of K5..K8."""
 
 from __future__ import annotations
 
@@ -40,7 +36,7 @@ def friction_values(laws: Laws) -> Four:
 def friction_laws(known: Laws, values: Sequence[float]) -> Laws:
     """Return the known laws with the values of friction_values, >= 0.
 
-    The known differences between the directions, and to the static friction, are kept.
+    Differences between the directions, and to the static friction, are kept.
     """
     left, right = (
         _with(law, viscous, coulomb)
@@ -52,7 +48,7 @@ def friction_laws(known: Laws, values: Sequence[float]) -> Laws:
 def is_adaptable(known: Laws) -> bool:
     """Whether live estimates of friction can replace the known one: not with gear losses.
 
-    The estimated Coulomb friction includes what the gears lose: a law would make up for it twice.
+    The estimated Coulomb friction includes these: a law would make up for them twice.
     """
     return not any(law.gear_loss for law in known)
 
@@ -78,17 +74,17 @@ def _with(law: FrictionLaw[float], viscous: float, coulomb: float) -> FrictionLa
 
 
 class FrictionAdaptation:
-    """Lets the friction in use follow good estimates slowly, inside a band.
+    """Lets the friction in use follow good estimates slowly, inside a band around the nominal one.
 
     Args:
-        nominal: Friction as described or identified before; centre of the band.
+        nominal: See friction_values.
         torque: Maximum torque of a wheel, N m, > 0.
         speed: Maximum speed of a wheel, rad/s, > 0.
         settings: Rate, band, hysteresis and significance are used.
         start: Friction used by a previous run, None where unknown; clamped to the band.
 
     Attributes:
-        in_use: Values for the law, as returned by friction_values.
+        in_use: Values for the law, see friction_values.
     """
 
     def __init__(
@@ -124,15 +120,12 @@ class FrictionAdaptation:
         ]
 
     def judge(self, values: Sequence[float], variances: Sequence[float], time: float) -> str:
-        """Move towards an estimate whose set has passed its gates.
+        """Move towards an estimate whose set has passed its gates; return why some values did not.
 
         Args:
-            values: As returned by friction_values; NaN: not estimated.
+            values: See friction_values; NaN: not estimated.
             variances: Infinite: not identifiable.
             time: Since the previous estimate, s.
-
-        Returns:
-            Why some values did not follow; empty if all did.
         """
         self._before = self.in_use
         moved, reasons = list(self.in_use), []
@@ -151,13 +144,11 @@ class FrictionAdaptation:
         return "; ".join(reasons)
 
     def take_back(self) -> None:
-        """Undo the last move, which a law has rejected."""
         self.in_use = self._before
         for follower in self._followers:
             follower.moves = False
 
     def _against(self, i: int, value: float, deviation: float) -> str:
-        """Return why a value may not be followed; empty if it may."""
         if vague := self._precise[i].judge(value, deviation):
             return vague
         # A value below 0 by more than its uncertainty cannot be friction.

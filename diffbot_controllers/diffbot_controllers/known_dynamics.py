@@ -19,12 +19,11 @@ class KnownDynamics:
     """What is known of a robot before its run: as described, or as identified in a file.
 
     Args:
-        robot: The robot as described.
         source: "robot" for its closed form, or the path of a dynamic_parameters.yaml.
         frictionless: Whether its friction is left out.
 
     Raises:
-        ValueError: The file cannot be used; the properties raise it for values of no robot.
+        ValueError: The file cannot be used; also by the properties, for values of no robot.
     """
 
     def __init__(self, robot: Robot, source: str, frictionless: bool = False) -> None:
@@ -40,7 +39,6 @@ class KnownDynamics:
 
     @property
     def friction(self) -> Laws:
-        """Friction of the wheels [left, right]."""
         described = wheel_friction(self._robot)
         if self._frictionless:
             return friction_laws(without_static(described), (0.0,) * 4)
@@ -70,6 +68,5 @@ class KnownDynamics:
 
 
 def _completed(results: Sequence[float | None], described: Sequence[float]) -> tuple[float, ...]:
-    """Return the values of a file, with described ones where the file has none."""
     pairs = zip(results, described, strict=True)
     return tuple(known if value is None else value for value, known in pairs)

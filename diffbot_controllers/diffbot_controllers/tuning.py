@@ -71,15 +71,12 @@ def approach_gains(
         torque_limit: Of a wheel, N m, > 0, finite.
         linear_velocity: Maximum |v|, m/s, > 0, or infinite.
         angular_velocity: Maximum |omega|, rad/s, > 0, or infinite; reduced where f(u) would take
-            too much of the torque (DRIFT), like `lateral_acceleration`.
-        lateral_acceleration: Maximum |v omega|, m/s^2, > 0, or infinite.
-        gamma1: 1/s, > 0, as in ApproachGains; None: tuned, independent of a given gamma2.
-        gamma2: 1/s, > 0; None: tuned.
-        ratio: lambda_3 / lambda_2, > 0; None: that of ApproachGains.
+            too much of the torque (DRIFT), like `lateral_acceleration`, the maximum |v omega|,
+            m/s^2.
+        gamma1: 1/s, > 0, as in ApproachGains; None: tuned, like `gamma2` and `ratio`.
         near: Distance at which the robot has arrived, m, > 0.
         friction: Torque of a wheel that friction takes, N m, >= 0.
         turning_friction: Further torque of a wheel that turning takes, N m, >= 0.
-        rims: Limit of the wheels' rim speed.
 
     Raises:
         ValueError: A limit or a gain is not > 0.
@@ -112,7 +109,7 @@ def approach_gains(
 def arrival(wheels: KnownWheels | None) -> float:
     """Return the distance at which a robot has arrived, m; see ApproachGains.near.
 
-    One held by friction does not oscillate with the encoders' noise and may approach more closely.
+    If friction holds it, it does not oscillate with the encoders' noise and may come closer.
     """
     if wheels is None or not wheels.hold:
         return ApproachGains.near
@@ -127,7 +124,7 @@ def servo_limits(
     turning_friction: float = 0.0,
     rims: RimLimit = UNLIMITED_RIMS,
 ) -> MotionLimits:
-    """Return the limits of a law's velocities and accelerations for a robot.
+    """Return the limits of a law's velocities and accelerations for a robot; see approach_gains.
 
     Example:
         >>> from diffbot_description import closed_form, load_robot
@@ -149,7 +146,7 @@ def friction_at_rest(torque_limit: float, wheels: KnownWheels | None) -> float:
     """Return the torque of a wheel that dry friction takes, N m, and its gears at the limit.
 
     Raises:
-        ValueError: Friction takes so much that hardly any torque is left for driving.
+        ValueError: Hardly any torque is left for driving.
     """
     if wheels is None:
         return 0.0
@@ -168,8 +165,8 @@ def friction_at_rest(torque_limit: float, wheels: KnownWheels | None) -> float:
 def floor_torque(torque_limit: float, wheels: KnownWheels | None) -> float:
     """Return the torque of a wheel that the floor takes in turns, besides friction_at_rest, N m.
 
-    A four-wheeled robot needs nearly all torque that its tyres transmit to turn on the spot: at
-    least 1 - LARGEST_FRICTION of the limit is assumed to remain for its gains.
+    Four-wheeled robots need nearly all torque that their tyres transmit to turn on the spot: at
+    least 1 - LARGEST_FRICTION of the limit is assumed to remain for the gains.
     """
     if wheels is None:
         return 0.0
@@ -182,11 +179,11 @@ def speeds_against_friction(
 ) -> Velocity:
     """Return limits of |v| and |omega| at which friction takes at most LARGEST_FRICTION of torque.
 
-    Beyond them a law would be at its torque limit all the time. The given limits, m/s and rad/s,
-    are those without friction.
+    Beyond them a law would always be at its torque limit. The given limits, m/s and rad/s, are
+    those without friction.
 
     Raises:
-        ValueError: Friction takes so much that the robot could only creep.
+        ValueError: The robot could only creep.
     """
     if wheels is None:
         return Velocity(linear_velocity, angular_velocity)
@@ -287,13 +284,11 @@ def tuned_backstepping(
         direction: In which the robot arrives: "forwards", "backwards" or "either".
         mean_velocity: Whether State.velocity is the mean over the last period (encoders).
         lateral_acceleration: Maximum |v omega|, m/s^2, > 0, or infinite.
-        gamma1: 1/s, > 0, as in ApproachGains; None: tuned, like the next two.
-        gamma2: 1/s, > 0.
-        ratio: lambda_3 / lambda_2, > 0.
+        gamma1: 1/s, > 0, as in ApproachGains; None: tuned, like `gamma2` and `ratio`.
         wheels: Friction, encoders, delay; None: unknown.
 
     Raises:
-        ValueError: A number is not > 0, or the direction is wrong; the message names it.
+        ValueError: A number is not > 0, or the direction is wrong.
     """
     wheels, gains, limits = _tuned(
         dynamics,
@@ -330,6 +325,9 @@ def tuned_polar_pose(
 ) -> PolarPoseController:
     """Return the polar pose law with velocity loops, (61)-(83) of Lages (2017), tuned to a robot.
 
+    Arguments and errors are those of tuned_backstepping, and settling time (to 1 %, s, > 0) and
+    damping ratio (> 0) of the loops; see PiDesign.
+
     Example:
         >>> from diffbot_description import closed_form, load_robot
         >>> dynamics = closed_form(load_robot("twil").model)
@@ -338,10 +336,6 @@ def tuned_polar_pose(
         True
 
     Arguments and errors are those of tuned_backstepping, and:
-
-    Args:
-        settling_time: Of the velocity loops to 1 %, s, > 0; see PiDesign.
-        damping: Damping ratio of the velocity loops, > 0.
     """
     wheels, gains, limits = _tuned(
         dynamics,

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The checks of a commanding node, in the order in which they are made.
 
-Check is the list; the table in docs/safety.md has the same names in the same order (a test). To add
-a check, give it a line here and in the table, and what it asks in command_checks.py.
+docs/safety.md has the same table (a test); what each asks is in command_checks.py.
 """
 
 from __future__ import annotations
@@ -63,10 +62,7 @@ class Check(Enum):
 
 
 class Checklist:
-    """Makes the checks in the order of Check.
-
-    `stops_end`: whether a stop ends the node, as nobody will enable it again.
-    """
+    """Makes the checks in the order of Check; `stops_end`: nobody can enable the node again."""
 
     def __init__(self, questions: Mapping[Check, Question], stops_end: bool = False) -> None:
         def level(check: Check) -> Level:

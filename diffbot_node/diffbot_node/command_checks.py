@@ -25,14 +25,10 @@ _ABANDONED = Verdict(
 
 
 class CommandChecks:
-    """Answers each Check from the parts of a commanding node.
-
-    Args:
-        presence: Presence of the robot, judged by the usable states that arrive.
-        composed: Whether the robot is a simulator in this process.
+    """Answers each Check from the parts of a commanding node; `composed`: with its simulator.
 
     Attributes:
-        checklist: The checks, ready to be made.
+        checklist: Ready to be made.
         unusable: Why the newest message about the robot could not be used; empty if it could.
     """
 
@@ -97,7 +93,6 @@ class CommandChecks:
         return missing or f"{messages} on {topic}"
 
     def _second_source(self, arrival: Arrival) -> Verdict:
-        """Whether the states of this robot come from two sources, or from another driver."""
         sample = arrival.sample
         angles = None if sample is None else self._robot.wheel_angles(sample)
         finding = self._states.take(arrival.stamp, angles, self._age.heard, arrival.came_from)
@@ -117,7 +112,6 @@ class CommandChecks:
         return self._output.rivals() if state.began and state.may_command else GOOD
 
     def _left(self, pending: Any) -> Verdict:
-        """Whether a partner of a begun run has been away for PARTING."""
         if not self._age.began:
             return GOOD
         left = self._law.has_left()
@@ -127,7 +121,7 @@ class CommandChecks:
         return left if self._presence.have_left(not left) else GOOD
 
     def _crowd(self, pending: Any) -> Verdict:
-        """Whether others command this robot before the start: nobody can join, or make room."""
+        """Whether others command this robot before the start."""
         if self._age.began or not self._composed:
             return GOOD
         rivals = self._output.rivals()
@@ -141,7 +135,6 @@ class CommandChecks:
         return Verdict(Level.END, f"gave up after {waited:.1f} s of wall time: {missing}")
 
     def _watchdog(self, pending: Any) -> Verdict:
-        """Whether commands through the watchdog no longer reach a real robot."""
         if self._clock.is_simulated:
             return GOOD
         cut_off, state = self._robot.cut_off(), self._output.guard
@@ -153,7 +146,6 @@ class CommandChecks:
         return _ABANDONED if may_command and STARTER.is_stopped() else GOOD
 
     def _silence(self, pending: Any) -> Verdict:
-        """Whether no state has arrived in time; once."""
         state = self._output.guard
         if not self._age.began or not state.may_command or state.silent:
             return GOOD

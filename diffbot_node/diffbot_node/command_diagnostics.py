@@ -20,10 +20,9 @@ class CommandDiagnostics:
         self._published_refused = 0
 
     def look(self, guard: CommandGuard, waits_for: str, refused: int) -> None:
-        """Publish if it is time; called every few ms.
+        """Publish if it is time, with what is missing before commands may begin.
 
-        `waits_for` is what is missing before commands may begin, `refused` the number of states and
-        inputs so far that could not be used.
+        `refused` is the number of states and inputs so far that could not be used.
         """
         if self._topic.due((guard.state, guard.silent)):
             self.publish(guard, waits_for, refused)

@@ -25,16 +25,12 @@ class PairLimiter:
     """Keeps a pair of commands finite, and each inside its own limit and rate limit.
 
     Args:
-        what: The quantity, for messages, such as "torque".
-        unit: Unit of the pair, for messages, such as "N m".
-        limits: Largest magnitude of each value, > 0, in its unit.
-        rates: Largest change of each value, > 0, in its unit per s; infinite for no limit.
+        what: The quantity, for messages, such as "torque"; `unit` is that of the pair.
+        limits: Largest magnitudes, > 0.
+        rates: Largest changes per s, > 0; infinite: none.
 
     Attributes:
         command: The last allowed command.
-
-    Raises:
-        ValueError: A limit is outside its range.
     """
 
     def __init__(
@@ -55,8 +51,8 @@ class PairLimiter:
         """Return the allowed command nearest to the desired one, `period` s after the last one.
 
         Raises:
-            ValueError: A desired value or the period is not finite, there are not two values, or
-                the period is negative. The command is then zero, and the caller must send it.
+            ValueError: A value or the period is not finite, or the period negative, or there are
+                not two values: the command is zero, and the caller must send it.
         """
         if len(wanted) != 2:
             self.stop()
@@ -93,7 +89,6 @@ class TorqueLimiter(PairLimiter):
 
     @property
     def limit(self) -> float:
-        """Largest torque of either sign, N m."""
         return self.limits[0]
 
     @property
@@ -103,7 +98,7 @@ class TorqueLimiter(PairLimiter):
 
 
 class GuardState(Enum):
-    """State of a commanding node; the values appear on `diagnostics`."""
+    """State of a commanding node, as on `diagnostics`."""
 
     WAITING = "waiting"
     ACTIVE = "active"
@@ -137,11 +132,9 @@ class CommandGuard:
 
     @property
     def may_command(self) -> bool:
-        """Whether a good state may be answered by a non-zero command."""
         return self.state not in (GuardState.STOPPED, GuardState.ENDED)
 
     def begin(self) -> None:
-        """Leave WAITING, as all that is needed is there and the first state has arrived."""
         self.began = True
         if self.state is GuardState.WAITING:
             self._enter(GuardState.HOLDING, "received the first state")
@@ -149,10 +142,8 @@ class CommandGuard:
     def apply(self, wanted: Pair, period: float) -> Pair:
         """Return the answer to a good state: the allowed command nearest to the desired one.
 
-        `period` is the time since the last good state, s, >= 0; 0 allows no change.
-
-        Raises:
-            ValueError: See PairLimiter.apply; the caller must then call `hold` with the reason.
+        `period`, s, >= 0, is the time since the last good state. Where PairLimiter raises a
+        ValueError the caller must `hold`.
         """
         if not self.may_command:
             return self._limiter.stop()

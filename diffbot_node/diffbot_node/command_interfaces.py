@@ -11,11 +11,7 @@ from diffbot_node.verdict import GOOD, Verdict
 
 
 class RobotInterface(ABC):
-    """How a robot publishes its states and receives its commands.
-
-    Args:
-        states: Type of the states' message, with a header, and topic name.
-        commands: Type of the commands' message, and topic name.
+    """How a robot publishes its states and receives its commands; (type, topic) of each.
 
     Attributes:
         hardware: Name of the robot, for `diagnostics`; empty if unknown.
@@ -41,7 +37,7 @@ class RobotInterface(ABC):
         """Return the sample in a message with this stamp, s.
 
         Raises:
-            ValueError: The message cannot be used; zero is commanded and the reason is reported.
+            ValueError: It cannot be used; zero is commanded and the reason is reported.
         """
 
     def stamp(self, message: Any) -> Any:
@@ -53,7 +49,6 @@ class RobotInterface(ABC):
         """Return a new message of a command."""
 
     def concerns(self, message: Any) -> bool:
-        """Whether a message concerns this robot."""
         return True
 
     def unrelated(self) -> Verdict:
@@ -67,8 +62,7 @@ class RobotInterface(ABC):
     def contradiction(self, sample: Any, commanded: Pair, anew: bool) -> Verdict:
         """Whether the robot does not obey its commands, which stops it.
 
-        `commanded` is the command for the period that the sample ends; `anew`: earlier samples are
-        not comparable.
+        `commanded` acted over the period that the sample ends; `anew`: forget earlier samples.
         """
         return GOOD
 
@@ -86,10 +80,9 @@ class CommandLaw(Protocol):
 
     @abstractmethod
     def on_sample(self, sample: Any) -> Pair:
-        """Return the command for the next control period.
+        """Return the command for the next period; a ValueError refuses the sample.
 
-        A ValueError refuses the sample: zero is commanded and the reason is reported. Also called
-        for a sample whose stamp is late or does not follow the last one, which is then refused.
+        Also called for a sample whose stamp is wrong, which is refused afterwards.
         """
 
     def on_commanded(self, sample: Any, command: Pair) -> None:
@@ -112,10 +105,9 @@ class CommandLaw(Protocol):
         return GOOD
 
     def awaits(self, sample: Any) -> Verdict:
-        """Which input must arrive before the sample can be answered.
+        """Which input must arrive before the sample can be answered, in runs that must repeat.
 
-        Only for inputs that belong to a sample, in runs that must repeat to the last digit. The
-        law's node calls `loop.resume` when an input has arrived.
+        The node calls `loop.resume` when one has arrived.
         """
         return GOOD
 

@@ -38,13 +38,10 @@ class CommandLoop:
     """Answers each state of a robot by the law's desired command, as far as the checks allow it.
 
     Args:
-        age: Age of the newest state.
-        presence: Presence of the robot, judged by the usable states that arrive.
-        stall: Whether this process was stalled.
         lock_step: Whether the robot is a simulator that waits for each command.
 
     Attributes:
-        pending: The sample that still waits for its answer, mostly for an input; None if none does.
+        pending: The sample that waits for its answer, mostly for an input; None if none does.
     """
 
     def __init__(
@@ -70,7 +67,7 @@ class CommandLoop:
     # From a state to the command that answers it.
 
     def on_state(self, message: Any, came_from: Origin = None) -> None:
-        """Skip messages that are not new, do not concern this robot, or cannot be used."""
+        """Take a message, unless it is not new, of another robot, or cannot be used."""
         if self._output.ended or not self.robot.concerns(message):
             return
         self._age.hear()
@@ -88,7 +85,6 @@ class CommandLoop:
             self._take(arrival)
 
     def _take(self, arrival: Arrival) -> None:
-        """Queue a new state for its answer."""
         if self.pending is not None:
             older = f"a newer {self.robot.state_name} arrived while this process was suspended"
             why = self._checklist.first(Moment.INPUT, self.pending).reason or older
@@ -108,7 +104,6 @@ class CommandLoop:
         self.resume()
 
     def resume(self) -> None:
-        """Answer the waiting sample if no input is missing any more."""
         sample = self.pending
         if sample is None or self._stall.lasts:
             return
@@ -142,7 +137,6 @@ class CommandLoop:
         self._law.on_commanded(sample, command)
 
     def _halt(self, verdict: Verdict) -> None:
-        """Command zero until somebody enables the node, or end it."""
         if verdict.level is Level.END:
             self._law.finish(1, verdict.reason)
         else:
@@ -158,7 +152,6 @@ class CommandLoop:
         self._law.on_silence()
 
     def _repeated(self, stamp: float) -> None:
-        """Handle a repeated state; a simulator whose time stands still repeats its state."""
         if self.pending is not None:
             self.resume()
             return
@@ -179,7 +172,6 @@ class CommandLoop:
             )
 
     def look(self) -> None:
-        """Look for missing states and partners; called every WATCH_PERIOD."""
         output = self._output
         if output.ended:
             return

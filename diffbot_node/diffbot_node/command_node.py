@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The base of every node that commands a robot; it guarantees safe commands (docs/safety.md).
 
-The guarantees are kept by the checks of checks.py, which CommandLoop makes, and by the state
-machine CommandGuard. Interfaces: `emergency_stop` (std_msgs/Bool, true: pressed), `~/enable`
-(std_srvs/SetBool) and `diagnostics`. EffortNode is the base of the nodes that command wheel torque.
+Interfaces: `emergency_stop` (std_msgs/Bool, true: pressed), `~/enable` (std_srvs/SetBool) and
+`diagnostics`.
 """
 
 from __future__ import annotations
@@ -73,14 +72,10 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
     Attributes:
         exit_code: See RunnableNode.
         last_words: Why the node ended on its own.
-        values: The node's parameters.
-        output: Limits and publishes the commands; owns their `guard`.
         presence: Presence of the robot, judged by the usable states that arrive.
-        states: The subscription to the states.
-        loop: Answers each state.
 
     Raises:
-        ValueError: A parameter is wrong; the message states which one and why.
+        ValueError: A parameter is wrong.
     """
 
     leaves_first = True
@@ -112,7 +107,6 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
 
     @property
     def commanded(self) -> Pair:
-        """The last command."""
         return self.output.guard.command
 
     @property
@@ -122,7 +116,6 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
 
     @property
     def refused(self) -> int:
-        """Number of states and inputs that could not be used."""
         return self.output.refused
 
     def waits_for(self) -> Verdict:
@@ -130,7 +123,6 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
         return self._checks.checklist.first(Moment.BEGIN)
 
     def complain(self, what: str) -> None:
-        """Warn, at most once a second for sentences that differ in numbers only."""
         self.output.complain(what)
 
     def interruption(self) -> str:
@@ -153,24 +145,23 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
         self.exit_code = exit_code
 
     def close(self) -> None:
-        """Send zero as the last command."""
         self._stood = self.stopped_by
         self.output.close()
 
     def await_arrival(self, publisher: Publisher[Any]) -> None:
-        """Wait briefly until all subscribers have a last message; call it after zero was sent."""
+        """Wait briefly until all subscribers have a last message, after zero was sent."""
         publisher.wait_for_all_acked(Duration(seconds=ARRIVAL_PATIENCE))
 
 
 class TorqueInterface(RobotInterface):
     """Wheels that publish `joint_states` and take `effort_controller/commands`, [left, right].
 
-    Both topics are in the robot's `drive.effort_unit`; this class uses N m. If a side has several
-    joints, each gets an equal share of the command, in the order of the robot file.
+    Both topics are in the robot's `drive.effort_unit`, this class in N m. Several joints of a side
+    get equal shares of the command, in the order of the robot file.
 
     Args:
         fields: Required fields of the joint states, of position, velocity and effort.
-        watch: Stops wheels that contradict their torque; None: no such watch.
+        watch: Stops wheels that contradict their torque; None: nothing does.
     """
 
     state_name = "joint state"
@@ -198,28 +189,20 @@ class TorqueInterface(RobotInterface):
         node.create_subscription(Bool, WATCHDOG_HOLDS, self._on_watchdog, LATCHED)
 
     def concerns(self, message: JointState) -> bool:
-        """Whether the message names the wheels."""
         return self._reader.concerns(message.name)
 
     def read(self, stamp: float, message: JointState) -> JointSample:
-        """Return the wheels' sample."""
         return self._reader.read(
             stamp, message.name, message.position, message.velocity, message.effort
         )
 
     def wheel_angles(self, sample: JointSample) -> Pair:
-        """Return the wheel angles [left, right], rad."""
         return sample.position
 
     def unrelated(self) -> Verdict:
-        """Whether the joint states that arrive are not of this robot's wheels."""
         return judged(Level.WAIT, self._reader.mismatch)
 
     def contradiction(self, sample: JointSample, commanded: Pair, anew: bool) -> Verdict:
-        """Whether the wheels contradict the torque commanded so far (WheelWatch).
-
-        Also if the wheels of a side with several joints do not turn alike.
-        """
         if self._watch is None:
             return GOOD
         if anew:
@@ -229,10 +212,6 @@ class TorqueInterface(RobotInterface):
         return judged(Level.STOP, wrong)
 
     def held_by(self) -> Verdict:
-        """Whether the watchdog holds zero, or the driver does not take commands: zero for now.
-
-        After a trip the watchdog passes commands only once they begin near zero.
-        """
         if self._watchdog_holds:
             return _HOLDS
         return judged(Level.HOLD, self._watch.late) if self._watch else GOOD
@@ -248,7 +227,6 @@ class TorqueInterface(RobotInterface):
         self._pulse.beat()
 
     def message_of(self, command: Pair) -> Float64MultiArray:
-        """Return the message of torques [left, right], N m."""
         return Float64MultiArray(
             data=[float(fraction * command[side]) for side, fraction in self._parts]
         )
@@ -258,11 +236,7 @@ class EffortNode(CommandNode[E_co]):
     """A CommandNode on a TorqueInterface: `on_sample` maps a JointSample to torque, N m.
 
     Attributes:
-        geometry: Wheel radii and separation of the robot.
         torque_limit: Largest torque that will be commanded, N m.
-
-    Raises:
-        ValueError: A parameter is wrong; the message states which one and why.
     """
 
     def __init__(self, name: str, parameters: type[E_co]) -> None:
@@ -284,7 +258,6 @@ class EffortNode(CommandNode[E_co]):
         )
 
     def required_fields(self) -> tuple[str, ...]:
-        """Return the required fields of the joint states, of position, velocity and effort."""
         return JointReader.FIELDS
 
     def largest_torque(self) -> float:
@@ -304,7 +277,7 @@ class EffortNode(CommandNode[E_co]):
 
 
 def _check_torques(robot: Robot) -> None:
-    """Refuse a robot that takes velocities and whose masses are assumed. Raises ValueError."""
+    """Refuse a robot that takes velocities and whose masses are assumed."""
     if robot.takes_velocity and "body.mass" in robot.assumed:
         raise ValueError(
             f"robot '{robot.name}' takes velocities (drive.command) and its file states no masses: "

@@ -25,8 +25,8 @@ class CommandOutput:
     """Publishes commands, and zero whenever there is a reason to stop.
 
     Attributes:
-        guard: State machine that decides what may be commanded.
-        topic: Name of the topic.
+        guard: Decides what may be commanded.
+        topic: Full name of the commands' topic.
         refused: Number of states and inputs that could not be used.
     """
 
@@ -52,7 +52,6 @@ class CommandOutput:
 
     @property
     def ended(self) -> bool:
-        """Whether the node has ended: no state is answered any more."""
         return self.guard.state is GuardState.ENDED
 
     @property
@@ -61,15 +60,9 @@ class CommandOutput:
         return self.guard.reason if self.guard.state is GuardState.STOPPED else ""
 
     def send(self, command: Pair) -> None:
-        """Publish a command that the guard has allowed."""
         self._publisher.publish(self._robot.message_of(command))
 
     def answer(self, wanted: Pair, period: float) -> Pair:
-        """Publish the allowed command nearest to the desired one, and return it.
-
-        Raises:
-            ValueError: See CommandGuard.apply; nothing is published.
-        """
         command = self.guard.apply(wanted, period)
         if not self.ended:
             self.send(command)
@@ -80,7 +73,6 @@ class CommandOutput:
         self.send(self.guard.command)
 
     def hold(self, why: str, silent: bool = False) -> None:
-        """Send zero until the next good state; see CommandGuard.hold."""
         self.send(self.guard.hold(why, silent))
 
     def refuse(self, why: str) -> None:
@@ -100,7 +92,6 @@ class CommandOutput:
             self._node.get_logger().warning(what)
 
     def inform(self, what: str) -> None:
-        """Log something that is no warning."""
         self._node.get_logger().info(what)
 
     def stop(self, why: str) -> None:
@@ -122,7 +113,6 @@ class CommandOutput:
             self.send(zero)
 
     def close(self) -> None:
-        """Send zero as the last command."""
         # First to the wheels if the way to them is known to be cut off: they hold the last torque.
         if cut_off := self._is_cut_off():
             self.send_zero_to_wheels()
@@ -134,25 +124,19 @@ class CommandOutput:
         self._diagnostics.publish(self.guard, "", self.refused)
 
     def send_zero_to_wheels(self) -> None:
-        """Send zero directly to the wheels, as the watchdog that forwards commands is dead."""
         zero, what = self._robot.message_of((0.0, 0.0)), self._robot.command_name
         zero_to_wheels(self._node, self._robot.commands, zero, what)
 
     @property
     def through_watchdog(self) -> bool:
-        """Whether commands go to the watchdog, which forwards them to the wheels."""
         return bool(self.topic.endswith(f"/{WATCHDOG}/commands"))
 
     def _is_cut_off(self) -> bool:
-        """Whether the watchdog, which forwards commands to the wheels, is dead.
-
-        DDS still counts a killed node for 20 s; the launch reports it at once.
-        """
+        """Whether the watchdog is dead: DDS counts a killed node for 20 s more."""
         died = any(name.startswith(WATCHDOG) for name in reported_failures())
         return self.guard.began and self.through_watchdog and (died or bool(self.missing()))
 
     def rivals(self) -> Verdict:
-        """Whether other nodes command the same robot."""
         others = self._node.count_publishers(self.topic) - 1
         if others <= 0:
             return GOOD
@@ -164,7 +148,6 @@ class CommandOutput:
         )
 
     def missing(self) -> Verdict:
-        """Whether no node takes the commands; see Subscribers."""
         if self._subscribers.are_there():
             return GOOD
         elsewhere = "" if self._node.composed else beyond_discovery()
@@ -175,11 +158,9 @@ class CommandOutput:
         )
 
     def look(self) -> None:
-        """Check whether emergency stop messages have ceased; called every few ms."""
         self._inputs.look()
 
     def report(self, waits_for: str) -> None:
-        """Publish diagnostics if it is time, with what is missing before commands may begin."""
         self._diagnostics.look(self.guard, waits_for, self.refused)
 
     def _press(self, why: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Topics whose messages are counted, so that a report can say how many of them it has missed."""
+"""Topics whose messages are counted, so that a report can say how many it has missed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ class CountedTopic:
 
     @property
     def name(self) -> str:
-        """Name of the topic."""
         return str(self._publisher.topic_name)
 
     @property
@@ -45,7 +44,6 @@ class CountedTopic:
         self._publisher.publish(message)
 
     def await_arrival(self) -> None:
-        """Wait briefly until all subscribers have the last message, which ending could lose."""
         self._publisher.wait_for_all_acked(Duration(seconds=ARRIVAL_PATIENCE))
 
     def missing(self, listeners: int) -> Verdict:

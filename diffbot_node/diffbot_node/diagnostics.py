@@ -15,10 +15,7 @@ PERIOD, LEAST_PERIOD = 1.0, 0.1
 
 
 class Diagnostics:
-    """Publishes on `diagnostics` once a second, and sooner if there is news.
-
-    `hardware`: name of the robot; empty if unknown.
-    """
+    """Publishes on `diagnostics` once a second, and sooner if there is news."""
 
     def __init__(self, node: Node, hardware: str) -> None:
         self._node, self._hardware = node, hardware

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decides which torque commands are fit to be passed on to the wheels; all others become zero.
+"""Decides which torque commands are fit for the wheels; all others become zero.
 
-It shares no code with the limiter of the commanding nodes, and does not clip their commands: a
-command that needs clipping shows that something is broken.
+It shares no code with the limiter of the commanding nodes, and does not clip: a command that needs
+clipping shows that something is broken.
 """
 
 from __future__ import annotations
@@ -38,13 +38,12 @@ class EffortWatchdog:
         limit: Largest torque of either sign on a wheel, N m.
         rate: Largest change of a wheel's torque, N m/s.
         timeout: Age of the last command above which commands count as stopped, s.
-        jitter: How much earlier than due a command may arrive, s: three control periods, for
-            commands that arrive together, or before the simulator's clock. A larger value lets a
-            jump pass.
+        jitter: How much earlier than due a command may arrive, s: three control periods. More lets
+            a jump pass.
 
     Attributes:
         passed: The last torque passed on, or the zero that replaced it, N m.
-        reason: Why commands do not pass, with value, limit and advice; empty while they pass.
+        reason: Why commands do not pass; empty while they pass.
         trips: How often something was refused, or silence ended a torque.
 
     Raises:
@@ -74,7 +73,7 @@ class EffortWatchdog:
 
         Args:
             now: The node's clock, s; 0 before the first clock message.
-            values: The command as received; summed over the joints of each side.
+            values: Received; summed over the joints of each side.
             unfit: Why it is no command for this robot; empty if it is one.
         """
         # Time 0 means that no clock message has arrived yet, so the rate is unknown.
@@ -102,7 +101,7 @@ class EffortWatchdog:
     def look(self, now: float) -> Pair | None:
         """Return zero if commands have just stopped, else None. Call it about every 10 ms.
 
-        A clock that was set back hides the age of the last command, which then counts as old.
+        After a clock was set back the last command counts as old.
         """
         if self.state is not WatchdogState.PASSING:
             return None

@@ -2,11 +2,10 @@
 """The effort_watchdog node: protects the wheels from failing controllers.
 
 Subscribes to `~/commands` ([left, right], N m), where controllers publish, and `emergency_stop`. As
-the only publisher of `effort_controller/commands` it forwards each message at once: unchanged if
-EffortWatchdog finds it fit, else as zero. Publishes `diagnostics` once a second and on each change,
-and `~/holds` (std_msgs/Bool, latched, repeated as its sign of life): true while the wheels get zero
-whatever is commanded. Controllers do not begin before a node subscribes to their commands: it
-subscribes only while a node takes its own, and the clock that it needs is published.
+the only publisher of `effort_controller/commands` it forwards each message at once, or zero in its
+place. Publishes `diagnostics` and `~/holds` (std_msgs/Bool, latched, repeated as its sign of life):
+whether the wheels get zero whatever is commanded. It subscribes only while a node takes its own
+commands, as controllers begin once somebody subscribes to theirs.
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ class EffortWatchdogNode(Node):
     def close(self) -> None:
         """Send zero as the last command; three times, in case one gets lost.
 
-        It leaves after its controllers, if they end now, too: one that misses it takes it for dead.
+        It leaves after its controllers: one that misses it takes it for dead.
         """
         zeros, deadline = LAST_ZEROS, time.monotonic() + LEAVING_TIME
         while zeros > 0 or (self.count_publishers(self._topic) and time.monotonic() < deadline):
@@ -170,7 +169,6 @@ class EffortWatchdogNode(Node):
             )
 
     def _leave(self) -> None:
-        """End when nobody publishes commands any more, or never did."""
         if self.values.leave_when_alone:
             self.exit_code = self._controllers.leave(
                 self.count_publishers(self._topic) > 0,
@@ -201,7 +199,6 @@ class EffortWatchdogNode(Node):
             self._holds.publish(Bool(data=holds))
 
     def _now(self) -> float:
-        """Return the time by the node's clock, s."""
         return self._judged_by.now()
 
     def _send(self, torque: Pair | None) -> None:

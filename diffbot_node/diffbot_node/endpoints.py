@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who publishes and subscribes, with which types and quality of service; what does not match.
-
-Knows no ROS: the nodes' waiting messages and `diffbot check` get their sentences here.
-"""
+"""Who publishes and subscribes, with which types and quality of service; what does not match."""
 
 from __future__ import annotations
 
@@ -23,11 +20,9 @@ class EndpointRole(Enum):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A publisher or a subscription of a node.
+    """A publisher or a subscription of a node; `type` as "sensor_msgs/msg/JointState".
 
-    Attributes:
-        type: Such as "sensor_msgs/msg/JointState".
-        reliable, lasting: Offered or demanded quality of service; lasting: transient local.
+    `reliable` and `lasting` (transient local) are offered or demanded.
     """
 
     role: EndpointRole
@@ -61,9 +56,9 @@ def named(endpoints: Iterable[Endpoint]) -> str:
 def elsewhere(
     role: EndpointRole, topic: str, types: Sequence[str], endpoints: Iterable[Endpoint]
 ) -> list[Endpoint]:
-    """Return the partners on other topics of these types; only those of the same last word, if any.
+    """Return the partners on other topics of these types; none if there is one on the topic itself.
 
-    None if there is one on the topic itself.
+    If some have the topic's last word, only those.
     """
     partners = [each for each in endpoints if each.role is role and each.type in types]
     if any(each.topic == topic for each in partners):
@@ -75,10 +70,7 @@ def elsewhere(
 def instead(
     role: EndpointRole, topic: str, types: Sequence[str], endpoints: Sequence[Endpoint]
 ) -> str:
-    """Return what there is in place of a partner on a topic, as a clause; empty if nothing is.
-
-    It is a node that uses the topic with another type, or one with another topic of such a type.
-    """
+    """Return what uses a topic with another type, or another topic of such a type, as a clause."""
     here = [each for each in endpoints if each.role is role and each.topic == topic]
     if others := [each for each in here if each.type not in types]:
         used = ", ".join(sorted({each.type for each in others}))

@@ -24,22 +24,16 @@ REAL_TIME_PRIORITY = 1
 
 
 def end_on_interrupt() -> None:
-    """Let Ctrl-C end this process without a word, as before it can do better.
-
-    Also one that came while Python itself was starting: `./diffbot` blocks it until here.
-    """
+    """Let Ctrl-C end this process without a word, also one that came while Python was starting."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
 
 
 class Executable:
-    """The entry point of a node, or of a function that returns an exit status.
+    """The entry point of a node's class, or of a function that returns an exit status.
 
-    The module is imported when it is called; Ctrl-C during the import leaves no traceback.
-
-    Args:
-        name: Name of the node's class, or of the function.
-        environment: Variables that libraries read when the module loads them, unless they are set.
+    The module is imported when it is called. `environment` has variables that libraries read when
+    they are loaded, unless they are set.
     """
 
     def __init__(
@@ -49,7 +43,6 @@ class Executable:
         self._environment = environment or {}
 
     def load(self) -> Any:
-        """Import and return the class or function."""
         return getattr(import_module(self._module), self._name)
 
     def set_environment(self) -> None:
@@ -58,7 +51,6 @@ class Executable:
             os.environ.setdefault(name, value)
 
     def __call__(self) -> int:
-        """Run it; return the exit status of the process."""
         self.set_environment()
         return _run(self._start)
 
@@ -119,7 +111,6 @@ def _composed() -> int:
 
 
 def _find(word: str) -> Executable:
-    """Return the executable that PACKAGE/EXECUTABLE names, or raise an error."""
     package, _, name = word.partition("/")
     executable = getattr(import_module(f"{package}.executables"), name)
     if not isinstance(executable, Executable):

@@ -35,15 +35,10 @@ _MONOTONIC, _IN_NEW_THREAD = 1, 2  # CLOCK_MONOTONIC, SIGEV_THREAD
 
 @contextlib.contextmanager
 def exit_after(time: int, status: int) -> Iterator[None]:
-    """End this process with a status if the body takes longer, even in a call that never returns.
+    """End this process with a status, 0 to 255, if the body takes longer than `time` s.
 
     When nodes leave, threads of Fast DDS 3.2 may block each other for ever; the main thread then
-    waits for them within a C function that holds Python's lock, so that no Python code runs any
-    more.
-
-    Args:
-        time: Longest time of the body, s.
-        status: Exit status, 0 to 255.
+    waits in a C function that holds Python's lock, so that no Python code runs any more.
     """
     library = ctypes.CDLL("librt.so.1")
     exits = ctypes.cast(library._exit, ctypes.c_void_p)

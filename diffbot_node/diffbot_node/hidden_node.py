@@ -17,7 +17,7 @@ class HiddenNode:
     """Makes the node, as a context manager; Ctrl-C stays Python's.
 
     Args:
-        name: What the command is called; a leading underscore hides the node from lists.
+        name: What the command is called.
         args: Arguments of ROS; None: those of this process.
 
     Attributes:

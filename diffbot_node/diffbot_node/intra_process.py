@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages between nodes in one process, without the middleware.
 
-A publisher hands its message, which nobody changes from then on, to the subscriptions of its topic
-in the same process. All messages wait in one queue, in the order of publication. When it is empty,
-everything that a message has caused is done, and the functions given to `when_idle` are called: by
-that a simulator advances its time in lock-step.
-
-Every topic exists in the middleware, too: messages of other processes arrive as usual, and a
-message is published there if another process subscribes, or may do so later (transient_local). The
-copy that the middleware brings back is dropped: it equals one of the latest messages sent, byte by
-byte.
+All messages wait in one queue, in the order of publication; nobody changes one from then on. When
+the queue is empty, everything that a message has caused is done, and the functions given to
+`when_idle` are called: by that a simulator advances in lock-step. Every topic exists in the
+middleware, too: a message is published there if another process subscribes, or may do so later
+(transient_local). The copy that comes back equals one of the latest sent, and is dropped.
 """
 
 from __future__ import annotations
@@ -40,11 +36,7 @@ Step = Callable[[], bool]
 
 
 class IntraProcess:
-    """The queue of one process.
-
-    Attributes:
-        parameters: The nodes of the process, and the names of their parameters.
-    """
+    """The queue of one process; `parameters` are its nodes with the names of their parameters."""
 
     def __init__(self) -> None:
         self._queue: deque[tuple[LocalSubscription, Any, dict[str, Any]]] = deque()
@@ -58,7 +50,6 @@ class IntraProcess:
         self._steps.append(step)
 
     def forget(self, step: Step) -> None:
-        """Call `step` no more."""
         self._steps = [each for each in self._steps if each != step]
 
     def deliver(self, duration: float) -> bool:
@@ -92,11 +83,9 @@ class IntraProcess:
     def enqueue(
         self, subscription: LocalSubscription, message: Any, information: dict[str, Any]
     ) -> None:
-        """Let a subscription receive a message after all that were published before."""
         self._queue.append((subscription, message, information))
 
     def keep_only(self, nodes: Sequence[rclpy.node.Node]) -> None:
-        """End the subscriptions of all other nodes."""
         for topic in self._topics.values():
             for subscription in topic.subscriptions:
                 if not any(subscription.node is node for node in nodes):
@@ -112,7 +101,6 @@ class IntraProcess:
         )
 
     def topic(self, name: str, message_type: type) -> _Topic:
-        """Return what this process has of a topic, by its full name and type."""
         return self._topics.setdefault((name, message_type), _Topic())
 
 
@@ -150,8 +138,7 @@ class _Topic:
 class LocalPublisher:
     """An rclpy Publisher that reaches the subscriptions of its own process directly.
 
-    Attributes:
-        origin: Identifies it to the subscriptions of this process (senders.py).
+    `origin` identifies it to them (senders.py).
     """
 
     def __init__(self, publisher: Publisher[Any], room: IntraProcess) -> None:
@@ -171,7 +158,6 @@ class LocalPublisher:
         return getattr(self._publisher, name)
 
     def publish(self, message: Any) -> None:
-        """Publish a message, which must not be changed from then on."""
         enqueue, information = self._room.enqueue, self._information
         for subscription in self._receivers:
             enqueue(subscription, message, information)
@@ -189,7 +175,6 @@ class LocalPublisher:
         return self._subscribers
 
     def connect(self, subscriptions: list[LocalSubscription]) -> None:
-        """Deliver to those of these subscriptions whose quality of service fits."""
         own = self._publisher.qos_profile
         self._receivers = tuple(each for each in subscriptions if _fit(own, each.qos))
         self.count()
@@ -211,17 +196,13 @@ class LocalPublisher:
         self._sends = self._kept is not None or self._subscribers > len(self._receivers)
 
     def has_sent(self, data: bytes) -> bool:
-        """Whether this is one of the latest messages sent through the middleware."""
         return data in self._sent
 
 
 class LocalSubscription:
     """A subscription that publishers of its own process reach directly.
 
-    Args:
-        callback: Called with a message; a function that needs two also with rclpy's metadata.
-        raw: Whether the callback wants serialized messages.
-        topic: What this process has of the topic.
+    `callback` also gets rclpy's metadata if it needs two arguments; `raw`: serialized messages.
     """
 
     __signature__ = WITH_METADATA
@@ -248,7 +229,6 @@ class LocalSubscription:
             self._call(data if self._raw else deserialize_message(data, self._type), information)
 
     def take(self, message: Any, information: dict[str, Any]) -> None:
-        """Receive a message of this process."""
         if not self._ended:
             self._call(serialize_message(message) if self._raw else message, information)
 
@@ -259,7 +239,6 @@ class LocalSubscription:
             self._callback(message)
 
     def end(self) -> None:
-        """Receive nothing any more, also of what waits in the queue."""
         self._ended = True
         self._topic.remove(self)
 
@@ -279,10 +258,8 @@ def _fit(offered: QoSProfile, wanted: QoSProfile) -> bool:
 class Node(rclpy.node.Node):
     """The base of all nodes: an rclpy node whose messages stay in its process if they can.
 
-    Composed nodes use the queue `Node.room`; without one this is an rclpy node like any other.
-
-    Attributes:
-        leaves_first: Whether it is closed before the others when a process of nodes ends.
+    Composed nodes share the queue `room`; without one this is an rclpy node like any other. Those
+    with `leaves_first` are closed before the others.
     """
 
     room: IntraProcess | None = None
@@ -304,7 +281,6 @@ class Node(rclpy.node.Node):
     def create_publisher(
         self, msg_type: Any, topic: str, qos_profile: QoSProfile | int, **more: Any
     ) -> Any:
-        """See rclpy; the publisher also reaches the subscriptions of this process directly."""
         publisher = super().create_publisher(msg_type, topic, qos_profile, **more)
         if self.room is None:
             return publisher
@@ -323,7 +299,6 @@ class Node(rclpy.node.Node):
         raw: bool = False,
         **more: Any,
     ) -> Subscription[Any]:
-        """See rclpy; publishers of this process reach the subscription directly, too."""
         room = self.room
         if room is None:
             return super().create_subscription(
@@ -339,19 +314,16 @@ class Node(rclpy.node.Node):
         return subscription
 
     def destroy_publisher(self, publisher: Any) -> bool:
-        """See rclpy."""
         inner = publisher._publisher if isinstance(publisher, LocalPublisher) else publisher
         self._leave_room(inner)
         return bool(super().destroy_publisher(inner))
 
     def destroy_subscription(self, subscription: Subscription[Any]) -> bool:
-        """See rclpy."""
         done = super().destroy_subscription(subscription)
         self._leave_room(subscription)  # publishers count again: it is gone from the middleware
         return bool(done)
 
     def destroy_node(self) -> None:
-        """See rclpy."""
         for part in [*self.publishers, *self.subscriptions]:
             self._leave_room(part)
         super().destroy_node()

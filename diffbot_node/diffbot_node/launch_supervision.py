@@ -42,10 +42,7 @@ class Starter:
         return VARIABLE in os.environ and os.getppid() != self._pid
 
     def wake_launch(self) -> None:
-        """Let a stopped `./diffbot launch` continue with SIGTSTP, by which it ends the run.
-
-        Its guard does that at once, unless it was stopped, too.
-        """
+        """Let a stopped `./diffbot launch` continue with SIGTSTP, by which it ends the run."""
         now = time.monotonic()
         if VARIABLE in os.environ and now - self._woken >= WAKING_PERIOD:
             self._woken = now
@@ -82,10 +79,7 @@ def last_words() -> str:
 
 
 def tell_why(why: str, environment: Mapping[str, str] = os.environ) -> None:
-    """Leave this process's last words for its launch, or for the other nodes of it.
-
-    The first words count: what follows them is a consequence.
-    """
+    """Leave this process's last words, the first of which count, for its launch or other nodes."""
     words = " ".join(why.split())
     _words.append(words)
     PEERS.note(words)

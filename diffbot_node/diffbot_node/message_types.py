@@ -7,11 +7,7 @@ import importlib
 
 
 def message_class(name: str) -> type:
-    """Return the class of ``package/msg/Name`` or ``package/Name``.
-
-    Raises:
-        ValueError: It is no name of a message type, or that type is not installed.
-    """
+    """Return the class of ``package/msg/Name`` or ``package/Name``; ValueError if there is none."""
     parts = name.split("/")
     if len(parts) == 2:
         parts.insert(1, "msg")

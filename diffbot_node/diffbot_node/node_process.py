@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one node, or several composed nodes, in a process, and closes them on every way out.
 
-Composed nodes have one executor, one signal handling and one order of leaving: nodes that command a
-robot send their last zero first; the others then still receive what these have published.
+Of composed nodes those that command a robot send their last zero first; the others still receive
+it.
 """
 
 from __future__ import annotations
@@ -71,12 +71,9 @@ class Interrupted(BaseException):
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Let a signal end work of some seconds: the creation of a node, or a long callback.
+    """Let a signal end work of some seconds by Interrupted: creation of a node, or a long callback.
 
     Otherwise `run_node` handles signals only between callbacks. Not while the node drives a robot.
-
-    Raises:
-        Interrupted: At the first of ENDING_SIGNALS.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread receives signals
@@ -104,10 +101,7 @@ def interruptible() -> Iterator[None]:
 
 
 def make_executor() -> Executor:
-    """Return an executor of the kind that `run_node` uses.
-
-    Its `spin_once` needs a timeout above 0: without one EventsExecutor neither waits nor delivers.
-    """
+    """Return an executor of the kind that `run_node` uses; its `spin_once` needs a timeout > 0."""
     try:
         # Uses half the CPU time of the single-threaded executor; available since Jazzy.
         from rclpy.experimental import EventsExecutor  # type: ignore[attr-defined]  # unexported
@@ -122,37 +116,25 @@ def run_node(
 ) -> int:
     """Create a node, run it to its end, close it, and return the process's exit status.
 
-    A node ends by setting its `exit_code`, by one of ENDING_SIGNALS, when its launch is gone, or by
-    an exception in a callback (status 1). A ValueError, ImportError or OSError of `create` is
-    printed as a plain sentence.
-
-    Args:
-        create: Creates the node, a RunnableNode.
-        args: Command line; None takes the process's own.
-        interrupted: Exit status after a signal, outside a launch. In a launch, which knows whether
-            it has sent the signal, it is 128 + its number.
+    Nodes end by setting `exit_code`, by one of ENDING_SIGNALS, when their launch is gone, or by an
+    exception in a callback (status 1). A ValueError, ImportError or OSError of `create` is printed
+    as a plain sentence. `interrupted` is the status after a signal outside a launch; inside, it is
+    128 + its number.
     """
     return _Process(None, interrupted).run([create], args)
 
 
 def run_composed(create: Sequence[Callable[[], Node]], args: list[str] | None = None) -> int:
-    """Create nodes in this process, run them to their end, and return its exit status.
+    """Create nodes in this process, run them until all have ended or one fails; see run_node.
 
-    The process ends when all nodes have ended; if one of them fails, the others end, too.
-
-    Args:
-        create: Creates the nodes, in this order: those that must miss nothing first.
-        args: Command line; None takes the process's own. Parameters and remappings apply to every
-            node that they fit.
+    Those that must miss nothing come first. Parameters and remappings apply to every node that they
+    fit.
     """
     return _Process(IntraProcess(), 0).run(create, args)
 
 
 class _Process:
-    """The nodes of this process, from their creation to the exit status; see `run_node`.
-
-    `room`: the queue of composed nodes; None: there is only one node.
-    """
+    """The nodes of this process; `room`: the queue of composed ones, None for one node."""
 
     def __init__(self, room: IntraProcess | None, interrupted: int) -> None:
         self._room, self._interrupted = room, interrupted
@@ -163,7 +145,6 @@ class _Process:
         self._failed = False
 
     def run(self, create: Sequence[Callable[[], Node]], args: list[str] | None) -> int:
-        """Run the nodes; return the exit status."""
         forget_failures()
         for number in ENDING_SIGNALS:
             signal.signal(number, self._on_signal)
@@ -230,7 +211,6 @@ class _Process:
         FAILED_HERE.append(what)
 
     def _after_signal(self) -> int:
-        """Return the exit status of a node that a signal ends; see `run_node`."""
         return 128 + self._signals[0] if VARIABLE in os.environ else self._interrupted
 
     def _spin(self) -> None:
@@ -270,7 +250,6 @@ class _Process:
                 return  # it has waited in vain
 
     def _close(self, node: Node) -> None:
-        """Close a node and take it out of the graph; note its failure."""
         self._nodes.remove(node)
         runnable = _runnable(node)
         runnable.close()
@@ -288,7 +267,6 @@ class _Process:
             node.destroy_node()
 
     def _leave(self) -> None:
-        """Close the nodes that are left: first those that command a robot, the last zero first."""
         for node in sorted(self._nodes, key=lambda node: not node.leaves_first):
             try:
                 self._close(node)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A look at what a robot publishes of its motion, before it is commanded.
 
-It finds the first source that gives usable samples, and how often and how late they arrive, from
-which the input timeout follows. What cannot work is refused by name.
+Finds the first source with usable samples, how often and how late they arrive, and the input
+timeout that follows. What cannot work is refused by name.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ class SourceArrivals:
     problem: str = ""
 
     def take(self, message: Any, now: float) -> None:
-        """Take a message that arrives at `now` by the node's clock, s."""
         source = self.source
         if not source.concerns(message):
             self.problem = source.unrelated() or self.problem
@@ -98,7 +97,7 @@ def look_at(node: Node, sources: Sequence[OdometrySource], patience: float) -> S
     """Return the first of several sources that gives usable samples, with what arrived of it.
 
     Args:
-        node: Node that no executor has yet.
+        node: No executor has it yet.
         sources: In the order of preference.
         patience: Longest wall time to wait, s; 0: for ever.
 
@@ -151,5 +150,4 @@ def _first_usable(
 
 
 def _why(seen: Sequence[SourceArrivals], otherwise: str = "nothing arrives") -> str:
-    """Return what is wrong with each source, as part of a sentence."""
     return "; ".join(f"{each.source.states[1]}: {each.problem or otherwise}" for each in seen)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a robot publishes of its motion: odometry, wheel angles, or transforms.
 
-Each source reads its messages to an OdometrySample. Velocities of transforms and wheel angles, and
-those of odometry whose twist cannot be used, are differences over the time between two messages,
-whose noise grows with the rate: messages less than APART after the last used one are not used.
+Velocities of transforms and wheel angles, and of odometry whose twist cannot be used, are
+differences, whose noise grows with the rate: messages less than APART after the last used one are
+not used.
 """
 
 from __future__ import annotations
@@ -59,13 +59,9 @@ class Spacing:
 
 
 class OdometrySource(ABC):
-    """One way in which a robot publishes its motion.
+    """One way in which a robot publishes its motion; `states`: type and topic of its messages.
 
-    Attributes:
-        kind: Its name.
-        states: Type and topic of its messages.
-        state_name: What a message is called, in the singular.
-        remark: What was found out about it, as a sentence; empty for nothing.
+    `remark` is what was found out about it, as a sentence; empty for nothing.
     """
 
     kind: SourceKind
@@ -82,7 +78,6 @@ class OdometrySource(ABC):
         return ""
 
     def stamp(self, message: Any) -> Time:
-        """Return the stamp of a message that concerns the robot."""
         stamp: Time = message.header.stamp
         return stamp
 
@@ -91,20 +86,15 @@ class OdometrySource(ABC):
         """Return the sample of a message with this stamp, s.
 
         Raises:
-            ValueError: It cannot be used; the message says why.
+            ValueError: It cannot be used.
         """
 
 
 class OdometryTopic(OdometrySource):
-    """nav_msgs/Odometry on `odom`.
+    """nav_msgs/Odometry on `odom`, in `frame` (empty: any).
 
-    Args:
-        frame: Frame of the poses; empty: any.
-        by_poses: Whether velocities are computed from poses instead of taken from the twist. They
-            are in any case where the message says that its twist is not in the robot's frame.
-
-    Attributes:
-        by_poses: Whether velocities are computed from the poses.
+    `by_poses`: velocities are computed from poses, as they are where the message says that its
+    twist is not in the robot's frame.
     """
 
     states = (Odometry, "odom")
@@ -118,7 +108,6 @@ class OdometryTopic(OdometrySource):
         self._velocities = PoseVelocity()
 
     def concerns(self, message: Odometry) -> bool:
-        """Whether it is used: of poses that come often, some are."""
         own = message.header.frame_id.strip("/")
         if own and own == message.child_frame_id.strip("/") and not self.by_poses:
             self.by_poses = True
@@ -129,12 +118,6 @@ class OdometryTopic(OdometrySource):
         return not self.by_poses or self._spacing.due(seconds(message.header.stamp))
 
     def read(self, stamp: float, message: Odometry) -> OdometrySample:
-        """Return pose and velocity of an odometry message.
-
-        Raises:
-            ValueError: The frame is another one, the orientation is no rotation, or a number is not
-                finite.
-        """
         frame = message.header.frame_id
         if self._frame and frame not in ("", self._frame):
             raise ValueError(
@@ -163,22 +146,14 @@ class WheelAngles(OdometrySource):
         self._spacing = Spacing()
 
     def concerns(self, message: JointState) -> bool:
-        """Whether it names the wheels; of those that come often, some are used."""
         return self._reader.concerns(message.name) and self._spacing.due(
             seconds(message.header.stamp)
         )
 
     def unrelated(self) -> str:
-        """Why no wheel was in the newest joint state."""
         return self._reader.mismatch
 
     def read(self, stamp: float, message: JointState) -> OdometrySample:
-        """Return pose and velocity by the wheels' angles.
-
-        Raises:
-            ValueError: An angle is missing, not finite, or has jumped, or the wheels of one side do
-                not turn alike.
-        """
         reader = self._reader
         sample = reader.read(stamp, message.name, message.position, (), ())
         anomaly = self._joints.update(sample)
@@ -190,12 +165,7 @@ class WheelAngles(OdometrySource):
 
 
 class TransformTopic(OdometrySource):
-    """tf2_msgs/TFMessage on /tf, with the transform of the robot in the odometry's frame.
-
-    Args:
-        frame: The odometry's frame.
-        base: The robot's frame; empty: the first of BASES that arrives.
-    """
+    """tf2_msgs/TFMessage on /tf, with the transform of `base` (empty: one of BASES) in `frame`."""
 
     kind = SourceKind.TF
     states = (TFMessage, "/tf")
@@ -220,12 +190,10 @@ class TransformTopic(OdometrySource):
         return None
 
     def concerns(self, message: TFMessage) -> bool:
-        """Whether it has the robot's transform; of those that come often, some are used."""
         own = self._own(message)
         return own is not None and self._spacing.due(seconds(own.header.stamp))
 
     def unrelated(self) -> str:
-        """Why no transform that arrived is the robot's."""
         if self._arrived or not self._others:
             return ""
         return (
@@ -235,18 +203,12 @@ class TransformTopic(OdometrySource):
         )
 
     def stamp(self, message: TFMessage) -> Time:
-        """Return the stamp of the robot's transform."""
         own = self._own(message)
         assert own is not None  # concerns was true
         stamp: Time = own.header.stamp
         return stamp
 
     def read(self, stamp: float, message: TFMessage) -> OdometrySample:
-        """Return pose and velocity by the robot's transform.
-
-        Raises:
-            ValueError: The orientation is no rotation, or a number is not finite.
-        """
         own = self._own(message)
         assert own is not None  # concerns was true
         place = own.transform.translation

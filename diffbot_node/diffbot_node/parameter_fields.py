@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fields of settings, with meaning and limits: of a library's classes, and as ROS parameters.
-
-Imports no ROS; parameters.py declares them in a node.
-"""
+"""Fields of settings, with meaning and limits: of a library's classes, and as ROS parameters."""
 
 from __future__ import annotations
 
@@ -21,13 +18,10 @@ class Parameter:
     """Specification of one parameter, which is read once, at the start of a node.
 
     Attributes:
-        default: Its type is the parameter's (float parameters also accept whole numbers). A tuple
-            stands for a list of numbers of any length, given as a list or as text such as "[1,
-            2.5]", which unlike ROS's lists may mix whole numbers and others.
+        default: Has the parameter's type (a float also accepts whole numbers). A tuple: a list of
+            numbers of any length, given as a list or as text such as "[1, 2.5]".
         description: Meaning and unit, one line; shown by `ros2 param describe`.
         above: Exclusive lower limit of a number, or of each number of a list.
-        minimum: Inclusive lower limit, likewise.
-        maximum: Inclusive upper limit, likewise.
         choices: The allowed values, if these are enumerated.
     """
 
@@ -126,11 +120,7 @@ def table(kind: type[Any]) -> tuple[Parameter, ...]:
 
 
 def check_settings(settings: Any) -> None:
-    """Check the values of a dataclass whose fields are made by `parameter`.
-
-    Raises:
-        ValueError: See Parameter.check.
-    """
+    """Check the values of a dataclass whose fields are made by `parameter`; see Parameter.check."""
     for each in table(type(settings)):
         each.check(getattr(settings, each.name))
 
@@ -150,11 +140,11 @@ def pose_from_text(name: str, text: str) -> tuple[float, float, float]:
     """Return the pose (x in m, y in m, theta in rad) that a text gives.
 
     Args:
-        name: Name of the parameter that has the text, for messages.
+        name: Of the parameter, for messages.
         text: Three numbers separated by commas or spaces; one may be written as pi, -pi/2 or 2*pi.
 
     Raises:
-        ValueError: Not three finite numbers; the message has the name, the text and an example.
+        ValueError: Not three finite numbers.
     """
     words = re.split(r"\s*,\s*|\s+", text.strip())
     example = "give x,y,theta in m, m, rad, for example 1.0,-0.5,pi/2"

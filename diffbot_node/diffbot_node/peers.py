@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The other nodes of a launch that `ros2 launch` started: whether one of them has failed.
+"""The other nodes of a launch that `ros2 launch` started, which does not end them when one fails.
 
-`ros2 launch` does not end the others when one fails. So each node of a launch locks a file of its
-own (flock) in a folder of that launch, and looks at the others' every LOOK_PERIOD. A node that ends
-well removes its file; a file that nobody locks is that of a process that has failed, with the
-reason if it could still say it. Hidden nodes (underscore) only look. Imports no ROS.
+Each node locks a file of its own (flock) in a folder of the launch, and looks at the others' every
+LOOK_PERIOD. One that ends well removes its file; a file that nobody locks is that of a failed
+process, with the reason if it could still say it. Hidden nodes (underscore) only look. Imports no
+ROS.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Peers:
 
     Attributes:
         joined: Whether this process watches them.
-        interrupted: Whether a signal ends this process. From then on one that ends without a word
-            does not count as killed: the same Ctrl-C may have ended it while Python was loading.
+        interrupted: Whether a signal ends this process: then one that ends without a word does not
+            count as killed, as the same Ctrl-C may have ended it while Python was loading.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,6 @@ class Peers:
                 self._own = path
 
     def note(self, why: str) -> None:
-        """Note why this process is about to fail."""
         self._why = why
 
     def leave(self, status: int) -> None:

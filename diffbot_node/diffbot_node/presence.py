@@ -17,7 +17,7 @@ class Presence:
     """Tracks whether the partners of a node are there, have left, or were awaited in vain.
 
     Args:
-        patience: How long to wait for them in vain, s; 0: for ever.
+        patience: How long to wait for them, s; 0: for ever.
         parting: Partners that have been missing for so long count as gone, s.
 
     Attributes:
@@ -41,12 +41,10 @@ class Presence:
 
     @property
     def waits_long(self) -> bool:
-        """Whether it is time to log what is awaited."""
         return self.waited > WAITING_PERIOD
 
     @property
     def gave_up(self) -> bool:
-        """Whether the patience is exhausted."""
         return 0.0 < self._patience < self.waited
 
     def have_left(self, there: bool) -> bool:
@@ -59,9 +57,7 @@ class Presence:
     def leave(self, there: bool, log: RcutilsLogger, gone: str, absent: str) -> int | None:
         """Return the exit status of a node that ends with its partners; None while it continues.
 
-        Args:
-            gone: The reason if they have left; the status is 0.
-            absent: The reason if they have been awaited in vain; the status is 1.
+        It logs `gone` if they have left (status 0), `absent` if they were awaited in vain (1).
         """
         if not self.have_left(there):
             return None

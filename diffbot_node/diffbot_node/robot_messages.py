@@ -65,10 +65,7 @@ class NodeClock:
         return bool(self._clock.ros_time_is_active)
 
     def missing(self) -> Verdict:
-        """Whether no message's age can be known.
-
-        A simulator's clock that nobody publishes stands still, so that messages never grow old.
-        """
+        """Whether a simulator's clock is used that nobody publishes: no message would grow old."""
         if not self.is_simulated or self._node.count_publishers(self._topic):
             return GOOD
         return Verdict(
@@ -87,7 +84,6 @@ class _WithoutArguments:
         self._callback = callback
 
     def __call__(self) -> None:
-        """Call it."""
         self._callback()
 
 
@@ -108,10 +104,8 @@ def subscribe_to_states(
 ) -> Subscription[Any]:
     """Subscribe to the states of a robot; return the reliable subscription.
 
-    A lost message would stop a lock-step simulation for ever. A driver that offers only best
-    effort, as is usual for sensors, never matches a reliable subscription; a best-effort one is
-    added as soon as such a publisher appears. `callback` is a `senders.WithOrigin` if the sender
-    matters.
+    Where a publisher offers only best effort, as is usual for sensors, a second subscription is
+    added. `callback` is a `senders.WithOrigin` if the sender matters.
     """
     others: list[Subscription[Any]] = []
 

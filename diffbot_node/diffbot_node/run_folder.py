@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder of results belongs to one run: nothing of another run is overwritten or mixed with.
+"""A folder of results belongs to one run: nothing of another run is overwritten.
 
 The first node of a run, or its launch, writes the file CLAIM with the launch's random name (from
-the environment variable LAUNCH), locked (flock) by every process of the run until it ends. A folder
-that other nodes hold, or with results of an earlier run, is refused. Nodes started by hand have no
-launch: they share it while one of them runs. Imports no ROS: the launch runner claims it first.
+the environment variable LAUNCH), locked (flock) by every process of the run until it ends. Nodes
+started by hand share a folder while one of them runs. Imports no ROS.
 """
 
 from __future__ import annotations
@@ -43,10 +42,9 @@ def launch_name(environment: Mapping[str, str] = os.environ) -> str:
 
 
 def claim(folder: Path, launch: str, run: str = "") -> None:
-    """Make a folder this run's own until this process ends.
+    """Make an existing folder this run's own until this process ends.
 
     Args:
-        folder: An existing folder.
         launch: See `launch_name`.
         run: Name of the run, for the message to others; empty: unknown.
 

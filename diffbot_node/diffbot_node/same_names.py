@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages of other projects that have a name of this suite, such as diffbot_description.
-
-Which one Python and ROS use is decided by the order of the sourced workspaces.
-"""
+"""Packages of other projects that have a name of this suite, such as diffbot_description."""
 
 from __future__ import annotations
 
@@ -21,12 +18,9 @@ _MAINTAINERS = re.compile(r"<maintainer\b[^>]*>\s*(.*?)\s*</maintainer>", re.DOT
 
 @dataclass(frozen=True)
 class SameName:
-    """A package of another project that has a name of this suite.
+    """A package of another project, in `prefix`, that has the name of the suite's in `own`.
 
-    Attributes:
-        prefix: Prefix of the other project's package.
-        own: Prefix of the suite's package.
-        used: Whether the other project's package comes first, so that it is used.
+    `used`: it comes first in the path, so that it is used.
     """
 
     name: str
@@ -35,7 +29,6 @@ class SameName:
     used: bool
 
     def __str__(self) -> str:
-        """Return one sentence with the remedy."""
         if not self.used:
             return (
                 f"the package {self.name} of another project in {self.prefix} is hidden by that "

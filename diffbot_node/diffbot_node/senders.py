@@ -43,7 +43,6 @@ class WithOrigin:
         self._callback = callback
 
     def __call__(self, *arguments: Any) -> None:
-        """Pass a message and its origin to the callback."""
         message, information = message_and_metadata(arguments)
         self._callback(message, origin(information))
 
@@ -61,7 +60,7 @@ def origin(information: Any) -> Origin:
 class Senders:
     """Tells the senders of messages of one kind apart, such as those about a robot's wheels.
 
-    Messages of other kinds on the same topic must not be passed: their counts would be confused.
+    Messages of other kinds on the same topic must not be passed: they have the same counts.
     """
 
     def __init__(self) -> None:
@@ -98,7 +97,7 @@ class Senders:
 class Foreigners:
     """Recognises messages of other processes on a topic that this process publishes itself.
 
-    `origins` returns the origins of what this process publishes there; None: the node is alone.
+    `origins` returns those of what it publishes there; None: the node is alone.
     """
 
     def __init__(self, origins: Callable[[], frozenset[bytes]] | None) -> None:

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Detects whether two sources publish the states of one robot.
+"""Detects whether two sources publish the states of one robot (docs/wheel_faults.md).
 
-A single source has transient faults; only two can alternate. **By sender**, if senders can be told
-apart (senders.py): another one publishes, and then the previous one again. **By content**, as a
-relay or a merged recording is a single sender: messages are sorted into lines, in which stamps rise
-and wheels turn no faster than wheels can. A message that does not follow its line, while the line
-continues without a gap, is surplus: another source's. Within a line, an angle that returns at once
-from where no wheel can have been is a spike; smaller ones count if they come in succession.
-
-A single sign raises a doubt: zero is commanded for SETTLING, longer than two sources take to show
-the next sign.
+**By sender**, if senders are known: another one publishes, and then the previous one again. **By
+content**, as a relay or a merged recording is one sender: messages are sorted into lines, in which
+stamps rise and wheels turn no faster than wheels can. A message that does not follow its line,
+while the line continues without a gap, is surplus. Within a line an angle that returns at once from
+where no wheel can have been is a spike; smaller ones count in succession. A single sign raises a
+doubt: zero for SETTLING.
 """
 
 from __future__ import annotations
@@ -146,10 +143,10 @@ def spike(
 ) -> Number:
     """Return how far a reading is beyond what a wheel can do between its neighbours, rad.
 
-    It is above 0 for a spike. With arrays, of each element.
+    Above 0 it is a spike. With arrays, of each element.
 
     Args:
-        before, after: Turns of a wheel from the reading before, and to the one after it, rad.
+        before, after: Turns from the reading before, and to the one after it, rad.
         first, second: Times between them, s, > 0.
         count: Resolution of the encoder, rad.
     """
@@ -163,8 +160,7 @@ class SourceWatch:
     """Checks each message about the robot for signs of a second source.
 
     Args:
-        publishers: Returns how many nodes publish the topic now; called only if a doubt arises and
-            senders are unknown. It may count publishers of other joints.
+        publishers: Returns how many nodes publish the topic, called only in doubt.
         counts: Encoder counts per turn; 0: unknown.
 
     Attributes:
@@ -194,7 +190,6 @@ class SourceWatch:
 
     @property
     def knows_senders(self) -> bool:
-        """Whether the sender of the last message is known."""
         return self._sender is not None
 
     def update(
@@ -203,8 +198,8 @@ class SourceWatch:
         """Process a message about the robot; return a new sign of a second source, or None.
 
         Args:
-            stamp: The message's stamp, s.
-            values: Wheel angles, rad, or () if only stamps are judged; None: the message is broken.
+            values: Wheel angles, rad, or () if only stamps (s) are judged; None: the message is
+                broken.
             now: Time of arrival by any monotonic clock, s.
         """
         sender = self._senders.identify(came_from)
@@ -296,7 +291,6 @@ class SourceWatch:
     def _spike(
         self, now: float, first: float, second: float, before: Values, after: Values
     ) -> Finding | None:
-        """Judge the last message but one by its neighbours; see spike."""
         if first <= 0.0:
             return None
         wheels = list(zip(before, after, strict=True))

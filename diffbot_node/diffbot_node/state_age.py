@@ -30,22 +30,18 @@ LATE_ANSWER = 0.03
 class StateAge:
     """Decides from its stamp whether a state may be answered, and how far commands may change.
 
-    A state is too old if the node's clock leads its stamp by more than the limit, where both agreed
+    Too old is a state if the node's clock leads its stamp by more than the limit, where both agreed
     at the first state; in any case if this lead exceeds the smallest one so far by the limit.
-
-    Args:
-        limit: Largest age of a state on arrival, and longest period between two states, s, > 0.
-        name: Name of a state, for messages.
+    `limit`, s, > 0, is also the longest period between two states.
 
     Attributes:
         newest: The newest stamp, s; None before the first.
-        period: Time between the last two stamps, s; 0 at the first state and with a `problem`.
-            Shorter if states arrive faster than their stamps advance: a burst of states must not
-            change the command faster than its rate limit.
+        period: Time between the last two stamps, s; 0 at the first state and with a `problem`;
+            shorter for a burst of states, which must not change the command faster than its rate
+            limit.
         problem: Why the newest state may not be answered; empty otherwise.
-        same_clock: Whether stamps and the node's clock agreed at the first state; None before it.
-        lateness: How much longer the newest state took than the fastest so far, s; 0 with a
-            simulator's clock.
+        same_clock: Whether stamps and the node's clock agreed at the first state.
+        lateness: How much longer the newest state took than the fastest so far, s; 0 if simulated.
     """
 
     def __init__(self, limit: float, name: str = "state") -> None:
@@ -63,8 +59,7 @@ class StateAge:
     def take(self, stamp: float, now: float, simulated: bool = False) -> None:
         """Process the stamp of a state, s, that arrived when the node's clock showed `now`, s.
 
-        `simulated`: a simulator's clock stands still between its messages, which may be late. The
-            time of arrival is then unknown, and only old states can be detected.
+        `simulated`: the clock stands still between its messages, so that only old states are seen.
         """
         last, self.newest = self.newest, stamp
         ahead = now - stamp
@@ -111,16 +106,9 @@ class StateAge:
 class StateClock:
     """Records when the newest state arrived, and detects when it has become too old.
 
-    Ages are measured by the node's clock, a simulator's if there is one: a simulator slower than
-    real time is no fault. Wall time shows when a simulator, which repeats its state, has gone.
-
-    Args:
-        limit: Largest age of a state, s, > 0; see StateAge.
-        name: Name of a state, for messages.
-
-    Attributes:
-        stamps: Check of the states' stamps.
-        heard: Wall time of the last message from the robot, s.
+    Ages are by the node's clock: a simulator slower than real time is no fault. Wall time shows
+    when a simulator has gone. `limit`, s, > 0: see StateAge; `heard`: wall time of the last
+    message, s.
     """
 
     def __init__(self, clock: NodeClock, limit: float, name: str) -> None:
@@ -131,11 +119,9 @@ class StateClock:
 
     @property
     def began(self) -> bool:
-        """Whether a first state has arrived."""
         return self.stamps.newest is not None
 
     def hear(self) -> None:
-        """Note that a message has come from the robot, usable or not."""
         self.heard = time.monotonic()
 
     def take(self, stamp: float) -> None:
@@ -148,14 +134,12 @@ class StateClock:
     def age(self) -> float:
         """Return the time since the newest state arrived, s.
 
-        A clock that was set back hides the age; the state then counts as old. A simulator's clock
-        is behind when its message is late.
+        After a clock was set back the state counts as old; a simulator's clock may be behind.
         """
         age = self._clock.now() - self._came
         return max(age, 0.0) if self._clock.is_simulated else abs(age)
 
     def problem(self) -> Verdict:
-        """Whether the newest state may not be answered now."""
         return judged(Level.HOLD, self.stamps.problem or self._answered_late())
 
     def answer_is_late(self) -> bool:
@@ -172,10 +156,7 @@ class StateClock:
         )
 
     def silence(self, lock_step: bool = False) -> Verdict:
-        """Whether the robot counts as silent, with duration and limit.
-
-        In `lock_step` the simulator waits for each answer: only its clock counts.
-        """
+        """Whether the robot counts as silent; in `lock_step` only the simulator's clock counts."""
         age, limit = self.age(), f"{self._limit} s"
         unheard = time.monotonic() - self.heard
         if self._clock.is_simulated and unheard > LONGEST_PAUSE and not lock_step:

@@ -21,12 +21,7 @@ LOOKS_AFTER_STALL = 2
 
 
 class Arrival(NamedTuple):
-    """A message about the robot that has arrived.
-
-    Attributes:
-        stamp: s.
-        sample: None if it cannot be used.
-    """
+    """A message about the robot, with its stamp, s; `sample` is None if it cannot be used."""
 
     stamp: float
     sample: Any
@@ -62,11 +57,9 @@ class StateSubscription:
         self._instead = Instead(node, EndpointRole.PUBLISHES, self.topic, robot.states[0])
 
     def publishers(self) -> int:
-        """Return the number of publishers of the topic."""
         return self._node.count_publishers(self.topic)
 
     def missing(self) -> Verdict:
-        """Whether nobody publishes the states."""
         if self.publishers():
             return GOOD
         elsewhere = "" if self._node.composed else beyond_discovery()
@@ -86,7 +79,6 @@ class StateSubscription:
 
     @property
     def knows_senders(self) -> bool:
-        """Whether senders are told apart reliably."""
         return self._watch.knows_senders
 
     def take(
@@ -109,7 +101,6 @@ class StateSubscription:
         )
 
     def two_sources(self, finding: Finding) -> Verdict:
-        """Return the verdict on a certain finding of a second source, with the node names."""
         names = sorted(
             full_name(info) for info in self._node.get_publishers_info_by_topic(self.topic)
         )
@@ -121,7 +112,6 @@ class StateSubscription:
         )
 
     def replaced(self) -> Verdict:
-        """Return the verdict on another publisher that continues alone."""
         return Verdict(
             Level.STOP,
             f"another publisher sends {self.topic}: the robot's driver was restarted, or a second "
@@ -132,11 +122,8 @@ class StateSubscription:
 class Stall:
     """Detects that this process was stalled, so that only the newest waiting state is answered.
 
-    The states before it are as old as the stall was long. A simulator's clock would not show that,
-    as its messages wait in the queue, too.
-
-    Args:
-        limit: Time between two calls of `look` above which the process counts as stalled, s.
+    Simulated clocks would not show that, as their messages wait in the queue, too. `limit`: time
+    between two calls of `look` above which the process counts as stalled, s.
     """
 
     def __init__(self, limit: float) -> None:
@@ -150,7 +137,6 @@ class Stall:
         return self._looks_due > 0
 
     def notice(self) -> None:
-        """Check for a stall; called when a state has arrived."""
         if time.monotonic() - self._looked > self._limit:
             self._looks_due = LOOKS_AFTER_STALL
 

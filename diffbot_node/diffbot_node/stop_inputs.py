@@ -30,15 +30,10 @@ LONGEST_LAST_ZEROS = FINDING_TIME + LAST_ZEROS * LAST_PERIOD + ACKNOWLEDGING_TIM
 
 
 class EmergencyStop:
-    """Subscribes to `emergency_stop` (std_msgs/Bool, true: pressed).
+    """Subscribes to `emergency_stop` (std_msgs/Bool, true: pressed), latched or not.
 
-    Twice: a latched message published before reaches only a latched subscription, and a publisher
-        that does not latch only a volatile one. False releases the stop only if the topic has a
-        single publisher: the button that is released need not be the one that was pressed.
-
-    Args:
-        callback: Called after each message with the reason why the emergency stop counts as
-            pressed; empty if it does not.
+    False releases it only if the topic has a single publisher: the released button need not be the
+    pressed one. `callback` gets the reason why it counts as pressed; empty if it does not.
     """
 
     def __init__(self, node: Node, callback: Callable[[str], None]) -> None:
@@ -68,7 +63,7 @@ class StopInputs:
 
     Args:
         timeout: Longest time between two messages on the topic, s of wall time; 0: no limit.
-        on_press: Called with the reason when the emergency stop is pressed.
+        on_press: Called with the reason.
         on_enable: Called with the service's data; returns why that is refused, empty if it is not.
     """
 
@@ -88,7 +83,6 @@ class StopInputs:
         node.create_service(SetBool, "~/enable", self._on_request)
 
     def look(self) -> None:
-        """Check whether emergency stop messages have ceased; called every few ms."""
         silence = time.monotonic() - self._heard
         if 0.0 < self._timeout < silence and not self._missed:
             self._missed = True
@@ -114,10 +108,10 @@ class StopInputs:
 
 
 class Pulse:
-    """Detects that a periodic signal has ceased after it was heard at least once.
+    """Detects that a periodic signal has ceased, s of wall time, after it was heard at least once.
 
     While this process is stalled, messages wait in the queue: the time between two calls of `look`
-    counts as LONGEST_LOOK at most. `patience`: longest silence tolerated, s of wall time.
+    counts as LONGEST_LOOK at most.
     """
 
     LONGEST_LOOK = 0.05  # s
@@ -128,7 +122,6 @@ class Pulse:
         self._silence = 0.0
 
     def beat(self) -> None:
-        """Note that the signal was heard."""
         self._looked = self._looked or time.monotonic()
         self._silence = 0.0
 
@@ -150,13 +143,8 @@ def last_zero_name(name: str) -> str:
 def zero_to_wheels(own: Node, commands: tuple[type, str], zero: object, what: str) -> None:
     """Send zero directly to the wheels, as the watchdog is dead and they may hold the last torque.
 
-    A temporary node sends it, as the ending node's publishers are remapped to the watchdog.
-
-    Args:
-        own: The node that ends.
-        commands: Message type and topic name, as without a watchdog.
-        zero: The message of zero.
-        what: The commanded quantity, for messages.
+    By a temporary node, as the publishers of `own`, which ends, are remapped to the watchdog.
+    `commands`: type and topic name as without a watchdog; `what`: the quantity, for messages.
     """
     kind, name = commands
     topic = expand_topic_name(name, own.get_name(), own.get_namespace())

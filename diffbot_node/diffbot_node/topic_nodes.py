@@ -27,10 +27,7 @@ NAMELESS, NAMING_TIME = "_NODE_NAME_UNKNOWN_", 1.0
 
 
 def full_name(info: TopicEndpointInfo) -> str:
-    """Return the namespace and name of the node that owns a publisher or subscription.
-
-    For a moment after it appears, its node's name may not be known yet.
-    """
+    """Return namespace and name of the node of an endpoint, which may not be known for a moment."""
     if info.node_name == NAMELESS:
         return "a node whose name is not known yet"
     return f"{info.node_namespace.rstrip('/')}/{info.node_name}"
@@ -119,11 +116,9 @@ class Subscribers:
         self._nameless: float | None = None  # since when nameless nodes subscribe, s
 
     def are_there(self) -> bool:
-        """Whether any node takes the messages."""
         return self.count() > 0
 
     def count(self) -> int:
-        """Return the number of subscriptions of nodes that take the messages."""
         now = self._publisher.get_subscription_count()
         if now != self._subscriptions or not self._subscribers or self._nameless is not None:
             self._subscriptions, self._subscribers = now, self._look() if now else 0

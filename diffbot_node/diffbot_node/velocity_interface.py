@@ -30,8 +30,7 @@ LOOK_PERIOD = 0.1
 def is_stamped(node: Node, patience: float = 0.0, topic: str = "cmd_vel") -> bool:
     """Return whether the subscribers of a topic take TwistStamped; wait until there is one.
 
-    Args:
-        patience: Longest wall time to wait, s; 0: for ever.
+    `patience`: longest wall time to wait, s; 0: for ever.
 
     Raises:
         ValueError: There is no subscriber, or one of another type.
@@ -62,10 +61,8 @@ def is_stamped(node: Node, patience: float = 0.0, topic: str = "cmd_vel") -> boo
 class VelocityInterface(RobotInterface):
     """A robot that publishes its motion in one way or another, and accepts `cmd_vel`.
 
-    Args:
-        limits: Largest |v| in m/s and |omega| in rad/s that are commanded, > 0.
-        source: What it publishes.
-        stamped: Whether commands are TwistStamped; if not, Twist.
+    `limits`: largest |v| in m/s and |omega| in rad/s that are commanded, > 0; `stamped`: commands
+    are TwistStamped, else Twist.
     """
 
     command_name = "velocity"
@@ -84,23 +81,15 @@ class VelocityInterface(RobotInterface):
         )
 
     def concerns(self, message: Any) -> bool:
-        """Whether the message is about this robot's motion."""
         return self._source.concerns(message)
 
     def unrelated(self) -> Verdict:
-        """Whether the messages that arrive are not about this robot."""
         return judged(Level.WAIT, self._source.unrelated())
 
     def stamp(self, message: Any) -> Time:
-        """Return the stamp of the robot's state in a message."""
         return self._source.stamp(message)
 
     def read(self, stamp: float, message: Any) -> OdometrySample:
-        """Return pose and velocity.
-
-        Raises:
-            ValueError: The message cannot be used; see OdometrySource.read.
-        """
         self._newest = stamp
         return self._source.read(stamp, message)
 

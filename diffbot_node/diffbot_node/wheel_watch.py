@@ -81,15 +81,12 @@ class WheelWatch:
     """Decides from joint samples and commanded torque when the torque must stop.
 
     Args:
-        limit: Largest torque per wheel that will be commanded, N m, > 0; None: the robot's traction
-            limit. The smaller it is, the sooner a standing wheel counts as stuck.
+        limit: Largest torque per wheel that will be commanded, N m, > 0, finite (else ValueError);
+            None: the robot's traction limit. The smaller, the sooner a standing wheel counts as
+            stuck.
 
     Attributes:
-        late: Why zero should be commanded for now: the driver does not take commands. Empty while
-            it does.
-
-    Raises:
-        ValueError: The limit is not finite and > 0.
+        late: Why zero should be commanded for now: the driver does not take commands; or empty.
     """
 
     def __init__(self, robot: Robot, limit: float | None = None) -> None:
@@ -139,7 +136,6 @@ class WheelWatch:
         return self._judge(sample.effort) if self._period >= STEP else None
 
     def _judge(self, effort: Pair) -> str | None:
-        """Complete a step, and evaluate both tests and the excuse."""
         period, turn = self._period, (self._turn[0], self._turn[1])
         torque = (self._impulse[0] / period, self._impulse[1] / period)
         self._begin_step()
@@ -193,13 +189,6 @@ class TakenCommands:
         self._against = [0, 0]  # steps since each wheel's command and effort differ in sign
 
     def update(self, period: float, torque: Pair, effort: Pair) -> None:
-        """Process a step.
-
-        Args:
-            period: Duration of the step, s, > 0.
-            torque: Commanded torque, mean over the step, [left, right], N m.
-            effort: Reported at the end of the step, [left, right], N m.
-        """
         if not self._reports_effort:
             self._reports_effort = any(math.isfinite(each) and each != 0.0 for each in effort)
         stands = _alike(effort, self._effort)
@@ -236,7 +225,6 @@ class TakenCommands:
 
 
 def _alike(one: Pair, other: Pair) -> bool:
-    """Whether two pairs of torques are equal up to rounding."""
     (a, b), (c, d) = one, other
     return abs(a - c) <= EFFORT_ROUNDING * abs(c) and abs(b - d) <= EFFORT_ROUNDING * abs(d)
 
@@ -245,10 +233,8 @@ class EnergyBalance:
     """Compares kinetic energy and work of the torque: finds flipped signs and swapped wheels.
 
     For every window of the last LONGEST steps E(t) - E(t0) <= W + G, within the bounds of masses,
-    delay, counts and slope. Evaluated only while a wheel turns against its torque.
-
-    Args:
-        limit: Largest torque that will be commanded, N m.
+    delay, counts and slope. Evaluated only while a wheel turns against its torque. `limit`: largest
+    torque that will be commanded, N m.
     """
 
     def __init__(self, model: RobotModel, limit: float) -> None:
@@ -292,7 +278,7 @@ class EnergyBalance:
         Args:
             period: Duration of the step, s, > 0.
             turn: Changes of the wheels' angles, [left, right], rad.
-            torque: Commanded torque, mean over the step, [left, right], N m.
+            torque: Commanded, mean over the step, [left, right], N m.
             count: Largest angle of an encoder count, rad.
         """
         if self._leaps(period, turn, count):
@@ -333,10 +319,7 @@ class EnergyBalance:
         return self._half_inertia[0] * v * v, self._half_inertia[1] * omega * omega
 
     def _work_covers_gain(self, count: float) -> bool:
-        """Whether a quick bound, without slope and delay, shows that the work covers the gain.
-
-        It mostly does. In plain floats, as it delays the command.
-        """
+        """Whether a quick bound in plain floats, without slope and delay, already shows it."""
         works = list(accumulate(self._works))
         paid = works[-2] - ROUNDING_FRACTION * max(max(works), -min(works))
         v, omega = self._energy(*self._speeds[-1], -count)
@@ -416,10 +399,7 @@ def _least(gain: Array) -> Array:
 
 
 def _changes(body: Array) -> Array:
-    """Return displacement, m, and change of the heading's unit vector to the end, shape (n, 2).
-
-    `body`: distance in m and turn in rad of n steps, shape (n, 2).
-    """
+    """Return displacement, m, and change of the heading's unit vector to the end, shape (n, 2)."""
     heading = np.concatenate([[0.0], np.cumsum(body[:, 1])])
     middle = 0.5 * (heading[:-1] + heading[1:])
     path = _sums_to_end(body[:, :1] * np.stack([np.cos(middle), np.sin(middle)], 1))
@@ -428,7 +408,6 @@ def _changes(body: Array) -> Array:
 
 
 def _sums_to_end(values: Array) -> Array:
-    """Return the sums along the first axis from each entry to the last."""
     sums: Array = np.cumsum(values[::-1], axis=0)[::-1]
     return sums
 
@@ -437,11 +416,7 @@ class WheelStandstill:
     """Finds an angle that repeats itself though its wheel must be turning: a stuck encoder.
 
     It integrates the minimum speed u' >= H a (s tau - F - C), u >= 0, since the angle last changed,
-    for each delay of the torque.
-
-    Args:
-        side: 0 for the left wheel, 1 for the right one.
-        limit: Largest torque that will be commanded, N m.
+    for each delay of the torque. `side`: 0 left, 1 right; `limit`: largest torque, N m.
     """
 
     def __init__(self, robot: Robot, model: RobotModel, side: int, limit: float) -> None:
@@ -473,10 +448,7 @@ class WheelStandstill:
         torque: tuple[float, float],
         count: float,
     ) -> str | None:
-        """Return what contradicts the constant angle, with numbers; None if nothing does.
-
-        The arguments are those of EnergyBalance.update.
-        """
+        """Return what contradicts the constant angle, with numbers; see EnergyBalance.update."""
         own, other = turn[self._side], turn[1 - self._side]
         self._torques.append(torque[self._side])
         if own != 0.0:
@@ -518,10 +490,7 @@ class WheelStandstill:
 
 
 def _least_motion(speed: float, acceleration: float, period: float) -> Pair:
-    """Return the minimum turn over a step, rad, and speed at its end, rad/s; speed >= 0 at start.
-
-    A wheel with zero estimated speed may have started backwards at half the step's change.
-    """
+    """Return the minimum turn over a step, rad, and speed at its end, rad/s, from speed >= 0."""
     if speed == 0.0:
         return 0.0, max(0.5 * acceleration * period, 0.0)
     after = speed + acceleration * period
@@ -531,5 +500,4 @@ def _least_motion(speed: float, acceleration: float, period: float) -> Pair:
 
 
 def _sign(value: float) -> float:
-    """-1, 0 or 1."""
     return math.copysign(1.0, value) if value else 0.0

@@ -44,13 +44,13 @@ FEWEST, SMALLEST, GENTLY, HALVINGS = 2, 0.3, 0.9, 20
 def crossings(half: float, count: int, limits: TrajectoryLimits) -> Chain:
     """Return the route from a square's centre to a corner, with crossings to the opposite corner.
 
-    Before each crossing there is a whole turn on the spot. Crossings are straight or S-shaped with
-    two quarter circles, forwards or backwards, as listed in ELEMENTS.
+    Before each there is a whole turn on the spot; they are straight or S-shaped with two quarter
+    circles, forwards or backwards, as listed in ELEMENTS.
 
     Args:
         half: Half of the side of the square, m.
         count: Number of crossings there and back, >= 1.
-        limits: Limits of speed and acceleration, all finite.
+        limits: All finite.
     """
     diagonal, quarter = math.sqrt(2.0) * half, 2.0 * EIGHTH
     route = Route(limits)
@@ -71,12 +71,7 @@ def crossings(half: float, count: int, limits: TrajectoryLimits) -> Chain:
 
 
 def calibration_route(half: float, time: float, limits: TrajectoryLimits) -> Chain:
-    """Return as many crossings as end in time, at least two; they may be smaller to fill the time.
-
-    Args:
-        half: Half of the side of the square, m.
-        time: Maximum time, s.
-        limits: Limits of speed and acceleration, all finite.
+    """Return as many crossings as end in time, s, at least two; smaller ones to fill it.
 
     Raises:
         ValueError: Even the smallest crossings do not end in time.
@@ -114,21 +109,16 @@ def calibration(
 ) -> Trajectory:
     """Return the motion that identifies radii, track and delays best, in a square around the start.
 
-    It is driven from rest to rest. It begins in the centre, along a side, goes to a corner and from
-    there to the opposite one and back, straight or along an S, forwards or backwards, with a whole
-    turn on the spot in each corner. There are at least two crossings, which shrink down to 0.3 of
-    the square if this makes them end in time.
+    From rest to rest: it begins in the centre, along a side, goes to a corner and from there to the
+    opposite one and back, straight or along an S, forwards or backwards, with a whole turn on the
+    spot in each corner. At least two crossings, which shrink down to 0.3 of the square to end in
+    time.
 
     Args:
         side: Side of the square in which the midpoint of the axle stays, m, > 0.
         time: Maximum duration, s; at least that of the smallest two crossings.
-        speed: Maximum speed, m/s, > 0.
-        acceleration: Maximum acceleration, m/s^2, > 0.
-        turn_rate: Maximum yaw rate, rad/s, > 0.
-        turn_acceleration: Maximum yaw acceleration, rad/s^2, > 0.
-
-    Raises:
-        ValueError: An argument is outside its range, or the time too short.
+        speed: Maximum speed, m/s, > 0; `acceleration`: m/s^2, > 0.
+        turn_rate: Maximum yaw rate, rad/s, > 0; `turn_acceleration`: rad/s^2, > 0.
     """
     half = 0.5 * positive("side", side, "m")
     within = limits.within(speed, acceleration, turn_rate, turn_acceleration)
@@ -148,18 +138,14 @@ def umbmark(
 ) -> Trajectory:
     """Return a square with stops and turns on the spot, back to the start pose.
 
-    This is the square of UMBmark (Borenstein and Feng 1996), which is driven in both senses: radii
-    and track follow from the robot's true final positions. The first leg goes along x from the
-    origin.
+    It is that of UMBmark (Borenstein and Feng 1996), driven in both senses: radii and track follow
+    from the robot's true final positions. The first leg goes along x from the origin.
 
     Args:
         side: Side of the square, m, > 0; 4 m in the paper.
         sense: 'ccw', which turns left at the corners, or 'cw'.
         laps: Number of squares, >= 1.
-        speed: Maximum speed, m/s, > 0.
-        acceleration: Maximum acceleration, m/s^2, > 0.
-        turn_rate: Maximum yaw rate, rad/s, > 0.
-        turn_acceleration: Maximum yaw acceleration, rad/s^2, > 0.
+        speed: As `acceleration`, `turn_rate` and `turn_acceleration` those of `calibration`.
     """
     length = positive("side", side, "m")
     if sense not in SENSES:

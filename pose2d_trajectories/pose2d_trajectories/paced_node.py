@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Base class of nodes that publish references or commands at the pace of the robot.
 
-With `driven_by` = joint_states such a node answers each message on `joint_states` with the content
-for its stamp plus `lead`. No clock is read: a controller that waits for the one with the stamp of
-its state receives the same in every run.
-With `driven_by` = odom (nav_msgs/Odometry) it answers a robot with velocity commands. With
-`driven_by` = clock it publishes at `rate` by the node's clock (see use_sim_time).
+With `driven_by` = joint_states, or odom for a robot with velocity commands, such a node answers
+each message there with the content for its stamp plus `lead`. No clock is read: a controller that
+waits for the one with the stamp of its state receives the same in every run. With `driven_by` =
+clock it publishes at `rate` by the node's clock.
 
 Its time begins once `listeners` subscribers are present. A jump of the stamps is no progress: the
-content continues where it was, also when the stamps return. When their time goes back otherwise, as
-after a reset of a simulator, it begins again. It ends `hold` s after the end of its content, or,
-with `leave_when_alone`, when no subscriber is left.
+content continues where it was, also when the stamps return. When their time goes back otherwise, it
+begins again. It ends `hold` s after the end of its content, or, with `leave_when_alone`, when no
+subscriber is left.
 """
 
 from __future__ import annotations
@@ -85,17 +84,8 @@ P_co = TypeVar("P_co", bound=PaceParameters, covariant=True)
 class PacedNode(Node, ABC, Generic[P_co]):
     """Answers joint states, or ticks of the clock, until its content has ended.
 
-    Args:
-        name: Name of the node.
-        parameters: Class of the node's parameters.
-
-    A subclass sets in its constructor:
-        title: Name of its content, for messages.
-        duration: Time after which the content does not change any more, s; math.inf: never.
-        topics: Its publishers; subscribers of any of them are listeners.
-
-    Raises:
-        ValueError: A parameter is wrong; the message states which one and why.
+    A subclass sets in its constructor `title`, the name of its content for messages, `duration`,
+    after which the content does not change, s (math.inf: never), and `topics`, its publishers.
     """
 
     title: str
@@ -129,11 +119,10 @@ class PacedNode(Node, ABC, Generic[P_co]):
         """Publish the content for time t, s since the beginning, with this stamp."""
 
     def listened_to(self) -> bool:
-        """Return whether one of the topics has the required subscribers."""
         return self._count_listeners() >= self.values.listeners
 
     def close(self) -> None:
-        """Wait until the last message is delivered; a process that ends at once would lose it."""
+        """Wait until the last message is delivered."""
         for topic in self.topics:
             topic.wait_for_all_acked(Duration(seconds=ARRIVAL_PATIENCE))
 

@@ -24,11 +24,9 @@ from pose2d_trajectories.quantities import finite
 
 
 class PathPoint(NamedTuple):
-    """A point of a curve, at the parameter p; primes are derivatives with respect to p.
+    """Position, m, of a curve at the parameter p; primes are derivatives with respect to p.
 
     Attributes:
-        x: Position, m.
-        y: Position, m.
         theta: Direction of the tangent, rad; continuous in p.
         ds: s', path length per parameter, m; negative: driven backwards.
         dds: s'', m.
@@ -88,14 +86,12 @@ def step_integral(u: Number) -> Number:
 class ArcPath:
     """A circular arc, which may be a straight line, a turn on the spot or a whole circle.
 
-    The parameter is mostly the path, m; of a turn on the spot and of a circle it is the angle
-    turned, rad. A full circle may be driven on, at any p.
+    Its parameter is mostly the path, m; of a turn on the spot and of a circle the angle, rad.
 
     Attributes:
-        start: Pose at its start.
         ds: Path per parameter, m; negative: driven backwards; 0: a turn on the spot.
         dtheta: Turn per parameter, rad, counter-clockwise positive; 0: a straight line.
-        length: Parameter at the end, > 0.
+        length: Parameter at the end, > 0; a circle may be driven on, at any p.
     """
 
     start: Pose
@@ -104,24 +100,17 @@ class ArcPath:
     length: float
 
     def at(self, p: float) -> PathPoint:
-        """Return the point at parameter p."""
         x, y, theta = Arc(self.ds * p, self.dtheta * p).end(self.start)
         return PathPoint(x, y, theta, self.ds, 0.0, self.dtheta, 0.0)
 
 
 @dataclass(frozen=True)
 class Lissajous:
-    """x = width sin 2p, y = height cos p; the parameter p is an angle in rad.
+    """x = width sin 2p, y = height cos p, m; the parameter p is an angle in rad.
 
     With p = 2 pi t / period and height < 0 it is the figure-8 of Lages (2018), section 6.2, in its
-    smooth form; with height > 0 it is (8) of Siwek et al. (2023).
-
-    y' vanishes only at p = 0 and pi, and there x' > 0. Therefore the speed is never 0, and the
-    direction never crosses +-pi: atan2 is continuous without unwrapping.
-
-    Attributes:
-        width: Largest x, m, > 0.
-        height: y at p = 0, m, not 0; its sign determines on which side the curve begins.
+    smooth form; with height > 0 it is (8) of Siwek et al. (2023). y' vanishes only at p = 0 and pi,
+    and there x' > 0: the speed is never 0, and atan2 is continuous without unwrapping.
     """
 
     width: float
@@ -150,10 +139,8 @@ class Lissajous:
 class Loop:
     """A closed curve of pieces, driven any number of laps; the parameter is the path, m.
 
-    Args:
-        pieces: Pieces of which each begins where the previous one ends, and the first where the
-            last ends. Headings are continuous except for whole turns of a lap. Their parameter is
-            the path, m.
+    Each piece begins where the previous one ends, and the first where the last ends. Headings are
+    continuous except for whole turns of a lap.
     """
 
     def __init__(self, pieces: Sequence[Path]) -> None:
@@ -186,13 +173,8 @@ _NODES, _WEIGHTS = 0.5 * (_GAUSS[0] + 1.0), 0.5 * _GAUSS[1]
 class Corner:
     """A rounded corner; the parameter is the path, m.
 
-    The heading follows the smooth step over the path, so that the curvature and its derivative are
-    0 at both ends. A circular arc would need a jump of the yaw rate.
-
-    Attributes:
-        start: Pose at its start.
-        turn: Turn, rad, |turn| < pi, counter-clockwise positive.
-        length: Length, m, > 0.
+    The heading follows the smooth step, so that curvature and its derivative are 0 at both ends: a
+    circular arc would need a jump of the yaw rate. |turn| < pi, rad; length > 0, m.
     """
 
     start: Pose
@@ -201,14 +183,7 @@ class Corner:
 
     @staticmethod
     def length_for(turn: float, rounding: float) -> float:
-        """Return the length of a corner, m.
-
-        The chord of a corner of length 1 lies along turn / 2, as the smooth step is symmetric.
-
-        Args:
-            turn: Turn, rad.
-            rounding: Distance from the intersection of the two tangents to start and end, m.
-        """
+        """Return the length, m, of a corner that begins and ends `rounding` m from its point."""
         chord = float(np.dot(_WEIGHTS, np.cos(turn * (step(_NODES) - 0.5))))
         return 2.0 * rounding * math.cos(0.5 * turn) / chord
 
@@ -245,9 +220,7 @@ STRAIGHT_ON = 1e-9
 
 
 def legs(points: Sequence[Sequence[float]]) -> list[ArcPath]:
-    """Return the lines between points (x, y) in m; their headings are continuous.
-
-    Each turn from one to the next is between -pi and pi.
+    """Return the lines between points (x, y) in m, with continuous headings.
 
     Raises:
         ValueError: There are fewer than two points, a point is not two finite numbers, or two
@@ -281,12 +254,9 @@ def _point(index: int, point: Sequence[float]) -> tuple[float, float]:
 
 
 def rounded(lines: Sequence[ArcPath], roundings: Sequence[float]) -> list[ArcPath | Corner]:
-    """Return straights and smooth corners along the legs.
+    """Return straights and smooth corners along n legs.
 
-    Args:
-        lines: n legs.
-        roundings: For each of the n - 1 corners, the distance from its point at which it begins and
-            ends, m.
+    `roundings`: for each of the n - 1 corners, how far from its point it begins and ends, m.
 
     Raises:
         ValueError: A turn is too sharp to be rounded.

@@ -6,10 +6,8 @@ pose_step is pose_step.sh of Lages (2018), 5.1:
     ros2 run pose2d_trajectories pose_step X Y THETA --ros-args -r command:=CONTROLLER/command
 
 It publishes one geometry_msgs/Pose2D on `command` once there is a subscriber, and ends.
-
-pose2d_to_pose_stamped, Lages (2018), 5.3, subscribes to `pose2d` (geometry_msgs/Pose2D, for example
-a controller's `command`) and publishes each as `pose_stamped` (geometry_msgs/PoseStamped), stamped
-with the node's clock since a Pose2D has no stamp.
+pose2d_to_pose_stamped, ibid. 5.3, publishes what arrives on `pose2d` as `pose_stamped`
+(geometry_msgs/PoseStamped), stamped with the node's clock.
 """
 
 from __future__ import annotations
@@ -54,8 +52,7 @@ CONFIRMATION = 1.0  # minimum wall time that a subscriber has to confirm, s
 class PoseStepNode(Node):
     """Sends one set point; exit status 0 if it was delivered, otherwise 1.
 
-    Args:
-        pose: x, y, theta in the odom frame, m, m, rad; None: that of the parameter `goal`.
+    `pose`: x, y, theta in the odom frame, m, m, rad; None: that of the parameter `goal`.
     """
 
     def __init__(self, pose: tuple[float, float, float] | None = None) -> None:
@@ -72,7 +69,7 @@ class PoseStepNode(Node):
         self.create_timer(LOOK_PERIOD, self._send_when_subscribed, clock=steady)
 
     def close(self) -> None:
-        """Do nothing: there is no final message."""
+        """There is no final message."""
 
     def _send_when_subscribed(self) -> None:
         if self.exit_code is not None:
@@ -146,4 +143,4 @@ class PoseStampedNode(Node):
         self._topic.publish(message)
 
     def close(self) -> None:
-        """Do nothing: there is no final message."""
+        """There is no final message."""

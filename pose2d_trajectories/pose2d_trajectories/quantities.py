@@ -19,11 +19,7 @@ def _number(name: str, value: object, unit: str) -> float:
 
 
 def zero_or_positive(name: str, value: object, unit: str) -> float:
-    """Return the value as a float.
-
-    Raises:
-        ValueError: It is neither 0 nor between SMALLEST and LARGEST.
-    """
+    """Return a value that is 0 or positive, as a float, or raise a ValueError."""
     number = _number(name, value, unit)
     if math.isfinite(number) and number < 0.0:
         raise ValueError(f"{name} = {number} {unit}: must be finite and >= 0")
@@ -31,11 +27,7 @@ def zero_or_positive(name: str, value: object, unit: str) -> float:
 
 
 def finite(name: str, value: object, unit: str) -> float:
-    """Return the value as a float.
-
-    Raises:
-        ValueError: It is no number or not finite.
-    """
+    """Return the value as a float, or raise a ValueError if it is no number or not finite."""
     number = _number(name, value, unit)
     if not math.isfinite(number):
         raise ValueError(f"{name} = {number} {unit}: must be finite")
@@ -43,11 +35,7 @@ def finite(name: str, value: object, unit: str) -> float:
 
 
 def positive(name: str, value: object, unit: str) -> float:
-    """Return the value as a float.
-
-    Raises:
-        ValueError: It is not between SMALLEST and LARGEST.
-    """
+    """Return a value between SMALLEST and LARGEST as a float, or raise a ValueError."""
     number = _number(name, value, unit)
     if not (math.isfinite(number) and number > 0.0):
         raise ValueError(f"{name} = {number} {unit}: must be finite and > 0")

@@ -15,25 +15,19 @@ from arc_odometry.number_range import check_finite
 class Reference:
     """Desired pose, velocity and acceleration of a robot; the fields of PoseReference.msg.
 
-    They are consistent as on a robot that rolls without slip: x' = v cos theta,
-    y' = v sin theta, theta' = omega, v' = dv, omega' = domega. A set point has no velocity.
-
-    Attributes:
-        x: Position of the midpoint of the axle in the odom frame, m.
-        y: As x, m.
-        theta: Heading, rad, counter-clockwise from the x axis. In a trajectory it is continuous and
-            counts whole turns; control laws ignore them.
-        v: Velocity along the robot's own x axis, m/s, negative backwards.
-        omega: Yaw rate, rad/s.
-        dv: Rate of change of v, m/s^2.
-        domega: Rate of change of omega, rad/s^2.
-
-    Raises:
-        ValueError: A number is not finite.
+    They are consistent as on a robot that rolls without slip: x' = v cos theta, y' = v sin theta,
+    theta' = omega, v' = dv, omega' = domega. A number that is not finite is a ValueError.
 
     Example:
         >>> Reference(v=1.0, dv=0.5).after(2.0)
         Reference(x=3.0, y=0.0, theta=0.0, v=2.0, omega=0.0, dv=0.5, domega=0.0)
+
+    Attributes:
+        x: Position of the midpoint of the axle in the odom frame, m, as y.
+        theta: Heading, rad, counter-clockwise from the x axis. In a trajectory it counts whole
+            turns; control laws ignore them.
+        v: Velocity along the robot's own x axis, m/s, negative backwards.
+        omega: Yaw rate, rad/s.
     """
 
     x: float = 0.0
@@ -49,12 +43,10 @@ class Reference:
 
     @property
     def pose(self) -> Pose:
-        """Desired pose."""
         return Pose(self.x, self.y, self.theta)
 
     @property
     def velocity(self) -> Velocity:
-        """Desired velocity."""
         return Velocity(self.v, self.omega)
 
     @property
@@ -63,10 +55,7 @@ class Reference:
         return Velocity(self.dv, self.domega)
 
     def after(self, duration: float) -> Reference:
-        """Return the reference a duration (s) later for constant accelerations.
-
-        The error of the pose grows with duration^3.
-        """
+        """Return the reference a duration (s) later for constant accelerations."""
         v, omega = self.v + self.dv * duration, self.omega + self.domega * duration
         path, turn = 0.5 * (self.v + v) * duration, 0.5 * (self.omega + omega) * duration
         return Reference(*Arc(path, turn).end(self.pose), v, omega, self.dv, self.domega)
@@ -76,11 +65,7 @@ FIELDS = tuple(field.name for field in fields(Reference))
 
 
 def check_reference(reference: Reference) -> None:
-    """Reject a reference, or an object with its attributes, with a number that is not finite.
-
-    Raises:
-        ValueError: A number is not finite; the message names it.
-    """
+    """Reject a reference, or an object with its attributes, with a number that is not finite."""
     r = reference
     # Quick check: the sum is finite only if all numbers are. The slow check names the wrong one.
     if not math.isfinite(r.x + r.y + r.theta + r.v + r.omega + r.dv + r.domega):

@@ -2,9 +2,9 @@
 """The trajectories, each in its own frame, driven forwards from t = 0.
 
 Closed ones have the options `laps` (integer; 0: endless), `ramp_up` (time from rest to full speed,
-s; 0: in motion from the start, as in the papers) and `ramp_down` (time to rest at the end of the
-last lap, s). Those between points begin and end at rest. All have `limits`; a trajectory is slower
-than specified where these require it. Every wrong option raises a ValueError that names it.
+s; 0: in motion from the start, as in the papers) and `ramp_down` (time to rest at the end, s).
+Those between points begin and end at rest. All are slower than specified where `limits` require it.
+A wrong option is a ValueError that names it; OPTIONS has meaning and unit of each.
 """
 
 from __future__ import annotations
@@ -53,12 +53,7 @@ def figure_eight(
 ) -> Trajectory:
     """Return the 8 of Lages (2018), section 6.2: x = Ax sin 2Wt, y = -Ay cos Wt, W = 2 pi / period.
 
-    It starts at (0, -Ay) with heading 0. The paper shows it in Fig. 29 and gives no formula.
-
-    Args:
-        amplitude_x: Ax, m, > 0.
-        amplitude_y: Ay, m, > 0.
-        period: Time of a lap, s, > 0.
+    From (0, -Ay) with heading 0. The paper shows it in Fig. 29 and gives no formula.
     """
     return _eight(amplitude_x, -1.0, amplitude_y, period, laps, ramp_up, ramp_down, limits)
 
@@ -76,11 +71,6 @@ def siwek_eight(
     """Return the 8 of Siwek et al. (2023), (8): x = Ax sin wx t, y = Ay cos wy t, wx = 2 wy.
 
     wy = 2 pi / period, in the paper 0.125 rad/s. It starts at (0, Ay) with heading 0.
-
-    Args:
-        amplitude_x: Ax, m, > 0.
-        amplitude_y: Ay, m, > 0.
-        period: Time of a lap, s, > 0.
     """
     return _eight(amplitude_x, 1.0, amplitude_y, period, laps, ramp_up, ramp_down, limits)
 
@@ -115,12 +105,7 @@ def circle(
     ramp_down: float = RAMP_TIME,
     limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008
 ) -> Trajectory:
-    """Return a counter-clockwise circle around the origin, from (0, -radius) with heading 0.
-
-    Args:
-        radius: Radius, m, > 0.
-        speed: Speed, m/s, > 0.
-    """
+    """Return a counter-clockwise circle around the origin, from (0, -radius) with heading 0."""
     radius = positive("radius", radius, "m")
     path = ArcPath(Pose(0.0, -radius, 0.0), radius, 1.0, 2.0 * math.pi)
     rate = positive("speed", speed, "m/s") / radius
@@ -139,13 +124,7 @@ def rounded_square(
 ) -> Trajectory:
     """Return a counter-clockwise square around the origin, from (0, -side / 2) with heading 0.
 
-    The speed is constant and the curvature is continuous.
-
-    Args:
-        side: Side of the square, m, > 0.
-        rounding: Distance from a corner at which its curve begins and ends, m, > 0, at most
-            side / 2.
-        speed: Speed, m/s, > 0.
+    Speed is constant and curvature continuous. `rounding`, m: at most side / 2.
     """
     half = 0.5 * positive("side", side, "m")
     rounding = positive("rounding", rounding, "m")
@@ -164,13 +143,7 @@ def line(
     acceleration: float = ACCELERATION,
     limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008
 ) -> Trajectory:
-    """Return a straight line along x from the origin, from rest to rest.
-
-    Args:
-        length: Length, m, > 0.
-        speed: Maximum speed, m/s, > 0; not reached if the line is too short.
-        acceleration: Maximum acceleration, m/s^2, > 0.
-    """
+    """Return a straight line along x from the origin, from rest to rest."""
     route = Route(limits.within(speed, acceleration))
     route.drive(positive("length", length, "m"))
     return Chain(route.parts)
@@ -189,19 +162,9 @@ def waypoints(
 ) -> Trajectory:
     """Return straight lines from point to point, from rest to rest.
 
-    Smooth corners pass the points between the first and the last at some distance.
-
-    Args:
-        points: (x, y) in m, at least two.
-        corners: 'smooth' cuts the corners by curves without a stop; 'stop' stops at each point and
-            turns on the spot.
-        rounding: For smooth corners, the distance from a point at which its curve begins and ends,
-            m, > 0. It is reduced to half of a shorter adjacent leg.
-        speed: Speed on straights, m/s, > 0; corners are slower where turn_rate or turn_acceleration
-            require it, and short legs where acceleration does.
-        acceleration: Maximum acceleration, m/s^2, > 0.
-        turn_rate: Maximum yaw rate, rad/s, > 0.
-        turn_acceleration: Maximum yaw acceleration, rad/s^2, > 0.
+    corners = 'smooth' passes the points between at some distance, on curves that begin `rounding` m
+    before them (at most half of a leg), slower where turn_rate or turn_acceleration require it;
+    'stop' stops at each point and turns on the spot.
     """
     lines = legs(points)
     within = limits.within(speed, acceleration, turn_rate, turn_acceleration)
@@ -227,13 +190,9 @@ class Placed:
     """A trajectory transformed from its own frame to the odom frame.
 
     Args:
-        trajectory: Trajectory in its own frame, driven forwards.
-        x: Origin of its frame, m.
-        y: Origin of its frame, m.
-        theta: Direction of its frame's x axis, rad.
-        backwards: Whether the robot drives backwards: the same points at the same times with the
-            robot facing the other way (theta + pi, v < 0), as with k = 1 in (8) of Siwek et al.
-            (2023).
+        x, y: Origin of its frame, m; `theta`: direction of its x axis, rad.
+        backwards: Whether the same points are driven at the same times with the robot facing the
+            other way (theta + pi, v < 0), as with k = 1 in (8) of Siwek et al. (2023).
         scale: Factor on its size, and so on its speed, > 0.
     """
 
@@ -260,11 +219,7 @@ class Placed:
         return self._trajectory.duration
 
     def at(self, t: float) -> Reference:
-        """Return the reference at time t, s.
-
-        Raises:
-            ValueError: t is not a finite number.
-        """
+        """Return the reference at time t, s, a finite number."""
         inner = self._trajectory.at(finite("t", t, "s"))
         return Reference(
             self._x + self._cos * inner.x - self._sin * inner.y,
@@ -282,10 +237,8 @@ def from_pose(
 ) -> Placed:
     """Return a trajectory moved so that it begins at a pose, and made smaller to fit in a room.
 
-    Args:
-        trajectory: Its duration may be infinite; then its first LONGEST_LAP s count.
-        start: m, m, rad.
-        room: Largest distances from the start along its heading, and across, m, > 0.
+    `room`: largest distances from the start along its heading, and across, m, > 0. Of an endless
+    trajectory the first LONGEST_LAP s count.
 
     Example:
         >>> ahead = from_pose(make_trajectory("line"), Pose(2.0, 0.0, 0.0), (0.5, 0.5))
@@ -347,10 +300,7 @@ OPTIONS = {
 
 
 def options_of(name: str) -> tuple[str, ...]:
-    """Return the names of a trajectory's options.
-
-    Raises:
-        ValueError: There is no trajectory of that name; the message lists them.
+    """Return the names of a trajectory's options; a ValueError if there is no such trajectory.
 
     Example:
         >>> options_of("circle")
@@ -373,23 +323,20 @@ def make_trajectory(
 ) -> Trajectory:
     """Return a trajectory in the odom frame.
 
-    Args:
-        name: One of TRAJECTORIES.
-        x: Origin of the trajectory's own frame, m.
-        y: As x, m.
-        theta: Direction of its frame's x axis, rad.
-        backwards: Whether the robot drives backwards, v < 0: the same points at the same times with
-            the robot facing the other way.
-        limits: Limits of speed and acceleration; None: none.
-        options: Options of the trajectory, see the functions of this module.
-
-    Raises:
-        ValueError: A name or option is wrong; the message names it and lists the valid ones.
-
     Example:
         >>> square = make_trajectory("rounded_square", side=2.0, limits=TrajectoryLimits(0.3))
         >>> square.at(0.0).pose
         Pose(x=0.0, y=-1.0, theta=0.0)
+
+    Args:
+        name: One of TRAJECTORIES.
+        x, y: Origin of the trajectory's own frame, m; `theta`: direction of its x axis, rad.
+        backwards: Whether the robot drives backwards, v < 0: see Placed.
+        limits: Limits of speed and acceleration; None: none.
+        options: Options of the trajectory, see OPTIONS.
+
+    Raises:
+        ValueError: A name or option is wrong; the message names it and lists the valid ones.
     """
     known = options_of(name)
     for option in options:

@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time laws: trajectories from paths, within limits of speed and acceleration.
-
-A RampLaw defines the path's parameter over time: it ramps up to a rate, keeps it, and ramps down
-again. Within limits, the speeds are chosen corner by corner (`drive_through`), piece by
-piece (`Route`) or lap by lap (`drive_laps`).
-"""
+"""Time laws: trajectories from paths, within limits of speed and acceleration."""
 
 from __future__ import annotations
 
@@ -45,16 +40,9 @@ UNITS = {
 
 @dataclass(frozen=True)
 class TrajectoryLimits:
-    """Limits of a trajectory; math.inf: no limit.
+    """Limits of a trajectory, > 0, else a ValueError; math.inf: no limit.
 
-    Attributes:
-        linear_velocity: Maximum |v|, m/s, > 0.
-        angular_velocity: Maximum |omega|, rad/s, > 0.
-        linear_acceleration: Maximum |dv/dt|, m/s^2, > 0.
-        angular_acceleration: Maximum |domega/dt|, rad/s^2, > 0.
-
-    Raises:
-        ValueError: A limit is not > 0, or too small.
+    Of |v|, m/s, |omega|, rad/s, |dv/dt|, m/s^2, and |domega/dt|, rad/s^2.
 
     Example:
         >>> TrajectoryLimits(linear_velocity=0.5).within(0.3, acceleration=0.2).linear_velocity
@@ -79,17 +67,7 @@ class TrajectoryLimits:
         turn_rate: float = TURN_RATE,
         turn_acceleration: float = TURN_ACCELERATION,
     ) -> TrajectoryLimits:
-        """Return the limits reduced to the given values where these are smaller.
-
-        Args:
-            speed: m/s, > 0.
-            acceleration: m/s^2, > 0.
-            turn_rate: rad/s, > 0.
-            turn_acceleration: rad/s^2, > 0.
-
-        Raises:
-            ValueError: A value is not > 0.
-        """
+        """Return the limits reduced to the given values, > 0, where these are smaller."""
         return TrajectoryLimits(
             min(self.linear_velocity, positive("speed", speed, "m/s")),
             min(self.angular_velocity, positive("turn_rate", turn_rate, "rad/s")),
@@ -126,10 +104,8 @@ class RampLaw:
     Attributes:
         total: p at the end, > 0; math.inf: endless.
         rate: Rate of p between the ramps, per s, > 0.
-        ramp_up: Time from start_rate to rate, s, >= 0.
+        ramp_up: Time from start_rate (at t = 0) to rate, s, >= 0.
         ramp_down: Time from rate to end_rate, s, >= 0.
-        start_rate: Rate at t = 0, per s.
-        end_rate: Rate at the end, per s.
     """
 
     total: float
@@ -161,10 +137,7 @@ class RampLaw:
 
         Args:
             total: Path, > 0; long enough to get from start to end.
-            start: Rate at the beginning, 0 <= start <= rate.
-            rate: Maximum rate; not reached on short paths.
-            end: Rate at the end, 0 <= end <= rate.
-            acceleration: Maximum derivative of the rate, > 0.
+            rate: Maximum rate, >= start and end; not reached on short paths.
         """
         square = 0.5 * (start * start + end * end) + acceleration / MAX_SLOPE * total
         peak = max(min(rate, math.sqrt(square)), start, end)
@@ -211,12 +184,7 @@ class RampLaw:
 
 @dataclass(frozen=True)
 class PathTrajectory:
-    """A trajectory along a path; derivatives by the chain rule.
-
-    Attributes:
-        path: Path.
-        law: Time law; its p is the path's parameter.
-    """
+    """A trajectory along a path by a time law; derivatives by the chain rule."""
 
     path: Path
     law: RampLaw
@@ -242,14 +210,7 @@ class PathTrajectory:
 
 
 class Chain:
-    """A sequence of trajectories; each begins when, where and as fast as the previous one ends.
-
-    Args:
-        parts: Parts, at least one; all but the last have an end.
-
-    Attributes:
-        parts: As given.
-    """
+    """A sequence of trajectories; each begins when, where and as fast as the previous one ends."""
 
     def __init__(self, parts: Sequence[Trajectory]) -> None:
         self.parts = tuple(parts)
@@ -306,9 +267,7 @@ def joint_speeds(pieces: Sequence[ArcPath | Corner], limits: TrajectoryLimits) -
 def drive_through(pieces: Sequence[ArcPath | Corner], limits: TrajectoryLimits) -> Chain:
     """Return a trajectory from rest to rest without a stop, slower in corners if limits require it.
 
-    Args:
-        pieces: Pieces as returned by `rounded`, with a straight at each end.
-        limits: Limits, all finite; linear_velocity is the speed on straights.
+    The pieces are those of `rounded`, with a straight at each end; limits are finite.
     """
     speeds = joint_speeds(pieces, limits)
     parts = []
@@ -324,11 +283,7 @@ def drive_through(pieces: Sequence[ArcPath | Corner], limits: TrajectoryLimits) 
 
 
 class Route:
-    """Straights, arcs and turns on the spot, each from rest to rest.
-
-    Args:
-        limits: Limits of speed and acceleration, all finite.
-        start: Pose at its start.
+    """Straights, arcs and turns on the spot, each from rest to rest, within finite limits.
 
     Attributes:
         end: Pose at the end of what was added so far.
@@ -341,12 +296,7 @@ class Route:
         self.parts: list[PathTrajectory] = []
 
     def drive(self, length: float = 0.0, turn: float = 0.0) -> None:
-        """Add an arc.
-
-        Args:
-            length: Path, m; negative: backwards; 0: a turn on the spot.
-            turn: Turn, rad, counter-clockwise positive; 0: a straight line.
-        """
+        """Add an arc of a length, m (negative: backwards), and a turn, rad."""
         limits, total = self._limits, abs(length) or abs(turn)
         path = ArcPath(self.end, length / total, turn / total, total)
         ds, dtheta = abs(path.ds), abs(path.dtheta)
@@ -401,7 +351,7 @@ def _fraction(limit: float, peak: float) -> float:
 def find_peaks(trajectory: Trajectory, start: float, end: float) -> Peaks:
     """Return the peaks between two times, s: from samples, refined by golden-section search.
 
-    A peak narrower than (end - start) / SAMPLES may be missed.
+    Those narrower than (end - start) / SAMPLES may be missed.
     """
     times = [start + (end - start) * k / SAMPLES for k in range(SAMPLES + 1)]
     samples = [trajectory.at(t) for t in times]
@@ -454,12 +404,10 @@ def drive_laps(
     together still exceed a limit, everything is slowed down once more, by a factor of at least 0.7.
 
     Args:
-        path: Closed path.
         rate: Rate of the path's parameter, per s, > 0.
         laps: Number of laps, >= 1; 0: endless.
         ramp_up: Time from rest to the rate, s, which may be extended; 0: in motion from the start.
         ramp_down: Time from the rate to rest at the end, s, > 0, which may be extended.
-        limits: Limits that the result keeps.
     """
     if isinstance(laps, bool) or not isinstance(laps, Integral) or laps < 0:
         raise ValueError(f"laps = {laps!r}: must be a whole number >= 0; 0 drives for ever")

@@ -24,8 +24,7 @@ class VelocitySteps:
 
     Args:
         times: Start time of each step, s, >= 0, increasing; at least one.
-        linear: Velocity along the robot's x axis from then on, m/s; one for each step.
-        angular: Yaw rate from then on, rad/s; one for each step.
+        linear: Velocity along the robot's x axis from then on, m/s; `angular`: yaw rate, rad/s.
         limits: Limits of the velocities; those of the accelerations are not used.
 
     Raises:
@@ -60,7 +59,6 @@ class VelocitySteps:
 
     @property
     def ends_at_rest(self) -> bool:
-        """Whether the last step is to rest."""
         return self._steps[-1] == (0.0, 0.0)
 
     def at(self, t: float) -> tuple[float, float]:

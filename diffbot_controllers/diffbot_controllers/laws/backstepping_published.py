@@ -23,14 +23,9 @@ from pose2d_trajectories.reference import check_reference
 
 @dataclass(frozen=True)
 class NonsmoothGains:
-    """Gains lambda_1..5 and gamma_1..4; the defaults are those of section 6.
+    """Gains lambda_1..5 and gamma_1..4, each > 0, else a ValueError; defaults of section 6.
 
-    Attributes:
-        lambdas: Weights of V_1, (28), each > 0; only their ratios matter.
-        gammas: Rates, 1/s, each > 0.
-
-    Raises:
-        ValueError: A gain is not finite or not > 0, or their number is wrong.
+    Only the ratios of the lambdas, the weights of V_1 (28), matter; gammas are rates, 1/s.
     """
 
     lambdas: tuple[float, ...] = (200.0, 6.0, 6.0, 500.0, 10000.0)
@@ -113,14 +108,10 @@ class PublishedBackstepping(DrivetrainLaw):
             accepted one differs by more than 5 % are ignored, and the torque stays.
         torque_limit: Of a wheel, N m, > 0; infinite as published.
         wheels: Only their friction is used; None: unknown.
-        longest_hold: Maximum time for which the torque may stay while calls are ignored, s, > 0;
-            infinite as published.
+        longest_hold: Maximum time for which the torque may stay, s, > 0; infinite as published.
 
     Attributes:
         ignored: Number of calls ignored in a row.
-
-    Raises:
-        ValueError: time_step, torque_limit or longest_hold is not > 0.
     """
 
     def __init__(

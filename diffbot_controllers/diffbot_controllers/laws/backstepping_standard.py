@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recommended backstepping controller: Lages (2018), (5)-(34), corrected for practical use.
 
-The outer part computes the desired velocity eta: Approach far from the reference, the tracker near
-a moving one. The inner part, VelocityServo, makes the robot's velocity follow eta. Derivation:
-docs/theory/backstepping.md.
+The outer part, Approach far from the reference and the tracker near a moving one, computes the
+desired velocity eta; VelocityServo follows it. Derivation: docs/theory/backstepping.md.
 """
 
 from __future__ import annotations
@@ -35,15 +34,12 @@ from pose2d_trajectories.reference import check_reference
 
 @dataclass(frozen=True)
 class TrackerGains:
-    """Gains of the tracker.
+    """Gains of the tracker, each > 0, else a ValueError.
 
     Attributes:
-        along: Rate at which the error along the robot's axis decays, 1/s, > 0.
-        reach: Distance driven in which the lateral error decays by the factor e, m, > 0.
-        turning: Minimum rate at which the heading error decays, 1/s, > 0.
-
-    Raises:
-        ValueError: A gain is outside its limits.
+        along: Rate at which the error along the robot's axis decays, 1/s.
+        reach: Distance driven in which the lateral error decays by the factor e, m.
+        turning: Minimum rate at which the heading error decays, 1/s.
     """
 
     along: float = 4.5
@@ -63,11 +59,8 @@ def tracking_velocity(
     b = 1 / reach^2, k1 = along, k3 = 2 sqrt(omega^2 + b v^2 + (turning / 2)^2).
 
     Args:
-        x: Position of the reference in the robot's frame, m.
-        y: As x, m.
-        theta: Reference's heading minus the robot's, rad, within +-pi.
-        v: Velocity of the reference, m/s, and its rate of change.
-        omega: Yaw rate of the reference, rad/s, and its rate of change.
+        x, y, theta: Pose of the reference in the robot's frame, m, m, rad within +-pi.
+        v, omega: Velocity of the reference, m/s and rad/s, with its rate of change.
     """
     b = 1.0 / gains.reach**2
     k3 = 2.0 * dual.sqrt(omega * omega + b * v * v + 0.25 * gains.turning**2)
@@ -103,13 +96,8 @@ class VelocityServo:
         """Return the command v of (24), (25) within the velocity limits only, m/s^2 and rad/s^2.
 
         Args:
-            u: Present velocity.
-            eta: Desired velocity at this instant.
-            rate: eta', m/s^2 and rad/s^2.
+            eta: Desired velocity at this instant, and its `rate` eta'; a ValueError if not finite.
             dt: Control period, s.
-
-        Raises:
-            ValueError: eta or its rate is not finite.
         """
         check_finite("eta is beyond floating point", v=eta.v, omega=eta.omega)
         check_finite("eta' is beyond floating point", v=rate.v, omega=rate.omega)
@@ -129,9 +117,9 @@ class VelocityServo:
         dt: float,
         at_goal: bool = False,
     ) -> Torque:
-        """Return the torque of (5) within its limit, [left, right], N m.
+        """Return the torque of (5) within its limit, [left, right], N m; f is its mean.
 
-        f is averaged over the period; with `at_goal` Drivetrain.turned_round filters the torque.
+        With `at_goal` Drivetrain.turned_round filters the torque.
         """
         acceleration = self.limits.acceleration(unbounded)
         drift = drivetrain.dynamics.mean_drift(u, acceleration, dt)
@@ -155,15 +143,11 @@ class BackstepRecord:
     """All variables that Listing 3 publishes, with the names of its status message.
 
     Attributes:
-        set_point: x_r, m, m, rad.
-        process_value: Pose of the robot, m, m, rad.
-        process_value_dot: Its rate, m/s, m/s, rad/s.
         error: set_point - process_value, m, m, rad; the published law does not wrap the heading.
         time_step: Period that the law used, s.
         command: Torque [left, right], N m.
         gammas: gamma_i, 1/s: all four (published), or gamma_1, gamma_2.
         lambdas: All five (published), or lambda_2, lambda_3.
-        polar_error: e, psi, alpha.
         backstep_set_point: eta, m/s and rad/s.
         backstep_set_point_dot: eta' as fed forward; 0 for gradual set points.
         backstep_process_value: u, m/s and rad/s.
@@ -202,7 +186,7 @@ class StandardBackstepping(DrivetrainLaw):
     """Parks at poses and follows trajectories, forwards or backwards, without spikes or lag.
 
     `tuned_backstepping` makes one with gains for a robot. Its `record` holds all variables of the
-    last update.
+    last update; `dynamics` may be replaced.
 
     Args:
         servo: Velocity servo, with the limits of torque and acceleration.
@@ -212,11 +196,6 @@ class StandardBackstepping(DrivetrainLaw):
             twice this distance the approach does again.
         mean_velocity: Whether State.velocity is the mean over the last period (encoders).
         wheels: Friction, encoders and delay; None: unknown.
-
-    Attributes: The arguments as given; `dynamics` may be replaced.
-
-    Raises:
-        ValueError: An argument is outside its limits.
     """
 
     def __init__(
@@ -253,8 +232,8 @@ class StandardBackstepping(DrivetrainLaw):
         """Return the torque [left, right], N m, for the next period, dt s after the last update.
 
         Raises:
-            ValueError: The reference or dt is not finite, dt <= 0, or numbers are so large that the
-                torque is not finite.
+            ValueError: The reference or dt is not finite, dt <= 0, or the torque would not be
+                finite.
         """
         check_reference(reference)
         check_period(dt)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimation of each wheel's position within its encoder count at the first reading.
 
-Odometry takes the first reading as exact, and the heading would be wrong by up to a count over the
-track. The first encoder edges reveal where the wheels stood:
-docs/theory/observer.md#the-first-reading.
+Taken as exact, that reading turns the heading by up to a count over the track. The first encoder
+edges show where the wheels stood: docs/theory/observer.md#the-first-reading.
 """
 
 from __future__ import annotations
@@ -70,15 +69,13 @@ class FirstReadings:
 
     @property
     def is_done(self) -> bool:
-        """Whether all offsets are determined."""
         return not self._pending.any()
 
     def update(self, angles: Array, ways: Array, dt: float) -> Offsets | None:
         """Process a period of dt s; return newly determined offsets, or None.
 
-        Args:
-            angles: Read since the first reading, rad, shape (2, n).
-            ways: Paths by the model over the period, rad, shape (2, n).
+        `angles`, read since the first reading, and `ways`, paths by the model over the period: rad,
+        shape (2, n).
         """
         started = (self._time > 0.0) | (np.abs(ways) > STANDS * dt)
         counts, ways = angles / self._count, ways / self._count
@@ -145,9 +142,8 @@ class FirstReadings:
 def model_noise(mobility: Array, torque: Array) -> Array:
     """Return the noise intensity of the model's errors per wheel, rad^2/s^3, shape (2, n).
 
-    Args:
-        mobility: Accelerations of the wheels by their own torque, 1/(kg m^2), shape (2, n).
-        torque: Maximum commanded torque of a wheel, N m, shape (n,).
+    For the wheels' accelerations by their own torque, 1/(kg m^2), (2, n), and its maximum, N m,
+    (n,).
     """
     noise: Array = BASE * (NOISE * torque * mobility) ** 2
     return noise
@@ -170,11 +166,9 @@ class FirstReading:
 
     @property
     def is_done(self) -> bool:
-        """Whether the correction is complete."""
         return self._filters.is_done
 
     def begin(self, odometry: DiffOdometry) -> None:
-        """Process the first reading."""
         self._start, self._angles = odometry.pose, odometry.angles
 
     def update(self, odometry: DiffOdometry, torque: Torque, dt: float) -> None:
@@ -209,7 +203,6 @@ def put_right(
     """Turn and shift an odometry's frame about its start by the offset of a wheel's readings.
 
     Args:
-        start: Pose at the first reading.
         side: 0: left, 1: right.
         offset: Angle by which the wheel's readings are ahead, rad.
         variance: Of the offset, rad^2; it is added to the covariance.

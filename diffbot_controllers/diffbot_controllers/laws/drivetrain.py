@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The layer between a control law and the wheels: state estimation and torque computation.
 
-Without KnownWheels it does what the papers do: VelocityEstimate and G^-1 (u' - f). With them it
-uses MotionObserver, compensates friction and, with `integral`, accelerations that the model does
-not explain. Reasons: docs/theory/friction_feedforward.md, docs/theory/observer.md.
+Without KnownWheels as in the papers: VelocityEstimate and G^-1 (u' - f). With them MotionObserver,
+compensation of friction and, with `integral`, of accelerations that the model does not explain.
+Reasons: docs/theory/friction_feedforward.md, docs/theory/observer.md.
 """
 
 from __future__ import annotations
@@ -31,11 +31,9 @@ STUCK = 0.7
 class Drivetrain:
     """Computes motion and torque for a law.
 
-    Args:
-        mean: Whether State.velocity is the mean over the last period (encoders). If not, it is
-            used as it is, without observer and prediction.
-        wheels: None: unknown.
-        integral: Whether accelerations that the model cannot explain are compensated.
+    `mean`: State.velocity is the mean over the last period (encoders); if not, it is used as it is,
+    without observer and prediction. `integral`: accelerations that the model cannot explain are
+    compensated.
     """
 
     def __init__(
@@ -102,16 +100,13 @@ class Drivetrain:
         return FirstReading(estimate.dynamics, estimate.wheels)
 
     def reference(self, reference: Reference, dt: float) -> Reference:
-        """Return the reference, given for now, for the time of `motion`; dt as there."""
+        """Return the reference, given for now, for the time of `motion`."""
         estimate = self._estimate
         delay = estimate.wheels.delay if isinstance(estimate, MotionObserver) else 0.0
         return self._predictor.at(reference, delay, dt)
 
     def motion(self, state: State, dt: float) -> ObservedMotion:
-        """Return the motion at the time when the torque commanded now will act.
-
-        `dt` is the time since the previous update, s.
-        """
+        """Return the motion when the torque commanded now will act; dt: since the last one, s."""
         self._acted = self.acted(state)
         if state.torque is None:
             state = replace(state, torque=self._acted)
@@ -133,8 +128,7 @@ class Drivetrain:
         """Return the torque for an acceleration, not limited yet, [left, right], N m.
 
         Args:
-            u: Velocity from `motion`.
-            wanted: Velocity desired by the law.
+            u: Velocity from `motion`; `wanted`: the law's.
             acceleration: Commanded by the law, m/s^2 and rad/s^2.
             drift: f over the period, m/s^2 and rad/s^2.
             dt: Control period, s.
@@ -155,7 +149,7 @@ class Drivetrain:
     def slew_limited(self, torque: Torque, limit: float, dt: float) -> Torque:
         """Limit the change of a torque, N m, to that of `rise` of the wheels; none if infinite.
 
-        A step of the torque shocks the gears without benefit: within 60 ms the robot hardly moves.
+        Steps of the torque shock the gears in vain: within 60 ms the robot hardly moves.
         """
         if self._rise <= 0.0 or math.isinf(limit):
             return torque
@@ -169,8 +163,8 @@ class Drivetrain:
     def turned_round(self, torque: Torque) -> Torque:
         """Set small torques that reverse to 0, for a robot at its goal, [left, right], N m.
 
-        There friction brakes the robot, hardly any torque is needed, and the encoders' rounding
-        would decide the sign: each change drives a gearbox through its backlash.
+        There friction brakes the robot, and the encoders' rounding would decide the sign: each
+        change drives a gearbox through its backlash.
         """
         if self._feedforward is None:
             return torque
@@ -199,12 +193,7 @@ class Drivetrain:
         return NO_TORQUE if all(stuck) else torque
 
     def rests(self, ahead: float, turn: float, motion: ObservedMotion) -> bool:
-        """Return whether the robot may rest where it is, held by its friction.
-
-        Args:
-            ahead: Distance to the goal along the robot's axis, m.
-            turn: Turn to the goal's heading, rad.
-        """
+        """Whether the robot may rest here, `ahead` m and `turn` rad from its goal."""
         if self._feedforward is None or self._standstill is None:
             return False
         friction = self._feedforward.at_least(motion.velocity)
@@ -228,7 +217,7 @@ def limit_torque(torque: Torque, limit: float) -> Torque:
     """Limit the torques [left, right] to +-limit, N m; steering has priority.
 
     Raises:
-        ValueError: A torque is not finite: clipping it would command full torque.
+        ValueError: One is not finite: clipping it would command full torque.
     """
     left, right = torque
     check_finite("torque is beyond floating point", left=left, right=right)
@@ -271,7 +260,6 @@ class ReferencePredictor:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the past."""
         self._before: Velocity | None = None
         self._jerk = REST
 

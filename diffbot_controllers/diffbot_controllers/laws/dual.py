@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dual numbers: values with their exact time derivatives (forward-mode differentiation).
 
-A law written once with Duals gives eta and eta' of Lages (2018), (33)-(34). Values are numbers, or
+Laws written once with Duals give eta and eta' of Lages (2018), (33)-(34). Values are numbers, or
 arrays for many robots at once.
 """
 

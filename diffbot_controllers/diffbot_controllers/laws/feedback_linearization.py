@@ -34,9 +34,6 @@ class PiGains:
         kp: Proportional gain, 1/s, > 0.
         ki: Integral gain, 1/s^2, >= 0.
         weight: Set point weight, > 0 to 1.
-
-    Raises:
-        ValueError: A gain is outside its limits.
     """
 
     kp: float
@@ -64,8 +61,8 @@ PUBLISHED = PiGains(184.0, 8464.0)
 class PiDesign:
     """Gains that settle a step within 1 % in a given time, for the present control period.
 
-    For the poles q = e^(s T) of the sampled loop kp = (2 - q1 - q2) / T,
-    ki = (1 - q1)(1 - q2) / T^2, weight 1/2. With damping 1 there is no overshoot.
+    For the poles q = e^(s T) of the sampled loop kp = (2 - q1 - q2) / T, ki = (1 - q1)(1 - q2) /
+    T^2, weight 1/2. With damping 1 there is no overshoot.
 
     Example:
         >>> gains = PiDesign(settling_time=0.1).at(0.01)
@@ -75,9 +72,6 @@ class PiDesign:
     Attributes:
         settling_time: Time after which the error stays within 1 %, s, > 0.
         damping: Damping ratio of the pole pair, > 0.
-
-    Raises:
-        ValueError: A number is not finite or not > 0.
     """
 
     settling_time: float = 0.05
@@ -129,14 +123,12 @@ class LinearizingRecord:
 
     Attributes:
         reference: u_r, m/s and rad/s.
-        velocity: Velocity u used by the law, m/s and rad/s.
-        error: u_r - u.
+        velocity: Velocity u used by the law, m/s and rad/s; `error`: u_r - u.
         integral: Integral part of nu, K_i z, m/s^2 and rad/s^2.
         nu: Commanded acceleration, (65), m/s^2 and rad/s^2.
         drift: Compensated f(u), m/s^2 and rad/s^2.
         unlimited: Torque of (62), [left, right], N m; small reversals at a goal are removed.
         torque: The same within the limit.
-        gains: For this control period.
     """
 
     reference: Velocity
@@ -168,14 +160,10 @@ class LinearizingController(DrivetrainLaw):
         (3.49, 3.49)
 
     Args:
-        gains: A PiDesign, or PiGains.
         torque_limit: Maximum |torque| of a wheel, N m, > 0, or infinite.
         mean_velocity: Whether State.velocity is the mean over the last period (encoders).
         published: Whether to use the law exactly as published.
         wheels: Friction, encoders and delay; None: unknown.
-
-    Raises:
-        ValueError: torque_limit is not > 0.
     """
 
     def __init__(
@@ -235,10 +223,8 @@ class LinearizingController(DrivetrainLaw):
 
         Args:
             motion: Computed from the state by `drivetrain`, once per update.
-            reference: Desired velocity u_r, m/s and rad/s.
-            dt: Time since the previous update, s, > 0.
-            rests: Whether friction holds the robot at its goal: then nothing is integrated, and
-                there is no torque but that of `Drivetrain.resting_torque`.
+            rests: Whether friction holds the robot at its goal: then nothing is integrated, and the
+                torque is that of `Drivetrain.resting_torque`.
             at_goal: Whether the robot stops at its goal; see Drivetrain.turned_round.
         """
         gains = self._gains.at(dt)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Friction of the wheels and of the floor in a control law: feed-forward, breakaway and rest.
 
-The friction model is FrictionLaw of diffbot_description; docs/theory/friction_feedforward.md has
-the equations.
+Equations: docs/theory/friction_feedforward.md; the model is FrictionLaw of diffbot_description.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ ITERATIONS = 20  # maximum number of Gauss-Seidel iterations for the friction of
 
 @dataclass(frozen=True)
 class KnownWheels:
-    """Known properties of the wheels, in addition to K5..K8.
+    """Known properties of the wheels [left, right], in addition to K5..K8.
 
     Example:
         >>> from diffbot_description import load_robot
@@ -41,8 +40,7 @@ class KnownWheels:
         (4096, False)
 
     Attributes:
-        friction: [left, right].
-        torque: Maximum torque of a wheel, N m, > 0.
+        torque: Maximum torque of a wheel, N m, > 0; friction must not exceed it.
         counts: Encoder counts per revolution; 0: exact.
         delay: From a command to its torque, s, >= 0; only the observer predicts over it.
         observer: Whether an observer estimates the motion; if not, the State's velocity is used.
@@ -51,9 +49,6 @@ class KnownWheels:
         rise: Minimum time in which a law's torque rises from 0 to its limit, s, >= 0.
         turning: Moment with which the floor resists turning, over the yaw rate, N m.
         rims: Limit of the wheels' rim speed; laws made by tuning.py keep it.
-
-    Raises:
-        ValueError: A number is outside its range, or friction exceeds the wheels' torque.
     """
 
     geometry: WheelGeometry
@@ -113,17 +108,13 @@ class KnownWheels:
 
     @property
     def hold(self) -> bool:
-        """Whether friction holds both wheels at rest."""
         return holds(self.friction)
 
 
 def check_breakaway(laws: Laws, torque: float) -> None:
-    """Reject friction that a wheel's torque, N m, could never overcome.
+    """Reject friction that a wheel's torque, N m, could never overcome, by a ValueError.
 
     Compensating it would command full torque for wheels that may turn freely.
-
-    Raises:
-        ValueError: The friction is too large; the message names wheel, value and limit.
     """
     for side, law in zip(("left", "right"), laws, strict=True):
         most = max(law.starting(direction) for direction in (1.0, -1.0))
@@ -181,12 +172,7 @@ def turning_mobility(
 
 @dataclass(frozen=True)
 class PeriodFriction:
-    """Effect of friction on the wheels over a period.
-
-    Attributes:
-        torque: Mean friction torque of each, N m.
-        stuck: Whether each was at rest at the end.
-    """
+    """Mean friction torque of each wheel over a period, N m, and whether it rested at its end."""
 
     torque: tuple[float, ...]
     stuck: tuple[bool, ...]
@@ -199,16 +185,14 @@ def friction_over(
     free: Sequence[float],
     dt: float,
 ) -> PeriodFriction:
-    """Compute the friction over a period; it may stop a wheel but not reverse it.
+    """Compute the friction over a period of dt s; it may stop a wheel but not reverse it.
 
     For the two wheels, or these and the floor's moment, whose speed is the yaw rate. Implicit time
     stepping (Moreau 1988) by projected Gauss-Seidel iterations.
 
     Args:
         mobility: wheel_mobility or turning_mobility.
-        speeds: At the beginning, rad/s.
-        free: At the end without friction, rad/s.
-        dt: Period, s.
+        speeds: At the beginning, rad/s; `free`: at the end without friction.
     """
     if are_none(laws):
         return PeriodFriction((0.0,) * len(laws), (False,) * len(laws))
@@ -248,14 +232,12 @@ class FrictionFeedforward:
 
     @property
     def is_needed(self) -> bool:
-        """Whether the wheels have any friction."""
         return any(
             law.viscous > 0.0 or law.breakaway(1.0) > 0.0 or law.gear_loss > 0.0
             for law in self.laws
         )
 
     def check(self, laws: Laws) -> None:
-        """Reject friction laws that may not replace the present ones; see check_breakaway."""
         check_breakaway(laws, self._torque)
 
     def at_least(self, u: Velocity) -> float:
@@ -268,7 +250,6 @@ class FrictionFeedforward:
         )
 
     def reset(self) -> None:
-        """Reset the extra starting torques."""
         self._extra = [0.0, 0.0]
 
     def add(
@@ -278,10 +259,8 @@ class FrictionFeedforward:
 
         Args:
             torque: Of a robot without friction, N m.
-            u: Present velocity.
             wanted: Desired velocity, which gives the direction at low speed.
-            acceleration: Commanded over the period, m/s^2 and rad/s^2.
-            dt: Control period, s.
+            acceleration: Commanded over the period of dt s, m/s^2 and rad/s^2.
         """
         end = Velocity(u.v + acceleration.v * dt, u.omega + acceleration.omega * dt)
         output, shares = torque, (0.0, 0.0)
@@ -352,10 +331,7 @@ COUNTS = 0.75  # minimum of the error along the axis within which it rests, in e
 
 
 class Standstill:
-    """Decides when a robot at its goal may rest, held by its friction.
-
-    A law that keeps correcting small errors against friction would hunt around the goal for ever.
-    """
+    """Decides when a robot at its goal may rest, held by its friction, instead of hunting."""
 
     def __init__(self, wheels: KnownWheels) -> None:
         self.laws = wheels.friction
@@ -365,16 +341,13 @@ class Standstill:
         self.reset()
 
     def reset(self) -> None:
-        """Forget that it rests."""
         self.rests = False
 
     def update(self, ahead: float, turn: float, u: Velocity, stop: Velocity) -> bool:
         """Update and return whether the robot rests.
 
         Args:
-            ahead: Distance to the goal along the robot's axis, m.
-            turn: Turn to the goal's heading, rad.
-            u: Velocity of the robot.
+            ahead: Distance to the goal along the robot's axis, m; `turn`: to its heading, rad.
             stop: Decelerations by friction, m/s^2 and rad/s^2, >= 0.
         """
         if not holds(self.laws) or stop.v <= 0.0 or stop.omega <= 0.0:

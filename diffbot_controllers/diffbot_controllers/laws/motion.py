@@ -26,7 +26,7 @@ NO_TORQUE: Torque = (0.0, 0.0)
 
 @dataclass(frozen=True)
 class State:
-    """Motion of the robot at one control instant, as measured.
+    """Motion of the robot at one control instant, as measured; its numbers are finite (ValueError).
 
     Example:
         >>> State(Pose(0.0, 0.0, 0.0), Velocity(0.5, 0.0), torque=(0.2, 0.2)).velocity.v
@@ -36,11 +36,7 @@ class State:
         pose: In the odom frame, m and rad; theta may count whole turns.
         velocity: At this instant, or the mean over the interval that ends now; each law is made for
             one of them.
-        torque: Acted over that interval, [left, right], N m. None: the torque commanded by the law
-            is assumed, which is wrong if another component limits it too.
-
-    Raises:
-        ValueError: A number is not finite.
+        torque: Acted over that interval, [left, right], N m. None: as commanded by the law.
     """
 
     pose: Pose
@@ -58,8 +54,6 @@ class ObservedMotion(NamedTuple):
     """Estimated motion of the robot.
 
     Attributes:
-        pose: In the odom frame, m and rad.
-        velocity: m/s and rad/s.
         bias: Acceleration that the model does not explain, m/s^2 and rad/s^2.
         stuck: Whether friction holds both wheels.
     """
@@ -75,12 +69,9 @@ LONGEST_PERIOD = 0.2
 
 
 class Reading(NamedTuple):
-    """Result of a joint sample.
+    """Result of a joint sample, dt s after the previous one.
 
-    Attributes:
-        state: None if the sample is a new start or was skipped.
-        dt: Time since the previous sample, s.
-        anomaly: None for a regular sample.
+    `state` is None at a new start, or if the sample was skipped; `anomaly` for a regular one.
     """
 
     state: State | None
@@ -131,10 +122,7 @@ class WheelFeedback:
             self._correction = correction
 
     def update(self, sample: JointSample, torque: Torque) -> Reading:
-        """Process a sample.
-
-        Args:
-            torque: Commanded for the period that ends with the sample, [left, right], N m.
+        """Process a sample, for whose period `torque` was commanded, [left, right], N m.
 
         Raises:
             ValueError: Angles or stamp are not finite; nothing has changed then.

@@ -48,9 +48,7 @@ MOST, INSTANT = 1000, 1e-9
 class _Axis:
     """Kalman filter of one axis; its position p is relative to the last reading.
 
-    Args:
-        noise: Noise intensity q, in the axis' unit^2 / s^3.
-        variance: Variance of a reading.
+    `noise` is the intensity q, in the axis' unit^2 / s^3; `variance` that of a reading.
     """
 
     def __init__(self, noise: float, variance: float) -> None:
@@ -63,13 +61,12 @@ class _Axis:
     def update(
         self, read: float, acceleration: float, stuck: bool, dt: float, largest: float
     ) -> None:
-        """Process a reading.
+        """Process a reading, dt s after the last one.
 
         Args:
             read: Change of the position since the previous reading.
             acceleration: Mean over the period, d included.
             stuck: Whether friction holds the robot: then d cannot be observed, and stays.
-            dt: Period, s, > 0.
             largest: Bound of |d|; without it a blocked robot would cause windup.
         """
         q = self.noise
@@ -97,7 +94,6 @@ class _Axis:
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of u."""
         return math.sqrt(max(self._cov[3], 0.0))
 
 
@@ -140,8 +136,7 @@ def joseph(
 def quietest(counts: int) -> float:
     """Return the minimum fraction of full torque that scales the noise.
 
-    It goes with the inverse of the rounding's variance, from QUIET for coarse encoders to 1 for
-    fine or exact ones.
+    It goes with the inverse of the rounding's variance, from QUIET to 1 for exact encoders.
     """
     return max(QUIET, (min(counts or FINEST, FINEST) / FINEST) ** 2)
 

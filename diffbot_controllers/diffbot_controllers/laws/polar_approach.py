@@ -2,8 +2,8 @@
 """Velocities that drive the robot to a pose at rest: the polar law, adapted for practical use.
 
 Lages (2018), (7)-(15), and Lages (2017), (74)-(83). x_bar is the robot's pose in the goal's frame,
-(e, psi, alpha) the same in polar coordinates, eta = [v, omega] the desired velocities.
-Additions and their reasons: docs/theory/backstepping.md#approach.
+(e, psi, alpha) the same in polar coordinates, eta = [v, omega] the desired velocities. Additions
+and their reasons: docs/theory/backstepping.md#approach.
 """
 
 from __future__ import annotations
@@ -21,28 +21,24 @@ from diffbot_controllers.laws.dual import Dual
 
 @dataclass(frozen=True)
 class ApproachGains:
-    """Gains of the approach; a maximum may be infinite.
+    """Gains of the approach, each > 0, else a ValueError; a maximum may be infinite.
 
     Example:
         >>> ApproachGains(linear_velocity=1.0).gamma1
         5.0
 
     Attributes:
-        gamma1: Rate at which the distance decays, 1/s, > 0; gamma_1 of the papers.
-        gamma2: Rate at which the heading turns towards the goal, 1/s, > 0; gamma_2.
-        ratio: lambda_3 / lambda_2, weight of the direction of arrival, > 0.
-        linear_velocity: Maximum |v|, m/s, > 0.
-        angular_velocity: Maximum |omega|, rad/s, > 0.
-        deceleration: With which the robot can stop at the goal, m/s^2, > 0.
-        angular_deceleration: Likewise for turning towards the goal, rad/s^2, > 0.
-        lateral_acceleration: Maximum |v omega|, m/s^2, > 0, at which the robot neither slides nor
-            tips over; v is reduced to keep it.
+        gamma1: Rate at which the distance decays, 1/s; gamma_1 of the papers.
+        gamma2: Rate at which the heading turns towards the goal, 1/s.
+        ratio: lambda_3 / lambda_2, weight of the direction of arrival.
+        linear_velocity: Maximum |v|, m/s; `angular_velocity`: maximum |omega|, rad/s.
+        deceleration: With which the robot can stop at the goal, m/s^2.
+        angular_deceleration: Likewise for turning towards the goal, rad/s^2.
+        lateral_acceleration: Maximum |v omega|, m/s^2, at which the robot neither slides nor tips
+            over; v is reduced to keep it.
         rims: Limit of the wheels' rim speed; v and omega are reduced together to keep it.
-        near: Distance, m, > 0, at which the robot has arrived: from there on it only turns to the
-            goal's heading and drives along its own axis.
-
-    Raises:
-        ValueError: A number is outside its limits.
+        near: Distance, m, at which the robot has arrived: from there on it only turns to the goal's
+            heading and drives along its own axis.
     """
 
     gamma1: float = 5.0
@@ -160,8 +156,7 @@ class Approach:
         """Return the velocities eta and their rates.
 
         Args:
-            x: Position of the robot in the goal's frame, (7) or (74), m.
-            y: As x, m.
+            x, y: Position of the robot in the goal's frame, (7) or (74), m.
             theta: Heading relative to the goal's, rad.
             v: Present velocity, m/s, for the limits of lateral acceleration and rim speed.
         """
@@ -229,9 +224,7 @@ def polar_velocity(
     """Return (14), (15) with gains from which the robot can brake; numbers, or arrays of robots.
 
     Args:
-        x: Position in the goal's frame, m.
-        y: As x, m.
-        theta: Heading relative to the goal's, rad.
+        x, y, theta: As in Approach.velocity.
         gains: ApproachGains, or their fields as arrays.
         angles: Chooses psi and alpha for e, x, y and the wrapped theta.
         braking: braking_gain, or the same for arrays.
@@ -257,14 +250,8 @@ def turning(psi: Dual, alpha: Dual, gamma1: Any, gamma2: Any, ratio: Any) -> Dua
 def braking_gain(distance: Dual, gain: float, deceleration: float, most: float) -> Dual:
     """Return the gain speed / distance, 1/s, from which a robot can still brake to the goal.
 
-    The speed is gain times the distance or, where this needs more than the deceleration a,
-    sqrt(2 a distance - (a / gain)^2).
-
-    Args:
-        distance: >= 0, m or rad.
-        gain: Gain near the goal, 1/s.
-        deceleration: a, in the distance's unit per s^2, or infinite.
-        most: Maximum speed, or infinite.
+    The speed is gain times the distance or, where this needs more than the deceleration a, sqrt(2 a
+    distance - (a / gain)^2), and at most `most`; distance >= 0, m or rad.
     """
     if gain * gain * distance.value <= deceleration:
         if gain * distance.value <= most:

@@ -25,12 +25,11 @@ from pose2d_trajectories.reference import check_reference
 
 @dataclass(frozen=True)
 class PolarPoseRecord:
-    """All variables of one update.
+    """All variables of one update; poses in m, m, rad.
 
     Attributes:
-        reference: x_r, m, m, rad.
-        pose: Pose of the robot, m, m, rad.
-        offset: x_bar of (74), m, m, rad; its heading is wrapped to +-pi.
+        reference: x_r.
+        offset: x_bar of (74); its heading is wrapped to +-pi.
         polar: e, psi, alpha of (75)-(77), for the present driving direction.
         direction: +1 forwards, -1 backwards.
         velocity_reference: u_r of (82), (83) within the limits, m/s and rad/s.
@@ -50,8 +49,7 @@ class PolarPoseController(DrivetrainLaw):
     """Drives the robot to a pose with the velocities (82), (83) and PI velocity loops.
 
     Args:
-        loops: Velocity loops, at least five times as fast as gamma1 and gamma2, because (73)
-            neglects them.
+        loops: At least five times as fast as gamma1 and gamma2, because (73) neglects them.
         direction: In which the robot arrives: "backwards", as published, "forwards" or "either".
         set_points: Limits of the velocity references of the loops; None: as published.
     """
@@ -83,8 +81,8 @@ class PolarPoseController(DrivetrainLaw):
         Only the pose of the reference is used; a moving one is followed with a lag of v / gamma1.
 
         Raises:
-            ValueError: The reference or dt is not finite, dt <= 0, or numbers are so large that the
-                torque is not finite.
+            ValueError: The reference or dt is not finite, dt <= 0, or the torque would not be
+                finite.
         """
         check_reference(reference)
         check_period(dt)

@@ -18,9 +18,6 @@ class GradualSetPoints:
     Args:
         acceleration: Largest |d/dt| of the set points, m/s^2 and rad/s^2, > 0, finite.
         rise: Shortest time in which the acceleration changes from 0 to its limit, s, > 0.
-
-    Raises:
-        ValueError: An argument is outside its limits.
     """
 
     def __init__(self, acceleration: Velocity, rise: float) -> None:
@@ -71,10 +68,8 @@ def gradual(left: float, change: float, most: float, jerk: float, dt: float) -> 
 
     Args:
         left: Desired velocity minus last set point.
-        change: Last rate of the set point.
-        most: Largest rate.
+        change: Last rate of the set point, of at most `most`.
         jerk: Largest change of the rate per s.
-        dt: Control period, s.
     """
     half = 0.5 * jerk * dt
     # From this rate on, the jerk brings it to 0 in whole periods over `left`.

@@ -16,10 +16,10 @@ SETTLED_HEADING = math.radians(1.0)
 
 @dataclass(frozen=True)
 class TrackingErrors:
-    """Errors at n instants of a run.
+    """Errors at n > 0 instants of a run.
 
     Attributes:
-        time: s, increasing, shape (n,), n > 0.
+        time: s, increasing, shape (n,).
         error: Pose minus the reference's, m, m, rad, the heading within +-pi, shape (n, 3).
     """
 

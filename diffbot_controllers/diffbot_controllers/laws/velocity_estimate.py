@@ -19,8 +19,7 @@ TIME_CONSTANT = 0.01
 class VelocityEstimate:
     """Estimates the present velocity from its mean over the last period, without an observer.
 
-    Args:
-        mean: Whether a State's velocity is that mean; if not, it is used as it is.
+    `mean`: whether a State's velocity is that mean; if not, it is used as it is.
     """
 
     def __init__(self, dynamics: DynamicParameters, mean: bool) -> None:

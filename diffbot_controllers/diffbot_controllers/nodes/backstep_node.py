@@ -2,8 +2,7 @@
 """The backstep_controller node: non-smooth backstepping, Lages (2018).
 
 Subscribes to `joint_states`, `~/command` and `~/reference`; publishes `effort_controller/commands`,
-`~/status` (diffbot_msgs/BackstepStatus, every variable of Listing 3, once per control period),
-`~/odom`, `~/state` and `/tf`.
+`~/status` (diffbot_msgs/BackstepStatus, once per control period), `~/odom`, `~/state` and `/tf`.
 """
 
 from __future__ import annotations
@@ -50,13 +49,11 @@ class BackstepNode(ControllerNode[BackstepParameters]):
 
     @property
     def law_name(self) -> str:
-        """Name of the law."""
         return self.values.law
 
     def make_law(
         self, dynamics: DynamicParameters, wheels: KnownWheels
     ) -> StandardBackstepping | PublishedBackstepping:
-        """Return the law selected by the parameters."""
         values = self.values
         tuning = PoseTuning(values, self.robot, self.torque_limit, self.law_name)
         if self.law_name == "standard":
@@ -80,7 +77,6 @@ class BackstepNode(ControllerNode[BackstepParameters]):
         )
 
     def fill_status(self, status: BackstepStatus, stamp: float, dt: float, torque: Torque) -> None:
-        """Write the variables that Listing 3 publishes."""
         record = self.law.record
         status.header.stamp = to_stamp(stamp)
         fill_pose(status.set_point, record.set_point)

@@ -109,7 +109,7 @@ class OdometryOutput:
         self._tf_topic = node.create_publisher(TFMessage, "/tf", 100) if values.publish_tf else None
 
     def publish(self, stamp: float, odometry: DiffOdometry) -> None:
-        """Publish pose, velocity and transform with this stamp, s, if due, and if read at all."""
+        """Publish pose, velocity and transform with this stamp, s, if due, and if read."""
         if odometry.time is None or not self._rate.due(stamp) or not self._has_readers():
             return
         odom_frame, base_frame = self._frames
@@ -124,7 +124,7 @@ class OdometryOutput:
             self._tf_topic.publish(TFMessage(transforms=[transform]))
 
     def _has_readers(self) -> bool:
-        """Return whether anybody subscribes: the messages take half as long as the law."""
+        """Whether anybody subscribes: the messages take half as long as the law."""
         topics = (self._odom_topic, self._tf_topic)
         return any(topic is not None and topic.get_subscription_count() for topic in topics)
 
@@ -132,12 +132,10 @@ class OdometryOutput:
 class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
     """Runs a control law on a robot; the law and WheelFeedback implement the mathematics.
 
-    Attributes:
-        references: References to follow.
-        fastest: Speed limits of the law, m/s and rad/s; infinite if it has none.
+    `fastest`: speed limits of the law, m/s and rad/s; infinite if it has none.
 
     Raises:
-        ValueError: A parameter is wrong; the message states which one and why.
+        ValueError: A parameter is wrong.
     """
 
     def __init__(self, name: str, parameters: type[C_co], status_type: type) -> None:
@@ -171,7 +169,7 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
     def make_law(self, dynamics: DynamicParameters, wheels: KnownWheels) -> Any:
         """Return a law with `update(state, reference, dt)`, `reset()`, `record`, and parameters.
 
-        Its parameters are `dynamics` and `friction`, which may be replaced.
+        The parameters are `dynamics` and `friction`, which may be replaced.
         """
 
     @abstractmethod
@@ -235,7 +233,6 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
 
     @property
     def counted_topics(self) -> tuple[CountedTopic, ...]:
-        """`~/status` and, where parameters are live, `~/adaptation`."""
         return (self.status_topic, *self._dynamics.counted_topics)
 
     @property
@@ -246,20 +243,16 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
     # The loop.
 
     def needs(self) -> Verdict:
-        """Return what is missing before torque may be commanded."""
         return self._dynamics.needs() or super().needs()
 
     def required_fields(self) -> tuple[str, ...]:
-        """Return the required fields: angles, and speeds if the velocity is taken from them."""
         speeds = self.values.velocity_source == VELOCITY
         return ("position", "velocity") if speeds else ("position",)
 
     def awaits(self, sample: JointSample) -> Verdict:
-        """In lock-step, return what a sample waits for: its reference, or due estimates."""
         return super().awaits(sample) or self._dynamics.awaits(sample.stamp)
 
     def on_sample(self, sample: JointSample) -> Torque:
-        """Return the law's torque for the sample, N m; zero until a reference has arrived."""
         self._dt = 0.0
         reading = self._feedback.update(sample, self.commanded)
         if reading.anomaly is not None and reading.anomaly.kind is AnomalyKind.RESET:
@@ -307,7 +300,6 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
         )
 
     def on_commanded(self, sample: JointSample, torque: Torque) -> None:
-        """Publish the law's record, the odometry, and at a lower rate the state."""
         if self.exit_code is not None:
             return
         if self._dt > 0.0 and self.law.record is not None:
@@ -319,7 +311,6 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
         self.run.tell_state(sample.stamp)
 
     def on_refused(self, sample: JointSample) -> None:
-        """Reset the law after an interruption."""
         self.law.reset()
         self._publish_odometry()
 
@@ -342,7 +333,6 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
             self.complain(str(error))
 
     def close(self) -> None:
-        """Command zero torque, then publish the reason and store learnt parameters."""
         super().close()
         self._dynamics.close()
 
@@ -353,7 +343,6 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
         self._odometry_output.publish(self.run.newest, self._feedback.odometry)
 
     def complete_state(self, state: ControllerState) -> None:
-        """Add the parameters in use."""
         state.judgements = sum(topic.count for topic in self._dynamics.counted_topics)
         if (k := self.dynamics) is not None:
             state.k5, state.k6, state.k7, state.k8 = k

@@ -78,14 +78,12 @@ class VelocityCommands(ReferenceSource[Velocity]):
         self._stamped, self._now = stamped, now
 
     def subscribe(self) -> None:
-        """Subscribe to velocity commands."""
         kind, callback = (
             (TwistStamped, self._on_stamped) if self._stamped else (Twist, self._on_twist)
         )
         self._node.create_subscription(kind, "cmd_vel", callback, 10)
 
     def at_rest(self, reference: Velocity) -> bool:
-        """Return whether a command is at rest."""
         return reference == REST
 
     def _on_stamped(self, message: TwistStamped) -> None:
@@ -107,16 +105,13 @@ class LinearizingNode(ControllerNode[LinearizingParameters]):
         super().__init__("linearizing_controller", LinearizingParameters, LinearizingStatus)
 
     def make_references(self) -> VelocityCommands:
-        """Return the source of velocity commands."""
         return VelocityCommands(self, self.values.stamped, lambda: self.run.newest)
 
     @property
     def law_name(self) -> str:
-        """Name of the law, by its gains."""
         return self.values.law
 
     def make_law(self, dynamics: DynamicParameters, wheels: KnownWheels) -> LinearizingController:
-        """Return the velocity loops selected by the parameters."""
         values = self.values
         published = values.law == "published"
         return LinearizingController(
@@ -129,7 +124,6 @@ class LinearizingNode(ControllerNode[LinearizingParameters]):
         )
 
     def drive(self, state: State, reference: Velocity, dt: float) -> Torque:
-        """Return the law's torque, N m, for the reference within the robot's speed limits."""
         limits = self.robot.limits
         most = MotionLimits(
             limits.linear_velocity, limits.angular_velocity, rims=self.robot.rim_limit
@@ -148,7 +142,6 @@ class LinearizingNode(ControllerNode[LinearizingParameters]):
     def fill_status(
         self, status: LinearizingStatus, stamp: float, dt: float, torque: Torque
     ) -> None:
-        """Write all variables of the law."""
         status.header.frame_id = self.values.base_frame
         fill_linearizing_status(status, stamp, dt, self.law.record, torque)
 

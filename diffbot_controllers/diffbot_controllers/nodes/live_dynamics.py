@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sources of K5..K8 for a controller's node: a description, a file, or live estimates.
 
-Live estimates arrive on `dynamic_parameters` and must pass the gates of Adaptation; `~/adaptation`
-reports the result for each.
+Live ones arrive on `dynamic_parameters` and must pass the gates of Adaptation, whose result is on
+`~/adaptation`.
 """
 
 from __future__ import annotations
@@ -97,11 +97,7 @@ LIVE = (FROM_TOPIC, ADAPTIVE)
 
 
 def known_dynamics(robot: Robot, values: DynamicsParameters) -> KnownDynamics:
-    """Return what is known of a robot before its run, as the parameters say.
-
-    Raises:
-        ValueError: See KnownDynamics.
-    """
+    """Return what is known of a robot before its run, as the parameters say; see KnownDynamics."""
     source = values.nominal_parameters if values.parameters in LIVE else values.parameters
     return KnownDynamics(robot, source, values.friction == IGNORED_FRICTION)
 
@@ -118,8 +114,8 @@ def live_dynamics(
     which then follow the estimates. With `topic` it waits until a first estimate passes the gates.
 
     Args:
-        use: Called with each usable set and the friction, also once before this returns, so that
-            errors of a law are reported at the start; rejects them by a ValueError.
+        use: Called with each usable set and the friction, also once before this returns; rejects
+            them by a ValueError.
 
     Raises:
         ValueError: A file contains no usable parameters, or a setting is wrong.
@@ -162,7 +158,6 @@ def live_dynamics(
 
 
 def _follows_friction(values: DynamicsParameters, known: Laws) -> bool:
-    """Whether the friction in use is the live one, or else the known one."""
     return values.friction != IGNORED_FRICTION and is_adaptable(known)
 
 
@@ -215,7 +210,6 @@ class LiveDynamics(DynamicsSource):
         create_wall_timer(node, LOOK_PERIOD, self._judge_early)
 
     def needs(self) -> Verdict:
-        """Return what is missing: valid parameters, or a publisher with `wait_for_estimates`."""
         if self.newest is None:
             return Verdict(
                 Level.WAIT,
@@ -229,14 +223,13 @@ class LiveDynamics(DynamicsSource):
         return GOOD
 
     def awaits(self, stamp: float) -> Verdict:
-        """In lock-step, return whether estimates due at a stamp, s, are missing."""
         if not self._node.values.wait_for_estimates or self._reaches(stamp):
             return GOOD
         missing = f"no dynamic_parameters for the joint state of {stamp:.3f} s"
         return Verdict(Level.WAIT, missing)
 
     def _reaches(self, stamp: float) -> bool:
-        """Return whether all estimates that are due at a stamp (s) have arrived."""
+        """Whether all estimates that are due at a stamp (s) have arrived."""
         newest = stamp - self._delay  # latest stamp that is due
         due = newest - self._node.values.estimate_period
         stamps = (self._judged, *(estimate.stamp for estimate in self._waiting))
@@ -246,7 +239,6 @@ class LiveDynamics(DynamicsSource):
         )
 
     def advance(self, stamp: float) -> None:
-        """Judge the estimates that are due at a stamp, s."""
         self._begun = True
         if self._judged > stamp + LONGEST_LEAD:
             self._judged = LONG_AGO
@@ -267,7 +259,6 @@ class LiveDynamics(DynamicsSource):
                 )
 
     def reset(self, stamp: float) -> None:
-        """Forget earlier estimates after a reset of the joint states' time to a stamp, s."""
         self._judged = LONG_AGO
         self._known.clear()
         # Keep estimates up to the new time: the estimator may have noticed the reset first.
@@ -276,7 +267,6 @@ class LiveDynamics(DynamicsSource):
         self._waiting.extend(kept)
 
     def close(self) -> None:
-        """Store the parameters in use for the next run."""
         if self._adaptation.accepted:
             self._keep(lambda kept: kept.write(self._adaptation.in_use, self._friction.in_use))
 
@@ -320,7 +310,6 @@ class LiveDynamics(DynamicsSource):
             )
 
     def _friction_for(self, estimate: LiveEstimate) -> Laws:
-        """Return the friction in use after an estimate whose set has passed its gates."""
         known = self._known_friction
         if not _follows_friction(self._node.values, known):
             return known
@@ -356,7 +345,7 @@ VERIFIED = {msg.DynamicParameters.VERIFIED: True, msg.DynamicParameters.REFUTED:
 def estimate_of(message: msg.DynamicParameters) -> LiveEstimate:
     """Return the estimate in a message; unknown friction is 0 with an infinite variance.
 
-    Its NaN is unequal to itself: a repeated estimate would be taken for a new one.
+    NaN is unequal to itself: a repeated estimate would be taken for a new one.
     """
     v5, v6, v7, v8 = message.covariance_diagonal.tolist()
     c5, c6, c7, c8 = message.coverage.tolist()

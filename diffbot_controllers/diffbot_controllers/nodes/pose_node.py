@@ -76,7 +76,7 @@ class PoseTuning:
         """Return the parameter `gammas` or `lambdas`; empty for the law's own values.
 
         Raises:
-            ValueError: Its count of numbers is not that of the law.
+            ValueError: There are neither `count` numbers nor none.
         """
         numbers: tuple[float, ...] = getattr(self._values, name)
         if len(numbers) not in (0, count):
@@ -87,7 +87,6 @@ class PoseTuning:
         return numbers
 
     def arguments(self) -> dict[str, Any]:
-        """Return arguments of `tuned_backstepping` and `tuned_polar_pose` from the parameters."""
         gamma1, gamma2 = self.numbers("gammas", 2) or (None, None)
         lambdas, bounds = self.numbers("lambdas", 2), self.speed_limits()
         return {
@@ -115,11 +114,9 @@ class PoseNode(ControllerNode[PoseParameters]):
 
     @property
     def law_name(self) -> str:
-        """Name of the law."""
         return "polar"
 
     def make_law(self, dynamics: DynamicParameters, wheels: KnownWheels) -> PolarPoseController:
-        """Return the law with gains tuned to the robot."""
         values = self.values
         return tuned_polar_pose(
             dynamics,
@@ -132,7 +129,6 @@ class PoseNode(ControllerNode[PoseParameters]):
     def fill_status(
         self, status: PoseControllerStatus, stamp: float, dt: float, torque: Torque
     ) -> None:
-        """Write all variables of the law."""
         record = self.law.record
         status.velocity.header.frame_id = self.values.base_frame
         fill_linearizing_status(status.velocity, stamp, dt, record.loops, torque)

@@ -24,7 +24,6 @@ class ReferenceInput(Generic[T]):
         timeout: Age of the newest stamped reference from which it is rejected, s; also the longest
             time without a new one, s.
         advance: Advances a reference by a time, s.
-        state_name: For messages.
         state_age: Maximum age of a state at its arrival, s; references may be ahead of it by this
             and `timeout`.
     """
@@ -66,7 +65,6 @@ class ReferenceInput(Generic[T]):
 
     @property
     def empty(self) -> bool:
-        """Whether nothing has arrived yet."""
         return self._lasting is None and self._problem is None and not self._stream
 
     @property
@@ -89,8 +87,8 @@ class ReferenceInput(Generic[T]):
         """Return the reference for a stamp, s; None before the first one or before its stamp.
 
         Raises:
-            ValueError: The reference is invalid, too old, far ahead of time, as with another clock,
-                or arrived too long ago.
+            ValueError: The reference is invalid, too old, far ahead of time, or arrived too long
+                ago.
         """
         if self._problem is not None:
             raise self._problem
@@ -124,9 +122,9 @@ class ReferenceInput(Generic[T]):
             )
 
     def _silence(self, stamp: float) -> tuple[float, float]:
-        """Return the time without a new reference and its limit, s.
+        """Return the time without a new reference and its limit, s, at least the states' period.
 
-        That is at least the states' period: in lock-step the reference may arrive before its state.
+        In lock-step the reference may arrive before its state.
         """
         if self._arrived or stamp < self._silent_since:  # or time was reset
             self._arrived, self._silent_since = False, stamp

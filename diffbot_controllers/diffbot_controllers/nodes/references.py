@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""References and run of nodes that follow references, for any kind of command.
-
-A ReferenceSource subscribes to references, a ReferenceInput (reference_input.py) selects the one
-for a stamp, and a ReferenceRun is the time from the first answered state to `duration`, or to the
-publisher's end.
-"""
+"""References and run of nodes that follow references, for any kind of command."""
 
 from __future__ import annotations
 
@@ -86,12 +81,7 @@ R_co = TypeVar("R_co", bound=ReferenceParameters, covariant=True)
 
 
 class ReferenceSource(ABC, Generic[T]):
-    """Source of a node's references, which arrive on `topic` with stamps.
-
-    Attributes:
-        input: Stores the references.
-        stream: Full name of the topic.
-    """
+    """Source of a node's references, stored in `input`; they arrive on `stream` with stamps."""
 
     def __init__(
         self,
@@ -115,19 +105,13 @@ class ReferenceSource(ABC, Generic[T]):
         """Return whether a reference is at rest."""
 
     def arrived(self, pose: Pose) -> bool:
-        """Return whether the robot rests at its set point, or the reference is none.
-
-        `pose` is in the odom frame, m and rad.
-        """
+        """Return whether the robot rests at its set point, if there is one."""
         return True
 
     def take(self, stamp: float | None, make: Callable[..., T], values: dict[str, float]) -> None:
-        """Process a received reference.
+        """Process a received reference, made by `make` of the message's fields, or a ValueError.
 
-        Args:
-            stamp: Of the reference, s; None: it lasts.
-            make: Makes a reference from the values, or raises a ValueError.
-            values: Fields of the message.
+        `stamp`, s; None: it lasts.
         """
         reference: T | ValueError
         try:
@@ -173,15 +157,12 @@ class PoseReferences(ReferenceSource[Reference]):
             node.create_subscription(Pose2D, "~/command", self._on_command, 10)
 
     def subscribe(self) -> None:
-        """Subscribe to moving references."""
         self._node.create_subscription(PoseReference, "~/reference", self._on_reference, 10)
 
     def at_rest(self, reference: Reference) -> bool:
-        """Return whether a reference is at rest."""
         return max(abs(reference.v), abs(reference.omega)) <= STANDSTILL
 
     def arrived(self, pose: Pose) -> bool:
-        """See ReferenceSource: the robot is within ARRIVED of its goal and moves by < RESTS."""
         goal = self.input.newest
         if self.input.is_stream or not isinstance(goal, Reference):
             return True
@@ -227,11 +208,8 @@ class ArenaGuard:
     """Tells when a robot, or the reference that it follows, leaves its arena.
 
     Args:
-        text: See Arena.parse.
+        text: See Arena.parse, also for errors.
         robot: Its size counts; None: only its axle's midpoint.
-
-    Raises:
-        ValueError: The text is wrong, or the arena is too small for the robot.
     """
 
     def __init__(self, text: str, robot: Robot | None) -> None:
@@ -269,7 +247,9 @@ class ArenaGuard:
 
 
 class ReferenceRun:
-    """The run of a node that follows references: its start, lock-step and end.
+    """The run of a node that follows references, from the first answered state to its end.
+
+    It ends after `duration`, or with the references' publisher.
 
     Args:
         lone_topics: Further topics, besides that of the references, with one publisher at most.
@@ -301,7 +281,6 @@ class ReferenceRun:
 
     @property
     def began(self) -> bool:
-        """Whether the run has begun."""
         return self._start is not None
 
     @property
@@ -312,21 +291,18 @@ class ReferenceRun:
     # Conditions that the node waits for.
 
     def needs(self) -> Verdict:
-        """Return which subscribers are missing before commands may start."""
         for topic in self._node.counted_topics:
             if missing := topic.missing(self._values.listeners):
                 return missing
         return GOOD
 
     def has_left(self) -> Verdict:
-        """Return whether the awaited report has left."""
         for topic in self._node.counted_topics:
             if left := topic.left_by(self._values.listeners):
                 return left
         return GOOD
 
     def awaits(self, stamp: float) -> Verdict:
-        """Return what the state of a stamp (s) waits for, its reference."""
         if not self._values.wait_for_reference:
             return GOOD
         if self._references.input.reaches(stamp):
@@ -380,13 +356,11 @@ class ReferenceRun:
         return over
 
     def tell_state(self, stamp: float) -> None:
-        """Publish the state DRIVING at a limited rate."""
         if self._start is not None and self._state_rate.due(stamp):
             self._waiting_text = ""
             self._node.publish_state(self.newest, ControllerState.DRIVING, "")
 
     def crowd(self, topic: str) -> Verdict:
-        """Return whether more than one node publishes a topic."""
         if self._node.count_publishers(topic) <= 1:
             return GOOD
         return Verdict(
@@ -398,7 +372,6 @@ class ReferenceRun:
     # The end.
 
     def _look_around(self) -> None:
-        """Publish what the node waits for, and detect when the reference's publisher has left."""
         node = self._node
         if node.exit_code is not None:
             return
@@ -460,17 +433,10 @@ class ReferenceRun:
 
 
 class ReferenceNode(CommandNode[R_co]):
-    """A CommandNode that follows references, and reports on `~/status` and `~/state`.
+    """A CommandNode that follows references, and reports on `~/status` and `~/state` (latched).
 
-    A subclass creates `run` after it is connected.
-
-    Args:
-        status_type: Message type of `~/status`.
-
-    Attributes:
-        status_topic: Topic `~/status`.
-        state_topic: Topic `~/state`, latched.
-        state: What every message of `~/state` has in common, with its frame.
+    A subclass creates `run` after it is connected. `state` is what every message of `~/state` has
+    in common.
     """
 
     run: ReferenceRun
@@ -488,7 +454,6 @@ class ReferenceNode(CommandNode[R_co]):
 
     @property
     def counted_topics(self) -> tuple[CountedTopic, ...]:
-        """Topics of which a report needs every message."""
         return (self.status_topic,)
 
     @abstractmethod
@@ -506,18 +471,14 @@ class ReferenceNode(CommandNode[R_co]):
         self.state_topic.publish(state)
 
     def needs(self) -> Verdict:
-        """Return which subscribers are missing before commands may start."""
         return self.run.needs()
 
     def has_left(self) -> Verdict:
-        """Return whether the awaited report has left."""
         return self.run.has_left()
 
     def awaits(self, sample: Any) -> Verdict:
-        """In lock-step, return what a sample waits for, such as its reference."""
         return self.run.awaits(sample.stamp)
 
     def close(self) -> None:
-        """Command zero, then publish the reason; this is called however the node ends."""
         super().close()
         self.run.close()

@@ -23,18 +23,13 @@ class Piece(NamedTuple):
 
 
 class CommandCourse:
-    """Follows the command inside a driver, which starts at rest.
-
-    Attributes:
-        ramp: Limits of acceleration; None: none.
-    """
+    """Follows the command inside a driver, which starts at rest; `ramp` limits its acceleration."""
 
     def __init__(self, ramp: CommandRamp | None) -> None:
         self.ramp = ramp
         self.reset()
 
     def reset(self) -> None:
-        """Start at rest again."""
         self._now = REST
 
     def hold(self, start: float, end: float, command: Velocity, bands: BandPair) -> list[Piece]:
