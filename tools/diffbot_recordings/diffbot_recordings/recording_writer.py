@@ -90,11 +90,7 @@ class RecordingWriter:
 
 
 def definitions(kinds: Sequence[str]) -> Typestore:
-    """Return the message definitions for a recording: viewers need no package of ours.
-
-    Raises:
-        ValueError: No definition of a type is installed.
-    """
+    """Return the message definitions for a recording: viewers need no package of ours."""
     store = get_typestore(Stores.LATEST)
     for package in {kind.split("/")[0] for kind in kinds if kind not in store.fielddefs}:
         folder = Path(get_package_share_directory(package)) / "msg"
