@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calibration of odometry: radii and track from wheels, a gyro, a pose source, or a tape measure.
 
-The same functions serve runs and recordings:
-
-    from diffbot_calibration import calibrate, write_results
-
     calibration = calibrate(wheels, geometry=WheelGeometry(r, r, b), gyro=gyro, poses=poses)
     write_results(calibration, folder)      # calibration.yaml, summary.json, pictures
 

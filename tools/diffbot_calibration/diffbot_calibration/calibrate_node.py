@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calibrate_node: records a drive and then calibrates radii and track from it.
 
-It reads `joint_states`, `imu/data` and `pose`, or `/tf` instead (parameter `tf`), and ends when no
-node publishes `reference` any more. With the parameter `velocity` it follows the drive of
-velocity_ident by its `velocity_ident/status`, and without joint states calibrates the scales of the
-odometry on `odom`. It commands and publishes nothing.
+It follows `reference`, or with the parameter `velocity` the drive of velocity_ident, and ends with
+it. Without joint states it calibrates the scales of the odometry on `odom`. It publishes nothing.
 """
 
 from __future__ import annotations
@@ -316,7 +314,6 @@ class CalibrateNode(Node):
         self._page(None)
 
     def _page(self, calibration: Calibration | None) -> None:
-        """Write the page; a failure to do so does not affect the calibration."""
         from diffbot_calibration.calibration_page import write_calibration_page  # slow to import
 
         try:

@@ -86,8 +86,7 @@ class CalibratedValue:
         lower: -inf or 0 if not identified.
         upper: inf if not identified.
         unit: Such as "m", "rad", "s", "rad/s", "m^2/m" or "1".
-        identified: Whether the sensors determine the value.
-        reason: Why it is not identified; None if it is.
+        reason: Why it is not identified.
     """
 
     value: float
@@ -115,7 +114,6 @@ class Calibration:
         given: Radii and track before; of an odometry, those of wheels that would have caused it.
         geometry: Radii and track after; a size that no sensor determines is the given one.
         quantities: By name; left_radius, right_radius and track, or the scales, first.
-        held_out: Drift on held-out motion; None: there was none.
         notes: For the user, one sentence each.
         fit: The fit, for pictures; None for a tape.
     """
@@ -165,8 +163,8 @@ def calibrate(
         wheels: Angles of both wheels, preferably at 50 Hz or more; those of an odometry's
             `odometry_turns` for Subject.ODOMETRY.
         geometry: Radii and track assumed so far.
-        gyro: Yaw rates; None: there are none.
-        poses: Poses of a pose source; None: there are none. One of the two is needed.
+        gyro: Yaw rates.
+        poses: Poses of a pose source; it or the gyro is needed.
         gyro_scale_std: Standard deviation of the gyro's scale about 1, from its data sheet.
 
     Raises:
@@ -255,7 +253,6 @@ def _proof(
 
 
 def _lacks(wheels: WheelTurns, fit: Fit, geometry: WheelGeometry) -> str:
-    """Return what the motion lacked, for the user."""
     left = geometry.left_radius * np.diff(wheels.left)
     right = geometry.right_radius * np.diff(wheels.right)
     turns, path = (right - left) / geometry.separation, 0.5 * np.abs(left + right)
@@ -299,9 +296,7 @@ def _quantities(
 class SizeIntervals:
     """Intervals of functions of the fitted logarithms (mean radius, ratio of radii, track over it).
 
-    Attributes:
-        lacks: What the motion lacked, for values that are too uncertain.
-        no_scale: Why the mean radius was not fitted.
+    `lacks` is what the motion lacked, `no_scale` why the mean radius was not fitted.
     """
 
     fit: Fit
@@ -309,7 +304,7 @@ class SizeIntervals:
     no_scale: str
 
     def half_width(self, *weights: float) -> float:
-        """Return the half width of the 95 % interval of a weighted sum of the three logarithms."""
+        """Return the half width of the 95 % interval of a sum of the three, so weighted."""
         fit = self.fit
         row = np.zeros(len(fit.names))
         for name, weight in zip(GEOMETRY, weights, strict=True):

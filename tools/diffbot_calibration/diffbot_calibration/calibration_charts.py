@@ -68,11 +68,7 @@ def evidence_groups(calibration: Calibration) -> Iterator[ChartGroup]:
 
 
 def path_chart(ways: Mapping[str, ArrayLike]) -> Chart:
-    """Chart paths of the robot on top of each other; those of a pose source as dots.
-
-    Args:
-        ways: Paths by name, in the order of colours: [x, y], m, shape (n, 2) each.
-    """
+    """Chart named paths [x, y], m, shape (n, 2) each, in one; a pose source as dots."""
     roles = (Role.FIRST, Role.SECOND, Role.QUIET, Role.THIRD, Role.FOURTH)
     curves = []
     for (name, path), role in zip(ways.items(), roles, strict=False):
@@ -88,15 +84,7 @@ def path_chart(ways: Mapping[str, ArrayLike]) -> Chart:
 
 
 def ways(calibration: Calibration, fit: Fit) -> dict[str, Array]:
-    """Return the paths up to the first jump of the pose source's frame.
-
-    Args:
-        calibration: The calibration.
-        fit: Its fit, with a pose source.
-
-    Returns:
-        [x, y] in the pose source's frame, m, (n, 2) each, by name.
-    """
+    """Return paths [x, y], m, (n, 2), in the pose source's frame up to its first jump, by name."""
     poses = fit.drive.poses
     assert poses is not None
     taken = fit.taken(fit.drive.stamps)
@@ -110,13 +98,11 @@ def ways(calibration: Calibration, fit: Fit) -> dict[str, Array]:
 
 
 def _first_jump(fit: Fit) -> int:
-    """Return the number of poses before the pose source's frame first jumps."""
     jumps = np.flatnonzero(fit.drive.breaks)
     return int(jumps[0]) + 1 if len(jumps) else len(fit.drive.stamps)
 
 
 def _in_frame(fit: Fit, geometry: WheelGeometry, taken: Array) -> tuple[Array, Array]:
-    """Return the sensor's path by odometry, in the pose source's frame at the start."""
     odometry = WheelPath(fit.drive.wheels, geometry).poses(taken)
     first = WheelPath(fit.drive.wheels, fit.geometry(1.0)).poses(taken[:1])[0]
     a, c = fit.walk[0, 0], fit.walk[0, 1:3]
@@ -130,7 +116,6 @@ def _in_frame(fit: Fit, geometry: WheelGeometry, taken: Array) -> tuple[Array, A
 
 
 def _drift(calibration: Calibration) -> Iterator[Chart]:
-    """Chart the drift of heading and position in each held-out window."""
     result = calibration.held_out
     if result is None:
         return

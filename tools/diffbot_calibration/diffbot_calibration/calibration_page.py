@@ -33,13 +33,8 @@ def write_calibration_page(
     """Write report.html beside the summary.json of a calibration; return its path.
 
     Args:
-        calibration: The result, for its paths; None if there is none.
-        folder: Folder of the results, with summary.json.
+        calibration: The result, for its paths, if there is one.
         command: Command that repeats the calibration; None: the launch given in summary.json.
-
-    Raises:
-        OSError: The folder cannot be read or written.
-        ModuleNotFoundError: Plotly is not installed.
     """
     summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
     groups = () if calibration is None else evidence_groups(calibration)
@@ -52,7 +47,6 @@ def write_calibration_page(
 
 
 def _launch_of(summary: Mapping[str, Any]) -> str:
-    """Return the launch command that a calibrate_node was part of."""
     words = [f"{key}:={summary[key]}" for key in ("robot", "sim", "seed") if key in summary]
     said = shlex.split(str(summary.get("arguments") or ""))
     # Empty arguments were not given.
@@ -66,18 +60,9 @@ def calibration_page(
     command: str,
     sections: Sequence[Section] = (),
 ) -> Page:
-    """Return the page of a calibration.
+    """Return the page of a calibration by the keys `calibration.*` of summary.json (results.py).
 
-    Args:
-        summary: Content of summary.json. Its key `calibration` contains quantities, in groups or
-            not, each with `value`, `lower` and `upper` (95 %; None if there is none), `identified`
-            and, if known, `unit` and `reason` (why it is not identified). Next to them are
-            `outcome` (calibrated, confirmed, refused), `reason`, `given` (previous values, by the
-            same names), `held_out` (figures of the check on held-out motion) and `notes`. Missing
-            keys are left out of the page.
-        folder: Folder of the results, for the files to copy.
-        command: Command that repeats the calibration.
-        sections: Evidence, such as the way and residuals.
+    Missing keys are left out. `sections` are evidence, such as the way and residuals.
     """
     group = summary.get("calibration")
     about: Mapping[str, Any] = group if isinstance(group, Mapping) else {}
@@ -147,7 +132,6 @@ def _verdict(
 
 
 def _given(about: Mapping[str, Any]) -> dict[str, float]:
-    """Return the previous values, and the ratios derived from them."""
     given = about.get("given")
     if not isinstance(given, Mapping):
         return {}
@@ -204,7 +188,6 @@ def _before(
 
 
 def _held_out(figures: Any) -> list[Table]:
-    """Return all figures of the check on held-out motion, by name."""
     rows = list(_figures(figures))
     return [Table(["", "unit", "value"], rows)] if rows else []
 

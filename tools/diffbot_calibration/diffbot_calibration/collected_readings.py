@@ -61,7 +61,7 @@ class SourceReadings:
 
 
 class Collected:
-    """Readings of one drive: wheels [left, right] rad, rates rad/s, poses m, m, rad.
+    """Readings of one drive: wheels [left, right] rad, rates rad/s, poses m, m, rad; stamps in s.
 
     Attributes:
         odometry: Poses of the driver's odometry, which stand for wheels that nothing reports.
@@ -88,7 +88,7 @@ class Collected:
         return self.motion, self.gyro, self.poses
 
     def add_wheels(self, stamp: float, position: tuple[float, float]) -> None:
-        """Add angles [left, right], rad, as read from encoders, which may wrap; stamp in s."""
+        """Add angles [left, right], rad, as read from encoders, which may wrap."""
         wheels = self.wheels
         if not wheels.takes(stamp, *position):
             return
@@ -107,28 +107,24 @@ class Collected:
         wheels.rows.append((stamp, left, right))
 
     def add_odometry(self, stamp: float, x: float, y: float, yaw: float) -> None:
-        """Add a pose of the odometry, m, m, rad, with its stamp, s."""
+        """Add a pose of the odometry, m, m, rad."""
         if self.odometry.takes(stamp, x, y, yaw):
             self.odometry.rows.append((stamp, x, y, yaw))
 
     def add_rate(self, stamp: float, rate: float) -> None:
-        """Add a yaw rate, rad/s, with its stamp, s."""
+        """Add a yaw rate, rad/s."""
         if self.gyro.takes(stamp, rate):
             self.gyro.rows.append((stamp, rate))
 
     def add_pose(self, stamp: float, x: float, y: float, yaw: float) -> None:
-        """Add a pose, m, m, rad, with its stamp, s."""
+        """Add a pose, m, m, rad."""
         if self.poses.takes(stamp, x, y, yaw):
             self.poses.rows.append((stamp, x, y, yaw))
 
     def readings(self, geometry: WheelGeometry) -> CalibrationReadings:
         """Return the readings, without sources that have too few; check `missing` first.
 
-        Args:
-            geometry: Of wheels that would have caused the odometry.
-
-        Raises:
-            ReadingsError: The odometry never moves.
+        `geometry` is of wheels that would have caused the odometry, which must move (ReadingsError).
         """
         gyro, poses = (len(source.rows) >= FEWEST for source in (self.gyro, self.poses))
         if self.subject is Subject.WHEELS:

@@ -38,9 +38,8 @@ class DriveModel:
         drive: Readings on the knots.
         radius: Mean radius if it is not fitted (no pose source), m.
         gyro_scale_std: Standard deviation of the gyro's scale about 1.
-        gyro_turned: Integral of the gyro's readings, rad; None: there is no gyro.
-        gyro_at: Fixed stamps at which the gyro is evaluated, s, (K,), from the first guess of the
-            delays.
+        gyro_turned: Integral of the gyro's readings, rad.
+        gyro_at: Fixed stamps at which the gyro is evaluated, s, (K,).
     """
 
     drive: DriveReadings
@@ -124,7 +123,6 @@ class DriveModel:
         return problem, self._steps_noise(beta, walk, odometry)
 
     def _walk_steps(self, walk: Array, odometry: Array) -> tuple[Array, Array, Array]:
-        """Return the walk's steps from knot to knot, (K - 1, n), and their derivatives."""
         count, n = len(walk), self.sensors.size
         w = np.diff(walk, axis=0)
         f = np.tile(np.eye(n), (count - 1, 1, 1))

@@ -27,7 +27,7 @@ class DriveReadings:
 
     Attributes:
         stamps: Stamps of the knots, s, (K,): those of the poses, or evenly spaced.
-        poses: Poses at the knots, [x, y, yaw], (K, 3); None: there is no pose source.
+        poses: Poses at the knots, [x, y, yaw], (K, 3).
         breaks: Mask of the steps between knots over which nothing is known, (K - 1,).
     """
 
@@ -93,8 +93,7 @@ class Fit(Parameters):
         walk: (a, c_x, c_y) and the gyro's (B, b) at the knots, (K, n).
         residuals: (K, m).
         used: Mask of the readings that are no outliers, (K,).
-        correlation: Largest correlation of neighbouring residuals of the pose source; about 0 if
-            white.
+        correlation: Largest correlation of neighbouring residuals of the pose source.
     """
 
     covariance: Array
@@ -116,7 +115,6 @@ class Fit(Parameters):
 
 
 def _geometry(radius: float, log_ratio: float, log_track: float) -> WheelGeometry:
-    """Return the geometry of mean radius, log(right / left) and log(track / mean radius)."""
     half = math.tanh(0.5 * log_ratio)  # (right - left) / (right + left)
     return WheelGeometry(radius * (1.0 - half), radius * (1.0 + half), radius * math.exp(log_track))
 
@@ -126,8 +124,7 @@ def drive_of(
 ) -> DriveReadings:
     """Return the readings in the time that all sensors cover, on common knots.
 
-    Args:
-        delay: Approximate delay of the pose source, s.
+    `delay` is approximately that of the pose source, s.
     """
     begin, end = wheels.stamps[0], wheels.stamps[-1]
     if gyro is not None:

@@ -73,6 +73,5 @@ def _median(values: Array) -> Array:
 
 
 def _white_noise_std(values: Array) -> float:
-    """Return the standard deviation of white noise on a smooth signal, by second differences."""
     second = values[1:-1] - 0.5 * (values[:-2] + values[2:])
     return 1.4826 * float(np.nanmedian(np.abs(second))) / math.sqrt(1.5)

@@ -43,13 +43,11 @@ class Drift:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Drift on the held-out part.
+    """Drift on the held-out part, with the given geometry and with the one fitted to the rest.
 
     Attributes:
         window: Length of a window, s.
         distance: Mean distance driven in a window, m.
-        before: Drift with the given geometry.
-        after: Drift with the geometry that was fitted to the rest.
         noise: Root mean square by the sensor's noise alone, [heading rad, position m].
         expected: Expected NEES, 1 or 3.
         bounds: Bounds of a consistent mean NEES.
@@ -79,9 +77,7 @@ def held_out_drift(
 ) -> HeldOut | None:
     """Evaluate the drift after `begin`, s; None: the held-out part is too short.
 
-    Args:
-        readings: All readings; those of a gyro are used only without a pose source.
-        fit: Fit to the readings before `begin`.
+    Readings of a gyro are used only without a pose source; `fit` is that to earlier readings.
     """
     radius = 0.5 * (given.left_radius + given.right_radius)
     after = fit.geometry(radius)
@@ -115,13 +111,9 @@ def held_out_drift(
 
 
 def significance(growth: Array) -> float:
-    """Return the significance of a growth, in standard deviations of a normal distribution.
+    """Return the significance of a growth in n >= 2 windows, in normal standard deviations.
 
-    It is based on Student's t: with three windows, 2.5 standard deviations of the mean are hardly
-    significant.
-
-    Args:
-        growth: Growth in each window, shape (n,), n >= 2.
+    By Student's t: with three windows, 2.5 standard deviations of the mean are hardly significant.
     """
     spread = float(np.std(growth, ddof=1)) / math.sqrt(len(growth)) + 1e-12
     return float(-ndtri(stdtr(len(growth) - 1, -float(np.mean(growth)) / spread)))
@@ -137,7 +129,6 @@ def _drift(errors: Array, nees: Array) -> Drift:
 
 
 def _ends(readings: CalibrationReadings, begin: float, fit: Fit) -> Array:
-    """Return begin and end of each window, s, (n, 2), on the wheels' clock."""
     wheels, poses = readings.wheels, readings.poses
     source = poses or readings.gyro
     assert source is not None

@@ -111,9 +111,7 @@ class WheelSlip:
     def information(self, path: float, size: int) -> tuple[Array, Array]:
         """Return inverse covariances, (n, size, size), and the covariances' determinants, (n,).
 
-        Args:
-            path: Path noise, m^2/m.
-            size: 3 for (a, c), 1 for a alone.
+        `path` is the path noise, m^2/m; `size` 3 for (a, c), 1 for a alone.
         """
         floor, both = FLOOR**2, path * (self.left + self.right)
         turning = both / self.track**2 + floor

@@ -22,15 +22,9 @@ RIDGE = 1e-12
 
 @dataclass(frozen=True)
 class LinearProblem:
-    """One linearisation, see the top of this file.
+    """One linearisation: r (K, m), h (K, m, n), j (K, m, p), w (K - 1, n), f and b (K - 1, n, n).
 
     Attributes:
-        r: (K, m).
-        h: (K, m, n).
-        j: (K, m, p).
-        w: (K - 1, n).
-        f: (K - 1, n, n).
-        b: (K - 1, n, n).
         prior: Prior information on beta, (p,), 1 / variance; 0: none.
         prior_r: Prior mean minus current beta, (p,).
     """
@@ -75,15 +69,12 @@ class Solution:
 def solve(
     problem: LinearProblem, r_information: Array, q_information: Array, logs: float
 ) -> Solution:
-    """Solve for the steps of parameters and walk.
+    """Solve for the steps of parameters and walk; LinAlgError if it is not positive definite.
 
     Args:
         r_information: Inverse covariances of the measurements, diagonal, (K, m); 0: left out.
         q_information: Inverse covariances of the walk's steps, (K - 1, n, n); 0: it may jump.
         logs: Sum of the log determinants of all noise covariances.
-
-    Raises:
-        numpy.linalg.LinAlgError: The problem is not positive definite, such as after an overflow.
     """
     h, j, n = problem.h, problem.j, problem.h.shape[2]
     weighted = (h * r_information[:, :, None]).transpose(0, 2, 1)

@@ -54,8 +54,8 @@ def write_results(
     Wheels that do not fit the rest of the robot's description cost the calibrated robot file only.
 
     Args:
-        robot: From which a calibrated one is written; None: there is none.
-        about: Further keys of summary.json; None: do not write it, since another node does.
+        robot: From which a calibrated one is written.
+        about: Further keys of summary.json; None: another node writes it.
 
     Returns:
         The files that were written, and why there is no calibrated robot file.
@@ -114,11 +114,7 @@ def next_step(calibration: Calibration, paths: Sequence[Path]) -> str:
 
 
 def write_calibrated_robot(calibration: Calibration, robot: Robot, folder: Path) -> Path:
-    """Write `<robot>_calibrated.yaml`, which load_robot reads; return its path.
-
-    Raises:
-        ValueError: The calibrated wheels do not fit the robot's description.
-    """
+    """Write `<robot>_calibrated.yaml`, for load_robot; ValueError if its wheels do not fit."""
     data = read_yaml(robot.path)
     geometry = calibration.geometry
     left, right = round(geometry.left_radius, DIGITS), round(geometry.right_radius, DIGITS)
@@ -158,7 +154,6 @@ def _line(name: str, quantity: CalibratedValue) -> str:
 
 
 def _content(calibration: Calibration) -> dict[str, Any]:
-    """Return everything that the files hold about a calibration; None where there is nothing."""
     result = calibration.held_out
     return {
         "outcome": calibration.outcome.value,

@@ -45,9 +45,8 @@ class Squares:
 
     Attributes:
         side: Side of the square, L, m.
-        cw: Ends of the clockwise runs minus those by odometry, (n, 2), m; x along the first leg, y
-            left.
-        ccw: The same for the counter-clockwise runs, (n, 2), m.
+        cw, ccw: Ends of the clockwise and counter-clockwise runs minus those by odometry, (n, 2),
+            m; x along the first leg, y left.
         straight: Lengths [by odometry, measured] of straight legs, (k, 2), m; may be empty.
     """
 
@@ -233,8 +232,6 @@ def _scale(squares: Squares, given: WheelGeometry, beta: Array) -> tuple[float, 
 
 @dataclass(frozen=True)
 class _Intervals:
-    """Intervals of functions of log E_d, log E_b (spread: their covariance) and the scale."""
-
     spread: Array
     dof: int
     scale_std: float
@@ -242,7 +239,6 @@ class _Intervals:
     straight: int
 
     def half_width(self, *weights: float) -> float:
-        """Return that of a weighted sum of log E_d and log E_b."""
         row = np.array(weights)
         return float(stdtrit(self.dof, 0.975)) * math.sqrt(float(row @ self.spread @ row))
 

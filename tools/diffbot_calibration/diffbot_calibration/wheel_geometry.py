@@ -46,7 +46,7 @@ class WheelGeometryFit:
 
     Args:
         geometry: Radii and track assumed so far; without a pose source, the mean radius is kept.
-        gyro: None: there is none, as for `poses`; one of the two is needed.
+        gyro, poses: One of the two is needed.
         gyro_scale_std: Standard deviation of the gyro's scale about 1.
         clock_drift: Whether to fit the drift of the sensors' clocks against the wheels' clock, too.
 
@@ -120,10 +120,7 @@ class WheelGeometryFit:
         return self._result(solution)
 
     def clock_drift(self) -> dict[str, tuple[float, float]]:
-        """Estimate the drifts in DRIFT that are not fitted, s/s, by a step from the current fit.
-
-        Return value and standard deviation, by name.
-        """
+        """Estimate drifts that are not fitted, s/s: value and standard deviation, by name."""
         kept = self._beta
         sensors = self._model.sensors
         there = (sensors.poses, sensors.gyro)
@@ -137,7 +134,6 @@ class WheelGeometryFit:
         return {n: (float(solution.beta[i]), float(std[i])) for n, i in results.items()}
 
     def _gauss_newton(self, most: int) -> Solution:
-        """Take up to `most` Gauss-Newton steps, and update the outliers in each."""
         solution = None
         for _ in range(most):
             likelihood = self._likelihood()
@@ -217,7 +213,6 @@ def _first_parameters(
 
 
 def _correlation(values: Array, used: Mask) -> float:
-    """Return the correlation of neighbouring values that are both used."""
     both = used[1:] & used[:-1]
     size = float(np.mean(values[used] ** 2)) if used.any() else 0.0
     return float(np.mean(values[1:][both] * values[:-1][both])) / size if size > 0.0 else 0.0

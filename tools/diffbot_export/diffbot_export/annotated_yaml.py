@@ -14,10 +14,7 @@ WIDTH = 98
 
 @dataclass(frozen=True)
 class Entry:
-    """A value, number, text, bool or a list of one type, and its interval and source.
-
-    `assumed`: nobody measured or stated it; it is written as a comment.
-    """
+    """A value or list, its interval and source; if `assumed`, it is written as a comment."""
 
     value: Value
     comment: str = ""

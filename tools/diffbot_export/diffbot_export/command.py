@@ -114,7 +114,6 @@ def main(argv: Sequence[str] | None = None, prog: str = "export") -> int:
 
 
 def _with_results_first(words: list[str]) -> list[str]:
-    """Move the results before `--to`, which would take RESULTS in `--to a b RESULTS`."""
     result, rest, taking = [], [], False
     for word in words:
         if word == "--to":
@@ -143,9 +142,6 @@ def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> tuple[lis
     Returns:
         The paths of the files, and why each target that needs something unknown was not written; an
         earlier file of such a target is removed.
-
-    Raises:
-        OSError: The folder cannot be written.
     """
     moved = robot.copy()
     limits = motion_limits(moved)

@@ -165,6 +165,5 @@ def table_text(rows: Sequence[BendRow], tolerances: Sequence[float] = TOLERANCES
 
 
 def _rounded_down(speed: float) -> str:
-    """Format a speed with three digits, rounded down except for floating-point errors."""
     digits = Context(prec=3, rounding=ROUND_FLOOR)
     return f"{digits.create_decimal_from_float(speed * (1.0 + 1e-12)):f}"

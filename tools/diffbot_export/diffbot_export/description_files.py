@@ -25,8 +25,7 @@ from diffbot_ident.torque.estimate import FRICTION_NAMES, NAMES, TURNING_NAMES
 def identified_robot(robot: KnownRobot) -> tuple[Robot, dict[str, str]]:
     """Return the identified robot, and its robot file and xacro macros by file name.
 
-    Raises:
-        ValueError: Something is missing, or no robot can have these parameters.
+    Raises ValueError if something is missing, or no robot can have these parameters.
     """
     torque, described = robot.results.torque, robot.description
     if described is None:
@@ -53,7 +52,6 @@ def identified_robot(robot: KnownRobot) -> tuple[Robot, dict[str, str]]:
 
 
 def _with_lengths(robot: KnownRobot, described: Robot) -> Robot:
-    """Return the description with the radius and track that were calibrated, or given."""
     geometry, results = robot.geometry, robot.results
     if geometry is None or (results.calibration is None and not results.lengths):
         return described
@@ -96,9 +94,7 @@ def sdf_file(robot: KnownRobot) -> str:
 def write_urdf(robot: KnownRobot, folder: Path) -> list[Path]:
     """Write `<robot>_identified.urdf`, the robot's own or a new one, its robot file, and macros.
 
-    Raises:
-        ValueError: See identified_robot, and identified_urdf.own_urdf.
-        OSError: The folder cannot be written.
+    Raises ValueError as identified_robot and identified_urdf.own_urdf do.
     """
     identified, files = identified_robot(robot)
     text = own_urdf(identified)
@@ -111,9 +107,7 @@ def write_urdf(robot: KnownRobot, folder: Path) -> list[Path]:
 def write_sdf(robot: KnownRobot, folder: Path) -> list[Path]:
     """Write `<robot>_identified.sdf`, a model with joints and contacts, and the robot file.
 
-    Raises:
-        ValueError: See identified_robot; or a side has several joints.
-        OSError: The folder cannot be written.
+    Raises ValueError as identified_robot does, or if a side has several joints.
     """
     identified, files = identified_robot(robot)
     check_one_wheel(identified, "SDF")

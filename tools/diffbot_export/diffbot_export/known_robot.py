@@ -41,13 +41,7 @@ BATTERY = 12.0  # V, default of the largest voltage
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the export.
-
-    Attributes:
-        loop_rate: Of controller manager and wheel loops, Hz.
-        margin: Least phase margin of the wheel loops, degrees.
-        voltage: Maximum voltage of a motor, V.
-    """
+    """Settings: rate of the loops, Hz; their least phase margin, degrees; voltage of a motor, V."""
 
     loop_rate: float = 100.0
     margin: float = 60.0
@@ -72,9 +66,7 @@ class Settings:
 class AxisLimits:
     """Limits of an axis, in m/s or rad/s and their derivatives; None: unknown.
 
-    Attributes:
-        acceleration, deceleration: When gaining and losing speed, > 0.
-        dead_band: Commands up to this size do not move the robot.
+    The deceleration, > 0, is that when losing speed; commands up to `dead_band` move nothing.
     """
 
     velocity: SourcedValue | None = None
@@ -123,7 +115,7 @@ class KnownRobot:
     def described(
         self, value: Callable[[Robot], float], unit: str, *fields: str
     ) -> SourcedValue | None:
-        """Return a value of the description; None: there is none.
+        """Return a value of the description, if there is one.
 
         It is assumed if one of the `fields` that it follows from is.
         """
@@ -208,9 +200,7 @@ def known_robot(results: Results, robot: str | None, settings: Settings) -> Know
     """Combine results with the description of their robot.
 
     `robot`: name or file; None: the robot file beside the results, or the robot that they name.
-
-    Raises:
-        ValueError: There is no such description, or it is of another robot.
+    Raises ValueError if there is no such description, or it is of another robot.
     """
     missing = list(results.missing)
     beside = _beside(results)
@@ -250,11 +240,7 @@ def _beside(results: Results) -> Path | None:
 
 
 def _check_lengths(robot: KnownRobot) -> None:
-    """Check that the calibration can belong to the described robot.
-
-    Raises:
-        ValueError: A length differs by more than LENGTH_FACTOR.
-    """
+    """Check that the calibration can belong to the described robot. Raises ValueError."""
     described = robot.description
     if robot.results.calibration is None or described is None:
         return
@@ -299,11 +285,7 @@ class WheelModel:
 
 
 def wheel_model(robot: KnownRobot) -> WheelModel:
-    """Return the model to design wheel loops with.
-
-    Raises:
-        ValueError: Something is missing for it.
-    """
+    """Return the model to design wheel loops with. Raises ValueError if something is missing."""
     geometry = robot.geometry
     if geometry is None:
         raise ValueError("radius or track of the wheels is not known: give --robot FILE")
@@ -404,8 +386,7 @@ def _mean_friction(left: SourcedValue, right: SourcedValue) -> SourcedValue:
 def velocity_plant(robot: KnownRobot) -> Plant:
     """Return a velocity-commanded robot as a plant whose efforts are wheel speeds.
 
-    Raises:
-        ValueError: An axis was not identified, or lengths are not known.
+    Raises ValueError if an axis was not identified, or lengths are not known.
     """
     geometry, axes = robot.geometry, robot.results.velocity
     if geometry is None or len(axes) < 2:
@@ -525,16 +506,11 @@ def _velocity_limits(robot: KnownRobot) -> tuple[AxisLimits, AxisLimits]:
 
 
 def _least(ramp: SourcedValue, own: SourcedValue | None) -> SourcedValue:
-    """Return the smaller limit of two, by their safe ends."""
     return ramp if own is None or ramp.low <= own.low else own
 
 
 def joints_of(robot: KnownRobot) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of the joints of the left and of the right wheels.
-
-    Raises:
-        ValueError: They are not known.
-    """
+    """Return the names of the joints of the left and of the right wheels. Raises ValueError."""
     if robot.description is None:
         raise ValueError("the names of the wheels' joints are not known: give --robot FILE")
     joints = robot.description.joints

@@ -166,11 +166,9 @@ def linear_step(axis: LoopAxis, p: float, i: float, feedforward: float, period: 
 
 @dataclass(frozen=True)
 class LoopGains:
-    """Designed gains.
+    """Designed gains: p and feedforward, effort per rad/s; i, effort per rad.
 
     Attributes:
-        p, feedforward: Effort per rad/s.
-        i: Effort per rad.
         margins: Worst of all axes and interval ends.
         bound: The condition that limits p, as a text for the user.
     """
@@ -215,7 +213,7 @@ def design(
     margin: float = MARGIN,
     largest: float = math.inf,
 ) -> LoopGains:
-    """Return the largest gains that meet the conditions of this module.
+    """Return the largest gains that meet the conditions of this module; ValueError if none does.
 
     Args:
         axes: The ends of an inertia's interval are axes of their own.
@@ -223,9 +221,6 @@ def design(
         feedforward: Effort per rad/s.
         margin: Least phase margin, degrees, 20 to 85.
         largest: Largest p that the noise of the encoders allows.
-
-    Raises:
-        ValueError: The margin is outside its range, or no gain meets the conditions.
     """
     if not 20.0 <= margin <= 85.0:
         raise ValueError(

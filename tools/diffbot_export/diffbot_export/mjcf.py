@@ -40,9 +40,7 @@ def mjcf_file(robot: KnownRobot) -> str:
 def write_mjcf(robot: KnownRobot, folder: Path) -> list[Path]:
     """Write `<robot>_identified_mjcf.xml` and the robot file.
 
-    Raises:
-        ValueError: See identified_robot; a side has several joints, or MuJoCo is not installed.
-        OSError: The folder cannot be written.
+    Raises ValueError as identified_robot does, for several joints on a side, or without MuJoCo.
     """
     identified, files = identified_robot(robot)
     check_one_wheel(identified, "MJCF")
@@ -56,12 +54,7 @@ def write_mjcf(robot: KnownRobot, folder: Path) -> list[Path]:
 def mjcf(robot: Robot, delay: float = 0.0) -> str:
     """Return a robot on a floor as MJCF that plain MuJoCo loads.
 
-    Args:
-        robot: The robot.
-        delay: From a command to its torque, s.
-
-    Raises:
-        ValueError: MuJoCo is not installed.
+    `delay` is from a command to its torque, s. Raises ValueError without MuJoCo.
     """
     try:
         import mujoco
@@ -162,7 +155,6 @@ def _give_floor_friction(spec: mujoco.MjSpec, robot: Robot) -> None:
 
 
 def _inexpressible(robot: Robot) -> Iterator[str]:
-    """Yield what MuJoCo does not have."""
     friction = robot.friction
     if friction.static is not None:
         yield "static friction beyond Coulomb friction, which MuJoCo does not have"

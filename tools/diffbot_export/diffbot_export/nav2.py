@@ -20,11 +20,7 @@ ABOVE = 1.05
 
 
 def nav2_yaml(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> str:
-    """Return the file, to be merged into the user's own parameters.
-
-    Raises:
-        ValueError: No limit of any axis is known.
-    """
+    """Return the file, to be merged into the user's own; ValueError without any limit."""
     linear, angular = limits
     if all(axis.velocity is None and axis.acceleration is None for axis in limits):
         raise ValueError("no limit of speed or acceleration is known: give --robot FILE")
@@ -142,7 +138,6 @@ def _speeds(axis: AxisLimits, names: dict[str, float]) -> dict[str, Any]:
 
 
 def _ramps(axis: AxisLimits, up: str, down: str) -> dict[str, Any]:
-    """Return acceleration and deceleration, the latter below 0, under these names."""
     if axis.acceleration is None or axis.deceleration is None:
         return {}
     return {
@@ -152,7 +147,6 @@ def _ramps(axis: AxisLimits, up: str, down: str) -> dict[str, Any]:
 
 
 def _end(limit: SourcedValue, sign: float = 1.0) -> Entry:
-    """Return the lower, safe end of a limit."""
     return Entry(sign * limit.low, limit.cited(), limit.assumed)
 
 

@@ -75,12 +75,9 @@ class Plant:
         return self.radius, self.radius / self.geometry.half_track
 
     def acceleration(self, speed: Pair, effort: Pair, soft: float) -> Pair:
-        """Return the wheel accelerations (left, right), rad/s^2.
+        """Return the wheel accelerations (left, right), rad/s^2, at their speeds, rad/s.
 
-        Args:
-            speed: Of the wheels, rad/s.
-            effort: Of the axes (c, d), after their delay.
-            soft: Speed over which dry friction changes its sign, rad/s.
+        `effort` is of the axes (c, d), after the delay; dry friction changes sign over `soft`.
         """
         left, right = speed
         f_left = self.viscous[0] * left + self.dry[0] * math.tanh(left / soft)
@@ -153,7 +150,6 @@ class WheelLoops:
     The measured wheel speed is the mean over the last period, as of encoders.
 
     Args:
-        plant: The robot.
         pid: Controller of both wheels; None: efforts are the references themselves.
         period: Of the loops, s.
         fastest: Largest reference of a wheel speed, rad/s, > 0.
@@ -278,9 +274,6 @@ def predicted_step(
     """Predict the response of a robot at rest to a step of both wheels' references.
 
     Args:
-        plant: The robot.
-        pid: Controller of its wheels.
-        period: Of the loops, s.
         axis: 0: both wheels forward; 1: turning on the spot.
         speed: Reference of the wheel speeds, rad/s.
         duration: s.

@@ -189,11 +189,7 @@ def read_results(paths: Sequence[str | os.PathLike[str]]) -> Results:
 
 
 def _given_lengths(path: Path) -> dict[str, SourcedValue]:
-    """Return --wheel-radius and --track of `identify` from its summary.json; empty: not given.
-
-    Raises:
-        ValueError: The file cannot be read, or a length is not a number > 0.
-    """
+    """Return --wheel-radius and --track of `identify` from its summary.json. Raises ValueError."""
     if not path.is_file():
         return {}
     summary = _summary(path)
@@ -362,7 +358,6 @@ def _velocity_axis(path: Path, section: Mapping[str, Any], index: int) -> Veloci
     unknown = not math.isfinite(band) or spread == math.inf or without
 
     def ramp(name: str) -> SourcedValue | None:
-        """Return a limit of the driver; None: it has none."""
         limit = number(name, index, math.inf)
         if not math.isfinite(limit):
             return None
@@ -552,7 +547,6 @@ def _calibrated(
 
 
 def _late(entry: Mapping[str, Any], source: str) -> SourcedValue:
-    """Return a dead time; one without a standard deviation is assumed to be 0."""
     value, std = entry.get("value"), entry.get("std")
     if value is None or std is None:
         return SourcedValue(0.0, "s", f"dead time of {source}: not known, 0 assumed")

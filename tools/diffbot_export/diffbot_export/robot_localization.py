@@ -24,11 +24,7 @@ UNIFORM = 1.0 / 3.0
 
 
 def robot_localization_yaml(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> str:
-    """Return the file, to be merged into the user's own parameters.
-
-    Raises:
-        ValueError: None of its parameters was identified.
-    """
+    """Return the file, to be merged into the user's own; ValueError if nothing was identified."""
     accelerations = [axis.acceleration for axis in limits]
     noise = None if robot.results.calibration is None else robot.results.calibration.path_noise
     if not any(accelerations) and noise is None:

@@ -77,8 +77,7 @@ def _plain(value: float) -> float | None:
 def wheel_control(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> WheelControl:
     """Design the wheel loops and predict their responses, forward and turning on the spot.
 
-    Raises:
-        ValueError: Something is missing for them, or no gains are suitable.
+    Raises ValueError if something is missing for them, or no gains are suitable.
     """
     model = wheel_model(robot)
     period = 1.0 / robot.settings.loop_rate
@@ -136,11 +135,7 @@ def _step(model: WheelModel, pid: Pid, fastest: float) -> float:
 def follower_of(
     robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits], control: WheelControl | None
 ) -> CurveFollower:
-    """Return the robot as curvature_limits.py simulates it.
-
-    Raises:
-        ValueError: Something is missing for it.
-    """
+    """Return the robot as curvature_limits.py simulates it. Raises ValueError."""
     linear, angular = limits
     needed = (linear.velocity, angular.velocity, angular.acceleration)
     if any(quantity is None for quantity in needed):
@@ -159,8 +154,7 @@ def ros2_control_yaml(
 ) -> str:
     """Return the file for a controller manager and its controllers.
 
-    Raises:
-        ValueError: The joints are not known, or have a sign that these controllers do not have.
+    Raises ValueError if the joints are not known, or have a sign that these controllers lack.
     """
     left, right = joints_of(robot)
     _check_signs(robot)

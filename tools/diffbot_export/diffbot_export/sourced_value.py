@@ -76,11 +76,7 @@ class SourcedValue:
 def product(
     unit: str, source: str, *factors: tuple[SourcedValue, float], scale: float = 1.0
 ) -> SourcedValue:
-    """Return a product of powers of independent factors, with a first-order interval.
-
-    Raises:
-        ValueError: A quantity is 0.
-    """
+    """Return a product of powers of independent factors, not 0, with a first-order interval."""
     value, down, up = scale, 0.0, 0.0
     for quantity, power in factors:
         if quantity.value == 0.0:

@@ -16,11 +16,7 @@ NAMES = {SIDES[0]: "Left", SIDES[1]: "Right", FORWARD: "Linear", YAW: "Angular"}
 
 
 def wpilib_java(robot: KnownRobot) -> str:
-    """Return the source of the class.
-
-    Raises:
-        ValueError: No voltage gains were identified.
-    """
+    """Return the source of the class. Raises ValueError without voltage gains."""
     voltage = robot.results.voltage
     if voltage is None:
         raise ValueError(

@@ -36,11 +36,7 @@ SIGNIFICANT = 0.5
 
 
 def checked(analysis: AxisAnalysis, period: float) -> AxisAnalysis:
-    """Return the analysis; refused or not excited if its values are not known well enough.
-
-    Args:
-        period: Time between the samples, s.
-    """
+    """Return the analysis; refused or not excited if its values (every `period` s) are vague."""
     verdict = analysis.verdict
     if not verdict.usable or analysis.held_out is None:
         return analysis
@@ -56,11 +52,7 @@ def checked(analysis: AxisAnalysis, period: float) -> AxisAnalysis:
 def over_runs(
     analysis: AxisAnalysis, runs: Mapping[str, Sequence[AxisSegment]], refresh: float = 0.0
 ) -> AxisAnalysis:
-    """Widen the intervals by the spread between recordings; also note which one disagrees.
-
-    Args:
-        runs: Segments of each recording, by name.
-    """
+    """Widen the intervals by the spread between the named recordings; note one that disagrees."""
     if analysis.fit is None or len(runs) < 2:
         return analysis
     each = {}

@@ -49,12 +49,7 @@ PLAIN = DriverModel()
 
 @dataclass(frozen=True)
 class Free:
-    """A parameter of the driver that a search varies.
-
-    Attributes:
-        low, high: Bounds.
-        step: Step of the derivative by it.
-    """
+    """A parameter of the driver that a search varies; `step` is that of the derivative by it."""
 
     parameter: DriverParameter
     low: float
@@ -64,13 +59,7 @@ class Free:
 
 @dataclass(frozen=True)
 class AxisSolution:
-    """Result of AxisSearch.solve; see DeadTimeFit.
-
-    Attributes:
-        driver: Driver with the values found.
-        more_std: Standard deviations of the parameters that were varied.
-        more_searches: How their searches ended.
-    """
+    """Result of AxisSearch.solve, with the driver's free parameters; see DeadTimeFit."""
 
     fit: FirstOrderFit
     dead_time_std: float
@@ -83,15 +72,13 @@ class AxisSolution:
 
 
 class AxisSearch:
-    """Residuals as functions of x = [log tau, gain, dead time, square, others of the driver].
+    """Residuals as functions of x = [log tau, gain, dead time, square, free values of the driver].
 
-    The dead time is in samples. The square is that of the smoothing's window, or of a window that
-    smooths as much as its low-pass, in units of the usual time between two readings.
+    The dead time is in samples. The square is that of the smoothing's window (of a low-pass: of the
+    window that smooths as much) in usual times between two readings.
 
     Args:
         lead: Time at each segment's beginning that is only used for past commands, s.
-        driver: Driver of the commands.
-        free: Its parameters that are varied.
     """
 
     def __init__(
@@ -118,7 +105,6 @@ class AxisSearch:
         self._kept: tuple[tuple[float, ...], Sequence[AxisSegment]] | None = None
 
     def _problem(self, late: float, square: float, *more: float) -> OutputError:
-        """Return the residuals at a dead time, a square and values of the free parameters."""
         key = (self._low_pass, float(late), float(square), more)
         if self._last is None or self._last[0] != key:
             segments = self._changed_by(more)
@@ -131,7 +117,6 @@ class AxisSearch:
         return self._last[1]
 
     def _changed_by(self, more: tuple[float, ...]) -> Sequence[AxisSegment]:
-        """Return the segments with the commands that act; the last ones are kept."""
         if self._kept is None or self._kept[0] != more:
             driver = self._driver.with_values(self._parameters, more)
             self._kept = more, [driver.acting(segment) for segment in self._segments]
@@ -173,8 +158,7 @@ class AxisSearch:
     ) -> AxisSolution:
         """Return the fit from a start: theta, dead time in samples, values of free parameters.
 
-        The velocity is smoothed by a window or a low-pass, by which the residuals are smaller;
-        `like` is one to begin from, of which only the width is searched.
+        `like` is a smoothing to begin from, of which only the width is searched.
         """
         square, self._low_pass = 1.0, False
         if like is not None:
@@ -249,14 +233,12 @@ class AxisSearch:
         return Smoothing(self._reading * window, self._reading * lag)
 
     def _within(self, x: Array) -> Array:
-        """Return the parameters limited to their bounds."""
         x = np.array(x)
         for i, (low, high) in zip(range(2, len(x)), self._bounds, strict=False):
             x[i] = min(max(x[i], low), high)
         return x
 
     def _residuals(self, x: Array) -> Array:
-        """Return the residuals, shape (n,)."""
         x = self._within(x)
         return self._problem(*x[2:]).residuals(x[:2])
 
@@ -278,10 +260,7 @@ class AxisSearch:
 
 
 def _widened(best: AxisSolution, other: AxisSolution) -> AxisSolution:
-    """Return a solution whose intervals allow for a filter of another shape than a low-pass.
-
-    Digital filters of a few readings are in between; the difference to a mean is the measure.
-    """
+    """Allow for filters between a mean and a low-pass; the difference of both is the measure."""
     fit, model = best.fit, other.fit.model
     off = SHAPE_FRACTION * abs(fit.model.time_constant - model.time_constant)
     covariance = fit.covariance.copy()

@@ -37,16 +37,11 @@ CONTROL_TYPES = {
 
 
 class Bag:
-    """A recording, whose files are read one after another.
-
-    Args:
-        path: A folder or file, or the results of a run with the folder RECORDING.
-        storage: Its files, if they are known already.
+    """A recording: a folder or file, or the results of a run with the folder RECORDING.
 
     Attributes:
+        storage: Its files, if they are known already.
         path: Path of the recording itself.
-        topics: Topics by name.
-        warnings: Warnings so far.
 
     Raises:
         RecordingError: Nothing in it can be read.
@@ -114,11 +109,8 @@ class Bag:
     def decoder(self, topic: BagTopic) -> Callable[[bytes], Any | None]:
         """Return a decoder of a topic's messages; it warns and returns None for garbled ones.
 
-        Types of ROS 2 are those of its newest distribution: the fields used here are the same in
-        all.
-
-        Raises:
-            RecordingError: The definition cannot be read, or exceeds a limit.
+        Types of ROS 2 are those of its newest distribution: the fields used here never changed.
+        Raises RecordingError for a definition that cannot be read or exceeds a limit.
         """
         try:
             store = _typestore(topic)

@@ -22,10 +22,9 @@ _PACKED = ".zstd"
 
 @dataclass
 class StorageFiles:
-    """Storage files of a recording.
+    """Storage files of a recording, in the order of time, decompressed.
 
     Attributes:
-        files: Paths in the order of time; of compressed files, those of their content.
         packed_messages: Whether each message is compressed.
     """
 
@@ -36,11 +35,7 @@ class StorageFiles:
 
     @classmethod
     def of(cls, path: Path) -> StorageFiles:
-        """Return the files of a recording, which is a file or a folder.
-
-        Raises:
-            RecordingError: There are none, or a compressed one cannot be decompressed.
-        """
+        """Return the files of a recording, a file or a folder; RecordingError without any."""
         if not path.is_dir():
             return cls([path])
         storage_files = cls([])

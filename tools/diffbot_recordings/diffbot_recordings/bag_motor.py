@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find voltage, current and speed of both motors in the topics of a rosbag2 recording.
+"""Voltage, current and speed of motors in topics of a bag: docs/effort_units.md#motors-in-bags.
 
-A field is written TOPIC.FIELD, with an index or a name in brackets for an entry of a list, as in
-"/joint_states.velocity[left_wheel_joint]". Without `--columns`, fields are found by name: see
-docs/effort_units.md#motors-in-bags.
+A field is TOPIC.FIELD, with an index or a name in brackets for an entry of a list, as in
+"/joint_states.velocity[left_wheel_joint]".
 """
 
 from __future__ import annotations
@@ -54,8 +53,7 @@ Pair = tuple[str, str]
 def motor_columns(bag: Bag, options: Options) -> dict[str, Column] | None:
     """Return the fields of all channels, chosen or found by name; None if any has none.
 
-    Raises:
-        RecordingError: The choice is wrong, or more than one topic fits.
+    Raises RecordingError for a wrong choice, or more than one topic that fits.
     """
     if options.columns:
         chosen = parse_columns(options.columns, MOTOR_CHANNELS)
@@ -76,7 +74,6 @@ def motor_columns(bag: Bag, options: Options) -> dict[str, Column] | None:
 
 
 def _forward(columns: Mapping[str, Column], options: Options) -> dict[str, Column]:
-    """Return the fields with forward positive."""
     robot = robot_of(options)
     if robot is None:
         return dict(columns)
@@ -105,11 +102,7 @@ def voltage_and_current(bag: Bag, options: Options) -> bool:
 
 
 def motor_topics(bag: Bag, columns: Mapping[str, Column]) -> list[Feed]:
-    """Return the topics to read, those with stamps first.
-
-    Raises:
-        RecordingError: A topic or a field is missing.
-    """
+    """Return the topics to read, those with stamps first; RecordingError if anything is missing."""
     by_topic: dict[str, list[str]] = {}
     for channel in MOTOR_CHANNELS:
         by_topic.setdefault(_topic_of(bag, channel, columns[channel]).name, []).append(channel)
@@ -176,7 +169,6 @@ def _named(bag: Bag, quantity: str, options: Options) -> Iterable[Pair]:
 
 
 def _joint_states(bag: Bag, quantity: str, options: Options) -> list[Pair]:
-    """Return the fields of joint states: velocities, and efforts if they are currents."""
     in_ampere = quantity == "current" and options.effort_unit == "ampere"
     if not in_ampere and quantity != "velocity":
         return []

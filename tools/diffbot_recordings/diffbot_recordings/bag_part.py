@@ -36,23 +36,13 @@ class BagTopic:
 
 
 class BagPart(Protocol):
-    """A file of a recording.
-
-    Attributes:
-        topics: Its topics.
-        damage: Why only its intact part is read; empty: it is whole.
-    """
+    """A file of a recording; `damage`: why only its intact part is read, empty for a whole one."""
 
     topics: tuple[BagTopic, ...]
     damage: str
 
     def messages(self, names: Collection[str]) -> Iterator[Message]:
-        """Yield the messages of these topics in the order in which they were logged.
-
-        Raises:
-            LimitError: The file exceeds a limit.
-            Exception: The file is damaged.
-        """
+        """Yield messages in the order in which they were logged; any error means damage."""
 
     def close(self) -> None:
         """Close the file."""

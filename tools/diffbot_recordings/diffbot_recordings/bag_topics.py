@@ -96,11 +96,7 @@ def candidates(topics: Mapping[str, BagTopic], role: TopicRole) -> list[BagTopic
 
 
 def choose(topics: Mapping[str, BagTopic], role: TopicRole, chosen: str | None) -> BagTopic:
-    """Return the topic for a role: the chosen one, or the only candidate.
-
-    Raises:
-        RecordingError: It is missing or of another type, or there is not exactly one candidate.
-    """
+    """Return the topic for a role: the chosen one, or the only candidate; else RecordingError."""
     if chosen is not None:
         return _chosen(topics, role, chosen)
     bag_topics = candidates(topics, role)
@@ -150,8 +146,7 @@ def find_wheels(
 
     Args:
         names: All joints in the recording.
-        left: The user's choice; None: find it.
-        right: The same for the right.
+        left, right: The user's choice; None: find it.
         robot: Its joints are used if all are present.
 
     Raises:

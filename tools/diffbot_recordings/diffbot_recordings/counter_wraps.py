@@ -38,7 +38,7 @@ class Wraps:
 
     Attributes:
         times: When, shape (n,), s.
-        size: Range of the counter, rad; NaN: the jumps have different sizes, as if it was set.
+        size: Range of the counter, rad; NaN: the jumps differ, as if it was set.
     """
 
     times: Array
@@ -58,12 +58,9 @@ class Wraps:
 def continuous(
     times: Array, angles: Array, *, one_turn: bool = False
 ) -> tuple[Array, Wraps | None]:
-    """Return the angles of a wheel without jumps of its counter, and these jumps; None: none.
+    """Return a wheel's angles (n,), rad, at increasing times, s, without jumps; and these, or None.
 
-    Args:
-        times: Increasing times, shape (n,), s.
-        angles: Angles of the wheel, shape (n,), rad.
-        one_turn: Whether to remove wraps after one turn, too.
+    `one_turn`: whether to remove wraps after one turn, too.
     """
     steps, periods = np.diff(angles), np.diff(times)
     if len(steps) < 2 * AROUND + 1:
@@ -97,7 +94,6 @@ def _jumps(steps: Array, periods: Array, usual: float) -> Indices:
 
 
 def _rotation(steps: Array, periods: Array, usual: float, jumps: Indices, k: int) -> float:
-    """Return how far the wheel turned in step k, by the mean speed of the steps next to it, rad."""
     speeds = []
     for side in (-1, 1):
         for i in range(1, AROUND + 1):

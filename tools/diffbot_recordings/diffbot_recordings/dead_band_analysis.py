@@ -38,13 +38,7 @@ ONE_SIZE = (
 
 @dataclass(frozen=True)
 class DeadBandFinding:
-    """Dead band of an axis as found in a recording.
-
-    Attributes:
-        fit: Fit of the axis with the dead band.
-        value: The dead band; standard deviation infinite if not identifiable.
-        significant: Whether it is beyond doubt, at least for the commands that were tried.
-    """
+    """Dead band of an axis, and whether it is beyond doubt for the commands that were tried."""
 
     fit: DeadTimeFit
     value: Value
@@ -113,7 +107,6 @@ def _no_dead_band(
 
 
 def _acting_sizes(offset: DeadTimeFit, levels: Array) -> int:
-    """Return how many sizes of commands surely move the axis if the dead band is an offset."""
     if not math.isfinite(offset.dead_band_std):
         return 0
     least = max(SIGNIFICANT_SIGMAS * offset.dead_band_std, LEAST_BAND * float(levels[-1]))

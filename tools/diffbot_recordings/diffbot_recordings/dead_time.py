@@ -163,7 +163,7 @@ def fit_dead_time(
             is there, longer ones up to FURTHEST are tried, unless `plain` is given.
         with_exponent: Whether the exponent p is also fitted.
         every: Samples between the dead times of the scan.
-        plain: Fit of the same segments without an exponent, whose scan is used; or None.
+        plain: Fit of the same segments without an exponent, whose scan is used.
 
     Raises:
         ValueError: A fit is impossible, see fit_first_order.
@@ -204,7 +204,6 @@ def _fit_within(
     every: int,
     plain: DeadTimeFit | None,
 ) -> DeadTimeFit:
-    """Return the fit with the best dead time up to `longest`; see fit_dead_time."""
     period = segments[0].period
     samples = int(min(longest, _farthest(segments)) / period + 1e-9)
     free = Free(DriverParameter.EXPONENT, LOWEST, HIGHEST, EXPONENT_STEP)
@@ -244,10 +243,7 @@ def _fit_within(
 def _searches(
     solution: AxisSolution, lead: float, scan_ended: bool = False
 ) -> tuple[BoundedSearch, ...]:
-    """Return how the searches of a solution ended.
-
-    `lead` is the longest dead time tried, s; `scan_ended`: the best point of the scan was the last.
-    """
+    """`lead`: longest dead time tried, s; `scan_ended`: the best point of the scan was the last."""
     late = lead if scan_ended else solution.fit.dead_time
     dead_time = BoundedSearch("dead time", late, 0.0, lead, natural_low=True)
     return (dead_time, solution.fit.search, solution.window_search, *solution.more_searches)
@@ -298,7 +294,6 @@ def _of_ramp(free: Sequence[Free]) -> tuple[Free, ...]:
 
 
 def _starts(driver: DriverModel, free: Sequence[Free]) -> list[tuple[float, ...]]:
-    """Return values of the ramp's free parameters to begin from."""
     values = driver.values([each.parameter for each in free])
     if not free:
         return [()]
@@ -306,7 +301,6 @@ def _starts(driver: DriverModel, free: Sequence[Free]) -> list[tuple[float, ...]
 
 
 def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: int) -> DeadTimeFit:
-    """Return the fit with the best threshold between the sizes of the commands given."""
     driver = replace(plain.driver, dead_band=0.0, kind=DeadBandKind.THRESHOLD)
     varied = Free(DriverParameter.BAND, 0.0, math.inf, 0.0)
     search = AxisSearch(segments, plain.longest, driver, (varied,))
@@ -380,8 +374,7 @@ def refitted(
     """Return the fit of a model to other segments, or with another driver, from its values.
 
     Args:
-        driver: Driver with the values to begin from; None: that of the model.
-        free: Parameters of it to fit; None: those of the model.
+        driver, free: Values to begin from and parameters to fit; None: the model's.
         like: Smoothing to begin from, of the same kind; None: it is searched.
 
     Raises:

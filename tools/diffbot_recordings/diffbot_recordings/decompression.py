@@ -35,12 +35,7 @@ class Budget:
 
 
 def unpack(data: bytes, compression: str, limit: Limit, size: int | None = None) -> bytes:
-    """Return decompressed data.
-
-    Args:
-        compression: "zstd", "lz4", or "" for data that are not compressed.
-        limit: Limit of the decompressed size.
-        size: The size that it must have; None: any.
+    """Return data decompressed from "zstd", "lz4" or "" (none), of `size` bytes if it is given.
 
     Raises:
         LimitError: The result exceeds the limit.

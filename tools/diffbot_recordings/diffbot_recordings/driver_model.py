@@ -35,11 +35,10 @@ class DriverParameter(str, Enum):
 
 @dataclass(frozen=True)
 class Ramp:
-    """Limits of the change of a command, in its unit per second.
+    """Limits of the change of a command, > 0, in its unit per second.
 
     Attributes:
-        speeding: While its size grows, > 0.
-        braking: While its size falls, > 0.
+        speeding, braking: While its size grows, and falls.
         other: Limit of the other axis, for laws that couple both; NaN: none.
         before_band: Whether the ramp comes before the dead band, as a smoother's does.
     """
@@ -185,7 +184,6 @@ def _sent(segment: AxisSegment) -> SentCommands:
 
 
 def _steps(sent: SentCommands) -> tuple[list[float], list[float]]:
-    """Return the times from which on commands are others, s, and these commands."""
     changes = np.concatenate(([True], np.diff(sent.values) != 0.0))
     return sent.times[changes].tolist(), sent.values[changes].tolist()
 
@@ -226,7 +224,6 @@ def _ramp(sent: SentCommands, speeding: float, braking: float) -> tuple[list[flo
 
 
 def _scaled(own: SentCommands, other: SentCommands, ramp: Ramp) -> tuple[list[float], list[float]]:
-    """Return corners of a command that is slowed down with that of the other axis."""
     merged: Array = np.union1d(own.times, other.times)
     first, second = (
         each.values[np.maximum(np.searchsorted(each.times, merged, side="right") - 1, 0)]

@@ -32,11 +32,7 @@ SUBJECT = "effective track"
 
 
 def effective_tracks(segments: Sequence[Segment], geometry: WheelGeometry) -> list[AnalysisVerdict]:
-    """Return a verdict for each recording that holds both wheels' speeds and a yaw rate.
-
-    Args:
-        segments: Segments of a robot; "w" (rad/s) must not come from the wheels.
-    """
+    """Return a verdict for each recording; its "w" (rad/s) must not come from the wheels."""
     runs: dict[str | None, list[Segment]] = {}
     for segment in segments:
         if {*NEEDED} <= {*segment.channels}:
@@ -50,7 +46,6 @@ def effective_tracks(segments: Sequence[Segment], geometry: WheelGeometry) -> li
 
 
 def _compared(verdicts: list[AnalysisVerdict]) -> list[AnalysisVerdict]:
-    """Note in each recording after the first how its track differs from the first one's."""
     known = [verdict for verdict in verdicts if verdict.usable]
     if len(known) < 2:
         return verdicts
@@ -78,11 +73,7 @@ def _compared(verdicts: list[AnalysisVerdict]) -> list[AnalysisVerdict]:
 def beside_commands(
     tracks: Sequence[AnalysisVerdict], yaw: AnalysisVerdict | None
 ) -> list[AnalysisVerdict]:
-    """Note where the wheels explain the turns which commands do not: slip is not the reason.
-
-    Args:
-        yaw: Verdict on how the yaw rate follows the commands; None: there is none.
-    """
+    """Note where the wheels explain turns that commands (verdict `yaw`) do not: it is no slip."""
     if yaw is None or yaw.outcome is not AnalysisOutcome.REFUSED:
         return list(tracks)
     note = (

@@ -31,12 +31,11 @@ PLACE_RESOLUTION = 0.02
 
 @dataclass(frozen=True)
 class EffortScale:
-    """The torque constant, with notes on it.
+    """The torque k of a unit of effort, mean of both wheels, with notes on it.
 
     Attributes:
-        constant: k, mean of both wheels.
         effective_mass: M_e, kg.
-        unit: Unit of the efforts, one of UNIT_NAMES.
+        unit: One of UNIT_NAMES.
         ratio: Ratio of the wheels' constants to k, [left, right].
     """
 
@@ -71,7 +70,7 @@ def in_newton_metres(
 
     Args:
         result: Result with efforts in their unit, from the recording without the load.
-        loaded: Estimate from the recording with the load; None: there is none.
+        loaded: Estimate from the recording with the load, if any.
 
     Raises:
         RecordingError: K7 was not identified, or mass, load and recordings do not go together.
@@ -100,8 +99,6 @@ K7, K8, K5_LOADED, K7_LOADED, MASS, LOAD, RADIUS, COUNT = 2, 3, 4, 5, 6, 7, 8, 9
 
 
 class _Scale:
-    """The constant as a function of all uncertain quantities; see in_newton_metres."""
-
     def __init__(
         self,
         estimate: Estimate,
@@ -153,7 +150,6 @@ class _Scale:
         return gradient_of(self.at, function)
 
     def value(self, name: str, unit: str, function: Function) -> Value:
-        """Return a function's value, with its first-order standard deviation."""
         gradient = self.gradient(function)
         variance = float(gradient @ self.covariance @ gradient)
         return Value(name, complex(function(self.at)).real, math.sqrt(max(variance, 0.0)), unit)

@@ -113,9 +113,7 @@ class Findings:
     """The result of an analysis, ready to be shown and saved.
 
     Attributes:
-        analyses: The underlying analyses, for pictures and pages.
         verdicts: One for each axis, side or robot.
-        notes: Further information for the user.
         summary: Additional keys of summary.json.
         write: Writes the parameter files, if any.
     """
@@ -187,10 +185,9 @@ def torque_findings(
     """Make the findings of a torque-driven robot.
 
     Args:
-        robot: None: only the wheels are known.
         name: Name of the robot, for the parameter file.
         weighing: What determines the torque of a unit of effort; None: efforts are in N m.
-        loaded: Estimate of the recording with a load; None: there is none.
+        loaded: Estimate of the recording with a load, if any.
 
     Raises:
         RecordingError: The torque of a unit of effort cannot be determined.
@@ -232,7 +229,6 @@ def torque_findings(
 
 
 def _over_runs(result: TorqueResult) -> tuple[TorqueResult, tuple[str, ...]]:
-    """Widen the intervals by the spread between recordings; also note which one disagrees."""
     values, notes = combined(
         _parameters(result.estimate), {run: _parameters(own) for run, own in result.runs.items()}
     )
@@ -370,10 +366,10 @@ def analyse_axes(
     geometry: WheelGeometry | None = None,
     from_wheels: Sequence[str] = (),
 ) -> dict[str, AxisAnalysis]:
-    """Analyse the axes that the segments hold; return the analyses by axis, "v" and "w".
+    """Analyse the axes "v" and "w" that the segments hold.
 
     Args:
-        from_wheels: Which of "v" and "w" are computed from wheel speeds, by `geometry`.
+        from_wheels: Which of them are computed from wheel speeds, by `geometry`.
     """
     results = {}
     kept = 0.0

@@ -64,7 +64,7 @@ class AxisSegment:
         command: Command held from sample k to k+1, shape (n,); m/s, rad/s or the axis's own unit.
         velocity: Velocity measured at sample k, shape (n,); m/s or rad/s.
         fresh: Whether the velocity is a new reading, shape (n,); None: all are.
-        sent: Commands as they were sent, of which `command` is the mean over each period; or None.
+        sent: Commands as they were sent, of which `command` is the mean over each period.
         every: Number of samples from which on a dead time is another, for a coarse search.
         beside: Commands of the other axis as they were sent; None: unknown.
 
@@ -205,14 +205,12 @@ class FirstOrderFit:
     """Parameters of one axis and their uncertainty.
 
     Attributes:
-        covariance: Covariance of [inertia in s, drag], shape (2, 2); infinite variances where a
-            parameter is not identifiable.
-        time_constant_std: Standard deviation, s; infinite where not identifiable.
-        gain_std: Standard deviation of the gain; infinite where not identifiable.
+        covariance: Of [inertia in s, drag], shape (2, 2); infinite variances, as infinite standard
+            deviations, where a parameter is not identifiable.
         residual_std: Standard deviation of measured minus simulated velocity.
         r_squared: 1 - SSE / SST of the free simulation, at most 1; NaN for a constant velocity.
         dead_time: Dead time as given, s.
-        search: How the search of the time constant ended; its deviation is infinite at an end.
+        search: How the search of the time constant ended.
     """
 
     model: FirstOrder
@@ -374,10 +372,7 @@ class OutputError:
     def moved(
         self, segments: Sequence[AxisSegment], dead_time: float, smoothing: Smoothing
     ) -> OutputError:
-        """Return the residuals at another dead time and smoothing, with the same lead.
-
-        The segments are the same; their commands may be others.
-        """
+        """Return the residuals of other commands, dead time and smoothing, with the same lead."""
         other = copy.copy(self)
         if segments is not self._segments:
             other._set_commands(segments)
@@ -396,7 +391,6 @@ class OutputError:
         self._padded: PaddedCommands | None = None
 
     def _set_drive(self, dead_time: float, smoothing: Smoothing) -> None:
-        """Set the delayed commands of the segments that are long enough."""
         self.dead_time = _checked(dead_time)
         if not self._lead >= dead_time:
             raise ValueError(f"lead = {self._lead} s: must be >= dead_time = {dead_time} s")
@@ -419,14 +413,10 @@ class OutputError:
         return bool(np.any((acting >= self._skip) & (acting < len(command) - 1)))
 
     def _chosen(self, values: Sequence[T]) -> list[T]:
-        """Return the values of the segments that are long enough."""
         return [value for value, long in zip(values, self._long_enough, strict=True) if long]
 
     def checked(self, start: tuple[float, float]) -> Array:
-        """Return theta of a start (inertia, drag), with its time constant limited to the range.
-
-        The gain is the best one for it.
-        """
+        """Return theta of a start (inertia, drag) within the range, with the best gain."""
         inertia, drag = start
         if not (math.isfinite(inertia) and math.isfinite(drag) and inertia * drag > 0.0):
             raise ValueError(f"start = {start}: inertia and drag must be finite and of one sign")
@@ -439,7 +429,6 @@ class OutputError:
         return min((self._with_gain(float(tau)) for tau in taus), key=lambda entry: entry[0])[1]
 
     def _with_gain(self, tau: float) -> tuple[float, Array]:
-        """Return the minimum sum of squares at a time constant, and its theta."""
         theta = np.array([math.log(tau), 0.0])
         without, response = self.residuals(theta), -self._by_gain()
         power = float(response @ response)
@@ -487,7 +476,6 @@ class OutputError:
         self._theta = theta.tolist()
 
     def _by_log_tau(self, theta: Array) -> Array:
-        """Return the derivative of the residuals by log tau, (n,)."""
         # Derivative of the decay by log tau.
         bend = self._x * self._since * self._decay
         by_tau: Array = -theta[1] * self._forced.slope()[self._rows]
@@ -497,13 +485,11 @@ class OutputError:
         return by_tau
 
     def _by_gain(self) -> Array:
-        """Return the derivative of the residuals by the gain, (n,)."""
         shares = self._sums(self._decay * self._response) / self._power
         by_gain: Array = self._each(shares) * self._decay - self._response
         return by_gain
 
     def _sums(self, values: Array) -> Array:
-        """Return the sum over each segment, shape (segments,)."""
         return np.add.reduceat(values, self._first)
 
     def _each(self, values: Array) -> Array:
@@ -597,12 +583,7 @@ def _small_sample(coefficients: Array, samples: int, parameters: int) -> float:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Measured segments, not used by a fit, and its predictions; only new readings are judged.
-
-    Attributes:
-        segments: Measured segments.
-        simulated: Predicted velocity of each segment, shape (n,), in the velocity's unit.
-    """
+    """Measured segments that a fit has not seen, and predictions; only new readings are judged."""
 
     segments: tuple[AxisSegment, ...]
     simulated: tuple[Array, ...]
@@ -646,11 +627,7 @@ class Prediction:
 
     @property
     def explained(self) -> float:
-        """R^2 without the noise of single readings; NaN for a velocity that is mere noise.
-
-        The noise makes successive errors differ by sqrt(2) of its deviation; its size is from their
-        median.
-        """
+        """R^2 without the noise of single readings, by differences of successive errors, or NaN."""
         steps = np.concatenate([np.diff(part) for part in self.errors])
         if not len(steps):
             return math.nan

@@ -109,8 +109,6 @@ class _Content:
 
 
 class _Fields:
-    """Reads the fields of a record one after another; DamagedError at its end."""
-
     def __init__(self, content: bytes) -> None:
         self._content = content
         self._at = 0
@@ -146,12 +144,7 @@ class _Fields:
 
 
 class McapFile:
-    """An MCAP file; see BagPart.
-
-    Raises:
-        LimitError: It exceeds a limit.
-        DamagedError: Nothing in it can be read.
-    """
+    """An MCAP file; see BagPart. Raises LimitError or DamagedError."""
 
     def __init__(self, path: Path) -> None:
         self._file: BinaryIO = path.open("rb")
@@ -181,7 +174,6 @@ class McapFile:
             yield wanted[number], time, data
 
     def _read_header(self) -> int:
-        """Return the position after the header."""
         if self._bytes(0, len(MAGIC)) != MAGIC:
             raise DamagedError("File magic is invalid")
         code, content, after = self._record(len(MAGIC), self._size)
@@ -261,8 +253,7 @@ class McapFile:
     def _records(self, whole: Collection[int]) -> Iterator[tuple[int, bytes]]:
         """Yield code and content of all data records, of messages that are not in `whole` the head.
 
-        It ends at the first incomplete record; of an incomplete chunk that is not compressed, what
-        is there is read.
+        It ends at the first incomplete record; an incomplete, uncompressed chunk is read up to it.
         """
         at, budget = self._begin, Budget(self._size)
         while at + _RECORD.size <= self._size:

@@ -58,14 +58,11 @@ class _Coefficients:
 def analyse_motors(
     segments: Sequence[tuple[float, Mapping[str, Array]]],
 ) -> list[MotorAnalysis]:
-    """Analyse the motors of both wheels.
+    """Analyse the motors of both wheels; ValueError for too few samples.
 
     Args:
         segments: Period, s, and values by channel (left_voltage, left_current, left_velocity, …),
             shape (n,), V, A and rad/s.
-
-    Raises:
-        ValueError: There are too few samples.
     """
     count = sum(len(channels["left_voltage"]) for _, channels in segments)
     if count < LEAST_SAMPLES:

@@ -18,9 +18,12 @@ SLOWEST_JUMP = 0.5
 
 
 def odometry_turns(poses: Array, geometry: WheelGeometry) -> tuple[WheelTurns, int]:
-    """Return the turns of wheels whose odometry, by exact arcs, is the one given.
+    """Return the turns of wheels whose odometry, by exact arcs, is the longest part without jumps.
 
-    Of an odometry that jumps or is reset only the longest part is used.
+        >>> rows = [(0.1 * k, 0.05 * k, 0.0, 0.0) for k in range(30)]
+        >>> turns, _ = odometry_turns(np.array(rows), WheelGeometry(0.1, 0.1, 0.4))
+        >>> round(float(turns.left[-1]), 3)
+        14.5
 
     Args:
         poses: Rows [stamp s, x m, y m, yaw rad] in the order of ascending stamps, (n, 4).
@@ -31,12 +34,6 @@ def odometry_turns(poses: Array, geometry: WheelGeometry) -> tuple[WheelTurns, i
 
     Raises:
         ReadingsError: There are too few poses, or they never move.
-
-    Example:
-        >>> rows = [(0.1 * k, 0.05 * k, 0.0, 0.0) for k in range(30)]
-        >>> turns, _ = odometry_turns(np.array(rows), WheelGeometry(0.1, 0.1, 0.4))
-        >>> round(float(turns.left[-1]), 3)
-        14.5
     """
     if len(poses) < FEWEST:
         raise ReadingsError(

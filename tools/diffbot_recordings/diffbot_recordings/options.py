@@ -30,17 +30,7 @@ EFFORT_UNITS = (NEWTON_METRE, "ampere", "volt", "percent", "unknown")
 class Options:
     """Arguments of the command line, whose help explains them; None: find it, or not given.
 
-    Attributes:
-        wheel_radius: m; without it, from the description, as `track`, m.
-        topics: Chosen topics, by the names in bag_topics.ROLES.
-        effort_unit: One of EFFORT_UNITS.
-        torque_constant: N m for one ampere or per cent.
-        wheel_inertia: About the axle of one wheel, with what turns with it, kg m^2.
-        load: Load in the second of two recordings, kg.
-        load_at: Distance of the load ahead of the axle, m.
-        period: Period of the samples after resampling, s; None: as recorded.
-        hold: Longest time for which a velocity command holds, s.
-        keep: Longest motion of a velocity robot that is used, evenly chosen, s.
+    SI units; `topics` by the names in bag_topics.ROLES, `keep` in s.
     """
 
     files: Sequence[Path]
@@ -87,9 +77,7 @@ def torque_scale(options: Options) -> tuple[float, float]:
     """Return the torque of a unit of effort or torque command, N m, [left, right].
 
     With a mass or a load that is to determine it: the ratio of the wheels' constants to their mean.
-
-    Raises:
-        RecordingError: The unit needs a constant, or does not go with the given one.
+    Raises RecordingError where the unit needs a constant, or does not go with the given one.
     """
     if (weighing := weighing_of(options)) is not None:
         return weighing.ratio
@@ -121,10 +109,9 @@ def torque_scale(options: Options) -> tuple[float, float]:
 
 
 def weighing_of(options: Options) -> Weighing | None:
-    """Return the mass or load that determines the torque of a unit of effort; None: none is given.
+    """Return the mass or load that determines the torque of a unit of effort, if given.
 
-    Raises:
-        RecordingError: The given options do not go together.
+    Raises RecordingError where the given options do not go together.
     """
     mass, load = options.mass, options.load
     given = " and ".join(n for n, value in (("--mass", mass), ("--load", load)) if value)

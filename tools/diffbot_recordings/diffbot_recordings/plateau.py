@@ -23,12 +23,7 @@ DEAD_TIMES = (0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class Plateau:
-    """A limit of speed that explains the motion.
-
-    Attributes:
-        limit: In the command's unit.
-        residual_std: Deviation that remains with it, in the velocity's unit.
-    """
+    """A limit of speed in the command's unit, and the deviation of velocities that remains."""
 
     limit: float
     residual_std: float

@@ -71,11 +71,9 @@ def better(
 
 @dataclass(frozen=True)
 class RampSearch:
-    """Result of a search for a limit of acceleration.
+    """The fit with a limit of acceleration beyond doubt; without one, it would be above `above`.
 
-    Attributes:
-        fit: Fit with the limit; None: there is none beyond doubt.
-        above: Where there is none, one would be above this, in the command's unit per second.
+    `above` is in the command's unit per second.
     """
 
     fit: DeadTimeFit | None
@@ -137,7 +135,6 @@ def _scanned(
 def _started(
     segments: Sequence[AxisSegment], base: DeadTimeFit, scanned: tuple[Array, Array, float]
 ) -> DeadTimeFit:
-    """Return a fit with the lag, gain and dead time of a scan, to begin from."""
     _, theta, at = scanned
     model = FirstOrder(math.exp(theta[0]) / theta[1], 1.0 / theta[1])
     return replace(base, fit=replace(base.fit, model=model, dead_time=at * segments[0].period))
@@ -221,7 +218,6 @@ def _best(
 
 
 def _asymmetric(segments: Sequence[AxisSegment], ramped: DeadTimeFit) -> DeadTimeFit | None:
-    """Return the fit with a limit of braking of its own."""
     ramp = ramped.driver.ramp
     if ramp is None:
         return None

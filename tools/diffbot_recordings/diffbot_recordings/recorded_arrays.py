@@ -102,10 +102,8 @@ def identify_frame(
 
     Args:
         frame: Time (numbers, or dates), angles and torques of both wheels, as identify_arrays.
-        wheel_radius: Radius of both wheels, m, up to 2.
-        wheel_separation: Full track, m, up to 10.
+        wheel_radius, wheel_separation, estimator: See identify_arrays.
         columns: Columns that have other names, as "left_position=l*deg"; see parse_columns.
-        estimator: See identify_arrays.
 
     Raises:
         ValueError: A column is missing or in another unit, or as identify_arrays.
@@ -142,7 +140,6 @@ def identify_frame(
 def _check_speeds(
     stamps: Array, angles: Array, rows: NDArray[np.intp], gaps: NDArray[np.bool_]
 ) -> None:
-    """Refuse angles that turn faster than any wheel; counters may wrap."""
     for side, own in zip(("left", "right"), angles.T, strict=True):
         steps = np.diff(np.unwrap(continuous(stamps, own)[0]))
         fast = (np.abs(steps) > MAX_WHEEL_SPEED * np.diff(stamps)) & ~gaps[1:]
@@ -156,7 +153,6 @@ def _check_speeds(
 
 
 def _gaps(stamps: Array, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return whether each row follows a gap in time, shape (n,)."""
     if len(rows) < 2:
         raise ValueError(
             f"{len(rows)} rows with a time, both angles and both torques: must be at least 2"

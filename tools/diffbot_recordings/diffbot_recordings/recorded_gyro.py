@@ -26,9 +26,7 @@ def yaw_gyro(gyro: GyroReadings, geometry: WheelGeometry) -> YawGyro:
 
 
 def recorded_gyro(options: Options, geometry: WheelGeometry) -> tuple[GyroReadings | None, str]:
-    """Return the gyro of a recording, and a note on it; None and empty if there is none.
-
-    A gyro that the user did not choose and that cannot be used is left out; the note states why.
+    """Return the gyro of a recording, and a note; without one that can be used None, and why.
 
     Raises:
         RecordingError: The gyro that the user chose cannot be used.
@@ -80,7 +78,6 @@ def _columns(options: Options) -> dict[str, Column]:
 def _followed(
     options: Options, name: str, columns: Mapping[str, Column], geometry: WheelGeometry
 ) -> tuple[GyroReadings, str]:
-    """Return a gyro that agrees with the wheels, and a note on it."""
     wheels, gyro = _read(options, name, columns, geometry)
     if gyro is None:
         raise RecordingError("no reading has a stamp and is finite")

@@ -111,11 +111,8 @@ class ReadingOptions:
     """What to read; None: find it, or there is none.
 
     Attributes:
-        left: Joint of the left wheel.
-        right: Joint of the right wheel.
-        imu: Topic of the gyro; NO_TOPIC: use none.
+        imu, pose: Topics; NO_TOPIC: use none.
         gyro_axis: Axis that points up: "z", "-z", "x" and so on.
-        pose: Topic of the pose source; NO_TOPIC: use none.
         odom: Topic of the odometry that is calibrated instead of the wheels.
         tf: Frames (fixed, of the robot) whose transform is the pose source.
         columns: Columns of tables, by the channels of TABLE_CHANNELS; empty: find them by name.
@@ -157,8 +154,7 @@ def read_readings(
 ) -> RecordedReadings:
     """Read recordings of one robot, all with the same sensors, and join them one after another.
 
-    Args:
-        geometry: Wheels, to check the gyro's axis against their turns.
+    `geometry` is to check the gyro's axis against the turns of the wheels.
 
     Raises:
         RecordingError: A file cannot be read, or holds no wheels.
@@ -286,7 +282,6 @@ def _imu_topic(bag: Bag, options: ReadingOptions) -> BagTopic | None:
 
 
 def _odometry_topic(bag: Bag, options: ReadingOptions) -> BagTopic | None:
-    """Return the odometry to calibrate: the chosen one, or the only one without joint states."""
     if options.odom is not None:
         return choose(bag.topics, ROLES["odom"], options.odom)
     if options.joint_states is not None or candidates(bag.topics, ROLES["joint_states"]):
@@ -312,7 +307,6 @@ def _is_odometry(bag: Bag, topic: BagTopic) -> bool:
 
 
 def _pose_topic(bag: Bag, options: ReadingOptions) -> BagTopic | None:
-    """Return the chosen topic, or the only one that is not computed from the wheels."""
     if options.pose == NO_TOPIC:
         return None
     if options.pose is not None:
@@ -333,8 +327,6 @@ def _pose_topic(bag: Bag, options: ReadingOptions) -> BagTopic | None:
 def _stamped(
     read: Callable[[Any], Sequence[float] | None],
 ) -> Callable[[Any], Iterable[tuple[float, ...]]]:
-    """Return a reader of rows [stamp, values...]; none of a message without stamp or values."""
-
     def rows(message: Any) -> Iterable[tuple[float, ...]]:
         values, stamp = read(message), stamp_of(message)
         return () if values is None or stamp is None else ((stamp, *values),)

@@ -45,13 +45,9 @@ SLOW_JOINTS = 0.025
 
 
 def analyse_recording(options: Options, reader: SegmentReader | None = None) -> Findings:
-    """Analyse a recording of any kind; nothing is written.
+    """Analyse a recording of any kind; nothing is written. Raises ValueError.
 
-    Args:
-        reader: Reads the segments and prints notes. None: nothing is printed, from any thread.
-
-    Raises:
-        ValueError: An option is wrong, or a recording cannot be used.
+    Without a reader, which reads the segments and prints notes, nothing is printed.
     """
     check_files(options.files)
     if reader is None:

@@ -94,11 +94,7 @@ class RecordingWriter:
 
 
 def definitions(kinds: Sequence[str]) -> Typestore:
-    """Return the message definitions for a recording: viewers need no package of ours.
-
-    Raises:
-        ValueError: No definition of a type is installed.
-    """
+    """Return the message definitions for a recording: viewers need no package of ours."""
     store = get_typestore(Stores.LATEST)
     for kind in kinds:
         _define(store, kind)

@@ -29,9 +29,7 @@ def combined(
 ) -> tuple[tuple[Value, ...], tuple[str, ...]]:
     """Return pooled values with intervals widened by the spread between recordings, and notes.
 
-    Args:
-        pooled: Values from all recordings together.
-        each: Values from each recording alone, by name.
+    `each` holds the values of each recording alone, by name.
     """
     results: list[Value] = []
     # Notes by recording that disagrees, and on parameters that scatter without one.

@@ -48,11 +48,7 @@ class RowFilter:
 
     @classmethod
     def parse(cls, texts: Sequence[str]) -> RowFilter:
-        """Parse texts that must all hold, each "COLUMN OPERATOR VALUE [or ...]".
-
-        Raises:
-            RecordingError: A text is no condition.
-        """
+        """Parse texts that must all hold: "COLUMN OPERATOR VALUE [or ...]"; or RecordingError."""
         return cls(tuple(tuple(map(_condition, re.split(r"\sor\s", text))) for text in texts))
 
     @property

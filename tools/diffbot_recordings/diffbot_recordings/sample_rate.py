@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refuses recordings whose samples come at another rate from some time on.
-
-Windows and delays of the torque estimators are counted in samples: K8 was up to 3.4 standard
-deviations off.
-"""
+"""Refuses recordings whose rate changes: torque estimators count windows and delays in samples."""
 
 from __future__ import annotations
 
@@ -25,11 +21,7 @@ class SteadyRate:
         self._since: list[float] = []
 
     def check(self, times: Array) -> None:
-        """Compare samples at increasing stamps, s, shape (n,), of an uninterrupted part.
-
-        Raises:
-            RecordingError: The spacing changes and stays so.
-        """
+        """Compare samples at increasing stamps, s, (n,), without a gap. Raises RecordingError."""
         # Over two samples: two publishers that take turns have equal sums of steps.
         steps = 0.5 * (times[2:] - times[:-2])
         count = len(steps) // SAMPLES

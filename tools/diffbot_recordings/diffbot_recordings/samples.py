@@ -89,7 +89,6 @@ class Source(Protocol):
 
     Attributes:
         name: File and topics or columns, as a text for the user.
-        warnings: Warnings so far, such as of a file that ends early.
         total: Value of `done` at the end.
     """
 
@@ -102,12 +101,7 @@ class Source(Protocol):
         """Progress of `batches`, in units of its own (bytes or messages)."""
 
     def batches(self) -> Iterator[Batch]:
-        """Yield the samples.
-
-        Raises:
-            RecordingError: Nothing can be read. Damage after the beginning only ends the samples,
-                with a warning.
-        """
+        """Yield the samples; damage after the beginning only ends them. Raises RecordingError."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +118,7 @@ class Recording:
         torque_scale: N m of a unit of effort or torque command, [left, right].
         dead_band: Dead band of the drive, N m, [left, right]; smaller torques count as 0.
         apart: Whether one reading of the robot is spread over several messages.
-        optional: Channels among `channels` whose samples count without a number, too.
+        optional: Channels whose samples count without a number, too.
         wheels: Names of the wheels' joints or columns, [left, right], for people.
     """
 

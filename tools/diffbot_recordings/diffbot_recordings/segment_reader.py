@@ -18,12 +18,7 @@ from diffbot_report.progress import Progress
 
 
 class SegmentReader:
-    """Reads segments, and prints what was left out.
-
-    Attributes:
-        interrupted: Whether Ctrl-C ended the reading; what was read until then is still evaluated.
-        warnings: Complete after the reading.
-    """
+    """Reads segments, and prints what was left out; what was read before Ctrl-C is evaluated."""
 
     def __init__(self, files: Sequence[Path], console: Console) -> None:
         self.interrupted = False
@@ -34,7 +29,7 @@ class SegmentReader:
         self._cut_short = False
 
     def segments(self, recording: Recording, segmenter: Segmenter) -> Iterator[Segment]:
-        """Yield the segments of a recording; after Ctrl-C, those of what was read until then."""
+        """Yield the segments of a recording."""
         # Only the main thread receives Ctrl-C.
         main = threading.current_thread() is threading.main_thread()
         before = signal.signal(signal.SIGINT, self._on_signal) if main else None

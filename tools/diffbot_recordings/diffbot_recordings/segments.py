@@ -65,8 +65,7 @@ class SegmentSettings:
         longest: A segment is cut after this time, s.
         still: Largest size that counts as no motion, by channel; empty: standstill is kept.
         rest: Longest standstill that is kept, s.
-        uniform: Whether samples are equally spaced, or at the instants of the first measured
-            stream.
+        uniform: Whether samples are equally spaced; else at the instants of the first stream.
         nearest: Whether measured streams take the sample nearest to an instant, for drivers that
             publish one reading in several topics.
     """
@@ -88,10 +87,9 @@ class Segment:
 
     Attributes:
         times: Instants, shape (n,), s.
-        period: Spacing of the instants, s; their median if they are not equally spaced.
+        period: Spacing (or median spacing) of the instants, s.
         channels: Values at these instants, shape (n,) each; a command's is its mean over the period
             that begins there.
-        run: Name of the recording it belongs to; None: there is only one.
         sent: Commands as they were sent; empty if the instants are not equally spaced.
     """
 
@@ -333,11 +331,9 @@ class _Stream:
         return Batch(batch.times[finite], values)
 
     def is_before(self, batch: Batch) -> bool:
-        """Whether a block begins before the newest sample, as after a reset of the clock."""
         return len(batch.times) > 0 and bool(batch.times[0] < self._newest - SET_BACK)
 
     def append(self, batch: Batch, excluded: Exclusions) -> None:
-        """Append the samples that are newer than all earlier ones."""
         newest = newest_by(batch.times, self._newest)
         newer = batch.times > newest[:-1]
         excluded.add(Cause.DOUBLED, count=int(np.sum(~newer)))
@@ -416,8 +412,6 @@ class _Stream:
 
     @cached_property
     def _slow(self) -> set[str]:
-        """Channels that repeat readings; not interpolated, so that a fit sees which are new."""
-
         def repeats(values: Array) -> bool:
             moving = values[1:] != 0.0
             repeated = np.sum(moving & (values[1:] == values[:-1]))
@@ -438,7 +432,6 @@ class _Stream:
         }
 
     def _means(self, name: str, instants: Array) -> Array:
-        """Return the means of a held channel over the periods between instants."""
         newest = self.times[-1]
         last = max(float(instants[-1]), float(newest)) + 1.0
         integral = self._integrals[name]
@@ -475,7 +468,7 @@ def moving_parts(
 
     Args:
         still: Largest size that counts as no motion, by channel; empty: nothing is standstill.
-        rest: Standstill of up to this time is kept; of a longer one, half this time at each end, s.
+        rest: Longest standstill that is kept, s; of a longer one, half this time at each end.
     """
     count = len(times)
     if not still:
@@ -567,7 +560,6 @@ def new_readings(series: Sequence[Array]) -> tuple[list[Mask], float]:
 
 
 def _repeats_in_motion(series: Sequence[Array], masks: Sequence[Mask], usual: float) -> bool:
-    """Whether readings repeat even where the velocity changes by several steps of its scale."""
     steps = np.concatenate([np.abs(np.diff(values)) for values in series])
     moving = steps[steps > ROUNDING * steps.max(initial=0.0)]
     step = float(np.quantile(moving, FINEST_STEPS)) if len(moving) else math.inf
@@ -581,7 +573,6 @@ def _repeats_in_motion(series: Sequence[Array], masks: Sequence[Mask], usual: fl
 
 
 def _changes(values: Array) -> Mask:
-    """Return where the reading changes much compared with the neighbouring changes."""
     steps = np.abs(np.diff(values, prepend=values[:1]))
     padded = np.pad(steps, 1)
     around = np.maximum(padded[:-2], padded[2:])

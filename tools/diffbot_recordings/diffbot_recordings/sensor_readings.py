@@ -56,8 +56,7 @@ def _check(readings: object) -> None:
 class WheelTurns:
     """Angles of both wheels, which count whole turns, (n,), rad; ascending stamps, s.
 
-    Raises:
-        ReadingsError: Shapes differ, a value is not finite, or stamps do not ascend.
+    As of the classes below, ReadingsError for shapes, stamps or values that cannot be used.
     """
 
     stamps: Array
@@ -70,11 +69,7 @@ class WheelTurns:
 
 @dataclass(frozen=True)
 class GyroReadings:
-    """Rates about the upward axis of a gyro on the robot, (m,), rad/s; ascending stamps, s.
-
-    Raises:
-        ReadingsError: As for WheelTurns.
-    """
+    """Rates about the upward axis of a gyro on the robot, (m,), rad/s; ascending stamps, s."""
 
     stamps: Array
     rate: Array
@@ -85,11 +80,7 @@ class GyroReadings:
 
 @dataclass(frozen=True)
 class PoseReadings:
-    """Poses of a sensor on the robot in a fixed frame, (k,), m and rad; ascending stamps, s.
-
-    Raises:
-        ReadingsError: As for WheelTurns.
-    """
+    """Poses of a sensor on the robot in a fixed frame, (k,), m and rad; ascending stamps, s."""
 
     stamps: Array
     x: Array

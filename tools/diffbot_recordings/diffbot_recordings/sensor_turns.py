@@ -232,8 +232,7 @@ def robust_regression(
     """Solve values (n,) = design (n, p) by reweighted least squares.
 
     Args:
-        prior: Means and standard deviations of the solution, (p,), for what motion does not
-            determine.
+        prior: Means and standard deviations of the solution, (p,).
 
     Returns:
         The solution, and 1.48 times the median size of the residuals.

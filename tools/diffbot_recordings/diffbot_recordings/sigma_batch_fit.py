@@ -40,13 +40,7 @@ class VelocityRecording:
 
 @dataclass(frozen=True)
 class BatchFit:
-    """sigma fitted to a recording.
-
-    Attributes:
-        sigma: The parameters.
-        covariance: Covariance of [sigma1, sigma2, sigma3, sigma4], shape (4, 4); infinite variances
-            where the recording does not identify a parameter.
-    """
+    """sigma fitted to a recording, and its covariance, (4, 4); infinite where not identified."""
 
     sigma: Sigma
     covariance: Array

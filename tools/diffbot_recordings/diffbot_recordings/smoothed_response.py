@@ -125,7 +125,7 @@ class Drive:
         fraction: Share of a sample in which `older` still acts.
         lag: Time constant of a low-pass, in samples.
         window: Time over which a reading is a mean, in samples; 0: it is one of the instant.
-        before: The same at the beginning of the window; None without a window.
+        before: The same at the beginning of the window, if there is one.
         mean: Mean of the command over the window, shape (r,); empty without a window.
     """
 
@@ -141,12 +141,7 @@ class Drive:
     def of(
         cls, padded: PaddedCommands, period: float, dead_time: float, smoothing: Smoothing
     ) -> Drive:
-        """Return the drive of held commands.
-
-        Args:
-            period: Time between two samples, s.
-            dead_time: Time from a command to the middle of its effect, s, >= 0.
-        """
+        """Return the drive of held commands; the dead time, s, ends in the middle of the effect."""
         width, lag = smoothing.window / period, smoothing.lag / period
         # Commands may seem to act before they are sent, if the middle of their effect is as late.
         end = (dead_time - smoothing.delay) / period
@@ -162,17 +157,11 @@ def reach_of(dead_time: float, smoothing: Smoothing, period: float) -> int:
 
 
 class ForcedResponse:
-    """Response of unit gain from rest, and its derivative by log tau.
-
-    The derivative costs as much again, and a search needs it at few of its points.
+    """Response of unit gain from rest at the readings, shape (r,), and its derivative by log tau.
 
     Args:
         tau: Time constant of the axis, s, > 0.
-        drive: Commands that act.
         period: Sampling period, s, > 0.
-
-    Attributes:
-        values: Response at the readings, shape (r,).
     """
 
     def __init__(self, tau: float, drive: Drive, period: float) -> None:
@@ -193,8 +182,6 @@ class ForcedResponse:
 
 
 class _OverWindow:
-    """Mean over the window of a drive; see ForcedResponse."""
-
     def __init__(self, tau: float, drive: Drive, period: float) -> None:
         self._end = _AtInstants(tau, drive, period)
         self.values: Array = self._end.values
@@ -213,8 +200,6 @@ class _OverWindow:
 
 
 class _AtInstants:
-    """Response at the instants of the readings; see ForcedResponse."""
-
     def __init__(self, tau: float, drive: Drive, period: float) -> None:
         f = drive.fraction
         self._drive, self._x = drive, period / tau

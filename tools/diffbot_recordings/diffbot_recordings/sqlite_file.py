@@ -24,13 +24,7 @@ _LONGEST_NAME = 1000  # characters of the name of a topic or of a type
 
 
 class SqliteFile:
-    """A SQLite file; see BagPart.
-
-    Raises:
-        LimitError: It exceeds a limit.
-        DamagedError: It has not the tables of rosbag2.
-        sqlite3.Error: Nothing in it can be read.
-    """
+    """A SQLite file; see BagPart. Raises LimitError, DamagedError, or sqlite3.Error."""
 
     def __init__(self, path: Path) -> None:
         self._size = path.stat().st_size
@@ -88,7 +82,6 @@ class SqliteFile:
         return self._size // _SMALLEST_ROW + 1
 
     def _heads(self) -> Iterator[tuple[object, object, int | None, int]]:
-        """Return topic, time, size of the data, and row of the messages."""
         size = "CASE typeof(data) WHEN 'blob' THEN length(data) END"
         end = "NOT INDEXED" if self.damage else "ORDER BY timestamp"
         query = f"SELECT topic_id, timestamp, {size}, rowid FROM messages {end}"

@@ -121,11 +121,9 @@ def filter_delay(velocity: Array, position: Array, period: float) -> float | Non
 
 
 def delay_from_rest(segment: AxisSegment, since: float, fit: VoltageGains) -> float | None:
-    """Return the time from the voltage step to the start of the fitted motion, s, or None.
+    """Return the time from a fast test's voltage step to the fitted start, s, if there is one.
 
-    Args:
-        segment: Segment of a fast test, without its start.
-        since: Time from the voltage step to the first sample of the segment that counts, s.
+    `since`: time from the step to the first sample that counts of the segment, s.
     """
     first = int(np.argmax(segment.counts))
     rows = max(round(since / segment.period), 1)

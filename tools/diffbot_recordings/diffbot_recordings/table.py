@@ -123,7 +123,6 @@ def _kind_of(have: set[str]) -> str:
 
 
 def _needed(kind: str, have: set[str], options: Options) -> tuple[str, ...]:
-    """Return the channels that the analysis of a kind of robot needs; empty if any is missing."""
     if kind == TORQUE:
         return _torque_channels(have, options)
     if kind == MOTOR:
@@ -156,7 +155,6 @@ def _torque_channels(have: set[str], options: Options) -> tuple[str, ...]:
 
 
 def _velocity_channels(have: set[str]) -> tuple[str, ...]:
-    """Return the channels of both axes, or of the one that is complete."""
     known = have | ({"v", "w"} if {*WHEELS} <= have else set())
     return tuple(name for axis in AXES if {*axis} <= known for name in axis)
 

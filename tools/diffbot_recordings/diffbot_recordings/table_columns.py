@@ -112,10 +112,8 @@ class Column:
     """A column and the factor that turns it into SI.
 
     Attributes:
-        name: As in the table, or as the user gave it.
         factor: None: none is given, or the unit is not known; 1 is used.
-        unit: Unit in the name, from which the factor follows; None: none, or the user gave the
-            factor.
+        unit: Unit in the name, from which the factor follows; None: none, or the user gave it.
     """
 
     name: str
@@ -132,11 +130,7 @@ class Column:
 
 
 def parse_columns(texts: Iterable[str], channels: Sequence[str] = CHANNELS) -> dict[str, Column]:
-    """Parse texts such as "v=speed,w=gyro_z*deg", each CHANNEL=COLUMN[*FACTOR].
-
-    Raises:
-        RecordingError: A text is no such pair, or there is no such channel.
-    """
+    """Parse texts such as "v=speed,w=gyro_z*deg": CHANNEL=COLUMN[*FACTOR]; or RecordingError."""
     results: dict[str, Column] = {}
     for entry in (part.strip() for text in texts for part in text.split(",") if part.strip()):
         channel, equals, column = (part.strip() for part in entry.partition("="))
@@ -175,11 +169,9 @@ def columns_of(
     chosen: Mapping[str, Column],
     known: Mapping[str, tuple[str, ...]] = KNOWN,
 ) -> dict[str, Column]:
-    """Return the column of each channel that a table has.
+    """Return the column of each channel that a table has, by the usual names `known`.
 
-    Args:
-        chosen: Columns chosen by the user. If there are any, only the time is still found by name.
-        known: Names by which the column of each channel is recognised.
+    If the user chose any, only the time is still found by name.
     """
     by_name = {name.strip().lower(): name for name in reversed(header)}
     plain = {bare(name): name for name in reversed(header)}
@@ -237,8 +229,7 @@ def _spelled(unit: str) -> str:
 def unit_problem(channel: str, column: Column, effort_unit: str) -> str | None:
     """Return why a column's unit does not fit its channel, and what to do; None: it fits, or none.
 
-    Args:
-        effort_unit: Unit of efforts and torque commands, one of options.EFFORT_UNITS.
+    `effort_unit` is that of efforts and torque commands, one of options.EFFORT_UNITS.
     """
     if column.unit is None:
         return None

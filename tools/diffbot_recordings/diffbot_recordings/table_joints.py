@@ -30,14 +30,11 @@ FindWheels = Callable[[Sequence[str]], Sides]
 def readings_of(
     text: TableText, find: FindWheels, chosen: Mapping[str, Column] = MappingProxyType({})
 ) -> TableText:
-    """Return a table with one row per reading; the given one if it has one row per reading.
+    """Return a table with one row per reading; the given one if it has.
 
     Args:
-        find: Finds the wheels among the joints.
+        find: Finds the wheels among the joints, or raises RecordingError.
         chosen: Columns that the user named.
-
-    Raises:
-        RecordingError: The wheels are not found.
     """
     name, time = _column_of_names(text), columns_of(text.header, chosen).get(TIME)
     if name is None or time is None:
@@ -118,13 +115,6 @@ class JointRows(TableText):
 
 @dataclass(frozen=True)
 class _Pacing:
-    """How the rows of the two wheels follow each other.
-
-    Attributes:
-        leader: Joint whose row begins a reading; None: either.
-        longest: Longest time between the two rows of a reading.
-    """
-
     leader: str | None
     longest: float
 

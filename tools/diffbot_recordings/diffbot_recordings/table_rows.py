@@ -88,11 +88,7 @@ class TableRows:
             self.left_out[cause] += int(np.count_nonzero(rows))
 
     def warnings(self) -> Iterator[str]:
-        """Yield warnings about cells and rows that were left out, after the last row.
-
-        Raises:
-            RecordingError: A column holds text.
-        """
+        """Yield warnings about what was left out, at the end, or RecordingError for text."""
         name = self._name
         for channel, texts in self._text_cells.items():
             column = self._columns[channel].name

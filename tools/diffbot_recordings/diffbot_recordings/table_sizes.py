@@ -67,10 +67,9 @@ class ChannelSizes:
             )
 
     def check(self, read: int, fastest: float) -> None:
-        """Check all channels after the last of the `read` rows; no wheel reaches `fastest` rad/s.
+        """Check all channels after the last of the `read` rows, or RecordingError.
 
-        Raises:
-            RecordingError: A channel is in another unit.
+        No wheel reaches `fastest` rad/s.
         """
         self._check_sizes(read)
         self._check_positions(read, fastest)
@@ -115,7 +114,6 @@ def with_factor(columns: Mapping[str, Column], changed: Sequence[str], factor: f
 
 
 def _speeds(times: Array, positions: Array) -> Array:
-    """Return a wheel's speeds, rad/s, over SPEED_SPAN, which hides the encoder's resolution."""
     period = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
     apart = max(1, round(SPEED_SPAN / period)) if period > 0.0 else len(times)
     lasted = times[apart:] - times[:-apart]

@@ -65,7 +65,7 @@ class CsvSource:
         rows: Filter of the rows that count.
         known: Names by which the column of each channel is recognised.
         groups: Channels whose values belong to one instant.
-        robot: Its signs make forward positive; None: there is none.
+        robot: Its signs make forward positive.
         find: Finds the wheels among joints' names, for one row per joint; None: by name.
 
     Raises:
@@ -193,7 +193,6 @@ class CsvSource:
         return disorder
 
     def _of(self, table: Array) -> Iterator[Batch]:
-        """Yield a block for each group of channels in rows of [time, channels...]."""
         table[:, 0] *= self._scale
         set_back = np.flatnonzero(np.diff(table[:, 0]) < -SET_BACK) + 1
         for part in np.split(table, set_back):
@@ -218,7 +217,6 @@ class CsvSource:
                 self._rows.count(partly | ~complete, back, doubled)
 
     def _newest_before(self, stream: int, times: Array) -> Array:
-        """Return a stream's newest time before each row, s; -inf after the clock was set back."""
         before = self._newest[stream]
         newest = newest_by(times, -math.inf if times[0] < before - SET_BACK else before)
         self._newest[stream] = float(newest[-1])

@@ -86,8 +86,7 @@ class TableText:
     def rows(self) -> Iterator[list[str] | None]:
         """Yield the cells of each row; None for a row that cannot be parsed. Skip comments.
 
-        Raises:
-            RecordingError: It exceeds a limit.
+        Raises RecordingError beyond a limit.
         """
         spaces = self.delimiter == " "
         reader = csv.reader(self._lines(), delimiter=self.delimiter, skipinitialspace=spaces)

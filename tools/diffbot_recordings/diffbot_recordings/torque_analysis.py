@@ -71,9 +71,9 @@ class TorqueResult:
         held_out: Recording time held out, s.
         held_out_motion: Longest held-out part, rows of [stamp in s, angles left, right in rad,
             torques left, right in N m], shape (n, 5); may be empty.
-        nominal: Model of the robot's description; None: there is none.
+        nominal: Model of the robot's description, if any.
         runs: Estimates from the individual recordings, by name; empty if there is only one.
-        question: What the efforts' size raises about their unit; None: nothing.
+        question: What the efforts' size raises about their unit, if anything.
     """
 
     estimate: Estimate
@@ -272,8 +272,6 @@ def _cycle(samples: int, period: float) -> tuple[int, int]:
 
 
 class _Learner:
-    """Learns from samples, and holds some out for the verification."""
-
     def __init__(
         self,
         geometry: WheelGeometry,

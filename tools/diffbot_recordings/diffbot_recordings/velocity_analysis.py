@@ -85,15 +85,14 @@ class CrossValidation:
     Args:
         longest: Longest dead time to scan, s.
         with_exponent: Whether to fit an exponent of the command, too.
-        dead_band: Kind of dead band to fit, too; None: no dead band.
+        dead_band: Kind of dead band to fit, too.
         plain: Cross-validation without either, whose fits are then the starts.
         model: Fit to all samples, of which only the values are fitted anew; None: search it.
 
     Attributes:
-        fit: Fit to all samples.
         fits: For each fold, the fit to the other folds.
         seen: For each of `fits`, the mask of its samples, by segment, shape (n,).
-        validation: For each of `fits`, the mask of the held-out samples, by segment, shape (n,).
+        validation: The same of the held-out samples.
         prediction: Prediction of all samples, each by the fit that has not seen it.
     """
 
@@ -271,7 +270,6 @@ def explained_by_alternatives(cross_validation: CrossValidation) -> dict[str, fl
 
 
 def _responses(segment: AxisSegment, fit: DeadTimeFit) -> dict[str, Array]:
-    """Return the responses that each alternative adds, shape (n, columns) each."""
     period, model = segment.period, fit.fit.model
     tau, gain = model.time_constant, model.gain
     u = _delayed(fit.acting(segment).command, round(fit.dead_time / period))
@@ -439,7 +437,6 @@ def _best_model(
 
 
 def _reordered(fit: DeadTimeFit) -> DeadTimeFit:
-    """Return a fit whose ramp comes before a dead band that is still to be found."""
     ramp = fit.driver.ramp
     ramp = None if ramp is None else replace(ramp, before_band=True)
     return replace(fit, driver=replace(fit.driver, ramp=ramp))

@@ -100,13 +100,7 @@ Motions = Mapping[str, VoltageMotion]
 
 @dataclass(frozen=True)
 class VoltageAnalysis:
-    """Result of one side or axis.
-
-    Attributes:
-        fit: Fit to all tests; None if nothing could be fitted.
-        motions: Segments of each test, by name, without the starts that were left out.
-        predictions: Prediction of each test by a fit to the other tests, by name.
-    """
+    """Result of one side or axis, with motions without their starts and predictions, by test."""
 
     verdict: AnalysisVerdict
     fit: VoltageGains | None = None
@@ -241,14 +235,6 @@ def _after_the_start(motions: Motions, delay: SysIdDelay) -> _Start:
 
 @dataclass(frozen=True)
 class _Noise:
-    """Errors of the fast tests long after their starts.
-
-    Attributes:
-        power: Mean square; NaN: no fast test is long enough.
-        free: Effective number of independent errors.
-        fraction: Share of independent errors, 0 to 1.
-    """
-
     power: float
     free: float = 0.0
     fraction: float = 1.0
@@ -307,7 +293,6 @@ def _fitted(
     quick: bool = False,
     near: VoltageGains | None = None,
 ) -> VoltageGains:
-    """Fit the gains; a quick fit omits the delay's part in the intervals."""
     pairs = [(segment, motion.own) for motion in motions for segment in motion.segments]
     segments, own = [segment for segment, _ in pairs], [group for _, group in pairs]
     tau = None if near is None else near.ka / near.kv
@@ -349,7 +334,6 @@ def _seen_delay(
 
 
 def _from_rest(motions: Motions, start: _Start, delay: SysIdDelay) -> list[float]:
-    """Return the delays of the fast tests from their whole motion, s."""
     fit = _fitted(start.motions.values(), delay, quick=True)
     results = []
     for name, motion in start.motions.items():
@@ -443,7 +427,6 @@ def _start_notes(start: _Start) -> list[str]:
 def _over_logs(
     values: tuple[Value, ...], delay: SysIdDelay, subject: str, unit: str, start: _Start
 ) -> tuple[tuple[Value, ...], tuple[str, ...]]:
-    """Widen the intervals by the spread between several logs, and note it."""
     logs = dict.fromkeys(motion.log for motion in start.motions.values())
     each = {}
     for log in logs if len(logs) > 1 else ():

@@ -38,12 +38,9 @@ LEAST_SAMPLES = 5
 
 @dataclass(frozen=True)
 class VoltageGains:
-    """Gains of one side or axis.
+    """Gains of one side or axis: ks, V; kv, V s/m (or V s/rad); ka, V s^2/m (or V s^2/rad).
 
     Attributes:
-        ks: Static gain, V.
-        kv: Velocity gain, V s/m (or V s/rad).
-        ka: Acceleration gain, V s^2/m (or V s^2/rad).
         covariance: Covariance of [ks, kv, ka], (3, 3); infinite variances where not identifiable.
         dead_time: Dead time as given, s.
         residuals: Measured minus fitted velocity of each segment, for the samples that count.
@@ -124,8 +121,6 @@ def fit_voltage_gains(
 
 
 class _CountedSegment:
-    """A segment from its first sample that counts."""
-
     def __init__(self, segment: AxisSegment, dead_time: float) -> None:
         counts = segment.counts
         self.first = int(np.argmax(counts))
@@ -262,7 +257,6 @@ class _Fit:
         return x[:-1].T, x[-1]
 
     def _solve(self, log_tau: float) -> Array:
-        """Return the best [gain, gain times frictions]."""
         columns, velocity = self._projected(math.exp(log_tau))
         return _least_squares(columns, velocity)
 

@@ -74,10 +74,9 @@ class WheelCheck:
                     self._kept_angles[i].append(kept)
 
     def wrong(self, verified: bool) -> str | None:
-        """Return the message about wheels that cannot be used; None: there is none.
+        """Return the message about wheels that cannot be used, if any.
 
-        Args:
-            verified: Whether the model predicts all the same.
+        `verified`: whether the model predicts all the same.
         """
         if (stuck := self.stuck()) is not None or verified:
             return stuck

@@ -13,11 +13,7 @@ LONGEST_GAP = 0.25
 
 
 class WheelPath:
-    """Odometry of wheels that roll without slip, from (0, 0), heading 0, at the first reading.
-
-    Raises:
-        ReadingsError: There are fewer than two readings.
-    """
+    """Odometry of wheels that roll without slip, from (0, 0), heading 0, at the first reading."""
 
     def __init__(self, wheels: WheelTurns, geometry: WheelGeometry) -> None:
         if len(wheels.stamps) < 2:
@@ -34,10 +30,7 @@ class WheelPath:
         self._y = np.concatenate(([0.0], np.cumsum(dy)))
 
     def poses(self, times: Array) -> Array:
-        """Return poses [x m, y m, heading rad (whole turns counted)] at times in s, (n, 3).
-
-        Beyond the readings the motion is extrapolated.
-        """
+        """Return poses [x m, y m, heading rad (whole turns counted)] at times in s, (n, 3)."""
         i, fraction = _places(self._stamps, times)
         turn = fraction * self._turns[i]
         dx, dy = _chord(fraction * self._lengths[i], turn, self._headings[i])

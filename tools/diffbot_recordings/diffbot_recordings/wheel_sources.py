@@ -78,10 +78,6 @@ class WheelSources:
         self._strange += angles[1:-1][strange].tolist()
 
     def _judged(self, stamps: Sequence[float], notable: Mask) -> Iterator[int]:
-        """Yield which readings the watch must see.
-
-        In between it would find nothing, and forget all but the last few of them.
-        """
         at = 0
         for event in (*np.flatnonzero(notable).tolist(), len(stamps)):
             first = event - POINTS - 2
@@ -144,13 +140,7 @@ class WheelSources:
 
 
 def _notable(times: Array, angles: Array, count: float) -> Mask:
-    """Return which readings do not simply follow those before, so that SourceWatch must judge them.
-
-    Args:
-        times: Stamps of n readings, s.
-        angles: Angles [left, right], rad, shape (n, 2).
-        count: Resolution of the encoder, rad.
-    """
+    """Return which of n readings, at stamps in s, must be judged; angles (n, 2), `count`, rad."""
     result = np.zeros(len(times), dtype=bool)
     steps, turned = np.diff(times)[:, None], np.diff(angles, axis=0)
     most = np.minimum(MAX_WHEEL_SPEED * steps, math.pi)

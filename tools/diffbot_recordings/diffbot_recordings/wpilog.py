@@ -91,11 +91,7 @@ def _is_state(name: str) -> bool:
 
 
 def read_entries(path: Path) -> list[LogEntry]:
-    """Read all entries of a log; a truncated log is read as far as it goes.
-
-    Raises:
-        RecordingError: The file is no WPILOG, or is too large.
-    """
+    """Read all entries of a log, of a truncated one as far as it goes. Raises RecordingError."""
     check_files([path])
     with path.open("rb") as file:
         data = file.read(LOG.value + 1)

@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The standard backstepping law for many robots at once, on arrays.
-
-StandardBackstepping with arrays instead of numbers: the tracker's formula, the dual numbers and the
-model are the same code; masks replace its branches. test_robot_batches.py compares whole drives
-with those of single robots.
-"""
+"""The standard backstepping law for many robots at once, on arrays: masks replace its branches."""
 
 from __future__ import annotations
 
@@ -40,9 +35,6 @@ class BatchBackstepping:
     Args:
         laws: n new laws with known wheels and mean velocities, such as those that
             tuned_backstepping makes with mean_velocity=True and wheels; they are not changed.
-
-    Attributes:
-        drivetrain: Layer between the laws and the wheels.
 
     Raises:
         ValueError: A law is not of this kind, or BatchDrivetrain rejects it.
@@ -115,7 +107,6 @@ class BatchBackstepping:
         return limited
 
     def _choose(self, pose: Array, reference: Reference) -> None:
-        """Choose which robots track; see StandardBackstepping._next_mode."""
         if max(abs(reference.v), abs(reference.omega)) < STANDSTILL:
             self._tracks[:] = False
             return
@@ -125,7 +116,6 @@ class BatchBackstepping:
         self._tracks = np.where(self._tracks, distance < 2.0 * self._capture, near)
 
     def _wanted(self, pose: Array, u: Array, reference: Reference) -> tuple[Dual, Dual]:
-        """Return eta of each robot with its rate."""
         if not self._tracks.any():
             return self._near(pose, u, reference)
         self._approach.forget(self._tracks)
@@ -192,11 +182,10 @@ class _BatchSetPoints:
     def limited(
         self, wanted: Array, rate: Array, u: Array, tracks: Mask, dt: float
     ) -> tuple[Array, Array]:
-        """Return set points and the rates that are fed forward; see StandardBackstepping._desired.
+        """Return set points and rates fed forward, (2, n); see StandardBackstepping._desired.
 
         Args:
-            wanted: Desired velocities, rows [v, omega], shape (2, n), like the next two.
-            rate: Their rates.
+            wanted, rate: Desired velocities, rows [v, omega], shape (2, n), and their rates.
             u: Present velocities.
             tracks: Which robots track, shape (n,).
             dt: Control period, s.
@@ -356,7 +345,6 @@ def _limited(torque: Array, limit: Array) -> Array:
 
 
 def _arrays(records: Sequence[Any]) -> SimpleNamespace:
-    """Return one record whose fields are arrays of the records' fields, shape (n,)."""
     names = records[0].__dataclass_fields__
     return SimpleNamespace(
         **{name: np.array([getattr(record, name) for record in records]) for name in names}

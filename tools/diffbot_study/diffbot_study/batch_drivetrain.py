@@ -2,9 +2,8 @@
 """The drivetrains of many robots at once: observer, friction and rest on arrays.
 
 The formulas of motion.py, friction.py and drivetrain.py on arrays whose last axis is the robot;
-wheels are rows [left, right], body quantities rows [v, omega]. Torque delays are not predicted, and
-friction is only viscous and Coulomb friction and gear losses of the wheels. Laws that need more
-must be simulated one by one.
+wheels are rows [left, right], body quantities rows [v, omega]. Friction is only viscous and Coulomb
+friction and gear losses of the wheels; torque delays are not predicted.
 """
 
 from __future__ import annotations
@@ -56,10 +55,6 @@ Mask = NDArray[np.bool_]
 
 class BatchDrivetrain:
     """Observers and friction of n robots; see Drivetrain.
-
-    Args:
-        dynamics: K5 to K8 of each robot, n of them.
-        wheels: Known wheels of each robot, n of them.
 
     Attributes:
         k: K5 to K8 with arrays instead of numbers, shape (n,) each.
@@ -244,7 +239,6 @@ class BatchFirstReading:
     """Corrects the odometry of n robots; see FirstReading.
 
     Args:
-        drivetrain: Drivetrain of the robots; it is not changed.
         poses: Poses at the first reading, rows x, y, theta, m and rad, shape (3, n).
         angles: Wheel angles at the first reading, rad, shape (2, n).
     """
@@ -260,10 +254,9 @@ class BatchFirstReading:
         )
 
     def put_right(self, poses: Array, angles: Array, torque: Array, dt: float) -> Array:
-        """Return odometry's poses, corrected by newly determined offsets.
+        """Return odometry's poses, (3, n), corrected by newly determined offsets.
 
         Args:
-            poses: Poses by odometry, rows x, y, theta, m and rad, shape (3, n).
             angles: Wheel angles, rad, shape (2, n).
             torque: Torques commanded for the period that ends, N m, shape (2, n).
             dt: Its duration, s.
@@ -386,7 +379,6 @@ def friction_over_batch(
 def _relaxed(
     torque: Array, low: Array, high: Array, mobility: Array, free: Array, dt: float
 ) -> Mask:
-    """Do one sweep over both wheels in place; return which robots' torques still changed."""
     change = np.zeros(torque.shape[1])
     for i in (0, 1):
         gain = dt * mobility[i, i]
@@ -400,8 +392,6 @@ def _relaxed(
 def _stacked(
     laws: Sequence[tuple[FrictionLaw[float], FrictionLaw[float]]],
 ) -> FrictionLaw[Array]:
-    """Combine the laws of n robots' wheels into one with arrays of shape (2, n)."""
-
     def of(value: str, direction: float) -> Array:
         return np.array(
             [[law.viscous if value else law.sliding(direction) for law in pair] for pair in laws]

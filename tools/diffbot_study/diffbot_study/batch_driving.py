@@ -4,10 +4,7 @@
     law = lambda robot: tuned_backstepping(..., mean_velocity=True, wheels=Wheels.of(robot))
     drives = simulate_drives(robots, [law(r) for r in robots], eight.at, 60.0, seeds=range(n))
 
-It simulates the same closed loop as simulate_drive, with friction, motors, encoders, odometry,
-observer and law, and gives the same numbers except for rounding (test_robot_batches.py). This holds
-for what the blocks of engine and law support: viscous and Coulomb friction, and laws that predict
-no delay.
+The numbers are those of simulate_drive except for rounding, for what BatchDrivetrain supports.
 """
 
 from __future__ import annotations
@@ -163,7 +160,6 @@ class _Tally:
         reference: Reference,
         torque: Array,
     ) -> None:
-        """Add an instant."""
         dx, dy = pose[0] - reference.x, pose[1] - reference.y
         square = dx * dx + dy * dy
         heading = pose[2] - reference.theta
@@ -182,7 +178,6 @@ class _Tally:
             np.maximum(self._largest, square, out=self._largest)
 
     def result(self, pose: Array, odometry: Array) -> BatchDrives:
-        """Return the results."""
         settled = np.maximum(self._outside, 0.0)
         return BatchDrives(
             settling_time=np.where(settled > self._last, math.inf, settled),

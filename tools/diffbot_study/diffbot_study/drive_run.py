@@ -66,15 +66,7 @@ class DriveArguments(RunArguments):
 class SimulatedDrive:
     """A simulated drive; `recording` and `joint_states` are complete after `execute`.
 
-    Args:
-        arguments: Settings of robot, simulator and drive.
-        robot: The robot of the arguments.
-
-    Attributes:
-        recording: What a report of it needs.
-
-    Raises:
-        ValueError: A setting is outside its range, or a file has no usable parameters.
+    Raises ValueError if a setting is outside its range, or a file has no usable parameters.
     """
 
     def __init__(self, arguments: DriveArguments, robot: Robot) -> None:
@@ -200,11 +192,7 @@ class SimulatedDrive:
 
 
 def simulate_torque_drive(words: Sequence[str]) -> int:
-    """Run with arguments NAME:=VALUE; return the exit status.
-
-    Raises:
-        ValueError: An argument is wrong.
-    """
+    """Run with arguments NAME:=VALUE; return the exit status. Raises ValueError."""
     arguments = read_arguments(DriveArguments, words)
     robot = load_robot(arguments.robot)
     run = SimulatedDrive(arguments, robot)

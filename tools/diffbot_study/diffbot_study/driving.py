@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A torque-driven robot under a control law in one process, without a ROS graph.
 
-`simulate_drive` corresponds to launch/backstepping.launch.xml: the same odometry, torque limits,
-actuators and encoders as in the nodes, for tests and benchmarks over many starts. With a
-`LiveAdaptation` it corresponds to launch/adaptive.launch.xml. Law, estimator and gates use only the
-joint states, never the true values.
+`simulate_drive` corresponds to launch/backstepping.launch.xml, with a `LiveAdaptation` to
+launch/adaptive.launch.xml. Law, estimator and gates use only the joint states.
 """
 
 from __future__ import annotations
@@ -49,12 +47,9 @@ class Law(Protocol):
     """A control law: your own, or one of diffbot_controllers made with mean_velocity=True."""
 
     def update(self, state: State, reference: Reference, dt: float) -> Torque:
-        """Return the torque [left, right] in N m for the period of dt seconds that begins.
+        """Return the torque [left, right] in N m for the period of dt s that begins.
 
-        Args:
-            state: Pose by odometry, and the mean velocity over the period that ends.
-            reference: Reference of the run at this time.
-            dt: Control period, s.
+        `state` is the pose by odometry, and the mean velocity over the period that ends.
         """
 
 
@@ -100,12 +95,7 @@ class DriveSamples:
         return float(np.abs(self.torque).max())
 
     def chatter(self, limit: float, since: float = 0.0) -> float:
-        """Return the root mean square of the torque above 10 Hz, as a fraction of a limit.
-
-        Args:
-            limit: Limit of a wheel's torque, N m.
-            since: Begin of the evaluation, s.
-        """
+        """Return the torque above 10 Hz from `since`, s, root mean square over a limit in N m."""
         torque = self.torque[self.time >= since]
         spectrum = np.fft.rfft(torque, axis=0)
         spectrum[np.fft.rfftfreq(len(torque), self.time[1] - self.time[0]) <= CHATTER] = 0.0
@@ -149,8 +139,7 @@ def simulate_drive(
     one is unknown.
 
     Args:
-        engine: "ideal", "mujoco" or "gazebo"; or an engine that simulates this robot, which is
-            reset.
+        engine: "ideal", "mujoco" or "gazebo"; or an engine of this robot, which is reset.
         robot: The robot, for its wheels, limits and encoders; or its name, or the path of its YAML.
         law: Control law, new or reset.
         reference: Returns the reference at a time of the run, s.
@@ -222,7 +211,6 @@ def simulate_drive(
 
 
 def _pair(torque: Torque) -> Torque:
-    """Return the torques of a law. Raises ValueError if they are not a pair."""
     try:
         left, right = torque
     except (TypeError, ValueError):
@@ -243,8 +231,7 @@ class LiveAdaptation:
     """The dynamics_estimator node and the gates of a controller; pass it as `on_sample`.
 
     Args:
-        robot: The robot that is driven.
-        nominal: Its K5..K8 as known without adaptation.
+        nominal: K5..K8 as known without adaptation.
         law: Control law that receives the parameters in use.
         also: Called first with each joint sample, for example to add a payload.
         settings: Settings of the estimator.

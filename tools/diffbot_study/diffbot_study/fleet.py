@@ -48,12 +48,7 @@ REASONED = ("none", "unreadable")
 
 
 def main(argv: Sequence[str] | None = None, program: str = "diffbot fleet") -> int:
-    """Add recordings to the table; return the exit status.
-
-    Args:
-        argv: Arguments; None: those of the process.
-        program: Name of the program, for messages.
-    """
+    """Add recordings to the table; return the exit status."""
     words = sys.argv[1:] if argv is None else argv
     options = _parser(program).parse_args(words)
     return status_of(lambda: _run(options, Console(highlight=False, markup=False), words), program)
@@ -128,10 +123,6 @@ def _complaint(task: Sequence[tuple[str, FleetRecording]], failure: str) -> str:
 
 
 def _one_row_each(rows: Sequence[Row], wanted: Mapping[str, FleetRecording]) -> list[Row]:
-    """Return one row per recording: the row for this call's options, or otherwise the newest.
-
-    The robot and its type are also those of this call.
-    """
     newest: dict[str, Row] = {}
     asked = {key[:CONTENT] for key in wanted}
     for row in rows:
@@ -144,11 +135,7 @@ def _one_row_each(rows: Sequence[Row], wanted: Mapping[str, FleetRecording]) -> 
 
 
 def _check_descriptions(recordings: Sequence[FleetRecording], sizes: Mapping[str, float]) -> None:
-    """Refuse options that would make each row unreadable, as the rows would stay in the table.
-
-    Raises:
-        ValueError: A robot's description cannot be read, or a size is invalid.
-    """
+    """Refuse options that would make each row unreadable, as the rows would stay."""
     for name, size in sizes.items():
         if not 0.0 < size < math.inf:
             option = name.replace("_", "-")
@@ -233,7 +220,6 @@ def _print(fleet: Fleet, console: Console) -> None:
 def _print_table(
     title: str, head: Sequence[str], rows: Sequence[tuple[str, ...]], console: Console
 ) -> None:
-    """Print a table unless it is empty."""
     if not rows:
         return
     table = Table(title=title)

@@ -2,10 +2,8 @@
 """Analysis of the robots of a fleet by their recordings: a prior per type, alarms, causes.
 
 A robot raises an alarm if it deviates from its type, whose centre and spread are robust, or has
-changed (fleet_trends); a fleet without a fault raises any at all with at most the requested
-probability. After a step, only a robot's later recordings are compared with those of others. If a
-robot both deviates and changed, the criteria of the causes are added, unless no cause explains
-both. Derivations: docs/theory/fleet.md#prior-and-alarms.
+changed (fleet_trends). After a step, only its later recordings are compared with those of others.
+Derivations: docs/theory/fleet.md#prior-and-alarms.
 """
 
 from __future__ import annotations
@@ -53,7 +51,6 @@ class TypePrior:
     """Prior of the robots of one type.
 
     Attributes:
-        robots: Number of robots that it is based on.
         centre: Median, by quantity.
         spread: tau, the standard deviation between robots, by quantity.
         relative_to: Reference values of K5, K6 and friction, by quantity, in SI units.
@@ -74,8 +71,6 @@ class RobotFinding:
     """One robot compared with its type.
 
     Attributes:
-        name: Name of the robot.
-        type: Type of the robot.
         recordings: Number of recordings used.
         deviations: Deviations from the type's centre, by quantity.
         scores: The deviations in standard deviations.
@@ -103,7 +98,6 @@ class Fleet:
     """Findings on a fleet.
 
     Attributes:
-        types: Priors by type.
         robots: Findings on the robots, smallest p first.
         false_alarms: Probability of any alarm in a fleet without a fault.
         left_out: Robots that were not compared, and why.
@@ -124,9 +118,7 @@ class Fleet:
 def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
     """Compare the robots of each type, and each robot with its own past.
 
-    Args:
-        rows: Rows of the table of recordings.
-        false_alarms: Probability of any alarm in a fleet without a fault, 0 to 1.
+    `false_alarms`: probability of any alarm in a fleet without a fault, 0 to 1.
     """
     members: dict[str, list[Row]] = {}
     for row in sorted(rows, key=_sort_key):
@@ -172,13 +164,7 @@ def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
 
 
 class _Type:
-    """Comparable recordings of robots of one type.
-
-    Args:
-        kind: The type.
-        quantities: The quantities by which they are compared.
-        rows: Rows of the type, in order of time.
-    """
+    """Comparable recordings of robots of one type, in order of time."""
 
     def __init__(self, kind: str, quantities: Quantities, rows: Sequence[Row]) -> None:
         self.kind, self.quantities = kind, quantities
@@ -201,7 +187,6 @@ class _Type:
         return {}, reasons | dict.fromkeys(full, few)
 
     def named(self, values: Array) -> dict[str, float]:
-        """Return values, shape (quantities,), by quantity."""
         return dict(zip(self.quantities.names, values.tolist(), strict=True))
 
 
@@ -211,7 +196,6 @@ def _p_limit(fraction: float, robots: int) -> float:
 
 
 def _sort_key(row: Row) -> tuple[float, str]:
-    """Return the sort key of recordings: time, then path."""
     return row.get("time") or 0.0, str(row.get("path"))
 
 
@@ -231,7 +215,6 @@ def _changes(kinds: Iterable[_Type], false_alarms: float) -> list[Trend]:
 
 
 def _after(change: Trend | None, rows: Sequence[Row]) -> Sequence[Row]:
-    """Return a robot's recordings since its last step."""
     if change is None or change.kind != STEP:
         return rows
     later = [row for row in rows if (row["time"] or 0.0) >= change.between[1]]
@@ -239,7 +222,6 @@ def _after(change: Trend | None, rows: Sequence[Row]) -> Sequence[Row]:
 
 
 def _explained(trend: Trend, prior: TypePrior | None) -> Trend:
-    """Return a change with its cause."""
     if not trend.alarm:
         return trend
     cause, confidence = name_cause([*trend.change], *_change(trend, prior))
@@ -301,11 +283,7 @@ def _compare(
 
 
 def _spread(deviation: Array) -> Array:
-    """Return the standard deviation of the robots without outliers, by quantity.
-
-    Args:
-        deviation: Deviations from the medians, shape (robots, quantities).
-    """
+    """Return the standard deviation of robots (rows) without outliers, by quantity."""
     size = np.abs(deviation)
     spread = (1.0 + 0.9 / len(deviation)) * MAD * np.median(size, axis=0)
     for _ in range(2):
@@ -333,10 +311,9 @@ def _k_covariance(
 ) -> tuple[tuple[float, ...], ...]:
     """Return the covariance of K5..K8 of a further robot of the type.
 
-    It uses the observed spread of the robots, including their own errors: without these, almost
-    nothing would remain where they dominate, and the prior would be overconfident. It is widened as
-    Student's t requires for a spread from so few robots. Correlations are those of deviations cut
-    where those of faulty robots begin, shrunk slightly towards zero.
+    It uses the observed spread, including the robots' own errors, widened as Student's t requires
+    for so few robots. Correlations are those of deviations cut where those of faulty robots begin,
+    shrunk slightly towards zero.
 
     Args:
         centre: Centre of TORQUE, shape (quantities,).

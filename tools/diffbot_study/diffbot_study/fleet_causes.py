@@ -33,9 +33,7 @@ def name_cause(
     """Return the cause that explains the deviations best, and its weight among all, 0 to 1.
 
     Args:
-        names: Names of the quantities.
-        deviation: Deviation, by quantity.
-        errors: Standard deviations, by quantity.
+        deviation, errors: By quantity; errors are standard deviations.
         change: A second deviation with the same cause, and its errors.
     """
     causes, follows = _signatures(tuple(names))
@@ -135,7 +133,6 @@ def _of_values(names: tuple[str, ...]) -> tuple[_Signatures, Array]:
     """
 
     def along(*terms: tuple[str, float]) -> Array | None:
-        """Return the direction of name endings and factors, or None if no name matches."""
         result = np.zeros(len(names))
         for end, factor in terms:
             result += factor * np.array([name.endswith(end) for name in names])

@@ -63,12 +63,7 @@ def write_fleet_pages(
     Args:
         summary: Content of fleet.json.
         rows: Rows of all valid recordings, by the columns of the table.
-        folder: Folder of the results.
         words: Command-line arguments that repeat it.
-
-    Raises:
-        OSError: A page cannot be written.
-        ModuleNotFoundError: plotly is not installed.
     """
     fleet = _Fleet(summary, rows)
     (folder / ROBOTS).mkdir(parents=True, exist_ok=True)
@@ -81,9 +76,6 @@ class _Fleet:
     """Findings on a fleet, by robot; alarms are in order of certainty.
 
     Attributes:
-        summary: Content of fleet.json.
-        rows: Rows of all valid recordings.
-        robots: Rows of each robot, in order of time.
         files: Path of each robot's page below the folder.
         levels: Robots compared with the others of their type.
         trends: Robots compared with their own past.
@@ -109,7 +101,6 @@ class _Fleet:
 
 
 def _by_robot(rows: Sequence[Row]) -> dict[Robot, list[Row]]:
-    """Return the rows of each robot, in order of time."""
     results: dict[Robot, list[Row]] = {}
     for row in sorted(rows, key=lambda row: (row.get("time") or 0.0, str(row["path"]))):
         results.setdefault((row["type"] or "unknown", row["robot"]), []).append(row)
@@ -135,7 +126,6 @@ def _files(robots: Mapping[Robot, object]) -> dict[Robot, str]:
 
 
 def _fleet_page(fleet: _Fleet, folder: Path, words: Sequence[str]) -> Page:
-    """Return the page of all robots. See write_fleet_pages."""
     summary = fleet.summary
     compared, timed = len(fleet.levels), len(fleet.trends)
     said = f"{len(fleet.unlike)} of {compared} robots "
@@ -289,7 +279,6 @@ def _priors(summary: Mapping[str, Any]) -> list[Part]:
 
 
 def _centre(prior: Mapping[str, Any], quantity: str) -> float:
-    """Return the centre of a type, in the quantity's unit."""
     level = float(prior["centre"][quantity])
     if quantity.startswith(LOG):
         return math.exp(level)
@@ -326,7 +315,6 @@ def _spreads(fleet: _Fleet) -> list[Part]:
 
 
 def _side_by_side(number: int, kind: str, quantity: str, fleet: _Fleet) -> Intervals:
-    """Return a quantity of each robot of a type, with its interval."""
     names, values, halves, unit = [], [], [], ""
     for (own, name), rows in fleet.robots.items():
         known = [
@@ -372,7 +360,6 @@ def _trend_chart(
     key: str, rows: Sequence[Row], change: Mapping[str, Any], robot: str = "",
     quantity: str | None = None,
 ) -> Chart:  # fmt: skip
-    """Chart a quantity over a robot's recordings, with the change if it concerns this quantity."""
     quantity = quantity or change["quantity"]
     reported = [(row, reading(row, quantity)) for row in rows if row.get("time") is not None]
     known = [(row, result) for row, result in reported if result is not None]
@@ -412,7 +399,6 @@ def _model(
 
 
 def _robot_page(robot: Robot, fleet: _Fleet, folder: Path) -> Page:
-    """Return the page of one robot in a folder."""
     kind, name = robot
     rows, level, trend = fleet.robots[robot], fleet.levels.get(robot), fleet.trends.get(robot)
     alarms = [part for part in (level, trend) if part is not None and part["alarm"]]
@@ -506,7 +492,6 @@ def _text(reported: tuple[float, float, str] | None) -> str:
 
 
 def _report(path: Path, folder: Path) -> str | None:
-    """Return the report of a recording's run: next to the recording, or next to its folder."""
     for place in (path if path.is_dir() else path.parent, path.parent):
         if (place / REPORT).is_file():
             return os.path.relpath(place / REPORT, folder)

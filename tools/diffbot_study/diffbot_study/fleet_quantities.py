@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quantities by which the robots of a type are compared, from the rows of a fleet's table.
 
-Torque recordings are compared by TORQUE, all others by the values of their verdicts listed in
-COMPARED: motors by R, Ke and their mechanics, voltage logs by ks, kv and ka of either side,
-velocity recordings by time constant, gain and dead time of either axis. All numbers are logarithms,
-or fractions of the type's medians.
+Torque recordings are compared by TORQUE, all others by values of their verdicts in COMPARED. All
+numbers are logarithms, or fractions of the type's medians.
 """
 
 from __future__ import annotations
@@ -65,9 +63,6 @@ def choose_quantities(rows: Sequence[Row]) -> Quantities | None:
 
 class TorqueQuantities:
     """TORQUE or, if most rows have a gyro, WITH_GYRO of rows with K5..K8; their K's differ.
-
-    Args:
-        rows: Rows of the type with these quantities.
 
     Attributes:
         names: Names of the quantities; those of logarithms begin with "log_".
@@ -143,13 +138,7 @@ class Reported:
 class ValueQuantities:
     """Values of verdicts: logarithms of positive ones, others as fractions of the median.
 
-    Args:
-        rows: Values by name of the rows that have all of `names`.
-        names: Names of the values; those without a usable median are left out.
-
-    Attributes:
-        names: See TorqueQuantities.
-        scale: See TorqueQuantities.
+    Names without a usable median are left out; see TorqueQuantities.
     """
 
     def __init__(self, rows: Sequence[Mapping[str, Reported]], names: Sequence[str]) -> None:
@@ -212,13 +201,11 @@ def _values(row: Row) -> dict[str, Reported]:
 
 
 def _place(key: str) -> tuple[str, int]:
-    """Return the sort key of the values: by subject, then as in COMPARED."""
     subject, _, name = key.partition(": ")
     return subject, COMPARED[subject.rpartition(" ")[2]].index(name)
 
 
 def _has_gyro(row: Row) -> bool:
-    """Whether a row contains the columns of GYRO."""
     reported = all(row.get(name) is not None for each in GYRO for name in (each, f"std_{each}"))
     return reported and row["gyro_scale"] > 0.0
 

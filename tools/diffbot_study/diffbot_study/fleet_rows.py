@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of a fleet as rows of a table: finding them, their robots, and their results.
 
-A recording is a rosbag2 folder (one with a metadata.yaml) or a file that `identify` reads. Its key
-is a hash of its content and of what it is read with, the robot's description and the options. So a
-copy is the same recording, a changed one is another, and one that is read with another description
-gets a new row.
-
-Its time is the start time in a rosbag2's metadata; without one, the date in its path, such as
-20310504-101500 or 2031-05-04; without one, the time of its last modification, which a copy may not
-keep.
+A recording is a rosbag2 folder or a file that `identify` reads. Its key is a hash of its content
+and of what it is read with, so that a copy is the same recording. Its time is the start in a
+rosbag2's metadata; without one, the date in its path, such as 20310504-101500 or 2031-05-04; else
+the time of its last modification, which a copy may not keep.
 """
 
 from __future__ import annotations
@@ -80,11 +76,9 @@ deviations, as JSON."""
 
 @dataclass(frozen=True)
 class FleetRecording:
-    """One recording of a fleet.
+    """One recording of a fleet: a file or rosbag2 folder.
 
     Attributes:
-        path: Path of the file or rosbag2 folder.
-        robot: Name of its robot.
         type: Name or file of the robot's description; None: unknown.
         options: Further options of `identify`, see Options.
     """
@@ -96,11 +90,7 @@ class FleetRecording:
 
     @cached_property
     def content(self) -> str:
-        """Hash of the content, CONTENT digits.
-
-        Raises:
-            OSError: The recording cannot be read.
-        """
+        """Hash of the content, CONTENT digits. Raises OSError."""
         files = [self.path]
         if self.path.is_dir():
             files = sorted(file for file in self.path.rglob("*") if file.is_file())
@@ -115,21 +105,12 @@ class FleetRecording:
 
     @property
     def key(self) -> str:
-        """Hash of the content, and of what it is read with.
-
-        Raises:
-            OSError: The recording cannot be read.
-            ValueError: The robot's description cannot be read.
-        """
+        """Hash of the content, and of what it is read with. Raises OSError or ValueError."""
         return f"{self.content}-{description_hash(self.type, json.dumps(dict(self.options)))}"
 
     @property
     def time(self) -> float:
-        """Best known start time, s since 1970.
-
-        Raises:
-            OSError: The recording does not exist.
-        """
+        """Best known start time, s since 1970. Raises OSError."""
         place = self.path / METADATA if self.path.is_dir() else self.path
         return _stated_beginning(place) or _date(self.path) or os.stat(place).st_mtime
 
@@ -201,11 +182,7 @@ class Names:
                 raise ValueError(f"--names {table}: {error}") from None
 
     def of(self, relative: Path) -> tuple[str, str | None]:
-        """Return robot and type of a recording, by the first matching pattern or else by the path.
-
-        By the path a robot is the first folder, or the part of the name before the first "_" or
-        "-".
-        """
+        """Return robot and type of a recording, by the first matching pattern, or by the path."""
         for row in self._rows:
             if fnmatch.fnmatch(str(relative), row["pattern"]):
                 return row["robot"] or _by_path(relative), row.get("type") or self._default
@@ -249,7 +226,6 @@ def find_recordings(
 
 
 def _inside(place: Path) -> tuple[list[Path], int]:
-    """Return the recordings at a place, and the number of its other files."""
     if not place.is_dir() or (place / METADATA).exists():
         return [place], 0
     recordings, others = [], 0

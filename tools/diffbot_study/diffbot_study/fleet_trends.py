@@ -53,8 +53,6 @@ class Trend:
     """The most significant change of a robot over its recordings.
 
     Attributes:
-        name: Name of the robot.
-        type: Type of the robot.
         recordings: Number of recordings used.
         kind: STEP or DRIFT.
         quantity: Quantity that changed most significantly.
@@ -87,13 +85,7 @@ class Trend:
 
 
 def find_trends(kind: str, tracks: Mapping[str, Track], names: Sequence[str]) -> list[Trend]:
-    """Return the trend of each robot of a type that has recordings at enough times.
-
-    Args:
-        kind: The type.
-        tracks: Tracks by robot.
-        names: Names of the quantities.
-    """
+    """Return the trend of each robot of a type that has recordings at enough times."""
     full = {name: track for name, track in tracks.items() if len(np.unique(track.times)) >= FEWEST}
     if not full:
         return []
@@ -130,7 +122,6 @@ class _Sums:
     """Weighted sums over a robot's recordings, and with each recording left out in turn.
 
     Args:
-        track: Track of the robot.
         extra: Variances beyond the recordings' own, shape (quantities,).
         weight: Degrees of freedom of the type's scatter.
 
@@ -152,7 +143,6 @@ class _Sums:
         self._own = np.concatenate((np.stack((w, w * y, w * y * y)), nothing), axis=1)
 
     def step(self, split: int) -> _Tested:
-        """Test recordings from `split` on against earlier ones."""
         first = np.arange(self._count + 1)[:, None] < split
         before = self._own[:, :split].sum(axis=1)[:, None] - np.where(first, self._own, 0.0)
         after = self._own[:, split:].sum(axis=1)[:, None] - np.where(first, 0.0, self._own)
@@ -162,7 +152,6 @@ class _Sums:
         return self._tested(change, 1.0 / wb + 1.0 / wa, left)
 
     def drift(self) -> _Tested:
-        """Test the slopes, per day."""
         x, y, w = self._x[:, None], self._y, self._w
         parts = np.stack((w, w * x, w * x * x, w * y, w * x * y, w * y * y))
         s, sx, sxx, sy, sxy, syy = parts.sum(axis=1)[:, None] - np.concatenate(

@@ -24,10 +24,9 @@ _TYPES = ("float64", "int64", "string", "bool")
 
 
 class ParquetStore:
-    """The table in a folder.
+    """The table in a folder, which is created if it does not exist.
 
     Args:
-        folder: Folder, created if it does not exist.
         columns: Names and types, float64, int64, string or bool, in order; "key" is added.
 
     Raises:
@@ -59,11 +58,7 @@ class ParquetStore:
         return sorted(self.folder.glob("part-*.parquet"))
 
     def append(self, rows: Sequence[Row]) -> None:
-        """Add rows, each with its "key"; missing columns are null.
-
-        Raises:
-            OSError: They cannot be written.
-        """
+        """Add rows, each with its "key"; missing columns are null. Raises OSError."""
         if not rows:
             return
         self._write(rows)
@@ -71,8 +66,7 @@ class ParquetStore:
     def rows(self, columns: Iterable[str] | None = None) -> list[Row]:
         """Return all rows, the last one of each key, in the order in which the keys first appeared.
 
-        Args:
-            columns: Columns to read; None: all.
+        `columns` are those to read; None: all.
         """
         import pyarrow.parquet as parquet
 

@@ -39,12 +39,7 @@ MILLISECOND = 1e-3
 
 @dataclass(frozen=True)
 class OncePerTurn:
-    """What varies once per turn of the wheels, amplitude sin(angle + phase).
-
-    Attributes:
-        amplitudes: Of the wheels [left, right].
-        phases: Of the wheels, rad.
-    """
+    """What varies once per turn of the wheels [left, right]: amplitude sin(angle + phase)."""
 
     amplitudes: tuple[float, float]
     phases: tuple[float, float]
@@ -137,7 +132,6 @@ def _logarithmic(generator: np.random.Generator, low: float, high: float) -> flo
 
 
 def _robot_data(seed: int) -> dict[str, Any]:
-    """Return the content of the robot file of this seed."""
     generator = np.random.default_rng([seed, 0])
     uniform = generator.uniform
     mass = _logarithmic(generator, 0.5, 500.0)
@@ -212,7 +206,6 @@ def _wheels(
 def _body(
     body: tuple[float, float, float], box: tuple[float, float, float], spread: float
 ) -> dict[str, Any]:
-    """Body: mass, x and z of its centre; box: half length, width, bottom; spread: of inertia."""
     mass, ahead, height = body
     half_length, width, bottom = box
     tall = 2.0 * (height - bottom) + 0.2 * height

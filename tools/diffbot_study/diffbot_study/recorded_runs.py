@@ -66,7 +66,6 @@ def record_batch(
     """Excite robots at rest with guarded PRBS, each within its own limits.
 
     Args:
-        robots: n robots.
         seeds: Seed of each robot's excitation, noise and encoder phases.
         seconds: Robot time, s.
         torque_noise: Standard deviation of the acting torque as a fraction of it; a number, or

@@ -36,11 +36,7 @@ class RunArguments(MovedRobot, SensorParameters):
 
 
 def read_arguments(kind: type[A], words: Sequence[str]) -> A:
-    """Return the arguments in words NAME:=VALUE.
-
-    Raises:
-        ValueError: A word is no such pair, or its name or value is wrong.
-    """
+    """Return the arguments in words NAME:=VALUE. Raises ValueError."""
     known = {each.name: each for each in table(kind)}
     given: dict[str, Any] = {}
     for word in words:

@@ -27,20 +27,11 @@ EXIT = {Outcome.COMPLETED: 0, Outcome.FAILED: 1, Outcome.STOPPED: 130}
 
 
 class RunReport:
-    """Shows a run while it lasts, and writes what it leaves.
+    """Shows a run while it lasts, and writes what it leaves; ValueError for an unusable folder.
 
     Args:
         name: Name of the run, such as "ident".
-        arguments: Its arguments.
-        robot: The robot.
         figures: Module that draws the pictures.
-
-    Attributes:
-        folder: Folder of the results, which exists.
-        run: Description of the run.
-
-    Raises:
-        ValueError: The folder cannot be written.
     """
 
     def __init__(self, name: str, arguments: RunArguments, robot: Robot, figures: str) -> None:

@@ -39,11 +39,7 @@ class RunKind:
         return kind
 
     def execute(self, words: Sequence[str]) -> int:
-        """Run with arguments NAME:=VALUE; return the exit status.
-
-        Raises:
-            ValueError: An argument is wrong.
-        """
+        """Run with arguments NAME:=VALUE; return the exit status. Raises ValueError."""
         return int(getattr(import_module(self.module), self.function)(words))
 
 

@@ -1,14 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tasks on a Dask cluster, each with a time limit, that survive the loss of a worker.
 
-    with Cluster(workers=2) as cluster:
-        for end in cluster.run(function, tasks, seconds=600.0):
-            end.task, end.result, end.failure
-        results = cluster.map(function, tasks)
-
-Each worker has one thread and runs one task at a time, so tasks do not share processor time. A task
-whose worker is killed runs again on another one. A task that kills several workers, raises, or
-exceeds its time limit fails alone, with the reason. Workers need the function's packages only.
+Each worker has one thread and runs one task at a time. A task whose worker is killed runs again on
+another one; one that kills several workers, raises, or exceeds its time limit fails alone.
 """
 
 from __future__ import annotations
@@ -34,13 +28,7 @@ class ClusterLostError(RuntimeError):
 
 @dataclass(frozen=True)
 class TaskEnd:
-    """How a task ended.
-
-    Attributes:
-        task: Number of the task.
-        result: Return value of the function; None if it failed.
-        failure: Why it failed; None if it did not.
-    """
+    """How a task ended: its result, or why it failed."""
 
     task: int
     result: Any
@@ -57,6 +45,9 @@ class _Begun:
 
 class Cluster:
     """A Dask client, and a local cluster unless a scheduler is given.
+
+        with Cluster(workers=2) as cluster:
+            results = cluster.map(function, tasks)
 
     Args:
         scheduler: Address of a cluster's scheduler, tcp://host:port; None: workers on this machine,
@@ -128,15 +119,11 @@ class Cluster:
     def run(
         self, function: Callable[[Any], Any], tasks: Sequence[Any], seconds: float
     ) -> Iterator[TaskEnd]:
-        """Run all tasks; yield each as it ends, in any order.
+        """Run all tasks; yield each as it ends, in any order. Raises ClusterLostError.
 
         Args:
             function: Function of one task; importable by the workers.
-            tasks: Arguments of the tasks.
             seconds: Time limit of a task, > 0.
-
-        Raises:
-            ClusterLostError: The scheduler is gone.
         """
         waiting = list(range(len(tasks)))[::-1]
         running: dict[Any, int] = {}
@@ -171,16 +158,9 @@ class Cluster:
     def map(
         self, function: Callable[[Any], Any], tasks: Iterable[Any], seconds: float = 3600.0
     ) -> list[Any]:
-        """Return the results of all tasks, in order.
+        """Return the results of all tasks, in order; RuntimeError if one fails, or the scheduler.
 
-        Args:
-            function: Function of one task; importable by the workers, or defined in the program
-                itself.
-            tasks: Arguments of the tasks.
-            seconds: Time limit of a task, > 0.
-
-        Raises:
-            RuntimeError: A task failed, which ends the others; or the scheduler is gone.
+        Arguments as run; the function may also be defined in the program itself.
         """
         arguments = list(tasks)
         results: list[Any] = [None] * len(arguments)
@@ -191,7 +171,6 @@ class Cluster:
         return results
 
     def _times(self, begun: dict[str, _Begun]) -> dict[str, _Begun]:
-        """Return when each task was first seen on its current worker."""
         now = time.monotonic()
         kept = self._client.processing()
         times = {}

@@ -57,16 +57,7 @@ class TorqueRunArguments(IdentSettings, RunArguments):
 class TorqueRun:
     """A simulated identification; `recording` and `joint_states` are complete after `execute`.
 
-    Args:
-        arguments: Settings of robot, simulator and identification.
-        robot: The robot of the arguments.
-
-    Attributes:
-        course: The identification.
-        recording: What a report of it needs.
-
-    Raises:
-        ValueError: A setting is outside its range, or does not suit the robot.
+    Raises ValueError if a setting is outside its range, or does not suit the robot.
     """
 
     def __init__(self, arguments: TorqueRunArguments, robot: Robot) -> None:

@@ -20,11 +20,7 @@ from diffbot_study.torque_run import COLUMNS, JOINT_STATES, TorqueRun, TorqueRun
 
 
 def simulate_torque_ident(words: Sequence[str]) -> int:
-    """Run with arguments NAME:=VALUE; return the exit status.
-
-    Raises:
-        ValueError: An argument is wrong.
-    """
+    """Run with arguments NAME:=VALUE; return the exit status. Raises ValueError."""
     arguments = read_arguments(TorqueRunArguments, words)
     robot = load_robot(arguments.robot)
     run = TorqueRun(arguments, robot)

@@ -65,8 +65,7 @@ class VelocityDrive:
     def errors(self, *, true: bool = True) -> Array:
         """Return [e_x, e_y, e_theta] of (9) and [e_v, e_omega], reference minus robot, (n, 5).
 
-        Args:
-            true: Use the true pose and velocity instead of those that the tracker receives.
+        They are those of the true pose and velocity, or of those that the tracker receives.
         """
         poses, velocities = (self.pose, self.velocity) if true else (self.odometry, self.measured)
         rows = [
@@ -108,13 +107,12 @@ def simulate_velocity_drive(
         tracker: Tracker, new or reset.
         trajectory: Trajectory to follow, from t = 0.
         duration: Duration, s, at least one control period.
-        estimator: The tracker's estimator, for `estimate`; None: it has none.
+        estimator: The tracker's estimator, for `estimate`, if it has one.
         encoder_counts: Encoder counts of the odometry, per wheel revolution; 0: exact.
         velocity_noise: Standard deviations of the measured (v, omega), m/s and rad/s.
         seed: Seed of odometry's noise and encoders.
         period: Control period, s.
-        new_sigma: Time in s, and the robot's true sigma from then on, such as with a load; None:
-            none.
+        new_sigma: Time in s, and the robot's true sigma from then on, such as with a load.
     """
     first = trajectory.at(0.0)
     robot.reset((first.x, first.y, first.theta))

@@ -28,13 +28,7 @@ class Button(Enum):
 
 @dataclass(frozen=True)
 class PageCommand:
-    """A valid message of a browser.
-
-    Attributes:
-        on: Of PAUSE: whether to pause.
-        mass: Of PAYLOAD, kg, from 0 to HEAVIEST.
-        x: Of PAYLOAD: ahead of the axle, m, within FARTHEST.
-    """
+    """A valid message of a browser; mass, kg, from 0 to HEAVIEST, x ahead of the axle, m."""
 
     button: Button
     on: bool = True
@@ -43,11 +37,7 @@ class PageCommand:
 
 
 def parse_command(text: str | bytes) -> PageCommand:
-    """Return the command in a message of a browser.
-
-    Raises:
-        ValueError: The message does not fit the schema; states why.
-    """
+    """Return the command in a message of a browser. Raises ValueError."""
     try:
         # Numbers of any length become floats, and infinite ones are refused below.
         message = json.loads(text, parse_int=float)

@@ -3,11 +3,8 @@
 
 It only listens, best effort, and nothing waits for it. The stop button publishes `emergency_stop`
 (true, latched) and calls each `~/enable` with false; its release publishes false, and then calls
-`~/enable` with true if requested. While the button is not pressed and another node publishes
-`emergency_stop`, this node does not: with two publishers neither can release the stop.
-
-    /joint_states, */status, */odom, ...  -> every browser
-    stop, release and enable of a browser -> emergency_stop, ~/enable
+`~/enable` with true if requested. While another node publishes `emergency_stop` and the button is
+not pressed, this node does not: with two publishers neither can release the stop.
 """
 
 from __future__ import annotations

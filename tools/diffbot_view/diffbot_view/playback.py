@@ -24,11 +24,7 @@ RATE = 10.0  # updates per second; a browser receives all it needs in the first 
 
 
 def read_recording(path: Path, robot: str) -> Store:
-    """Return the content of a rosbag2 folder or file as a view's store.
-
-    Raises:
-        ValueError: The robot is unknown, or the recording cannot be read or has nothing to show.
-    """
+    """Return the content of a rosbag2 folder or file as a view's store. Raises ValueError."""
     described = load_robot(robot)
     store = Store(SPACING)
     readings = Readings(described, store)
@@ -68,9 +64,7 @@ def play(
 ) -> None:
     """Show a recording until `ends` is set; `say` is called with its path and the URL.
 
-    Raises:
-        ValueError: See `read_recording` and `AccessGate.of`.
-        OSError: It cannot listen there.
+    Raises ValueError, or OSError if it cannot listen there.
     """
     gate = AccessGate.of(address)
     store = read_recording(path, robot)

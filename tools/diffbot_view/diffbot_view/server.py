@@ -70,8 +70,7 @@ class AccessGate:
     def of(cls, address: str, token: str = "") -> AccessGate:
         """Return the gate for an address; a token is generated if needed and not given.
 
-        Raises:
-            ValueError: The address is no IP address, or the token is too short.
+        Raises ValueError if the address is no IP address, or the token is too short.
         """
         try:
             is_loopback = ipaddress.ip_address(address).is_loopback
@@ -90,14 +89,7 @@ class AccessGate:
         return cls(address, token or None)
 
     def refuses(self, host: str, query: str, origin: str | None, is_socket: bool) -> str | None:
-        """Return why a request is refused; None if it is not.
-
-        Args:
-            host: The header Host.
-            query: Of the URL.
-            origin: The header Origin of a WebSocket.
-            is_socket: Whether the request is for the WebSocket, not the page.
-        """
+        """Return why a request is refused; `query` is of the URL, `origin` of a WebSocket."""
         if self.token is None:
             name = host if host.endswith("]") else host.rpartition(":")[0] or host
             if name not in LOOPBACK_NAMES:
@@ -115,8 +107,6 @@ class LiveServer:
     """Serves the page, and the content of a store to each browser.
 
     Args:
-        store: Content of the view.
-        gate: Access control.
         port: If it is taken, one of the next ones; 0: any free port.
         rate: Updates of a browser, 1/s.
         on_command: Called in the server's thread with each valid request.
@@ -221,7 +211,6 @@ class LiveServer:
         return Response(HTTPStatus.OK, "OK", headers, self._page)
 
     async def _send_updates(self, browser: ServerConnection) -> None:
-        """Send a browser updates, at most as fast as it reads."""
         self._clients.add(browser)
         listening = asyncio.create_task(self._listen(browser))
         cursor: Cursor = {}
@@ -237,10 +226,7 @@ class LiveServer:
             listening.cancel()
 
     async def _listen(self, browser: ServerConnection) -> None:
-        """Receive a browser's requests; whatever is wrong ends this connection only.
-
-        It must end: its page would show a button that does nothing.
-        """
+        """Receive a browser's requests; whatever is wrong ends the connection."""
         try:
             async for text in browser:
                 self._on_command(parse_command(text))
@@ -299,7 +285,6 @@ def _refusal(status: HTTPStatus, why: str) -> Response:
 
 
 def _listen(address: str, port: int) -> socket.socket:
-    """Return a socket that listens on the port, or on one of the next ones if it is taken."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     ports = range(port, min(port + LATER_PORTS, 65536)) if port else [0]
     problem: OSError | None = None
@@ -324,7 +309,6 @@ def _listen(address: str, port: int) -> socket.socket:
 
 
 def _name() -> str:
-    """Return the address by which others reach this machine, or its name."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # a reserved address; nothing is sent

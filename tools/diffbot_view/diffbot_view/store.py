@@ -22,11 +22,9 @@ DIGITS = 5  # significant digits of a number sent to the browser
 
 
 class Series:
-    """Rows of numbers over time, thinned out evenly, at least `spacing` apart, s.
+    """Rows [time in s, values ...], thinned out evenly, at least `spacing` apart, s.
 
-    Attributes:
-        rows: [time in s, values ...], oldest first.
-        generation: Changes when rows sent earlier are removed.
+    `generation` changes when rows sent earlier are removed.
     """
 
     def __init__(self, spacing: float) -> None:
