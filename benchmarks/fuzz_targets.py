@@ -68,7 +68,7 @@ def _last_good(path: Path) -> object:
 
 
 def _sigma(path: Path) -> object:
-    from diffbot_controllers.parameter_reader import read_sigma
+    from diffbot_description.velocity_parameters import read_sigma
 
     return read_sigma(str(path))
 

@@ -33,11 +33,11 @@ from diffbot_bench.velocity_plant import (
     draw,
     record,
 )
-from diffbot_controllers.parameter_reader import IdentifiedSigma, identified_from
 from diffbot_controllers.velocity_tracking.law import TrackerSettings, VelocityTracker
 from diffbot_description import Sigma
 from diffbot_description.command_ramp import CommandRamp, RampCoupling
 from diffbot_description.dead_band import DeadBand, DeadBandKind
+from diffbot_description.velocity_parameters import IdentifiedSigma, identified_from
 from diffbot_ident.excitation.velocity_excitation import VelocityExcitation
 from diffbot_recordings.findings import analyse_axes, velocity_parameters
 from pose2d_trajectories import Trajectory, make_trajectory
@@ -86,7 +86,7 @@ def drive(truth: LaggingRobot, known: IdentifiedSigma, seed: int) -> float:
     """Return the rms distance of the second lap, m."""
     settings = TrackerSettings(
         limits=MotionLimits(*truth.limits),
-        dead_time=0.5 * sum(known.dead_time or (0.0, 0.0)),
+        dead_time=known.dead_time or (0.0, 0.0),
         dead_band=known.dead_band,
         ramp=known.ramp,
     )

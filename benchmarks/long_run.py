@@ -309,7 +309,7 @@ class Velocity:
         self.odometry = VelocityOdometry(self.robot, period, counts=siwek.COUNTS, seed=seed)
         dead_time = (late + 0.5 * period,) * 2
         self.fit = RecursiveFit(siwek.TRUE, None, RecursiveSettings(dead_time=dead_time))
-        settings = TrackerSettings(limits=siwek.TURTLEBOT_LIMITS, dead_time=late)
+        settings = TrackerSettings(limits=siwek.TURTLEBOT_LIMITS, dead_time=(late, late))
         self.tracker = VelocityTracker(settings, siwek.TRUE, self.fit)
         self.stamps = OdometryStamps(0.5)
         self.troubles = Troubles(seed, period, steps, self.report)

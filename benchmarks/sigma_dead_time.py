@@ -45,7 +45,7 @@ def drive(seed: int, number: int, known: bool) -> tuple[RecursiveFit, Sigma, flo
     late = dead_time + (0.5 * period if counts else 0.0)
     assumed = (late, late) if known else None
     fit = RecursiveFit(START, None, RecursiveSettings(dead_time=assumed))
-    settings = TrackerSettings(limits=LIMITS, dead_time=late if known else 0.0)
+    settings = TrackerSettings(limits=LIMITS, dead_time=assumed or (0.0, 0.0))
     trajectory = make_trajectory(
         "figure_eight", amplitude_x=1.0, amplitude_y=0.6, period=float(r.uniform(15.0, 30.0)),
         laps=3, ramp_up=3.0, ramp_down=3.0,

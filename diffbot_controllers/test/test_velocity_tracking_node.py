@@ -188,6 +188,20 @@ def test_commands_keep_to_the_speed_that_a_wheel_of_the_robot_may_have(make, tmp
     assert list(graph.status[-1].limits) == pytest.approx([0.35, 0.35 / 0.115])
 
 
+def test_the_law_keeps_to_the_acceleration_of_the_robots_file(make, tmp_path):
+    content = yaml.safe_load(load_robot("turtlebot2").path.read_text())
+    content["limits"]["linear_acceleration"] = 0.25
+    path = tmp_path / "gentle.yaml"
+    path.write_text(yaml.safe_dump(content))
+    graph = make(robot=str(path))
+    for _ in range(3):
+        graph.say_reference(x=3.0, theta=0.5)
+        graph.step()
+    graph.until(lambda: graph.status, "the status")
+    v, omega = graph.status[-1].wanted_acceleration
+    assert v == pytest.approx(0.25) and abs(omega) > 1.0
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arc_odometry import MotionLimits, Pose, Velocity
+from arc_odometry import REST, Arc, MotionLimits, Pose, Velocity
 from diffbot_controllers.velocity_tracking.law import (
     KinematicGains,
     PoseError,
@@ -21,7 +21,7 @@ from diffbot_controllers.velocity_tracking.law import (
 from diffbot_description.command_ramp import CommandRamp, RampCoupling
 from diffbot_description.sigma import Sigma
 from diffbot_sim.velocity_robot import VelocityRobot
-from pose2d_trajectories import Reference
+from pose2d_trajectories import Reference, make_trajectory
 
 TRUE = Sigma(3.446, 4.576, 0.86, 0.254)
 PERIOD = 0.02
@@ -135,7 +135,7 @@ def test_a_dead_time_that_is_known_does_not_hurt():
             on_circle,
             (0.0, 0.1, 0.0),
             10.0,
-            VelocityTracker(TrackerSettings(limits=TURTLEBOT, dead_time=known), TRUE),
+            VelocityTracker(TrackerSettings(limits=TURTLEBOT, dead_time=(known, known)), TRUE),
             VelocityRobot(TRUE, dead_time=0.25),
         )
         for known in (0.25, 0.0)
@@ -164,7 +164,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing():
     with pytest.raises(ValueError, match="must rise"):
         tracker.update(1.0, Reference(), (0.0, 0.0, 0.0), (0.0, 0.0))
     assert tracker.last is before
-    for bad in ({"k_v": 0.0}, {"dead_time": -1.0}):
+    for bad in ({"k_v": 0.0}, {"dead_time": (0.1, -1.0)}):
         with pytest.raises(ValueError, match=next(iter(bad))):
             TrackerSettings(**bad)
     with pytest.raises(ValueError, match="damping"):
@@ -189,7 +189,7 @@ def beyond(reference, ramp, known, dead_time):
     Also its largest error in the last 2 s.
     """
     robot = VelocityRobot(RAMPED, ramp=ramp, dead_time=dead_time)
-    settings = TrackerSettings(limits=TURTLEBOT, dead_time=dead_time, ramp=known)
+    settings = TrackerSettings(limits=TURTLEBOT, dead_time=(dead_time,) * 2, ramp=known)
     tracker = VelocityTracker(settings, RAMPED)
     robot.reset()
     errors = []
@@ -212,3 +212,37 @@ def test_a_ramp_that_is_known_is_planned_with(reference, coupling, dead_time):
     assert late < 1e-3
     assert unplanned > 0.02
     assert planned < 0.3 * unplanned
+
+
+@pytest.mark.parametrize("late", [(0.1, 0.35), (0.4, 0.05), (0.0, 0.2)])
+def test_each_axis_has_a_dead_time_of_its_own(late):
+    """A figure of 8 with lags far shorter than the difference; the mean for both is far worse."""
+    lags, means = Sigma(0.1, 0.1, 1.0, 1.0), (0.5 * sum(late),) * 2
+    trajectory = make_trajectory("figure_eight", laps=1, amplitude_x=0.8, amplitude_y=0.6)
+
+    def largest_error(known):
+        tracker = VelocityTracker(TrackerSettings(limits=TURTLEBOT, dead_time=known), lags)
+        commands, velocity, pose, errors = [], REST, Pose(*trajectory.at(0.0).pose), []
+        for k in range(round(30.0 / PERIOD)):
+            now = k * PERIOD
+            wanted = trajectory.at(now)
+            error = pose_error(wanted, pose)
+            errors.append(math.hypot(error.x, error.y))
+            commands.append(
+                tracker.update(
+                    now, wanted, pose, velocity, ahead=lambda d, t=now: trajectory.at(t + d)
+                )
+            )
+            sent = [commands[max(k - round(each / PERIOD), 0)] for each in late]
+            waits = [now < each - 1e-9 for each in late]
+            acting = Velocity(
+                *(0.0 if w else c[i] for i, (w, c) in enumerate(zip(waits, sent, strict=True)))
+            )
+            after = lags.after(velocity, acting, PERIOD)
+            half = 0.5 * PERIOD
+            path = Arc(half * (velocity.v + after.v), half * (velocity.omega + after.omega))
+            pose, velocity = path.end(pose), after
+        return max(errors[round(10.0 / PERIOD) :])
+
+    alone, mean = largest_error(late), largest_error(means)
+    assert alone < 0.002 and mean > 5.0 * alone

@@ -13,7 +13,7 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 from itertools import count
@@ -23,7 +23,7 @@ from typing import Any
 import yaml
 
 from diffbot_description.limits import DEPTH, TEXT, VALUES, Limit, LimitError
-from diffbot_description.named_paths import check_regular
+from diffbot_description.named_paths import check_regular, expanded
 
 RECORDING = "recording"
 """Folder in a run's results with the rosbag2 recording that `record:=mcap` makes."""
@@ -286,3 +286,42 @@ def _one_line(error: yaml.YAMLError) -> str:
     problem = getattr(error, "problem", None) or str(error)
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
     return f"{where}{' '.join(problem.split())}"
+
+
+@contextlib.contextmanager
+def named_file(path: str, advice: str = "") -> Iterator[None]:
+    """Put the file's path before the text of a ValueError, and the advice behind it."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"parameters '{path}': {error}{advice and f'; {advice}'}") from None
+
+
+def read_section(path: str, names: Sequence[str], advice: str) -> dict[str, Any]:
+    """Return the content of the first `NODE: ros__parameters:` that has one of the names.
+
+    Args:
+        path: `~` is expanded.
+        advice: How to get a valid file, for messages.
+
+    Raises:
+        ValueError: There is no such file, or it is another kind of file; the message names it.
+    """
+    try:
+        text = read_regular(expanded(path))
+    except ValueError as error:
+        raise ValueError(f"parameters '{path}': {error}; {advice}, or give its file") from None
+    try:
+        document = parse_yaml(text)
+    except ValueError as error:
+        raise ValueError(f"parameters '{path}': {error} {advice}") from None
+    nodes = document.values() if isinstance(document, dict) else ()
+    for node in nodes:
+        section = node.get("ros__parameters") if isinstance(node, dict) else None
+        if isinstance(section, dict) and any(name in section for name in names):
+            return section
+    wanted = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+    raise ValueError(
+        f"parameters '{path}': no {wanted} below '/**: ros__parameters:'; is it another kind of "
+        f"file? {advice}"
+    )

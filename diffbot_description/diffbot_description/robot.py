@@ -8,6 +8,7 @@ schema as an example with explanations.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -428,6 +429,21 @@ class Limits:
         float | None,
         number("rad/s", "largest speed of a wheel; absent: no limit", above=0, maximum=1e4),
     ] = None
+    linear_acceleration: Annotated[
+        float | None,
+        number(
+            "m/s²",
+            "largest change of v of a robot that takes velocities; absent: no limit",
+            above=0,
+            maximum=1e3,
+        ),
+    ] = None
+    angular_acceleration: Annotated[
+        float | None,
+        number(
+            "rad/s²", "as linear_acceleration, of omega; absent: no limit", above=0, maximum=1e4
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -569,6 +585,26 @@ class Robot:
         self.check_limit("linear_velocity", v, "linear_velocity", "m/s")
         self.check_limit("angular_velocity", omega, "angular_velocity", "rad/s")
         return Velocity(v or self.limits.linear_velocity, omega or self.limits.angular_velocity)
+
+    def acceleration_limits(self, dv: float = 0.0, domega: float = 0.0) -> Velocity:
+        """Return the accelerations that a node asks for, m/s^2 and rad/s^2.
+
+        Those of `limits` in place of 0, infinite where there are none either.
+
+        Raises:
+            ValueError: The node's linear_acceleration or angular_acceleration is beyond `limits`.
+        """
+        own = self.limits
+        for name, value, unit in (
+            ("linear_acceleration", dv, "m/s²"),
+            ("angular_acceleration", domega, "rad/s²"),
+        ):
+            if getattr(own, name) is not None:
+                self.check_limit(name, value, name, unit)
+        return Velocity(
+            dv or own.linear_acceleration or math.inf,
+            domega or own.angular_acceleration or math.inf,
+        )
 
     @cached_property
     def rim_limit(self) -> RimLimit:

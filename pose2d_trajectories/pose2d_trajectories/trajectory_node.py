@@ -9,7 +9,7 @@ last pose is held.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from builtin_interfaces.msg import Time
@@ -18,10 +18,11 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
-from arc_odometry import Pose
+from arc_odometry import Pose, Velocity
 from arc_odometry.odometry_messages import heading
 from diffbot_description import Robot, load_robot
 from diffbot_description.arena import Arena, reach
+from diffbot_description.velocity_parameters import read_sigma
 from diffbot_msgs.msg import PoseReference
 from diffbot_node import parameter, pose_from_text
 from pose2d_trajectories.paced_node import HOLD, PacedNode, PaceParameters
@@ -58,8 +59,8 @@ def limits(values: SpeedParameters) -> TrajectoryLimits:
 
 
 OWN, ROBOT, NO_ROBOT = "own", "robot", "none"
-# Part of the robot's speeds that a trajectory takes; the rest is for corrections.
-SPEED_FRACTION = 0.8
+# Part of the robot's speeds and accelerations that a trajectory takes; the rest is for corrections.
+SPEED_FRACTION, ACCELERATION_FRACTION = 0.8, 0.6
 _FORM = {
     "points": " [x0, y0, x1, y1, ...]; empty: the trajectory's own",
     "corners": "; empty: the trajectory's own",
@@ -93,7 +94,26 @@ class TrajectoryParameters(SpeedParameters):
     robot_file: str = parameter(
         NO_ROBOT,
         "robot, or a robot's YAML, URDF or xacro file, of whose limits.linear_velocity and "
-        "angular_velocity the trajectory takes at most 80 %; none: no limit",
+        "angular_velocity the trajectory takes at most 80 %, and of its linear_acceleration and "
+        "angular_acceleration at most 60 %; none: no limit",
+    )
+    identified: str = parameter(
+        NO_ROBOT,
+        "velocity_parameters.yaml of the robot of robot_file, which tells what speeds and "
+        "accelerations it reaches, of which the trajectory takes at most 80 % and 60 %; none: no "
+        "file",
+    )
+    assumed_linear_acceleration: float = parameter(
+        0.0,
+        "largest linear acceleration if neither robot_file nor identified tells one, m/s^2; 0: no "
+        "limit",
+        minimum=0.0,
+    )
+    assumed_angular_acceleration: float = parameter(
+        0.0,
+        "largest angular acceleration if neither robot_file nor identified tells one, rad/s^2; 0: "
+        "no limit",
+        minimum=0.0,
     )
     arena: str = parameter(
         NO_ROBOT,
@@ -147,14 +167,35 @@ def options(values: TrajectoryParameters) -> dict[str, Any]:
     return results
 
 
-def _within(given: TrajectoryLimits, robot: Robot) -> TrajectoryLimits:
-    """Return the limits, reduced to what a trajectory takes of a robot's."""
-    limit = robot.limits
-    return replace(
-        given,
-        linear_velocity=min(given.linear_velocity, SPEED_FRACTION * limit.linear_velocity),
-        angular_velocity=min(given.angular_velocity, SPEED_FRACTION * limit.angular_velocity),
+def limits_for(values: TrajectoryParameters, robot: Robot) -> TrajectoryLimits:
+    """Return the limits, reduced to what a trajectory takes of a robot's.
+
+    Raises:
+        ValueError: The file of identified values cannot be used.
+    """
+    given = limits(values)
+    speeds = Velocity(robot.limits.linear_velocity, robot.limits.angular_velocity)
+    own = robot.acceleration_limits()
+    if values.identified != NO_ROBOT:
+        identified = read_sigma(values.identified)
+        reached = identified.accelerations(speeds)
+        own, speeds = _least(own, reached), _least(speeds, identified.speeds(speeds))
+    assumed = values.assumed_linear_acceleration, values.assumed_angular_acceleration
+    v, omega = (SPEED_FRACTION * speed for speed in speeds)
+    dv, domega = (
+        ACCELERATION_FRACTION * limit if limit < math.inf else otherwise or math.inf
+        for limit, otherwise in zip(own, assumed, strict=True)
     )
+    return TrajectoryLimits(
+        min(given.linear_velocity, v),
+        min(given.angular_velocity, omega),
+        min(given.linear_acceleration, dv),
+        min(given.angular_acceleration, domega),
+    )
+
+
+def _least(one: Velocity, other: Velocity) -> Velocity:
+    return Velocity(*map(min, one, other))
 
 
 def _room(text: str, robot: Robot | None) -> tuple[float, float]:
@@ -182,13 +223,18 @@ class TrajectoryNode(PacedNode[TrajectoryParameters]):
         super().__init__("trajectory_publisher", TrajectoryParameters)
         values = self.values
         robot = None if values.robot_file == NO_ROBOT else load_robot(values.robot_file)
+        if robot is None and values.identified != NO_ROBOT:
+            raise ValueError(
+                f"parameter 'identified' = '{values.identified}': needs robot_file, which has the "
+                "largest commands"
+            )
         self.trajectory = self._shape = make_trajectory(
             values.trajectory,
             x=values.x,
             y=values.y,
             theta=values.theta,
             backwards=values.backwards,
-            limits=limits(values) if robot is None else _within(limits(values), robot),
+            limits=limits(values) if robot is None else limits_for(values, robot),
             **options(values),
         )
         self._room = _room(values.arena, robot)

@@ -2,17 +2,19 @@
 """The nodes on a real ROS graph, in a domain of the test's own."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from geometry_msgs.msg import PoseStamped
 from paced_graph import DOMAIN, PERIOD, Graph, arguments, nanoseconds, rclpy
 from rosgraph_msgs.msg import Clock
 
+from diffbot_description import load_robot
 from diffbot_node.parameter_fields import table
 from pose2d_trajectories import TrajectoryLimits, make_trajectory
 from pose2d_trajectories.pose_message import Pose2D
 from pose2d_trajectories.pose_nodes import PoseStampedNode
-from pose2d_trajectories.trajectory_node import TrajectoryNode, TrajectoryParameters
+from pose2d_trajectories.trajectory_node import TrajectoryNode, TrajectoryParameters, limits_for
 
 
 @pytest.fixture
@@ -192,3 +194,28 @@ def test_numbers_that_are_not_finite_are_named(name, value):
             TrajectoryNode()
     finally:
         rclpy.try_shutdown()
+
+
+FILE = """/**: {ros__parameters: {sigma: [0.4, 0.1, 1.25, 0.8], dead_band: [0.05, 0.1],
+  dead_band_kind: [offset, threshold], acceleration_limit: [0.5, .inf],
+  deceleration_limit: [1.0, .inf]}}"""
+
+
+def test_a_path_keeps_what_is_known_of_the_robots_accelerations(tmp_path):
+    """v: 0.7 - 0.05 m/s over a drag of 1.25; a ramp of 0.5 m/s² over it. omega: 3.14 rad/s lead to
+    more than that, and to 31.4 rad/s²."""
+    path, robot = tmp_path / "velocity_parameters.yaml", load_robot("turtlebot2")
+    path.write_text(FILE)
+    assumed = {"assumed_linear_acceleration": 0.1, "assumed_angular_acceleration": 0.4}
+    values = TrajectoryParameters(identified=str(path), **assumed)
+    found = limits_for(values, robot)
+    assert (found.linear_velocity, found.angular_velocity) == pytest.approx((0.416, 2.512))
+    accelerations = (found.linear_acceleration, found.angular_acceleration)
+    assert accelerations == pytest.approx((0.6 * 0.4, 0.6 * 31.4))
+    limited = replace(robot, limits=replace(robot.limits, angular_acceleration=2.0))
+    found = limits_for(values, limited)
+    assert found.angular_acceleration == pytest.approx(1.2)
+    found = limits_for(replace(values, identified="none"), limited)
+    assert (found.linear_acceleration, found.angular_acceleration) == pytest.approx((0.1, 1.2))
+    values = replace(values, max_angular_acceleration=0.9)
+    assert limits_for(values, limited).angular_acceleration == 0.9

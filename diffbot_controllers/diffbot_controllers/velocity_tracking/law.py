@@ -7,9 +7,11 @@ Equations, errata and additions: docs/theory/velocity_tracking.md.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 from arc_odometry import REST, Arc, MotionLimits, Pose, Velocity, sinc
@@ -36,6 +38,8 @@ FOLLOWED = 0.8
 SLOWER = 5.0
 # Time in which the first command of a ramp acts, s.
 FIRST_PERIOD = 0.02
+# Difference of both axes' dead times up to which they are taken for one, s.
+ALIKE = 0.005
 # Longest dead time that an estimator may find, s.
 LONGEST_DEAD_TIME = 1.0
 
@@ -257,26 +261,36 @@ class DeadTimePredictor:
             self._stuck.popleft()
 
     def predict(
-        self, pose: Pose, velocity: Velocity, sigma: Sigma, dead_time: float
+        self,
+        pose: Pose,
+        velocity: Velocity,
+        sigma: Sigma,
+        dead_time: tuple[float, float],
+        horizon: float,
     ) -> tuple[Pose, Velocity]:
-        """Predict pose and velocity when the next command will act, `dead_time` s later.
+        """Predict pose and velocity `horizon` s after the newest command was sent.
 
-        The velocity follows (3) exactly; the path of each command is the arc of its mean velocity.
+        Commands of (v, omega) act after their dead times, s; what is not sent yet is like the
+        newest one. The velocity follows (3) exactly; the path is, piece by piece, the arc of the
+        mean velocity.
         """
-        dead_time = min(dead_time, self._longest)
-        if not self._stuck:
-            return self._moved(pose, velocity, REST, dead_time, sigma)
-        now = self._stuck[-1].end
-        begin = now - dead_time
-        before = self._stuck[0].start - begin
-        if before > 0.0:
-            pose, velocity = self._moved(pose, velocity, REST, before, sigma)
-        for start, end, command in self._stuck:
-            duration = end - max(start, begin)
-            if duration <= 0.0:
-                continue
-            pose, velocity = self._moved(pose, velocity, command, duration, sigma)
+        now = self._stuck[-1].end if self._stuck else 0.0
+        late = min(dead_time[0], self._longest), min(dead_time[1], self._longest)
+        end = now + min(horizon, self._longest)
+        changes = (each.start + wait for each in self._stuck for wait in set(late))
+        edges = sorted({now, end, *(t for t in changes if now < t < end)})
+        for start, stop in pairwise(edges):
+            middle = 0.5 * (start + stop)
+            command = self._sent(middle - late[0])
+            if late[1] != late[0]:
+                command = Velocity(command.v, self._sent(middle - late[1]).omega)
+            pose, velocity = self._moved(pose, velocity, command, stop - start, sigma)
         return pose, velocity
+
+    def _sent(self, time: float) -> Velocity:
+        """Return what a command sent at a time, s, makes act."""
+        index = bisect_right(self._stuck, time, key=lambda piece: piece.start)
+        return self._stuck[index - 1].acting if index else REST
 
     @staticmethod
     def _moved(
@@ -286,6 +300,22 @@ class DeadTimePredictor:
         half = 0.5 * duration
         direction = Arc(half * (velocity.v + after.v), half * (velocity.omega + after.omega))
         return direction.end(pose), after
+
+
+class _Motion(NamedTuple):
+    """A reference, and the robot's predicted motion at its time."""
+
+    reference: Reference
+    pose: Pose
+    velocity: Velocity
+
+    def with_turn_of(self, other: _Motion) -> _Motion:
+        """Return this motion with omega of another time."""
+        turn = other.reference
+        reference = replace(self.reference, omega=turn.omega, domega=turn.domega)
+        return self._replace(
+            reference=reference, velocity=Velocity(self.velocity.v, other.velocity.omega)
+        )
 
 
 class SigmaSource(Protocol):
@@ -317,7 +347,8 @@ class TrackerSettings:
         gains: Those of the kinematic law, (11).
         k_v: k_v of (12), 1/s, > 0.
         k_w: k_omega of (12), 1/s, > 0.
-        dead_time: From a command to its effect, s, >= 0; an estimator only starts with it.
+        dead_time: From a command to its effect on (v, omega), s, >= 0; an estimator only starts
+            with them.
         dead_band: Of (v, omega), below their limits; an estimator only starts with them.
         ramp: Limits of acceleration of the robot's driver; None: none.
         direction: In which the robot arrives at a set point: either, forwards or backwards.
@@ -332,7 +363,7 @@ class TrackerSettings:
     k_v: float = 10.0
     k_w: float = 10.0
     limits: MotionLimits = MotionLimits()
-    dead_time: float = 0.0
+    dead_time: tuple[float, float] = (0.0, 0.0)
     dead_band: BandPair = NO_DEAD_BANDS
     ramp: CommandRamp | None = None
     direction: str = "either"
@@ -341,9 +372,10 @@ class TrackerSettings:
 
     def __post_init__(self) -> None:
         check_positive("tracker", k_v=self.k_v, k_w=self.k_w, longest_gap=self.longest_gap)
-        check_finite("tracker", dead_time=self.dead_time)
-        if self.dead_time < 0.0:
-            raise ValueError(f"tracker: dead_time = {self.dead_time} s: must be >= 0")
+        for late in self.dead_time:
+            check_finite("tracker", dead_time=late)
+            if late < 0.0:
+                raise ValueError(f"tracker: dead_time = {late} s: must be >= 0")
         limits = (self.limits.linear_velocity, self.limits.angular_velocity)
         for axis, band, limit in zip(("v", "omega"), self.dead_band, limits, strict=True):
             if not band.width < limit:
@@ -401,7 +433,7 @@ class VelocityTracker:
         self.settings = settings
         self._sigma = sigma
         self._estimator = estimator
-        self._predictor = DeadTimePredictor(max(settings.dead_time, LONGEST_DEAD_TIME))
+        self._predictor = DeadTimePredictor(max(*settings.dead_time, LONGEST_DEAD_TIME))
         self._compensation = DeadBandCompensation()
         self._course = CommandCourse(settings.ramp)
         self._approach = Approach(ApproachGains(), settings.direction)
@@ -418,11 +450,12 @@ class VelocityTracker:
         return self.settings.dead_band if self._estimator is None else self._estimator.dead_band
 
     @property
-    def dead_time(self) -> float:
-        """Dead time in use, s, one for both axes: their mean."""
-        if self._estimator is None:
-            return self.settings.dead_time
-        return 0.5 * sum(self._estimator.dead_time)
+    def dead_time(self) -> tuple[float, float]:
+        """Dead times of (v, omega) in use, s: the mean for both where they hardly differ."""
+        v, omega = (self.settings if self._estimator is None else self._estimator).dead_time
+        if abs(v - omega) > ALIKE:
+            return v, omega
+        return 0.5 * (v + omega), 0.5 * (v + omega)
 
     def reset(self) -> None:
         """Forget the stored commands, as after a stop; the estimate stays."""
@@ -440,7 +473,7 @@ class VelocityTracker:
         pose: tuple[float, float, float],
         velocity: tuple[float, float],
         applied: tuple[float, float] | None = None,
-        ahead: Reference | None = None,
+        ahead: Callable[[float], Reference] | None = None,
         set_point: bool = False,
     ) -> Velocity:
         """Return the command of (v, omega), m/s and rad/s, for the next period.
@@ -451,7 +484,7 @@ class VelocityTracker:
             pose: Measured x, y, theta, m and rad, in the frame of the reference.
             velocity: Measured v in m/s and omega in rad/s.
             applied: Command held since the previous update, if not the returned one.
-            ahead: Reference at stamp + dead_time; None: extrapolated.
+            ahead: Reference at a time, s, after the stamp; None: extrapolated.
             set_point: Whether the reference is a pose to park at, which the robot approaches on a
                 path of its own.
 
@@ -462,20 +495,23 @@ class VelocityTracker:
         pose, velocity = Pose(*pose), Velocity(*velocity)
         check_finite("measurement", stamp=stamp, x=pose.x, y=pose.y, theta=pose.theta)
         check_finite("measurement", v=velocity.v, omega=velocity.omega)
-        for given in (reference, ahead or reference):
-            check_reference(given)
+        check_reference(reference)
         self._take_in(stamp, velocity, applied)
         error = pose_error(reference, pose)
         velocity_error = Velocity(reference.v - velocity.v, reference.omega - velocity.omega)
         sigma, bands, settings = self.sigma, self.dead_band, self.settings
-        if (dead_time := self.dead_time) > 0.0:
-            pose, velocity = self._predictor.predict(pose, velocity, sigma, dead_time)
-            reference = ahead or reference.after(dead_time)
-        wanted = self._wanted(reference, pose, velocity, set_point)
-        asked = self._acceleration(reference, wanted, velocity)
+        # The command of each axis is that for the motion in which it will act.
+        then, turning = (
+            self._when(late, reference, pose, velocity, ahead) for late in self.dead_time
+        )
+        wanted, asked = self._asked(then, set_point)
+        if turning != then:
+            other, domega = self._asked(turning, set_point)
+            wanted, asked = Velocity(wanted.v, other.omega), Velocity(asked.v, domega.omega)
+            then = then.with_turn_of(turning)
         acceleration = settings.limits.acceleration(asked)
-        acting = sigma.command(velocity, acceleration)
-        command, limited = self._commands(acting, bands, wanted, reference)
+        acting = sigma.command(then.velocity, acceleration)
+        command, limited = self._commands(acting, bands, wanted, then.reference)
         self.last = TrackerRecord(
             stamp=stamp,
             error=error,
@@ -491,6 +527,27 @@ class VelocityTracker:
             ),
         )
         return command
+
+    def _when(
+        self,
+        late: float,
+        reference: Reference,
+        pose: Pose,
+        velocity: Velocity,
+        ahead: Callable[[float], Reference] | None,
+    ) -> _Motion:
+        """Return reference and predicted motion `late` s after the measurement."""
+        if late <= 0.0:
+            return _Motion(reference, pose, velocity)
+        after = reference.after(late) if ahead is None else ahead(late)
+        check_reference(after)
+        predicted = self._predictor.predict(pose, velocity, self.sigma, self.dead_time, late)
+        return _Motion(after, *predicted)
+
+    def _asked(self, then: _Motion, set_point: bool) -> tuple[Velocity, Velocity]:
+        """Return the desired velocity, and the acceleration of (12), for a predicted motion."""
+        wanted = self._wanted(then.reference, then.pose, then.velocity, set_point)
+        return wanted, self._acceleration(then.reference, wanted, then.velocity)
 
     def _wanted(
         self, reference: Reference, pose: Pose, velocity: Velocity, set_point: bool

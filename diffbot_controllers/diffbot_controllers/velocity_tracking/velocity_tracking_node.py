@@ -28,7 +28,6 @@ from diffbot_controllers.nodes.references import (
     ReferenceParameters,
     ReferenceRun,
 )
-from diffbot_controllers.parameter_reader import IdentifiedSigma, read_sigma, sigma_from
 from diffbot_controllers.velocity_tracking.dead_band_compensation import BandPair
 from diffbot_controllers.velocity_tracking.law import (
     KinematicGains,
@@ -38,6 +37,7 @@ from diffbot_controllers.velocity_tracking.law import (
 )
 from diffbot_description import Sigma, load_robot
 from diffbot_description.dead_band import DeadBand, DeadBandKind
+from diffbot_description.velocity_parameters import IdentifiedSigma, read_sigma, sigma_from
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_msgs.msg import ControllerState, VelocityParameters, VelocityTrackingStatus
 from diffbot_node import parameter, to_stamp
@@ -111,10 +111,14 @@ class TrackingParameters(ReferenceParameters):
         0.0, "largest |omega| commanded, rad/s; 0: limits.angular_velocity of robot", minimum=0.0
     )
     linear_acceleration: float = parameter(
-        0.0, "largest |dv/dt| of the law, m/s^2; 0: no limit", minimum=0.0
+        0.0,
+        "largest |dv/dt| of the law, m/s^2; 0: limits.linear_acceleration of robot, if any",
+        minimum=0.0,
     )
     angular_acceleration: float = parameter(
-        0.0, "largest |domega/dt| of the law, rad/s^2; 0: no limit", minimum=0.0
+        0.0,
+        "largest |domega/dt| of the law, rad/s^2; 0: limits.angular_acceleration of robot, if any",
+        minimum=0.0,
     )
 
 
@@ -142,10 +146,14 @@ def motion_limits(values: TrackingParameters) -> MotionLimits:
             there is neither.
     """
     v, omega, rims = values.linear_velocity, values.angular_velocity, UNLIMITED_RIMS
+    dv, domega = values.linear_acceleration or math.inf, values.angular_acceleration or math.inf
     if values.robot != NO_ROBOT:
         robot = load_robot(values.robot)
         v, omega = robot.speed_limits(v, omega)
         rims = robot.rim_limit
+        dv, domega = robot.acceleration_limits(
+            values.linear_acceleration, values.angular_acceleration
+        )
     elif not (v and omega):
         raise ValueError(
             f"parameters 'linear_velocity' = {v} m/s and 'angular_velocity' = {omega} rad/s: must "
@@ -155,8 +163,8 @@ def motion_limits(values: TrackingParameters) -> MotionLimits:
         # The wheels bound v and omega alone; a larger limit could never be reached.
         min(v, rims.speed),
         min(omega, rims.turning(0.0)),
-        values.linear_acceleration or math.inf,
-        values.angular_acceleration or math.inf,
+        dv,
+        domega,
         rims,
     )
 
@@ -171,8 +179,7 @@ def known_dead_time(
 
 
 def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> TrackerSettings:
-    """Return the settings of the tracker; it predicts over one dead time, the mean of both axes."""
-    dead_time = 0.5 * sum(known_dead_time(values, known) or (0.0, 0.0))
+    """Return the settings of the tracker."""
     if len(values.dead_band) != 2:
         raise ValueError(f"parameter 'dead_band' = {list(values.dead_band)}: must be 2 numbers")
     kind = DeadBandKind.named(values.dead_band_kind)
@@ -185,7 +192,7 @@ def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> Trac
         k_v=values.k_v,
         k_w=values.k_w,
         limits=motion_limits(values),
-        dead_time=dead_time,
+        dead_time=known_dead_time(values, known) or (0.0, 0.0),
         dead_band=(v, omega),
         ramp=known.ramp,
         direction=values.direction,
@@ -366,7 +373,7 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
             )
         rims = limits.rims.speed
         wheels = f", and {rims:.3g} m/s at the rim of each wheel" if rims < math.inf else ""
-        late = f"{self._tracker.dead_time:g} s"
+        late = " and ".join(f"{each:.3g} s" for each in dict.fromkeys(self._tracker.dead_time))
         if self._estimator is not None and not all(
             map(math.isfinite, self._estimator.dead_time_variances)
         ):
@@ -445,13 +452,14 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
         """Warn once if a given dead time, or 0, proves to be wrong."""
         if self._estimator is None or self._warned:
             return
-        assumed, result = self._settings.dead_time, self._tracker.dead_time
-        if abs(result - assumed) > WRONG_DEAD_TIME:
-            self._warned = True
-            self.get_logger().warning(
-                f"the robot's dead time is {result:.3f} s, not {assumed:g} s: it is used from now "
-                "on; set dead_time (known_dead_time of launch siwek) to begin with it"
-            )
+        pairs = zip(self._settings.dead_time, self._tracker.dead_time, strict=True)
+        for axis, (assumed, result) in zip(Velocity._fields, pairs, strict=True):
+            if abs(result - assumed) > WRONG_DEAD_TIME and not self._warned:
+                self._warned = True
+                self.get_logger().warning(
+                    f"the robot's dead time of {axis} is {result:.3f} s, not {assumed:g} s: it is "
+                    "used from now on; set dead_time to begin with it"
+                )
 
     def complete_state(self, state: ControllerState) -> None:
         """Publish the parameters in use beside it."""

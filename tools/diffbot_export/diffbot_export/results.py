@@ -19,10 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from diffbot_controllers.parameter_reader import (
-    DynamicsFile,
-    read_section,
-)
+from diffbot_controllers.parameter_reader import DynamicsFile
 from diffbot_description.files import (
     CALIBRATION_FILE,
     DYNAMIC_FILE,
@@ -31,6 +28,7 @@ from diffbot_description.files import (
     VOLTAGE_FILE,
     parse_json,
     read_regular,
+    read_section,
     read_yaml,
 )
 from diffbot_description.named_paths import expanded

@@ -169,7 +169,9 @@ def drive(
         # Velocities from encoders are half a period late.
         late = dead + (0.5 * conditions.period if conditions.laboratory else 0.0)
         estimator = RecursiveFit(start, covariance, RecursiveSettings(dead_time=(late, late)))
-    settings = TrackerSettings(limits=conditions.limits, dead_time=dead, published=published)
+    settings = TrackerSettings(
+        limits=conditions.limits, dead_time=(dead, dead), published=published
+    )
     return simulate_velocity_drive(
         robot,
         VelocityTracker(settings, start, estimator),

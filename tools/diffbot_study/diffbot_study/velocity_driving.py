@@ -126,9 +126,11 @@ def simulate_velocity_drive(
             robot.sigma, new_sigma = new_sigma[1], None
         wanted = trajectory.at(t)
         pose, velocity = sensor.read()
-        command = tracker.update(
-            t, wanted, pose, velocity, ahead=trajectory.at(t + tracker.dead_time)
-        )
+
+        def after(late: float, now: float = t) -> Reference:
+            return trajectory.at(now + late)
+
+        command = tracker.update(t, wanted, pose, velocity, ahead=after)
         sigma = tracker.sigma.as_array()
         rows.append(
             (t, *robot.pose(), *pose, *robot.velocity(), *velocity, *command)

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arc_odometry import Velocity
-from diffbot_controllers.parameter_reader import read_sigma, sigma_from
 from diffbot_description.command_ramp import CommandRamp, RampCoupling
 from diffbot_description.dead_band import DeadBand, DeadBandKind
+from diffbot_description.velocity_parameters import read_sigma, sigma_from
 
 GOOD = {
     "sigma": [3.4, 4.6, 0.86, 0.25],
