@@ -41,9 +41,11 @@ except ImportError:  # single package whose tests do not need it
     pass
 else:
     # A busy machine is no error: a limit of wall time per example, 200 ms by default, finds nothing
-    # else. Tests of wall time have their marker.
-    hypothesis.settings.register_profile("suite", deadline=None)
-    hypothesis.settings.load_profile("suite")
+    # else. Tests of wall time have their marker. `suite` draws the same few examples in each run;
+    # HYPOTHESIS_PROFILE=thorough searches for new ones.
+    hypothesis.settings.register_profile("suite", max_examples=25, derandomize=True, deadline=None)
+    hypothesis.settings.register_profile("thorough", max_examples=1000, deadline=None)
+    hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 try:
     from diffbot_bringup import domains
@@ -139,7 +141,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if _runs_a_graph(item):
             item.add_marker(pytest.mark.xdist_group("graph"))
-            item.add_marker(pytest.mark.graph)
+            for name in {"domain", "gazebo"} & set(item.fixturenames):
+                item.add_marker({"domain": "graph"}.get(name, name))
         elif _computes(item):
             item.add_marker(pytest.mark.numeric)
         if item.get_closest_marker("wall_time"):

@@ -102,7 +102,7 @@ def check(odometry):
         assert np.linalg.eigvalsh(covariance)[0] >= -rounding
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(plans, seeds, spans, starts)
 def test_troubles_leave_the_pose_where_the_good_samples_alone_put_it(plan, seed, span, start):
     """No way is gained or lost by what was left out; a jump is a new beginning, and says so."""
@@ -134,7 +134,7 @@ def test_troubles_leave_the_pose_where_the_good_samples_alone_put_it(plan, seed,
     assert left_out <= (kinds != "good").sum()
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(plans, seeds, st.sampled_from([1, 2, 5]), starts)
 def test_steps_along_one_arc_may_be_merged_or_split(plan, seed, every, start):
     """At constant speeds fewer samples tell the same: pose and covariance but for rounding."""
@@ -155,7 +155,7 @@ def test_steps_along_one_arc_may_be_merged_or_split(plan, seed, every, start):
     np.testing.assert_allclose(some.covariance, all_of_them.covariance, atol=1e-10 * scale)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(plans, seeds)
 def test_stamps_since_1970_change_nothing(plan, seed):
     """The pose does not depend on time at all, the velocity by the rounding of the stamps."""
@@ -172,7 +172,7 @@ def test_stamps_since_1970_change_nothing(plan, seed):
     np.testing.assert_allclose(since, before, rtol=5e-5)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(plans, seeds, st.booleans(), st.lists(st.integers(2, 400), min_size=1, max_size=4))
 def test_resets_of_time_never_move_the_robot(plan, seed, home, cuts):
     """Each puts the pose where its setting says, with the ways before and after kept."""

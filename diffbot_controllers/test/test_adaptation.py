@@ -5,7 +5,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_controllers.adaptation import (
@@ -57,7 +57,6 @@ offers = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     offers,
     st.sampled_from((ALWAYS, NEVER)),

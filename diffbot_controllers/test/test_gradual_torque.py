@@ -4,7 +4,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arc_odometry import REST, Pose, Velocity, WheelGeometry
@@ -83,7 +83,6 @@ def test_velocity_loops_of_their_own_answer_a_step_at_once():
     assert loops.update(State(Pose(0.0, 0.0, 0.0), REST), Velocity(1.0, 0.0), DT)[0] == LIMIT
 
 
-@settings(max_examples=30)
 @given(st.lists(poses, min_size=2, max_size=10))
 def test_the_pose_laws_loops_are_told_velocities_within_the_robots_accelerations(places):
     law = tuned_polar_pose(K, LIMIT, 1.2, 3.0, wheels=wheels())

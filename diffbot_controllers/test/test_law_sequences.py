@@ -188,7 +188,7 @@ def run(plan, seed):
 sent = Counter()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(plans, st.integers(0, 2**32 - 1))
 def test_no_sequence_makes_a_law_command_what_it_must_not(plan, seed):
     sent.update(run(plan, seed))

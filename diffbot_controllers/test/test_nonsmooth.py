@@ -139,7 +139,7 @@ def test_lyapunov_function_falls_at_the_rate_of_equation_32(e, psi, alpha, e1, e
     assert (values[0] - values[1]) / (2.0 * h) == pytest.approx(loop.descent(), abs=1e-6 * size)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(distance, angle, angle, speed, speed)
 def test_lyapunov_function_never_grows_along_noise_free_runs(e, psi, alpha, e1, e2):
     loop = ClosedLoop((e, psi, alpha), (e1, e2), DYNAMICS)

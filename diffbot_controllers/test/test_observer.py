@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arc_odometry import DiffOdometry, Pose, Velocity
@@ -278,7 +278,6 @@ def test_a_burst_of_samples_does_not_change_what_is_foretold():
         assert late == pytest.approx(wanted, abs=0.01)
 
 
-@settings(max_examples=50)
 @given(
     st.lists(st.tuples(st.floats(-3.0, 3.0), st.floats(-10.0, 10.0)), min_size=1, max_size=60),
     st.lists(st.floats(-5.0, 5.0), min_size=2, max_size=60),

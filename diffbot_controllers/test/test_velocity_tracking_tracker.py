@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arc_odometry import REST, Arc, MotionLimits, Pose, Velocity
@@ -58,7 +58,6 @@ def run(reference, start, duration, tracker=None, robot=None):
 
 
 @given(metres, metres, angles, angles, metres, angles)
-@settings(max_examples=30, deadline=None)
 def test_the_error_shrinks_from_anywhere_by_the_kinematic_law(x, y, theta, heading, v, omega):
     # V' by differences of the exact motion, for gains without a bound of the approach.
     gains = KinematicGains(approach=1e9)

@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from planar_multibody import accelerations
 
@@ -42,13 +42,11 @@ def assert_same_motion(model, theta, velocity, torque):
     assert abs(sum(terms_w) - result[1]) <= RELATIVE * max(map(abs, terms_w)) + 1e-12
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
 @given(model=MODELS, theta=number(-3, 3), velocity=PAIRS, torque=PAIRS)
 def test_closed_form_is_the_motion_of_the_multibody(model, theta, velocity, torque):
     assert_same_motion(model, theta, velocity, torque)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
 @given(
     model=MODELS,
     payload=st.tuples(number(0, 50), number(-0.5, 0.5), number(0, 5)),
@@ -65,7 +63,6 @@ def test_payload_moves_with_the_body(model, payload, velocity, torque):
     assert loaded.equivalent_inertia == pytest.approx(expected, rel=1e-9)
 
 
-@settings(max_examples=200, deadline=None)
 @given(model=MODELS)
 def test_parameters_obey_energy_and_geometry(model):
     k = closed_form(model)

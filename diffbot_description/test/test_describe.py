@@ -30,7 +30,7 @@ from foreign_urdfs import (
     wheel,
     write_stl,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_description import RobotModel, load_robot, urdf
@@ -118,7 +118,6 @@ def test_the_suites_own_robots_come_back(name):
     upright=st.booleans(),
     sign=st.sampled_from([1, -1]),
 )
-@settings(max_examples=40, deadline=None)
 def test_wheels_are_found_wherever_the_root_is_and_however_they_turn(
     radius, aspect, ahead, high, upright, sign
 ):

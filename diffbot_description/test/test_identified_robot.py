@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import xacro
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from robot_files import changed, write
 
@@ -99,7 +99,6 @@ def number(low, high):
     return st.floats(low, high, allow_subnormal=False)
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.builds(
         RobotModel,

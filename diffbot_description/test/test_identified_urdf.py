@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from foreign_urdfs import CASTERS, HALF_TRACK, base, inertial, joint, link, origin, robot, wheel
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_description import RobotModel, closed_form
@@ -43,7 +43,6 @@ def rest(urdf):
 
 
 @given(mass=st.floats(0.5, 2.0), ahead=st.floats(-0.02, 0.02), yaw=st.floats(0.6, 3.0))
-@settings(max_examples=40, deadline=None)
 def test_the_closed_form_is_that_of_the_identified_robot(mass, ahead, yaw):
     text = robot(base(), WHEELS, MAST, CASTERS)
     wanted = identified(described(text), mass, ahead, yaw)

@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from robot_files import TWIL, changed, number_fields, write
 
@@ -294,7 +294,6 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(field=st.sampled_from(number_fields()), value=ANYTHING)
 def test_any_value_loads_or_is_refused_by_name(tmp_path_factory, field, value):
     """Whatever stands in a number's place: a finite number of its own kind, or a ValueError."""

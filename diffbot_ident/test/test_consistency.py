@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_ident.torque.judgement import ContradictionError, make_consistent
@@ -17,7 +17,6 @@ def robot(half_track, k7, k8, k5):
     return np.array([k5, -k5 * k8 / (half_track * k7), k7, -k8])
 
 
-@settings(max_examples=100)
 @given(st.floats(0.05, 1.0), size, size, st.floats(-0.2, 0.2))
 def test_consistent_values_stay(half_track, k7, k8, k5):
     values = robot(half_track, k7, k8, k5)
@@ -26,7 +25,6 @@ def test_consistent_values_stay(half_track, k7, k8, k5):
     np.testing.assert_allclose(result, values, rtol=1e-9, atol=1e-12)
 
 
-@settings(max_examples=100)
 @given(st.floats(0.05, 1.0), size, size, st.floats(0.01, 0.2), st.tuples(*[noise] * 4))
 def test_values_become_consistent_and_more_certain(half_track, k7, k8, k5, errors):
     """Errors of 1 %: the gap shrinks to second order, no variance grows, P stays positive."""

@@ -129,7 +129,7 @@ def check(estimate):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(plans, seeds)
 @example([(1, "pause"), (13, "late")], 0)
 def test_troubles_teach_nothing_and_leave_the_truth_in_the_intervals(name, plan, seed):
@@ -197,7 +197,7 @@ def test_reset_forgets_everything():
 SIGMA = Sigma(0.3, 0.2, 1.0, 0.9)
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(
     st.lists(
         st.tuples(

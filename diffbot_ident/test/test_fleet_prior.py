@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_description import load_robot
@@ -138,7 +138,6 @@ def test_what_is_invalid_stays_so_and_before_data_there_is_the_prior():
     assert with_prior(waiting, prior(), B).state is EstimateState.UNESTIMATED
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6))
 def test_it_is_the_product_of_both_densities(seed):
     generator = np.random.default_rng(seed)

@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arc_odometry import WheelGeometry
@@ -25,7 +25,6 @@ def axis_fits(friction, linear_std=1e-3, angular_std=1e-3):
     return results
 
 
-@settings(max_examples=50)
 @given(
     st.tuples(*[st.floats(-2.0, 2.0)] * 2),
     st.tuples(*[st.floats(0.0, 1.0)] * 4),

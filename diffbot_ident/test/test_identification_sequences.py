@@ -149,7 +149,7 @@ def run(plan, seed):
     return drive(plan, seed).count
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(plans, st.integers(0, 2**32 - 1))
 def test_no_sequence_makes_a_course_do_what_it_must_not(plan, seed):
     run(plan, seed)

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_ident.excitation.information import bits_each, joint_bits, sum_of_bits
@@ -30,7 +30,6 @@ def test_joint_bits_are_the_mutual_information_of_a_gaussian_channel():
     assert joint_bits(before, after) == pytest.approx(0.5 * math.log2(1.0 + 9.0 / 4.0))
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 1000))
 def test_bits_of_some_are_those_of_their_marginal(seed):
     before, after = information(seed), information(seed) + information(seed + 1)
@@ -39,7 +38,6 @@ def test_bits_of_some_are_those_of_their_marginal(seed):
     assert joint_bits(before, after, [0, 2]) == pytest.approx(float(joint_bits(*marginals)))
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 1000), st.lists(st.floats(-5.0, 5.0), min_size=5, max_size=5))
 def test_no_measurement_takes_information_away(seed, row):
     before = information(seed)
@@ -49,7 +47,6 @@ def test_no_measurement_takes_information_away(seed, row):
     assert (bits_each(before, after) >= -1e-9).all()
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 1000))
 def test_bits_do_not_depend_on_units(seed):
     before, after = information(seed), information(seed) + information(seed + 1)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState
@@ -100,7 +100,6 @@ def test_values_that_are_not_precise_enough_wait():
 anything = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e6, max_value=1e6)
 
 
-@settings(max_examples=50)
 @given(st.tuples(*[anything] * 4), st.tuples(*[st.floats(0.0, 1e9)] * 4))
 @example((0.0, 1.0, 1.0, -1.0), (0.0, 0.0, 0.0, 0.0))
 def test_an_unusable_estimate_says_why(values, deviations):

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_safety_filter import PRIORS, TWIL, drive, estimate
 
@@ -82,7 +82,6 @@ def test_prbs_in_a_vast_arena_at_rest_is_the_prbs():
     assert filtered.guarded == filtered.interventions == 0
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 1000))
 def test_information_of_motion_never_falls(seed):
     rng = np.random.default_rng(seed)

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_description import RobotModel, closed_form
@@ -67,7 +67,6 @@ ROBOTS = st.builds(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(ROBOTS, st.integers(0, 1000))
 def test_random_robots_come_back(model, seed):
     k = parameters(model)

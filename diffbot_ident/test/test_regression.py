@@ -4,7 +4,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arc_odometry import JointSample, WheelGeometry
@@ -35,7 +35,6 @@ def samples_of_linear_plant(steps, wrap=False):
         yield JointSample(time, angles, GEOMETRY.wheel_velocity(v, omega), (tau_left, tau_right))
 
 
-@settings(max_examples=50)
 @given(
     st.lists(st.tuples(period, torque, torque), min_size=3, max_size=30),
     st.sampled_from([PositionRegression, VelocityRegression]),

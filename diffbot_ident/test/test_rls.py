@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_ident.torque.rls import RecursiveLeastSquares
@@ -16,7 +16,6 @@ def rows(seed, count, noise, size=2):
     return theta, phi, phi @ theta + noise * random.normal(size=count)
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.integers(0, 10**6), st.integers(10, 80))
 def test_equals_batch_least_squares_with_the_same_prior(seed, count):
     """Against the normal equations with prior covariance c I, not against the recursion."""

@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_ident.torque.effects import TORQUES
@@ -26,7 +26,6 @@ def summed(batches, window=4, smoothing=2):
     return sums
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.integers(1, 3))
 def test_the_size_of_blocks_does_not_matter(sizes, smoothing):
     rows, turning = make_rows(sum(sizes))

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_regression import GEOMETRY, K7, K8, period, torque
 from test_regression import samples_of_linear_plant as linear_plant
@@ -32,7 +32,6 @@ def samples_of_linear_plant(steps, wrap):
     return np.array([(s.stamp, *s.position, *s.effort, 0.0) for s in linear_plant(steps, wrap)])
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     st.lists(st.tuples(period, torque, torque), min_size=20, max_size=40),
     st.integers(1, 6),

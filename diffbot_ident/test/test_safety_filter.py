@@ -100,7 +100,7 @@ def drive(
     return farthest, excitation
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from([TWIL, AGV]),
     st.sampled_from(["prbs", "multisine", "optimised"]),
@@ -191,7 +191,7 @@ def test_what_is_learned_of_no_offset_narrows_it():
     assert (k6[1:] * (k5[1:] - 0.001) < 0.0).all()  # no model gains energy by turning
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     st.tuples(st.floats(-0.4, 0.4), st.floats(-0.4, 0.4)),
     st.floats(-0.8, 0.8),

@@ -88,7 +88,6 @@ class Bowl:
 
 
 @given(st.floats(0.5, 3.0), st.floats(0.2, 3.0))
-@settings(max_examples=25, deadline=None)
 def test_a_search_without_the_gain_ends_early_as_low(delay, lag):
     bowl = Bowl(delay, lag)
     search = DelaySearch(bowl, 200.0, 1)
@@ -145,7 +144,7 @@ def late_samples(torques, delay, fine, h):
     return kept
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 34), st.integers(0, 5))
 def test_broken_delays_are_exact(tenths, seed):
     """With one sample in a period every row holds to rounding at any delay."""

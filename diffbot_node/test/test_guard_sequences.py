@@ -9,7 +9,7 @@ import math
 from collections import Counter
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_node.command_guard import CommandGuard, GuardState, PairLimiter
@@ -167,7 +167,6 @@ def run(plan, seed, ends=True):
 sent = Counter()
 
 
-@settings(max_examples=30, deadline=None)
 @given(plans, seeds, st.booleans())
 def test_no_sequence_makes_a_torque_beyond_limit_or_rate_or_without_leave(plan, seed, ends):
     sent.update(run(plan, seed, ends))

@@ -5,7 +5,7 @@ import time
 from collections import deque
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 rclpy = pytest.importorskip("rclpy")
@@ -113,7 +113,6 @@ def test_a_chain_of_answers_needs_no_stack(process):
     assert seen == list(range(5001))
 
 
-@settings(max_examples=60)
 @given(
     wiring=st.lists(st.lists(st.integers(0, 3), max_size=3), min_size=4, max_size=4),
     first=st.lists(st.integers(0, 3), min_size=1, max_size=5),

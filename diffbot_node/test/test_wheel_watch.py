@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arc_odometry import JointSample
@@ -312,7 +312,6 @@ def test_a_limit_that_is_none_is_refused(limit):
         WheelWatch(ROBOT, limit)
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     torques=st.lists(st.floats(-1.0, 1.0), min_size=5, max_size=40),
     mass=st.floats(0.5, 2.0),
@@ -341,7 +340,6 @@ def test_no_robot_within_the_bounds_is_stopped(torques, mass, friction, late, co
         assert watch.update(sample, (torque, torque)) is None
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     wiring=st.sampled_from(("right", "both flipped", "swapped", "left flipped")),

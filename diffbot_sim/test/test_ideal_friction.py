@@ -80,7 +80,6 @@ def test_gears_take_their_share_of_the_torque_that_drives_and_add_it_to_the_one_
     assert sim.velocity()[0] == pytest.approx(-sign * other * 0.02, rel=1e-10)
 
 
-@settings(max_examples=25)
 @given(st.lists(st.tuples(part, part, st.floats(1e-3, 0.05)), min_size=1, max_size=8))
 @pytest.mark.parametrize("coulomb", [(0.0, 0.0), (0.1, 0.15)])
 def test_gears_never_drive_and_take_at_least_their_share_of_the_work(twil, coulomb, motion):

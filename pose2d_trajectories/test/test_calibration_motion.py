@@ -32,7 +32,7 @@ def least_time(made_for):
     return float(re.search(r"at least ([\d.]+) s", str(refusal.value))[1])
 
 
-@settings(max_examples=8, deadline=None, phases=QUICK)
+@settings(max_examples=8, phases=QUICK)
 @given(
     st.floats(0.5, 6.0),
     st.floats(0.0, 150.0),

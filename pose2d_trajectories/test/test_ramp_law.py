@@ -4,7 +4,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pose2d_trajectories.timing import RampLaw
@@ -19,7 +19,6 @@ def trapezoids(law, number=2000):
     return dt * (sum(rates) - 0.5 * (rates[0] + rates[-1]))
 
 
-@settings(max_examples=60, deadline=None)
 @given(positive, positive, st.floats(0.0, 5.0), st.floats(0.1, 5.0))
 def test_timed_ramps_fill_the_way(total, rate, up, down):
     law = RampLaw.timed(total, rate, up, down)
@@ -30,7 +29,6 @@ def test_timed_ramps_fill_the_way(total, rate, up, down):
     assert trapezoids(law) == pytest.approx(total, rel=1e-3)
 
 
-@settings(max_examples=100, deadline=None)
 @given(positive, positive, positive, st.floats(0.0, 1.0), st.floats(0.0, 1.0))
 def test_ramps_between_rates_keep_the_acceleration(total, rate, acceleration, start, end):
     start, end = start * rate, end * rate

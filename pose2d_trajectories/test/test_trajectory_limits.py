@@ -55,7 +55,7 @@ def largest(trajectory, seed, number=1500):
     return {field: max(abs(getattr(s, field)) for s in samples) for field, _ in LIMIT_FIELDS}
 
 
-@settings(max_examples=40, deadline=None, phases=QUICK)
+@settings(phases=QUICK)
 @given(SHAPES, st.builds(TrajectoryLimits, *[limit_values] * 4), st.integers(0, 1000))
 def test_limits_hold(shape, limits, seed):
     result = largest(make_trajectory(limits=limits, **shape), seed)
@@ -70,7 +70,7 @@ paths = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None, phases=QUICK)
+@settings(phases=QUICK)
 @given(paths, speeds, RAMP_UP, st.builds(TrajectoryLimits, *[limit_values] * 4))
 def test_no_slower_than_needed(path, rate, ramp_up, limits):
     """As fast as the lap alone may be, or 1 / sqrt 2 of it where ramp and path come together."""

@@ -5,7 +5,7 @@ import functools
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pose2d_trajectories import TRAJECTORIES, TrajectoryLimits, make_trajectory, options_of
@@ -41,7 +41,6 @@ def derivative(value, t):
 
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("case", CASES)
-@settings(max_examples=60, deadline=None)
 @given(fraction=st.floats(0.0, 1.0))
 def test_velocity_and_acceleration_are_derivatives_of_the_pose(case, backwards, fraction):
     trajectory = made(case, backwards)

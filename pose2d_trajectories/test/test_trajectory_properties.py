@@ -79,7 +79,7 @@ def sampled(trajectory, times):
     return np.array([[getattr(one, field) for field in FIELDS] for one in results])
 
 
-@settings(max_examples=10, deadline=None, phases=QUICK)
+@settings(max_examples=10, phases=QUICK)
 @given(trajectories(limited=True), st.floats(0.0, 1.0))
 def test_finite_continuous_and_what_it_says_of_its_own_motion(drawn, fraction):
     """From one time to the next the pose moves as v and omega say, and these as dv and domega.
@@ -114,7 +114,7 @@ def test_finite_continuous_and_what_it_says_of_its_own_motion(drawn, fraction):
         assert np.abs(value).max() <= getattr(within, name) * (1.0 + 1e-6)
 
 
-@settings(max_examples=25, deadline=None, phases=QUICK)
+@settings(phases=QUICK)
 @given(trajectories())
 def test_from_rest_to_rest_and_before_and_after_there(drawn):
     _, trajectory, _, _ = drawn
@@ -126,7 +126,7 @@ def test_from_rest_to_rest_and_before_and_after_there(drawn):
     assert trajectory.at(end + 1.0) == trajectory.at(2.0 * end + 1e6) == last
 
 
-@settings(max_examples=20, deadline=None, phases=QUICK)
+@settings(max_examples=20, phases=QUICK)
 @given(trajectories(CLOSED))
 def test_closed_laps_close(drawn):
     """Back on the place of the start, and turned by whole turns."""
@@ -145,7 +145,6 @@ wrong = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.sampled_from(tuple(TRAJECTORIES)), st.data(), wrong)
 def test_what_cannot_be_is_refused_by_name(name, data, value):
     option = data.draw(st.sampled_from(sorted({*options_of(name)} - {"points", "corners"})))
@@ -153,7 +152,6 @@ def test_what_cannot_be_is_refused_by_name(name, data, value):
         make_trajectory(name, **{option: value})
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.lists(
         st.tuples(st.floats(0.01, 5.0), st.floats(-3.0, 3.0), st.floats(-9.0, 9.0)), min_size=1

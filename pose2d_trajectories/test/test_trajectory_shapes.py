@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from arc_odometry import Pose
@@ -97,7 +97,6 @@ def far_apart(points):
     return all(math.dist(a, b) > 0.1 for a, b in zip(points, points[1:], strict=False))
 
 
-@settings(max_examples=40, deadline=None)
 @given(ways.filter(far_apart))
 def test_waypoints_with_stops_rest_at_every_point(points):
     trajectory = make_trajectory("waypoints", points=points, corners="stop", speed=0.7)
@@ -115,7 +114,6 @@ def test_waypoints_with_stops_rest_at_every_point(points):
     assert math.dist((samples[-1].x, samples[-1].y), points[-1]) < 1e-9
 
 
-@settings(max_examples=40, deadline=None)
 @given(ways.filter(far_apart), st.floats(0.05, 3.0))
 def test_smooth_waypoints_pass_near_every_point_and_do_not_stop(points, rounding):
     headings = [leg.start.theta for leg in legs(points)]

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import re
+import runpy
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -140,6 +141,19 @@ def test_the_status_is_that_of_the_tests_and_of_the_style(checkout, monkeypatch,
 @pytest.mark.parametrize("words", [["--pdb"], ["-n", "4"], ["-n0"], ["-s"]])
 def test_the_user_decides_on_processes_and_debuggers(words):
     assert command.worker_arguments(words) == []
+
+
+def test_the_slowest_tests_are_listed_first(tmp_path):
+    made = runpy.run_path(str(ROOT / "docs" / "slowest_tests.py"))
+    cases = "".join(
+        f"<testcase classname='test.a.test_{n}' name='test_it[{n}]' time='{n}.25'/>"
+        for n in range(60)
+    )
+    (tmp_path / "tests.xml").write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+    lines = made["section"](tmp_path / "tests.xml").splitlines()
+    rows = [line for line in lines if "test_it" in line]
+    assert len(rows) == 50 and rows[0] == "| 59.2 | `test_59` | `test_it[59]` |"
+    assert "50 slowest of 60 tests take 1738 s of 1785 s" in lines[1]
 
 
 def test_examples_have_no_deadline():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The graph of launch/adaptive.launch.xml: a payload is learnt, alike in each run, or refused.
+"""The graph of launch/adaptive.launch.xml: a payload is learnt or refused.
 
 And a robot of somebody else's is driven.
 """
@@ -22,22 +22,17 @@ from diffbot_report.page import read_data  # noqa: E402
 RUN = ("sim:=ideal", "seed:=3", "duration:=14.0", "payload_time:=4.0")
 
 
-def test_a_payload_is_learnt_to_the_last_digit_alike(tmp_path, domain):
+def test_a_payload_is_learnt(tmp_path, domain):
     """On a small, quick 8, on which a short run excites the robot as a long one on the usual 8."""
-    kept = tmp_path / "kept.yaml"
+    kept, results = tmp_path / "kept.yaml", tmp_path / "run"
     sizes = {"amplitude_x": 0.5, "amplitude_y": 0.25, "period": 15.0}
     eight = config(tmp_path, trajectory_publisher=sizes, simulator={"torque_noise": 0.01})
-    results = []
-    for name in ("first", "second"):
-        words = (*RUN, eight, f"last_good:={kept}")
-        status, output = run("adaptive", tmp_path / name, *words, pictures=name == "first")
-        assert status == 0, output
-        results.append(summary(tmp_path / name))
-        learnt = DynamicsFile(str(kept)).dynamics("twil")
-        kept.unlink()
-    first, second = results
-    assert first["outcome"] == "completed"
-    said = first["adaptation"]
+    status, output = run("adaptive", results, *RUN, eight, f"last_good:={kept}", pictures=True)
+    assert status == 0, output
+    whole = summary(results)
+    learnt = DynamicsFile(str(kept)).dynamics("twil")
+    assert whole["outcome"] == "completed"
+    said = whole["adaptation"]
     # An estimate each 0.2 s, of which the first ones rest on too little.
     assert said["judged"] == pytest.approx(14.0 / 0.2, abs=2) and said["refused"] >= 1
     assert said["changes"][0]["time"] == pytest.approx(4.0, abs=0.02)
@@ -46,17 +41,14 @@ def test_a_payload_is_learnt_to_the_last_digit_alike(tmp_path, domain):
         assert getattr(learnt, name.lower()) == value
     # K7 of twil without a load is 2.647, and the load divides it by 1.5.
     assert said["true"]["K7"] == pytest.approx(2.6468 / 1.5, rel=1e-3)
-    for key in ("adaptation", "tracking", "odometry_drift", "peak_torque"):
-        assert first[key] == second[key]
-    pages = (tmp_path / name / "report.html" for name in ("first", "second"))
-    charts, others = (read_data(page)["charts"] for page in pages)
-    assert charts == others and len(charts) > 3
-    (path,) = (chart for chart in charts if chart["key"] == "path")
+    (path,) = (
+        each for each in read_data(results / "report.html")["charts"] if each["key"] == "path"
+    )
     x, y = (unpacked(places) for places in path["paths"][0]["places"])
     # The 8 has the size of the file, 1 m by 0.5 m, of which it drives both ends of its width.
     assert (max(abs(x)), y[0]) == pytest.approx((0.5, -0.25), abs=0.01)
     for picture in ("adaptation.png", "adaptation_errors.png"):
-        assert (tmp_path / "first" / picture).stat().st_size > 10_000
+        assert (results / picture).stat().st_size > 10_000
     assert processes_of(domain) == []
 
 

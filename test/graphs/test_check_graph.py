@@ -27,8 +27,8 @@ def torque_robot(robot):
 
 def checked(capsys, expected, *words):
     """(status, report) of a check in which `expected` holds; a busy machine gets more tries."""
-    for _ in range(4):
-        status = cli.main(["check", "--seconds", "3", "--json", *words])
+    for seconds in (1, 3, 6, 9):
+        status = cli.main(["check", "--seconds", f"{seconds}", "--json", *words])
         report = json.loads(capsys.readouterr().out)
         if expected(report):
             break
@@ -89,7 +89,7 @@ def test_the_timeout_of_a_velocity_driver_is_asked_for(domain, capsys):
     assert report["commands"] == "velocity" and says(words)(report), report
 
 
-@pytest.mark.parametrize("after", [0.3, 1.5, 4.0])
+@pytest.mark.parametrize("after", [0.3, 2.5])
 def test_ctrl_c_ends_it_at_once_without_a_traceback(domain, after):
     process = subprocess.Popen(
         [sys.executable, "-m", "diffbot_bringup.cli", "check", "--seconds", "600"],
@@ -105,9 +105,9 @@ def test_ctrl_c_ends_it_at_once_without_a_traceback(domain, after):
     assert process.returncode in (130, -signal.SIGINT)
 
 
-@pytest.mark.parametrize(("rates", "faults"), [((1.0, 2.0), 0), ((2.0, 1.0), 1), ((-1.0, 2.0), 1)])
+@pytest.mark.parametrize(("rates", "faults"), [((1.0, 2.0), 0), ((2.0, 1.0), 1)])
 def test_a_push_by_hand_shows_the_wiring(domain, rates, faults, capsys):
-    """Wheels that turn forward, the right one ahead, answer both pushes."""
+    """Wheels that turn forward, the right one ahead, answer both; others: test_pushed_robots.py."""
 
     def turning(robot):
         def change(message, now):
@@ -118,7 +118,7 @@ def test_a_push_by_hand_shows_the_wiring(domain, rates, faults, capsys):
         robot.takes(Float64MultiArray, "effort_controller/commands")
 
     with StandIn(turning) as robot:
-        cli.main(["check", "--by-hand", "--seconds", "2", "--json", "robot:=twil"])
+        cli.main(["check", "--by-hand", "--seconds", "1", "--json", "robot:=twil"])
         assert robot.received == []
     said = capsys.readouterr()
     report = json.loads(said.out)

@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ident node with a gyro: its K8 does not hang on the track that it is told."""
 
-import time
-
 import pytest
 import yaml
 
-rclpy = pytest.importorskip("rclpy")
+pytest.importorskip("rclpy")
 
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from one_process import Together
 
-from diffbot_description import load_robot  # noqa: E402
-from diffbot_ident.ident_node import IdentNode  # noqa: E402
-from diffbot_ident.torque.estimate import NORMAL_95, EstimateState  # noqa: E402
-from diffbot_sim.simulator_node import SimulatorNode  # noqa: E402
+from diffbot_description import load_robot
+from diffbot_ident.ident_node import IdentNode
+from diffbot_ident.torque.estimate import NORMAL_95, EstimateState
+from diffbot_sim.simulator_node import SimulatorNode
 
 GYRO = ["imu:=true", "imu_noise:=0.003", "imu_bias:=0.01", "imu_delay:=0.015"]
 
@@ -33,21 +31,14 @@ def identify(folder):
     ]
     given += ["ident:verification:=5.0", f"ident:results:={folder}"]
     given += ["torque_noise:=0.01", *GYRO]
-    rclpy.init(args=["--ros-args", *(w for word in given for w in ("-p", word))])
-    nodes = [SimulatorNode(), IdentNode()]
-    executor = SingleThreadedExecutor()
-    for node in nodes:
-        executor.add_node(node)
+    together = Together(["--ros-args", *(w for word in given for w in ("-p", word))])
+    simulator, ident = together.add(SimulatorNode()), together.add(IdentNode())
     try:
-        end = time.monotonic() + 150.0
-        while nodes[1].exit_code is None and time.monotonic() < end:
-            executor.spin_once(timeout_sec=0.05)
-        return nodes[1].exit_code, nodes[1].run, nodes[0]._virtual.engine.parameters()
+        together.spin(lambda: ident.exit_code is not None, timeout=150.0)
+        return ident.exit_code, ident.run, simulator._virtual.engine.parameters()
     finally:
-        nodes[1].close()
-        for node in nodes:
-            node.destroy_node()
-        rclpy.shutdown()
+        ident.close()
+        together.close()
 
 
 def test_the_yaw_rate_comes_from_the_gyro(domain, tmp_path):

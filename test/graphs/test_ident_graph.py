@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole graph of launch/ident.launch.xml: results, repeatability, interruption, bad input."""
 
-import json
+import re
 import signal
 from pathlib import Path
 
@@ -10,13 +10,7 @@ import yaml
 
 rclpy = pytest.importorskip("rclpy")
 
-from launched import (  # noqa: E402
-    CommandRecorder,
-    config,
-    processes_of,
-    run,
-    start,
-)
+from launched import CommandRecorder, config, processes_of, run, start, summary  # noqa: E402
 from rclpy.context import Context  # noqa: E402
 
 from diffbot_description import closed_form, load_robot  # noqa: E402
@@ -37,12 +31,11 @@ def test_a_run_leaves_its_results_and_its_pictures(identification, domain):
         assert name in output
     file = parameters(results)
     assert (file["state"], file["robot"], file["seconds"]) == ("estimated", "twil", 8.0)
-    with open(results / "summary.json", encoding="utf-8") as text:
-        summary = json.load(text)
-    assert (summary["outcome"], summary["sim"], summary["seed"]) == ("completed", "mujoco", 3)
-    assert summary["config"] == {"simulator.torque_noise": 0.01}
+    whole = summary(results)
+    assert (whole["outcome"], whole["sim"], whole["seed"]) == ("completed", "mujoco", 3)
+    assert whole["config"] == {"simulator.torque_noise": 0.01}
     for number in (5, 6, 7, 8):
-        said = summary["parameters"][f"K{number}"]
+        said = whole["parameters"][f"K{number}"]
         assert said["value"] == file[f"k{number}"]
         assert said["std"] ** 2 == pytest.approx(file["covariance_diagonal"][number - 5])
         low, high = said["interval95"]
@@ -51,7 +44,7 @@ def test_a_run_leaves_its_results_and_its_pictures(identification, domain):
 
 
 def test_a_run_repeats_to_the_last_digit_also_without_pictures(identification, tmp_path, domain):
-    """On the ideal engine driving repeats, see test_drive_graph.py."""
+    """On MuJoCo, with noise. test_freeze.py has other runs, and test_simulate_graph.py drives."""
     arguments, results, _ = identification
     status, output = run("ident", tmp_path, *arguments)
     assert status == 0, output
@@ -80,43 +73,32 @@ def test_the_identified_parameters_are_a_ros_parameter_file(identification, doma
         rclpy.shutdown(context=context)
 
 
-def test_an_interrupted_run_ends_with_zero_torque_and_keeps_what_it_has(tmp_path, domain):
-    """By SIGTERM. The runner passes each signal on as SIGINT, see test_xml_launch_processes.py."""
+def test_an_interrupted_run_ends_with_zero_torque_and_keeps_every_picture_of_what_it_has(
+    tmp_path, domain
+):
+    """The runner passes each signal on as SIGINT, see test_xml_launch_processes.py."""
     recorder = CommandRecorder()
     try:
-        process = start("ident", tmp_path, "sim:=ideal", "speed:=1.0", "duration:=600.0")
-        assert recorder.spin(lambda: any(map(any, recorder.commands[100:])))
-        process.send_signal(signal.SIGTERM)
+        words = ("sim:=ideal", "speed:=1.0", "duration:=600.0", "until:=none")
+        process = start("ident", tmp_path, *words, pictures=True)
+        assert recorder.spin(lambda: any(map(any, recorder.commands[150:])))
+        process.send_signal(signal.SIGINT)
         assert recorder.spin(lambda: process.poll() is not None), "the launch did not end"
         recorder.spin(lambda: False, timeout=0.5)
         output = process.stdout.read()
     finally:
         recorder.close()
+    assert process.returncode == 130, output
     assert recorder.commands[-1] == (0.0, 0.0), output
     assert any(recorder.commands[-10])
     assert parameters(tmp_path)["samples"] > 50
-    with open(tmp_path / "summary.json", encoding="utf-8") as file:
-        summary = json.load(file)
-    assert summary["outcome"] == "stopped", f"{summary['reason']}\n{output}"
+    said = summary(tmp_path)
+    assert said["outcome"] == "stopped" and said["missing"] == [], f"{said['reason']}\n{output}"
+    drawn = {path.stem for path in tmp_path.glob("*.png")}
+    # On a busy machine the runner's patience ends before all are drawn, which is reported.
+    late = {*re.findall(r"(\w+)\.png", (re.findall("no time left for (.*)", output) or [""])[0])}
+    assert drawn | late == PICTURES - {"verification"} and len(drawn) >= 2, output
     assert processes_of(domain) == []
-
-
-@pytest.mark.wall_time
-def test_ctrl_c_leaves_every_picture_of_what_there_is(tmp_path, domain):
-    recorder = CommandRecorder()
-    try:
-        words = ("sim:=ideal", "speed:=1.0", "duration:=600.0", "until:=none")
-        process = start("ident", tmp_path, *words, pictures=True)
-        assert recorder.spin(lambda: any(map(any, recorder.commands[500:])))
-        process.send_signal(signal.SIGINT)
-        assert recorder.spin(lambda: process.poll() is not None), "the launch did not end"
-        output = process.stdout.read()
-    finally:
-        recorder.close()
-    assert process.returncode == 130, output
-    assert {path.stem for path in tmp_path.glob("*.png")} == PICTURES - {"verification"}, output
-    with open(tmp_path / "summary.json", encoding="utf-8") as file:
-        assert json.load(file)["missing"] == []
 
 
 def test_excitation_too_strong_for_the_speed_limits_ends_the_run(tmp_path, domain):
@@ -133,33 +115,20 @@ def test_excitation_too_strong_for_the_speed_limits_ends_the_run(tmp_path, domai
     status, output = run("ident", tmp_path, *words)
     assert status == 1 and "is beyond the limit" in output and "lower amplitude" in output
     assert parameters(tmp_path)["seconds"] < 20.0
-    with open(tmp_path / "summary.json", encoding="utf-8") as file:
-        summary = json.load(file)
-    assert summary["outcome"] == "failed" and "beyond the limit" in summary["reason"]
+    said = summary(tmp_path)
+    assert said["outcome"] == "failed" and "beyond the limit" in said["reason"]
     assert processes_of(domain) == []
 
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 
 
-# By one of each process that refuses; what a node refuses has a test without a graph.
-@pytest.mark.parametrize(
-    ("argument", "says"),
-    [
-        ("robot:=robbie", "twil"),
-        ({"ident": {"amplitude": 99.0}}, "'amplitude' = 99.0 N m: must be <= 1.0 N m"),
-        (
-            {"simulator": {"simulated_robot": f"{CONFIG}/sensors.yaml"}},
-            "sensors.yaml: wrong keys, unknown: ",
-        ),
-        ("results:=/dev/null/no", "'results'"),
-    ],
-)
-def test_bad_arguments_end_the_run_with_a_clear_message(tmp_path, domain, argument, says):
-    word = argument if isinstance(argument, str) else config(tmp_path, **argument)
-    status, output = run("ident", tmp_path, "sim:=ideal", word)
+def test_what_a_node_refuses_ends_the_run_with_a_clear_message(tmp_path, domain):
+    """What the launch refuses, before it starts anything: test_launch_arguments.py, _config.py."""
+    wrong = config(tmp_path, simulator={"simulated_robot": f"{CONFIG}/sensors.yaml"})
+    status, output = run("ident", tmp_path, "sim:=ideal", wrong)
     assert status not in (0, 130), output
-    assert says in output and "Traceback" not in output, output
+    assert "sensors.yaml: wrong keys, unknown: " in output and "Traceback" not in output, output
     assert processes_of(domain) == []
 
 

@@ -81,7 +81,6 @@ def statuses(processes, required, sent):
 
 @settings(
     max_examples=5,
-    deadline=None,
     phases=QUICK,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

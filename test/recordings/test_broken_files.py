@@ -13,7 +13,7 @@ def wholes(tmp_path_factory):
     return list(whole_files(tmp_path_factory.mktemp("wholes")).values())
 
 
-@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("number", range(6))
 def test_a_broken_file_is_answered_with_a_sentence(wholes, tmp_path, capsys, monkeypatch, number):
     monkeypatch.setattr("diffbot_report.progress.PATIENCE", 1e6)  # no lines of progress beside it
     whole = wholes[number % len(wholes)]
@@ -32,16 +32,15 @@ def test_whole_files_are_identified(wholes, tmp_path):
         assert main([str(whole), "--no-pictures", "--output", str(tmp_path / "out")]) == 0, whole
 
 
-@pytest.mark.parametrize("column", [1, 3])
 @pytest.mark.filterwarnings("error")
-def test_a_cell_of_an_impossible_size_costs_only_its_row(wholes, tmp_path, capsys, column):
+def test_a_cell_of_an_impossible_size_costs_only_its_row(wholes, tmp_path, capsys):
     """As one that is not finite; its square would overflow in the fits."""
     for whole in wholes:
         if whole.suffix == ".csv":
             separator = ";" if whole.name == "semicolons.csv" else ","
             rows = whole.read_text().splitlines()
             cells = rows[len(rows) // 2].split(separator)
-            cells[column] = "-1e160"
+            cells[3] = "-1e160"
             rows[len(rows) // 2] = separator.join(cells)
             path = tmp_path / whole.name
             path.write_text("\n".join(rows))

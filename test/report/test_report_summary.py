@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ident_example import FRICTION, TRUE, VERIFICATION, example_estimate, make_estimate
 
@@ -120,7 +120,6 @@ def test_unknown_truth_is_null():
 number = st.floats(allow_nan=True, allow_infinity=True)
 
 
-@settings(deadline=None)
 @given(st.tuples(*[number] * 4), st.tuples(*[number] * 4), st.tuples(*[number] * 4))
 def test_always_strict_json(values, variances, truth):
     content = make(make_estimate(values, variances), truth, odd=[math.nan, {"x": math.inf}])

@@ -84,7 +84,7 @@ def test_a_fleet_that_does_not_change_gets_alarms_as_seldom_as_was_asked_for():
     assert alarmed < 14
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     st.integers(0, 10**6),
     st.floats(-50.0, 50.0),

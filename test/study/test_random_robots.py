@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made_recordings.random_runs import record_random, with_unmodelled_effect
 
@@ -15,7 +15,6 @@ from diffbot_sim.engines import make_simulator
 from diffbot_study.random_robots import draw
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32))
 def test_every_robot_passes_the_schema_and_lies_in_its_ranges(seed):
     drawn = draw(seed)

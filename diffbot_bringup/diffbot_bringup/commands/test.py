@@ -25,6 +25,8 @@ from diffbot_bringup.workspace.packages import KERNELS, find_packages
 # Marks a test. In a string, as in a test of this module, it does not start a line.
 _MARK = re.compile(r"^@pytest\.mark\.kernels", re.MULTILINE)
 _NOTHING_RUN = 5  # pytest's status when no test was chosen
+# Where a run of all tests leaves how long each took, below the checkout.
+DURATIONS = ".diffbot/log/tests.xml"
 
 
 def main(argv: list[str]) -> int:
@@ -41,7 +43,8 @@ def main(argv: list[str]) -> int:
     if all_families:
         return run_families(root, [*workers, "-m", "numeric", *folders, *pytest_arguments])
     style = _checks(Path(root), names)
-    status, _ = _pytest(root, [*workers, *folders, *pytest_arguments], os.environ)
+    kept = [] if names or pytest_arguments else [f"--junitxml={root}/{DURATIONS}"]
+    status, _ = _pytest(root, [*workers, *kept, *folders, *pytest_arguments], os.environ)
     if not pytest_arguments and (marked := marked_files(folders)):
         quick = ["-n0", "-q", "-m", "kernels", *marked]
         status = run_families(root, quick, os.cpu_count() or 1, others=True) or status

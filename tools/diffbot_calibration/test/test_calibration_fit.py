@@ -86,14 +86,14 @@ def test_a_pose_source_tells_all_and_proves_it(noisy) -> None:
 
 @pytest.mark.numeric
 def test_what_is_right_is_hardly_ever_refused() -> None:
-    """10 drives with true sizes given: 1 in 40 was refused, so 3 are beyond 0.2 %."""
+    """4 drives with true sizes given: 1 in 40 was refused, so 2 are beyond 0.4 %."""
     outcomes = []
-    for seed in range(10):
+    for seed in range(4):
         run, rng = drive(seed=200 + seed, duration=35.0)
         poses = run.poses(MadePoses(), rng)
         outcomes.append(calibrate(run.wheels, geometry=TRUE, poses=poses).outcome)
-    assert outcomes.count(CalibrationOutcome.REFUSED) < 3
-    assert outcomes.count(CalibrationOutcome.CONFIRMED) > 5
+    assert outcomes.count(CalibrationOutcome.REFUSED) < 2
+    assert outcomes.count(CalibrationOutcome.CONFIRMED) > 2
 
 
 def test_few_windows_say_less_of_a_drift_that_grew() -> None:

@@ -19,7 +19,6 @@ AXES = st.builds(
 
 
 @given(AXES, st.floats(0.001, 0.05))
-@settings(max_examples=40, deadline=None)
 def test_coefficients_are_those_of_fine_integration(axis, period):
     """w and its mean over a period from efforts that act late, by small steps of the equation."""
     a, whole, (g0, g1), (alpha, h0, h1) = axis.coefficients(period)
@@ -65,7 +64,7 @@ def test_gain_margin_is_where_the_loop_begins_to_swing():
 
 
 @given(AXES, AXES, st.floats(0.002, 0.05), st.floats(40.0, 75.0))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_designed_gains_have_the_margin_for_both_axes(one, other, period, margin):
     gains = design((one, other), period, feedforward=0.0, margin=margin)
     assert gains.i == integral_gain((one, other), gains.p)

@@ -118,7 +118,7 @@ def test_estimating_again_is_the_same_estimate(constant):
     assert np.array_equal(again.deviation, constant.runs[0].deviations[-1])
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 1000), st.floats(0.01, 0.3))
 def test_never_less_is_known_than_beforehand(seed, fraction):
     """Not even of noise alone, in which nothing moves."""

@@ -31,7 +31,6 @@ def test_reading_information_is_15_summed_state_by_state():
     assert reading_information(np.array(deviation), 4) == pytest.approx(expected)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.floats(1e-4, 10.0), st.floats(1.05, 3.0))
 def test_less_error_is_more_information(deviation, factor):
     more, less = reading_information(np.array([deviation, deviation * factor]))
@@ -63,7 +62,7 @@ def test_16_prefers_half_of_the_bits():
 
 
 @pytest.mark.parametrize("name", [each for each in METRICS if "published" not in each])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 1000))
 def test_measures_do_not_depend_on_the_order_of_parameters(name, seed):
     rng = np.random.default_rng(seed)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
@@ -40,7 +40,6 @@ def simulate(motion, seconds, period, base=BASE):
     return arm, CompliantBase(base, Arm(), REST, period).follow(arm)
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000))
 def test_rows_are_equation_4_written_with_vectors(seed):
     rng = np.random.default_rng(seed)
@@ -125,7 +124,6 @@ def test_foresight_agrees_with_the_simulation():
     assert (error < 0.15 * size).all()
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(0.0, 1.0), min_size=3, max_size=3))
 def test_every_choice_keeps_the_limits(unit):
     limits = ArmLimits()
@@ -145,7 +143,6 @@ def test_change_of_motion_has_the_derivatives_it_says():
     assert motion.angle[-1] == pytest.approx(LIVELY.motion(times[-1:]).angle[0])
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000))
 def test_foresight_never_gets_an_impossible_body(seed):
     rng = np.random.default_rng(seed)

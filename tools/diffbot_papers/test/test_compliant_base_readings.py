@@ -15,7 +15,7 @@ from diffbot_papers.compliant_base.simulation import CONSTANT, ExperimentSetting
 QUICK = replace(ExperimentSettings(), duration=0.8, population=4, generations=1)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(st.integers(0, 10_000))
 def test_every_reading_keeps_what_the_paper_gives(seed):
     reading = draw_reading(TABLE_1, seed, QUICK)

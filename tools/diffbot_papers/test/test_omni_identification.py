@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_papers.omni import model as published
@@ -91,7 +91,6 @@ def test_table_4_as_printed_and_with_the_falling_mass():
 # Properties.
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.floats(0.05, 5.0), st.floats(0.05, 0.5), st.floats(0.1, 5.0))
 def test_corrected_inertia_undoes_the_fall_and_the_printed_one_does_not(load, radius, inertia):
     """The acceleration follows from energy: m g h = (J W^2 + m (r W)^2) / 2, h = r theta."""
@@ -105,7 +104,6 @@ def test_corrected_inertia_undoes_the_fall_and_the_printed_one_does_not(load, ra
     assert too_much == pytest.approx(load * radius**2, rel=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.floats(0.2, 3.0),
     st.just(0.0) | st.floats(-0.1, 2.0),

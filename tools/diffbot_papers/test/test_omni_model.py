@@ -21,7 +21,6 @@ from diffbot_papers.omni.model import (
     wheel_velocities,
 )
 
-FAST = settings(max_examples=60, deadline=None)
 number = st.floats(-3.0, 3.0)
 body = st.tuples(number, number, number)
 four = st.tuples(number, number, number, number)
@@ -36,7 +35,6 @@ def wheel_conflict(wheels):
     return (v1 + v3 - v2 - v4) / 4.0
 
 
-@FAST
 @given(body, st.floats(0.05, 1.0))
 def test_wheel_speeds_are_those_of_the_rims_of_a_rigid_body(velocity, b):
     """v + W x p of each wheel's place, along its rolling direction."""
@@ -48,7 +46,6 @@ def test_wheel_speeds_are_those_of_the_rims_of_a_rigid_body(velocity, b):
     assert wheel_conflict(rims) == pytest.approx(0.0, abs=1e-12)
 
 
-@FAST
 @given(body, four, st.floats(0.05, 1.0))
 def test_wheels_and_body_have_the_same_power(velocity, forces, b):
     """(4)-(6) against (12), with the minus signs that belong there."""
@@ -56,7 +53,6 @@ def test_wheels_and_body_have_the_same_power(velocity, forces, b):
     assert np.dot(body_forces(forces, b), velocity) == pytest.approx(wheels, abs=1e-9)
 
 
-@FAST
 @given(four, st.floats(0.05, 1.0))
 def test_inverse_kinematics_is_least_squares(wheels, b):
     matrix = np.array([[0, 1, b], [-1, 0, b], [0, -1, b], [1, 0, b]])
@@ -66,7 +62,6 @@ def test_inverse_kinematics_is_least_squares(wheels, b):
     np.testing.assert_allclose(left, abs(wheel_conflict(wheels)), atol=1e-9)
 
 
-@FAST
 @given(body, body, st.floats(0.01, 2.0))
 def test_poses_follow_the_differential_equation(pose, velocity, duration):
     """(11) by a general solver."""
@@ -92,7 +87,6 @@ axis = {
 }
 
 
-@FAST
 @given(st.fixed_dictionaries(axis), st.floats(0.0, 3.0), st.floats(0.0, 3.0))
 def test_two_steps_are_one_long_step(values, first, second):
     """An exact solution does not depend on where it is cut; standstill lies within many steps."""
@@ -101,7 +95,6 @@ def test_two_steps_are_one_long_step(values, first, second):
     assert advance(**values, duration=first + second) == pytest.approx(float(twice), abs=1e-9)
 
 
-@FAST
 @given(st.fixed_dictionaries(axis), st.floats(0.01, 1.0))
 def test_axis_agrees_with_an_implicit_time_stepping(values, duration):
     """Backward Euler, in which Coulomb friction is a threshold: another way to standstill."""
@@ -177,7 +170,7 @@ def test_simulation_follows_the_differential_equations():
     np.testing.assert_allclose(result.pose, exact[7:], atol=3e-4)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(body)
 def test_without_friction_and_motors_the_velocity_in_the_world_stays(velocity):
     """What (1), (2) as printed would break: the body's axes turn, the velocity does not."""

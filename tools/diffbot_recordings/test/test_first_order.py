@@ -62,7 +62,7 @@ def test_simulation_is_the_solution_of_the_differential_equation(dead_time):
     assert ours == pytest.approx(solved.y[0], abs=5e-3)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     inertia=st.floats(0.05, 3.0),
     drag=st.floats(0.2, 5.0),

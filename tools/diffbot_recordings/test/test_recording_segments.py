@@ -5,7 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_recordings.samples import Batch, RecordingError
@@ -50,7 +50,6 @@ def test_a_command_between_two_instants_counts_by_its_share():
     assert result.channels["command_v"][step] == pytest.approx(1.0 * 0.25 + 2.0 * 0.75)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.floats(0.01, 3.0), min_size=2, max_size=8, unique=True),
     st.integers(0, 2**31),
@@ -126,7 +125,6 @@ def test_a_channel_that_never_came_is_named():
         segments([measured(np.arange(0.0, 5.0, 0.02))])
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.lists(st.floats(0, 10), min_size=2, max_size=6, unique=True), max_size=3))
 def test_common_intervals_are_those_that_all_hold(edges):
     runs = [

@@ -2,7 +2,7 @@
 import json
 import math
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_view.store import MOST_ROWS, Store
@@ -37,7 +37,6 @@ class Browser:
         return True
 
 
-@settings(max_examples=60, deadline=None)
 @given(STEPS, st.lists(st.integers(0, 60), max_size=5))
 def test_a_browser_that_asks_at_any_times_has_what_one_has_that_comes_last(steps, asked):
     store, browser, time = Store(SPACING), Browser(), 0.0
