@@ -19,23 +19,19 @@ class BrakingToRest:
 
     Args:
         max_torque: Maximum braking torque, N m.
-        k7, k8: Dynamic parameters, 1/(kg m) and 1/(kg m^2).
+        k7, k8: 1/(kg m) and 1/(kg m^2).
     """
 
     def __init__(self, geometry: WheelGeometry, max_torque: float, k7: float, k8: float) -> None:
         self._geometry = geometry
         self._max_torque = max_torque
         r = 0.5 * (geometry.left_radius + geometry.right_radius)
-        # Acceleration of a wheel per unit of its own torque, from dv/dt and domega/dt of (41).
+        # Of a wheel, per unit of its own torque.
         self._gain = (k7 - geometry.half_track * k8) / r
         self._left = MAX_BRAKING
 
     def is_over(self, velocity: tuple[float, float] | None, period: float) -> bool:
-        """Whether the robot stands or has been braked for long enough; call once a period, s.
-
-        The velocity is None if unknown, e.g. after a refused sample; the robot then does not count
-        as standing.
-        """
+        """Whether the robot stands (None: not known) or was braked for long enough; period, s."""
         self._left -= period
         if self._left < 0.0:
             return True

@@ -27,11 +27,6 @@ class EstimateLooks:
         duration: Maximum duration of the excitation, s.
         until: Precision at which it may end before; None: none.
         efforts: Compares the last estimate with the description; None: not compared.
-
-    Attributes:
-        estimate: The newest estimate.
-        count: Number of looks.
-        due: Whether the next look is due.
     """
 
     def __init__(

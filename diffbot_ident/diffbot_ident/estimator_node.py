@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dynamics_estimator node: K5..K8 of a robot that another node drives.
 
-It subscribes only to `joint_states`, and publishes `ident/dynamic_parameters` every `period` of
-robot time. Its publisher appears with the first joint state: a node that waits for it misses none.
-With `leave_when_alone` it exits with the last publisher of joint states, or user of the estimates.
+Its publisher appears with the first joint state: a node that waits for it misses none. With
+`leave_when_alone` it exits with the last publisher of joint states, or user of the estimates.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from diffbot_node.topic_nodes import Subscribers
 
 DEFAULT = LiveSettings()
 PRESENCE_PERIOD = 0.05  # s of wall time between two checks of which nodes are present
-# Maximum number of estimates queued until there is a subscriber.
+# Most estimates queued until there is a subscriber.
 MAX_PENDING = 10
 
 
@@ -178,18 +177,17 @@ class EstimatorNode(Node):
         self._publish_pending()
 
     def _publish_pending(self) -> None:
-        """Publish the queued estimates once there is a subscriber, as discovery takes time."""
+        """Publish the queued estimates once there is a subscriber."""
         publisher = self._publisher
         while self._pending and publisher is not None and publisher.get_subscription_count():
             publisher.publish(self._pending.popleft())
 
     def _look_around(self) -> None:
-        """Exit when the robot or the users of the estimates have left."""
         if self.values.leave_when_alone and self.exit_code is None:
             self.exit_code = self._leave()
 
     def _leave(self) -> int | None:
-        """Return the exit status once the robot or all users of the estimates left; else None."""
+        """Return the exit status once the robot or all users left; else None."""
         log, topic = self.get_logger(), self._joint_states.topic_name
         if self._subscribers is not None:
             used = self._subscribers.are_there()

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ident node: excites the robot, identifies K5..K8 online, verifies and publishes them.
 
-It follows Lages (2017), section 5.3. It subscribes to `joint_states`, and to `imu/data` if the
-parameter `imu` is true. It publishes `effort_controller/commands`, `~/dynamic_parameters` at each
-update of the estimate (5 times a second), `~/status` at most 50 times a second, `~/verification`
-(latched) and `diagnostics` once a second. All rates are in robot time.
+Follows Lages (2017), section 5.3. Per second of robot time it publishes 5 estimates, at most 50
+`~/status`, and one of `diagnostics`.
 """
 
 from __future__ import annotations
@@ -77,11 +75,7 @@ DIAGNOSTICS_RATE = 1.0
 
 
 class IdentNode(EffortNode[IdentParameters]):
-    """ROS interface of the identification; `Identification` implements its course.
-
-    Attributes:
-        run: The identification run.
-    """
+    """ROS interface of the identification; `Identification` implements its course."""
 
     def __init__(self) -> None:
         super().__init__("ident", IdentParameters)
@@ -101,8 +95,7 @@ class IdentNode(EffortNode[IdentParameters]):
         self._verification_topic = self.create_publisher(Verification, "~/verification", LATCHED)
         self._estimates_topic = self.create_publisher(DiagnosticArray, "diagnostics", 10)
         if self._gyro is not None:
-            # Drivers publish it as best effort or reliable: a best-effort subscription receives
-            # both.
+            # A best-effort subscription receives best effort and reliable.
             best_effort = QoSProfile(depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
             self._imu = self.create_subscription(Imu, IMU_TOPIC, self._on_imu, best_effort)
 
@@ -125,7 +118,7 @@ class IdentNode(EffortNode[IdentParameters]):
 
     def needs(self) -> Verdict:
         """Return what is missing before the excitation may begin."""
-        # A run may end within some ms, and its last status states why: subscribers must receive it.
+        # A run may end within some ms, and its last status states why.
         for topic in (self._parameters_topic, self._status_topic):
             if missing := topic.missing(self.values.listeners):
                 return missing
@@ -204,10 +197,7 @@ class IdentNode(EffortNode[IdentParameters]):
             self._publish_diagnostics()
 
     def on_left_out(self, sample: JointSample) -> None:
-        """Use a skipped sample, unless torques are taken from commands.
-
-        Which commands acted while this node was blocked is unknown.
-        """
+        """Use a skipped sample, unless torques are commands: which ones acted is unknown."""
         self._newest = sample.stamp
         commands = self.values.effort_source == "commands"
         sample = sample.beyond(self.robot.drive.dead_band)
@@ -217,10 +207,7 @@ class IdentNode(EffortNode[IdentParameters]):
             self.complain(str(error))
 
     def on_stopped(self, sample: JointSample) -> None:
-        """Pause the run until it is enabled again; its status states why.
-
-        The odometry continues: the robot may be pushed around, and the arena stays in place.
-        """
+        """Pause the run until it is enabled again; odometry continues, and the arena stays."""
         self._newest = sample.stamp
         try:
             self.run.rest(sample)

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The course of an identification: excite and estimate, drive on and verify, brake, done.
-
-Joint samples are its input, torques its output: the node and simulations run the same course.
-"""
+"""The course of an identification: excite and estimate, drive on and verify, brake, done."""
 
 from __future__ import annotations
 
@@ -58,7 +55,7 @@ class HeldOutDrive:
         self._begun = math.inf
 
     def begin(self, elapsed: float, estimate: Estimate) -> Excitation | None:
-        """Begin at a robot time, s, and return the excitation; None if nothing can be verified."""
+        """Begin at a robot time, s, and return the excitation; None: nothing can be verified."""
         known = estimate.state is EstimateState.ESTIMATED and self._nominal is not None
         if self._duration <= 0.0 or self._excitation is None or not known:
             return None
@@ -72,13 +69,12 @@ class HeldOutDrive:
         driven = elapsed - self._begun
         if driven < self._duration - ROUNDING:
             return False
-        # If samples were lost, it takes longer to collect enough of them.
+        # With lost samples it takes longer.
         enough = self.motion.enough(0.0 if math.isnan(estimate.delay) else estimate.delay)
         return enough or driven >= 2.0 * self._duration
 
     def verify(self, estimate: Estimate) -> Verification:
         """Compare the motion with the estimate's prediction of it."""
-        # It is measured by the wheels alone.
         model = replace(Model.of(estimate), values=as_wheels_see(estimate))
         return self.motion.verify(model, self._nominal or model)
 
@@ -181,10 +177,9 @@ class Identification:
         return self.phase in (Phase.DONE, Phase.STOPPED)
 
     def update(self, sample: JointSample) -> tuple[float, float]:
-        """Process a joint sample; return the wheel torques for the next period, N m.
+        """Process a joint sample; return the wheel torques for the next period, N m, 0 at the end.
 
-        Call `follow_up` once these have been sent. After the end they are zero and samples are
-        ignored.
+        Call `follow_up` once these have been sent.
 
         Raises:
             ValueError: The sample cannot be used; the torque should be zero.
@@ -197,7 +192,6 @@ class Identification:
         try:
             self._learn(sample)
         except ValueError:
-            # Zero torque is commanded; the motion is unknown until the next good samples.
             self._driven.interrupt()
             self._held_out.motion.interrupt()
             self._advance(None)
@@ -213,12 +207,12 @@ class Identification:
         return self._runaway.limited(self._driven.torque(motion), self.velocity)
 
     def follow_up(self) -> None:
-        """Update the estimate if that is due, which takes milliseconds; the run may end here."""
+        """Update the estimate if that is due; the run may end here."""
         if self._looks.due:
             self._look()
 
     def observe(self, sample: JointSample) -> None:
-        """Process a sample without a torque in answer, as a newer one has arrived; see `update`."""
+        """Process a sample without a torque in answer; see `update`."""
         if self.ended or self.phase is Phase.WAITING:
             return
         self._count(sample.stamp)
@@ -237,7 +231,7 @@ class Identification:
         self._runaway.reset()
         self._driven.interrupt()
         self._held_out.motion.interrupt()
-        # The pause is no gap of the samples: what comes after it begins anew.
+        # What comes after the pause begins anew.
         self._looks.interrupt()
         self._check_step.reset()
         self._check_step.values(sample)
@@ -245,9 +239,8 @@ class Identification:
             raise ValueError(anomaly.text)
 
     def _count(self, stamp: float) -> None:
-        """Advance the time of the run to a stamp, s."""
         period = 0.0 if self._stamp is None else stamp - self._stamp
-        # Other steps do not count: time was reset, this process was blocked, or the stamp is NaN.
+        # Other steps do not count: time was reset, the process was blocked, or the stamp is NaN.
         self._period = period if 0.0 <= period <= LONGEST_PROGRESS else 0.0
         self.elapsed += self._period
         self._stamp = stamp
@@ -255,17 +248,17 @@ class Identification:
             self.excited = self.elapsed
 
     def _learn(self, sample: JointSample) -> None:
-        """Pass the sample to odometry, estimator and held-out motion; ValueError if refused."""
+        """Pass the sample on; ValueError if refused."""
         self._looks.due = False
         try:
-            # An absurd angle can look like a wrap to the odometry.
+            # An absurd angle can look like a wrap.
             self._check_step.values(sample)
             anomaly = self._odometry.update(sample)
             if anomaly is None and (why := self._runaway.check(sample.stamp, self.velocity)):
                 cause = self._looks.suspicion()
                 self.stop(why if cause is None else f"{why}. Probable cause: {cause}")
         except ValueError:
-            # The next sample has the torque since this one, but the motion since the one before.
+            # The next sample's torque is of less time than its motion.
             self._looks.interrupt()
             raise
         if self.ended:
@@ -287,7 +280,6 @@ class Identification:
         self.phase, self.problem = Phase.STOPPED, problem
 
     def _look(self) -> None:
-        """Update the estimate; stop if it stays invalid, and pass it on to the excitation."""
         result = self._looks.look(self.excited)
         if self._looks.hopeless:
             self.stop(result.explanation)
@@ -295,11 +287,7 @@ class Identification:
             self.excitation.learn(result)
 
     def _advance(self, velocity: tuple[float, float] | None) -> None:
-        """Go on to the next phase when it is time.
-
-        Args:
-            velocity: Body velocity, m/s and rad/s; None if unknown.
-        """
+        """Go on to the next phase when it is time; velocity None: not known."""
         if self.ended:
             return
         if (
@@ -323,7 +311,7 @@ class Identification:
             self.phase = Phase.DONE
 
     def _come_to_rest(self) -> None:
-        """Start braking with the known dynamics; without any, end the run with zero torque."""
+        """Brake with the known dynamics; without any, end the run with zero torque."""
         if self.estimate.state is EstimateState.INVALID:
             self.stop(self.estimate.explanation)
         elif (values := known_values(self.estimate, self._nominal)) is None:

@@ -92,7 +92,7 @@ class IdentSettings:
 
 
 def fleet_prior_of(settings: IdentSettings, robot: Robot) -> FleetPrior | None:
-    """Return what robots of this type are like, from the file that the settings name, if any.
+    """Return the prior in the file that the settings name, if any.
 
     Raises:
         ValueError: It cannot be read, or is of another robot, or the estimator cannot use it.
@@ -118,17 +118,15 @@ def make_identification(
     """Return a new identification run.
 
     Args:
-        settings: Their `prior` is not read here; see `fleet`.
-        robot: The robot to identify.
-        prior: What its description says about its dynamics.
-        fleet: What robots of this type are like; None: not known.
+        prior: What the robot's description says about its dynamics.
+        fleet: `fleet_prior_of` the settings.
         gyro: Readings of its gyro; None: it has none.
 
     Raises:
         ValueError: A setting is outside its range, or does not suit the robot.
     """
     own, arena = robot.excitation, Arena.parse(settings.arena)
-    # Verify with a different excitation, on which an overfitted model fails.
+    # On another excitation an overfitted model fails.
     other = replace(
         settings,
         excitation="prbs" if settings.excitation == "multisine" else "multisine",
@@ -172,7 +170,7 @@ def _estimator_of(
         turning=robot.turning is not None,
     )
     if fleet is not None:
-        # Applied before gyro and dimensions, as the fleet was identified from wheels alone.
+        # Before gyro and dimensions: the fleet was identified from wheels alone.
         estimator = PriorEstimator(estimator, fleet, geometry.half_track)
     if wants_dimensions(robot.uncertainty, gyro=gyro is not None):
         estimator = DimensionedEstimator(estimator, geometry, robot.uncertainty, gyro)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Output files of an identification: parameters, patched robot, xacro.
 
-The parameters are a ROS parameter file. ROS parameters are numbers, texts and flat lists of one
-type, so unknown numbers are NaN and empty lists are omitted.
+In the ROS parameter file unknown numbers are NaN, and empty lists are omitted.
 """
 
 from __future__ import annotations
@@ -67,10 +66,8 @@ def parameter_document(
 
     Args:
         date: Date of the identification, ISO 8601.
-        version: Version of this software.
         seconds: Robot time of the data behind the estimate, s.
         physical: Derived quantities, see physical.physical_quantities.
-        verification: Result of a held-out motion; None: there was none.
     """
     section: dict[str, Any] = {
         **dict(zip(NAMES, map(float, estimate.values), strict=True)),
@@ -104,7 +101,7 @@ def parameter_document(
 
 
 def save_parameters(path: Path, document: dict[str, Any]) -> None:
-    """Write the document atomically: `path` is either the old file or the complete new one."""
+    """Write the document atomically."""
     units = ", ".join(f"{name} in {unit}" for name, unit in zip(NAMES, UNITS, strict=True))
     text = HEADER.format(units=units)
     text += yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
@@ -155,12 +152,12 @@ def verification_section(verification: Verification | None) -> dict[str, Any]:
 
 
 def floor_section(slope: tuple[float, float] | None) -> dict[str, dict[str, float]]:
-    """Return Estimate.slope as the section `floor`, rad; empty where the floor counts as level."""
+    """Return Estimate.slope as the section `floor`, rad; empty where it is level."""
     return {} if slope is None else {"floor": dict(zip(("slope", "downhill"), slope, strict=True))}
 
 
 def _without_empty(section: Mapping[str, Any]) -> dict[str, Any]:
-    """Remove empty lists: ROS cannot determine their type and refuses the file."""
+    """Remove empty lists, whose type ROS cannot determine."""
     return {key: value for key, value in section.items() if value != []}
 
 
@@ -187,12 +184,7 @@ NEGLIGIBLE = 0.05
 
 @dataclass(frozen=True)
 class Export:
-    """Written files.
-
-    Attributes:
-        paths: Paths of the files; the parameter file is the first.
-        refusal: That there is no patched robot, and why; None if there is one.
-    """
+    """Paths of written files, the parameter file first; why there is no patched robot, or None."""
 
     paths: tuple[Path, ...]
     refusal: str | None = None
@@ -210,8 +202,8 @@ def export_results(
 ) -> Export:
     """Write dynamic_parameters.yaml, `<robot>_identified.yaml` and identified_inertial.xacro.
 
-    The patched robot is written only if the estimate may be used and is physically possible; with a
-    gyro it has the effective track. See parameter_document for the arguments.
+    The latter two only if the estimate may be used and is physically possible; with a gyro they
+    have the effective track. See parameter_document for the arguments.
 
     Raises:
         OSError: The directory cannot be written.
@@ -256,8 +248,8 @@ def estimate_physical(estimate: Estimate, robot: Robot) -> dict[str, PhysicalQua
 def usable_friction(friction: FrictionEstimate | None, robot: Robot) -> tuple[float | None, ...]:
     """Return friction for a description, in FrictionEstimate's order; None if not identifiable.
 
-    Negative friction becomes 0 if its interval contains 0, or if it is below NEGLIGIBLE of the
-    excitation. Otherwise it stays, and the description's check refuses it.
+    Negative friction becomes 0 if its interval contains 0, or if it is NEGLIGIBLE; the
+    description's check refuses others.
     """
     if friction is None:
         return (None,) * 4
@@ -277,10 +269,7 @@ def _usable(quantity: PhysicalQuantity, negligible: float) -> float | None:
 
 
 def usable_gear_loss(friction: FrictionEstimate | None) -> Pair | None:
-    """Return the gear losses for a description, >= 0; None if the friction was not identified.
-
-    A loss that was not found is 0: the identified Coulomb friction then includes it.
-    """
+    """Return the gear losses for a description, >= 0; None if the friction was not identified."""
     if friction is None:
         return None
     left, right = (max(loss, 0.0) for loss in friction.gear_loss)
@@ -288,10 +277,7 @@ def usable_gear_loss(friction: FrictionEstimate | None) -> Pair | None:
 
 
 def usable_turning(turning: TurningEstimate | None) -> tuple[float | None, ...]:
-    """Return the floor's resistance against turning for a description, >= 0.
-
-    A value is None if it is not identifiable, or negative beyond its 95 % interval.
-    """
+    """Return the floor's resistance for a description, >= 0; None if it cannot be used."""
     if turning is None:
         return None, None
     return tuple(
@@ -303,7 +289,6 @@ def usable_turning(turning: TurningEstimate | None) -> tuple[float | None, ...]:
 
 
 def _notes(estimate: Estimate, physical: Mapping[str, PhysicalQuantity]) -> Sequence[str]:
-    """Return lines with the identified quantities and their 95 % intervals."""
     lines = ["95 % intervals:"]
     for name, unit, value, variance in zip(
         NAMES, UNITS, estimate.values, estimate.variances, strict=True

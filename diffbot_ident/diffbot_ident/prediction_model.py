@@ -15,7 +15,7 @@ from diffbot_description import Robot
 from diffbot_description.dynamics import accelerations, acting_torque, turning_resistance
 from diffbot_ident.torque.estimate import Array, Estimate, Four, Pair
 
-# Wheel speed over which the sign of Coulomb friction is smoothed, rad/s, to avoid chattering.
+# Wheel speed over which the sign of Coulomb friction is smoothed, rad/s.
 FADE = 0.05
 
 
@@ -64,7 +64,7 @@ class Model:
     def of(cls, estimate: Estimate) -> Model:
         """Return the model of an estimate; unknown coefficients are set to 0.
 
-        Friction may be negative: such an error compensates an excess of another friction.
+        Friction may be negative: it compensates an excess of another friction.
         """
         friction, gear_loss = (0.0, 0.0, 0.0, 0.0), (0.0, 0.0)
         if estimate.friction is not None:
@@ -98,7 +98,7 @@ class Model:
         )
 
     def moved(self, deviations: Array) -> Model:
-        """Return the model moved by so many deviations along each of the doubts, shape (n,)."""
+        """Return the model moved by deviations along its doubts, shape (n,)."""
         change = np.array(deviations) @ np.array(self.doubts)
         k5, k6, k7, k8, left, right, coulomb_left, coulomb_right, gear_left, gear_right = (
             np.array((*self.values, *self.friction, *self.gear_loss)) + change
@@ -147,15 +147,9 @@ class Model:
         period: float,
         geometry: WheelGeometry,
     ) -> tuple[Array, Array]:
-        """Return velocities and headings of n predictions after one more period.
+        """Return velocities (2, n) and headings (n,), rad, after a period, s (midpoint rule).
 
-        It uses the midpoint rule.
-
-        Args:
-            velocity: [v in m/s, omega in rad/s], shape (2, n).
-            heading: Headings, rad, for `gravity`, shape (n,).
-            torque: [left, right], N m, shape (2, n).
-            period: Control period, s.
+        `torque`: [left, right], N m, shape (2, n); headings are for `gravity`.
         """
         stepper = _Stepper((self,), period, geometry)
         torques = torque[:, None]
@@ -173,16 +167,11 @@ def predictions(
     lengths: NDArray[np.int_] | None = None,
     heading: Array | None = None,
 ) -> Array:
-    """Predict velocities with k models at once: for so few numbers, calls take most of the time.
+    """Predict velocities with k models at once; see `Model.predict`.
 
     Args:
-        models: The k models.
-        start: Initial [v, omega] of n predictions, m/s and rad/s, shape (2, n).
-        torques: [left, right] of each of m periods, as they act by each model or by all of them,
-            N m, shape (m, 2, k, n) or (m, 2, 1, n).
-        period: Control period, s.
-        lengths: Number of periods of each prediction, at most m, shape (n,); None: m.
-        heading: Initial headings, rad, for `gravity`, shape (n,); None: 0.
+        start: Initial [v, omega] of n predictions, shape (2, n).
+        torques: [left, right] of m periods, by each model or all, (m, 2, k, n) or (m, 2, 1, n).
 
     Returns:
         [v, omega] at the ends, shape (2, k, n).
@@ -203,13 +192,9 @@ def predictions(
 
 
 class _Stepper:
-    """Steps of k models over one control period, by the midpoint rule.
+    """Steps of k models over one control period, s, by the midpoint rule.
 
     Velocities [v, omega] and torques [left, right] have the shape (2, k, n), headings (k, n).
-
-    Args:
-        models: The k models.
-        period: Control period, s.
     """
 
     def __init__(self, models: Sequence[Model], period: float, geometry: WheelGeometry) -> None:
@@ -239,9 +224,8 @@ class _Stepper:
     def step(
         self, velocity: Array, heading: Array, torque: Array, friction: Array
     ) -> tuple[Array, Array]:
-        """Return velocities and headings after one more period, with this dry friction, N m."""
+        """Return velocities and headings after one more period."""
         period = self._period
-        # The midpoint rule: products of velocities change little within a period.
         half = velocity + 0.5 * period * self._rates(velocity, heading, torque, friction)
         if self._drags:
             half = self._kept(half, 0.5 * period)
@@ -252,7 +236,6 @@ class _Stepper:
         return after, heading + period * half[1]
 
     def _rates(self, velocity: Array, heading: Array, torque: Array, friction: Array) -> Array:
-        """Return [dv/dt, domega/dt], m/s^2 and rad/s^2."""
         v, omega = velocity
         speed: Array = np.array(self._geometry.wheel_velocity(v, omega))
         sign = np.tanh(speed / FADE)
@@ -266,14 +249,13 @@ class _Stepper:
         return result
 
     def _kept(self, velocity: Array, duration: float) -> Array:
-        """Return the velocity after the floor's dry friction, which cannot reverse the yaw rate."""
+        """Return the velocity after the floor's friction, which cannot reverse the yaw rate."""
         v, omega = velocity
         most = self._turning[1] * duration
         return np.array([v, np.sign(omega) * np.maximum(np.abs(omega) - most, 0.0)])
 
 
 def _doubts(estimate: Estimate) -> tuple[tuple[float, ...], ...]:
-    """Return Model.doubts of an estimate, of its finite variances."""
     friction = estimate.friction
     rows = np.zeros((4, 4))
     if friction is not None:
@@ -292,7 +274,6 @@ def _doubts(estimate: Estimate) -> tuple[tuple[float, ...], ...]:
 
 
 def _scaled(covariance: Array) -> Array:
-    """Return the correlations; 0 where the variance is 0."""
     deviations = np.sqrt(covariance.diagonal())
     shape = deviations[:, None] * deviations
     correlation: Array = np.divide(covariance, shape, out=np.zeros_like(shape), where=shape > 0.0)

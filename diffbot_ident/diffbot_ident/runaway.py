@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from arc_odometry import WheelGeometry
 
-# Tolerance for rounding errors of the stamps, which must not add a control period, s.
+# Tolerance for rounding errors of the stamps, s.
 ROUNDING = 1e-6
-# A robot beyond a speed limit is braked, as late commands may have let it accelerate. It counts as
-# running away if it exceeds the limit by this share, or for this time, s.
+# A robot runs away if it exceeds a speed limit by this share, or for this time, s; before, it is
+# braked.
 RUNAWAY_FRACTION = 0.25
 RUNAWAY_TIME = 0.5
 
@@ -20,15 +20,13 @@ RUNAWAY_TIME = 0.5
 class RunawayLimits:
     """Speed limits of a run.
 
-    The first sample beyond a limit is refused; then only torques that brake are commanded. The run
-    ends at an excess of RUNAWAY_FRACTION, or after RUNAWAY_TIME beyond a limit.
+    The first sample beyond one is refused, then only braking torques are commanded. The run ends at
+    an excess of RUNAWAY_FRACTION, or after RUNAWAY_TIME.
 
     Attributes:
-        velocity: Speed limit, m/s.
-        yaw_rate: Yaw rate limit, rad/s.
+        velocity, yaw_rate: Limits, m/s and rad/s; `wheel_speed`: of a wheel, rad/s.
         torque: Maximum braking torque, N m.
         robot: Name of the robot, for messages.
-        wheel_speed: Wheel speed limit, rad/s; infinite: no limit.
     """
 
     velocity: float
@@ -43,7 +41,7 @@ class RunawayWatch:
 
     def __init__(self, limits: RunawayLimits, geometry: WheelGeometry) -> None:
         self._limits, self._geometry = limits, geometry
-        # Stamp of the first of the current run of samples beyond a limit, s.
+        # The first of the current samples beyond a limit, s.
         self._too_fast_since: float | None = None
 
     def reset(self) -> None:
@@ -63,7 +61,7 @@ class RunawayWatch:
         fraction, text = beyond
         if self._too_fast_since is None:
             self._too_fast_since = stamp
-            # A driver that was blocked between reading and stamping causes one apparent jump.
+            # A driver that was blocked causes one apparent jump.
             raise ValueError(text)
         lasted = stamp - self._too_fast_since
         if fraction > RUNAWAY_FRACTION or lasted >= RUNAWAY_TIME - ROUNDING:
@@ -81,7 +79,7 @@ class RunawayWatch:
         return left, right
 
     def _beyond_limits(self, velocity: tuple[float, float]) -> tuple[float, str] | None:
-        """Return the largest relative excess of a speed limit and its message; None if within."""
+        """Return the largest relative excess and its message; None if within."""
         limits, excitation = self._limits, "for its excitation"
         fastest = max(self._geometry.wheel_velocity(*velocity), key=abs)
         fraction, name, value, limit, unit, whose = max(

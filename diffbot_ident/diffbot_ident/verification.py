@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verification: do identified parameters predict a motion that was not used to identify them?
 
-From many instants of a motion with another excitation the velocity is predicted, one control period
-and a few seconds ahead: by the identified model, by constant velocity, and by the robot's
-description. Nothing is fitted here but the model within its own doubts;
-docs/theory/estimates.md#verification.
+Predictions a control period and seconds ahead are compared with those of constant velocity and of
+the description; docs/theory/estimates.md#verification.
 """
 
 from __future__ import annotations
@@ -29,13 +27,10 @@ from diffbot_ident.torque.wheel_speeds import Heading, turns, wraps
 
 @dataclass(frozen=True)
 class _Predictions:
-    """Predictions over the same number of periods, from evenly spaced instants.
+    """Predictions over `steps` periods from instants `spacing` periods apart.
 
-    Attributes:
-        steps: Control periods from start to end.
-        spacing: Control periods between two starts.
-        average: Periods over which the velocities at start and end are averaged (odd).
-        late: Control periods of torque that must be known before a start.
+    Velocities at both ends are means over `average` periods (odd); torques must be known for `late`
+    periods before.
     """
 
     steps: int
@@ -44,33 +39,27 @@ class _Predictions:
     late: int
 
     def starts(self, periods: int) -> NDArray[np.int_]:
-        """Return the indices of the starts in a segment of so many control periods."""
+        """Return the indices of the starts in a segment of so many periods, shape (n,)."""
         middle = self.average // 2
         return np.arange(max(middle, self.late), periods - self.steps - middle, self.spacing)
 
 
 class _Segment:
-    """A motion without a gap.
-
-    Samples are rows of [stamp in s, angles left, right in rad, torques left, right in N m], shape
-    (n, 5); the heading is that of the first, rad.
-    """
+    """Motion without a gap: samples (n, 5), as HeldOutMotion.longest; first heading, rad."""
 
     def __init__(self, samples: Array, geometry: WheelGeometry, heading: float) -> None:
         paths = geometry.body_velocity(*turns(samples[:, 1:3]).T)
         self._periods: Array = np.diff(samples[:, 0])
         self._velocity: Array = np.array(paths) / self._periods
         turned = np.array(paths[1])
-        # At the middle of each period, as the mean velocities.
         self._heading: Array = heading + np.cumsum(turned) - 0.5 * turned
         self._torque = samples[1:, 3:5].T
         self._geometry = geometry
 
     def lengths(self, yaw_by_speed: Sequence[float], predictions: _Predictions) -> NDArray[np.int_]:
-        """Return the control periods of each prediction, 1 to `predictions.steps`, shape (n,).
+        """Return the periods of each prediction, 1 to `predictions.steps`, (n,).
 
-        It ends before an error of the yaw rate has grown MAX_GROWTH times with any of these K6,
-        1/m.
+        It ends before a yaw rate's error grows MAX_GROWTH times with any of these K6, 1/m.
         """
         starts = predictions.starts(self._velocity.shape[1])
         path = np.concatenate(([0.0], np.cumsum(self._velocity[0] * self._periods)))
@@ -88,15 +77,9 @@ class _Segment:
         period: float,
         lengths: NDArray[np.int_],
     ) -> Array:
-        """Return the errors of [v in m/s, omega in rad/s] at the ends of n predictions.
+        """Return the errors of [v, omega] at the ends, (2, models, n); (2, 1, n) of no change.
 
-        Args:
-            models: Prediction models; none of them keeps the velocity constant.
-            period: Control period, s.
-            lengths: Control periods of each prediction, shape (n,).
-
-        Returns:
-            Shape (2, models, n); (2, 1, n) without models.
+        `lengths`: control periods, s each, of the predictions, shape (n,).
         """
         steps, average = predictions.steps, predictions.average
         starts = predictions.starts(self._velocity.shape[1])
@@ -128,39 +111,35 @@ class _Segment:
         return errors
 
     def _acting(self, delay: float) -> Array:
-        """Return the torques from the middle of each of n periods to the next, shape (2, n - 1)."""
+        """Return the torques from the middle of each of n periods to the next, (2, n - 1)."""
         late = delayed(self._torque, delay)
-        # Half of the torque of both periods.
         result: Array = 0.5 * (late[:, :-1] + late[:, 1:])
         return result
 
     def headings(self, predictions: _Predictions) -> Array:
-        """Return the headings at the middle of predictions over one period, rad, shape (n,)."""
+        """Return the headings at the middle of predictions of one period, rad, (n,)."""
         starts = predictions.starts(self._velocity.shape[1])
         return 0.5 * (self._heading[starts] + self._heading[starts + 1])
 
 
 # Duration of the long predictions, and time between the starts of two of them, s.
 HORIZON, SPACING = 2.0, 0.1
-# The initial error of a prediction may grow by less than this factor until its end.
+# An initial error of a prediction may grow by less than this factor.
 MAX_GROWTH = 10.0
-# Periods over which the velocities at the start and end of long predictions are averaged (odd).
+# Periods of the mean velocities at both ends of long predictions (odd).
 AVERAGE = 5
-# Long prediction errors must be below this share of those without a model.
+# Long predictions' errors must be below this share of those without a model,
 MAX_ERROR_FRACTION = 0.5
-# Long prediction errors must not exceed the description's by more than this factor, unless they are
-# below this share of those without a model: an exact description, as in a simulator, cannot be
-# beaten.
+# and at most this factor times the description's, or this share of those without a model, as an
+# exact description cannot be beaten.
 MAX_OF_NOMINAL, SMALL_FRACTION = 1.2, 0.05
-# Larger errors are accepted if the estimate's own uncertainty explains them: some model within this
-# squared distance in its deviations, exceeded once in a hundred (chi squared, 8 values), predicts.
+# Larger errors are accepted if a model within this squared distance in the estimate's deviations
+# (exceeded in one of a hundred, chi squared, 8 values) predicts.
 MAX_DEVIATIONS = 20.09
-# Iterations of the search for that model.
+# Rounds of the search for that model.
 ROUNDS = 3
-# Minimum number of long predictions for a decision.
+# Least number of long predictions for a decision, and change of the velocities, over their scale.
 MIN_PREDICTIONS = 20
-# Change of the velocities over the horizon below which nothing is decided, as a share of their
-# scale.
 MIN_CHANGE = 0.02
 
 Errors = Callable[[Sequence[Model]], Array]
@@ -168,10 +147,7 @@ Errors = Callable[[Sequence[Model]], Array]
 
 
 class VerificationState(IntEnum):
-    """Whether the model predicts; the numbers are those of DynamicParameters.msg.
-
-    NOT_VERIFIED: there was too little motion for a decision; the model is not refuted either.
-    """
+    """Whether the model predicts (NOT_VERIFIED: too little motion); as in DynamicParameters.msg."""
 
     NOT_VERIFIED = 0
     VERIFIED = 1
@@ -226,8 +202,7 @@ class HeldOutMotion:
     """Stores a motion and judges models by it.
 
     Args:
-        scale: Size of exciting motions, [v in m/s, omega in rad/s]; much smaller ones decide
-            nothing.
+        scale: Size of exciting motions, [v in m/s, omega in rad/s].
         longer: What makes the motion longer, for the message if it is too short.
     """
 
@@ -253,10 +228,7 @@ class HeldOutMotion:
             self._segments.append([])
 
     def begin(self, sample: JointSample, heading: float) -> None:
-        """Note that another recording begins with this sample and heading, rad.
-
-        The sample itself is not held out.
-        """
+        """Note that another recording begins with this sample, not held out; heading, rad."""
         self.interrupt()
         self._headings[len(self._segments) - 1] = heading
         self.add(sample)
@@ -286,10 +258,7 @@ class HeldOutMotion:
         return self.duration / periods if periods else math.nan
 
     def enough(self, delay: float = 0.0) -> bool:
-        """Whether MIN_PREDICTIONS long predictions can be made, so that `verify` will decide.
-
-        `delay` is the longest torque delay of the models, control periods; NaN counts as 0.
-        """
+        """Whether `verify` will decide, with models of this torque delay, periods; NaN: 0."""
         if math.isnan(self.period):
             return False
         far = self._far(math.ceil(delay) if math.isfinite(delay) else 0)
@@ -306,7 +275,7 @@ class HeldOutMotion:
         segments = self._made_segments()
         identified = self._with_gravity(identified, segments)
         nominal = replace(nominal, gravity=identified.gravity)
-        # All models are judged at the same instants. Predictions of a hopeless one may overflow.
+        # At the same instants; predictions of a hopeless model may overflow.
         growths = identified.values[1], nominal.values[1]
         errors_near, errors_far = (
             self._errors_at(segments, predictions, growths) for predictions in (near, far)
@@ -337,7 +306,6 @@ class HeldOutMotion:
         )
 
     def _made_segments(self) -> list[_Segment]:
-        """Return the segments with their headings."""
         kept = [np.array(each) for each in self._segments]
         heading = Heading(self._geometry, any(wraps(each[:, 1:3]) for each in kept if len(each)))
         made = []
@@ -366,7 +334,6 @@ class HeldOutMotion:
         return replace(model, gravity=(x, y))
 
     def _far(self, late: int) -> _Predictions:
-        """Return the long predictions, with so many periods of torque before each start."""
         steps, spacing = (max(1, round(time / self.period)) for time in (HORIZON, SPACING))
         return _Predictions(steps, spacing, AVERAGE, late)
 
@@ -376,10 +343,7 @@ class HeldOutMotion:
         predictions: _Predictions,
         yaw_by_speed: Sequence[float],
     ) -> Errors:
-        """Return the errors over all segments as a function of the models, as `_Segment.errors`.
-
-        `yaw_by_speed` are the K6 of the models, 1/m; see `_Segment.lengths`.
-        """
+        """Return the errors over all segments as a function of the models, with these K6, 1/m."""
         lengths = [segment.lengths(yaw_by_speed, predictions) for segment in segments]
 
         def errors(models: Sequence[Model]) -> Array:
@@ -404,7 +368,7 @@ class HeldOutMotion:
         return f"{result}: must be at least {least:.1f} s; {self._longer}"
 
     def _still(self, changes: Pair) -> str | None:
-        """Return the reason if the velocities hardly changed; None if they did."""
+        """Return why nothing is decided, if the velocities hardly changed."""
         for change, scale, name, unit in zip(
             changes, self._scale, ("velocity", "yaw rate"), ("m/s", "rad/s"), strict=True
         ):
@@ -425,17 +389,16 @@ class HeldOutMotion:
 
 
 def _within_doubts(errors_of: Errors, identified: Model, least: Pair, overlap: float) -> Pair:
-    """Return the errors of the most likely model within the doubts of the identified one.
+    """Return the errors of the most likely model within the doubts; infinite: too far away.
 
-    It minimises |(e + D x) / least|^2 / overlap + |x|^2 over the deviations x. Infinite if that is
-    so far away that the motion contradicts the doubts as well.
+    It minimises |(e + D x) / least|^2 / overlap + |x|^2 over the deviations x.
     """
     if not identified.doubts:
         return math.inf, math.inf
     scale = np.maximum(np.array(least), np.finfo(float).tiny)[:, None] * math.sqrt(overlap)
 
     def errors(deviations: Array) -> Array:
-        """Return the errors with each of m sets of deviations, shape (m, 2, n)."""
+        """Return the errors with m sets of deviations, shape (m, 2, n)."""
         moved = [identified.moved(each) for each in deviations]
         result: Array = errors_of(moved).swapaxes(0, 1) / scale
         return result
@@ -455,7 +418,6 @@ def _within_doubts(errors_of: Errors, identified: Model, least: Pair, overlap: f
 
 
 def _compared(errors: Errors, identified: Model, nominal: Model) -> dict[str, Pair]:
-    """Return the errors of the identified model, of the description, and of no change."""
     (none,) = errors(()).swapaxes(0, 1)
     both = errors((identified, nominal)).swapaxes(0, 1)
     return dict(zip(("model", "nominal", "none"), map(_rms, (*both, none)), strict=True))
@@ -467,13 +429,7 @@ def _rms(errors: Array) -> Pair:
 
 
 def _reason(one: dict[str, Pair], far: dict[str, Pair], within: Pair) -> str | None:
-    """Return why the identified model does not predict; None if it does.
-
-    Args:
-        one: Errors after one control period, of each model.
-        far: Errors of the long predictions, of each model.
-        within: Errors of the long predictions of a model within the identified one's doubts.
-    """
+    """Return why the model, or one `within` its doubts, does not predict, by errors; or None."""
     for i, (name, unit) in enumerate((("velocity", "m/s"), ("yaw rate", "rad/s"))):
         result, none, nominal = (far[key][i] for key in ("model", "none", "nominal"))
         if not result <= MAX_ERROR_FRACTION * none:
@@ -483,7 +439,7 @@ def _reason(one: dict[str, Pair], far: dict[str, Pair], within: Pair) -> str | N
                 f"without a model; "
                 "identify for longer, check for slip and slopes"
             )
-        # A description whose predictions overflow (NaN) cannot be worse than anything.
+        # A description whose predictions overflow cannot be worse than anything.
         allowed = MAX_OF_NOMINAL * nominal if math.isfinite(nominal) else math.inf
         if not min(result, within[i]) <= max(allowed, SMALL_FRACTION * none):
             return (

@@ -1,15 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prediction of a robot's motion under wheel torques, for many robots and torques at once.
+"""Prediction of motions by (41) of Lages (2017) with friction, for many robots and torques at once.
 
-The model is (41) of Lages (2017) with friction of the wheels:
-
-    dv/dt     = K5 omega^2 + K7 (T_left + T_right)
-    domega/dt = K6 v omega + K8 (T_left - T_right)
-    T = tau - viscous w - coulomb sign(w)
-
-It is meant for choosing torques, not for simulation: explicit Euler steps for the velocities,
-trapezoids for the pose, and a smoothed sign near standstill so that a wheel can come to rest
-between two steps.
+For choosing torques, not for simulation: explicit Euler steps for the velocities, trapezoids for
+the pose, and a smoothed sign near standstill, so that a wheel can come to rest.
 """
 
 from __future__ import annotations
@@ -21,14 +14,14 @@ import numpy as np
 
 from diffbot_ident.torque.estimate import Array, Four
 
-# Integration steps under constant torque and while braking, s. Braking is predicted for longer.
+# Integration steps under constant torque and while braking, s.
 STEP = 0.025
 BRAKE_STEP = 0.04
-# Share of a wheel's speed that braking removes in one step near standstill; above 1 it oscillates.
+# Share of a wheel's speed that braking removes in a step near standstill; above 1 it oscillates.
 MAX_DECAY = 0.5
 # Steps between two checks whether all robots stand still.
 REST_CHECK_STEPS = 4
-# Maximum predicted braking time, s. A robot that still moves then is very slow.
+# Longest predicted braking, s.
 LONGEST_BRAKING = 3.0
 
 
@@ -69,10 +62,10 @@ class Motion:
     """The robot's motion as measured at one control instant.
 
     Attributes:
-        pose: Pose of the axle's midpoint by odometry, (x in m, y in m, theta in rad), in the
-            arena's frame: its origin is the arena's centre, and the robot starts at (0, 0, 0).
-        velocity: Body velocity over the last control period, (v in m/s, omega in rad/s).
-        wheel_speeds: Wheel speeds over the last control period, (left, right), rad/s.
+        pose: Of the axle's midpoint by odometry, (x, y in m, theta in rad), in the arena's frame:
+            its origin is the arena's centre, and the robot starts at (0, 0, 0).
+        velocity: Over the last control period, (v in m/s, omega in rad/s).
+        wheel_speeds: Over the last control period, (left, right), rad/s.
     """
 
     pose: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -82,11 +75,9 @@ class Motion:
 
 @dataclass(frozen=True)
 class Paths:
-    """Predicted motions of n robots at m instants, starting with the initial state.
+    """Predicted motions of n robots at m instants, from the initial state on.
 
-    Attributes:
-        pose: Poses, x, y in m and theta in rad, shape (3, m, n).
-        velocity: Body velocities, v in m/s and omega in rad/s, shape (2, m, n).
+    Poses, (3, m, n), m and rad; body velocities [v, omega], (2, m, n), m/s and rad/s.
     """
 
     pose: Array
@@ -97,8 +88,7 @@ class BodyModel:
     """Predicts motions of n robots that may differ in K5..K8.
 
     Args:
-        radius: Wheel radius, m.
-        half_track: b, m.
+        radius: Wheel radius, m; `half_track`: b, m.
         values: K5..K8 of each robot, shape (4, n) or (4, 1) for all.
         friction: Wheel friction of all robots, as in BodyPrior.
     """
@@ -116,7 +106,7 @@ class BodyModel:
         self._pushing = np.array([k7, k8])
         self._viscous, self._coulomb = np.array(friction, dtype=float).reshape(2, 2, 1)
         self._rubs = any(friction)
-        # Largest wheel acceleration per wheel torque, rad/s^2 per N m, over all robots.
+        # Largest wheel acceleration per wheel torque, rad/s^2 per N m.
         self._mobility = float(max(2.0 * np.max(k7), -2.0 * half_track * np.min(k8)) / radius)
 
     def wheel_speeds(self, velocity: Array) -> Array:
@@ -127,13 +117,9 @@ class BodyModel:
     def constant_torque(
         self, pose: Array, velocity: Array, torque: Array, duration: float
     ) -> Paths:
-        """Predict the motions under constant wheel torques.
+        """Predict motions for a duration, s, from poses (3, n) and velocities (2, n).
 
-        Args:
-            pose: Initial poses, shape (3, n).
-            velocity: Initial body velocities, shape (2, n).
-            torque: [left, right], N m, shape (2, n).
-            duration: Duration, s, > 0.
+        `torque`: [left, right], N m, shape (2, n).
         """
         count = max(1, math.ceil(duration / STEP - 1e-9))
         step = duration / count
@@ -166,14 +152,10 @@ class BodyModel:
         return _paths(pose, velocities[:, : count + 1], BRAKE_STEP)
 
     def brake_speed(self, effort: float) -> float:
-        """Return the wheel speed, rad/s, below which the braking `effort`, N m, is reduced.
-
-        Below it the torque is proportional to the speed.
-        """
+        """Return the wheel speed, rad/s, below which braking by `effort`, N m, is linear."""
         return effort * self._mobility * BRAKE_STEP / MAX_DECAY
 
     def _acceleration(self, velocity: Array, torque: Array) -> Array:
-        """Return [dv/dt, domega/dt], shape (2, n)."""
         if self._rubs:
             torque = torque - self._friction(velocity)
         net = np.empty_like(velocity)
@@ -192,22 +174,17 @@ class BodyModel:
 
 
 def brake_torque(speeds: tuple[float, float], effort: float, ease: float) -> tuple[float, float]:
-    """Return torques [left, right], N m, that brake both wheels.
+    """Return torques [left, right], N m, up to `effort`, against the wheels' speeds, rad/s.
 
-    They oppose each wheel's speed, so they remove energy from the robot whatever its parameters.
-
-    Args:
-        speeds: Wheel speeds [left, right], rad/s.
-        effort: Maximum torque, N m.
-        ease: Speed below which the torque is proportional to the speed, rad/s; see
-            BodyModel.brake_speed.
+    They remove energy from any robot. Below `ease`, rad/s, they are proportional to the speed; see
+    BodyModel.brake_speed.
     """
     left, right = (-effort * max(-1.0, min(1.0, speed / ease)) for speed in speeds)
     return left, right
 
 
 def _paths(pose: Array, velocities: Array, step: float) -> Paths:
-    """Integrate velocities of shape (2, m, n) to poses, using the mean velocity of each step."""
+    """Integrate velocities (2, m, n) to poses."""
     mean = 0.5 * step * (velocities[:, 1:] + velocities[:, :-1])
     poses = np.empty((3, *velocities.shape[1:]))
     poses[:, 0] = pose

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Excitations by name: `prbs`, `multisine`, `optimised`.
 
-The optimised one predicts every sequence of a few torque levels, drives the first stage of the most
-informative one (after Sujan and Dubowsky, 2002), and chooses again;
-docs/theory/excitation.md#information.
+The last drives the first stage of the most informative sequence of torque levels (after Sujan and
+Dubowsky, 2002), and chooses again; docs/theory/excitation.md#information.
 """
 
 from __future__ import annotations
@@ -43,17 +42,16 @@ from diffbot_ident.torque.estimate import Array, Estimate
 KINDS = ("prbs", "multisine", "optimised")
 # Time between two decisions about a sequence of torques, s.
 DECISION_TIME = 0.1
-# Maximum hold, s.
+# Longest hold, s.
 MAX_HOLD = 1.0
-# Share of its speed limit that a wheel may gain until its guard acts. With more, the guards of both
-# wheels brake at once most of the time, and the robot does not turn.
+# Share of its speed limit that a wheel may gain until its guard acts: with more, both guards brake
+# most of the time, and the robot does not turn.
 MAX_GAIN = 0.5
 # Durations of the stages that the optimised excitation plans ahead, in holds.
 STAGES = (1, 2)
-# Penalty in bits for a plan that exceeds its limits by 100 %. Its first stage is admissible in any
-# case.
+# Penalty in bits for a plan that exceeds its limits by 100 %.
 EXCESS_PENALTY = 1e3
-# Random bits that break ties between equal plans: at rest, left and right are equivalent.
+# Random bits that break ties: at rest, left and right are equal.
 TIE_BITS = 1e-3
 
 
@@ -76,10 +74,7 @@ class Excitation(Protocol):
         """Return the torques [left, right] for the next period, N m; call once per period."""
 
     def interrupt(self) -> None:
-        """Handle lost samples: the motion meanwhile is unknown, zero torque was commanded.
-
-        Call it before `torque` is called with the next motion.
-        """
+        """Handle lost samples: the motion meanwhile is unknown, zero torque was commanded."""
 
     def learn(self, estimate: Estimate) -> None:
         """Predict with an estimate from now on; see FilteredExcitation.learn."""
@@ -89,9 +84,7 @@ class InformationPolicy:
     """Drives the admissible level that starts the most informative sequence of levels.
 
     Args:
-        safety_filter: Determines which torques are admissible, and predicts motions.
-        achieved: The information in the measured motion.
-        predicted: Counts the information in the predicted motions.
+        achieved, predicted: The information in measured and in predicted motions.
         seed: Seed for breaking ties, >= 0.
     """
 
@@ -130,13 +123,9 @@ class InformationPolicy:
         return Decision(self._filter.constant_torque(int(self._sequences[allowed][best, 0])))
 
     def _gains(self, pose: Array, velocity: Array, torques: Array) -> tuple[Array, Array]:
-        """Return the gains of n sequences, and the windows of their first stages.
+        """Return the gains of n sequences, bits less penalties, and windows of their first stages.
 
-        Args:
-            torques: Sequences, N m, shape (2, n, stages).
-
-        Returns:
-            Gains in bits, less penalties, shape (n,), and windows, shape (n, 2, 6).
+        `torques`: N m, (2, n, stages); windows (n, 2, 6).
         """
         model, count = self._filter.model, torques.shape[1]
         poses = np.repeat(pose[:, None], count, axis=1)
@@ -165,7 +154,7 @@ def make_excitation(
     period: float = 0.01,
     levels: int = 2,
 ) -> Excitation:
-    """Return the excitation of that name.
+    """Return the excitation of that name, one of KINDS.
 
     `prbs` without an arena is limited in speed by its guards alone. For all others a SafetyFilter
     enforces the speed limits of the robot's excitation and the arena.
@@ -176,12 +165,11 @@ def make_excitation(
         (0.4, 0.4)
 
     Args:
-        kind: "prbs", "multisine" or "optimised".
-        robot: Geometry, limits and defaults.
+        robot: Geometry, limits and defaults; used where an argument is None.
         seed: Seed of all random choices, >= 0.
-        amplitude: Maximum torque, N m; None for the robot's default.
-        hold: Control periods of a bit or a stage; None for the robot's default.
-        register: Bits of the shift register; None for the robot's default; prbs only.
+        amplitude: Maximum torque, N m.
+        hold: Control periods of a bit or a stage.
+        register: Bits of the shift register; prbs only.
         arena: Arena in which the robot must stay; None for no bound.
         prior: K5..K8 and friction with which motion is predicted, see nominal_prior; not needed for
             prbs without an arena.
@@ -226,7 +214,7 @@ def _filtered(
     period: float,
     levels: int,
 ) -> FilteredExcitation:
-    """Return an excitation with a SafetyFilter; `room` is the largest |x| and |y|, m, or None."""
+    """Return an excitation with a SafetyFilter; `room`: largest |x| and |y|, m."""
     amplitude, hold = strength.amplitude, strength.hold
     radius, half_track = robot.wheels.radius, robot.wheels.half_track
     interval = hold if kind == "optimised" else max(1, round(DECISION_TIME / period))
@@ -266,10 +254,7 @@ def _filtered(
 
 
 def excited_wheel_speed(robot: Robot) -> float:
-    """Return the largest wheel speed that respects the limits of the robot's excitation, rad/s.
-
-    It is at most SPEED_FRACTION of the limit of the wheels themselves, beyond which a run ends.
-    """
+    """Return the largest wheel speed within the limits of the excitation, and most of its own."""
     own, wheels = robot.excitation, robot.wheels
     return min(
         wheel_speed_limit(
@@ -287,7 +272,6 @@ def nominal_prior(robot: Robot) -> BodyPrior:
 
 
 def _check_gain(robot: Robot, amplitude: float, limit: float, period: float) -> None:
-    """Refuse torque that accelerates a wheel too fast for its guard with speed `limit`, rad/s."""
     values, wheels = closed_form(robot.model), robot.wheels
     gain = max(values.k7, abs(values.k8) * wheels.half_track) * 2.0 / wheels.radius
     time = (GUARD_DELAY + 1) * period

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Information about parameters, and the information that a motion gives about K5..K8, in bits.
+"""Information that a motion gives about K5..K8, in bits; docs/theory/excitation.md#information.
 
-With the information matrices before and after an experiment, J0 and J1,
+With the information matrices before and after, J0 and J1,
 
-    joint bits        (1/2) log2(det J1 / det J0)               (D-optimality)
-    sum of bits       sum_i (1/2) log2(var0_i / var1_i)
-
-One bit halves the standard deviation of one parameter; docs/theory/excitation.md#information.
+    joint bits    (1/2) log2(det J1 / det J0)    (D-optimality)
+    sum of bits   sum_i (1/2) log2(var0_i / var1_i)
 """
 
 from __future__ import annotations
@@ -28,19 +26,16 @@ def log2_determinant(information: Array) -> Array:
 
 
 def joint_bits(before: Array, after: Array, of: Sequence[int] | None = None) -> Array:
-    """Return the joint bits gained about parameters, shape (...); D-optimality.
+    """Return the joint bits gained about the parameters `of` (None: all), shape (...).
 
         >>> float(joint_bits(np.eye(2), 4.0 * np.eye(2)))
         2.0
 
-    Args:
-        before: Information before, shape (..., n, n), positive definite.
-        after: Information afterwards, the same shape.
-        of: Indices of the parameters of interest, the others being nuisance parameters; None: all.
+    Information before and after, (..., n, n), must be positive definite.
     """
     if of is None:
         return 0.5 * (log2_determinant(after) - log2_determinant(before))
-    # det of a Schur complement = det of the whole / det of the rest.
+    # det of a Schur complement.
     rest = [i for i in range(before.shape[-1]) if i not in set(of)]
     gained = joint_bits(before, after)
     if rest:
@@ -67,34 +62,27 @@ def sum_of_bits(before: Array, after: Array, of: Sequence[int] | None = None) ->
     return bits
 
 
-# Of the SIZE parameters of each equation the first two are K's, the other four friction.
+# Of the SIZE parameters of each equation the first two are K's, the others friction.
 OF_INTEREST = (0, 1)
 SIZE = 6
-# Prior standard deviation of the wheels' friction, as a share of the excitation's torque.
+# Prior deviation of friction, and deviation of a period's torque, as shares of the torque.
 FRICTION_FRACTION = 0.1
-# Standard deviation of a period's torque from the reported one, as a share of it.
 TORQUE_ERROR = 0.03
-# Encoder counts per revolution assumed for perfect encoders, as other errors remain.
+# Counts per revolution that stand for perfect encoders, as other errors remain.
 PERFECT_COUNTS = 50_000
 
 
 class BodyInformation:
-    """Information about [K5, K7] and about [K6, K8], and bits gained since the beginning.
+    """Information about [K5, K7] and [K6, K8], (2, 6, 6), and bits gained since the beginning.
 
     Parameters are in units of their prior deviations: the prior information is the unit matrix.
 
     Args:
         prior: K5..K8 and their possible errors, half of which are used as standard deviations.
-        radius: Wheel radius, m.
-        half_track: b, m.
-        amplitude: Torque of the excitation, N m.
-        speed: Typical wheel speed, rad/s.
+        radius, half_track: Wheel radius and b, m.
+        amplitude: Torque of the excitation, N m; `speed`: typical wheel speed, rad/s.
         counts: Encoder counts per revolution; 0 for perfect encoders.
-        period: Control period, over which velocities are measured, s.
-        interval: Control periods of a window.
-
-    Attributes:
-        information: Information matrices of both equations, shape (2, 6, 6).
+        period: Control period, s; a window has `interval` of them.
     """
 
     def __init__(
@@ -118,12 +106,12 @@ class BodyInformation:
         for own, torque, size in ((k5, k7, prior.values[2]), (k6, k8, -prior.values[3])):
             friction = [rub, rub * half_track, coulomb, coulomb]
             rows.append([own, torque, *(size * entry for entry in friction)])
-        # An angle read in whole counts has a deviation of 1 / sqrt(12) counts. A velocity is the
-        # difference of two angles, and a window has the difference of two velocities.
+        # Whole counts have a deviation of 1 / sqrt(12); a velocity is the difference of two angles,
+        # and a window's that of two velocities.
         wheel = 2.0 * (math.tau / (counts or PERFECT_COUNTS)) / math.sqrt(12.0) / period
         noise = np.array([radius / math.sqrt(2.0), radius / (math.sqrt(2.0) * half_track)]) * wheel
         self._scale = np.array(rows) / noise[:, None]
-        # Relative increase of a window's noise variance per (N m s)^2 of its integrated torque.
+        # Increase of a window's noise variance per (N m s)^2 of its torque.
         gains = np.array([prior.values[2], -prior.values[3]])
         self._torque_error = (TORQUE_ERROR * gains / noise) ** 2 * period / (interval * period)
         self._period, self._interval = period, interval
@@ -132,7 +120,7 @@ class BodyInformation:
         self.begin_window()
 
     def begin_window(self) -> None:
-        """Start a new window: the next recorded motion does not continue the previous ones."""
+        """Start a new window: the next motion does not continue the previous ones."""
         self._window = np.zeros((2, SIZE))
         self._recorded = 0
 
@@ -161,9 +149,9 @@ class BodyInformation:
         return bits
 
     def _of(self, windows: Array) -> Array:
-        """Return the information of windows, summed over k: (k, ..., 2, 6) -> (..., 2, 6, 6)."""
+        """Return the information summed over k: (k, ..., 2, 6) -> (..., 2, 6, 6)."""
         rows = windows * self._scale
-        # Squares of the left and right torque, from their sum and difference.
+        # Of both torques.
         squares = 0.5 * (windows[..., 0, 1] ** 2 + windows[..., 1, 1] ** 2)
         rows = rows / np.sqrt(1.0 + squares[..., None] * self._torque_error)[..., None]
         information: Array = np.einsum("k...i,k...j->...ij", rows, rows)
@@ -171,15 +159,9 @@ class BodyInformation:
 
 
 def regressors(velocity: Array, wheel_speeds: Array, torque: Array) -> Array:
-    """Return the rows of both equations: [omega^2 or v omega, torque, v, omega, sign w_l, w_r].
+    """Return the rows of dv/dt and domega/dt, (..., 2, 6), of [left, right] speeds and torques.
 
-    Args:
-        velocity: [v, omega], shape (2, ...), m/s and rad/s.
-        wheel_speeds: [left, right], shape (2, ...), rad/s.
-        torque: [left, right], shape (2, ...), N m.
-
-    Returns:
-        Shape (..., 2, 6), for dv/dt and domega/dt.
+    [omega^2 or v omega, torque, v, omega, sign w_l, w_r], in m/s, rad/s and N m.
     """
     v, omega = velocity
     left, right = torque
@@ -194,14 +176,7 @@ def regressors(velocity: Array, wheel_speeds: Array, torque: Array) -> Array:
 
 
 def predicted_window(model: BodyModel, paths: Paths, torque: Array, duration: float) -> Array:
-    """Return the regressors of predicted motions, integrated over time, shape (n, 2, 6).
-
-    Args:
-        model: The model that predicted the motions.
-        paths: n motions under constant torques.
-        torque: Torques [left, right], shape (2, n), N m.
-        duration: Duration of the paths, s.
-    """
+    """Return regressors of motions under constant torques (2, n) over time, (n, 2, 6)."""
     middle = 0.5 * (paths.velocity[:, 1:] + paths.velocity[:, :-1])
     torques = np.broadcast_to(torque[:, None, :], middle.shape)
     rows = regressors(middle, model.wheel_speeds(middle), torques)

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A safety filter for excitations: the robot can always be braked to rest within its limits.
 
-`SafetyFilter` computes by how much torques would exceed the limits. With it, at regular intervals,
-`FilteredExcitation` lets a policy choose the torques. Derived in
-docs/theory/excitation.md#safety-filter.
+See docs/theory/excitation.md#safety-filter.
 """
 
 from __future__ import annotations
@@ -25,14 +23,13 @@ from diffbot_ident.torque.estimate import Array, Estimate
 
 Torque = tuple[float, float]
 
-# Share of the excitation's amplitude used to predict braking; the real brake uses all of it.
+# Share of the amplitude with which braking is predicted; the real brake uses all of it.
 BRAKE_FRACTION = 0.7
-# Share of the speed limits that predictions may use; the rest is for noise of the measured speeds.
+# Share of the speed limits that predictions may use, as measured speeds are noisy.
 SPEED_FRACTION = 0.92
 # Time without torque that is expected once samples have been lost, s.
 COASTING = 0.3
-# Possible error of the equivalent mass's offset in a description, m. It is needed as an absolute
-# value: a description without offset has K5 = K6 = 0, and so has any share of them.
+# Possible error of the equivalent mass's offset, m: also where K5 = K6 = 0.
 OFFSET_ERROR = 0.02
 # Signs of the errors of K5..K8: no error, and the 8 corners whose product is positive.
 ERRORS = np.array(
@@ -46,7 +43,7 @@ class Decision:
 
     Attributes:
         torques: [left, right] of each control period, N m, shape (2, interval); None: brake.
-        replaced: Number of wheel torques that differ from the policy's choice due to the limits.
+        replaced: Number of wheel torques that differ from the policy's choice.
     """
 
     torques: Array | None
@@ -57,20 +54,17 @@ class SafetyFilter:
     """Computes by how much torques would exceed the limits, in the worst of several models.
 
     Args:
-        radius: Wheel radius, m.
-        half_track: b, m.
+        radius, half_track: Wheel radius and b, m.
         prior: K5..K8, their possible errors, and the friction.
         room: Largest |x| and |y| of the axle's midpoint, m; None for no limit.
         speeds: Largest |v| in m/s and |omega| in rad/s.
         rims: Speed limit of the wheels' rims.
         amplitude: Maximum torque of the excitation, N m.
-        interval: Control periods from one decision to the next.
-        period: Control period, s.
+        interval: Control periods, s each, from one decision to the next.
 
     Attributes:
         model: The nominal model, with friction, to predict states and plans.
-        levels: Pairs [left, right] of full, no and reverse torque that may be held, N m, shape (2,
-            9).
+        levels: Pairs [left, right] of full, no and reverse torque, N m, shape (2, 9).
         offset_errors: Minimum errors of K5..K8, due to OFFSET_ERROR; see `errors_of`.
 
     Raises:
@@ -110,9 +104,9 @@ class SafetyFilter:
         self.learn(prior)
 
     def errors_of(self, prior: BodyPrior) -> tuple[float, ...]:
-        """Return the possible errors of K5..K8: their spread, and at least `offset_errors`.
+        """Return the possible errors of K5..K8: their spread, at least `offset_errors`.
 
-        K5 = m_b d / M_e and K6 = K5 K8 / (b K7).
+        By K5 = m_b d / M_e and K6 = K5 K8 / (b K7).
         """
         return tuple(
             max(spread * abs(value), least)
@@ -125,8 +119,7 @@ class SafetyFilter:
         """Predict with this prior, and errors of K5..K8 (None: `errors_of` it), from now on."""
         off = np.array(self.errors_of(prior) if errors is None else errors)
         shares = np.minimum(off, np.array(prior.spread) * np.abs(prior.values))
-        # Errors beyond the spread stem from the offset: those of K5 and K6 have opposite
-        # signs.
+        # Errors beyond the spread stem from the offset, of opposite signs.
         offset = (off - shares) * (1.0, -1.0, 0.0, 0.0)
         self._values = (
             np.array(prior.values)[:, None] + ERRORS * shares[:, None] + ERRORS[0] * offset[:, None]
@@ -135,7 +128,7 @@ class SafetyFilter:
         self.model = BodyModel(self._radius, self._half_track, self._values[:, :1], prior.friction)
 
     def expect_losses(self) -> None:
-        """Assume that the robot coasts for COASTING before it brakes, as samples may be lost."""
+        """Assume from now on that the robot coasts before it brakes, as samples may be lost."""
         self._coasting = COASTING
 
     @property
@@ -150,13 +143,8 @@ class SafetyFilter:
     def excess(self, pose: Array, velocity: Array, torques: Array) -> Array:
         """Return by how much each of n torques would exceed the limits, (n,); 0: admissible.
 
-        The excess is averaged over each part of the predicted motion, as a share of the limits, in
-        the worst model.
-
-        Args:
-            pose: Current pose, shape (3,), m and rad.
-            velocity: Current body velocity, shape (2,), m/s and rad/s.
-            torques: [left, right] to hold until the next decision, N m, shape (2, n).
+        As a share, averaged over the parts of the motion, in the worst model, from pose (3,) and
+        velocity (2,), by torques until the next decision (2, n), N m.
         """
         count, scenarios = torques.shape[1], ERRORS.shape[1]
         total = count * scenarios
@@ -180,14 +168,11 @@ class SafetyFilter:
         return worst
 
     def least_excess(self, pose: Array, velocity: Array, excess: Array) -> Decision:
-        """Decide where no level is admissible: brake, or hold that of the least excess, (9,).
-
-        A torque that drives a robot back into its room is preferred to one that keeps it outside.
-        """
+        """Decide where no level is admissible: brake, or hold that of the least excess, (9,)."""
         count = ERRORS.shape[1]
         poses, velocities = (np.repeat(now[:, None], count, axis=1) for now in (pose, velocity))
         rest = self._model_of(1).braked(poses, velocities, self._effort)
-        # `excess` is the sum of the means over two or three parts of the motion.
+        # `excess` sums the means over two or three parts of the motion.
         braking = (3.0 if self._coasting else 2.0) * float(self._beyond(rest).max())
         least = int(np.argmin(excess))
         return Decision(
@@ -211,7 +196,6 @@ class SafetyFilter:
         return np.where(np.isnan(mean), np.inf, mean)
 
     def _model_of(self, count: int) -> BodyModel:
-        """Return all models for each of `count` torques."""
         if count not in self._models:
             values = np.tile(self._values, (1, count))
             self._models[count] = BodyModel(self._radius, self._half_track, values)
@@ -229,27 +213,18 @@ class Policy(Protocol):
         """Return the torques for a pose (3,), m and rad, and a velocity (2,), m/s and rad/s."""
 
 
-# Age of the motion that decisions use, control periods, as in GuardedPrbs: the noise of the
-# newest speeds is in the rows of the coming torques.
+# Age of the motion that decisions use, control periods: the noise of the newest speeds is in the
+# rows of the coming torques.
 LOOK_BACK = 2
-# Minimum spread in predictions, even if an estimate claims to be more precise.
+# Least spread in predictions, and possible error of an estimate, in standard deviations.
 MIN_SPREAD = 0.05
-# Assumed maximum error of an estimate, in standard deviations.
 ESTIMATE_STDS = 3.0
 
 
 class FilteredExcitation:
     """Chooses torques at regular intervals; between two decisions the torques are fixed.
 
-    Args:
-        policy: Chooses the torques.
-        safety_filter: Filter of the policy; it is updated with what is learnt about the robot.
-        prior: Initially assumed parameters of the robot.
-        information: Counts the information in the measured motion.
-
     Attributes:
-        decisions: Number of decisions so far.
-        interventions: Number of decisions that replaced the policy's choice.
         guarded: Number of wheel torques that were replaced to respect the limits.
     """
 
@@ -265,9 +240,9 @@ class FilteredExcitation:
         self._prior = prior
         self._achieved = information
         self._motions: deque[Motion] = deque(maxlen=LOOK_BACK + 1)
-        # Torques that acted over the periods that end with these motions, and the newest torque.
+        # Over the periods that end with these motions, and the newest.
         self._torques = deque([(0.0, 0.0)] * (LOOK_BACK + 1), maxlen=LOOK_BACK + 1)
-        # Remaining torques until the next decision; None where the robot brakes.
+        # Until the next decision; None where the robot brakes.
         self._plan: deque[Torque | None] = deque()
         self._begun = self._interrupted = False
         self.decisions = 0
@@ -287,9 +262,8 @@ class FilteredExcitation:
     def learn(self, estimate: Estimate) -> None:
         """Predict with an estimate from now on.
 
-        A parameter that is not identifiable keeps its initial value and spread, and no spread
-        exceeds the initial one. Unknown friction keeps its initial value; negative friction becomes
-        0.
+        What is not identifiable keeps its initial value and spread, which is the largest; negative
+        friction becomes 0.
         """
         new, errors = list(self._prior.values), list(self._filter.errors_of(self._prior))
         offsets = self._filter.offset_errors
@@ -321,7 +295,7 @@ class FilteredExcitation:
     def torque(self, motion: Motion) -> Torque:
         """Return the wheel torques [left, right] for the next control period, N m."""
         if self._take(motion):
-            # The choice of the next torques must not depend on the newest speeds here either.
+            # Not of the newest speeds either.
             self._achieved.record(self._motions[0], self._torques[0])
             if not self._plan:
                 self._decide()
@@ -332,10 +306,7 @@ class FilteredExcitation:
         return torque
 
     def interrupt(self) -> None:
-        """Handle lost samples: the motion meanwhile is unknown, zero torque was commanded.
-
-        The robot is braked until there are enough motions for a decision again.
-        """
+        """Handle lost samples: brake until there are enough motions for a decision again."""
         self._motions.clear()
         self._plan.clear()
         self._torques.extend([(0.0, 0.0)] * (LOOK_BACK + 1))
@@ -344,19 +315,18 @@ class FilteredExcitation:
         self._filter.expect_losses()
 
     def _take(self, motion: Motion) -> bool:
-        """Store a motion; return whether there are enough for a decision."""
+        """Store a motion; return whether there are enough."""
         if self._interrupted:
             self._interrupted = False
             return False
         if not self._begun:
-            # An excitation may begin anywhere in the arena, and while the robot still rolls.
+            # It may begin anywhere in the arena, and rolling.
             self._motions.extend([motion] * LOOK_BACK)
             self._begun = True
         self._motions.append(motion)
         return len(self._motions) > LOOK_BACK
 
     def _decide(self) -> None:
-        """Plan the torques until the next decision."""
         decision = self._policy.decide(*self._now())
         self.decisions += 1
         self.interventions += decision.replaced > 0
@@ -367,7 +337,7 @@ class FilteredExcitation:
             self._plan.extend((left, right) for left, right in decision.torques.T.tolist())
 
     def _now(self) -> tuple[Array, Array]:
-        """Predict the current pose (3,) and velocity (2,) from the motion LOOK_BACK periods ago."""
+        """Return the current pose (3,) and velocity (2,), predicted."""
         old = self._motions[0]
         pose, velocity = np.array(old.pose)[:, None], np.array(old.velocity)[:, None]
         for torque in list(self._torques)[1:]:
@@ -392,10 +362,7 @@ class TorqueSource(Protocol):
 class SequencePolicy:
     """Drives a sequence of torques, or the nearest admissible level where it is not admissible.
 
-    Args:
-        source: The sequence; it advances also while it is replaced.
-        safety_filter: Determines which torques are admissible.
-        seed: Seed of the choice between levels that are equally near, >= 0.
+    The sequence advances also while it is replaced; `seed` chooses between equally near levels.
     """
 
     predicted_information = math.nan

@@ -39,11 +39,8 @@ class Prbs:
 
     Args:
         register: Number of bits of the shift register, 7 to 15; the period is 2^register - 1.
-        start: Offset of the first bit in the period. Sequences half a period apart are uncorrelated
-            at every shorter lag.
-
-    Raises:
-        ValueError: The register length is not supported.
+        start: Offset of the first bit. Sequences half a period apart are uncorrelated at every
+            shorter lag.
     """
 
     def __init__(self, register: int, start: int = 0) -> None:
@@ -78,8 +75,7 @@ class SteppedPrbs:
     Args:
         amplitude: Size of the torque, which has either sign, N m, > 0.
         hold: Control periods for which each bit is held, >= 1.
-        prbs: The binary sequence.
-        sizes: Another sequence: two of its bits, if both are 1, halve one bit's amplitude; or None.
+        sizes: Another sequence: two of its bits, if both are 1, halve one bit's amplitude.
     """
 
     def __init__(self, amplitude: float, hold: int, prbs: Prbs, sizes: Prbs | None = None) -> None:
@@ -126,9 +122,6 @@ class PrbsPair:
         register: Bits of the shift register, 7 to 15.
         seed: Selects where in its period the sequence starts, >= 0.
         levels: Number of torque levels, one of LEVELS.
-
-    Raises:
-        ValueError: An argument is outside its range.
     """
 
     def __init__(
@@ -140,7 +133,7 @@ class PrbsPair:
                 "them with half of it"
             )
         first = Random(seed).randrange(2**register)
-        # A register of another length repeats at other times.
+        # Another length repeats at other times.
         other = register + 1 if register < max(PRIMITIVE_TAPS) else register - 1
 
         def wheel(halves: int) -> SteppedPrbs:
@@ -157,8 +150,7 @@ class PrbsPair:
 
 # Age of the speeds that the speed guards use, control periods.
 GUARD_DELAY = 2
-# Control periods in which the speed may keep rising: the guard's delay and the commanded period,
-# doubled.
+# Control periods in which the speed may keep rising: the delay and the commanded period, doubled.
 BRAKING_PERIODS = 6
 # Braking never starts below this share of the limit.
 MIN_ENGAGE = 0.3
@@ -167,13 +159,11 @@ MIN_ENGAGE = 0.3
 class SpeedGuard:
     """Brakes one wheel that nears its speed limit, until it is well below again.
 
-    Braking starts earlier if the speed has changed so fast, over BRAKING_PERIODS, that the margin
-    would be too small for the brake to act in time.
+    It starts earlier if the speed has changed so fast, over BRAKING_PERIODS, that it might be late.
 
     Args:
         limit: Wheel speed that should not be exceeded, rad/s, > 0.
-        engage: Largest share of the limit at which braking starts.
-        release: Largest share of the limit below which the excitation continues.
+        engage, release: Largest shares of it at which braking starts, and ends.
     """
 
     def __init__(self, limit: float, engage: float = 0.7, release: float = 0.4) -> None:
@@ -203,13 +193,8 @@ class SpeedGuard:
 class GuardedPrbs:
     """PRBS torques of both wheels, each with its speed guard, [left, right]; see PrbsPair.
 
-    The guards use the speeds of two periods ago, whose noise is not in the regression's row.
-
-    Args:
-        speed_limit: Wheel speed that should not be exceeded, rad/s, > 0.
-
-    Attributes:
-        guarded: Number of wheel torques that the speed guards have replaced so far.
+    The guards use the speeds of two periods ago, whose noise is not in the regression's row. They
+    have replaced `guarded` torques; `speed_limit` is in rad/s, > 0.
     """
 
     def __init__(
@@ -235,7 +220,7 @@ class GuardedPrbs:
             for (wheel, guard), speed in zip(self._wheels, self._speeds[0], strict=True)
         )
         if self._interrupted:
-            # These speeds are means over the gap and do not show how fast speeds change.
+            # Means over the gap do not show how fast speeds change.
             self._forget()
             self._interrupted = False
         return left, right
@@ -293,7 +278,7 @@ def wheel_speed_limit(linear: float, angular: float, radius: float, half_track: 
     return min(linear, angular * half_track) / radius
 
 
-# Period of the multisine in multiples of `hold` samples, and number of lines of each wheel.
+# Period of the multisine in holds, and number of lines of each wheel.
 STRETCHES_PER_PERIOD = 64
 LINES = 12
 
@@ -305,11 +290,8 @@ def schroeder(lines: NDArray[np.int64], samples: int) -> Array:
         1.0
 
     Args:
-        lines: Frequencies as whole numbers of periods in the signal, shape (K,), 1 to samples / 2.
+        lines: Frequencies as whole numbers of periods in the signal, 1 to samples / 2, shape (K,).
         samples: Number of samples in the period.
-
-    Raises:
-        ValueError: A line is outside its range.
     """
     if not (len(lines) and lines.min() >= 1 and 2 * lines.max() <= samples):
         raise ValueError(f"lines = {lines}: must be 1 to {samples // 2}, half of the samples")
@@ -335,7 +317,7 @@ class Multisine:
         random = Random(seed)
         self._index = random.randrange(samples)
         signs = [random.choice((-1.0, 1.0)) for _ in range(2)]
-        # Line n has the frequency n / (64 hold) of the control rate; the highest is 24 / 64.
+        # Line n has the frequency n / (64 hold) of the control rate.
         lines = [np.arange(first, 2 * LINES + 1, 2) for first in (1, 2)]
         self._signals = amplitude * np.array(
             [sign * schroeder(own, samples) for sign, own in zip(signs, lines, strict=True)]

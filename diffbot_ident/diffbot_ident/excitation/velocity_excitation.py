@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands that excite a robot which takes velocities, within a room and its limits.
 
-A deck holds a card for each axis, and for both together, with each size of command, from a few per
-cent of the limit (which tell the dead band) to all of it. A card is held for a random time and with
-random signs, as far as the room allows: the robot, by the longest way that it has needed to stop so
-far, must come to rest inside. See docs/theory/excitation.md#velocity-commands.
-
-    excitation = VelocityExcitation((1.2, 1.2), Velocity(0.5, 1.5), seed=1)
-    command = excitation.command(stamp, pose, velocity)     # for each odometry message
+A deck holds a card for each axis, and for both, with each size of command, which is held for a
+random time and with random signs, as far as the room allows: by the longest stop so far, the robot
+must come to rest inside; docs/theory/excitation.md#velocity-commands.
 """
 
 from __future__ import annotations
@@ -24,20 +20,17 @@ from arc_odometry import REST, UNLIMITED_RIMS, Arc, Pose, RimLimit, Velocity
 SIZES = (0.05, 0.08, 0.13, 0.2, 0.32, 0.5, 0.75, 1.0)
 # The axes (v, omega) that a card moves.
 AXES = ((True, False), (False, True), (True, True))
-# Time that a robot is assumed to need to stop before that has been seen, s: the way to rest divided
-# by the speed, which is dead time plus time constant of a first-order robot.
+# Assumed time to stop before that has been seen, s: the way to rest over the speed.
 ASSUMED_STOP = 1.0
-# Factor on what was seen: a driver that limits accelerations needs longer from higher speeds, and
-# the next larger command is up to 1.6 times as fast.
+# Factor on what was seen: drivers that limit accelerations need longer from higher speeds.
 STOP_MARGIN = 1.7
-# Duration of a hold, in stopping times (with their margin): least and most.
+# Duration of a hold, in stopping times: least and most.
 HOLDS = (0.35, 1.4)
 # Share of the holds that are rests; these are as short as a hold may be.
 RESTS = 0.15
 # Largest speed per command.
 LARGEST_GAIN = 1.3
-# Shares of the limits: below the first a robot counts as at rest; a stop from above the second is
-# measured.
+# Shares of the limits up to which a robot stands, and from which on a stop is measured.
 STANDING, MOVING = 0.03, 0.1
 # Steps of a predicted path.
 STEPS = 12
@@ -59,13 +52,9 @@ class _Hold:
 
 
 class StopTime:
-    """How long a robot takes to stop: its way after a zero command, divided by its largest speed.
+    """How long a robot takes to stop: its way after a zero command over its largest speed, s.
 
-    Args:
-        limits: Largest |v| in m/s and |omega| in rad/s.
-
-    Attributes:
-        seconds: The time that a plan must allow for, s.
+    `limits`: largest |v| in m/s and |omega| in rad/s; plans allow for `seconds`.
     """
 
     def __init__(self, limits: Velocity) -> None:
@@ -137,7 +126,7 @@ class VelocityExcitation:
                 raise ValueError(f"excitation's {name} = {value} {unit}: must be > 0 and finite")
         self._room, self._limits, self._rims, self._latency = room, limits, rims, latency
         self._random = Random(seed)
-        # Begin with the small commands: the way that they need to stop limits the large ones.
+        # The way that small commands need to stop limits the large ones.
         self._deck = sorted(self._new_deck(), key=lambda card: max(card))
         self._hold: _Hold | None = None
         self._last = math.nan
@@ -145,13 +134,7 @@ class VelocityExcitation:
         self.shortened = 0
 
     def command(self, stamp: float, pose: Pose, velocity: Velocity) -> Velocity:
-        """Return the command for an odometry message.
-
-        Args:
-            stamp: Time of the message, s, increasing.
-            pose: Pose relative to the start, m, m, rad.
-            velocity: Measured velocity, m/s, rad/s.
-        """
+        """Return the command at an increasing time, s, pose from the start, and velocity."""
         if self._hold is None:
             self._hold = _Hold(REST, stamp + 0.5 * ASSUMED_STOP)
         elif self._hold.command == REST:
@@ -171,7 +154,6 @@ class VelocityExcitation:
         self.stop_time.end()
 
     def _take(self, command: Velocity, stamp: float, times: float) -> None:
-        """Hold a command for a number of stopping times."""
         self.stop_time.end()
         self._hold = _Hold(command, stamp + times * self.stop_time.seconds)
         if command == REST:
@@ -207,7 +189,7 @@ class VelocityExcitation:
     # The room.
 
     def _fits(self, pose: Pose, velocity: Velocity, command: Velocity, lasts: float) -> bool:
-        """Whether the robot comes to rest inside after a hold, if it obeys late or at once."""
+        """Whether the robot comes to rest inside after a hold, obeying late or at once."""
         half = 0.5 * self.stop_time.seconds
         fast = _times(LARGEST_GAIN, command)
         late = _path(pose, ((velocity, half), (fast, lasts + half)))
@@ -215,7 +197,7 @@ class VelocityExcitation:
         return self._inside((*late, *soon))
 
     def _stopping(self, pose: Pose, velocity: Velocity) -> Iterator[Pose]:
-        """Yield the poses up to rest if zero is commanded now: it may be speeding up, or not."""
+        """Yield the poses up to rest from now on: it may be speeding up, or not."""
         assert self._hold is not None
         fast = _times(LARGEST_GAIN, self._hold.command)
         worst = Velocity(max(velocity.v, fast.v, key=abs), max(velocity.omega, fast.omega, key=abs))

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a robot that takes velocity commands obeys them, and its odometry agrees with itself.
-
-The excitation relies on poses and velocities of the odometry: what contradicts them ends the run.
-"""
+"""Whether a robot that takes velocity commands obeys them, and its odometry agrees with itself."""
 
 from __future__ import annotations
 
@@ -11,18 +8,17 @@ import math
 from arc_odometry import REST, Pose, Velocity
 from diffbot_ident.excitation.velocity_excitation import MOVING, STANDING, is_faster
 
-# A robot whose speed is more than this times its largest command does not obey; so many samples
-# decide, as a single stamp may be wrong.
+# Factor on the largest command beyond which a robot does not obey, and samples that decide.
 RUNAWAY, RUNAWAY_SAMPLES = 1.5, 2
 # A robot that has not moved after commands for this long does not get them, s.
 PATIENCE = 15.0
-# Paths of each axis from which on signs, and poses against velocities, are judged: m and rad.
+# Paths from which on signs, and poses against velocities, are judged: m and rad.
 JUDGED = Velocity(0.3, 1.0)
 # Allowed ratio of the path by poses to that by velocities, and its inverse.
 SAME_PATH = 1.5
 # Share of a path that may go against its commands, with the lag of the robot.
 AGAINST = 0.6
-# Way from the first pose beyond which a robot has moved, whatever its twist says, m and rad.
+# Way from the first pose beyond which a robot has moved, m and rad.
 DISPLACED = Velocity(0.05, 0.2)
 
 _NAMES = ("v", "omega")
@@ -30,14 +26,10 @@ _UNITS = ("m/s", "rad/s")
 
 
 class VelocityWatch:
-    """Judges the motion of a robot during its excitation.
-
-    Args:
-        limits: Largest |v| in m/s and |omega| in rad/s commanded.
+    """Judges the motion of a robot by the largest |v| in m/s and |omega| in rad/s commanded.
 
     Attributes:
-        twist_differs: Whether the last contradiction is that of velocities and poses, so that those
-            computed from the poses may be right.
+        twist_differs: Whether velocities contradict the poses, which may be right.
     """
 
     def __init__(self, limits: Velocity) -> None:
@@ -58,13 +50,9 @@ class VelocityWatch:
         return Velocity(RUNAWAY * self._limits.v, RUNAWAY * self._limits.omega)
 
     def update(self, command: Velocity, pose: Pose, velocity: Velocity, duration: float) -> str:
-        """Process a sample; return how it contradicts the commands, or is empty.
+        """Return how a sample contradicts the commands up to it, or nothing; duration, s.
 
-        Args:
-            command: The command up to this sample, m/s, rad/s.
-            pose: Pose by odometry, m, m, rad.
-            velocity: Velocity by odometry, m/s, rad/s.
-            duration: Time since the previous sample, s.
+        `pose` and `velocity` are by odometry, m, rad and m/s, rad/s.
         """
         last, self._last = self._last or pose, pose
         self._first = self._first or pose
@@ -101,7 +89,7 @@ class VelocityWatch:
         return ""
 
     def _displaced(self, pose: Pose) -> bool:
-        """Whether the robot has moved by its poses, further than by its velocities."""
+        """Whether it has moved by its poses, further than by its velocities."""
         first = self._first or pose
         turn = abs(math.remainder(pose.theta - first.theta, math.tau))
         distance = math.hypot(pose.x - first.x, pose.y - first.y)

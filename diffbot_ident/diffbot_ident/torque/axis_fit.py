@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Least squares for one axis of the integrated model, with the covariance due to its noise.
 
-Each axis, v or omega, has six parameters: of its product of velocities, its torque, v, omega and
-the signs of both wheels' speeds. Noise: docs/theory/integral_estimator.md#sums-and-noise.
+Six parameters: of the product of velocities, the torque, v, omega and the signs of the wheels'
+speeds. Noise: docs/theory/integral_estimator.md#sums-and-noise.
 """
 
 from __future__ import annotations
@@ -34,18 +34,15 @@ from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.fitted_axis import AxisFit
 from diffbot_ident.torque.sums import AVERAGED_PARTS, RowSums, kernels
 
-# Factor on the standard deviations for errors that the two noises do not describe, such as rows
-# in which a wheel reverses: 94.3 % of the intervals held without it (benchmarks/trust.py
-# coverage).
+# Factor on the deviations for errors beside the two noises: 94.3 % of the intervals held without it
+# (benchmarks/trust.py coverage).
 STD_INFLATION = 1.05
-# Information of the weak regularising prior, as a share of the rows' information about each
-# regressor alone.
+# Information of the weak regularising prior, as a share of each regressor's own.
 WEAK_PRIOR = 1e-9
 # A 2 x 2 determinant below this share of the product of the diagonal is mere rounding.
 MIN_DETERMINANT = 1e-12
 TINY = float(np.finfo(float).tiny)
-# Rounds in which the torques' noise and the scatter of its estimate, which depend on each other,
-# settle.
+# Rounds in which the torques' noise and the scatter of its estimate settle.
 ROUNDS = 4
 # Standard deviations beyond which cutting off a normal distribution at 0 hardly changes its mean.
 FAR = 30.0
@@ -72,13 +69,12 @@ class Axis:
         return [self.product, self.torque.start, V, OMEGA, SIGN_LEFT, SIGN_RIGHT]
 
     def columns(self, extra: Sequence[int] = (), which: int = 0) -> tuple[int, ...]:
-        """Return the columns of the regressors, of additional ones `extra`, and of the output.
+        """Return the columns of the regressors, of additional ones, and of the output.
 
         `which` is the index of the delay, in sums with several.
         """
-        last = (
-            TORQUES + 2 * which + 2
-        )  # the torques of one delay are the last columns: ACTING_SUM and the other
+        # The torques of a delay are its last columns: ACTING_SUM and ACTING_DIFFERENCE.
+        last = TORQUES + 2 * which + 2
         own = (self.product, self.torque.start + 2 * which, V, OMEGA, SIGN_LEFT, SIGN_RIGHT)
         return (*own, *(each + last if each < 0 else each for each in extra), self.output)
 
@@ -91,21 +87,14 @@ OUTPUTS = [DV, DOMEGA]
 
 @dataclass(frozen=True)
 class AxisPrior:
-    """Prior knowledge about the six parameters of an axis.
-
-    Attributes:
-        mean: Expected parameters, shape (6,).
-        information: Inverse of their covariance, shape (6, 6); 0 where nothing is known.
-    """
+    """Prior knowledge about the six parameters of an axis: mean (6,), inverse covariance (6, 6)."""
 
     mean: Array
     information: Array
 
 
 class DelayedResiduals:
-    """Squared residuals of both axes for any delay of the torque.
-
-    All regressors except the torque are eliminated once; each delay then costs two small products.
+    """Squared residuals of both axes for any delay; all regressors but the torque are eliminated.
 
     Args:
         sums: Sums with the torques of all delays.
@@ -124,9 +113,7 @@ class DelayedResiduals:
         seen, _ = batches.scaled(moments)
         known, power = seen[:, :count, count:], seen[:, count:, count:]
         information = seen[:, :count, :count] + _weak_prior(count)
-        # What is left of the torques and the output without the other regressors, of each axis.
         left = power - known.swapaxes(1, 2) @ np.linalg.solve(information, known)
-        # The weak prior on the torque itself is a share of the power of its columns.
         self._power = left[:, :-1, :-1] + WEAK_PRIOR * power[:, :-1, :-1]
         self._along = left[:, :-1, -1:]
         self._output = left[:, -1, -1:]
@@ -147,15 +134,11 @@ def batch(columns: tuple[int, ...]) -> tuple[Any, ...]:
 
 
 class _Batches:
-    """Sub-matrices of moments for n fits at once: for so few columns, calls take most of the time.
+    """Sub-matrices of moments for n fits at once, as calls take most of the time of few columns.
 
     Args:
-        regressors: Columns of the regressors of each fit, filled up to equal numbers.
+        regressors: Columns of the regressors of each fit, filled up to `most`.
         others: Columns that follow, equally many of each fit.
-
-    Attributes:
-        sizes: Numbers of regressors, shape (n,).
-        most: The largest of them, p.
     """
 
     def __init__(
@@ -176,13 +159,9 @@ class _Batches:
         self._else = np.where(place < self.most, np.inf, 1.0) * np.ones(every.shape)
 
     def scaled(self, products: Array) -> tuple[Array, Array]:
-        """Return sub-matrices in which the moments of the regressors have a unit diagonal.
+        """Return sub-matrices whose regressors have a unit diagonal, and the regressors' scales.
 
-        Args:
-            products: Moments of all columns, or moments and other products, shape (..., q, q).
-
-        Returns:
-            The sub-matrices, (..., n, p + others, p + others), and the regressors' scales, (n, p).
+        Shapes (..., q, q) to (..., n, p + others, p + others), and (n, p).
         """
         seen = products[(..., *self._index)]
         moments = seen if seen.ndim == 3 else seen[0]
@@ -192,13 +171,11 @@ class _Batches:
 
 
 def _shape(scale: Array) -> Array:
-    """Return the products of the scales (n, p), shape (n, p, p)."""
     return scale[:, :, None] * scale[:, None, :]
 
 
 @lru_cache(maxsize=256)
 def _batches(sets: tuple[ExtraColumns, ...], which: tuple[int, ...] = (0,)) -> _Batches:
-    """Return the blocks of regressors and output, by set of extra columns, axis and delay."""
     columns = [
         axis.columns(own, each)
         for extra in sets
@@ -210,7 +187,7 @@ def _batches(sets: tuple[ExtraColumns, ...], which: tuple[int, ...] = (0,)) -> _
 
 @lru_cache(maxsize=64)
 def _eliminated(extra: ExtraColumns, size: int) -> _Batches:
-    """Return the blocks of the regressors but the torque, then all torques and the output."""
+    """Return the blocks of the regressors but the torque, then of all torques and the output."""
     torques = [range(size)[axis.torque] for axis in AXES]
     known = [
         tuple(each for each in (*axis.regressors, *own) if each != axis.torque.start)
@@ -230,7 +207,7 @@ def solutions(
         which: Indices of the delays to use.
 
     Returns:
-        Parameters of [linear, angular] of each set, shape (delays, 6 + extra) each.
+        [linear, angular] of each set, shape (delays, 6 + extra) each.
     """
     batches = _batches(sets, which)
     size, count = batches.most, len(which)
@@ -262,12 +239,11 @@ def fits(
     sets: tuple[ExtraColumns, ...],
     priors: Sequence[AxisPrior | None] = (None, None),
 ) -> list[AxisFit]:
-    """Fit both axes with each of several sets of additional columns: [linear, angular] of each.
+    """Fit both axes, to `RowSums.delayed`, with each set of columns: [linear, angular] of each.
 
-    The sums are those of one delay, `RowSums.delayed`. Additional columns have no prior.
+    Additional columns have no prior.
     """
     batches = _batches(sets)
-    # n fits with up to p parameters.
     seen, scale = batches.scaled(sums.products)  # (4, n, p + 1, p + 1)
     size = batches.most
     squares, spread = seen[:2], seen[2:, :, :-1, :-1]
@@ -305,7 +281,7 @@ def fits(
 def _small_sample(sums: RowSums, sizes: NDArray[np.intp]) -> Array:
     """Return the factor on the variance with which 1.96 deviations cover 95 % even for few rows.
 
-    First term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
+    By Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
     """
     independent = float(sums.weights[0]) / (sums.window + sums.smoothing)
     factor: Array = STD_INFLATION * (1.0 + 1.21 / np.maximum(independent - sizes, 1.0))
@@ -315,16 +291,12 @@ def _small_sample(sums: RowSums, sizes: NDArray[np.intp]) -> Array:
 def _noise(
     sums: RowSums, squares: Array, theta: Array, spread: Array
 ) -> tuple[list[tuple[float, float]], list[float]]:
-    """Estimate the variances of the two noises of n fits from the squares of the residuals.
+    """Return the variances [torque, reading] of the noises of n fits, and of the residuals.
 
     Args:
-        squares: Products of the scaled regressors and the output, `RowSums.squares`, shape (2, n, p
-            + 1, p + 1).
+        squares: `RowSums.squares` of the scaled regressors and the output, (2, n, p + 1, p + 1).
         theta: Scaled parameters, shape (n, p, 1).
         spread: Their covariance per unit of each noise, shape (2, n, p, p).
-
-    Returns:
-        Variances [torque, reading] of the noises, and the variance of the residuals, of each fit.
     """
     count, size, _ = theta.shape
     error = np.ones((count, size + 1, 1))
@@ -333,8 +305,7 @@ def _noise(
     # Part of the squares that the fit has removed: tr(spread_j squares_i), (n, 2, 2).
     own = squares[:, :, :-1, :-1].reshape(2, count, -1).swapaxes(0, 1)
     taken = own @ spread.swapaxes(2, 3).reshape(2, count, -1).transpose(1, 2, 0)
-    # The readings' noise in the parameters comes from fast changes, which means of rows lack: there
-    # it adds to the squares.
+    # Means of rows lack the fast changes by which the readings' noise gets into the parameters.
     taken[:, 1, 1] *= -1.0
     seen = _seen_noise(sums.window, sums.smoothing, sums.part)
     weights = sums.weights.tolist()
@@ -349,12 +320,10 @@ def _noise(
 
 @dataclass(frozen=True)
 class _SeenNoise:
-    """How the noises [torque, reading] of variance 1 appear in rows (1) and in means of rows (2).
+    """How noises [torque, reading] of variance 1 appear in rows (1) and in means of rows (2).
 
-    Attributes:
-        powers: Their variances, shape (2, 2).
-        rows, both, means: Sums over all lags of the products of two covariances, those of 1 with 1,
-            of 1 with 2 and of 2 with 2: of the torques' with itself, of either, of the readings'.
+    `powers`: variances, (2, 2); the others: sums over all lags of products of two covariances, 1
+    with 1, 1 with 2 and 2 with 2: the torques' with itself, either, the readings'.
     """
 
     powers: Array
@@ -385,27 +354,19 @@ def _seen_noise(window: int, smoothing: int, part: int) -> _SeenNoise:
 def _likely_noise(
     expected: list[list[float]], results: list[float], seen: _SeenNoise, weights: list[float]
 ) -> tuple[float, float]:
-    """Return the variances [torque, reading] that are likely, given the squares of the residuals.
+    """Return the likely variances [torque, reading] by sums of squares (2,).
 
-    The torques' variance is the mean of a normal distribution cut off at 0, as its best estimate is
-    often 0. It is at most what explains the rows alone.
-
-    Args:
-        expected: Sums of squares per unit of each noise, shape (2, 2).
-        results: Sums of squares, shape (2,).
-        seen: How the noises appear.
-        weights: `RowSums.weights`.
+    The torques' is the mean of a normal distribution cut off at 0, and explains at most the rows
+    alone. `expected`: sums of squares per unit of each noise, (2, 2).
     """
     (a, b), (c, d) = expected
     x, y = results
     determinant = a * d - b * c
-    # Torque noise with which the rows have no other.
     most = max(x, 0.0) / max(a, TINY)
     are_reported = weights[1] > 0.0 and determinant < -MIN_DETERMINANT * abs(b * c)
     reading = (a * y - c * x) / determinant if are_reported else 0.0
     if not reading > 0.0:
-        # Nothing tells the noises apart, or slow errors are larger than such noise makes them: rows
-        # in which a wheel reverses or a sample was lost, or an effect outside the model.
+        # Nothing tells the noises apart, or slow errors exceed such noise.
         return most, 0.0
     best = (d * x - b * y) / determinant
     # Variance of the best estimate times the square of the determinant, by powers of the torques'.

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Columns of the integrated model's rows: those of the model, and those that effects add.
 
-An effect outside the model names its own columns by `new_columns` where it is described, in a
-module of `effects`. The last columns of all are the torques, at several delays.
+The last columns of all are the torques, at several delays.
 """
 
 from __future__ import annotations
@@ -13,14 +12,8 @@ from enum import IntEnum
 class ModelColumn(IntEnum):
     """Columns of the model, integrated over a window.
 
-    Attributes:
-        OMEGA_SQUARED, V_OMEGA: Products of velocities, of dv/dt and of domega/dt.
-        V, OMEGA: Velocities, of viscous friction.
-        SIGN_LEFT, SIGN_RIGHT: Signs of the wheels' speeds, of Coulomb friction.
-        DV, DOMEGA: The outputs: gains in v and omega.
-        ONE: Duration.
-        ACTING_SUM, ACTING_DIFFERENCE: Torques' sum and difference, in sums with one delay, where
-            they are the last two columns.
+    Products of velocities; v and omega (viscous friction); signs of the wheels' speeds (Coulomb
+    friction); the outputs; the duration; and last, in sums with one delay, the torques as they act.
     """
 
     OMEGA_SQUARED = 0

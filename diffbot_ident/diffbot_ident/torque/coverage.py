@@ -14,13 +14,7 @@ from diffbot_ident.torque.estimate import Array
 
 @dataclass(frozen=True)
 class MotionScale:
-    """The size of motions and torques of a robot under identification.
-
-    Attributes:
-        velocity: Speed, m/s.
-        yaw_rate: Yaw rate, rad/s.
-        torque: Torque of one wheel, N m.
-    """
+    """The size of motions and torques under identification: m/s, rad/s, N m of one wheel."""
 
     velocity: float
     yaw_rate: float
@@ -29,25 +23,21 @@ class MotionScale:
 
 # Windows after which a bucket of the coverage is full.
 FULL_BUCKET = 10
-# The buckets of K5..K8: pairs of directions. 0 to 3 are v, omega and the torques' sum and
-# difference forward, 4 to 7 the same backward.
+# Buckets of K5..K8: pairs of v, omega, sum and difference forward (0 to 3) and backward (4 to 7).
 BUCKETS = (((1, 1), (5, 5)), ((0, 1), (0, 5), (4, 1), (4, 5)), ((2, 2), (6, 6)), ((3, 3), (7, 7)))
 
 
 class Coverage:
     """How much of the motion that each parameter needs has been seen: windows in buckets.
 
-    K5 needs turning in both directions, K6 driving while turning in all four combinations, K7
-    common torques in both directions and K8 opposite ones. A window counts beyond a tenth of the
-    velocities and a fifth of the torque of the scale.
+    K5: turning both ways; K6: driving while turning, in all four combinations; K7: common torques
+    both ways; K8: opposite ones. Windows count beyond the scale's tenth (velocities) or fifth.
     """
 
     def __init__(self, scale: MotionScale) -> None:
-        # Sizes of v, omega and the torques' sum and difference from which on a window counts.
         self._least = np.array(
             [0.1 * scale.velocity, 0.1 * scale.yaw_rate, *[0.2 * scale.torque] * 2]
         )
-        # Windows with each pair of directions: of those four forward, then of those four backward.
         self._counts = np.zeros((8, 8))
 
     def add(self, rows: Array, span: float) -> None:

@@ -11,13 +11,12 @@ from diffbot_ident.torque.effects import SLOPE, TURNING, WITHIN, Effect
 from diffbot_ident.torque.fitting import Fitting
 from diffbot_ident.torque.torque_delay import LIKELY_LAG, TorqueDelay
 
-# Gain at which a lag is as likely as none: most motors follow commands with some lag, so that it
-# needs less evidence than other effects. A false one costs little, as its gain is then small.
+# Gain at which a lag is as likely as none: most motors lag, and a false lag costs little.
 LAG_PRIOR = 3.0
-# Maximum number of looks at delay, lag and effects, each with what the one before has found.
+# Most looks at delay, lag and effects.
 LOOKS = 3
-# Evidence from which an estimator that forgets takes the floor for sloped, and memories for which
-# it must last: while it forgets a robot without its payload, a level floor looks sloped too.
+# Evidence, and memories for which it must last, by which an estimator that forgets finds a slope:
+# without its payload a robot seems to be on one for a while.
 SIGNIFICANT_LIVE_SLOPE, SLOPE_MEMORIES = 500.0, 3.0
 
 
@@ -26,7 +25,6 @@ class EffectLooks:
     """Looks at one state of the sums.
 
     Attributes:
-        fitting: Fits of that state.
         windows: Number of disjoint windows.
         variance: Factor on the variances of the parameters due to correlated errors.
         one_robot: Whether all rows are of one robot.
@@ -50,7 +48,7 @@ class EffectLooks:
             if not lags:
                 timing = self.fitting.delay(effects, lags=False)
             result = replace(result, effects=self._beside(timing, lags), lags=lags)
-            # Delay and lag depend on the effects, and these on the former.
+            # Each depends on the other.
             if set(effects) == set(result.effects):
                 break
         result = self._complete(timing, result)
@@ -60,23 +58,18 @@ class EffectLooks:
         return replace(result, doubtful_lag=probability(gain - LAG_PRIOR) if in_doubt else 0.0)
 
     def latest(self, before: TrustResult) -> TrustResult:
-        """Return what was found before, with the effects that the rows since then have made sure.
-
-        One that the floor causes is left to the next look, as it changes the rows.
-        """
+        """Return what was found before, with effects that newer rows made sure, but TURNING."""
         timing = self.fitting.delay(before.effects, before.lags)
         effects = self._beside(timing, before.lags)
         more = set(effects) > set(before.effects) and TURNING not in effects
         return self._complete(timing, replace(before, effects=effects)) if more else before
 
     def _beside(self, timing: TorqueDelay, lags: bool) -> tuple[Effect, ...]:
-        """Return the effects beside this delay and lag."""
         search = self._search(timing)
         least = EffectSearch(search.sums).left_of((TURNING,)) if self.resists else 0.0
         return search.likely(self.variance, within=not lags, least=least)
 
     def _complete(self, timing: TorqueDelay, result: TrustResult) -> TrustResult:
-        """Return the result with the rows that its effects were found in."""
         return replace(result, search=self._search(timing), windows=self.windows)
 
     def _search(self, timing: TorqueDelay) -> EffectSearch:
@@ -85,9 +78,7 @@ class EffectLooks:
 
 
 class LastingSlope:
-    """Looks for a slope only, and finds it once all looks for long enough have seen it.
-
-    With forgetting, effects would appear and disappear; a slope stays once it is found.
+    """Finds a slope once all looks for long enough have seen it; it then stays.
 
     Args:
         forgetting: Factor on the weight of past data after each window.

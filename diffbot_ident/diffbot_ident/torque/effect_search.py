@@ -1,19 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which of the effects are present in the rows, and how sure that is.
 
-An effect is accepted once its columns explain more than chance would (Wald's test of both axes
-together, with the covariance of the fit). Its columns then become part of the fit: K7 no longer
-absorbs the effect, the intervals grow by the cost of its parameters, and a warning names it.
-
-An effect that is likely but not sure is included with its probability only: the fits with and
-without it are averaged, weighted by their probabilities (Raftery, Bayesian Model Selection in
-Social Research, 1995, by the information criterion BIC), and the intervals include the difference
-of the fits. It is not named. Stiction and gear loss are also tested as a single number, the same
-for both wheels and above 0: four free columns need four times the evidence, and until then the
-Coulomb friction would be too large by several of its standard deviations.
-
-No column describes an effect exactly. What a strong effect leaves of itself may look like another
-one, whose evidence is a small share of its own (CRUMB), and which is not accepted.
+A sure effect's columns become part of the fit, and a warning names it. A likely one is not named:
+the fits with and without it are averaged by its probability (Raftery 1995, by BIC). Stiction and
+gear loss are also tested as one number for both wheels, which needs less evidence. What a strong
+effect leaves of itself (CRUMB) may look like another one, and is not accepted.
 """
 
 from __future__ import annotations
@@ -38,36 +29,31 @@ from diffbot_ident.torque.estimate import Pair
 from diffbot_ident.torque.fitted_axis import AxisFit
 from diffbot_ident.torque.sums import RowSums
 
-# Share of the evidence of a stronger effect below which another one is what the columns of the
-# former leave of it, as they describe it only roughly.
+# Share of the evidence of a stronger effect below which another one is what its columns leave.
 CRUMB = 0.05
-# Probability at most of such an effect, and of one whose parameters no robot has: its columns
-# explain something else.
+# Probability at most of that, and of an effect whose parameters no robot has.
 MERE_COLUMNS = 0.5
 # Standard deviations of chance that a misfit has to exceed to widen intervals.
 MISFIT_STDS = 3.0
-# Standard deviations beyond which torques are assumed to change within a period. The threshold is
-# lower than for other effects: if missed, the effect shifts K7 and K8 by as many of their
-# deviations; a false detection costs little.
+# Standard deviations beyond which torques change within a period: missed, it shifts K7 and K8 by as
+# many of theirs; a false one costs little.
 LIKELY_WITHIN = 2.0
-# Standard deviations beyond which equal stiction, or gear loss, of both wheels is assumed. A false
-# detection makes the intervals several times wider, due to its four columns; it occurs in one of
-# 700 runs.
+# Deviations beyond which equal stiction, or gear loss, of both wheels is assumed. A false one makes
+# intervals several times wider, in one of 700 runs.
 LIKELY_ALIKE = 3.0
 # Minimum relative standard deviation of the difference of the wheels' torque gains.
 LEAST_DIFFERENCE = 2e-4
-# Probability from which on an effect is worth a second fit.
+# Least probability worth a second fit.
 MIN_PROBABILITY = 0.02
 
 
 @dataclass(frozen=True)
 class TrustResult:
-    """What was found beside the model; what only an estimate needs is computed for the first one.
+    """What was found beside the model; the rest is computed when an estimate needs it.
 
     Attributes:
         effects: Effects that are sure, the strongest first.
-        lags: Whether motors follow with a lag.
-        doubtful_lag: Probability of a lag that is not assumed.
+        lags: Whether motors follow with a lag; `doubtful_lag`: probability of one not assumed.
         search: Search in the rows of the last look; None before there was one.
         windows: Number of disjoint windows in these rows.
     """
@@ -103,13 +89,7 @@ class TrustResult:
 
 @dataclass(frozen=True)
 class EffectSearch:
-    """Tests which effects are present.
-
-    Attributes:
-        sums: Sums of the rows, with the torques of one delay.
-        known: Columns that are part of the fit anyway.
-        one_robot: Whether all rows are of one robot.
-    """
+    """Tests which effects are present in the sums of one delay, beside known columns."""
 
     sums: RowSums
     known: ExtraColumns = NO_COLUMNS
@@ -121,10 +101,9 @@ class EffectSearch:
         """Return the effects that are present, the strongest first, and WITHIN last.
 
         Args:
-            variance: Factor on the variances of the parameters due to correlated errors. It applies
-                to what happens once per turn, whose many columns else take up part of any slow
-                force.
-            within: Whether torques may change within a period; with a lag that is known already.
+            variance: Factor on the variances due to correlated errors, for what happens once per
+                turn: its many columns explain part of any slow force.
+            within: Whether torques may change within a period; no with a lag that is known.
             least: Evidence up to which something may be a crumb of an effect that is known.
         """
         effects = self._is_significant_band(variance, least)
@@ -140,7 +119,6 @@ class EffectSearch:
     def _fits(
         self, effects: Sequence[Effect], beside: Sequence[Sequence[Effect]]
     ) -> dict[Effect, list[AxisFit]]:
-        """Return the fits of both axes with each effect last, beside its others."""
         if not effects:
             return {}
         sets = tuple(
@@ -162,7 +140,6 @@ class EffectSearch:
         ]
 
     def _is_significant_band(self, variance: float, least: float) -> tuple[Effect, ...]:
-        """Return the effects that are sure enough for a warning, the strongest first."""
         effects: tuple[Effect, ...] = ()
         possible = self._possible()
         # No effect alone explains more than all of them together.
@@ -186,7 +163,6 @@ class EffectSearch:
         return effects
 
     def _without_each(self, effects: Sequence[Effect]) -> dict[Effect, list[AxisFit]]:
-        """Return the fits with each effect last, beside all others."""
         others = [[other for other in effects if other is not each] for each in effects]
         return self._fits(effects, others)
 
@@ -205,12 +181,7 @@ class EffectSearch:
         return tuple(each for each, own in fitted if each.evidence(own, each.columns) > 0.0)
 
     def doubtful(self, effects: Sequence[Effect], windows: float) -> tuple[Effect, float] | None:
-        """Return the most likely further effect, with its probability; None if none is likely.
-
-        Args:
-            effects: Result of `likely`.
-            windows: Number of disjoint windows, > 0.
-        """
+        """Return the most likely further effect, with its probability; None if none is likely."""
         best: tuple[Effect, float] | None = None
         least = self.left_of(effects)
         left = [each for each in self._possible() if each not in effects]
@@ -230,14 +201,10 @@ class EffectSearch:
         return best
 
     def misfit(self, effects: Sequence[Effect]) -> float:
-        """Return by how much more the columns of all other effects explain than chance lets them.
+        """Return by how much more all other effects' columns explain than chance lets them.
 
-        Whatever moves the robot beside the model leaves residuals that some of them explain, even
-        if it is none of the effects. Their statistic is that of chi squared, whose mean is the
-        number n of columns, in 1; it is the square of Birge's ratio for errors of unknown causes.
-
-        Args:
-            effects: Effects that are part of the fit.
+        Their statistic is chi squared with the mean n, in 1: the square of Birge's ratio, for
+        errors of unknown causes.
         """
         others = joined(*(each.columns for each in self._possible() if each not in effects))
         count = len(others[0]) + len(others[1])
@@ -247,15 +214,10 @@ class EffectSearch:
         return max(1.0, (explained - MISFIT_STDS * math.sqrt(2.0 * count)) / count)
 
     def torque_difference(self, effects: Sequence[Effect]) -> Pair:
-        """Return the relative difference of the two wheels' torque gains.
+        """Return s = (g_r - g_l) / (g_r + g_l) and its deviation; (nan, inf) if unknown.
 
-        It is s = (g_r - g_l) / (g_r + g_l) with the gains g of each wheel's reported torque in
-        dv/dt and in domega/dt. It results if the reported right torque is (1 - s) / (1 + s) of the
-        acting one. Unequal radii contribute to it as well.
-
-        Returns:
-            Value and its standard deviation due to noise; (nan, inf) if the rows do not determine
-            it.
+        g are the gains of each wheel's reported torque in dv/dt and domega/dt; unequal radii
+        contribute as well.
         """
         others = [each for each in effects if each is not UNEVEN]
         weight = weighted = 0.0
@@ -268,7 +230,6 @@ class EffectSearch:
                 weighted += gain * cross / variance
         if weight <= 0.0:
             return math.nan, math.inf
-        # The difference of the torques is left minus right.
         return -weighted / weight, 1.0 / math.sqrt(weight)
 
 

@@ -21,12 +21,10 @@ def effect_fits(
     moments: Array,
     geometry: WheelGeometry,
 ) -> dict[Effect, EffectFit]:
-    """Return the effects of a fit with their parameters.
+    """Return the effects of a fit, in the order of their columns, with their parameters.
 
     Args:
-        effects: Effects in the order of their columns in the fit.
-        axes: Fits of both axes, with the known columns and then those of the effects.
-        known: Columns that are part of the fit anyway.
+        known: Columns of both axes before those of the effects.
         moments: `RowSums.moments_at` of one delay.
     """
     torque = typical_torque(moments)
@@ -43,11 +41,7 @@ def effect_fits(
 
 
 def typical_torque(moments: Array) -> float:
-    """Return the root mean square of the wheels' torques, N m; infinite while unknown.
-
-    Args:
-        moments: `RowSums.moments_at` of one delay.
-    """
+    """Return the root mean square of the wheels' torques by such moments, N m; inf: unknown."""
     power = moments.diagonal()
     lasting = 4.0 * float(power[ONE])
     driven = float(power[ACTING_SUM] + power[ACTING_DIFFERENCE])
@@ -55,14 +49,7 @@ def typical_torque(moments: Array) -> float:
 
 
 def roughness(fitted: dict[Effect, EffectFit], result: TrustResult) -> tuple[float, float]:
-    """Return the uncertainty that effects add.
-
-    Args:
-        fitted: `effect_fits` of the sure effects.
-
-    Returns:
-        Minimum relative standard deviation of K5..K8, and factor on that of friction.
-    """
+    """Return the least relative deviation of K5..K8, and the factor on friction's, by effects."""
     floor, shares = 0.0, [(effect, 1.0) for effect in fitted]
     for effect, own in fitted.items():
         floor = max(floor, effect.floor, effect.least)

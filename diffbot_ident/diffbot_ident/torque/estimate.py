@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimates of K5..K8: values, confidence, and whether they may be used.
-
-`Estimate` is the one type that estimators, identification, verification, files and messages share.
-"""
+"""Estimates of K5..K8: values, confidence, and whether they may be used."""
 
 from __future__ import annotations
 
@@ -45,10 +42,7 @@ class EstimateState(IntEnum):
 
 
 class Advice(Enum):
-    """What follows from an estimate that may not be used, beyond its reason.
-
-    The same lack means something else for a driving robot than for a finished one, and a recording.
-    """
+    """What follows from an estimate that may not be used, beyond its reason."""
 
     NONE = ""
     WAIT = "wait"
@@ -78,10 +72,9 @@ class FrictionEstimate:
     Attributes:
         values: [viscous left, viscous right in N m s/rad, Coulomb left, Coulomb right in N m].
         variances: Variances of the values; infinite where not identifiable.
-        covariance: Covariance of the values, 4 rows of 4; with gear losses 6 rows of 6, of the
-            values and these. None if only the variances are known.
-        gear_loss: Share of its torque that each wheel's gear loses, [left, right]; 0 where none was
-            found. Coulomb friction is then that at the mean size of the torque.
+        covariance: Covariance of the values, or of these and gear losses; None: not known.
+        gear_loss: Share of its torque that each wheel's gear loses; 0 where none was found. Coulomb
+            friction is then that at the mean size of the torque.
         gear_variances: Variances of these shares; infinite where no such loss was found.
     """
 
@@ -93,7 +86,7 @@ class FrictionEstimate:
 
     @classmethod
     def of(cls, values: Array, covariance: Array) -> FrictionEstimate:
-        """Return the estimate of values, (4,), or with gear losses (6,), and their covariance."""
+        """Return the estimate by values, (4,), or with gear losses (6,), and their covariance."""
         rows = tuple(map(tuple, covariance.tolist()))
         result, variances = values.tolist(), covariance.diagonal().tolist()
         plain = cls(tuple(result[:4]), tuple(variances[:4]), rows)
@@ -102,7 +95,7 @@ class FrictionEstimate:
         return replace(plain, gear_loss=tuple(result[4:]), gear_variances=tuple(variances[4:]))
 
     def widened(self, factor: float) -> FrictionEstimate:
-        """Return the same values with standard deviations multiplied by this factor."""
+        """Return the same values with deviations times this factor."""
         return self if factor == 1.0 else self._scaled((1.0,) * 6, (factor,) * 6)
 
     def less_certain(self, viscous: float, coulomb: float) -> FrictionEstimate:
@@ -117,15 +110,11 @@ class FrictionEstimate:
         return replace(self, variances=(a, b, c, d), covariance=rows)
 
     def of_uneven_wheels(self, difference: float) -> FrictionEstimate:
-        """Return the friction of each wheel, from that of wheels taken for alike.
-
-        `difference` is the relative one of the torques' gains, `Estimate.torque_difference`.
-        """
+        """Return each wheel's friction from that of equal wheels, by `torque_difference`."""
         factors = (1.0 / (1.0 - difference), 1.0 / (1.0 + difference)) * 3
         return self._scaled(factors, factors)
 
     def _scaled(self, values: Sequence[float], deviations: Sequence[float]) -> FrictionEstimate:
-        """Return values and gear losses, and their deviations, multiplied by six factors each."""
         a, b, c, d, left, right = (
             factor * each
             for factor, each in zip(values, (*self.values, *self.gear_loss), strict=True)
@@ -145,16 +134,14 @@ class FrictionEstimate:
 class TurningEstimate:
     """Resistance of the floor against turning, c_w omega + f_w sign(omega): skid steer.
 
-    Attributes:
-        values: [c_w in N m s/rad, f_w in N m].
-        variances: Variances of the values; infinite where not identifiable.
+    Values [c_w in N m s/rad, f_w in N m], and their variances; infinite where not identifiable.
     """
 
     values: tuple[float, float]
     variances: tuple[float, float]
 
     def widened(self, factor: float) -> TurningEstimate:
-        """Return the same values with standard deviations multiplied by this factor."""
+        """Return the same values with deviations times this factor."""
         viscous, coulomb = (factor**2 * each for each in self.variances)
         return TurningEstimate(self.values, (viscous, coulomb))
 
@@ -169,7 +156,6 @@ class GyroFit:
         bias: Mean bias of the gyro over the run, rad/s.
         delay: Delay of the gyro's stamps relative to the wheels', s.
         agreement: Share of the gyro's rotation that the wheels explain, 0 to 1.
-        windows: Number of windows of the fit.
     """
 
     scale: float
@@ -198,27 +184,22 @@ class Estimate:
         values: [K5 in m, K6 in 1/m, K7 in 1/(kg m), K8 in 1/(kg m^2)].
         covariance: Covariance of the values, 4 rows of 4, also where a parameter is not
             identifiable.
-        parameter_states: State of each parameter. UNESTIMATED: not identifiable from the data.
-        parameter_reasons: Why a parameter's state is not ESTIMATED; empty where it is.
+        parameter_states: State of each; UNESTIMATED: not identifiable. `parameter_reasons`: why.
         state: Whether the values may be used as a set. It may be ESTIMATED though K5 and K6 are not
             identifiable: the centre of mass is then on the axle, and 0 may be used for both.
         reason: Why the state is not ESTIMATED; empty when it is.
-        advice: What follows from the reason for whoever moves the robot.
         samples: Number of joint samples used.
         residual_std: Standard deviations of the prediction errors, [m/s^2, rad/s^2].
         warnings: Anomalies that do not prevent the use of the values.
-        residual_correlation: Largest autocorrelation of the prediction errors, [linear, angular],
-            over lags that should have none; NaN before there are enough.
+        residual_correlation: Largest autocorrelation of the prediction errors, [linear, angular];
+            NaN: not known.
         coverage: Share of the excitation needed for each parameter that has been seen, 0 to 1.
         delay: Control periods between a torque's report and its action; NaN where unknown.
         period: Control period of the samples, s; NaN where unknown.
-        friction: Friction of the wheels; None where the estimator does not model it.
-        turning: Resistance against turning; None where it is not estimated.
         gyro: Gyro from which the yaw rate was taken; None if from the wheels alone.
         torque_difference: How much more a torque of the right wheel moves the robot than one of the
             left, as a share of their sum, and its standard deviation; NaN where not estimated.
-        slope: Slope of the floor and heading that points downhill, rad, relative to the first
-            heading; None where the floor counts as level.
+        slope: Slope of the floor and heading downhill relative to the first, rad; None: level.
         since: Stamp from which on the robot is as estimated, s; NaN: it did not change.
     """
 
@@ -266,7 +247,7 @@ class Estimate:
         return k5, k6, k7, k8
 
     def _repr_html_(self) -> str:
-        """Return the table that a notebook shows: values, half widths of 95 % intervals, states."""
+        """Return the table that a notebook shows."""
         rows = "".join(
             f"<tr><th>{name.upper()}</th><td>{value:.5g}</td>"
             f"<td>{NORMAL_95 * math.sqrt(variance):.2g}</td><td>{unit}</td>"
@@ -305,7 +286,7 @@ class Estimate:
         )
 
     def without_numbers(self) -> Estimate:
-        """Return this invalid estimate without its numbers: the reason and coverage remain."""
+        """Return this invalid estimate without its numbers."""
         return replace(
             self,
             values=(math.nan,) * 4,
@@ -335,8 +316,7 @@ class Estimator(Protocol):
         """Process one joint sample; return whether the estimate may have changed.
 
         Raises:
-            ValueError: The sample cannot be used; the message says why. The estimate is unchanged
-                and continues with the next good sample.
+            ValueError: The sample cannot be used, and why; the estimate is unchanged.
         """
 
     def interrupt(self) -> None:
@@ -370,7 +350,7 @@ class Precision:
         """Read names and percentages, such as `EXAMPLE`; None where it is empty or "none".
 
         Raises:
-            ValueError: The text does not consist of parameters, each with a percentage > 0 and %.
+            ValueError: The text is something else.
         """
         if text.strip() == "none":
             return None
@@ -407,10 +387,7 @@ class Precision:
         return fraction
 
     def is_reached(self, estimate: Estimate) -> bool:
-        """Whether all parameters are precise enough.
-
-        K5 and K6 of a centre of mass on the axle always count as precise enough.
-        """
+        """Whether all are precise enough; K5 and K6 of a centre of mass on the axle always are."""
         if estimate.state is not EstimateState.ESTIMATED:
             return False
         for name, value, variance in zip(NAMES, estimate.values, estimate.variances, strict=True):

@@ -23,12 +23,7 @@ from diffbot_ident.torque.torque_delay import (
 
 
 class Estimating:
-    """Estimates from fits.
-
-    Args:
-        period: Period of the groups of samples, s.
-        remembers: Whether the estimate uses the whole run and nothing else.
-    """
+    """Estimates from fits; `period` of the groups of samples, s; `remembers`: the whole run."""
 
     def __init__(
         self,
@@ -67,17 +62,14 @@ class Estimating:
     ) -> Estimate:
         """Return the estimate from the rows so far, not judged yet.
 
-        Args:
-            drift: Drift of the robot over the run; None: none is likely.
-            samples: Number of samples.
-            since: Stamp from which on the robot is as estimated, s; NaN: it did not change.
+        `since`: stamp from which on the robot is as estimated, s; NaN: it did not change.
         """
         learning = self._learning
         delay = self._timing = fitting.evident_delay(result.effects, result.lags)
         linear, angular = fitting.axes(delay, result)
         if self._remembers:
-            # With forgetting or a prior, a new load leaves correlated residuals until it is
-            # learnt, and an estimate whose interval widens for that would not be followed.
+            # With forgetting or a prior, a new load leaves correlated residuals until it is learnt,
+            # and an interval that widens for it would keep the estimate from being used.
             factors = learning.residuals.variance_factors()
             linear, angular = (
                 own.with_covariance(result.misfit * factor * own.covariance)

@@ -47,15 +47,13 @@ def make_estimator(
 
     Args:
         name: "integral" (windowed integral regressors with friction, recommended) or "rls" (Lages
-            2017, for comparison).
+            2017, for comparison), which supports only `velocity_source`.
         scale: Size of the expected motions and torques.
-        window: Length of a window, s; integral only.
-        forgetting: Factor on the weight of past data after each window, (0, 1]; integral only.
-        prior: Prior knowledge; integral only.
-        velocity_source: "position" (differences of angles) or "velocity" (as reported); the latter
-            with rls only.
-        turning: Whether to estimate a resistance against turning (skid steer); integral only.
-        steady: Whether the samples are of one robot, see IntegralEstimator; integral only.
+        window: Length of a window, s.
+        forgetting: Factor on the weight of past data after each window, (0, 1].
+        velocity_source: "position" (differences of angles) or "velocity" (as reported; rls only).
+        turning: Whether to estimate a resistance against turning (skid steer).
+        steady: Whether the samples are of one robot, see IntegralEstimator.
 
     Raises:
         ValueError: There is no such estimator, or it does not support an argument.
@@ -90,19 +88,18 @@ def make_estimator(
 
 @dataclass(frozen=True)
 class LiveSettings:
-    """Settings of a live estimator.
+    """Settings of a live estimator, each > 0.
 
     Attributes:
-        memory: Robot time in which past data lose 63 % of their weight, s, > 0.
-        window: Length of a window, s, > 0.
-        spread: Standard deviations of the prior around the nominal K5..K8, relative to them, > 0.
-        friction_spread: Those of the friction, relative to the described one, > 0; at least
-            KNOWN_FRICTION, or UNKNOWN_FRICTION if none is described.
-        velocity: Size of the motion that counts as excitation, m/s, > 0; see MotionScale.
-        yaw_rate: Size of the yaw rate that counts as excitation, rad/s, > 0.
-        torque: Size of one wheel's torque that counts, as a share of limits.traction, > 0.
-        acceleration: rms of dv/dt over 2.5 s below which nothing is learnt, m/s^2, > 0.
-        yaw_acceleration: rms of domega/dt over 2.5 s below which nothing is learnt, rad/s^2, > 0.
+        memory: Robot time in which past data lose 63 % of their weight, s.
+        window: Length of a window, s.
+        spread: Relative standard deviations of the prior around the nominal K5..K8.
+        friction_spread: Those of the described friction; at least KNOWN_FRICTION, or
+            UNKNOWN_FRICTION if none is described.
+        velocity, yaw_rate: Size of motions that count as excitation, m/s and rad/s.
+        torque: Size of one wheel's torque that counts, as a share of limits.traction.
+        acceleration, yaw_acceleration: rms of dv/dt, m/s^2, and domega/dt, rad/s^2, over 2.5 s
+            below which nothing is learnt.
     """
 
     memory: float = 2.5
@@ -116,24 +113,19 @@ class LiveSettings:
     yaw_acceleration: float = 0.03
 
 
-# Minimum standard deviation of the friction, as a share of limits.traction (for viscous friction,
-# per rad/s): for robots whose description has friction, and for those without, e.g. from a URDF.
+# Least standard deviation of described, and of undescribed friction, as a share of limits.traction
+# (viscous: per rad/s).
 KNOWN_FRICTION, UNKNOWN_FRICTION = 3e-4, 0.05
-# Robot time over which a speed is averaged, s: an encoder of 4096 counts then resolves 0.2 mm/s.
+# Time over which a speed is averaged, s: an encoder of 4096 counts then resolves 0.2 mm/s.
 SPEED_TIME = 0.25
-# Each average is compared with the one SPEED_LAG before; the last COMPARISONS of these count.
+# Averages are compared with those SPEED_LAG before; the last COMPARISONS count.
 SPEED_LAG, COMPARISONS = 2, 8
 
 
 class ExcitationMonitor:
     """Root mean squares of dv/dt and domega/dt over the last 2.5 s, from the wheels' angles.
 
-    An estimator cannot tell within its windows of 0.1 s: a figure of 8 changes the speed by 10 mm/s
-    then.
-
-    Args:
-        acceleration: Minimum rms of dv/dt that excites, m/s^2, > 0.
-        yaw_acceleration: Minimum rms of domega/dt that excites, rad/s^2, > 0.
+    `acceleration`, m/s^2, and `yaw_acceleration`, rad/s^2, > 0, are the least that excites.
     """
 
     def __init__(
@@ -157,9 +149,8 @@ class ExcitationMonitor:
         """Process a sample.
 
         Raises:
-            ValueError: After a pause, a step back in time, or a jump of an encoder; the motion
-                restarts with this sample. Also for values that are not finite or absurd; the state
-                is then unchanged.
+            ValueError: After a pause, a step back in time, or a jump of an encoder: the motion
+                restarts with this sample. Also for absurd values: the state is unchanged.
         """
         self._check.values(sample)
         try:
@@ -206,19 +197,13 @@ class ExcitationMonitor:
 class LiveEstimator:
     """An estimator that is held while the motion does not excite the robot.
 
-    The described gear losses are taken off the torques; the estimated friction is that without
-    load.
-
         >>> from diffbot_description import closed_form, load_robot
         >>> robot = load_robot("twil")
         >>> estimate = make_live_estimator(robot, closed_form(robot.model)).estimate()
         >>> estimate.warnings[-1]
         'held as it was: too short a motion'
 
-    Args:
-        estimator: Estimator that receives the samples of exciting motion.
-        monitor: Monitor that decides which motion excites.
-        gear_loss: Share of its torque that each wheel's gear loses, [left, right].
+    The gears' losses of torque, [left, right] shares, are taken off: the friction is without load.
     """
 
     def __init__(
@@ -234,12 +219,7 @@ class LiveEstimator:
         self._stuck = True
 
     def update(self, sample: JointSample) -> bool:
-        """Process one joint sample; see Estimator.update.
-
-        Raises:
-            ValueError: The sample cannot be used; after a gap the estimate is held until the motion
-                excites again.
-        """
+        """Process one joint sample; see Estimator.update. After a gap the estimate is held."""
         try:
             self._monitor.update(sample)
         except ValueError:
@@ -252,13 +232,12 @@ class LiveEstimator:
         try:
             return self._estimator.update(sample)
         except ValueError:
-            # The first sample after a hold follows a gap: that is no error.
+            # The first sample after a hold follows a gap.
             if stuck:
                 return False
             raise
 
     def _behind_gears(self, sample: JointSample) -> JointSample:
-        """Return the sample with the torques that the gears leave to the wheels."""
         before, self._angles = self._angles, sample.position
         if before is None or not any(self._gear_loss):
             return sample
@@ -291,10 +270,7 @@ def make_live_estimator(
         >>> make_live_estimator(robot, closed_form(robot.model)).estimate().coverage
         (0.0, 0.0, 0.0, 0.0)
 
-    Args:
-        robot: Its description: wheels, friction, gear losses and maximum torque, and whether the
-            floor resists turning.
-        nominal: K5..K8 of the robot's description, or the last good ones.
+    `nominal` are K5..K8 of the robot's description, or the last good ones.
     """
     k5, k6, k7, k8 = nominal
     largest = robot.limits.traction

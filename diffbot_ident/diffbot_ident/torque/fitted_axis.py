@@ -14,11 +14,9 @@ class AxisFit:
 
     Attributes:
         theta: Parameters of [product, torque, v, omega, sign left, sign right] and of the
-            additional regressors, shape (6 + extra,).
-        covariance: Covariance of theta, shape (6 + extra, 6 + extra).
+            additional regressors, shape (6 + extra,); `covariance`: theirs.
         variance: Mean square of the residuals.
-        noise: Variances of the unmodelled gain in velocity due to one period's torque and to one
-            reading, [torque, reading].
+        noise: Variances of gains in velocity by one period's torque and one reading.
     """
 
     theta: Array
@@ -32,10 +30,9 @@ class AxisFit:
 
 
 def averaged(one: AxisFit, other: AxisFit, fraction: float) -> AxisFit:
-    """Average the parameters of two fits, the other of which is true with probability `fraction`.
+    """Average two fits, the other of which, with more parameters, is true with this probability.
 
-    The other fit has the same parameters, followed by more. The covariance is that of the mixture
-    and thus includes the difference between the fits.
+    The covariance is that of the mixture, and includes the difference between the fits.
     """
     own = slice(len(one.theta))
     apart = other.theta[own] - one.theta[own]

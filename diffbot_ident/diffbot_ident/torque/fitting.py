@@ -24,19 +24,14 @@ from diffbot_ident.torque.lag_evidence import lag_evidence
 from diffbot_ident.torque.sums import RowSums
 from diffbot_ident.torque.torque_delay import DELAYS, EARLIEST, DelaySearch, TorqueDelay
 
-# Half the distance of the delays, and of the lags, from whose fits the parameters' slopes over them
-# follow, periods.
+# Half the distance of delays, and of lags, for the parameters' slopes over them, periods.
 STEP = 0.05
 
 
 class Fitting:
-    """Fits of one state of the sums.
+    """Fits of one state of the sums, from `windows` disjoint windows (reduced by forgetting).
 
-    Args:
-        sums: Sums that the parameters are fitted to.
-        windows: Number of disjoint windows, reduced by forgetting.
-        known: Columns that are part of each fit.
-        priors: Prior knowledge of both axes, or None of both.
+    `known` columns are part of each fit; prior knowledge is of both axes or of none.
     """
 
     def __init__(
@@ -53,7 +48,7 @@ class Fitting:
         self._searches: dict[ExtraColumns, DelaySearch] = {}  # by the columns beside the torque
 
     def extra(self, effects: Sequence[Effect]) -> ExtraColumns:
-        """Return the extra columns of both axes with these effects in the model."""
+        """Return the additional columns of both axes with these effects in the model."""
         return joined(self.known, *(each.columns for each in effects))
 
     def delay(self, effects: Sequence[Effect], lags: bool, gain: bool = True) -> TorqueDelay:
@@ -89,7 +84,6 @@ class Fitting:
         alone = self._axes_with(delay, result)
         if result.doubtful_lag <= 0.0:
             return alone
-        # A lag that is likely but not sure, as a doubtful effect.
         others = self._axes_with(self.delay(result.effects, lags=True, gain=False), result)
         linear, angular = (
             averaged(one, other, result.doubtful_lag)
@@ -107,10 +101,7 @@ class Fitting:
         return averaged(linear, others[0], fraction), averaged(angular, others[1], fraction)
 
     def _uncertain(self, delay: TorqueDelay, sets: Sequence[tuple[Effect, ...]]) -> list[AxisFit]:
-        """Return fits of [linear, angular] of each set of effects.
-
-        Their covariances include the uncertainty of delay and effects.
-        """
+        """Return fits of [linear, angular] of each set, uncertain by delay and effects."""
         extra = tuple(self.extra(effects) for effects in sets)
         seen, ends, width = self._ends_of_delay(delay, extra)
         widths, spread = [width], np.array([[delay.std**2]])
@@ -131,8 +122,7 @@ class Fitting:
             exact = [effect for effect in effects if not effect.floor]
             if len(exact) == len(effects):
                 continue
-            # The shape of such an effect is known only roughly: add the whole change that it makes
-            # to the parameters as uncertainty.
+            # Such columns are rough: add the whole change that they make as uncertainty.
             without = solutions(seen.moments, (self.extra(exact),))
             for fitted, (theta,) in zip(axis_fits[2 * i : 2 * i + 2], without, strict=True):
                 taken = fitted.theta[:6] - theta[:6]
@@ -142,12 +132,7 @@ class Fitting:
     def _ends_of_delay(
         self, delay: TorqueDelay, extra: tuple[ExtraColumns, ...]
     ) -> tuple[RowSums, list[list[Array]], float]:
-        """Return the sums at a delay, and the parameters of each fit before and after it.
-
-        Returns:
-            Sums; for each fit a list of one pair of parameters, shape (2, p); and the distance of
-            the two delays, periods.
-        """
+        """Return the sums at a delay; each fit's parameters before and after; their distance."""
         value, lag = delay.value, delay.lag
         late = min(value + STEP, DELAYS - 1.0)
         early = max(value - STEP, EARLIEST / self.sums.fine)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prior for a robot from a fleet of robots of its type: its file, and an estimator that uses it.
 
-`diffbot fleet` writes prior_TYPE.yaml: mean and covariance of K5..K8 between robots. Data that
-agree are fused with it, else it is dropped; docs/theory/estimates.md#prior-of-a-fleet.
+`diffbot fleet` writes prior_TYPE.yaml; docs/theory/estimates.md#prior-of-a-fleet.
 """
 
 from __future__ import annotations
@@ -36,10 +35,9 @@ from diffbot_ident.torque.judgement import with_states
 VERSION = 1  # version of the file's format
 FEWEST = 5  # minimum number of robots of a prior
 NONE = "none"  # parameter value for no file
-# Chi^2 of 4 degrees of freedom that a robot of the fleet exceeds once in 100 times.
+# Chi^2 of 4 degrees of freedom that one of 100 robots of the fleet exceeds.
 CONTRADICTION = 13.2767
-# A value relies on the prior rather than on data if it keeps more than this share of the prior's
-# variance.
+# A value relies on the prior with more than this share of its variance left.
 RESTS = 0.5
 # Relative difference of radius and track up to which they count as equal.
 SAME = 1e-6
@@ -61,8 +59,7 @@ class FleetPrior:
         values: Mean of [K5 in m, K6 in 1/m, K7 in 1/(kg m), K8 in 1/(kg m^2)].
         covariance: Covariance of a new robot of the type around the mean, 4 rows of 4.
         robots: Number of robots it is based on.
-        wheel_radius: Wheel radius with which K5..K8 were identified, m.
-        track: Track with which they were identified, m.
+        wheel_radius, track: Those with which K5..K8 were identified, m.
         date: Date of creation, ISO 8601.
 
     Raises:
@@ -129,7 +126,7 @@ def write_prior(path: Path, prior: FleetPrior) -> None:
 
 
 def read_prior(path: str, robot: Robot) -> FleetPrior:
-    """Read a prior from a file of write_prior, for a robot; `~` is expanded.
+    """Read a file of write_prior, for a robot; `~` is expanded.
 
     Raises:
         ValueError: There is no such file, or its content is invalid for this robot.
@@ -191,10 +188,9 @@ def _numbers(section: Mapping[str, Any], name: str, count: int) -> list[float]:
 
 
 def with_prior(estimate: Estimate, prior: FleetPrior, half_track: float) -> Estimate:
-    """Fuse an estimate from the data alone with the prior, or add a warning if they contradict.
+    """Fuse an estimate from data alone with the prior, or warn if they contradict; b in m.
 
     An INVALID estimate is returned unchanged; one with too few samples stays UNESTIMATED.
-    `half_track` is b, m.
     """
     if estimate.state is EstimateState.INVALID:
         return estimate
@@ -217,10 +213,9 @@ def with_prior(estimate: Estimate, prior: FleetPrior, half_track: float) -> Esti
         )
     values, covariance = _together(data, own, mean, spread)
     fused = estimate.with_values(values, covariance)
-    # Too few samples are too few, however good the prior is.
     if estimate.advice is Advice.WAIT:
         return fused
-    # Judged data are already consistent; enforcing that again would divide by almost 0.
+    # Judged data are consistent already; enforcing that again would divide by almost 0.
     judged = with_states(fused, half_track)
     resting = [
         name.upper()

@@ -16,8 +16,7 @@ from diffbot_ident.torque.effects.turning import SIGN_OMEGA
 from diffbot_ident.torque.estimate import Array, FrictionEstimate, TurningEstimate
 from diffbot_ident.torque.fitted_axis import AxisFit
 
-# Friction coefficients are separable if the smallest eigenvalue of their correlation matrix is
-# not below this.
+# Coefficients are separable with at least this smallest eigenvalue of their correlations.
 MIN_EIGENVALUE = 1e-9
 # Standard deviations up to this, in N m s/rad and N m, stem from rounding, not from noise.
 NO_NOISE_STD = 1e-15
@@ -27,10 +26,9 @@ UNKNOWN_TURNING = TurningEstimate((0.0, 0.0), (np.inf, np.inf))
 
 
 def friction_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
-    """Return the maps from friction to the parameters of [v, omega, sign left, sign right].
+    """Return the maps, (4, 4), from friction to the parameters of [v, omega, sign left, right].
 
-    They map, (4, 4) each, [c_l, c_r, f_l, f_r], times K7 for the linear axis and K8 for the angular
-    one:
+    Of [c_l, c_r, f_l, f_r], times K7 for the linear axis and K8 for the angular one:
 
         K7 (T_l + T_r):  -K7 (c_l + c_r) / r,  K7 b (c_l - c_r) / r,  -K7 f_l,  -K7 f_r
         K8 (T_l - T_r):  -K8 (c_l - c_r) / r,  K8 b (c_l + c_r) / r,  -K8 f_l,  +K8 f_r
@@ -56,7 +54,7 @@ def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) ->
             values = inverse @ fit.theta[2:6] / gain
             jacobian[:, 0], jacobian[:, 1:] = -values / gain, inverse / gain
             own = _inverse(jacobian @ fit.covariance[1:6, 1:6] @ jacobian.T, NO_NOISE_STD)
-            # None if a wheel did not turn or without torque: this axis is uninformative.
+            # None if a wheel did not turn, or without torque.
             if own is not None:
                 information += own
                 weighted += own @ values
@@ -72,11 +70,8 @@ def fuse_more(
 ) -> tuple[FrictionEstimate, TurningEstimate | None]:
     """Return wheel friction, with gear losses, and floor resistance from both axes.
 
-    A gear loss enters as Coulomb friction does. With skid steer the parameter of omega gains K8 (r
-    / b) c_w, and that of its sign is K8 (r / b) f_w; docs/theory/integral_estimator.md#friction.
-
-    Args:
-        extra: Additional regressors of the fits, with TURNING_COLUMNS, GEAR_COLUMNS, or both.
+    A gear loss enters as Coulomb friction. Skid steer adds K8 (r / b) c_w and K8 (r / b) f_w to the
+    parameters of omega and its sign; `extra` has TURNING_COLUMNS, GEAR_COLUMNS, or both.
     """
     terms, places = list(friction_terms(geometry)), [list(range(2, 6)), list(range(2, 6))]
     geared, turning = GEAR_LEFT in extra[0], SIGN_OMEGA in extra[1]
@@ -109,9 +104,7 @@ def _fused(
 ) -> tuple[Array, Array] | None:
     """Return n coefficients and their covariance from both axes; None if they are unknown.
 
-    Args:
-        terms: Of each axis, the map from the coefficients to m parameters per gain, shape (m, n).
-        places: Of each axis, the indices of these parameters, m of them.
+    `terms` map the coefficients to m parameters per gain, (m, n), at these places of theta.
     """
     size = terms[0].shape[1]
     information, weighted = np.zeros((size, size)), np.zeros(size)
@@ -135,7 +128,6 @@ def _inverse_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
 
 
 def _inverse(matrix: Array, min_scale: float) -> Array | None:
-    """Return the inverse, computed via the correlation matrix; None if ill-conditioned."""
     scale = np.sqrt(matrix.diagonal())
     shape = scale[:, None] * scale
     correlation = matrix / shape

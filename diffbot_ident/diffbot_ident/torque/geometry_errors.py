@@ -5,8 +5,7 @@ With eps_r and eps_b the shares by which radius and track exceed the file's:
 
     dK5 / K5 = -eps_r + 2 eps_b,  dK6 / K6 = -eps_r,  dK7 / K7 = eps_r,  dK8 / K8 = eps_r - eps_b
 
-With a gyro eps_b = eps_r + its error of scale: none depends on the track;
-docs/theory/estimates.md#radius-track-and-gyro.
+With a gyro eps_b = eps_r + its error of scale; docs/theory/estimates.md#radius-track-and-gyro.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from diffbot_ident.torque.yaw_gyro import GyroError, YawGyro
 # Relative changes of K5..K8 per relative change of radius and of track.
 BY_RADIUS = np.array([-1.0, -1.0, 1.0, 1.0])
 BY_TRACK = np.array([2.0, 0.0, 0.0, -1.0])
-# A difference from the robot's file is reported beyond so many standard deviations and this share.
+# A difference from the file is reported beyond so many deviations and this share.
 SIGNIFICANT_STDS, NOTABLE = 3.0, 0.005
 PERCENT = 0.01
 EXACT = Uncertainty()
@@ -46,7 +45,7 @@ def effective_track(fit: GyroFit, geometry: WheelGeometry) -> float:
 
 
 def with_gyro(estimate: Estimate, fit: GyroFit) -> Estimate:
-    """Convert an estimate from the wheels alone to the gyro's yaw rate: values and covariance."""
+    """Convert an estimate from the wheels alone to the gyro's yaw rate."""
     factors = np.array([fit.scale**-2, 1.0, 1.0, fit.scale])
     v, omega = estimate.residual_std
     scaled = estimate.with_values(
@@ -64,7 +63,7 @@ def as_wheels_see(estimate: Estimate) -> Four:
 
 
 def widened(estimate: Estimate, uncertainty: Uncertainty) -> Estimate:
-    """Return an estimate whose covariance includes the uncertainty of radius, track and gyro.
+    """Return an estimate that includes the uncertainty of radius, track and gyro.
 
     It is no longer ESTIMATED if K7 or K8 are too uncertain then.
     """
@@ -97,14 +96,8 @@ def widened(estimate: Estimate, uncertainty: Uncertainty) -> Estimate:
 class DimensionedEstimator:
     """An estimator that includes the uncertainty of radius and track, and may use a gyro.
 
-    With a faulty gyro the estimate is INVALID; before the robot has turned enough to compare gyro
-    and wheels it is UNESTIMATED.
-
-    Args:
-        estimator: Inner estimator, which uses the wheels alone.
-        uncertainty: Uncertainty of radius, track and the gyro's scale.
-        gyro: Gyro that receives the joint samples from here, its readings by `YawGyro.add`; or
-            None.
+    With a faulty gyro the estimate is INVALID; before the robot has turned enough it is
+    UNESTIMATED. The gyro gets the joint samples from here, its readings by `YawGyro.add`.
     """
 
     def __init__(
@@ -173,7 +166,6 @@ class DimensionedEstimator:
         return replace(gyro, warnings=(*gyro.warnings, *remarks)) if remarks else gyro
 
     def _remarks(self, fit: GyroFit | None) -> list[str]:
-        """Return warnings: what the values depend on, and where the gyro contradicts the file."""
         doubt = self._uncertainty
         if fit is None:
             if doubt.radius == 0.0 and doubt.track == 0.0:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Periods in which dry friction may hold a wheel, or the robot against turning.
 
-Friction then balances whatever else drives the motion, up to its own size, and the sign of the
-speed does not determine it.
+Friction then balances whatever drives the motion, whatever the sign of the speed.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from diffbot_description.dynamics import accelerations
 from diffbot_ident.torque.effects import StepMotion
 from diffbot_ident.torque.estimate import Array
 
-# Dry friction may hold a motion that it would stop within this many control periods.
+# Dry friction may hold a motion that it would stop within this many control periods,
 SLOW_TURNS = 2.0
-# Dry friction may hold a wheel up to this multiple of its estimate, which is uncertain.
+# up to this multiple of its estimate.
 STUCK_FRACTION = 1.3
 
 
@@ -35,7 +34,7 @@ def stuck_wheels(motion: StepMotion) -> NDArray[np.bool_]:
     holding = np.minimum(np.maximum(torques, -dry), dry)
     resistance = np.where(slow, holding, np.sign(speeds) * dry) + speeds * response.friction[:2]
     dv, domega = accelerations(k, v, omega, *(torques - resistance).T)
-    # The floor resists turning, and what it holds may be anything up to its own friction.
+    # The floor may resist turning by anything up to its friction.
     most_turning = abs(response.k8) * radius / b * response.holding
     turns_slowly = np.abs(motion.yaw.middle[:, 0]) < SLOW_TURNS * most_turning * period
     domega -= np.where(turns_slowly, 0.0, np.sign(omega) * most_turning)

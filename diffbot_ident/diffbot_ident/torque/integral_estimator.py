@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recommended estimator: windowed integral regressors, friction, delay, honest intervals.
 
-It fits (41) of Lages (2017), integrated, in stages: rows -> sums -> fitting -> effects -> judgement
-(regression.py). Theory: docs/theory/integral_estimator.md.
+Its stages: regression.py. Theory: docs/theory/integral_estimator.md.
 """
 
 from __future__ import annotations
@@ -27,16 +26,15 @@ from diffbot_ident.torque.wiring import likely_wiring, standing_wheel
 
 # Numbers per pending sample: stamp, angles [left, right], torques [left, right].
 FIELDS = 5
-# Samples of the first block.
+# Samples of the first block, and of the next ones unless an estimate is requested earlier.
 FIRST_BATCH = 24
-# Samples that are processed as one block unless an estimate is requested earlier.
 BATCH_SAMPLES = 2048
-# Minimum time between processed samples, s; faster samples are decimated.
+# Least time between processed samples, s: faster ones are decimated.
 MIN_PERIOD = 0.008
 # Time over which the ends of a window are averaged, s.
 SMOOTHING = 0.05
-# Minimum control periods of a window, and over which its ends are averaged: with 2 and 1 of 40
-# ms, K7 and K8 were off by 3 deviations.
+# Least control periods of a window, and of the mean at its ends: with 2 and 1 of 40 ms, K7 and K8
+# were off by 3 deviations.
 MIN_WINDOW, MIN_SMOOTHING = 4, 2
 
 
@@ -65,10 +63,9 @@ class IntegralEstimator:
         scale: Size of the expected motions and torques, for the coverage.
         window: Length of a window, s, > 0.
         forgetting: Factor on the weight of past data after each window, (0, 1]; 1 forgets nothing.
-        prior: Prior knowledge; it is never forgotten, so that the covariance stays bounded.
+        prior: Prior knowledge, which is never forgotten.
         turning: Whether to estimate a resistance against turning (skid steer).
-        steady: Whether all samples are of one robot: a change of it is found, and what it was is
-            forgotten. False averages over robots that differ.
+        steady: Whether all samples are of one robot: what was before a change is forgotten.
 
     Raises:
         ValueError: An argument is outside its range.
@@ -99,10 +96,8 @@ class IntegralEstimator:
     def reset(self) -> None:
         """Forget everything."""
         self._check.reset()
-        # A flat list of stamps, angles and torques converts to an array four times as fast as a
-        # list of tuples.
+        # A flat list of stamps, angles and torques: four times as fast as a list of tuples.
         self._pending: list[float] = []
-        # Count of pending numbers at which they are processed.
         self._batch = FIELDS * FIRST_BATCH
         self._newest: list[float] = []  # the last two samples of those processed
         self._readings = TimedReadings()
@@ -123,7 +118,7 @@ class IntegralEstimator:
         return self._settings.geometry.body_velocity(left, right)
 
     def update(self, sample: JointSample) -> bool:
-        """Process one joint sample; see Estimator.update."""
+        """See Estimator.update."""
         if not self._check.passes(sample):
             self._examine(sample)
         (left, right), (torque_left, torque_right) = sample.position, sample.effort
@@ -160,7 +155,7 @@ class IntegralEstimator:
             raise
 
     def _interrupt(self) -> None:
-        """Start a new segment: the next sample does not continue the previous ones."""
+        """Start a new segment."""
         self._work_off()
         self._newest = []
         self._readings.interrupt()
@@ -183,7 +178,6 @@ class IntegralEstimator:
             self._estimate = None
 
     def _begin(self, period: float) -> StagedRegression:
-        """Return a regression with windows that suit the control period, s."""
         decimation = Decimation(max(1, nearest(MIN_PERIOD / period)))
         period *= decimation.factor
         window = max(MIN_WINDOW, nearest(self._window / period))
@@ -227,14 +221,13 @@ class IntegralEstimator:
         if (change := regression.change_in_words()) is None:
             return judged
         reported = f"{judged.reason} ({change})"
-        # Equal reasons stay equal, so that users read the common one only once.
+        # Equal reasons stay equal: users read the common one only once.
         reasons = tuple(
             reported if why == judged.reason else why for why in judged.parameter_reasons
         )
         return replace(judged, reason=reported, parameter_reasons=reasons, since=regression.since)
 
     def _judged_rows(self, regression: StagedRegression) -> Estimate:
-        """Return the estimate without its warnings."""
         samples = regression.samples_since_change
         if samples is None:
             samples = self._samples

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules that decide whether the values of K5..K8 may be used, and the reasons given if not.
 
-The coupling of v and omega does no work: K5 K8 = b K6 K7. Values that violate this significantly
-and by much are rejected, others projected onto it; docs/theory/integral_estimator.md#consistency.
+The coupling of v and omega does no work: K5 K8 = b K6 K7. Values that clearly violate this are
+rejected, others projected onto it; docs/theory/integral_estimator.md#consistency.
 """
 
 from __future__ import annotations
@@ -26,22 +26,20 @@ from diffbot_ident.torque.estimate import (
 from diffbot_ident.torque.sums import RowSums
 from diffbot_ident.torque.torque_delay import DELAYS
 
-# Disagreement that counts as a contradiction: standard deviations, and share of the larger side.
-# Both must be exceeded, as in a long run even slight slip of the wheels is significant.
+# A contradiction exceeds so many deviations and this share of the larger side: in a long run even
+# slight slip is significant.
 CONTRADICTION_STDS, CONTRADICTION_FRACTION = 5.0, 0.1
 # Largest half width of the 95 % interval of K7 and K8, relative to the value, that may be used.
 MAX_HALF_WIDTH = 0.1
 # Beyond this relative standard deviation a parameter is not identifiable at all.
 MAX_RELATIVE_STD = 0.25
-# A sign is sure, and K5 differs from 0, beyond so many standard deviations; by chance this happens
-# once in 16000 runs.
+# A sign is sure, and K5 differs from 0, beyond so many deviations; by chance once in 16000 runs.
 SIGNIFICANT_STDS = 4.0
-# A centre of mass nearer to the axle than this share of half the track counts as on it.
+# A centre of mass nearer to the axle than this share of half the track counts as on it,
 ON_AXLE = 0.01
-# With K5 surely within this share of half the track the centre of mass is on the axle; otherwise a
-# K5 near 0 may also mean a lack of excitation.
+# and so does one whose K5 is surely within this one.
 MAX_AXLE_OFFSET = 0.05
-# Disjoint windows below which the parameters are too poor to contradict anything.
+# Disjoint windows below which the parameters contradict nothing.
 MIN_WINDOWS = 15.0
 
 NO_TURNING = (
@@ -58,8 +56,7 @@ UNEXPLAINED_MOTION = (
     "that efforts and angles have one clock and belong to these wheels, and that the torques act "
     "within {} control periods"
 )
-# Accelerations of both wheels in common and against each other, or torques: if one has this share
-# of the other's mean square or more, it is not missing.
+# Share of the other's mean square from which on a motion, or torque, in common or opposed is there.
 PRESENT = 0.1
 NO_YAW_RATE = (
     "the effect of the yaw rate on the speed is not known: drive curves of 1 rad/s or more, both "
@@ -79,14 +76,12 @@ def judge(
     """Make K5..K8 consistent if they are known well enough, and set their states.
 
     Args:
-        estimate: Values and covariance as fitted to the data, and the number of samples.
         half_track: b, m.
         problem: Error in the robot's wiring, in words; None if there is none.
         windows: Number of disjoint windows; below MIN_WINDOWS only a wiring error is reported.
         significant_windows: Number of windows below which a contradiction does not stop the robot,
             as friction outside the model may cause it.
-        sums: Sums of the rows, which tell a lack of motion from unexplained motion; None: not
-            known.
+        sums: Sums of the rows, which tell a lack of motion from unexplained motion.
     """
     if problem is None and windows < MIN_WINDOWS:
         text = f"{windows:.0f} of {MIN_WINDOWS:.0f} windows of motion"
@@ -94,7 +89,7 @@ def judge(
     values, covariance = np.array(estimate.values), np.array(estimate.covariance)
     deviations = np.sqrt(covariance.diagonal())
     if problem is None and (deviations[2:] < MAX_RELATIVE_STD * np.abs(values[2:])).all():
-        # A wrong sign also contradicts the geometry, but the sign is the better hint.
+        # A wrong sign also contradicts, but is the better hint.
         problem = _wrong_sign(values, deviations)
         try:
             if problem is None:
@@ -134,9 +129,6 @@ class ContradictionError(ValueError):
 
 def make_consistent(values: Array, covariance: Array, half_track: float) -> tuple[Array, Array]:
     """Return the most likely values with K5 K8 = b K6 K7, and their covariance.
-
-    One Gauss-Newton step is enough.
-
 
         >>> values, _ = make_consistent(np.array([0.1, -1.0, 2.0, -10.0]), np.eye(4), 0.5)
         >>> round(float(values[0] * values[3] - 0.5 * values[1] * values[2]), 2)
@@ -189,10 +181,7 @@ def _wrong_sign(values: Array, deviations: Array) -> str | None:
 def with_states(
     estimate: Estimate, half_track: float, lacks: tuple[str, str] = (NO_TORQUE, NO_TURNING)
 ) -> Estimate:
-    """Return consistent values with states and reasons set according to their covariance.
-
-    `lacks` are the reasons why K7 and K8 are not identifiable, if they are not.
-    """
+    """Return consistent values with states and reasons, which for K7 and K8 are `lacks`."""
     values, deviations = np.array(estimate.values), np.sqrt(np.diag(estimate.covariance))
     _, _, k7, k8 = values.tolist()
     std5, _, std7, std8 = deviations.tolist()
@@ -232,7 +221,6 @@ def _offset(k5: float, std: float, half_track: float) -> _Offset:
 
 
 def _offset_reason(offset: _Offset, k5: float, std: float) -> str | None:
-    """Return why K5 and K6 are not identifiable; None if they are."""
     if offset is _Offset.ON_AXLE:
         return (
             f"the centre of mass is on the axle: K5 = {1e3 * k5:.1f} +- "
@@ -242,7 +230,6 @@ def _offset_reason(offset: _Offset, k5: float, std: float) -> str | None:
 
 
 def _summary(reasons: tuple[str | None, ...]) -> str:
-    """Return names with their reasons, such as 'K5, K6 are not identifiable: ...'."""
     groups: dict[str, list[str]] = {}
     for name, reason in zip(("K5", "K6", "K7", "K8"), reasons, strict=True):
         if reason:

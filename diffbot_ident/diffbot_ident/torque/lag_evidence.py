@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How sure it is that torques act gradually, by the moments of their response.
 
-A torque that acts after times t, distributed with the mean d and the variance T^2, moves the robot
-as its columns at delays near d do:
+Torques that act after times t with the mean d and the variance T^2 have, at delays near d0,
 
     K (tau(d0) + m1 tau'(d0) + m2 tau''(d0) / 2),    m1 = mean of t - d0, m2 = mean of (t - d0)^2
 
-A delay alone has T^2 = m2 - m1^2 = 0. The variance of T^2 is that of the fit, with correlated
-noises; docs/theory/integral_estimator.md#delay-and-lag.
+A delay alone has T^2 = m2 - m1^2 = 0; docs/theory/integral_estimator.md#delay-and-lag.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from diffbot_ident.torque.effects import DIFFERENCE, SUM
 from diffbot_ident.torque.sums import RowSums, of_both_torques, weighted_products
 from diffbot_ident.torque.torque_delay import DELAYS, EARLIEST, FINE_DELAYS, acting_weights
 
-# Columns of the first and the second derivative, behind those of the torques.
+# Columns of the derivatives, behind those of the torques.
 DERIVATIVES: ExtraColumns = (
     (SUM.start + 2, SUM.start + 4),
     (DIFFERENCE.start + 2, DIFFERENCE.start + 4),
@@ -33,15 +31,12 @@ APART = 0.25
 
 
 def lag_evidence(sums: RowSums, delay: float, extra: ExtraColumns) -> float:
-    """Return the variance of the times after which torques act, in its standard deviations.
+    """Return the variance of the times after which torques act, in its deviations; 0: not known.
 
     Args:
         sums: Sums of the rows, with the torques of all delays.
         delay: Best delay without a lag, control periods.
         extra: Columns of additional regressors; none of torques.
-
-    Returns:
-        Above 0 if torques act gradually; 0 where the columns do not reach far enough.
     """
     apart = _apart(delay, sums.fine)
     # With several samples per period, columns between them are mere interpolations.
@@ -66,7 +61,6 @@ def lag_evidence(sums: RowSums, delay: float, extra: ExtraColumns) -> float:
             continue
         late = first / gain
         spread = 2.0 * second / gain - late**2
-        # By the torque's gain, and by both derivatives.
         rates = np.array([2.0 * late**2 - 2.0 * second / gain, -2.0 * late, 2.0]) / gain
         own = np.array([1, len(fitted.theta) - 2, len(fitted.theta) - 1])
         variance = float(rates @ fitted.covariance[np.ix_(own, own)] @ rates)
@@ -77,7 +71,6 @@ def lag_evidence(sums: RowSums, delay: float, extra: ExtraColumns) -> float:
 
 
 def _apart(delay: float, fine: int) -> float:
-    """Return the distance of delays whose columns are exact, control periods."""
     if fine == 1:
         return APART
     return 1.0 / fine if delay + 2.0 / fine < FINE_DELAYS - 1 else 1.0

@@ -23,13 +23,10 @@ MOVES = 0.01
 
 @dataclass
 class MadeRows:
-    """Rows of consecutive control periods that are still to be learnt.
+    """Rows (n, columns) of consecutive control periods that are still to be learnt.
 
-    Attributes:
-        missing: Number of the first control periods, at the beginning of a segment, without a row.
-        rows: Rows, shape (n, columns).
-        turning: Whether no wheel reverses in a row, shape (n,).
-        whole: Whether no sample was lost in a row, shape (n,).
+    `missing` periods of a segment's beginning have no row; flags (n,): no wheel reverses in a row
+    (`turning`), no sample was lost in it (`whole`).
     """
 
     missing: int
@@ -54,11 +51,6 @@ class MadeRows:
 class Learning:
     """Turns samples into sums over rows.
 
-    Args:
-        period: Period of the samples, s.
-        scale: Size of the motions and torques.
-        forgetting: Factor on the weight of past data after each window.
-
     Attributes:
         length: Control periods of a disjoint window.
         tail: Newest samples, with which the next rows begin, shape (n, 6).
@@ -80,7 +72,7 @@ class Learning:
         self.residuals = ResidualCorrelation()
         self._seen = 0  # number of rows, including forgotten ones
         self.tail = np.empty((0, 6))
-        self._past = self.tail  # samples before the tail whose torques may still act
+        self._past = self.tail  # whose torques may still act
 
     def end_segment(self) -> None:
         """Note that the next sample does not continue the previous ones."""
@@ -99,11 +91,7 @@ class Learning:
         return self._seen / self.length
 
     def make(self, samples: Array, response: TorqueResponse) -> MadeRows:
-        """Build the rows of samples that continue the previous ones, without learning them.
-
-        Args:
-            samples: Shape (n, 6).
-        """
+        """Build the rows of samples (n, 6) that continue the previous ones, without learning."""
         kept, fine = self.rows.overlap * self.rows.fine, self.rows.fine
         periods = len(samples) // fine
         samples = np.concatenate((self.tail, samples))
@@ -123,7 +111,7 @@ class Learning:
         self.coverage.add(rows[::window], window * self._period)
 
     def _forget(self, rows: Array) -> None:
-        """Forget only as windows with motion arrive, so that a parked robot keeps its estimate."""
+        """Forget as windows with motion arrive: a parked robot keeps its estimate."""
         gained = np.abs(rows[:, [DV, DOMEGA]]).max(axis=0)
         if (gained > MOVES * np.array([self._scale.velocity, self._scale.yaw_rate])).any():
             factor = self._forgetting ** (len(rows) / self.rows.window)
@@ -132,7 +120,7 @@ class Learning:
 
 
 class WarmUp:
-    """The newest samples of the opening; `parts`: whether each continues, and samples (n, 6)."""
+    """The newest samples of the opening: parts (n, 6), and whether each continues the last."""
 
     def __init__(self, most: int) -> None:
         self.parts: deque[tuple[bool, Array]] = deque()

@@ -3,8 +3,7 @@
 
     M_e = 1 / (r K7)    I_e = -b / (r K8)    m_b d = K5 M_e = -K6 I_e
 
-r, b and the wheels' shares of both come from the robot's description, taken as exact;
-docs/theory/estimates.md#masses.
+r, b and the wheels' parts are the description's, taken as exact; docs/theory/estimates.md#masses.
 """
 
 from __future__ import annotations
@@ -51,8 +50,7 @@ class PhysicalQuantity:
         value: Estimate; NaN if there is none.
         std: Standard deviation to first order; infinite if not identifiable.
         interval: 95 % confidence interval [lo, hi]; an end is infinite where nothing bounds it.
-        method: TRANSFORMED (exact for one monotonic parameter), DELTA, FIELLER (exact for the ratio
-            of two normal variables) or NONE.
+        method: TRANSFORMED (exact for one monotonic parameter), DELTA, FIELLER (exact) or NONE.
     """
 
     symbol: str
@@ -80,13 +78,9 @@ def nothing(symbol: str, unit: str) -> PhysicalQuantity:
 def fieller(
     symbol: str, unit: str, pair: tuple[float, float], spread: tuple[float, float, float]
 ) -> PhysicalQuantity:
-    """Return the ratio of two normal variables (Fieller, 1954).
+    """Return the ratio of a and c, `pair` (Fieller, 1954): all q with |a - q c| <= 1.96 std of it.
 
-    Its interval consists of all ratios q with |a - q c| <= 1.96 std(a - q c).
-
-    Args:
-        pair: Numerator a and denominator c.
-        spread: Variance of a, variance of c, covariance.
+    `spread`: variance of a, variance of c, covariance.
     """
     a, c = map(np.float64, pair)
     square = NORMAL_95**2
@@ -96,7 +90,7 @@ def fieller(
     if not (np.isfinite(ratio) and np.isfinite(variance)):
         return nothing(symbol, unit)
     std = math.sqrt(max(variance, 0.0))
-    if leading <= 0.0:  # The denominator may be 0: nothing bounds the ratio.
+    if leading <= 0.0:
         return PhysicalQuantity(symbol, unit, float(ratio), std, EVERYTHING, FIELLER)
     middle = a * c - square * spread[2]
     root = math.sqrt(max(middle**2 - leading * (a * a - square * spread[0]), 0.0))
@@ -104,24 +98,24 @@ def fieller(
     return PhysicalQuantity(symbol, unit, float(ratio), std, interval, FIELLER)
 
 
-# Relative standard deviation of a denominator up to which its ratio is treated as linear.
+# Relative deviation of a denominator up to which its ratio counts as linear.
 MAX_LINEAR_STD = 0.10
-# Complex step of derivatives, which loses no digits however small it is.
+# Complex step of derivatives, which loses no digits.
 IMAGINARY_STEP = 1e-30
 
 Function = Callable[[NDArray[Any]], complex]
-"""Function of [K5, K6, K7, K8], or of other quantities, given as a complex array."""
+"""Function of [K5, K6, K7, K8] as a complex array."""
 
 
 def gradient_of(at: Array, function: Function) -> Array:
-    """Return the gradient of a function at n quantities, shape (n,), exact to rounding."""
+    """Return the gradient at n quantities, shape (n,), exact to rounding."""
     steps = at + 1j * IMAGINARY_STEP * np.eye(len(at))
     return np.array([complex(function(row)).imag / IMAGINARY_STEP for row in steps])
 
 
 @dataclass(frozen=True)
 class _Ratio:
-    """Formula of the first moment of mass: over K[numerator] / (under K[denominator])."""
+    """First moment of mass: over K[numerator] / (under K[denominator])."""
 
     numerator: int
     denominator: int
@@ -133,8 +127,6 @@ class _Ratio:
 
 
 class _Derivation:
-    """Derives the quantities; see physical_quantities for the arguments."""
-
     def __init__(
         self,
         values: ArrayLike,
@@ -156,14 +148,13 @@ class _Derivation:
         self._covariance = np.where(np.outer(self._known, self._known), matrix, 0.0)
         self._std = np.sqrt(np.diag(self._covariance))
         self._radius, self._half_track = model.wheel_radius, model.half_track
-        # The wheels' shares: the description's M_e and I_e less the parts of its body.
+        # The wheels' parts: the description's less its body.
         self._wheels_mass = model.equivalent_mass - model.mass_body
         own = model.inertia_body + model.mass_body * model.com_offset**2
         self._wheels_inertia = model.equivalent_inertia - own
         self._moment = self._moment_function()
 
     def quantities(self) -> dict[str, PhysicalQuantity]:
-        """Return all quantities by key: equivalent_mass to body_inertia."""
         mass = self._reciprocal("M_e", "kg", 2, 1.0 / self._radius)
         inertia = self._reciprocal("I_e", "kg m^2", 3, self._half_track / self._radius)
         return {
@@ -207,7 +198,7 @@ class _Derivation:
         return bool(self._std[index] <= MAX_LINEAR_STD * abs(self._k[index]))
 
     def _moment_function(self) -> Function | None:
-        """Return m_b d as a function of K5..K8, both formulas weighted for minimum variance."""
+        """Return m_b d as a function of K5..K8, of minimum variance."""
         ways = [direction for direction in self._ratios() if self._is_linear(direction.denominator)]
         if not ways:
             return None
@@ -217,7 +208,7 @@ class _Derivation:
         gradients = np.array([gradient_of(self._k, first), gradient_of(self._k, second)])
         c = gradients @ self._covariance @ gradients.T
         spread = c[0, 0] + c[1, 1] - 2.0 * c[0, 1]
-        # A weight outside 0 to 1 would depend on small errors of the covariance.
+        # Outside 0 to 1 it would depend on small errors of the covariance.
         weight = min(max((c[1, 1] - c[0, 1]) / spread, 0.0), 1.0) if spread > 0.0 else 0.5
         return lambda k: weight * first(k) + (1.0 - weight) * second(k)
 
@@ -261,13 +252,12 @@ class _Derivation:
         if moment is None or not linear or not (self._known[2] and self._known[3]):
             return nothing("I_b", "kg m^2")
         factor = -self._half_track / self._radius
-        # The square of an uncertain x is not linear: with std s of x, E(x^2 - m^2)^2 has the
-        # additional term 3 s^4 beside the linear one (bias s^2, variance 2 s^4).
+        # Of an uncertain x with deviation s, E(x^2 - m^2)^2 has 3 s^4 beside the linear term.
         root = np.float64(self._first_moment().std)
         ratio = root * root / np.float64(np.real(self._body_mass(self._k)))
         return self._delta(
             "I_b", "kg m^2",
-            # Products instead of powers: powers of huge numbers raise, products become infinite.
+            # Products: powers of huge numbers raise.
             lambda k: factor / k[3]
             - self._wheels_inertia
             - moment(k) * moment(k) / self._body_mass(k),
@@ -285,7 +275,7 @@ class _Derivation:
 def physical_quantities(
     values: ArrayLike, covariance: ArrayLike, identifiable: Sequence[bool], model: RobotModel
 ) -> dict[str, PhysicalQuantity]:
-    """Return the masses and inertias that follow from K5..K8, by key.
+    """Return what follows from K5..K8, by key.
 
     Keys: equivalent_mass, equivalent_inertia, first_moment (m_b d), com_offset (d), body_mass,
     body_inertia (about the body's own centre of mass).
@@ -297,12 +287,11 @@ def physical_quantities(
         1.0
 
     Args:
-        values: [K5 in m, K6 in 1/m, K7 in 1/(kg m), K8 in 1/(kg m^2)].
-        covariance: Covariance of the values, (4, 4), in their units.
+        values: [K5 in m, K6 in 1/m, K7 in 1/(kg m), K8 in 1/(kg m^2)]; covariance: (4, 4).
         identifiable: Whether each value may be used, (4,).
         model: The robot's description; its wheels and track are used, never its body.
     """
-    # Numbers that overflow give "not identifiable".
+    # What overflows is "not identifiable".
     with np.errstate(all="ignore"):
         return _Derivation(values, covariance, identifiable, model).quantities()
 
@@ -324,7 +313,7 @@ def friction_quantities(
 
 
 def gear_quantities(friction: FrictionEstimate) -> dict[str, PhysicalQuantity]:
-    """Return the shares of torque that the gears lose, by GEAR_NAMES; empty if none was found."""
+    """Return the shares of torque that the gears lose, by GEAR_NAMES; empty: none was found."""
     if not all(map(math.isfinite, friction.gear_variances)):
         return {}
     symbols, losses, variances = ("g_l", "g_r"), friction.gear_loss, friction.gear_variances
@@ -356,8 +345,7 @@ def turning_quantities(turning: TurningEstimate | None) -> dict[str, PhysicalQua
 def smallest_torque(friction: FrictionEstimate) -> PhysicalQuantity:
     """Return the minimum equal torque of both wheels that moves the robot, (f_l + f_r) / (2 e).
 
-    e is the mean efficiency of the gears and counts as exact. The deviation is the maximum over all
-    correlations of the two frictions.
+    e is the gears' mean efficiency, taken as exact; the deviation is the largest over correlations.
     """
     coulomb, variances = friction.values[2:], friction.variances[2:]
     if not all(map(math.isfinite, (*coulomb, *variances))):

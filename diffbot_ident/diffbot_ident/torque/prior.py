@@ -16,13 +16,11 @@ from diffbot_ident.torque.friction_fit import friction_terms
 
 @dataclass(frozen=True)
 class Prior:
-    """Prior knowledge of the parameters, before the first sample.
+    """Prior knowledge of the parameters, before the first sample; standard deviations > 0.
 
     Attributes:
-        values: [K5, K6, K7, K8].
-        relative: Standard deviations of the values, relative to their size, > 0.
-        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m].
-        friction_std: Standard deviations of the friction, in its units, > 0.
+        values: [K5, K6, K7, K8]; `relative`: their relative standard deviations.
+        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m]; `friction_std`.
     """
 
     values: Four
@@ -33,10 +31,10 @@ class Prior:
     def of_axes(
         self, geometry: WheelGeometry, turning: bool = False
     ) -> tuple[AxisPrior, AxisPrior]:
-        """Return the prior of the parameters of the linear and of the angular axis.
+        """Return the prior of the linear and of the angular axis.
 
-        The axes' friction parameters are K7 or K8 times friction, so the prior couples them to K7
-        and K8. Where the floor resists turning, nothing is known about the parameter of omega.
+        Their friction parameters are K7 or K8 times friction. With `turning`, that of omega is
+        unknown.
         """
         k, spread = np.array(self.values), np.array(self.relative) * np.abs(self.values)
         friction, std = np.array(self.friction), np.array(self.friction_std)
@@ -44,12 +42,12 @@ class Prior:
         for product, gain, terms in zip((0, 1), (2, 3), friction_terms(geometry), strict=True):
             torques = terms @ friction  # per K7 or K8
             mean = np.concatenate((k[[product, gain]], k[gain] * torques))
-            # Zero coefficients keep an infinite uncertainty out.
+            # No 0 times infinity.
             spreads = k[gain] * terms * np.where(terms != 0.0, std, 0.0)
             variance = np.square(spreads).sum(axis=1)
             if turning and gain == 3:
                 variance[1] = math.inf
-            # Each friction parameter obeys: parameter - torque * gain = 0, with this variance.
+            # parameter - torque * gain = 0, with this variance.
             apart = np.column_stack((np.zeros(4), -torques, np.eye(4)))
             information = apart.T @ (apart / variance[:, None])
             information[[0, 1], [0, 1]] += 1.0 / spread[[product, gain]] ** 2

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A regression whose control period is known: its stages in their order.
 
-Samples become rows and sums; changes of the robot are looked for; fits and effects beside the model
-tell the response with which further rows are built, and give the estimate.
+Samples become rows and sums; changes are looked for; fits and effects tell the response with which
+further rows are built, and give the estimate.
 """
 
 from __future__ import annotations
@@ -34,19 +34,17 @@ from diffbot_ident.torque.sample_clock import SampleClock
 from diffbot_ident.torque.torque_delay import Decimation
 from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
-# Disjoint windows after which the response to the torques is first estimated from the rows.
+# Disjoint windows after which the response to the torques is first estimated,
 RESPONSE_WINDOWS = 5
-# Each interval between updates of the response is longer than the one before by 1 / UPDATES.
+# and the share by which each interval between updates grows, inverse.
 UPDATES = 4
-# Length of the opening, in windows. Its rows were built while the response was hardly known, so the
-# times at which wheels reverse were inaccurate: they are rebuilt each time the response is updated.
+# Length of the opening, windows: built with a poor response, its rows are rebuilt with each update.
 WARM_UP_WINDOWS = 20
-# Windows of the opening that are kept while the response stays unknown, e.g. of a parked robot.
+# Windows of it that are kept while the response stays unknown, as of a parked robot.
 KEPT_WINDOWS = 200
-# Disjoint windows needed before the residuals are tested for effects beside the model.
+# Disjoint windows needed before effects beside the model are looked for.
 EFFECT_WINDOWS = 40.0
-# Share of the excitation's yaw moment that the floor's dry friction is assumed to resist while it
-# is unknown. A robot that meets more resistance hardly turns.
+# Share of the excitation's yaw moment that the floor is assumed to resist while it is unknown.
 MOST_STUCK = 0.5
 
 
@@ -70,7 +68,6 @@ class RegressionSettings:
     def most_stuck(self) -> float:
         """Moment that the floor is assumed to hold while it is unknown, N m."""
         levers = self.geometry.half_track / self.geometry.left_radius
-        # Of both wheels' excitation torques in opposite directions.
         return MOST_STUCK * 2.0 * self.scale.torque * levers
 
     @property
@@ -82,7 +79,7 @@ class RegressionSettings:
 
     @property
     def response(self) -> TorqueResponse:
-        """What is known of the wheels' response to the torques before the first row."""
+        """What is known of the response to the torques before the first row."""
         known = TorqueResponse() if self.prior is None else TorqueResponse(*self.prior.values[2:])
         return replace(known, holding=self.most_stuck if self.turning else 0.0)
 
@@ -112,7 +109,7 @@ class StagedRegression:
         self._result = self._latest = TrustResult()  # of the last look, and of the last estimate
         self._slope = LastingSlope(settings.forgetting, EFFECT_WINDOWS)
         self._response = settings.response
-        # Samples from the first on until effects beside the model are first looked for.
+        # Samples until effects beside the model are first looked for.
         self._first: WarmUp | None = None
         self._changed: float | None = None  # stamp of the last change, s
         self._began = self.since = math.nan
@@ -125,29 +122,25 @@ class StagedRegression:
         self._begin()
 
     def _begin(self) -> None:
-        """Begin without any row."""
         length = self.learning.length
         self._update_every = self._until_update = RESPONSE_WINDOWS * length
         # None once the opening is over. With a prior the response is known from the start; with
-        # forgetting, early rows lose their weight anyway. Neither needs its opening rebuilt.
+        # forgetting, early rows fade anyway.
         kept = KEPT_WINDOWS * length * self._rows.fine
         self._warm_up = WarmUp(kept) if self._settings.remembers else None
         self._clear()
 
     def _clear(self) -> None:
-        """Discard all rows."""
         self.learning.clear()
-        # None until the opening is over, and with forgetting or a prior, which follow a change.
+        # None until the opening is over, and with forgetting or a prior.
         self._watch: RobotWatch | None = None
         self._renew()
 
     def _renew(self) -> None:
-        """Discard what was computed from the rows so far."""
         self._stage: Fitting | None = None
 
     @property
     def _fitting(self) -> Fitting:
-        """The fits of the rows so far, to the robot without its drift."""
         if self._stage is None:
             sums = self.learning.sums
             if self._watch is not None:
@@ -189,7 +182,7 @@ class StagedRegression:
         if len(samples) and math.isnan(self._began):
             self._began = float(samples[0, 0])
         before = self._learnt
-        # The response is updated at fixed samples, whether or not estimates are requested between.
+        # At fixed samples, whether or not estimates are requested between.
         while len(samples):
             now = self._rows.fine * self._until_update
             part, samples = samples[:now], samples[now:]
@@ -200,11 +193,10 @@ class StagedRegression:
         return self._learnt > before
 
     def _learn_until_change(self, samples: Array) -> Array:
-        """Learn samples up to a change of the robot; return those after it, none without one."""
+        """Learn samples up to a change of the robot; return those after it."""
         fine = self._rows.fine
         made = self.learning.make(samples, self._response)
         while len(samples):
-            # A change is looked for at fixed samples as well.
             watch = self._watch
             now = len(samples) if watch is None else fine * watch.units.left
             part, samples = samples[:now], samples[now:]
@@ -232,7 +224,7 @@ class StagedRegression:
         self.learning.residuals.add(made.rows, clear, self._fitting.sums, delay, extra, lag)
 
     def _look_for_change(self, watch: RobotWatch, stamp: float) -> None:
-        """Forget the robot that was, but its response, if the one that is differs from it."""
+        """Forget the robot that was, but its response, if it has changed."""
         if not self.learning.has_rows:
             return
         change = watch.look(self._fitting, self._result.effects, *self.estimating.delay)
@@ -252,7 +244,6 @@ class StagedRegression:
         return f"the robot changed {time:.0f} s after its first sample, as by a payload"
 
     def _update_response(self) -> None:
-        """Update the response of the velocities to the torques from the rows so far."""
         learning, settings = self.learning, self._settings
         if learning.has_rows:
             self._look_for_effects()
@@ -268,11 +259,7 @@ class StagedRegression:
         self._until_update = self._update_every
 
     def _look_for_effects(self) -> None:
-        """Look again whether motors lag, and which effects beside the model are present.
-
-        A prior includes no such effect, and none is assumed then. With forgetting only a slope is
-        looked for.
-        """
+        """Look for a lag and effects; with forgetting only for a slope, with a prior for none."""
         windows = self.learning.windows
         if windows < EFFECT_WINDOWS:
             return
@@ -294,10 +281,7 @@ class StagedRegression:
         return EffectLooks(self._fitting, learning.windows, variance, steady, self._resists)
 
     def _take_up_turning(self) -> None:
-        """Begin again with a floor that resists turning.
-
-        Rows in which it may hold the robot tell nothing.
-        """
+        """Begin again with a floor that resists turning: rows in which it may hold tell nothing."""
         self._resists, self._known, self._rows.turning = True, TURNING_COLUMNS, True
         self._response = replace(self._response, holding=self._settings.most_stuck)
         self._result = TrustResult(lags=self._result.lags)
@@ -308,7 +292,6 @@ class StagedRegression:
             self._learn_warm_up_anew(first)
 
     def _learn_warm_up_anew(self, warm_up: WarmUp) -> None:
-        """Rebuild the rows of all stored samples with the current response."""
         over = self.learning.windows >= WARM_UP_WINDOWS
         self._clear()
         for follows, part in warm_up.parts:

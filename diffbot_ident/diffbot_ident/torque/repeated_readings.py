@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Readings that a driver repeats with a new stamp, because the new one has not arrived.
 
-No force stops wheels within a sample and lets them catch up within the next. Such a sample is lost;
-the effort over the gap is the mean of those reported. Slower wheels' repeated angles stay.
+Wheels that stop for a sample and catch up: it is lost, and efforts over the gap are averaged.
 """
 
 from __future__ import annotations
@@ -12,14 +11,11 @@ import numpy as np
 from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.wheel_speeds import turns
 
-# Steps of a wheel's angle below this are rounding errors of a file, rad; the finest encoders that
-# robots have make some 1e-5.
+# Steps of a wheel's angle up to this are rounding errors, rad; the finest encoders make 1e-5.
 RESOLVED = 2e-6
-# Counts per sample from which on a wheel turns fast enough, and the most readings in a row that
-# are taken for repeated ones.
+# Counts per sample of a fast wheel, and most readings in a row that may be repeated ones.
 FAST, MOST = 1.5, 3
-# A wheel went on turning if it then turns by this share of what it would have turned by, and
-# not by more than this one.
+# Shares of what a wheel would have turned by, between which it went on turning.
 LEAST_CAUGHT_UP, MOST_CAUGHT_UP = 0.7, 1.5
 # Repeated readings, and share of those of fast wheels, from which on they are named.
 NOTABLE, NOTABLE_FRACTION = 3, 0.002
@@ -35,8 +31,7 @@ class RepeatedReadings:
 
     def interrupt(self) -> None:
         """Start a new segment: the next sample does not continue the previous ones."""
-        # The last two samples that were passed on, and those not decided yet; and the samples that
-        # lie between the former two.
+        # The last two samples passed on, with those not decided yet; samples between the two.
         self._kept = np.empty((0, 5))
         self._passed_on, self._span = 0, 1
 
@@ -59,7 +54,6 @@ class RepeatedReadings:
         spans = {first - 1: self._span}
         end = len(rows)
         for last in (np.flatnonzero(same[1:] & ~same[:-1] & quick[:-1]) + 1).tolist():
-            # Samples last + 1 ... repeat sample `last`, up to sample `after`.
             if last < first - 1:
                 continue
             rest = np.flatnonzero(~same[last : last + MOST + 1])

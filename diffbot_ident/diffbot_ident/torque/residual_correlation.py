@@ -14,34 +14,32 @@ from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.rows import Flags
 from diffbot_ident.torque.sums import RowSums, torque_weights
 
-# Lags at which residuals should be uncorrelated, in lengths of a row from its first reading to its
-# last.
+# Lags at which residuals should be uncorrelated, in lengths of a row.
 LAGS = (1, 2, 3)
-# Correlation that is worth a warning, and how many standard deviations of chance it has to exceed.
+# Correlation that is worth a warning, and deviations of chance that it has to exceed.
 NOTABLE_CORRELATION, CHANCE_STDS = 0.25, 4.0
-# Rows, in lengths of a row, below which the parameters are too poor for meaningful residuals.
+# Lengths of rows below which the parameters are too poor.
 MIN_LENGTHS = 20
-# Standard deviations of chance beyond which a correlation widens the intervals.
+# Deviations of chance beyond which a correlation widens the intervals.
 CHANCE_STDS_OF_VARIANCE = 3.0
-# New rows, as a share of the weighted number of rows, after which the parameters are refitted.
+# Share of new rows after which the parameters are fitted again.
 REFIT_FRACTION = 0.4
-# The previous parameters were too poor if the mean square of their residuals exceeds this
-# multiple of that of new ones: with 2 slow forces are found less often, 6 causes false warnings.
+# The last parameters were too poor if their residuals' mean square exceeds that of new ones so:
+# with 2 slow forces are found less often, 6 causes false warnings.
 POOR = 4.0
 
 
 class ResidualCorrelation:
-    """Autocorrelations of the residuals, each with the parameters known when its row arrived.
+    """Autocorrelations of residuals, each with the parameters known when its row arrived.
 
-    Rows that share no torque and no angle must have uncorrelated residuals;
+    Rows that share no torque and no angle should have none;
     docs/theory/integral_estimator.md#residuals.
     """
 
     def __init__(self) -> None:
-        # For each lag, sums of the products of two rows' residuals in dv/dt and domega/dt, 1, and
-        # squares of the residuals.
+        # By lag, sums of products of rows' residuals in dv/dt and domega/dt, 1, and their squares.
         self._sums = np.zeros((len(LAGS), 5, 5))
-        # Map from a row to its residuals in dv/dt and domega/dt; None before there are parameters.
+        # From a row to its residuals; None before there are parameters.
         self._map: Array | None = None
         self._extra: ExtraColumns = NO_COLUMNS
         self._unfitted = 0
@@ -53,14 +51,13 @@ class ResidualCorrelation:
         self._sums *= factor
 
     def restart(self, rows: int) -> None:
-        """Forget residuals and parameters, which are fitted to so many rows once they suffice."""
+        """Forget residuals and parameters; these are fitted again to so many rows."""
         self.forget(0.0)
         self._map = None
         self._unfitted = max(self._unfitted, rows)
 
     def interrupt(self) -> None:
         """Start a new segment: the next rows do not continue the previous ones."""
-        # The residuals of the newest rows and 1; all 0 where a direction was not kept.
         self._seen = np.empty((0, 3))
 
     def add(
@@ -76,10 +73,8 @@ class ResidualCorrelation:
 
         Args:
             turning: Whether all directions are kept in a row, shape (n,).
-            delay: Delay of the torque, control periods.
-            extra: Additional regressors of the model; when they change, earlier residuals are
-                forgotten.
-            lag: Time constant of a lag behind the delay, control periods.
+            delay: Delay of the torque, control periods; `lag`: time constant behind it.
+            extra: Additional regressors; when they change, earlier residuals are forgotten.
         """
         self._length = sums.window + sums.smoothing + 1
         if extra != self._extra:
@@ -111,7 +106,7 @@ class ResidualCorrelation:
         self._seen = self._seen[-max(LAGS) * self._length :]
 
     def _forget_poor(self, seen: RowSums, error: Array) -> None:
-        """Forget residuals that stem from too poor parameters rather than from the robot."""
+        """Forget residuals that stem from too poor parameters."""
         if seen.weights[0] == 0.0:
             return
         counted = self._sums[0, 3:, 2] / max(self._sums[0, 2, 2], 1.0)
@@ -129,20 +124,20 @@ class ResidualCorrelation:
         return linear, angular
 
     def _at_lags(self) -> Array | None:
-        """Return the correlations, shape (lags, 2) for [linear, angular]; None if unknown."""
+        """Return the correlations, (lags, [linear, angular]); None if unknown."""
         products = self._sums[:, :2, :2].diagonal(axis1=1, axis2=2)
         power = np.sqrt(self._sums[:, 3:, 2] * self._sums[:, 2, 3:])
         return products / power if power.all() else None
 
     def _chance(self) -> Array:
-        """Return the correlations' standard deviations for white residuals, shape (lags,)."""
+        """Return the deviations of white residuals' correlations, shape (lags,)."""
         chance: Array = np.sqrt(self._length / np.maximum(self._sums[:, 2, 2], 1.0))
         return chance
 
     def variance_factors(self) -> tuple[float, float]:
-        """Return the factors on the parameters' variances due to correlated errors, 1 to 7.
+        """Return factors on [linear, angular] variances by correlated errors (Bartlett 1946), 1..7.
 
-        1 + 2 sum r over the lags (Bartlett 1946), as far as r is beyond chance; [linear, angular].
+        1 + 2 sum r over the lags, as far as r is beyond chance.
         """
         result = self._at_lags()
         if result is None:

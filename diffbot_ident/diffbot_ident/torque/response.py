@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the fits tell about the response of the velocities to the torques.
-
-It determines where the speeds change their slopes and when the wheels reverse, see wheel_speeds.
-"""
+"""What the fits tell about the response to the torques, and so when wheels reverse."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from diffbot_ident.torque.judgement import MAX_RELATIVE_STD
 from diffbot_ident.torque.torque_delay import TorqueDelay
 from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
-# Friction counts as present if it exceeds this many of its standard deviations.
+# Friction counts as present beyond so many of its standard deviations.
 SIGNIFICANT_FRICTION = 3.0
 
 
@@ -49,9 +46,8 @@ def with_floor(
 ) -> TorqueResponse:
     """Return the response with the estimated floor resistance against turning.
 
-    A row during which the floor may hold the robot would corrupt the estimate permanently: the
-    holding moment is above the estimated dry friction while that is uncertain, and at most
-    `most_stuck`, N m. What the fit does not determine is kept from `before`.
+    Rows in which the floor may hold the robot corrupt the estimate for good: while the holding
+    moment is uncertain it is above the dry friction, up to `most_stuck`, N m. Unknown: as before.
     """
     if turning is None:
         return response
@@ -64,19 +60,16 @@ def with_floor(
 
 
 def _known_friction(friction: FrictionEstimate) -> Four:
-    """Return the friction coefficients, with 0 for those that may be 0."""
     result = _is_significant(friction.values, friction.variances)
     return result[0], result[1], result[2], result[3]
 
 
 def _known_losses(friction: FrictionEstimate) -> Pair:
-    """Return the gear losses [left, right], with 0 for those that may be 0."""
     left, right = _is_significant(friction.gear_loss, friction.gear_variances)
     return left, right
 
 
 def _is_significant(values: Sequence[float], variances: Sequence[float]) -> list[float]:
-    """Return the values, with 0 for those that may be 0; see SIGNIFICANT_FRICTION."""
     return [
         value if value > SIGNIFICANT_FRICTION * math.sqrt(variance) else 0.0
         for value, variance in zip(values, variances, strict=True)
@@ -84,6 +77,5 @@ def _is_significant(values: Sequence[float], variances: Sequence[float]) -> list
 
 
 def _known_gain(axis: AxisFit, index: int = 1) -> float:
-    """Return a parameter of an axis, 1: K7 or K8, 0: K5 or K6; 0 where it is too uncertain."""
     gain, variance = float(axis.theta[index]), float(axis.covariance[index, index])
     return gain if variance <= (MAX_RELATIVE_STD * gain) ** 2 else 0.0

@@ -2,9 +2,6 @@
 """The paper's estimator: recursive least squares on the two halves of the robot's model.
 
 Lages (2017), (41)-(59), with an acceleration and its torque matched in time; docs/theory/rls.md.
-
-    dv/dt     = K5 omega^2 + K7 (tau_l + tau_r)   -> phi_1 = [omega^2, tau_l + tau_r]
-    domega/dt = K6 v omega + K8 (tau_l - tau_r)   -> phi_2 = [v omega, tau_l - tau_r]
 """
 
 from __future__ import annotations
@@ -45,12 +42,8 @@ class RecursiveLeastSquares:
         [2.0, 3.0]
 
     Args:
-        initial_covariance: c of P(-1) = c I, > 0, in (parameter unit / noise unit) squared. A large
-            value means that the start value 0 is not trusted.
+        initial_covariance: c of P(-1) = c I, > 0, in (parameter unit / noise unit) squared.
         window: Rows over which the noise may be correlated, >= 1; 1 assumes white noise.
-
-    Attributes:
-        samples: Number of rows so far.
     """
 
     def __init__(self, initial_covariance: float = 1e6, window: int = 20) -> None:
@@ -70,11 +63,7 @@ class RecursiveLeastSquares:
         self._score_sum = (0.0, 0.0)
 
     def update(self, phi: tuple[float, float], y: float) -> float:
-        """Process one row; return the prediction error y - phi' theta, in the unit of y.
-
-        Args:
-            phi: Regressors.
-            y: Measured output.
+        """Process a row of regressors and output; return the prediction error y - phi' theta.
 
         Raises:
             ValueError: The row is not finite or overflows; the estimate is unchanged.
@@ -83,11 +72,11 @@ class RecursiveLeastSquares:
         error = y - (x * a + z * b)
         px, pz = p11 * x + p12 * z, p12 * x + p22 * z
         scale = 1.0 + (x * px + z * pz)
-        left = error / scale  # error that remains after this row; scale >= 1
+        left = error / scale  # what remains after this row; scale >= 1
         theta = (a + px * left, b + pz * left)
         p = (p11 - px * px / scale, p12 - px * pz / scale, p22 - pz * pz / scale)
         squared = error * left
-        # Absurd values have become infinite or NaN by now, and so has a sum with any of them.
+        # A sum with an absurd value is infinite or NaN.
         if not math.isfinite(sum(theta) + sum(p) + squared):
             raise ValueError(
                 f"regressors {list(phi)} with output {y}: must be finite and of usual size"
@@ -99,7 +88,6 @@ class RecursiveLeastSquares:
         return error
 
     def _add_score(self, x: float, z: float) -> None:
-        """Add phi e of a row to Omega."""
         (old_x, old_z), (sum_x, sum_z) = self._scores[0], self._score_sum
         self._scores.append((x, z))
         sum_x, sum_z = sum_x + (x - old_x), sum_z + (z - old_z)
@@ -138,11 +126,7 @@ class RecursiveLeastSquares:
 
     @property
     def variances(self) -> Array:
-        """Variances of theta, shape (2,); infinite where the rows do not determine a parameter.
-
-        A parameter counts as determined once the rows have reduced its entry of P to a hundredth
-        of the initial one.
-        """
+        """Variances of theta, shape (2,); infinite until the rows reduce P to a hundredth."""
         fixed = np.diag(self.p) < 0.01 * self._initial_covariance
         return np.where(fixed, np.diag(self.covariance), np.inf)
 
@@ -157,9 +141,9 @@ class Row:
     """One row of each regression.
 
     Attributes:
-        linear: (phi_1, dv/dt): regressors [omega^2 in (rad/s)^2, tau_l + tau_r in N m] and m/s^2.
-        angular: (phi_2, domega/dt): [v omega in m/s rad/s, tau_l - tau_r in N m] and rad/s^2.
-        velocity: body velocity (v, omega) at the end of the row, m/s and rad/s.
+        linear: phi_1 = [omega^2 in (rad/s)^2, tau_l + tau_r in N m], and dv/dt, m/s^2.
+        angular: phi_2 = [v omega in m/s rad/s, tau_l - tau_r in N m], and domega/dt, rad/s^2.
+        velocity: Body velocity (v, omega) at the end of the row, m/s and rad/s.
     """
 
     linear: tuple[tuple[float, float], float]
@@ -168,11 +152,7 @@ class Row:
 
 
 class Regression(ABC):
-    """Turns joint samples into rows.
-
-    Attributes:
-        velocity: Newest body velocity (v in m/s, omega in rad/s); None before there is one.
-    """
+    """Turns joint samples into rows; `velocity`: newest (v, omega), m/s and rad/s, or None."""
 
     def __init__(self, geometry: WheelGeometry) -> None:
         self._geometry = geometry
@@ -205,7 +185,7 @@ class PositionRegression(Regression):
         if last is None:
             return None
         self._period = sample.stamp - last.stamp
-        # Encoders may wrap; half a turn in one period is far beyond any wheel's speed.
+        # Encoders may wrap.
         left, right = (
             math.remainder(new - old, math.tau)
             for new, old in zip(sample.position, last.position, strict=True)
@@ -241,9 +221,9 @@ def _row(
     span: float,
     torque: tuple[float, float],
 ) -> Row:
-    """Return the row of two body velocities `span` seconds apart and the mean torque between them.
+    """Return the row of body velocities `span` s apart, and the mean torque between them.
 
-    Products take one factor from each velocity: the noise of a square would raise its mean.
+    Products take a factor from each: the noise of a square would raise its mean.
     """
     (v0, w0), (v1, w1) = before, after
     left, right = torque
@@ -261,11 +241,8 @@ MAX_RELATIVE_STD = 0.05
 class RlsEstimator:
     """Estimates K5..K8 from joint samples, one control period after another.
 
-        >>> RlsEstimator(PositionRegression(WheelGeometry(0.1, 0.1, 0.5))).estimate().explanation
-        '0 of 100 samples; wait'
-
-    Args:
-        regression: Turns joint samples into regression rows.
+    >>> RlsEstimator(PositionRegression(WheelGeometry(0.1, 0.1, 0.5))).estimate().explanation
+    '0 of 100 samples; wait'
     """
 
     def __init__(self, regression: Regression) -> None:
@@ -286,13 +263,7 @@ class RlsEstimator:
         return self._regression.velocity
 
     def update(self, sample: JointSample) -> bool:
-        """Process one joint sample; return whether it gave a row.
-
-        Raises:
-            ValueError: The sample is not finite or absurdly large, or its stamp does not follow
-                the last one by 0.1 to 60 ms. The estimate is unchanged and continues with the next
-                good sample.
-        """
+        """See Estimator.update; stamps must follow one another by 0.1 to 60 ms."""
         try:
             self._check.values(sample)
         except ValueError:

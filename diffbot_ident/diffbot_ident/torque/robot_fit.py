@@ -31,11 +31,11 @@ from diffbot_ident.torque.friction_fit import fuse_friction, fuse_more
 from diffbot_ident.torque.parameter_change import ForceDrift
 from diffbot_ident.torque.torque_delay import TorqueDelay
 
-# Minimum relative standard deviation of K5..K8 up to FLOOR_PERIOD (s), for discretisation errors.
-# Beyond, it grows with the period (K7, K8) or its square (K5, K6).
+# Least relative deviation of K5..K8 up to FLOOR_PERIOD (s), for discretisation errors; beyond, it
+# grows with the period (K7, K8) or its square (K5, K6).
 FLOOR, FLOOR_PERIOD = 2e-4, 0.01
-# Largest relative standard deviation of K5..K8 because wheels differ: where they differ more, one
-# torque is not what is reported, which the warning tells with the ratio.
+# Largest relative deviation of K5..K8 because wheels differ; beyond, the torque is not what is
+# reported, and the warning tells the ratio.
 MOST_COMMON = 0.045
 # Factor on the intervals from which on a misfit is named.
 NOTABLE_MISFIT = 1.5
@@ -43,11 +43,7 @@ NOTABLE_MISFIT = 1.5
 
 @dataclass(frozen=True)
 class RobotFit:
-    """Fits of [linear, angular], with what they rest on.
-
-    Attributes:
-        drift: Drift of the robot over the run; None: none is likely.
-    """
+    """Fits of [linear, angular], with what they rest on; drift None: none is likely."""
 
     axes: tuple[AxisFit, AxisFit]
     fitting: Fitting
@@ -84,8 +80,8 @@ class RobotFit:
         Args:
             known: What the fit itself does not tell.
             period: Period of the regression, s.
-            wander: Relative standard deviation of K5..K8 due to the clock.
-            bias: That of K5 and K6 due to errors of the readings' times.
+            wander: Relative deviation of K5..K8 due to the clock; `bias`: that of K5 and K6 due
+                to errors of the readings' times.
         """
         linear, angular = self.axes
         values = np.array([linear.theta[0], angular.theta[0], linear.theta[1], angular.theta[1]])
@@ -97,7 +93,7 @@ class RobotFit:
         friction, turning = self.frictions()
         difference = self.result.difference
         if UNEVEN in self.effects and abs(difference[0]) < MOST_UNEVEN:
-            # What differs between the wheels may be wrong in their mean by as much.
+            # Their mean may be wrong by as much.
             both = min(abs(difference[0]), MOST_COMMON)
             friction = friction.of_uneven_wheels(difference[0]).less_certain(both, both)
             extra = self.fitting.extra(self.result.effects)
@@ -139,11 +135,7 @@ class RobotFit:
     ) -> list[str]:
         """Return the warnings about delay, change, drift and effects.
 
-        Args:
-            period: Period of the regression, s.
-            samples: Control periods in it.
-            resists: Whether the floor was found to resist turning.
-            change: When the robot has last changed, in words; None: it has not.
+        `period` of the regression, s, has so many samples; `resists`: the floor was found to.
         """
         sums = self.fitting.sums.delayed(self.delay.value, self.delay.lag)
         search, effects = EffectSearch(sums, self.fitting.known), self.result.effects
@@ -153,7 +145,6 @@ class RobotFit:
             result.append(f"{change}; only what came later is taken into account")
         if self.drift is not None:
             result += self.drift.warnings()
-        # Effects stay in the fit until the next look; only those still sure are reported.
         for effect in search.still_significant(effects):
             size = self._size(effect)
             level = estimate.slope is not None and estimate.slope[0] < LEAST_SLOPE

@@ -17,12 +17,7 @@ NO_DRIFT, OTHER_DRIFT = (0.0, 0.0, 0.0), 0.2
 
 
 class RobotWatch:
-    """Watches the robot of a run.
-
-    Args:
-        learning: Rows and sums so far, which are those of the opening.
-        stamp: Stamp of the newest sample, s.
-        began: Stamp of the first sample, s.
+    """Watches the robot of a run, from the opening on.
 
     Attributes:
         units: Units of the run.
@@ -42,17 +37,9 @@ class RobotWatch:
     def look(
         self, fitting: Fitting, effects: Sequence[Effect], delay: float, lag: float
     ) -> float | None:
-        """Look for a change, and for a drift if there is none.
-
-        Args:
-            delay: Delay of the torque, control periods.
-            lag: Time constant of a lag behind it, control periods.
-
-        Returns:
-            Stamp of a change, s; None: none is sure.
-        """
+        """Look for a change, and for a drift if there is none; return the change's stamp, s."""
         sums = self._learning.sums
-        # What happens once per turn is also found in rows of two robots, and hides the change.
+        # What happens once per turn is also found in rows of two robots.
         lasting = [each for each in effects if not each.once_per_turn]
         change = self.units.change(sums, delay, fitting.extra(lasting), lag)
         if change is not None:
@@ -61,7 +48,6 @@ class RobotWatch:
         shares = NO_DRIFT if self.drift is None else self.drift.shares
         known = self._residuals_drift
         if math.dist(shares, known) > OTHER_DRIFT * max(math.hypot(*shares), math.hypot(*known)):
-            # Residuals of parameters with another drift belong to another model.
             self._learning.residuals.restart(int(sums.rows))
             self._residuals_drift = shares
         return None

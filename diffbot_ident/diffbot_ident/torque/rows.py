@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the rows of the integrated model from joint samples.
-
-Derived in docs/theory/integral_estimator.md#rows.
+"""Rows of the integrated model from joint samples; docs/theory/integral_estimator.md#rows.
 
 (41) of Lages (2017) with the wheels' friction, integrated over a window, each end averaged:
 
@@ -52,7 +50,7 @@ from diffbot_ident.torque.wheel_speeds import (
 
 Flags = NDArray[np.bool_]
 
-# Wheel speed up to which low-speed friction may differ, as a share of the expected speed.
+# Low speed of a wheel, as a share of the expected one.
 SLOW_FRACTION = 0.05
 # A sample was lost if the time between two exceeds this many periods.
 LONG_STEP = 1.5
@@ -71,7 +69,6 @@ class IntegralRows:
 
     Attributes:
         overlap: Control periods by which segments must overlap so that no row is lost.
-        first: Control periods of a segment before the first one in which a row starts.
         columns: Number of columns of a row.
     """
 
@@ -93,8 +90,8 @@ class IntegralRows:
         self._period = period
         self._slow = slow
         self._side = level_side(period)
-        # Fewer periods are averaged near the ends of a segment. This affects the first guess of
-        # when a wheel reverses and through it the second: skip twice the averaging side.
+        # Near the ends of a segment fewer periods are averaged, and both guesses of reversals
+        # worse.
         self.first = max(FINE_DELAYS, 2 * self._side)
         self._back = 2 * self._side + 1
         self.overlap = window + smoothing + self.first + self._back - 1
@@ -111,13 +108,11 @@ class IntegralRows:
         Args:
             samples: Stamp (s), angles [left, right] (rad), torques [left, right] (N m) that acted
                 over the period that ends with the sample, and heading (rad), shape (n fine, 6).
-            past: Samples before these, whose torques may still act; the first stands for those
-                before.
+            past: Samples before these, whose torques may still act.
 
         Returns:
-            Rows, shape (max(n - overlap, 0), columns); whether all directions are kept in each, as
-            the integral of the sign of one that reverses is uncertain; and whether no sample was
-            lost. A row during which friction may hold a wheel, or the floor the robot, is all 0.
+            Rows, shape (max(n - overlap, 0), columns), 0 where friction may hold a wheel, or the
+            floor the robot; whether all directions are kept in each; whether no sample was lost.
         """
         if len(samples) <= self.overlap * self.fine:
             return np.empty((0, self.columns)), np.empty(0, dtype=bool), np.empty(0, dtype=bool)
@@ -134,10 +129,9 @@ class IntegralRows:
     def _steps(
         self, samples: Array, response: TorqueResponse, past: Array
     ) -> tuple[Array, Flags, Array]:
-        """Return the columns from the middle of each of n periods to that of the next.
+        """Return the columns from each period's middle to that of the next, flags, and periods, s.
 
-        Also returns the flags (n, 3): a direction reverses, friction may hold, a sample was lost;
-        and the n + 1 periods, s.
+        Flags (n, 3): a direction reverses, friction may hold, a sample was lost.
         """
         fine = self.fine
         kept = samples[fine - 1 :: fine]
@@ -191,15 +185,9 @@ class IntegralRows:
         return steps, self._flags(motion, late, lasting), period[first : last + 1]
 
     def _acting(self, every: Array, period: Array, response: TorqueResponse) -> tuple[Array, Array]:
-        """Return the torques as they act in n periods.
+        """Return the torques' acting integrals in n periods, (2, n), N m s, and sizes, (n, 2), N m.
 
-        Args:
-            every: Integrals of the wheels' torques over the samples, from REACH periods before on,
-                N m s, shape (k fine, 2).
-            period: Control periods, s, shape (n,).
-
-        Returns:
-            Integrals of sum and difference, N m s, shape (2, n), and mean sizes, N m, (n, 2).
+        `every` has the integrals of [left, right] over the samples, from REACH periods before on.
         """
         fine = self.fine
         reported = (every @ SUM_AND_DIFFERENCE).reshape(-1, fine, 2).sum(axis=1)
@@ -211,12 +199,9 @@ class IntegralRows:
     def _add_products(
         self, steps: Array, mean: Array, late: Array, response: TorqueResponse, first: int
     ) -> Array:
-        """Fill in the outputs and the products of velocities of the steps; return the means of v^2.
+        """Fill in the outputs and products of velocities of the steps; return the means of v^2.
 
-        Args:
-            mean: Means of [v, omega] over n periods, shape (2, n).
-            late: Integrals of the torques' sum and difference as they act, N m s, shape (2, n).
-            first: Period in which the first step begins.
+        `mean` [v, omega] of n periods, and `late`, the acting impulse, are (2, n).
         """
         end = first + len(steps)
         steps[:, DV : DOMEGA + 1] = differences(mean.T)[first:end]
@@ -229,12 +214,7 @@ class IntegralRows:
         return result
 
     def _flags(self, motion: StepMotion, late: Array, lasting: Array) -> Flags:
-        """Return the flags of `_steps`.
-
-        Args:
-            late: Integrals of the torques' sum and difference as they act, N m s, shape (2, n).
-            lasting: Time from each sample to the next, s, shape (n fine,).
-        """
+        """Return the flags of `_steps`; `lasting`: time from each sample to the next, (n fine,)."""
         response, period, at, speeds = motion.response, motion.period, motion.at, motion.wheels
         stuck = stuck_wheels(motion)
         if self.turning:
@@ -249,7 +229,7 @@ class IntegralRows:
         return flags
 
     def _impulses_before(self, past: Array, first: Array) -> Array:
-        """Return the integrals of the torques over REACH periods before, N m s, (REACH fine, 2)."""
+        """Return the torques' integrals over REACH periods before, N m s, (REACH fine, 2)."""
         reported = np.concatenate((past, first))[-REACH * self.fine - 1 :]
         known = reported[1:, 3:5] * differences(reported[:, 0])[:, None]
         missing = REACH * self.fine - len(known)
@@ -266,15 +246,7 @@ class IntegralRows:
         period: Array,
         at: slice,
     ) -> Array:
-        """Return the gains in the wheels' speeds per step, rad/s, (m, 2), by (41).
-
-        Args:
-            steps: Columns of the m steps `at`, with the products of velocities.
-            speeds: Wheel speeds, rad/s, shape (n, 2).
-            torques: Torques of the wheels as they acted, N m, shape (n, 2).
-            dry: `TorqueResponse.dry_friction` of the wheels.
-            period: Control periods, s, shape (n,).
-        """
+        """Return the gains in the wheels' speeds per step, rad/s, (m, 2), by (41)."""
         acting = (torques - response.friction[:2] * speeds - dry * np.sign(speeds)) * period[
             :, None
         ]
@@ -286,7 +258,6 @@ class IntegralRows:
 
 
 def _lost(lasting: Array, delay: float, period: float, fine: int) -> Flags:
-    """Return the periods whose torque is unknown because a sample was lost."""
     long = lasting > LONG_STEP * period / fine
     reported: Flags = np.logical_or.reduce(long.reshape(-1, fine), axis=1)
     lost = reported.copy()
@@ -298,10 +269,7 @@ def _lost(lasting: Array, delay: float, period: float, fine: int) -> Flags:
 def _add_torques(steps: Array, pair: Array, first: int, fine: int) -> None:
     """Fill in the torques of a step for every delay; see `acting_weights`.
 
-    Args:
-        pair: Integrals of the torques' sum and difference, from REACH periods before the segment
-            on, shape (n fine, 2).
-        first: Period of the segment in which the first step begins.
+    `pair`: integrals of sum and difference from REACH periods before the segment on, (n fine, 2).
     """
     count = len(steps)
     out = steps[:, TORQUES:].reshape(count, -1, 2)
@@ -311,13 +279,12 @@ def _add_torques(steps: Array, pair: Array, first: int, fine: int) -> None:
         near, single = 0, range(DELAYS + 1)
     else:
         weights = np.concatenate((np.arange(fine) + 0.5, fine - 0.5 - np.arange(fine))) / fine
-        # Under the triangle over two periods, from every sample on.
+        # Under the triangle over two periods.
         every = np.lib.stride_tricks.sliding_window_view(pair, 2 * fine, axis=0) @ weights
         start = (first + REACH) * fine
         near, single = (FINE_DELAYS - 1) * fine + 2, range(FINE_DELAYS, DELAYS)
         for late in range(near):
             out[:, late] = every[start - late :: fine][:count]
-        # Those of whole periods, from those of `reach` periods before on.
         far = every[start - reach * fine :: fine][: reach + count]
     for column, late in enumerate(single, near):
         out[:, column] = far[reach - late : reach - late + count]
@@ -332,19 +299,14 @@ def _add_torques(steps: Array, pair: Array, first: int, fine: int) -> None:
 def _mean_products(mean: Array, jump: Array) -> Array:
     """Return the means of [[v v, v omega], [omega v, omega omega]], shape (2, 2, n - 3).
 
-    They are taken under the triangle over periods k and k + 1, for k = 1 to n - 3:
+    Under the triangle over periods k and k + 1, from means (2, n) and jumps d of their slopes:
 
         mean of x y = [x(k) y(k+1) + y(k) x(k+1)] / 2
                       - (b d_y + c d_x) / 12 + 5 / 12 (a bar)(e bar) - d_x d_y / 48
-
-    Args:
-        mean: Means of [v, omega] over n periods, shape (2, n).
-        jump: Jumps d of their slopes, (n - 1): gain by torque in period k + 1 minus that in k.
     """
     one, other, bent = mean[:, 1:-2], mean[:, 2:-1], jump[:, 1:-1]
     at_boundary = 0.5 * (one + other) - 0.25 * bent  # the velocities b at the end of period k
-    # Two estimates of a bar, the mean gain per period over k and k + 1: by the period before them,
-    # and by the period after.
+    # The mean gain per period over k and k + 1, by the periods before and after.
     before = one - mean[:, :-3] + 0.5 * (bent + jump[:, :-2])
     after = mean[:, 3:] - other - 0.5 * (bent + jump[:, 2:])
     result = _products(one, other) - _products(at_boundary, bent) / 6.0
@@ -359,17 +321,10 @@ def _products(x: Array, y: Array) -> Array:
 
 
 def _means(steps: Array, period: Array, count: int) -> Array:
-    """Return means over `count` periods, weighted by time, of the columns accumulated so far.
+    """Return means over `count` periods, by their n + 1 lengths, s, of columns (n) accumulated.
 
-    A mean velocity is distance over time: jitter e shifts it by e / (count period); the mean of the
+    A mean velocity is distance over time: jitter e shifts it by e / (count period); means of the
     periods' own velocities would be too large by 2 (e / period)^2.
-
-    Args:
-        steps: Columns from each period's middle to that of the next, shape (n, columns).
-        period: Length of each period, s, shape (n + 1,).
-
-    Returns:
-        Shape (n + 2 - count, columns), up to a constant per column.
     """
     gathered = np.zeros((len(steps) + 1, steps.shape[1]))
     steps.cumsum(axis=0, out=gathered[1:])

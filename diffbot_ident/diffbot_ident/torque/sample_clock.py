@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """When the readings were taken: their stamps are measurements, too.
 
-Readings lie on a grid of period T or jitter about it; the angles tell which share s of the stamps'
-scatter is true. The time from one reading to the next, c periods later, is
+Readings lie on a grid of period T; the angles tell which share s of the stamps' scatter is true.
+The time from one reading to the next, c periods later, is
 
     c T + s (stamp - last stamp - c T)
 
-See docs/theory/integral_estimator.md#times-of-the-readings. All in constant memory, at fixed
-numbers of readings.
+See docs/theory/integral_estimator.md#times-of-the-readings.
 """
 
 from __future__ import annotations
@@ -21,40 +20,40 @@ from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.series import differences
 from diffbot_ident.torque.wheel_speeds import turns
 
-# Readings from which the period is first found, and those from which a segment's grid is.
+# Readings from which the period, and a segment's grid, is found.
 FIRST, FIRST_OF_SEGMENT = 24, 8
-# Readings after which period and share are computed anew.
+# Readings after which both are computed anew.
 UPDATE = 64
 # Memory, in readings, of the period, and of the scatter and its true share.
 MEMORY, LONG_MEMORY = 256.0, 8192.0
-# The first period is searched for within this share of the median step, in so many trials.
+# The first period is searched within this share of the median step, in so many trials.
 SEARCH, TRIALS = 0.2, 321
-# Shares by which a place follows its stamp: the place that numbers readings, and the one that
-# their times rest on, which is never farther from the stamp than FARTHEST deviations.
+# Shares by which a place follows its stamp: that which numbers readings, and that of their times,
+# never farther from the stamp than FARTHEST deviations.
 FOLLOWED, SLOWLY, FARTHEST = 0.07, 0.004, 3.0
-# A clock has another pace if the period of an update differs by this many deviations, and share.
+# Deviations, and share, by which the period of another clock differs.
 OTHER_PACE, LEAST_OTHER = 6.0, 1e-3
-# Squares of the weights (-1/2, 3/2, -3/2, 1/2) of single readings in a second difference of
-# steps, and the factor on the variance of s, as successive ones share readings.
+# Squares of the weights (-1/2, 3/2, -3/2, 1/2) of readings in a second difference of steps, and
+# factor on the variance of s, as successive ones share readings.
 WEIGHTS, SHARED = 5.0, 2.3
-# Bias of products of velocities (rows._mean_products) per variance of a reading's time over the
-# square of the period: -1 by the shared reading, 5/12 by the slopes.
+# Bias of products of velocities per variance of a reading's time over the period's square: -1 by
+# the shared reading, 5/12 by the slopes.
 PRODUCTS = 7.0 / 12.0
-# Share of readings of a steady grid at the limit of FARTHEST; relative deviation of K5..K8 per
-# share beyond that, times lateness over period.
+# Share of readings of a steady grid at FARTHEST; relative deviation of K5..K8 per share beyond
+# that, times lateness over period.
 LIMITED, WANDER = 0.05, 0.5
-# Scatter of the stamps, and jitter of the readings, over the period, from which on they are named.
+# Scatter of stamps, and jitter of readings, over the period, from which on they are named.
 NOTABLE_SCATTER, NOTABLE_JITTER = 0.01, 0.03
-# Scatter of late stamps over the period up to which readings can be numbered, and up to which
-# that is sure although a share DOUBLE has the place of the one before; fewest steps to know it.
+# Lateness over the period up to which readings can be numbered, and although a share DOUBLE has the
+# place of the one before; fewest steps to know it.
 MOST_LATE, CLEARLY_NUMBERED, DOUBLE, ENOUGH = 0.2, 0.1, 0.02, 50
 # Deviations by which s is told from 1 or 0; deviation beyond which it is not known.
 SIGNIFICANT, UNSURE = 3.0, 0.25
-# Error of the finest encoders, rad: smaller effects of the scatter tell nothing.
+# Error of the finest encoders, rad.
 FINEST_ANGLE = 1e-4
-# Share of the period by which a step may differ from it in the search for a rounding.
+# Share of the period by which a step may differ in the search for a rounding.
 NEAR = 0.4
-# Resolution to which stamps count as rounded, s, and the finest rounding that is looked for.
+# Resolution of rounded stamps, s, and the finest rounding that is looked for.
 RESOLUTION, FINEST_ROUNDING = 1e-6, 5e-5
 
 
@@ -68,12 +67,12 @@ class StampScatter:
 
     def __init__(self) -> None:
         self.fraction, self.deviation = 0.0, 1.0
-        # Sums of products [x x, x y, y y, 1] of second differences of steps times speed,
-        # and of angles; sum of squares of those of steps, and their number.
+        # Sums of [x x, x y, y y, 1], of second differences of steps times speed, and of angles; sum
+        # of squares of those of steps, and their number.
         self._motion, self._steps = np.zeros(4), np.zeros(2)
-        # Readings on the place of the one before, those at the limit, and all.
+        # Readings on the place of the one before, those at FARTHEST, and all.
         self._counts = np.zeros(3)
-        # Greatest common divisor of what steps differ by from the first one, RESOLUTION.
+        # Greatest common divisor of steps less the first one, RESOLUTION.
         self._quantum, self._first_step = 0, math.nan
 
     @property
@@ -97,7 +96,7 @@ class StampScatter:
     def left(self) -> float:
         """Standard deviation of the times found, s."""
         reported = self.fraction * (1.0 - self.fraction) + self.deviation**2
-        # Of a jitter finer than the rounding nothing is left in the stamps.
+        # A jitter finer than the rounding is not in the stamps.
         rounded = self.rounding / math.sqrt(12.0) if self.size > RESOLUTION else 0.0
         return max(self.size * math.sqrt(reported), rounded)
 
@@ -109,17 +108,14 @@ class StampScatter:
         return WANDER * max(beyond, 0.0) * self.late
 
     def learn(self, readings: Array, period: float, limited: int) -> None:
-        """Learn from successive readings.
+        """Learn from readings [stamp, angles left, right, number in the grid], shape (n, 4).
 
-        Args:
-            readings: [stamp, angles left, right, number in the grid], shape (n, 4).
-            period: Period of the grid, s.
-            limited: How many places are as far from their stamp as they may be.
+        `limited` of their places are at FARTHEST.
         """
         passed, number = differences(readings[:, 0]), differences(readings[:, 3])
         if len(passed) < 3:
             return
-        # A step that is a lost reading by a wrong number says nothing about the rounding.
+        # A lost reading with a wrong number says nothing about the rounding.
         single = passed[(number == 1.0) & (np.abs(passed - period) < NEAR * period)]
         if len(single):
             if math.isnan(self._first_step):
@@ -145,7 +141,7 @@ class StampScatter:
         self.deviation = math.sqrt(noise / (xx + noise))
 
     def problem(self, period: float) -> str | None:
-        """Return why stamps do not tell when readings of a period, s, were taken; None: they do."""
+        """Return why stamps do not tell when readings of a period, s, were taken; or None."""
         double, _, every = self._counts
         most = CLEARLY_NUMBERED if double > DOUBLE * every else MOST_LATE
         if self._steps[1] < ENOUGH or self.late <= most * period:
@@ -215,13 +211,13 @@ class SampleClock:
         self._begin_segment()
 
     def _begin_segment(self) -> None:
-        self._waiting: Array | None = None  # readings of a segment that is too short so far
+        self._waiting: Array | None = None  # readings of a segment that is too short
         self._new = np.empty((0, 4))  # [stamp, angles, number] since the last update
         self._before = np.empty((0, 4))  # the last three before those
-        # Newest stamp and time, s, places of the reading in the grid (FOLLOWED), s, and its number.
+        # Newest stamp and time, places in the grid (FOLLOWED, SLOWLY), s, and its number.
         self._stamp = self._time = self._place = self._slow = math.nan
         self._number = self._given = 0
-        self._limited = 0  # places as far from their stamp as they may be since the last update
+        self._limited = 0  # places at FARTHEST since the last update
 
     def interrupt(self) -> None:
         """Start a new segment: the next reading does not continue the previous ones."""
@@ -240,12 +236,6 @@ class SampleClock:
         """Relative deviation of K5..K8 where the period wanders and the stamps are late as well."""
         return self.scatter.wander / self.period if self.period > 0.0 else 0.0
 
-    @property
-    def corrects(self) -> bool:
-        """Whether the times of the readings are notably others than their stamps."""
-        scatter, least = self.scatter, NOTABLE_SCATTER * self.period
-        return scatter.size > least and (scatter.late > least or scatter.rounding > 0.0)
-
     def problem(self) -> str | None:
         """Return why the stamps do not tell the times of the readings; None if they do."""
         return self.scatter.problem(self.period)
@@ -255,19 +245,15 @@ class SampleClock:
         return self.scatter.warnings(self.period)
 
     def timed(self, samples: Array) -> Array:
-        """Return the next samples with their times since `began` in place of their stamps.
+        """Return the next samples with their times since `began`; a segment's first ones wait.
 
-        The first samples of a segment wait until there are enough of them.
-
-        Args:
-            samples: Stamp, s, and wheel angles [left, right], rad, and more, shape (n, 3 + more);
-                the stamps increase.
+        `samples` (n, 3 + more): increasing stamp, s, wheel angles [left, right], rad, and more.
         """
         if not len(samples):
             return samples
         if math.isnan(self.began):
             self.began = float(samples[0, 0])
-        # Large stamps have large rounding errors, which differences from the first one have not.
+        # Differences from the first stamp have small rounding errors.
         known_robot = samples.copy()
         known_robot[:, 0] -= self.began
         times = []
@@ -283,7 +269,7 @@ class SampleClock:
             self._begin(warm_up)
             times.append(self._times_of(warm_up))
             if first == FIRST:
-                # The period is known better now than when these times were found.
+                # The period is known better now.
                 self._update()
                 self._begin(warm_up)
                 times = [self._times_of(warm_up)]
@@ -299,7 +285,6 @@ class SampleClock:
         return known_robot
 
     def _begin(self, readings: Array) -> None:
-        """Find the grid of a segment by its first readings."""
         passed = readings[:, 0] - readings[0, 0]
         if math.isnan(self.period):
             steps = differences(passed)
@@ -308,12 +293,11 @@ class SampleClock:
             self.period = float(around[np.argmax(np.abs(turned))])
         phase = np.angle(np.exp(2j * np.pi * passed / self.period).sum()) / (2.0 * np.pi)
         self._stamp = self._time = float(readings[0, 0])
-        # The first reading lies within half a period of its place in the grid.
+        # Within half a period of its place in the grid.
         self._place = self._slow = self._stamp + self.period * (float(phase) - 1.0)
         self._number = self._given = -1
 
     def _times_of(self, readings: Array) -> Array:
-        """Return the times of readings, shape (n, 3), up to the next update."""
         stamps, first = readings[:, 0], self._given < 0
         before = self._slow
         numbers, places = self._placed(stamps.tolist())
@@ -329,7 +313,7 @@ class SampleClock:
     def _placed(self, stamps: Sequence[float]) -> tuple[list[int], list[float]]:
         """Return the numbers of the next readings in the grid, and their places in it, s.
 
-        Where the first of two is very late both have one number, but not one place.
+        Behind a very late one, two have one number, but not one place.
         """
         period, place, slow = self.period, self._place, self._slow
         number, given, most = self._number, self._given, FARTHEST * self.scatter.size
@@ -353,7 +337,6 @@ class SampleClock:
         return numbers, places
 
     def _update(self) -> None:
-        """Compute period, scatter and share anew from the readings since the last time."""
         new, self._new = self._new, np.empty((0, 4))
         every = np.concatenate((self._before, new))
         self._before = every[-3:]
@@ -372,13 +355,13 @@ class _StampLine:
     """Straight line through stamps over the readings' numbers, with a fading memory."""
 
     def __init__(self) -> None:
-        # Centred sums of squares of numbers and of products with stamps: of earlier
-        # segments, and of the current one with weight and means.
+        # Centred sums of squares of numbers and of products with stamps: of earlier segments, and
+        # of this one, with weight and means.
         self._past = self._sums = np.zeros(2)
         self.interrupt()
 
     def interrupt(self) -> None:
-        """Start a new segment, whose stamps lie on a line with the same slope."""
+        """Start a new segment, whose line has the same slope."""
         self._past = self._past + self._sums
         self._sums, self._weight = np.zeros(2), 0.0
         self._means = np.zeros(2)

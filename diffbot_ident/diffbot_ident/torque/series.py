@@ -20,13 +20,9 @@ def halves(per_period: Array) -> Array:
 
 
 def moving_sum(columns: Array, length: int, add: np.ufunc = np.add) -> Array:
-    """Return sums over `length` successive rows, shape (n - length + 1, columns).
-
-    With np.minimum instead of np.add it returns the least of them.
-    """
+    """Return sums (np.minimum: the least) over `length` rows, (n - length + 1, columns)."""
     count = max(len(columns) - length + 1, 0)
-    # Composed of sums over 1, 2, 4, ... rows: faster than differences of a cumulative sum, and free
-    # of drift.
+    # By sums over 1, 2, 4, ... rows: faster than a cumulative sum's differences, without drift.
     power, size = columns, 1
     while not length & size:
         power = add(power[size:], power[:-size])

@@ -18,12 +18,9 @@ from diffbot_ident.torque.torque_delay import acting_weights, delay_columns
 
 @lru_cache(maxsize=256)
 def torque_weights(delays: tuple[float, ...], fine: int, lag: float = 0.0) -> Array:
-    """Return the weights of the torque columns that `RowSums.at` replaces them by.
+    """Return the weights, (torque columns, 2 delays), by which `RowSums.at` replaces these.
 
-    Delays and the lag behind them are in control periods, of `fine` samples each.
-
-    Returns:
-        Shape (torque columns, 2 delays); columns of sum and difference alternate.
+    Delays and lag are in control periods, of `fine` samples; sum and difference alternate.
     """
     return of_both_torques(acting_weights(np.array(delays), np.full(len(delays), lag), fine).T)
 
@@ -48,21 +45,18 @@ def weighted_products(products: Array, weights: Array) -> Array:
     return result
 
 
-# Weight of a row in which a wheel reverses: with full weight 92 % of K8's intervals held, with
-# half 95 % (benchmarks/trust.py random). Beyond TURNING_PERIOD (s) it falls with its square.
+# Weight of a row in which a wheel reverses: with 1, 92 % of K8's intervals held, with this, 95 %
+# (benchmarks/trust.py random). Beyond TURNING_PERIOD (s) it falls with its square.
 TURNING_WEIGHT, TURNING_PERIOD = 0.5, 0.02
-# Weight of a row in which a sample was lost: its torque may be wrong for a period. Not 0, as with
-# one lost sample in five there is hardly any other row.
+# Weight of a row in which a sample was lost; not 0: with one lost in five there are few others.
 GAP_WEIGHT = 1e-4
-# Parts of half a window over which rows are averaged to tell the noises apart. The more, the less
-# the readings' noise matters, but the fewer independent means there are.
+# Parts of half a window over which rows are averaged to tell the noises apart: the more, the less
+# the readings' noise matters, but the fewer means there are.
 AVERAGED_PARTS = 9
 
 
 class RowSums:
     """Sums over the rows that an estimate needs, with exponential forgetting.
-
-    The errors of rows come from torques and from angles, each through a known kernel:
 
         covariance of sum x e = s_torque sum psi_t psi_t' + s_reading sum psi_r psi_r'
 
@@ -72,8 +66,7 @@ class RowSums:
     Args:
         window: Control periods from one end of a window to the other.
         smoothing: Control periods over which each end is averaged.
-        period: Control period, s.
-        fine: Samples per control period.
+        period: Control period, s, of `fine` samples.
 
     Attributes:
         products: `squares` (2), `torque` and `reading`, shape (4, columns, columns).
@@ -130,10 +123,7 @@ class RowSums:
         return self.at((delay,), lag)
 
     def at(self, delays: tuple[float, ...], lag: float = 0.0) -> RowSums:
-        """Return these sums with a pair of torque columns for each of the delays.
-
-        They stay as they are when rows are added to these.
-        """
+        """Return a copy of these sums with a pair of torque columns for each of the delays."""
         seen = copy(self)
         seen.weights = self.weights.copy()
         seen.products = weighted_products(self.products, torque_weights(delays, self.fine, lag))
@@ -152,14 +142,10 @@ class RowSums:
         self.rows *= factor
 
     def add(self, rows: Array, turning: Flags, whole: Flags | None = None) -> None:
-        """Add rows of shape (n, columns) that continue the previous ones.
+        """Add rows (n, columns) that continue the previous ones; without information, all 0.
 
-        Args:
-            rows: Rows from IntegralRows; those without information are all 0.
-            turning: Whether all directions are kept in a row, shape (n,).
-            whole: Whether no sample was lost in a row, shape (n,); None if none was.
+        Flags (n,): all directions are kept in a row (`turning`), no sample was lost (`whole`).
         """
-        # Rows without information are all 0.
         informative = rows.any(axis=1)
         weight = np.where(turning, 1.0, self._turning_weight) * informative
         if whole is not None:
@@ -187,7 +173,6 @@ class RowSums:
         self._means, self._least = means[count:], least[count:]
         means = moving_sum(means, AVERAGED_PARTS)
         least = moving_sum(least, AVERAGED_PARTS, np.minimum)
-        # Each of them stands for the rows of a part.
         squares = self.products[1]
         squares += (size * least[:, None] * means).T @ means
         self.weights[1] += size * least.sum()

@@ -12,13 +12,9 @@ LEAST = 1e-15
 
 
 def pseudo_inverse(matrix: Array, least: float = LEAST) -> Array:
-    """Return the pseudo-inverses of symmetric matrices.
+    """Return the pseudo-inverses of symmetric matrices, (..., n, n).
 
-    For few rows np.linalg.pinv takes four times as long.
-
-    Args:
-        matrix: Shape (..., n, n).
-        least: Eigenvalues of at most this share of the largest one count as 0.
+    Eigenvalues up to `least` of the largest count as 0. np.linalg.pinv takes four times as long.
 
     Raises:
         LinAlgError: The matrix is not finite.

@@ -22,14 +22,9 @@ class TimedReadings:
         self.repeated.interrupt()
 
     def of(self, samples: Array) -> Array:
-        """Return the readings of the next samples; the newest, and a segment's first ones, wait.
+        """Return the next samples at times since `clock.began`, not repeated; the newest wait.
 
-        Args:
-            samples: Stamp (s), angles [left, right] (rad) and torques [left, right] (N m), shape
-                (n, 5), n > 0.
-
-        Returns:
-            The same, shape (m, 5), with times since `clock.began` instead of stamps.
+        `samples` (n, 5), n > 0: stamp (s), angles (rad) and torques (N m) of [left, right].
         """
         return self.clock.timed(self.repeated.left_out(samples))
 

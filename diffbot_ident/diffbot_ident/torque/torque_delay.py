@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The torque's delay and lag: weights for any of them, their search; decimation of fast robots.
-
-Derived in docs/theory/integral_estimator.md#delay-and-lag.
-"""
+"""The torque's delay and lag: weights, search; docs/theory/integral_estimator.md#delay-and-lag."""
 
 from __future__ import annotations
 
@@ -16,25 +13,23 @@ from numpy.typing import NDArray
 
 from diffbot_ident.torque.estimate import Array
 
-# Number of whole torque delays that are searched, in control periods: 0 to DELAYS - 1.
+# Whole torque delays that are searched, in control periods: 0 to DELAYS - 1;
 DELAYS = 9
-# Delays with separate torques of all parts of a period: 0 to FINE_DELAYS - 1 control periods.
+# those with separate torques of all parts of a period: 0 to FINE_DELAYS - 1;
 FINE_DELAYS = 5
-# Lengths of the blocks of periods behind the last delay with one column each, which a lag still
-# feels.
+# lengths of the blocks of periods behind, with one column each, which a lag still feels.
 BATCHES = (2, 3, 5, 9)
 # Control periods before a step whose torques its columns contain.
 REACH = DELAYS + 1 + sum(BATCHES)
 # Maximum number of parts of a period with separate torques.
 FINEST = 8
-# Minimum delay, samples: commands logged after they acted have a negative one.
+# Least delay, samples: commands logged after they acted have a negative one.
 EARLIEST = -0.25
-# Least standard deviation of a delay at the beginning of the search, control periods.
+# Least standard deviation of a delay where the search begins, control periods.
 EDGE_STD = 2.0
 # Time constants after which nothing is left of a torque.
 LAG_MEMORY = 8.0
-# Parts of equal weight of a lag's exponential response; lags after which the last of them acts;
-# shortest lag that counts, periods.
+# Parts of equal weight of a lag's response; lags after which the last acts; shortest lag, periods.
 LAG_PARTS, MOST_LAGS, SHORTEST_LAG = 100, 40.0, 1e-12
 
 
@@ -47,7 +42,6 @@ def delay_columns(fine: int) -> int:
 
 @lru_cache(maxsize=16)
 def _column_of(fine: int) -> NDArray[np.intp]:
-    """Return the column of the torques of each whole period."""
     batches = np.repeat(np.arange(len(BATCHES)), BATCHES)
     if fine == 1:
         return np.concatenate((np.arange(DELAYS + 1), DELAYS + 1 + batches))
@@ -70,17 +64,15 @@ def acting_weights(delays: Array, lags: Array, fine: int) -> Array:
 
         (1 - a)^2 / 2,  1 / 2 + a - a^2,  a^2 / 2,    a = delay - d
 
-    With more samples, the columns are the sums under the triangle, one sample apart up to
-    FINE_DELAYS - 1 periods and one period apart beyond; delays between are interpolated. The last
-    columns have the means over BATCHES. A lag has the mean of the weights over all later delays, by
-    an exponential distribution.
+    With more, they are sums under the triangle, one sample apart up to FINE_DELAYS - 1 periods, and
+    one period beyond, interpolated; the last are means over BATCHES. A lag has the mean weights of
+    later delays.
 
         >>> acting_weights(np.array([0.0, 0.5]), np.zeros(2), 1)[:, :3].tolist()
         [[0.5, 0.5, 0.0], [0.125, 0.75, 0.125]]
 
     Args:
-        delays: Control periods, EARLIEST / fine to DELAYS - 1, shape (n,); right to first order
-            below 0.
+        delays: Control periods, EARLIEST / fine to DELAYS - 1, shape (n,).
         lags: Time constants, control periods, >= 0, shape (n,).
         fine: Samples per period.
 
@@ -95,8 +87,7 @@ def acting_weights(delays: Array, lags: Array, fine: int) -> Array:
         part = part[:, None]
         at: Array = constant + part * (linear + part * square)
         return at
-    # How many parts of a lag's response act before the end of each cell follows from the
-    # distribution.
+    # How many parts of the response act before the end of each cell.
     first = max(int(begin.searchsorted(delays.min(), "right")) - 1, 0)
     last = max(int(begin.searchsorted((delays + _PARTS[-1] * lags).max(), "right")), first + 1)
     begin, width, polynomials = begin[first:last], width[first:last], polynomials[:, first:last]
@@ -108,7 +99,7 @@ def acting_weights(delays: Array, lags: Array, fine: int) -> Array:
     ends[:, -1] = LAG_PARTS
     sums = _LAG_SUMS.take(ends, axis=1)
     number, parts, squares = sums[:, :, 1:] - sums[:, :, :-1]
-    # Sums over the parts of each cell of their places within it, and of the squares of these.
+    # Of the places within the cells, and of their squares.
     late = lag * parts
     squares = number * away**2 + 2.0 * away * late + lag * lag * squares
     powers = np.concatenate((number, (number * away + late) / width, squares / width**2), axis=1)
@@ -116,7 +107,7 @@ def acting_weights(delays: Array, lags: Array, fine: int) -> Array:
     return result
 
 
-# Mean sums of 1, of the parts, and of their squares, over the first k of them.
+# Means of 1, of the parts, and of their squares, over the first k of them.
 _PARTS = -np.log1p(-(np.arange(LAG_PARTS) + 0.5) / LAG_PARTS)
 _LAG_SUMS = np.zeros((3, LAG_PARTS + 1))
 _LAG_SUMS[:, 1:] = np.cumsum([_PARTS**0, _PARTS, _PARTS**2], axis=1) / LAG_PARTS
@@ -126,9 +117,8 @@ _LAG_SUMS[:, 1:] = np.cumsum([_PARTS**0, _PARTS, _PARTS**2], axis=1) / LAG_PARTS
 def _cells_of(fine: int) -> tuple[Array, Array, Array]:
     """Return the cells of delays within which the weights are polynomials.
 
-    Returns:
-        Their beginnings and widths, control periods, shape (m,); and the coefficients of powers 0,
-        1 and 2 of the place within each cell, 0 to 1, shape (3, m, delay_columns(fine)).
+    Beginnings and widths, control periods, (m,); coefficients of powers 0 to 2 of the place in a
+    cell, 0 to 1, (3, m, delay_columns(fine)).
     """
     column = _column_of(fine)
     last = len(column) - 1
@@ -149,7 +139,7 @@ def _cells_of(fine: int) -> tuple[Array, Array, Array]:
 
 @lru_cache(maxsize=4096)
 def delay_weights(delay: float, fine: int, lag: float = 0.0) -> Array:
-    """Return `acting_weights` of one delay and lag, shape (delay_columns(fine),)."""
+    """Return `acting_weights` of one delay and lag."""
     weights: Array = acting_weights(np.array([delay]), np.array([lag]), fine)[0]
     return weights
 
@@ -157,18 +147,15 @@ def delay_weights(delay: float, fine: int, lag: float = 0.0) -> Array:
 def delayed(torque: Array, delay: float, lag: float = 0.0) -> Array:
     """Return the mean acting torques for a delay: (1 - a) tau[k - d] + a tau[k - d - 1].
 
-    With a lag T, in periods, a motor follows that with the memory q = exp(-1 / T).
+    A motor follows that with a lag T by the memory exp(-1 / T).
 
         >>> delayed(np.array([0.0, 0.0, 1.0, 1.0]), 0.5).tolist()
         [0.0, 0.0, 0.5, 1.0]
 
     Args:
-        torque: Reported torque in each of n control periods, shape (..., n).
+        torque: Reported torque in n control periods, (..., n); the first stands for earlier ones.
         delay: d + a control periods, d whole, 0 <= a < 1.
         lag: Time constant of a lag behind it, control periods.
-
-    Returns:
-        Shape (..., n); the first reported torque stands for the unknown earlier ones.
     """
     whole = int(delay)
     part = delay - whole
@@ -193,14 +180,8 @@ def delayed(torque: Array, delay: float, lag: float = 0.0) -> Array:
 class Decimation:
     """Groups the samples of a fast robot; each group is one period of the estimator.
 
-    At 1 kHz one encoder count of 4096 is 1.5 rad/s: speeds of single periods are mere noise.
-
-    Args:
-        factor: Samples per group, >= 1.
-
-    Attributes:
-        fine: Parts of a group with separate torques: the largest divisor of the factor up to
-            FINEST.
+    At 1 kHz one encoder count of 4096 is 1.5 rad/s: speeds of single periods are mere noise. `fine`
+    parts of a group, the largest divisor up to FINEST, have separate torques.
     """
 
     def __init__(self, factor: int) -> None:
@@ -213,11 +194,7 @@ class Decimation:
         self._left = np.empty((0, 6))
 
     def take(self, samples: Array) -> Array:
-        """Return the complete groups of samples of nearly even periods, shape (groups x fine, 6).
-
-        Args:
-            samples: Stamp, angles, torques and heading, shape (n, 6).
-        """
+        """Return the complete groups, (groups x fine, 6): stamp, angles, torques and heading."""
         if self.factor == 1:
             return samples
         samples = np.concatenate((self._left, samples))
@@ -229,10 +206,10 @@ class Decimation:
         return kept
 
 
-# Reductions of the cost by which a delay is sure against all others, a fractional one is
-# reported, and one is used.
+# Gains by which a delay is sure against all others, and by which a fractional one is reported,
+# used.
 SIGNIFICANT_GAIN, SIGNIFICANT_GAIN_PART, LIKELY_GAIN = 25.0, 16.0, 4.0
-# Whole delays count as different from the best one beyond this difference, control periods.
+# Distance from which on whole delays differ from the best one, control periods.
 DELAY_TOLERANCE = 0.75
 # Step within which the squared residuals are nearly a parabola, samples.
 STEP = 0.1
@@ -247,12 +224,11 @@ class TorqueDelay:
         reported: The value if it is surely not whole samples, else the likeliest whole one; >= 0.
         significant: Whether the data distinguish it from other delays.
         std: Standard deviation of the mean delay, value + lag; 0 where the data give none.
-        lag: Time constant of a first-order lag behind the delay.
-        lag_std: Standard deviation of the lag.
+        lag: Time constant of a first-order lag behind the delay; `lag_std`.
         shared: Covariance of mean delay and lag.
-        gain: Twice the logarithm of the likelihood ratio of delay and lag against a delay alone.
+        gain: Twice the logarithm of the likelihood ratio against a delay alone.
         evidence: `lag_evidence`, standard deviations; 0 where it was not looked for.
-        early: Whether it lies at the beginning of what was searched: a torque may act earlier.
+        early: Whether it is the earliest that was searched: a torque may act earlier.
     """
 
     value: float
@@ -268,22 +244,19 @@ class TorqueDelay:
 
     @property
     def at_the_end(self) -> bool:
-        """Whether delay or lag lies at the end of what was searched: a torque may act later."""
+        """Whether delay or lag is the longest that was searched: a torque may act later."""
         return self.value > DELAYS - 1.0 - STEP or self.lag > LAGS[-1] - STEP
 
     def in_words(self, period: float, samples: int) -> str:
-        """Return how late torques act, for a regression with this period, s, of so many samples."""
+        """Return how late torques act; `period`, s, of the regression, of so many samples."""
         late = self.reported * samples
         words = f"{round(late, 2):g} control period{'' if late == 1.0 else 's'}"
         return f"torque acts {words} ({1e3 * self.reported * period:.0f} ms) after it is reported"
 
     def warnings(self, period: float, samples: int, least: float = 0.0) -> list[str]:
-        """Return what delay and lag mean for the user, as far as they are sure.
+        """Return what delay and lag mean for the user, as far as they are sure; see `in_words`.
 
-        Args:
-            period: Period of the regression, s.
-            samples: Control periods in it.
-            least: Squared evidence up to which a lag may be what another effect has left.
+        `least`: squared evidence up to which a lag may be what another effect has left.
         """
         results = [TOO_EARLY] if self.early else []
         if self.significant and self.reported > 0.0:
@@ -300,20 +273,18 @@ class TorqueDelay:
 
 
 class Residuals(Protocol):
-    """Squared residuals of both axes for any delay; `power`: squares of the outputs, (2,)."""
+    """Squared residuals of both axes for any delay; see DelayedResiduals."""
 
     power: Array
 
     def at(self, weights: Array) -> Array:
-        """Return the sums of squared residuals, (2, n), by the `acting_weights` of n delays."""
+        """See DelayedResiduals.at."""
 
 
-# Standard deviations beyond which a lag is assumed, and reported: a missed one shifts K7 and K8,
-# a false one costs little.
+# Deviations beyond which a lag is assumed (a false one costs little), and reported.
 LIKELY_LAG, SIGNIFICANT_LAG = 1.5, 3.0
 # Smallest lag to report, periods: torques that change within a period look like it.
 LEAST_LAG = 0.1
-# What follows from a delay or lag at the end of what is searched.
 TOO_LATE = (
     " or more, later than is searched: shorten the delay, or stamp torques at the time at which "
     "they act"
@@ -324,37 +295,32 @@ TOO_EARLY = (
 )
 # Lags that are tried first, control periods.
 LAGS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.4, 1.9, 2.5, 3.3, 4.5)
-# Mean delays that are tried with each lag: steps about the best delay alone.
+# Mean delays that are tried with each: steps about the best delay alone.
 MEAN_STEP, MEAN_STEPS = 0.05, 12
-# Rounds in which mean delay and lag are refined; first relative step of the lag, halved unless
-# the best lies at the edge; polishes by a paraboloid.
+# Rounds that refine both; first relative step of the lag, halved unless the best lies at the edge;
+# polishes by a paraboloid.
 LAG_ROUNDS, LAG_STEP, POLISHES = 12, 0.12, 4
-# Rounds after which that point is tried where the gain is not needed.
+# Rounds after which that point is tried where the gain is not needed;
 EARLY_ROUNDS = (3, 6)
-# Largest ratio of successive steps to that point with which it settles; near a kink it does not.
+# largest ratio of successive steps to it with which it settles: near a kink it does not;
 SLOWEST = 0.2
-# Distance of two such points from which on the second is as good as any further one, periods.
+# step from which on it has settled, periods.
 POLISHED = 1e-10
 
 
-# Places of a point and its eight neighbours.
+# A point and its eight neighbours.
 _AROUND = np.array([(i, j) for i in (-1.0, 0.0, 1.0) for j in (-1.0, 0.0, 1.0)])
 
 
 @lru_cache(maxsize=16)
 def _whole_samples(fine: int) -> tuple[Array, Array]:
-    """Return the delays of whole samples, control periods, shape (n,), and their weights."""
     whole = np.arange((FINE_DELAYS - 1) * fine + 1) / fine
     whole = np.concatenate((whole, np.arange(FINE_DELAYS, DELAYS)))
     return whole, acting_weights(whole, np.zeros(len(whole)), fine)
 
 
 class DelaySearch:
-    """Searches the delay with the smallest residuals, alone or with a lag behind it.
-
-    Attributes:
-        alone: The best delay without a lag.
-    """
+    """Searches the delay with the smallest residuals, `alone` or with a lag behind it."""
 
     def __init__(self, residuals: Residuals, windows: float, fine: int) -> None:
         self._residuals, self._windows, self._fine = residuals, windows, fine
@@ -367,7 +333,7 @@ class DelaySearch:
         cost = self._cost_of(weights)
         best = int(np.argmin(cost))
         result, lowest = reported, least = float(whole[best]), float(cost[best])
-        # A fractional delay must be clearly better: most robots have whole ones.
+        # Most robots have whole delays: a fractional one must be clearly better.
         for step in (0.1 / fine, 0.02 / fine):
             around = np.maximum(result + step * np.arange(-9, 10), earliest)
             around = np.minimum(around, DELAYS - 1.0)
@@ -380,7 +346,6 @@ class DelaySearch:
         significant = bool((others - lowest > SIGNIFICANT_GAIN).all())
         reported = max(result, 0.0) if least - lowest > SIGNIFICANT_GAIN_PART else reported
         early = significant and result <= earliest
-        # Where the search ends, torques may act still earlier.
         std = max(self._std(result), EDGE_STD if early else 0.0)
         return TorqueDelay(result, reported, significant, std, early=early)
 
@@ -426,9 +391,9 @@ class DelaySearch:
     def _lowest(
         self, mean: float, lag: float, step: float, wide: float, slowest: float = math.inf
     ) -> tuple[float, float, bool]:
-        """Return the lowest point near a mean delay and a lag, and whether it has settled there.
+        """Return the lowest point near a mean delay and lag, and whether it has settled there.
 
-        It is given up where a step is longer than `slowest` times the one before.
+        A step longer than `slowest` times the one before ends it.
         """
         before = math.inf
         for _ in range(POLISHES):
@@ -447,11 +412,9 @@ class DelaySearch:
     def _polished(
         self, mean: float, lag: float, step: float, wide: float
     ) -> tuple[float, float] | None:
-        """Return the lowest point of the paraboloid through costs around mean delay and lag.
+        """Return the lowest point of the paraboloid around mean delay and lag; None: none inside.
 
-        Rounding errors would select one of nearly equal grid points; they move this one by as
-        little as they are. It is at most two steps of the grid away. None: there is none, or it is
-        at the edge of the search.
+        Rounding errors hardly move it, and would select another of nearly equal grid points.
         """
         beside, apart = 0.2 * STEP / self._fine, 0.1 * lag
         delay = mean - lag
@@ -474,17 +437,16 @@ class DelaySearch:
         return mean + x, lag + y
 
     def _covariance(self, delay: float, lag: float) -> Array:
-        """Return the covariance of mean delay and lag by the curvature of R, shape (2, 2)."""
+        """Return the covariance of mean delay and lag by the curvature of R."""
         step, wide = STEP / self._fine, min(0.5 * lag, STEP)
         lags = lag + wide * _AROUND[:, 1]
-        # No torque acts before it is reported: the parabola is that of a possible place.
         mean = max(delay + lag, EARLIEST / self._fine + step + lag + wide)
         result = self._squared(acting_weights(mean + step * _AROUND[:, 0] - lags, lags, self._fine))
         value = (result / result[:, 4:5]).sum(axis=0)
         a, b, c, d, e, f, g, h, i = value.tolist()
         mixed = (i - g - c + a) / (4.0 * step * wide)
         bend = [[(b - 2.0 * e + h) / step**2, mixed], [mixed, (d - 2.0 * e + f) / wide**2]]
-        # Where R is no bowl, both are known roughly at best.
+        # Where R is no bowl, both are known roughly.
         values, vectors = np.linalg.eigh(0.5 * self._windows * np.array(bend))
         values = np.maximum(values, 1.0 / (mean + lag) ** 2)
         known: Array = (vectors / values) @ vectors.T
@@ -498,12 +460,12 @@ class DelaySearch:
         return cost
 
     def _squared(self, weights: Array) -> Array:
-        """Return the squared residuals, with a lower bound for rounding, shape (2, n)."""
+        """Return the squared residuals, bounded for rounding, shape (2, n)."""
         result: Array = self._residuals.at(weights) + self._least
         return result
 
     def _std(self, result: float) -> float:
-        """Return the deviation by the curvature of R, which is a parabola farther than log R is."""
+        """Return the deviation by the curvature of R, more of a parabola than log R."""
         step = STEP / self._fine
         at = min(max(result, EARLIEST / self._fine + step), DELAYS - 1.0 - step)
         delays = np.array([at - step, at, at + step, result])

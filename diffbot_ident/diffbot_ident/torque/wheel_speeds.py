@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wheel turns and speeds from angles and torques, to find when wheels reverse.
 
-Coarse encoders show that badly. Over some 80 ms the torques give the change of speed, and the
-angles its level; docs/theory/integral_estimator.md#rows.
+Over some 80 ms the torques give the change of speed, and coarse angles its level;
+docs/theory/integral_estimator.md#rows.
 """
 
 from __future__ import annotations
@@ -18,19 +18,16 @@ from arc_odometry import WheelGeometry
 from diffbot_ident.torque.estimate import Array, Four, Pair
 from diffbot_ident.torque.series import differences
 
-# Values [left, right] times this matrix are [left + right, left - right].
+# [left, right] times this matrix are [left + right, left - right].
 SUM_AND_DIFFERENCE = np.array([[1.0, 1.0], [1.0, -1.0]])
-# Time over which the speed level is averaged, s, and the maximum number of periods in it.
+# Time over which the speed level is averaged, s, and the most periods in it.
 LEVEL_TIME, MOST_PERIODS = 0.08, 11
-# Each pass locates the reversals using the friction of the previous pass; a fourth changes nothing.
+# Passes that locate the reversals by the friction of the one before; a fourth changes nothing.
 PASSES = 3
 
 
 def turns(angles: Array) -> Array:
-    """Return the wheels' rotation from sample to sample, rad, shape (n - 1, 2), from angles (n, 2).
-
-    Encoders may wrap; half a turn in one period is far beyond any wheel's speed.
-    """
+    """Return the wheels' rotation, rad, (n - 1, 2), from angles (n, 2) that may wrap."""
     return np.remainder(differences(angles) + np.pi, 2.0 * np.pi) - np.pi
 
 
@@ -42,10 +39,7 @@ def wraps(angles: Array) -> bool:
 class Heading:
     """Heading of a robot by its wheels' angles, also after lost samples.
 
-    Encoders that have never jumped by more than half a turn are taken to count turns.
-
-    Args:
-        wrap: Whether the encoders are known to wrap.
+    Encoders that have never jumped by more than half a turn, unless `wrap`, count turns.
     """
 
     def __init__(self, geometry: WheelGeometry, wrap: bool = False) -> None:
@@ -77,17 +71,16 @@ class Heading:
 
 @dataclass(frozen=True)
 class TorqueResponse:
-    """What is known about the response of the velocities to the torques.
+    """What is known about the response of the velocities to the torques; 0: not known.
 
     Attributes:
-        k7: m/s^2 per N m of the wheels' sum; 0 while unknown.
-        k8: rad/s^2 per N m of the wheels' difference; 0 while unknown.
+        k7, k8: m/s^2 per N m of the wheels' sum, rad/s^2 per N m of their difference.
         delay: Delay of the torques, control periods, >= 0.
         friction: [viscous left, right in N m s/rad, Coulomb left, right in N m].
         turning: Resistance of the floor against turning, [c_w in N m s/rad, f_w in N m].
-        products: [K5 in m, K6 in 1/m]; 0 while unknown.
+        products: [K5 in m, K6 in 1/m].
         holding: Moment up to which the floor may hold the robot, N m: f_w, or more while uncertain.
-        gear_loss: Share of the torque that each wheel's gear loses, [left, right].
+        gear_loss: Share of the torque that each wheel's gear loses.
         lag: Time constant with which motors follow behind the delay, control periods.
         stiction: Static friction beyond Coulomb's [left, right], N m.
     """
@@ -104,12 +97,7 @@ class TorqueResponse:
     stiction: Pair = (0.0, 0.0)
 
     def dry_friction(self, impulse: Array, period: Array) -> Array:
-        """Return Coulomb friction and gear loss, N m, (2,), or (n, 2) where a gear loses torque.
-
-        Args:
-            impulse: Integrals of the wheels' torques over n periods, N m s, shape (n, 2).
-            period: Control periods, s, shape (n,).
-        """
+        """Return Coulomb friction and gear loss, N m, (2,) or (n, 2), by impulses, N m s."""
         coulomb = np.array(self.friction[2:])
         if not any(self.gear_loss):
             return coulomb
@@ -128,17 +116,16 @@ def each_wheel(pair: Array) -> Array:
 
 # Speed below which a wheel has no direction, rad/s.
 STILL = 1e-5
-# Distance from a half within which `nearest` takes a ratio for it.
+# Distance from a half that `nearest` takes for one: rounding errors must not decide about 0.05 /
+# 0.02.
 HALF = 0.05
 
 
 def nearest(ratio: float) -> int:
     """Return the nearest whole number, and the even one of two that are about equally near.
 
-    Rounding errors of stamps must not decide about ratios such as 0.05 s / 0.02 s.
-
-        >>> nearest(2.5), nearest(3.49), nearest(3.5001)
-        (2, 4, 4)
+    >>> nearest(2.5), nearest(3.49), nearest(3.5001)
+    (2, 4, 4)
     """
     below = math.floor(ratio)
     part = ratio - below
@@ -148,7 +135,7 @@ def nearest(ratio: float) -> int:
 
 
 def level_side(period: float) -> int:
-    """Return on how many periods (s) on each side a level of the speed is averaged."""
+    """Return over how many periods (s) on each side a level of the speed is averaged."""
     return max(1, min(MOST_PERIODS // 2, nearest(0.5 * (LEVEL_TIME / period - 1.0))))
 
 
@@ -165,16 +152,15 @@ def wheel_speeds(
     Args:
         speed: Mean speeds over n periods from the angles [left, right], rad/s, shape (n, 2).
         period: Control periods, s, shape (n,).
-        impulse: Integrals over the periods of the torques' sum and of left minus right, as they
-            act, N m s, shape (2, n).
+        impulse: Integrals of the acting torques' sum and difference over them, N m s, (2, n).
         side: Periods on each side over which the level is averaged, see level_side.
     """
     radius = 0.5 * (geometry.left_radius + geometry.right_radius)
     viscous = np.array(response.friction[:2])
     linear, angular = response.k7 / radius, geometry.half_track * response.k8 / radius
-    # Gains from a wheel's own torque and from the other wheel's torque to its acceleration.
+    # From a wheel's own torque and from the other's to its acceleration.
     own, other = linear - angular, linear + angular
-    # A wheel with constant angle stands still, whatever its torque would do to a free wheel.
+    # A wheel with constant angle stands still, whatever its torque.
     near = _centred_mean(np.concatenate((speed, np.abs(speed)), axis=1), side)
     moves = near[:, 2:] > 0.0
     still = np.zeros_like(speed)
@@ -184,13 +170,13 @@ def wheel_speeds(
     torque = each_wheel(impulse)
     coulomb = response.dry_friction(torque, period)
     torque -= viscous * speed * period[:, None]
-    # A moment against turning is equivalent to equal and opposite torques of both wheels.
+    # A moment against turning is equal and opposite torques.
     moment = 0.5 * radius / geometry.half_track * np.array([-1.0, 1.0])
     rubs, turns = bool(coulomb.any()), any(response.turning)
     if turns:
         omega = np.asarray(geometry.body_velocity(*speed.T)[1])
         torque -= moment * (response.turning[0] * omega * period)[:, None]
-    # The yaw rate may reverse at full forward speed, where v omega matters within LEVEL_TIME.
+    # The yaw rate may reverse at full speed, where v omega matters within LEVEL_TIME.
     drift = _drift(speed, period, response, geometry) if turns else 0.0
     gains = np.array([[own, other], [other, own]])
     free = torque @ gains + drift  # speed that would be gained without dry friction
@@ -199,7 +185,7 @@ def wheel_speeds(
     for _ in range(PASSES):
         rising, whole = _frictions(result, coulomb, moment, response, geometry)
         gained = free - whole @ gains
-        # Speed gained from a period's mean to its end; the slope changes where a wheel reverses.
+        # From a period's mean to its end; the slope changes where a wheel reverses.
         rest = half - rising @ gains
         after = gained.cumsum(axis=0)
         level = _centred_mean(speed - after + rest, side) + after
@@ -219,13 +205,8 @@ def _frictions(
 ) -> tuple[Array, Array]:
     """Return the integrals of dry friction over each period, as torques of the wheels, N m s.
 
-    Args:
-        coulomb: `TorqueResponse.dry_friction` of the wheels.
-        moment: Wheel torques equivalent to a moment against turning of 1 N m, shape (2,).
-
-    Returns:
-        Integrals under a weight that rises from 0 to 1 over a period, and without a weight. Shapes
-        (n, 2), or zeros of (1, 2) without friction.
+    With a weight that rises from 0 to 1, and without; (n, 2), or zeros (1, 2) without friction.
+    `moment`: torques that equal one of 1 N m against turning.
     """
     rising = whole = np.zeros((1, 2))
     if coulomb.any():
@@ -239,7 +220,7 @@ def _frictions(
 
 
 def _drift(speed: Array, period: Array, response: TorqueResponse, geometry: WheelGeometry) -> Array:
-    """Return the wheels' speed gains per period by K5 and K6, rad/s, shape (n, 2)."""
+    """Return the wheels' speed gains per period by K5 and K6, rad/s, (n, 2)."""
     v, omega = (np.asarray(each) for each in geometry.body_velocity(*speed.T))
     (k5, k6), b = response.products, geometry.half_track
     ahead, turn = k5 * omega**2 * period, b * k6 * v * omega * period
@@ -253,7 +234,6 @@ class WheelSpeeds:
     """Speeds of the wheels [left, right] at both ends of each period, rad/s, shape (n, 2) each.
 
     Attributes:
-        middle: Mean of both.
         change: Speed that dry friction takes over a period from a wheel that turns forward, rad/s.
         period: Control periods, s, shape (n,).
     """
@@ -273,16 +253,10 @@ class WheelSpeeds:
         change: Array,
         period: Array,
     ) -> WheelSpeeds:
-        """Return speeds that change linearly over each period.
-
-        Args:
-            end: Speeds at the end of the periods, rad/s, shape (n, 2).
-            gained: Speed gained in each period by all torques, rad/s, shape (n, 2).
-            moves: Whether the wheels move at all, shape (n, 2).
-        """
+        """Return speeds that change linearly by `gained` to `end`, rad/s, where wheels move."""
         end, gained = moves * end, moves * gained
         speeds = end - gained, end, end - 0.5 * gained
-        # Counts forward and back often add up to 0, up to rounding errors, which have no sign.
+        # Counts that add up to 0 leave rounding errors, which have no sign.
         begin, end, middle = (np.where(np.abs(each) < STILL, 0.0, each) for each in speeds)
         return cls(begin, end, middle, change, period)
 
@@ -293,7 +267,6 @@ class WheelSpeeds:
             np.reshape(np.asarray(geometry.body_velocity(*speed.T)[1]), (-1, 1))
             for speed in (self.begin, self.end, self.middle)
         )
-        # Straight ahead the wheels' speeds differ by rounding errors, which have no sign.
         still = STILL * radius / geometry.half_track
         begin, end, middle = (np.where(np.abs(each) < still, 0.0, each) for each in rates)
         # 1 / I_e = -r K8 / b.
@@ -310,7 +283,6 @@ class WheelSpeeds:
 
     @cached_property
     def _reversals(self) -> tuple[NDArray[np.intp], ...]:
-        """Indices of the speeds that change their sign within a period."""
         return (self.begin * self.end < 0.0).nonzero()
 
     def turn_round(self) -> bool:
@@ -323,8 +295,8 @@ class WheelSpeeds:
         if not self.turn_round():
             return rising, rising
         falling, at = rising.copy(), self._reversals
-        # A wheel reverses after the share s of a period, with 2 f s^2 - (B + E + 2 f) s +
-        # B = 0 for its speeds B and E at both ends, and friction f.
+        # After the share s of a period, with 2 f s^2 - (B + E + 2 f) s + B = 0 for the speeds B and
+        # E at both ends, and friction f.
         begin, end, friction = self.begin[at], self.end[at], 2.0 * self.change[at]
         start = 2.0 * np.abs(begin)
         size = np.abs(end - begin) + friction
@@ -337,9 +309,9 @@ class WheelSpeeds:
 
 
 def _centred_mean(values: Array, side: int) -> Array:
-    """Return means over `side` rows on each side, shape (n, m); near the ends over fewer."""
+    """Return means over `side` rows on each side, (n, m); near the ends over fewer."""
     count = len(values)
-    # Sums up to each row, with the first and the last repeated beyond the ends.
+    # Sums up to each row, the first and last repeated beyond the ends.
     sums = np.zeros((count + 2 * side + 1, values.shape[1]))
     values.cumsum(axis=0, out=sums[side + 1 : side + 1 + count])
     sums[side + 1 + count :] = sums[side + count]
@@ -349,7 +321,6 @@ def _centred_mean(values: Array, side: int) -> Array:
 
 @lru_cache(maxsize=64)
 def _rows_near(count: int, side: int) -> Array:
-    """Return how many of `count` rows lie within `side` of each, shape (count, 1)."""
     index = np.arange(count)
     near = np.minimum(index + side + 1, count) - np.maximum(index - side, 0)
     return near[:, None].astype(float)

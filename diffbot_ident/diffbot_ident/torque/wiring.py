@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wiring check: which wheel a torque drives, and in which direction.
 
-Eight wirings give eight patterns of the response to the torques' sum and difference; the one that
-explains the motion best is reported once it does so much better than the right one.
+Of eight wirings, the one that explains the motion best, once it does so much better than the right.
 """
 
 from __future__ import annotations
@@ -18,25 +17,23 @@ from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.sums import RowSums
 from diffbot_ident.torque.torque_delay import DELAYS
 
-# A wrong wiring is reported if the logarithm of its likelihood ratio to the right one exceeds this.
-# Less is required after the robot has run away from its guard, which is itself evidence.
+# Logarithm of the likelihood ratio to the right wiring beyond which another is reported; less after
+# the robot has run away from its guard, which is evidence.
 EVIDENCE, EVIDENCE_RUNAWAY = 5.0, 1.0
 # Disjoint windows below which no wiring is reported.
 MIN_WIRING_WINDOWS, MIN_WINDOWS_RUNAWAY = 3.0, 1.0
 # Share of the motion of any robot that torque alone cannot explain: friction, coupling, noise.
 UNEXPLAINED = 0.05
-# Weight of the prior "no friction", as a share of the rows' information: less lets friction
-# explain torques, more leaves effects of friction (benchmarks/trust.py wiring).
+# Weight of "no friction", as a share of the rows' information: with less, friction explains
+# torques; with more, effects of it remain (benchmarks/trust.py wiring).
 NO_FRICTION = 0.05
 
 
 class Wiring(Enum):
-    """How the wheels may be wired.
+    """How the wheels may be wired; problem None: rightly.
 
-    Attributes:
-        problem: The error in words; None where the wiring is right.
-        total: Reported torque that acts as the sum: "s", the sum, or "d", left minus right, signed.
-        difference: Reported torque that acts as left minus right.
+    The reported torque that acts as the sum, and as left minus right: "s", the sum, or "d", left
+    minus right, with its sign.
     """
 
     RIGHT = (None, "+s", "+d")
@@ -75,10 +72,7 @@ class Wiring(Enum):
 
 
 def likely_wiring(sums: RowSums, *, runaway: bool = False) -> Wiring:
-    """Return the most likely wiring of the wheels; RIGHT also while the data are not conclusive.
-
-    `runaway`: the robot has run away from its guard, which is itself evidence.
-    """
+    """Return the most likely wiring of the wheels; RIGHT also while the data are not conclusive."""
     windows = sums.rows / (sums.window + sums.smoothing)
     if windows < (MIN_WINDOWS_RUNAWAY if runaway else MIN_WIRING_WINDOWS):
         return Wiring.RIGHT
@@ -90,8 +84,8 @@ def likely_wiring(sums: RowSums, *, runaway: bool = False) -> Wiring:
 
 
 _WIRINGS = tuple(Wiring)
-# Indices (sign of the gain, torque) into `_log_likelihoods` for each wiring. With correct wiring
-# the sum increases v and the difference decreases omega.
+# Indices (sign, torque) into `_log_likelihoods`: rightly the sum increases v, the difference
+# decreases omega.
 _LINEAR = (
     np.array(["+-".index(wiring.total[0]) for wiring in _WIRINGS]),
     np.array(["sd".index(wiring.total[1]) for wiring in _WIRINGS]),
@@ -103,7 +97,7 @@ _ANGULAR = (
 
 
 def _without_friction(moments: Array) -> Array:
-    """Return the moments of the columns' residuals of a regression on speeds and their signs."""
+    """Return the moments of residuals of a regression on speeds and their signs."""
     columns = (V, OMEGA, SIGN_LEFT, SIGN_RIGHT)
     own, along = moments[batch(columns)], moments[columns, :]
     own += np.diag(NO_FRICTION * own.diagonal() + TINY)
@@ -112,11 +106,9 @@ def _without_friction(moments: Array) -> Array:
 
 
 def _log_likelihoods(moments: Array) -> Array:
-    """Return twice the log likelihood per independent row, up to a constant for all wirings.
+    """Return twice the log likelihood per row, up to a constant, (2, 2, 2, DELAYS).
 
-    Returns:
-        Shape (2, 2, 2, DELAYS): outputs DV and DOMEGA, gains of sign + and -, the torques' sum and
-        difference, and delays.
+    Of DV and DOMEGA, gains of sign + and -, the torques' sum and difference, and delays.
     """
     outputs = [DV, DOMEGA]
     power = moments.diagonal()

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of a gyro with the wheels: its bias and delay, and the scale of the wheels' yaw rate.
+"""Comparison of a gyro with the wheels, fitted to angles over windows.
 
     g(t) = gamma omega_w(t - delay) + kappa v_w(t - delay) + bias(t) + noise
 
-with v_w and omega_w from the wheels, fitted to angles over windows;
-docs/theory/estimates.md#radius-track-and-gyro.
+with v_w and omega_w from the wheels; docs/theory/estimates.md#radius-track-and-gyro.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from diffbot_ident.torque.estimate import Array, GyroFit
 
 Flags = NDArray[np.bool_]
 
-# Length of a window, s: some hundred counts of an encoder, and within one bit of an excitation.
+# Length of a window, s: within one bit of an excitation.
 WINDOW = 0.2
 # Time between two knots of the bias, s.
 KNOTS = 10.0
@@ -34,8 +33,8 @@ DELAY_MIN, DELAY_MAX, COARSE, FINE = -0.1, 0.3, 0.01, 0.001
 MIN_WINDOWS, MIN_TURNING = 25, 0.05
 # Minimum share of the gyro's rotation that the wheels must explain.
 MIN_AGREEMENT = 0.8
-# Range of gamma for roughly right dimensions; skid steer turns half as fast as its wheels indicate.
-# Outside, the gyro has another unit or axis than assumed.
+# Range of gamma; skid steer turns half as fast as its wheels indicate. Outside, unit or axis
+# differ.
 SCALE_MIN, SCALE_MAX = 0.3, 1.5
 DEGREES = 180.0 / math.pi
 DEGREES_TOLERANCE = 0.5
@@ -43,18 +42,17 @@ DEGREES_TOLERANCE = 0.5
 GAP_PERIODS, GAP_TIME = 4.0, 0.03
 # The fit is repeated once its time span has grown by this share.
 REFIT_FRACTION = 0.05
-# Memory of a gyro beside a control loop, s: a longer one would not improve the scale beyond the
-# gyro's own stability, and a fit must finish between two commands.
+# Memory beside a control loop, s: a longer one improves little, and fits must end between commands.
 LIVE_MEMORY = 120.0
-# Old readings are dropped once the oldest are older than so many times the memory.
+# Readings are dropped once the oldest are older than so many times the memory.
 FORGET = 1.25
-# Lags, in windows, of the residuals' correlation in the standard deviations.
+# Lags, in windows, of the residuals' correlation.
 LAGS = 3
-# Time beyond MIN_WINDOWS windows in which readings of the gyro must have arrived, s.
+# Time beyond MIN_WINDOWS windows in which the gyro's readings must have arrived, s.
 ENOUGH_WHEELS = 5.0
-# Standard deviation of the integration error of the readings, as a share of its correction.
+# Deviation of the integration error, as a share of its correction,
 LOST_FRACTION = 0.5
-# Standard deviation of the delay due to sampled angles, as a share of their period.
+# and of the delay due to sampled angles, as a share of their period.
 DELAY_FRACTION = 0.005
 
 
@@ -64,14 +62,7 @@ class GyroError(ValueError):
 
 @dataclass(frozen=True)
 class _Windows:
-    """n windows without gaps.
-
-    Attributes:
-        begin: Stamps of their beginnings, (n,), s.
-        end: Stamps of their ends, (n,), s.
-        turned: Rotation by the gyro, corrected by `lost`, (n,), rad.
-        lost: Error of the trapezoidal sum of the readings, (n,), rad.
-    """
+    """Windows without gaps, (n,): stamps, s, rotation by the gyro less its error `lost`, rad."""
 
     begin: Array
     end: Array
@@ -104,7 +95,7 @@ class YawGyro:
     def reset(self) -> None:
         """Forget everything."""
         self._gyro: list[tuple[float, float]] = []
-        # Stamp, turn and path since the beginning, and 1 if the step to it cannot be trusted.
+        # Stamp, turn and path since the beginning, and 1 where the step to it is no good.
         self._wheels: list[tuple[float, float, float, float]] = []
         self._angles: tuple[float, float] | None = None
         self._interrupted = False
@@ -120,8 +111,7 @@ class YawGyro:
         """Add a reading of the yaw rate (rad/s, counter-clockwise) at a stamp (s).
 
         Raises:
-            ValueError: A value is not finite, or the stamp is not later than the last one; the
-                reading is ignored.
+            ValueError: Not finite, or the stamp does not increase; the reading is ignored.
         """
         if not (math.isfinite(stamp) and math.isfinite(rate)):
             raise ValueError(f"gyro: rate {rate} rad/s at {stamp} s: must be finite")
@@ -153,7 +143,6 @@ class YawGyro:
         self._forget(self._wheels)
 
     def _forget(self, readings: MutableSequence[Any]) -> None:
-        """Drop readings that are older than the memory, many at a time."""
         newest = readings[-1][0]
         if newest - readings[0][0] > FORGET * self._memory:
             del readings[: bisect_left(readings, newest - self._memory, key=itemgetter(0))]
@@ -163,9 +152,7 @@ class YawGyro:
         self._interrupted = True
 
     def fit(self, anew: bool = False) -> GyroFit | None:
-        """Return the current fit; None while the robot has not turned enough.
-
-        With `anew` it is repeated even if there are only few new readings.
+        """Return the current fit, `anew` if asked; None while the robot has not turned enough.
 
         Raises:
             GyroError: The gyro is faulty or misconfigured.
@@ -188,8 +175,8 @@ class YawGyro:
         """Test a fit to other data on these readings; only the bias is fitted to them.
 
         Returns:
-            Share of the gyro's rotation that the fit explains, at most 1; rms error of a window,
-            rad; number of windows. NaN if there are too few.
+            Share of the rotation that it explains; rms error of a window, rad; number of windows.
+            NaN if there are too few.
         """
         if len(self._gyro) < 2 or len(self._wheels) < 2:
             return math.nan, math.nan, 0
@@ -210,7 +197,6 @@ class YawGyro:
         return _covered(self._windows(np.array(self._gyro)), wheels, self._delays), wheels
 
     def _check_presence(self) -> None:
-        """Raise GyroError if a gyro with usable stamps should have been seen by now."""
         if not self._wheels:
             return
         first, last = self._wheels[0][0], self._wheels[-1][0]
@@ -226,13 +212,11 @@ class YawGyro:
             )
 
     def _windows(self, gyro: Array) -> _Windows:
-        """Return all windows without gaps in the gyro's readings."""
         stamps, rate = gyro.T
         steps = np.diff(stamps)
         usual = float(np.median(steps))
         turned = np.concatenate(([0.0], np.cumsum(0.5 * (rate[1:] + rate[:-1]) * steps)))
-        # Euler-Maclaurin: the trapezoidal sum exceeds the integral by the difference of this term
-        # between both ends.
+        # Euler-Maclaurin: by this term's difference the trapezoidal sum exceeds the integral.
         cut = usual**2 / 12.0 * np.gradient(rate, stamps)
         gaps = np.concatenate(([0], np.cumsum(_is_gap(steps, usual))))
         edges = np.arange(0, len(stamps), max(1, round(self._window / usual)))
@@ -247,7 +231,7 @@ class YawGyro:
         turned = bias.taken_off(windows.turned[:, None])[:, 0]
 
         def seen(delays: Array) -> Array:
-            """Return the wheels' turns and paths less the part a bias explains, (delays, n, 2)."""
+            """Return turns and paths less what a bias explains, (delays, n, 2)."""
             return bias.taken_off(_moved(windows, wheels, delays))
 
         now = seen(np.zeros(1))[0]
@@ -262,7 +246,7 @@ class YawGyro:
                 f"{turning:.2g} rad/s; it is defective, or not fixed to the robot"
             )
         delay = self._find_delay(lambda delays: _left(seen(delays), turned))
-        # The derivative by the delay is a regressor as well: its uncertainty reduces the precision.
+        # The derivative by the delay is a regressor: its uncertainty reduces the precision.
         pair = seen(np.array((delay - FINE, delay, delay + FINE)))
         theta = np.linalg.lstsq(pair[1], turned, rcond=None)[0]
         shift = ((pair[2] - pair[0]) @ theta)[:, None] / (2.0 * FINE)
@@ -272,7 +256,7 @@ class YawGyro:
         _check_agreement(float(theta[0]), agreement, turning)
         self._check_delay(delay)
         variance = _variances(columns, residuals, bias.knots)
-        # The integration error of a motion with kinks is known only to about a half.
+        # Known only to about a half where a motion has kinks.
         rough = np.linalg.lstsq(pair[1], windows.lost, rcond=None)[0]
         variance[:2] += (LOST_FRACTION * rough) ** 2
         variance[2] += (DELAY_FRACTION * float(np.median(np.diff(wheels[:, 0])))) ** 2
@@ -307,7 +291,6 @@ class YawGyro:
         return _lowest(*beside(everywhere[np.argmin(costs(everywhere))]))
 
     def _check_delay(self, delay: float) -> None:
-        """Raise GyroError if the delay is at an end of the search range."""
         shortest, longest = self._delays
         if not shortest + COARSE < delay < longest - COARSE:
             raise GyroError(
@@ -322,7 +305,6 @@ def _is_gap(steps: Array, usual: float) -> Flags:
 
 
 def _covered(windows: _Windows, wheels: Array, delays: tuple[float, float]) -> _Windows:
-    """Return the windows without gaps in the wheels' readings, for any delay in the range."""
     stamps = wheels[:, 0]
     steps = np.diff(stamps)
     bad = _is_gap(steps, float(np.median(steps))) | (wheels[1:, 3] > 0.0)
@@ -335,7 +317,7 @@ def _covered(windows: _Windows, wheels: Array, delays: tuple[float, float]) -> _
 
 
 def _moved(windows: _Windows, wheels: Array, delays: Array) -> Array:
-    """Return the wheels' turn (rad) and path (m) in windows earlier by each delay, (d, n, 2)."""
+    """Return turn (rad) and path (m) in windows earlier by each delay, (d, n, 2)."""
     stamps, values = wheels[:, 0], wheels[:, 1:3]
     slopes = np.gradient(values, stamps, axis=0)
 
@@ -355,10 +337,7 @@ def _moved(windows: _Windows, wheels: Array, delays: Array) -> Array:
 
 
 class _BiasLine:
-    """A piecewise linear bias, and the part of the windows' values that it explains.
-
-    A window depends only on the two knots beside it: the cost is linear in the number of windows.
-    """
+    """A piecewise linear bias, and what it explains; a window has two knots beside it."""
 
     def __init__(self, windows: _Windows) -> None:
         middle = 0.5 * (windows.begin + windows.end)
@@ -373,7 +352,7 @@ class _BiasLine:
         for i, one in enumerate(self._weights):
             for j, other in enumerate(self._weights):
                 np.add.at(information, (self._before + i, self._before + j), one * other)
-        # Knots in a long gap belong to no window.
+        # Knots in a long gap have no window.
         seen = np.maximum(information.diagonal(), 1e-12 * information.max())
         np.fill_diagonal(information, seen)
         self._inverse = np.linalg.inv(information)
@@ -393,7 +372,7 @@ class _BiasLine:
 
 
 def _left(columns: Array, turned: Array) -> Array:
-    """Return the sums of squared residuals for each of d sets of regressors, (d, n, 2)."""
+    """Return the sums of squared residuals by d sets of regressors, (d, n, 2)."""
     information = np.einsum("dna,dnb->dab", columns, columns)
     information += 1e-12 * np.eye(2) * np.trace(information, axis1=1, axis2=2)[:, None, None]
     along = np.einsum("dna,n->da", columns, turned)
@@ -403,7 +382,7 @@ def _left(columns: Array, turned: Array) -> Array:
 
 
 def _lowest(at: Array, costs: Array) -> float:
-    """Return the minimum of a parabola through the lowest cost and its neighbours."""
+    """Return the place of the minimum of a parabola through the lowest cost and its neighbours."""
     best = int(np.argmin(costs))
     if not 0 < best < len(at) - 1:
         return float(at[best])
@@ -414,14 +393,10 @@ def _lowest(at: Array, costs: Array) -> float:
 
 
 def _variances(columns: Array, residuals: Array, others: int) -> Array:
-    """Return the variances of the parameters, (3,); infinite for a regressor that is always 0.
+    """Return the variances of n residuals' 3 parameters; infinite for a regressor of zeros.
 
-    They are the larger ones of those for independent and for correlated residuals.
-
-    Args:
-        columns: Regressors, (n, 3).
-        residuals: Residuals, (n,).
-        others: Number of further parameters that were fitted.
+    The larger ones of those for independent and correlated residuals; `others` parameters were
+    fitted before.
     """
     scale = np.sqrt(np.sum(columns**2, axis=0))
     known = scale > 0.0
@@ -442,7 +417,6 @@ def _variances(columns: Array, residuals: Array, others: int) -> Array:
 
 
 def _check_agreement(gamma: float, agreement: float, turning: float) -> None:
-    """Raise GyroError if the gyro has another axis, sign or unit than assumed."""
     if agreement < MIN_AGREEMENT:
         raise GyroError(
             f"the gyro does not follow the wheels, which turn the robot with {turning:.2g} "

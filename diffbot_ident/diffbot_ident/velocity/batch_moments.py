@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Least squares for each point of a grid of a nonlinear parameter, block by block.
 
-The covariance follows from the disagreement of the blocks (Liang and Zeger, 1986), which is right
-for residuals that drift.
+The covariance follows from the disagreement of the blocks (Liang and Zeger, 1986).
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from arc_odometry.number_range import Array
 
 Mask = NDArray[np.bool_]
 
-# Minimum number of blocks for an estimate, and maximum number of blocks stored separately.
+# Least number of blocks for an estimate, and most that are stored.
 LEAST_BATCHES, MOST_BATCHES = 6, 64
-# Ridge on scaled moments, which makes those of columns that are always 0 invertible.
+# Ridge on scaled moments, for columns that are always 0.
 RIDGE = 1e-12
 
 
@@ -30,13 +29,11 @@ class GridFit:
 
     Attributes:
         best: Point with the least sum of squares.
-        coefficients: Coefficients at that point, shape (p,).
-        covariance: Their covariance, shape (p, p).
+        coefficients: Coefficients at that point, shape (p,); `covariance`: theirs.
         moments: Moments of all columns there, those of the values last, shape (p + 1, p + 1).
         squares: Sum of squares at each point, shape (points,).
         last: Last coefficient at each point, shape (points,).
-        cost: By how much the sum of squares grows with the square of an error of the last
-            coefficient, at each point, shape (points,).
+        cost: Growth of the sum of squares by the square of an error of that, shape (points,).
         noise: Variance of a residual at the best point.
         colour: How much larger the covariance is than for independent residuals, >= 1.
     """
@@ -57,11 +54,7 @@ class GridFit:
 
 
 class BatchMoments:
-    """Moments of the rows of blocks at each point of a grid; older ones count less.
-
-    Args:
-        memory: Time constant of forgetting, s; math.inf: never.
-    """
+    """Moments of blocks at each point of a grid, forgotten with the time constant `memory`, s."""
 
     def __init__(self, memory: float) -> None:
         self._memory = memory
@@ -69,16 +62,14 @@ class BatchMoments:
         self._samples = 0.0
 
     def add(self, rows: Array, seconds: float) -> bool:
-        """Add a block; return whether its moments are finite, so that it counts.
+        """Add a block of so many seconds; return whether its moments are finite.
 
-        Args:
-            rows: Columns and values at each point, less their means, shape (points, p + 1, n).
-            seconds: Duration of the block, s.
+        `rows`: columns and values at each point, less their means, shape (points, p + 1, n).
         """
         with np.errstate(over="ignore", invalid="ignore"):
             moments = np.einsum("kin,kjn->kij", rows, rows)
         if not np.isfinite(moments).all():
-            return False  # unusable velocities, which the fit of sigma refuses
+            return False
         keep = math.exp(-seconds / self._memory)
         self._batches = [keep * batch for batch in self._batches]
         self._batches.append(moments)
@@ -90,16 +81,14 @@ class BatchMoments:
     def fit(self, valid: Callable[[Array], Mask] | None = None) -> GridFit | None:
         """Return the least squares; None: too few blocks, or no valid point.
 
-        Args:
-            valid: Whether a point counts, shape (points,), by the coefficients at all points, shape
-                (points, p); None: all do.
+        `valid` tells the points that count by their coefficients, (points, p).
         """
         if len(self._batches) < LEAST_BATCHES:
             return None
         batches = np.array(self._batches)
         moments = batches.sum(axis=0)
         if not np.all(np.einsum("kii->ki", moments) > 1e-30):
-            return None  # an axis that never moved, or no command
+            return None
         p = moments.shape[1] - 1
         free = self._samples - p - len(batches)
         if free < 1.0:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of searches within a range, which know whether the search ended at an end of it.
+"""Results of searches within a range: a minimum at an end of it is none.
 
-A minimum at the end of a range is no result, unless that end is a limit of the quantity itself
-(`natural`), such as a dead time of 0.
+Unless that end is a limit of the quantity itself (`natural`), such as a dead time of 0.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# A value closer to an end than this share of the range lies at that end.
+# Share of the range within which a value lies at an end.
 AT_END = 1e-6
 
 
@@ -27,12 +26,8 @@ class BoundedSearch:
         (False, inf)
 
     Attributes:
-        name: Quantity that was searched.
-        value: Where the search ended.
-        low, high: Ends of the range.
-        unit: Unit of all three, for texts.
         natural_low, natural_high: Whether the quantity itself cannot be beyond that end.
-        margin: Distance from an end within which the value counts as at that end, such as a step.
+        margin: Distance within which the value counts as at an end, such as a step.
     """
 
     name: str
@@ -61,7 +56,7 @@ class BoundedSearch:
 
     @property
     def _near(self) -> float:
-        # Half a margin less than a step: the last but one point of a grid is inside.
+        # The last but one point of a grid is inside.
         return max(0.999 * self.margin, AT_END * (self.high - self.low))
 
     def std(self, deviation: float) -> float:
@@ -81,15 +76,7 @@ def search_further(
     most: float,
     factor: float = 2.0,
 ) -> T:
-    """Repeat a search with a longer range until it does not end at the range's upper end.
-
-    Args:
-        search: Search up to a given reach.
-        result: Returns how the search ended.
-        reach: First reach, >= 0.
-        most: Longest reach; the last search may have ended there.
-        factor: Factor from one reach to the next, > 1.
-    """
+    """Repeat a search with a longer reach until it ends inside, up to `most`; factor > 1."""
     match = search(reach)
     while result(match).at_high and reach < most:
         reach = min(factor * reach, most) if reach > 0.0 else most

@@ -4,8 +4,7 @@
     v_k = v_0 + a I_k - c S_k + e_k + c E_k      I: int command,  S: int measured velocity
                                                  e: noise of v,   E: int e
 
-All columns pass s / (s + rate), by Tustin with the steps of the stamps: it forgets v_0, keeps the
-relation, and lets no later noise into a row; docs/theory/velocity_robots.md#online-fit.
+All columns pass s / (s + rate), by Tustin; docs/theory/velocity_robots.md#online-fit.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from arc_odometry.number_range import Array
 
 # Largest product of rate and step: faster ones cannot be told from samples.
 FASTEST = 1.0
-# Smallest rate, 1/s: what a segment's first block does not tell of the initial velocity lasts 1/c.
+# Smallest rate, 1/s.
 SLOWEST = 0.25
 
 
@@ -27,22 +26,15 @@ class CausalRows:
         self.interrupt()
 
     def interrupt(self) -> None:
-        """Start a new segment: the next block does not continue the previous one."""
+        """Start a new segment."""
         self._until: float | None = None
         self._last: Array = np.zeros(0)
 
     def take(self, times: Array, columns: Array, rate: float) -> Array:
-        """Return the filtered columns of a block.
+        """Return the filtered columns (..., n) of a block, n >= 2; only their changes matter.
 
-        Args:
-            times: Stamps, s, increasing, shape (n,), n >= 2. A block continues the one before if it
-                begins with the last stamp of that.
-            columns: Columns, shape (..., n); only their changes matter.
-            rate: Rate of the filter, 1/s, >= 0: the best is c.
-
-        Returns:
-            Rows of a first block, (..., n), less what decays like an initial velocity; of later
-            ones, whose first row was the last one before, (..., n - 1).
+        A block continues the one before if it begins with that one's last stamp: (..., n - 1). Of
+        others (..., n), less what decays like an initial velocity. `rate`, 1/s: the best is c.
         """
         half = 0.5 * np.minimum(max(rate, SLOWEST) * np.diff(times), FASTEST)
         keeps = ((1.0 - half) / (1.0 + half)).tolist()

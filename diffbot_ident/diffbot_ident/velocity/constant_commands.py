@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Integrals of held commands for the online fits, and of the velocities that follow them.
 
-With E what the trapezoids of v exceed their integral by, over a, due to commands between samples,
-
-    v = v0 + a (I + c E) - c (sum of trapezoids)
-
-See docs/theory/velocity_robots.md#online-fit.
+With E the excess of v's trapezoids over a, v = v0 + a (I + c E) - c (sum of trapezoids);
+docs/theory/velocity_robots.md#online-fit.
 """
 
 from __future__ import annotations
@@ -16,11 +13,9 @@ from arc_odometry.number_range import Array
 
 
 class ConstantCommands:
-    """Commands of one axis, each held since the previous stamp.
+    """Commands (m,), m >= 2, as they act, of one axis, each held since the previous stamp, s.
 
-    Args:
-        stamps: Ends of the commands, s, increasing, shape (m,), m >= 2.
-        acting: Commands as they act, shape (m,); the first has no effect.
+    The first has no effect.
     """
 
     def __init__(self, stamps: Array, acting: Array) -> None:
@@ -31,12 +26,7 @@ class ConstantCommands:
         self._twice = np.concatenate(([0.0], np.cumsum(parts)))
 
     def integral(self, instants: Array, window: float = 0.0) -> Array:
-        """Return the integral from the first stamp to instants, or its mean about them.
-
-        Args:
-            instants: Times, s, of any shape; within the stamps.
-            window: Width W of the mean, s; 0: none.
-        """
+        """Return the integral from the first stamp to instants, or its mean over a window, s."""
         if window == 0.0:
             result: Array = np.interp(instants, self._stamps, self._once)
             return result
@@ -55,13 +45,10 @@ class ConstantCommands:
         return result
 
     def asked(self, times: Array, dead_times: Array, window: float, rate: float) -> Array:
-        """Return I + c E of velocities for several dead times, shape (k, n).
+        """Return I + c E of velocities at times (n,) for dead times (k,), s, shape (k, n).
 
-        Args:
-            times: Times of the velocities, s, increasing, shape (n,).
-            dead_times: Times from a command to its effect, or its middle, s, shape (k,).
-            window: Period over which a velocity is a mean, s; 0: it is one of the instant.
-            rate: c, 1/s; 0 where it is not known yet.
+        `window`: period over which a velocity is a mean, s; 0: it is one of the instant. `rate`: c,
+        1/s; 0 where it is not known yet.
         """
         late = dead_times[:, None]
         result = self.integral(times - late, window)
@@ -74,7 +61,6 @@ class ConstantCommands:
         return result + rate * window**2 / 12.0 * mean
 
     def _kinks(self, times: Array, late: Array) -> Array:
-        """Return E of velocities of instants, from the first time on, (k, n); late (k, 1), s."""
         begins = self._stamps[:-1] + late
         before = np.searchsorted(times, begins, side="right") - 1
         inside = (before >= 0) & (before < len(times) - 1)

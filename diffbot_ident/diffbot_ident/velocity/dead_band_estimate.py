@@ -5,8 +5,7 @@ For a width b_k of a grid near an offset b, p(u; b) = sign(u) max(|u| - b, 0) is
 
     v(t) = v(t0) + a int p(u; b_k) ds - c int v ds - a (b - b_k) int sign(u) [|u| > b_k] ds
 
-For a threshold each b_k is judged. Without small commands neither is identifiable. See
-docs/theory/velocity_robots.md#online-fit.
+For a threshold each b_k is judged; docs/theory/velocity_robots.md#online-fit.
 """
 
 from __future__ import annotations
@@ -22,22 +21,21 @@ from diffbot_ident.velocity.batch_moments import BatchMoments, GridFit
 from diffbot_ident.velocity.bounded_search import BoundedSearch
 from diffbot_ident.velocity.constant_commands import integral_of_velocity
 
-# Number of widths of the grid, and exponent of their spacing, which is denser at 0.
+# Widths of the grid, and exponent of their spacing, which is denser at 0.
 GRID, POWER = 24, 1.5
 # Commands count as small up to this share of the largest, or up to so many dead bands.
 SMALL, BANDS = 0.25, 2.0
-# Histogram bins of the sizes of commands, up to twice the largest dead band.
+# Bins of the sizes of commands, up to twice the largest dead band.
 BINS = 80
-# Minimum time of small commands, s, and minimum share of the total time.
+# Least time of small commands, s, and share of the total time.
 LEAST_SECONDS, LEAST_FRACTION = 1.0, 0.02
-# Standard deviations beyond which a dead band is significant, and its minimum share of the largest.
+# Deviations, and share of the largest, beyond which a dead band is significant.
 SIGNIFICANT_SIGMAS, LEAST_BAND = 5.0, 0.02
-# A point of the grid is impossible if its sum of squares exceeds the least one by this number of
-# variances of a residual, as independent ones count.
+# Excess of the sum of squares, in variances of a residual, beyond which a point is impossible.
 EXCESS = 10.0
-# Distance of an offset from a width of the grid up to which its rows are linear, in gaps.
+# Distance of an offset from a width up to which its rows are linear, in gaps.
 NEAR = 1.0
-# A standard deviation as a share of the width of an interval with certain ends.
+# Deviation over the width of an interval with certain ends.
 RANGE_STD = 0.5 / NORMAL_95
 
 
@@ -53,8 +51,7 @@ class DeadBandEstimator:
 
     Attributes:
         value: Estimate, m/s or rad/s; of any sign; NaN before there is one.
-        variance: Variance of the estimate; infinite if it is not identifiable.
-        reason: Why it is not identifiable; None if it is.
+        variance: Variance of the estimate; infinite if it is not identifiable, for this `reason`.
         trusted: Dead band to be used.
     """
 
@@ -71,7 +68,7 @@ class DeadBandEstimator:
         """Forget everything except the trusted dead band, as for another robot."""
         self._moments = {kind: BatchMoments(self._memory) for kind in DeadBandKind}
         self._seconds: Array = np.zeros(BINS + 1)
-        # Sizes of commands between two widths of the grid: the least and the largest.
+        # Least and largest command between two widths of the grid.
         self._least, self._most = np.full(GRID, math.inf), np.zeros(GRID)
         self._rate = 0.0  # c, 1/s
         self.value, self.variance = math.nan, math.inf
@@ -80,16 +77,9 @@ class DeadBandEstimator:
     def update(
         self, times: Array, velocities: Array, stamps: Array, commands: Array, dead_time: float
     ) -> None:
-        """Process a block.
+        """Process velocities (n,) at times, s, and commands (m,) held up to stamps, s.
 
-        Args:
-            times: Times of the velocities, s, increasing, shape (n,).
-            velocities: Measured velocities, m/s or rad/s, shape (n,).
-            stamps: Ends of the commands, s, increasing, shape (m,); they must start before the
-                first time less the dead time.
-            commands: Commands as sent, each held since the previous stamp, m/s or rad/s, shape
-                (m,).
-            dead_time: Time from a command to its effect, s.
+        The stamps must start before the first time less the dead time, s.
         """
         seconds = float(times[-1] - times[0])
         added = [
@@ -114,9 +104,9 @@ class DeadBandEstimator:
     ) -> Array:
         """Return rows for each width less their means: (GRID, 4, n), of a threshold (GRID, 3, n).
 
-        Columns are int p, -int v, for an offset -int sign, and v.
+        Columns: int p, -int v, for an offset -int sign, and v.
         """
-        # Only integrals within the block matter: earlier parts are constant and part of the mean.
+        # Earlier parts are constant and part of the mean.
         steps = np.diff(stamps)
         constant = commands[1:]
         columns = [passed_of(constant[None, :], self._widths[:, None], kind)]
@@ -145,7 +135,7 @@ class DeadBandEstimator:
         bins = cells.astype(int) + 1
         bins[sizes == 0.0] = 0
         self._seconds = keep * self._seconds + np.bincount(bins, durations, BINS + 1)
-        # Element k holds the sizes above width k, up to the next width.
+        # Element k: sizes above width k, up to the next width.
         above = np.searchsorted(self._widths, sizes, side="left") - 1
         sent = above >= 0
         np.minimum.at(self._least, above[sent], sizes[sent])
@@ -179,23 +169,22 @@ class DeadBandEstimator:
         self._judge(band, end.std(std), DeadBandKind.OFFSET, there)
 
     def _is_linear(self, coefficients: Array) -> NDArray[np.bool_]:
-        """Return whether the offset at each width is near it, where the rows hold, (GRID,)."""
+        """Return whether the offset at each width is near it, (GRID,)."""
         gaps = np.diff(self._widths, append=2.0 * self._widths[-1] - self._widths[-2])
         a, shift = coefficients[:, 0], coefficients[:, 2]
         near: NDArray[np.bool_] = np.abs(shift) <= NEAR * gaps * np.abs(a)
         return near
 
     def _possible(self, fit: GridFit) -> tuple[float, float]:
-        """Return the range of possible thresholds; its upper end is infinite if it is not known."""
+        """Return the range of possible thresholds."""
         possible = np.flatnonzero([_excess(fit, k, fit, fit.best) <= 1.0 for k in range(GRID)])
         first, last = int(possible[0]), int(possible[-1])
-        # Impossible widths exclude all those up to the next command that was sent.
+        # Impossible widths exclude all up to the next command that was sent.
         low = 0.0 if first == 0 else float(np.min(self._least[first - 1 :]))
         high = math.inf if last == GRID - 1 else float(np.max(self._most[: last + 1]))
         return low, max(high, low)
 
     def _judge(self, band: float, deviation: float, kind: DeadBandKind, there: bool) -> None:
-        """Decide whether the estimate is identifiable, and whether it is used."""
         used = np.flatnonzero(self._seconds[1:])
         size = 2.0 * self._largest / BINS
         most = size * (float(used[-1]) + 1.0) if len(used) else 0.0
@@ -221,21 +210,13 @@ class DeadBandEstimator:
 
 
 def _excess(fit: GridFit, at: int, other: GridFit, other_at: int) -> float:
-    """Return how much worse a point explains the blocks than another; above 1: beyond doubt."""
+    """Return how much worse a point explains the blocks; above 1: beyond doubt."""
     more = float(fit.squares[at] - other.squares[other_at])
     return more / max(EXCESS * other.colour * other.noise, 1e-300)
 
 
 def _bends(late: Array, begins: Array) -> Array:
-    """Return T^2 f (1 - f) / 2 of each command.
-
-    Args:
-        late: Times of the samples less the dead time, s, increasing, shape (n,).
-        begins: Stamps from which on the commands were held, s, shape (m,).
-
-    Returns:
-        Shape (m,), s^2; 0 for those that do not start between two of the samples.
-    """
+    """Return T^2 f (1 - f) / 2, s^2, of commands from `begins`, s, between two samples, else 0."""
     before = np.searchsorted(late, begins, side="right") - 1
     inside = (before >= 0) & (before < len(late) - 1)
     before = np.clip(before, 0, len(late) - 2)

@@ -5,8 +5,7 @@ Near a d_k of a grid, with the mean p of the command over a step of it about t -
 
     v(t) = v(t0) + a I(t - d_k) - c int v ds - a (d - d_k) p      I: integral of the acting command
 
-is linear; docs/theory/velocity_robots.md#online-fit. Velocities are those of instants, or means
-over the period, whichever fits better.
+is linear; docs/theory/velocity_robots.md#online-fit.
 """
 
 from __future__ import annotations
@@ -25,22 +24,20 @@ LONGEST = 0.6
 """Longest dead time that is searched, s."""
 # Step of the grid, s.
 STEP = 0.01
-# Duration of a piece of a block, s, and minimum number of its samples: the more pieces, the sooner
-# their disagreement tells the deviation.
+# Duration of a piece of a block, s, and its least samples: many pieces soon tell the deviation.
 PIECE, LEAST_SAMPLES = 1.0, 8
 # Rate of the rows before that of the axis is known, 1/s.
 FIRST_RATE = 1.0
-# Change of the rate after which earlier corrections by it no longer hold, as a share of it.
+# Relative change of the rate after which corrections by it no longer hold.
 NEW_RATE = 0.1
-# Error of the integrals, as a standard deviation of the dead time in periods.
+# Error of the integrals, as a deviation of the dead time in periods.
 APPROXIMATE = 0.01
-# Excess of the sum of squares, in variances of the noise, up to which another dead time is
-# possible, and velocities of the other kind: two standard deviations.
+# Excess of the sum of squares, in variances of the noise, up to which another dead time, or kind of
+# velocities, is possible: two deviations.
 POSSIBLE = 4.0
-# A given dead time is wrong if the identified one differs by this number of standard deviations and
-# by this time, s, and if the sum of squares at the given one exceeds the least by as much.
+# Deviations and time, s, by which a wrong given dead time differs; its sum of squares, too.
 WRONG_SIGMAS, WRONG_TIME = 5.0, 0.01
-# A dead time that is known worse than this is not known: standard deviation, s.
+# Deviation beyond which a dead time is not known, s.
 VAGUE = 0.1
 
 
@@ -53,12 +50,10 @@ class DeadTimeEstimator:
 
     Attributes:
         value: Estimate, s, >= 0; NaN before there is one.
-        variance: Variance of the estimate, s^2; infinite if it is not identifiable.
-        reason: Why it is not identifiable; None if it is.
+        variance: Its variance, s^2; infinite if it is not identifiable, for this `reason`.
         averaged: Whether velocities are means over the period.
         rate: c = drag / inertia as last estimated, 1/s; 0 before.
-        sensitivity: Derivatives of a and c by the dead time, with which the fit goes through the
-            same motion, shape (2,).
+        sensitivity: Derivatives of a and c by the dead time that keep the motion, shape (2,).
         covariance: Covariance of a and c beside an unknown dead time, 1/s^2, shape (2, 2).
     """
 
@@ -70,7 +65,7 @@ class DeadTimeEstimator:
 
     def begin_anew(self) -> None:
         """Forget everything but the rate."""
-        # For velocities of instants, and for means.
+        # Of instants, and means.
         self._moments = BatchMoments(self._memory), BatchMoments(self._memory)
         self._causal = CausalRows(), CausalRows()
         self.averaged, self._used_rate = False, self.rate
@@ -92,14 +87,9 @@ class DeadTimeEstimator:
         return abs(self.rate - self._used_rate) > NEW_RATE * self.rate
 
     def update(self, times: Array, velocities: Array, stamps: Array, acting: Array) -> None:
-        """Process a block.
+        """Process velocities (n,) at times, s, and acting commands (m,) held up to stamps, s.
 
-        Args:
-            times: Times of the velocities, s, increasing, shape (n,).
-            velocities: Measured velocities, m/s or rad/s, shape (n,).
-            stamps: Ends of the commands, s, increasing, shape (m,). Samples for which they do not
-                go back by `furthest` are not used.
-            acting: Acting commands, each held since the previous stamp, shape (m,).
+        Samples for which the stamps do not go back by `furthest` are not used.
         """
         if len(times) < 2:
             return
@@ -111,11 +101,10 @@ class DeadTimeEstimator:
             self._estimate()
 
     def _add(self, times: Array, velocities: Array, stamps: Array, acting: Array) -> bool:
-        """Add the moments of the pieces of a block; return whether any counts."""
         commands = ConstantCommands(stamps, acting)
         self._period = period = float(times[-1] - times[0]) / (len(times) - 1)
         columns = np.empty((len(self._grid), 4, len(times)))
-        # Without the velocity of the row itself, whose noise is also that of the value.
+        # Without the row's own velocity, whose noise is that of the value.
         driven = integral_of_velocity(times, velocities) - 0.5 * period * velocities
         columns[:, 1], columns[:, 3] = -driven, velocities
         halves = 0.5 * STEP * np.arange(-1.0, 2.0 * len(self._grid))
@@ -142,7 +131,7 @@ class DeadTimeEstimator:
         self.averaged = misfits[1] < misfits[0]
         fit, other = fits[self.averaged], fits[not self.averaged]
         a, c, _ = fit.coefficients.tolist()
-        # Sums without the row's own velocity have the coefficients of trapezoids over 1 + c T / 2.
+        # By sums without the row's own velocity the coefficients are those over 1 + c T / 2.
         half = 0.5 * self._period
         whole = 1.0 / max(1.0 - c * half, 0.1)
         self.rate = max(c * whole, 0.0)
@@ -184,10 +173,7 @@ class DeadTimeEstimator:
         return off > least and float(np.interp(given, lates, excess)) > WRONG_SIGMAS**2
 
     def _late(self, fit: GridFit) -> tuple[float, float]:
-        """Return the dead time of a fit, to the end of a mean, and its standard deviation, s.
-
-        Where little is known, the sum of squares at each point tells which others are possible.
-        """
+        """Return the dead time, to the end of a mean, and its deviation, s, by possible others."""
         a, _, shift = fit.coefficients.tolist()
         late = float(self._grid[fit.best]) + shift / a
         variance = fit.variance_of(np.array([-shift / a**2, 0.0, 1.0 / a]))
@@ -196,14 +182,13 @@ class DeadTimeEstimator:
         return late, max(math.sqrt(max(variance, 0.0)), reach / math.sqrt(POSSIBLE))
 
     def _excess(self, fit: GridFit) -> Array:
-        """Return the sums of squares at all points, less the least, in variances of the noise."""
+        """Return all sums of squares, less the least, in variances of the noise."""
         beyond = np.maximum(np.abs(fit.last) - 0.5 * STEP * abs(float(fit.coefficients[0])), 0.0)
         squares = fit.squares + fit.cost * beyond**2
         excess: Array = (squares - fit.squares[fit.best]) / (fit.noise * fit.colour + 1e-300)
         return excess
 
     def _misfit(self, fit: GridFit) -> float:
-        """Return the least sum of squares of a fit with a dead time of 0 or more."""
         if not fit.coefficients[0] > 0.0:
             return math.inf
         late, std = self._late(fit)

@@ -22,11 +22,11 @@ from diffbot_ident.velocity.recursive_axis import AxisBatch, RecursiveAxis, cova
 MOST_DEAD_TIME = 1.0
 # Minimum number of samples of a block.
 LEAST_SAMPLES = 8
-# Half width of a dead band's 95 % interval, relative to it, from which on it is used.
+# Relative half width of a dead band's interval from which on it is used.
 BAND_PRECISION = 0.1
-# A change of an identified dead time by this, s, is not linear.
+# Change of an identified dead time that is not linear, s.
 NEW_DEAD_TIME = 0.5 * STEP
-# Integrals are approximations where commands act between samples: their relative error.
+# Relative error of integrals where commands act between samples.
 APPROXIMATE = 0.002
 # Number of blocks that are stored to be processed again.
 STORED = 16
@@ -48,7 +48,6 @@ class RecursiveSettings:
         rate: Typical rate of change of the velocities, 1/s, > 0; the drag's interval is compared
             with inertia * rate if that is larger.
         longest_gap: Maximum time between two samples of one segment, s, > 0.
-        dead_band: Dead band of the commands, as far as it is known before.
         largest_dead_band: Largest offset that is searched, m/s and rad/s, > 0.
 
     Raises:
@@ -106,14 +105,11 @@ class OnlineAxis:
 
     Args:
         index: 0 for v, 1 for omega.
-        start: Initial inertia, s, and drag, 1.
-        covariance: Covariance of the start, shape (2, 2); None: the start is a mere guess.
-        stored: Newest batches, of one load, shared by the axes and filled by their owner; the axis
-            that detects a new load clears it.
+        start: Initial inertia, s, and drag, 1; with no covariance (2, 2) a mere guess.
+        stored: Newest batches, of one load, shared by the axes; a new load clears it.
 
     Attributes:
         recursion: Recursive estimate at the assumed dead time and dead band.
-        band: Estimate of the dead band.
         trusted: Inertia and drag of the newest estimate that passed, or of the start.
         dead_band: Dead band that the recursion assumes: identified, or known before.
         assumed: Dead time that the recursion assumes, s.
@@ -141,10 +137,8 @@ class OnlineAxis:
             min(BAND_PRECISION, settings.precision),
         )
         self._delay = DeadTimeEstimator(self._name, settings.memory)
-        # Whether the assumed dead time is a given one.
         self._given = settings.dead_time is not None
         self.assumed = 0.0 if settings.dead_time is None else settings.dead_time[index]
-        # Whether velocities are means over a period, where that is known.
         self._averaged = False
         self._stored = stored
 
@@ -172,7 +166,7 @@ class OnlineAxis:
 
     @property
     def _theta(self) -> Array:
-        """[a, c] at the dead time, near which it is linear."""
+        """[a, c] at the dead time."""
         shift = self.dead_time[0] - self.assumed
         return self.recursion.theta + shift * self._delay.sensitivity
 
@@ -200,7 +194,7 @@ class OnlineAxis:
         self._take(batch)
         if self.doubt() is None:
             inertia, drag = self.values
-            # The estimate of a drag near 0 may be negative.
+            # That of a drag near 0 may be negative.
             self.trusted = inertia, max(drag, 0.0)
 
     def _assumes_otherwise(self, batch: RawBatch) -> bool:
@@ -211,7 +205,7 @@ class OnlineAxis:
         self.dead_band = self.band.trusted
         self._update_delay(batch)
         if delay.known and delay.rate_changed:
-            # Once more with the rate, which corrects the integrals.
+            # By this rate the integrals are corrected.
             delay.begin_anew()
             for old in (*self._stored, batch):
                 self._update_delay(old)
@@ -232,7 +226,7 @@ class OnlineAxis:
         self._delay.update(batch.times, velocities, batch.stamps, acting)
 
     def _process_again(self) -> None:
-        """Begin anew with the stored batches, by what is known of dead time and dead band now."""
+        """Begin anew with the stored batches."""
         old, self.recursion = self.recursion, self._new_recursion()
         self.recursion.surprises = old.surprises
         for batch in tuple(self._stored):  # a new load, seen on the way, clears them
@@ -242,7 +236,7 @@ class OnlineAxis:
         acting = self.dead_band.passed_of(batch.sent[:, self._index])
         noticed = self.recursion.surprises
         late, window = self.assumed, batch.period if self._averaged else 0.0
-        # Without the samples whose commands were sent before the first one that is known.
+        # Of the others, the command is not known.
         known = batch.times - late - window >= batch.stamps[0]
         times, velocity = batch.times[known], batch.velocities[known, self._index]
         if len(times) < LEAST_SAMPLES:
@@ -251,7 +245,7 @@ class OnlineAxis:
         asked = commands.asked(times, np.array([late]), window, rate)[0]
         self.recursion.update(AxisBatch(times, asked - asked[0], velocity))
         if self.recursion.surprises > noticed:
-            # Batches with the load before do not belong to those with it.
+            # Batches with the load before.
             self._delay.begin_anew()
             self._stored.clear()
 
@@ -267,7 +261,7 @@ class OnlineAxis:
             )
         if not (0.0 < inertia < math.inf and math.isfinite(drag)):
             return f"{self._name}: inertia = {inertia:.3g} s: must be finite and > 0"
-        # An error of the drag acts like an error of the inertia times the rate of the motion.
+        # An error of the drag acts like one of the inertia times the rate.
         scales = (inertia, max(drag, inertia * self._settings.rate))
         for name, scale, variance in zip(
             ("inertia", "drag"), scales, covariance.diagonal(), strict=True

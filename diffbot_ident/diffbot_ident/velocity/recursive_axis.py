@@ -17,16 +17,15 @@ from diffbot_ident.velocity.constant_commands import integral_of_velocity
 
 # Weight of the assumed noise, in samples.
 PRIOR_SAMPLES = 20.0
-# Ratio of a block's mean square residual to the expected one beyond which it is unexplained.
+# Factor on the expected mean square beyond which a block is unexplained.
 SURPRISE = 4.0
-# Samples after which the noise is known well enough to detect a new load.
+# Samples after which a new load can be detected.
 SETTLED_SAMPLES = 500.0
-# Distance of a reading from both its neighbours, in standard deviations of the noise, beyond which
-# it is a spike.
+# Distance of a reading from both its neighbours, in deviations, beyond which it is a spike.
 SPIKE = 20.0
-# Initial standard deviation of unknown parameters, over the larger of 1 / inertia, drag / inertia.
+# Initial deviation of unknown parameters, over the larger of 1 / inertia, drag / inertia.
 UNKNOWN = 10.0
-# Relative standard deviation that is added to a and c when a new load is detected.
+# Relative deviation that is added to a and c with a new load.
 REOPENED = 0.5
 # Largest ratio of period and time constant for which the integrals hold.
 COARSE = 0.35
@@ -82,8 +81,7 @@ class RecursiveAxis:
     """Estimates (inertia, drag) of one axis.
 
     Args:
-        start: Initial (inertia in s, drag).
-        covariance: Covariance of the start, shape (2, 2), in s^2, s and 1; None: unknown.
+        start: Initial (inertia in s, drag); with no covariance (2, 2) not known.
         noise: Initially assumed standard deviation of the measured velocity.
         memory: Time constant of forgetting, s of excited motion; math.inf: never.
         excitation: Minimum rms of a direction of the regressors in a block, m or rad.
@@ -129,19 +127,13 @@ class RecursiveAxis:
 
     @property
     def spread(self) -> Array:
-        """Covariance of [a, c], shape (2, 2), for residuals correlated in time.
-
-        A correlation r of neighbouring residuals increases it by (1 + r) / (1 - r).
-        """
+        """Covariance of [a, c], (2, 2), by the correlation r of neighbouring residuals."""
         r = min(max(self._products / max(self._squares, 1e-300), 0.0), 0.98)
         result: Array = self.p * ((1.0 + r) / (1.0 - r))
         return result
 
     def values_of(self, theta: Array) -> tuple[float, float]:
-        """Return inertia in s and drag of [a, c]; of any sign, infinite if a is 0.
-
-        Trapezoids of v are exact with c = (2 / T) tanh(T / (2 tau)), which is solved for tau.
-        """
+        """Return inertia in s and drag of [a, c]; trapezoids have c = (2 / T) tanh(T / (2 tau))."""
         a, c = theta.tolist()
         if a == 0.0:
             return math.inf, math.inf
@@ -152,12 +144,11 @@ class RecursiveAxis:
     def without_spikes(self, velocity: Array, asked: float) -> Array:
         """Replace velocities, (n,), far outside both neighbours by the median of the three.
 
-        `asked` is the range of the commands times the period, m or rad: a quick robot that reverses
-        is no spike.
+        `asked`: range of the commands times the period, m or rad, as quick robots may reverse.
         """
         padded = np.pad(velocity, 1, mode="edge")
         median = np.median([padded[:-2], padded[1:-1], padded[2:]], axis=0)
-        # The assumed noise is a minimum, however precise a sensor is.
+        # A precise sensor may have less.
         noise = max(self._assumed_noise, math.sqrt(self.noise_variance))
         fastest = max(float(self.theta[0]), 0.0) + 2.0 * math.sqrt(max(float(self.p[0, 0]), 0.0))
         spikes = np.abs(velocity - median) > SPIKE * noise + fastest * asked
@@ -187,7 +178,6 @@ class RecursiveAxis:
             self._take(rows)
 
     def _explains(self, rows: _FilteredRows) -> bool:
-        """Whether the current estimate explains a block."""
         with np.errstate(over="ignore", invalid="ignore"):
             gram = rows.phi.T @ rows.phi
             missed = rows.y - rows.phi @ self.theta
@@ -202,8 +192,7 @@ class RecursiveAxis:
         n = len(y)
         powers, directions = np.linalg.eigh(phi.T @ phi)
         sizes = np.sqrt(np.maximum(powers, 0.0) / n)
-        # The integrated noise is a random walk that the rows' filter forgets; motion must exceed
-        # three times its deviation.
+        # The integrated noise is a random walk; motion must exceed three times its deviation.
         steps = 0.5 / (self._period * taken.rate)
         walk = 3.0 * self._period * math.sqrt(self.noise_variance * steps)
         least = max(self._excitation, walk)
@@ -224,12 +213,11 @@ class RecursiveAxis:
         scale = self.noise_variance + float(phi @ p_phi)
         gain = p_phi / scale
         self.theta = self.theta + gain * (y - float(phi @ self.theta))
-        # Joseph's form: P stays positive whatever the sizes.
+        # Joseph's form keeps P positive.
         left = np.eye(2) - np.outer(gain, phi)
         self.p = left @ self.p @ left.T + self.noise_variance * np.outer(gain, gain)
 
     def _forget(self, directions: list[Array], keep: float) -> None:
-        """Multiply the information in the given directions by `keep`."""
         information = np.linalg.inv(self.p)
         for w in directions:
             known = information @ w
@@ -241,7 +229,7 @@ class RecursiveAxis:
         less = float(residual @ residual) < self.noise_variance * len(residual)
         if not all_known and not less:
             return  # an error in a direction without excitation is no noise
-        # Changes of the noise level are tracked over some thousand samples.
+        # Changes of the noise are tracked over some thousand samples.
         keep = 1.0 if self._samples < 5000.0 else 0.95
         self._squares = keep * self._squares + float(residual @ residual)
         self._products = keep * self._products + float(residual[1:] @ residual[:-1])

@@ -5,9 +5,7 @@ Integrated from the beginning t0 of a block, (3) is linear and nothing is differ
 
     v(t) = v(t0) + a int command(s - d) ds - c int v(s) ds      a = 1 / inertia, c = drag / inertia
 
-Dead band and dead time are identified from the same blocks;
-docs/theory/velocity_robots.md#online-fit. The node imports this: nothing here may import SciPy,
-which doubles the time in which it starts.
+See docs/theory/velocity_robots.md#online-fit. Without SciPy, which doubles a node's start.
 """
 
 from __future__ import annotations
@@ -46,13 +44,7 @@ class RecursiveFit:
 
     Args:
         start: Initial sigma, from a batch fit or a guess.
-        covariance: Covariance of the start, [sigma1, sigma2, sigma3, sigma4], shape (4, 4), as from
-            a batch fit; None: the start is a mere guess.
-        settings: Settings of the fit; None: the defaults.
-
-    Attributes:
-        axes: Fits of v and of omega.
-        batches: Number of batches that were processed.
+        covariance: Covariance of the start, (4, 4), as from a batch fit; None: a mere guess.
     """
 
     def __init__(
@@ -139,18 +131,13 @@ class RecursiveFit:
         """Start a new segment: the next sample does not continue the previous ones."""
         self._times: list[float] = []
         self._velocities: list[tuple[float, float]] = []
-        # Commands as sent, each held until its stamp, back to the longest dead time before.
+        # Each held until its stamp, back to the longest dead time before.
         self._sent: deque[tuple[float, float, float]] = deque()
 
     def update(
         self, stamp: float, velocity: tuple[float, float], command: tuple[float, float]
     ) -> None:
-        """Process one sample.
-
-        Args:
-            stamp: Time, s, increasing.
-            velocity: Measured v in m/s and omega in rad/s at that time.
-            command: Command of v and omega that was held since the previous stamp.
+        """Process velocity and held command of (v, omega), m/s and rad/s, at increasing stamps, s.
 
         Raises:
             ValueError: A number is not finite; nothing has changed then.
@@ -170,7 +157,7 @@ class RecursiveFit:
             self._finish_batch()
 
     def _finish_batch(self) -> None:
-        # The newest sample is only used to check whether the one before is a spike.
+        # The newest sample only tells whether the one before is a spike.
         times, velocities = np.array(self._times[:-1]), np.array(self._velocities)
         sent = np.array(self._sent)
         period = float(times[-1] - times[0]) / (len(times) - 1)
@@ -183,7 +170,7 @@ class RecursiveFit:
         self._stored.append(batch)
         self.batches += 1
         self._length = min(2.0 * self._length, self.settings.batch)
-        # The last sample of this batch is the first of the next one.
+        # The next batch begins with the last sample.
         del self._times[:-2], self._velocities[:-2]
         self._velocities[0] = tuple(velocities[-2].tolist())
         history = max(furthest(period), *(axis.assumed for axis in self.axes))

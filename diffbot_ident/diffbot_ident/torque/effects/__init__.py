@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Effects that K5..K8, viscous and Coulomb friction cannot explain: found, named, compensated.
+"""Effects outside the model: a module each, with physics, columns, evidence and sentence.
 
-Each leaves a pattern in the residuals that certain columns of the rows explain, and is described
-in a module of this package: its physics, its columns, its evidence and its sentence. Which of them
-are present is decided in effect_search.
+effect_search decides which are present.
 """
 
 from __future__ import annotations
@@ -39,8 +37,7 @@ EFFECTS = (
     UNBALANCED,
 )
 """The effects that are searched and named, in the order in which equally likely ones win."""
-# Number of columns before those of the torques; and the columns of the torques' sum and difference,
-# which alternate, for increasing delays; see `delay_weights`.
+# Columns before the torques'; those of the torques' sum and difference, alternating, by delay.
 TORQUES = len(column_names())
 SUM, DIFFERENCE = slice(TORQUES, None, 2), slice(TORQUES + 1, None, 2)
 

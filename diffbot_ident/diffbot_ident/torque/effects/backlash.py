@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gears that have play: the torques' directions.
 
-The encoder, on the motor, is ahead of its wheel by half of the play or behind it, by the direction
-of the torque. The motor crosses the play within some milliseconds of the torque's turning round,
-the faster the larger that is, while the momentum of both together changes by the torque as ever: so
-the measured speeds contain the rate of the side that touches, which integrates to the play. A lag
-behind a command looks similar, but acts at each change of a torque, in proportion to it, and not
-just where its direction changes.
+The encoder, on the motor, is half of the play ahead of its wheel or behind it, by the direction of
+the torque. It is crossed within milliseconds of a reversal, the faster the larger the torque.
 """
 
 from __future__ import annotations
@@ -22,18 +18,16 @@ from diffbot_ident.torque.estimate import Array, Estimate, Pair
 from diffbot_ident.torque.series import differences, halves, moving_sum
 from diffbot_ident.torque.torque_delay import delayed
 
-# Relative standard deviation of K5..K8: what happens when torques turn round is known for typical
-# gears only (benchmarks/beyond_the_model.py).
+# Relative deviation of K5..K8: reversals are known for typical gears only (beyond_the_model.py).
 PLAY_FLOOR = 1e-3
-# Smallest play to report, rad: one minute of arc, that of gears without play.
+# Smallest play to report, rad: one minute of arc.
 LEAST_PLAY = math.radians(1.0 / 60.0)
-# Gains in the rates of the places within the gears, [left, right] each: the side on which they
-# touch; that side where it has just changed, as the play may not be crossed yet; the same times the
-# size of the torque that crosses it; and where it changed some time before.
+# Gains, [left, right] each, in the side that touches; in a side that is new; in the same times the
+# size of the torque that crosses the play; in a side that was new some time before.
 PLAY_PLACES = new_columns(
     *(f"play {which} {side}" for which in ("side", "new", "pushed", "before") for side in "lr")
 )
-# What the rates of the sides change in the products of velocities of both axes.
+# What they change in the products of velocities.
 PLAY_LINEAR, PLAY_ANGULAR = new_columns("play in omega squared", "play in v omega")
 
 

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What happens once per turn: encoders off centre, wheels out of round or out of balance.
 
-An encoder off centre reads theta + a sin(theta + phi), so that the measured speed of its wheel
-exceeds the true one by the rate of a sin(theta + phi), and v and omega by r / 2 and +-r / (2 b)
-times that. A wheel out of round, r (1 + e cos(theta + phi)), has the same effect with a = -e, and
-the weight that it lifts varies its torque. To neglect 1 degree of the former makes intervals three
-times as wide; to neglect torque of 10 % of the excitation's, ten times, with other effects named.
+An encoder off centre reads theta + a sin(theta + phi). A wheel out of round, r (1 + e cos(theta +
+phi)), has the same effect with a = -e, and the weight that it lifts varies its torque.
 """
 
 from __future__ import annotations
@@ -18,10 +15,9 @@ from diffbot_ident.torque.effects.effect import Effect, EffectFit, StepMotion
 from diffbot_ident.torque.estimate import Array, Estimate, Pair
 from diffbot_ident.torque.series import differences
 
-# Largest mean of a wheel's direction (a vector of length 1) with which what happens once per turn
-# is looked for; 1 for a wheel that hardly turns.
+# Largest mean direction (a vector of length 1) of a wheel that turns far enough.
 MOST_ONE_SIDED = 0.5
-# Cosine and sine of each wheel's angle [cos left, cos right, sin left, sin right], and their rates.
+# Cosine and sine of each wheel's angle, and their rates.
 _SIDES = ("cos left", "cos right", "sin left", "sin right")
 OFF_CENTRE = new_columns(*(f"off centre {side}" for side in _SIDES))
 OFF_BALANCE = new_columns(*(f"off balance {side}" for side in _SIDES))
@@ -32,11 +28,7 @@ def _circle(motion: StepMotion) -> Array:
 
 
 def _fill_rates(steps: Array, motion: StepMotion) -> None:
-    """Fill in the gains per step in the rates of cosine and sine of the wheels' angles.
-
-    The gain in a wheel's speed is part of them. That expected of the torques takes its place, as
-    the measured one contains the errors of the output.
-    """
+    """Fill in the gains per step; those expected of the torques have no errors of the outputs."""
     around, first = _circle(motion), motion.first
     period = motion.period[first : first + len(around) - 1]
     result = differences(differences(around) / period[:, None])
@@ -47,19 +39,18 @@ def _fill_rates(steps: Array, motion: StepMotion) -> None:
 
 
 def _turns(moments: Array) -> bool:
-    """Whether both wheels turn far enough."""
     mean = np.hypot(*np.reshape(moments[ONE, OFF_BALANCE[0] : OFF_BALANCE[-1] + 1], (2, 2)))
     return bool((mean < MOST_ONE_SIDED * float(moments[ONE, ONE])).all())
 
 
 def _angles(effect_fit: EffectFit) -> Pair:
-    """Return the amplitudes of the angles' errors, rad."""
+    """Return the amplitudes, rad."""
     left, right = np.hypot(*effect_fit.of_angles()).tolist()
     return left, right
 
 
 def _torques(effect_fit: EffectFit) -> Pair:
-    """Return the amplitudes of the torques, N m."""
+    """Return the amplitudes, N m."""
     left, right = np.hypot(*effect_fit.of_torques()).tolist()
     return left, right
 

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an effect outside the model is to the estimator: its columns, its evidence, its sentence.
-
-To add one, describe it in a module of this package and add it to `EFFECTS`.
-"""
+"""What an effect outside the model is to the estimator; a new one is added to `EFFECTS`."""
 
 from __future__ import annotations
 
@@ -24,27 +21,21 @@ class StepMotion:
     """Motion and torques of m steps, each from the middle of a period to that of the next one.
 
     Attributes:
-        response: How the torques act, and friction, as far as they are known.
         slow: Wheel speed below which friction may differ, rad/s.
         sampling: Mean time between samples, s.
         fine: Samples per control period.
         first: Period in which the first step begins.
         at: The steps among the changes from each of n periods to the next one.
-        period: The n control periods, s.
+        period: Control periods, s, shape (n,).
         gap: Durations of the steps, s, shape (m,).
         angles: Wheel angles at the steps, one before and one after, rad, shape (m + 2, 2).
         heading: Headings at the steps, rad, shape (m,).
         v_squared: Means of v^2, m^2/s^2, shape (m,).
-        wheels: Speeds of the wheels in the n periods.
-        yaw: The yaw rate in the n periods.
-        signs: Integrals of the wheels' signs of all periods, rising and falling; see WheelSpeeds.
+        signs: Integrals of the wheels' signs over the periods, rising and falling, s, (n, 2).
         unexpected: Measured less expected gains in the wheels' speeds, rad/s, shape (m, 2).
-        torques: Torques of the wheels as they act, N m, shape (n, 2).
-        size: Means of the acting torques' sizes, N m, shape (n, 2).
+        torques: Torques as they act, N m, shape (n, 2); `size`: means of their sizes.
         dry: Coulomb friction and gear loss of the wheels, N m.
-        impulse: Integrals of the wheels' torques over the samples, from `reach` periods before the
-            first one on, N m s, shape (k fine, 2).
-        reach: See `impulse`.
+        impulse: Integrals of the torques over the samples from `reach` periods before on, N m s.
     """
 
     geometry: WheelGeometry
@@ -70,12 +61,7 @@ class StepMotion:
     reach: int
 
     def changed_products(self, speeds: Array, change: Array) -> Array:
-        """Return how changes of the wheels' speeds change omega^2 and v omega, shape (m, 2).
-
-        Args:
-            speeds: Wheel speeds, rad/s, shape (m, 2).
-            change: Their small changes, in proportion, shape (m, 2).
-        """
+        """Return by how much changes of wheel speeds, rad/s, (m, 2), change omega^2 and v omega."""
         v, omega = self.geometry.body_velocity(*speeds.T)
         along, around = self.geometry.body_velocity(*change.T)
         changed = np.column_stack((2.0 * omega * around, v * around + omega * along))
@@ -89,7 +75,7 @@ class EffectFit:
 
     Attributes:
         own: Parameters of its columns in dv/dt and in domega/dt.
-        gains: Parameters of the torque, K7 and K8.
+        gains: K7 and K8.
         torque: Typical torque of a wheel, N m: the root mean square.
     """
 
@@ -110,7 +96,6 @@ class EffectFit:
         return self._of_wheels((k7, k7), (k8, -k8))
 
     def _of_wheels(self, on_v: Pair, on_omega: Pair) -> Array:
-        """Return the parameters of pairs of columns, relative to the effect of a unit."""
         linear, angular = (
             np.reshape(own[: len(own) // 2 * 2], (-1, 2)) / effect
             for own, effect in zip(self.own, (on_v, on_omega), strict=True)
@@ -120,8 +105,7 @@ class EffectFit:
 
 
 Evidence = Callable[[Sequence[AxisFit], ExtraColumns], float]
-"""By how much the evidence exceeds its threshold, by the fits of both axes, and the own columns,
-which are the last ones of the fits."""
+"""Evidence beyond the threshold, by fits of both axes whose last columns are the own ones."""
 
 
 def always(moments: Array) -> bool:
@@ -134,27 +118,21 @@ class Effect:
     """An effect outside the model.
 
     Attributes:
-        name: Short name.
         columns: Columns that explain it in dv/dt and in domega/dt.
         fill: Fills in its own columns of m steps, shape (m, columns); None: it has none.
         warning: What it is and what to do; empty where there is nothing to do.
-        floor: Relative standard deviation that remains in K5..K8 because the columns describe the
-            effect only roughly; 0 where they are exact.
-        friction_factor: Factor on the standard deviations of the wheels' friction and of the
-            floor's resistance against turning, >= 1, as the columns resemble those effects. This
-            and `floor` were determined with random robots (benchmarks/trust.py random).
-        least: Least relative standard deviation of K5..K8, where the columns describe the effect
-            well but not exactly.
+        floor: Relative deviation that remains in K5..K8, as columns describe it only roughly.
+        friction_factor: Factor on the deviations of friction, >= 1, as the columns resemble it;
+            this and `floor` by random robots (benchmarks/trust.py random).
+        least: Least relative deviation of K5..K8 where the columns are nearly exact.
         evidence: Test of all rows: the effect is sure if it is > 0.
-        roughness: Relative standard deviation of K5..K8 due to the size of the effect, where
-            `floor` does not suffice; None: it does.
+        roughness: Relative deviation of K5..K8 by the size of the effect; None: `floor` suffices.
         possible: Whether the motion can tell the effect, by the moments of the rows.
         size: Size for the left and the right wheel; None: it has none.
         least_size: Smallest `size` to report, of the larger wheel.
-        said: Size in words, of an estimate and `size`; None: it has none.
+        said: Size in words; None: it has none.
         like_a_delay: Whether it resembles a delay of the torque.
         of_torques: Whether its columns are those of torques.
-        once_per_turn: Whether it happens once per turn of a wheel.
         alike: Whether it is likely to be the same friction at both wheels.
         one_robot: Whether it can only be told where all rows are of one robot.
         refused: Whether no value can be given where it is present.
@@ -181,18 +159,10 @@ class Effect:
     refused: bool = False
 
     def notable(self, size: Pair | None) -> bool:
-        """Return whether the effect is worth a warning.
-
-        Args:
-            size: `size` of the fit; None: not known.
-        """
+        """Return whether the effect is worth a warning; size None: not known."""
         return bool(self.warning) and (size is None or max(size) >= self.least_size)
 
     def sentence(self, estimate: Estimate, size: Pair | None) -> str:
-        """Return the warning about the effect, with its size where that is known.
-
-        Args:
-            size: `size` of the fit; None: not known.
-        """
+        """Return the warning about the effect, with its size where that is known."""
         said = None if self.said is None else self.said(estimate, size)
         return self.warning if said is None else f"{self.warning} ({said})"

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence of effects, by fits of both axes with their columns.
-
-An effect is accepted once its columns explain more than chance would: Wald's test of both axes
-together, with the covariance of the fit.
-"""
+"""Evidence of effects, by fits of both axes with their columns: Wald's test of both together."""
 
 from __future__ import annotations
 
@@ -17,8 +13,8 @@ from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.fitted_axis import AxisFit
 from diffbot_ident.torque.symmetric import LEAST, pseudo_inverse
 
-# Wald's statistic beyond which an effect is accepted, and the surplus per column: by chance
-# this happens in fewer than one of 10 000 runs.
+# Wald's statistic beyond which an effect is accepted, plus that per column: by chance in fewer than
+# one of 10 000 runs.
 SIGNIFICANT, SIGNIFICANT_COLUMN = 18.0, 2.0
 # Standard deviations by which an extra friction of a wheel may be below 0.
 LIKELY_FRICTION = 3.0
@@ -27,13 +23,7 @@ OTHER_WHEEL = 0.5
 
 
 def beyond_chance(fits: Sequence[AxisFit], own: ExtraColumns, variance: float = 1.0) -> float:
-    """Return by how much Wald's statistic of an effect's columns exceeds its threshold.
-
-    Args:
-        fits: Fits of both axes, whose last columns are those of the effect.
-        own: Columns of the effect.
-        variance: Factor on the variances of the parameters.
-    """
+    """Return by how much the statistic exceeds its threshold; `variance` scales the covariance."""
     return statistic(fits, own) / variance - SIGNIFICANT - SIGNIFICANT_COLUMN * sum(map(len, own))
 
 
@@ -43,7 +33,6 @@ def statistic(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
 
 
 def _wald(fitted: AxisFit, count: int) -> float:
-    """Return the squared norm of the last parameters, in standard deviations."""
     if not count:
         return 0.0
     own, spread = fitted.theta[-count:], fitted.covariance[-count:, -count:]
@@ -59,10 +48,7 @@ def _wald(fitted: AxisFit, count: int) -> float:
 
 
 def _wald_of_two(x: float, y: float, a: float, b: float, _: float, d: float) -> float:
-    """Return `_wald` of x and y with the covariance [[a, b], [b, d]].
-
-    Scaled to 1, it has the eigenvalues 1 + r and 1 - r, of the sum and of the difference.
-    """
+    """Return `_wald` of x and y with covariance [[a, b], [b, d]]; eigenvalues 1 + r and 1 - r."""
     if not (a > 0.0 and d > 0.0):
         return 0.0
     x, y, r = x / math.sqrt(a), y / math.sqrt(d), b / math.sqrt(a) / math.sqrt(d)
@@ -84,9 +70,8 @@ def against_the_torque(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
 def _driven(fits: Sequence[AxisFit], own: ExtraColumns, direction: float) -> float:
     """Return `beyond_chance` of effects along the torque (direction 1) or against it (-1).
 
-    The first two columns are those of the left and of the right wheel. What drives a wheel forward
-    moves the robot forward, and the left one turns it to the right. One wheel may have the effect
-    alone: the other one may then seem to be driven the other way by what the columns miss of it.
+    The first two columns are those of [left, right]. One wheel may have the effect alone: the other
+    may then seem to be driven the other way by what the columns miss of it.
     """
     directions = np.array([direction, direction]), np.array([-direction, direction])
     for fitted, columns, signs in zip(fits, own, directions, strict=True):
@@ -99,21 +84,14 @@ def _driven(fits: Sequence[AxisFit], own: ExtraColumns, direction: float) -> flo
 
 
 def of_resistance(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
-    """Return `beyond_chance` of a column of each axis that resists the motion, or does nothing.
-
-    What stiction leaves of itself looks like a drag that pushes.
-    """
+    """Return `beyond_chance` of a column of each axis, unless it drives, as stiction's rest may."""
     if any(fitted.theta[-1] > math.sqrt(fitted.covariance[-1, -1]) for fitted in fits):
         return -math.inf
     return beyond_chance(fits, own)
 
 
 def resisting(fits: Sequence[AxisFit]) -> Iterator[tuple[float, Array, Array, Array]]:
-    """Yield of each axis the gain of the torque, and of frictions [left, right] the parameters.
-
-    With the inverse of their covariance, which is 0 where the rows do not tell them, and the signs
-    of their effects. The last two columns of the fits are those of the frictions.
-    """
+    """Yield of each axis: gain, the frictions' theta (the last 2), its information, signs."""
     directions = np.array([-1.0, -1.0]), np.array([-1.0, 1.0])
     for fitted, direction in zip(fits, directions, strict=True):
         result, spread = fitted.theta[-2:], fitted.covariance[-2:, -2:]
@@ -128,8 +106,7 @@ def resisting(fits: Sequence[AxisFit]) -> Iterator[tuple[float, Array, Array, Ar
 def of_both_wheels(fits: Sequence[AxisFit]) -> float:
     """Return the equal extra friction of both wheels in its columns, in standard deviations.
 
-    Friction s of each wheel gives its columns the parameters -K7 s and -K7 s in dv/dt, -K8 s and
-    K8 s in domega/dt: one number instead of four, and never below 0.
+    Friction s has the parameters -K7 s, -K7 s in dv/dt and -K8 s, K8 s in domega/dt.
     """
     weight = weighted = 0.0
     for gain, result, inverse, direction in resisting(fits):
@@ -140,15 +117,7 @@ def of_both_wheels(fits: Sequence[AxisFit]) -> float:
 
 
 def of_each_wheel(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
-    """Return by how much the evidence of extra frictions, two numbers >= 0, exceeds its threshold.
-
-    Frictions s of the wheels give their columns the parameters -K7 s_l and -K7 s_r in dv/dt,
-    -K8 s_l and K8 s_r in domega/dt: two numbers instead of four.
-
-    Args:
-        fits: Fits of both axes, whose last two columns are those of the frictions.
-        own: Those columns.
-    """
+    """Return the evidence, beyond its threshold, of frictions >= 0; see `of_both_wheels`."""
     weight, weighted = np.zeros((2, 2)), np.zeros(2)
     for gain, result, inverse, direction in resisting(fits):
         weight += gain**2 * direction[:, None] * inverse * direction

@@ -8,9 +8,8 @@ from diffbot_ident.torque.effects.effect import Effect, StepMotion
 from diffbot_ident.torque.effects.evidence import of_each_wheel
 from diffbot_ident.torque.estimate import Array, Estimate, Pair
 
-# Least share of the power of a wheel's torque size, times the sign of its speed, beyond that of a
-# constant size: with less, a gear loss cannot be told from Coulomb friction, nor motors that
-# saturate from others. Binary torques have 0.
+# Least share of the power of a wheel's torque size beyond that of a constant size, without which a
+# gear loss cannot be told from Coulomb friction. Binary torques have 0.
 LEAST_VARIED = 0.005
 GEAR_LEFT, GEAR_RIGHT = new_columns("gear left", "gear right")
 GEAR_COLUMNS: ExtraColumns = ((GEAR_LEFT, GEAR_RIGHT), (GEAR_LEFT, GEAR_RIGHT))

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wheels that slip in proportion to their torque: wheel speeds times torques.
 
-Such a wheel rolls faster than it moves over the floor, by a share that is proportional to its
-force, kappa |w| T, w its speed and T its torque without friction. By the encoders v and omega are
-too large by r / 2 and +-r / (2 b) times that, so that the gains in it are part of the outputs, and
-its products with v and omega part of theirs. The force on a wheel is less than its torque by what
-turns the wheel itself, which the other wheel's torque drives as well: a column each. Neglected, 1
-to 5 % at the typical torque made half of the intervals of friction fail.
+Such a wheel rolls faster than it moves over the floor by kappa |w| T, w its speed and T its torque
+without friction. The force on a wheel is less than that by what turns the wheel itself, which the
+other wheel's torque drives as well: a column each.
 """
 
 from __future__ import annotations
@@ -19,10 +16,9 @@ from diffbot_ident.torque.effects.evidence import along_the_torque
 from diffbot_ident.torque.estimate import Array, Estimate, Pair
 from diffbot_ident.torque.series import differences, halves
 
-# Relative standard deviation of K5..K8: what happens when torques change is known for typical tyres
-# only (benchmarks/beyond_the_model.py).
+# Relative deviation of K5..K8: changes are known for typical tyres only (beyond_the_model.py).
 SLIP_FLOOR = 1e-3
-# Gains in the slip by a wheel's own torque [left, right], and by the other wheel's.
+# Gains in the slip by a wheel's own torque, and by the other wheel's.
 SLIP_RATES = new_columns("slip left", "slip right", "slip left beside", "slip right beside")
 SLIP_LINEAR, SLIP_ANGULAR = new_columns("slip in omega squared", "slip in v omega")
 

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A floor that is not level: gravity along the heading.
+"""A floor that is not level. On one that slopes downhill towards theta_0, gravity adds.
 
-On a floor that slopes downhill towards the heading theta_0, gravity adds
-
-    dv/dt     = g sin(slope) cos(theta_0 - theta) m / M_e
+    dv/dt = g sin(slope) cos(theta_0 - theta) m / M_e,
     domega/dt = -K6 g sin(slope) sin(theta_0 - theta)
 
-with the robot's mass m and its equivalent mass M_e, which exceeds m by the wheels' inertia. Both
-are combinations of the cosine and the sine of the heading, which odometry provides.
+with the robot's mass m and equivalent mass M_e: cosine and sine of the heading, from odometry.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from diffbot_ident.torque.columns import new_columns
 from diffbot_ident.torque.effects.effect import Effect, StepMotion
 from diffbot_ident.torque.estimate import Array, Estimate, Pair
 
-# Smallest slope to report, rad: no floor is that level, and errors of the model look like it.
+# Smallest slope to report, rad: errors of the model look like it.
 LEAST_SLOPE = 3e-4
 COS_HEADING, SIN_HEADING = new_columns("cos heading", "sin heading")
 
@@ -32,25 +29,18 @@ def _fill(steps: Array, motion: StepMotion) -> None:
 
 
 def floor_slope(own: Array) -> Pair:
-    """Return the slope of the floor and the heading that points downhill, rad.
-
-    The heading is relative to that of the first sample. The slope neglects the inertia of the
-    wheels and is therefore a few per cent too small.
+    """Return the slope and the heading that points downhill, rad, relative to the first heading.
 
     Args:
-        own: Parameters of SLOPE in dv/dt, m/s^2, shape (2,).
+        own: Parameters of SLOPE in dv/dt, m/s^2, shape (2,). The slope neglects the wheels'
+            inertia, and is a few per cent too small.
     """
     ahead, left = own.tolist()
     return math.asin(min(math.hypot(ahead, left) / GRAVITY, 1.0)), math.atan2(left, ahead)
 
 
 def gravity_along(slope: float, downhill: float) -> Pair:
-    """Return the gravity along and to the left of the first heading, m/s^2: see `floor_slope`.
-
-    Args:
-        slope: Slope of the floor, rad.
-        downhill: Heading that points downhill, rad, relative to the first one.
-    """
+    """Return the gravity along and to the left of the first heading, m/s^2: see `floor_slope`."""
     pull = GRAVITY * math.sin(slope)
     return pull * math.cos(downhill), pull * math.sin(downhill)
 

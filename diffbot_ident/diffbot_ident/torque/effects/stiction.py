@@ -21,15 +21,12 @@ from diffbot_ident.torque.estimate import Array, Pair
 from diffbot_ident.torque.fitted_axis import AxisFit
 from diffbot_ident.torque.wheel_speeds import WheelSpeeds
 
-# Relative standard deviation of K5..K8 per static friction beyond the Coulomb friction, as a share
-# of the typical torque: a wheel that it holds moves as no column tells. Determined with twil and
-# agv, static friction 1.5 to 2.5 times that of Coulomb, 2 to 10 % of the top speed.
+# Relative deviation of K5..K8 per static friction beyond Coulomb's over the typical torque; by twil
+# and agv, static friction 1.5 to 2.5 times Coulomb's, 2 to 10 % of the top speed.
 STICTION_FLOOR = 0.03
-# Square of a wheel's speed, as a multiple of the one below which friction may differ, beyond which
-# nothing of it is left. What a wheel that is never slower would leave is so little that its inverse
-# overflows.
+# Square of a wheel's speed over the slow one beyond which nothing is left.
 FASTEST = 50.0
-# Gauss's nodes in a period, as shares of it, and their weights.
+# Gauss's nodes in a period, and their weights.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 AT, WEIGHT = (0.5 + 0.5 * _NODES).tolist(), (0.5 * _WEIGHTS).tolist()
 SLOW_LEFT, SLOW_RIGHT = new_columns("slow left", "slow right")
@@ -43,11 +40,7 @@ def _fill(steps: Array, motion: StepMotion) -> None:
 def slow_integrals(wheels: WheelSpeeds, slow: float) -> tuple[Array, Array]:
     """Return the integrals of sign(w) exp(-(w / slow)^2) over n periods, s, shape (n, 2).
 
-    They have the weights of `WheelSpeeds.sign_integrals`.
-
-    Args:
-        wheels: Speeds w of the wheels, linear in time but where a wheel reverses.
-        slow: Speed below which friction may differ, rad/s.
+    With the weights of `WheelSpeeds.sign_integrals`; `slow` is in rad/s.
     """
     period, signs = wheels.period[:, None], sum(wheels.sign_integrals())
     turns = wheels.begin * wheels.end < 0.0
@@ -62,10 +55,7 @@ def slow_integrals(wheels: WheelSpeeds, slow: float) -> tuple[Array, Array]:
 
 
 def _means(begin: Array, end: Array) -> tuple[Array, Array]:
-    """Return means of sign(x) exp(-x^2), x of one sign, while x goes evenly from begin to end.
-
-    With the weight 1, and with one that rises from 0 to 1.
-    """
+    """Return means of sign(x) exp(-x^2) for x from begin to end: weight 1, and rising 0 to 1."""
     mean, rising = np.zeros_like(begin), np.zeros_like(begin)
     change = end - begin
     for at, weight in zip(AT, WEIGHT, strict=True):
@@ -78,14 +68,13 @@ def _means(begin: Array, end: Array) -> tuple[Array, Array]:
 
 
 def _evidence(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
-    """Return by how much the evidence of friction that grows at low speed exceeds its threshold.
+    """Return the evidence, beyond its threshold, of friction that grows at low speed.
 
-    It is one number if both wheels are alike, two if they are not, and four columns as the columns
-    describe it only roughly: fewer numbers need less evidence.
+    Alike wheels have one number, others two, free columns four: fewer need less evidence.
     """
     each, both = of_each_wheel(fits, own), of_both_wheels(fits)
     if not (math.isfinite(each) and both > 0.0):
-        # Friction that falls at low speed is another effect.
+        # What falls at low speed is another effect.
         return -math.inf
     return max(both**2 - SIGNIFICANT - SIGNIFICANT_COLUMN, each, beyond_chance(fits, own))
 
@@ -97,7 +86,6 @@ def static_friction(effect_fit: EffectFit) -> Pair:
 
 
 def _roughness(effect_fit: EffectFit) -> float:
-    """Return the roughness of a breakaway torque: static less Coulomb friction, of both wheels."""
     excess = -0.5 * float(effect_fit.of_torques().sum())
     return STICTION_FLOOR * max(excess, 0.0) / effect_fit.torque
 

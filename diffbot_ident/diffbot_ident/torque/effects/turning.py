@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A floor that resists turning, as with skid steer: the direction of the yaw rate.
 
-It resembles a dragging caster, but does not slow the robot down. Which rows tell anything depends
-on it, so the estimator begins again when it is found.
+Which rows tell anything depends on it, so the estimator begins again when it is found.
 """
 
 from __future__ import annotations

@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wheels that differ: the other axis's torque and products of velocities.
 
-This follows from (41) of Lages (2017). Let the right radius be larger than the left one by the
-share delta. By odometry that takes both for r, to first order,
+By (41) of Lages (2017), with a right radius larger than the left by the share delta and odometry
+that takes both for r, to first order, S and D the torques' sum and difference:
 
     dv/dt     = K5 omega^2 + K7 S + delta [(K5 / b - b K6 / 2) v omega + (K7 - b K8) / 2 D]
     domega/dt = K6 v omega + K8 D
                 + delta [(b K6 / 2 - K5 / (2 b)) omega^2 + K6 v^2 / (2 b) - (K7 - b K8) / (2 b) S]
 
-with S and D the torques' sum and difference. A motor whose torque differs from the reported one, or
-a centre of mass off the centre line, requires the same columns. Without them D moves v by a share
-of what it moves omega by. The yaw rate of a robot that is kept in its room keeps reversing, so
-residuals of successive rows correlate like differences of it, down to -1/2.
+A wrongly reported torque, or a centre of mass beside the middle, requires the same columns.
 """
 
 from __future__ import annotations
@@ -55,15 +52,11 @@ def _said(estimate: Estimate, size: Pair | None) -> str | None:
 
 
 def unlike_radii(axes: Sequence[AxisFit], extra: ExtraColumns, half_track: float) -> float:
-    """Return how much radii may differ, as a share: what the products of velocities tell of delta.
+    """Return the root mean square of delta by the products of velocities; infinite: not known.
 
     Args:
-        axes: Fits of [linear, angular].
-        extra: Additional regressors of the fits, with those of UNEVEN.
+        axes: Fits of [linear, angular], with the additional regressors `extra`, UNEVEN among them.
         half_track: b, m.
-
-    Returns:
-        Root mean square of delta; infinite where nothing tells it.
     """
     k5, k6, b = (*(float(fitted.theta[0]) for fitted in axes), half_track)
     # By a delta of 1: of v omega in dv/dt; of omega^2 and v^2 in domega/dt.

@@ -1,22 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Torques that change within a period.
 
-A command that acts late by the share a of a period gives the period the mean torque
-m = a tau_before + (1 - a) tau, which is the reported effort. The integral of the torque, averaged
-over the period, is then not m / 2 but smaller by c (tau - tau_before), with c = a (1 - a) / 2. From
-the middle of one period to that of the next the integral thus grows, per second, by
+A command that acts late by the share a of a period gives it the mean torque a tau_before + (1 - a)
+tau, which is reported. From the middle of one period to that of the next the integral grows by
 
-    (m + m_next) / 2 - c (tau_next - 2 tau + tau_before)
+    (m + m_next) / 2 - c (tau_next - 2 tau + tau_before),    c = a (1 - a) / 2
 
-Neglecting c makes K7 and K8 some tenths of a per cent too large for held commands. The second
-difference of the means approximates that of the commands (BENT_SUM) while a is small. Where
-commands change at any time of a period, as in a recording at 20 Hz of a robot that is controlled at
-100 Hz, that of the means one period later (NEXT_BENT_SUM) is needed as well: for a near 1 it takes
-the place of the first one, as the motion seen backward shows. Without it K7 and K8 were 1 to 3 %
-too large.
-
-This is no friction and needs no warning: ros2_control's hardware reports the mean torque of a
-period in which a new command starts to act.
+BENT_SUM, the second difference of the means, approximates that for small a, and NEXT_BENT_SUM, one
+period later, for a near 1. It needs no warning: ros2_control's hardware reports such means.
 """
 
 from __future__ import annotations
