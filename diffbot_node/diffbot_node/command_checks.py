@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from diffbot_node.checks import Check, Checklist, Moment, Question
+from diffbot_node.checks import GOOD, Check, Checklist, Level, Moment, Question, Verdict, judged
 from diffbot_node.command_interfaces import CommandLaw, RobotInterface
 from diffbot_node.command_output import CommandOutput
 from diffbot_node.launch_supervision import STARTER
@@ -15,7 +15,6 @@ from diffbot_node.presence import PARTING, Presence
 from diffbot_node.robot_messages import NodeClock
 from diffbot_node.state_age import StateClock
 from diffbot_node.state_subscription import Arrival, StateSubscription
-from diffbot_node.verdict import GOOD, Level, Verdict, judged
 
 _ABANDONED = Verdict(
     Level.STOP,

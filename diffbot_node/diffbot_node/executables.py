@@ -16,7 +16,7 @@ from typing import Any
 
 from diffbot_description.machine_limits import refusal_of_machine
 from diffbot_description.terminal_text import complain
-from diffbot_node.peers import PEERS, join_launch
+from diffbot_node.launch_supervision import PEERS, join_launch
 from diffbot_node.same_names import same_names
 
 # The lowest real-time priority: above all ordinary processes, below all other real-time ones.

@@ -15,8 +15,7 @@ from __future__ import annotations
 import math
 from numbers import Integral
 
-from pose2d_trajectories.quantities import positive
-from pose2d_trajectories.reference import Trajectory
+from pose2d_trajectories.reference import Trajectory, positive
 from pose2d_trajectories.timing import (
     ACCELERATION,
     SPEED,

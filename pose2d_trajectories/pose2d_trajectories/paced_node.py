@@ -29,8 +29,7 @@ from sensor_msgs.msg import JointState
 
 from arc_odometry.joints import LONGEST_PROGRESS
 from diffbot_node import Node, declare, parameter, subscribe_to_states
-from diffbot_node.complaints import Complaints
-from diffbot_node.presence import Presence
+from diffbot_node.presence import Complaints, Presence
 from diffbot_node.robot_messages import NANOSECONDS, stamp_problem
 from diffbot_node.topic_nodes import Subscribers
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import Arc, Pose
-from pose2d_trajectories.quantities import finite
+from pose2d_trajectories.reference import finite
 
 
 class PathPoint(NamedTuple):

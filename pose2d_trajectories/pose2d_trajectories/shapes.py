@@ -17,8 +17,7 @@ from typing import Any
 from arc_odometry import Pose
 from pose2d_trajectories.calibration_motion import calibration, umbmark
 from pose2d_trajectories.paths import STRAIGHT_ON, ArcPath, Lissajous, Loop, legs, rounded
-from pose2d_trajectories.quantities import finite, positive
-from pose2d_trajectories.reference import Reference, Trajectory
+from pose2d_trajectories.reference import Reference, Trajectory, finite, positive
 from pose2d_trajectories.timing import (
     ACCELERATION,
     SAMPLES,

@@ -21,8 +21,7 @@ from pose2d_trajectories.paths import (
     step_integral,
     step_slope,
 )
-from pose2d_trajectories.quantities import positive, zero_or_positive
-from pose2d_trajectories.reference import Reference, Trajectory
+from pose2d_trajectories.reference import Reference, Trajectory, positive, zero_or_positive
 
 # Defaults of trajectories from rest to rest.
 SPEED = 0.3  # m/s

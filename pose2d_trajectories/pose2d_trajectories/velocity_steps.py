@@ -6,7 +6,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from pose2d_trajectories.quantities import finite
+from pose2d_trajectories.reference import finite
 from pose2d_trajectories.timing import UNITS, TrajectoryLimits
 
 # Demonstration of decoupling, in s, m/s, rad/s: rest; drive; drive and turn; stop driving while

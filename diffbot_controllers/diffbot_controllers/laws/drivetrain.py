@@ -16,8 +16,7 @@ from arc_odometry.number_range import check_finite, within
 from diffbot_controllers.laws.count_offsets import FirstReading
 from diffbot_controllers.laws.friction import FrictionFeedforward, KnownWheels, Laws, Standstill
 from diffbot_controllers.laws.motion import NO_TORQUE, ObservedMotion, State
-from diffbot_controllers.laws.motion_observer import MotionObserver
-from diffbot_controllers.laws.velocity_estimate import VelocityEstimate
+from diffbot_controllers.laws.motion_observer import MotionObserver, VelocityEstimate
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
 

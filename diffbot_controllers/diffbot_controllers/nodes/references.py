@@ -27,10 +27,10 @@ from diffbot_node import (
     seconds,
     to_stamp,
 )
+from diffbot_node.checks import GOOD, Level, Verdict
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.stop_inputs import LATCHED
-from diffbot_node.verdict import GOOD, Level, Verdict
 from pose2d_trajectories import Reference
 from pose2d_trajectories.pose_message import Pose2D
 from pose2d_trajectories.reference import FIELDS
