@@ -101,8 +101,7 @@ class CommandChecks:
         if finding.significant:
             return self._states.two_sources(finding)
         if finding.replaced and state.began and not self._clock.is_simulated:
-            # Meanwhile the robot or its encoder angles may have been moved, and a person may be
-            # near it.
+            # Meanwhile the robot may have been moved, and a person may be near it.
             return self._states.replaced()
         return GOOD
 
@@ -115,7 +114,7 @@ class CommandChecks:
             return GOOD
         left = self._law.has_left()
         if not left and self._clock.is_simulated:
-            # A real robot's driver may come back, but a simulated robot ends with its simulator.
+            # A real robot's driver may come back.
             left = self._states.left()
         return left if self._presence.have_left(not left) else GOOD
 

@@ -63,8 +63,6 @@ class CommandLoop:
         self.pending: Any = None
         self._left_out = False  # whether samples were skipped since the last answered one
 
-    # From a state to the command that answers it.
-
     def on_state(self, message: Any, came_from: Origin = None) -> None:
         """Take a message, unless it is not new, of another robot, or cannot be used."""
         if self._output.ended or not self.robot.concerns(message):
@@ -156,7 +154,6 @@ class CommandLoop:
             return
         self._output.answer_again()
         if self._clock.is_simulated:
-            # A paused simulator repeats its state.
             self._presence.keep_waiting()
             if self._next_state.waits_long and self._presence.reminds():
                 self._output.inform(

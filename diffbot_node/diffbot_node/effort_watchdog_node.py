@@ -36,8 +36,7 @@ ROUNDING = 1e-9
 LOOK_PERIOD = 0.01  # s of wall time
 # Longest wall time to wait at the end for controllers that end, too, s.
 LEAVING_TIME = 1.0
-# Before any torque has passed, several publishers count only after so long, s of wall time: at a
-# start DDS may list one twice for a moment.
+# Wall time, s, after which several publishers count before any torque: DDS may list one twice.
 CROWD_PATIENCE = 0.5
 PULSE_PERIOD = 0.1  # longest wall time between two `~/holds`, s
 LEVELS = {

@@ -38,9 +38,8 @@ def is_stopped(pid: int) -> bool:
         return False
 
 
-# Environment variable with the path of a file, from `./diffbot launch`. It has a line for each
-# failed process, such as "ident-2 (exit code 1): parameter ...": a process that receives a signal
-# can tell a user's Ctrl-C from a failed run.
+# Names the file of `./diffbot launch` with a line for each failed process, such as "ident-2 (exit
+# code 1): parameter ...": a process can tell a user's Ctrl-C from a failed run.
 VARIABLE = "DIFFBOT_LAUNCH_FAILURES"
 PREFIX = "diffbot-nodes-"
 # Wall time between two looks at the others, s.
@@ -162,7 +161,7 @@ def join_launch(words: list[str] | None = None) -> None:
         PEERS.join(launch, node_name(words))
 
 
-# Time between two looks whether the launch is stopped, and between two wakings of it, s.
+# Time between two looks at the launch, and between two wakings of it, s.
 LOOK_PERIOD, WAKING_PERIOD = 0.05, 0.5
 
 

@@ -86,12 +86,12 @@ def exit_after(time: int, status: int) -> Iterator[None]:
         library.timer_delete(timer)
 
 
-# The executor returns at least this often, so that a signal or an end is noticed, s.
+# Longest time until a signal or an end is noticed, s.
 WAKE_PERIOD = 0.05
-# In a process of several nodes, s of wall time: delivery of messages before the executor's turn,
-# the executor's wait, and its longest turn: an emergency stop from outside acts within 100 ms.
+# Of several nodes, s of wall time: delivery of messages, the executor's wait, and its longest turn:
+# an emergency stop from outside acts within 100 ms.
 SLICE, GLANCE, LONGEST_TURN = 0.02, 1e-4, 0.01
-# Signals that end a node cleanly: a node that Ctrl-Z (SIGTSTP) stopped could not command zero.
+# A node that Ctrl-Z (SIGTSTP) stopped could not command zero.
 ENDING_SIGNALS = (
     *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT),
     signal.SIGTSTP,
@@ -100,7 +100,7 @@ ENDING_SIGNALS = (
 # Longest time for leaving the graph, s; see `exit_after`.
 LEAVING_TIME = 10
 
-# Part of ROS's error message about a list in which only some numbers have a decimal point.
+# Of ROS's error about a list in which only some numbers have a decimal point.
 MIXED_LIST = "Sequence should be of same type"
 
 
@@ -152,7 +152,7 @@ def interruptible() -> Iterator[None]:
 def make_executor() -> Executor:
     """Return an executor of the kind that `run_node` uses; its `spin_once` needs a timeout > 0."""
     try:
-        # Uses half the CPU time of the single-threaded executor; available since Jazzy.
+        # Uses half the CPU time; since Jazzy.
         from rclpy.experimental import EventsExecutor  # type: ignore[attr-defined]  # unexported
 
         return EventsExecutor()
@@ -203,7 +203,7 @@ class _Process:
             status = self._run(create, args)
             return status
         finally:
-            # One that a signal, or the failure of another node, has ended is no failure of its own.
+            # An end by a signal, or by the failure of another node, is no failure of its own.
             PEERS.leave(0 if self._signals or PEERS.failures() else status)
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
@@ -211,7 +211,7 @@ class _Process:
         PEERS.interrupted = True
 
     def _run(self, create: Sequence[Callable[[], Node]], args: list[str] | None) -> int:
-        # rclpy's own handlers shut the context down at once, and a last message would be lost.
+        # rclpy's own handlers would shut the context down before the last message.
         try:
             rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
         except RuntimeError as error:
@@ -240,7 +240,7 @@ class _Process:
         except Interrupted:
             pass
         except Exception as error:
-            # A library with a bare `except` may turn the interruption into an error of its own.
+            # A library with a bare `except` may turn the interruption into an error.
             if not self._signals:
                 known = isinstance(error, (ValueError, ImportError, OSError))
                 why = str(error) if known else f"{type(error).__name__}: {error}"
@@ -266,7 +266,7 @@ class _Process:
         self._executor = executor = make_executor()
         for node in self._nodes:
             executor.add_node(node)
-        # A full garbage collection of the present objects would delay a command by about 20 ms.
+        # A full garbage collection would delay a command by about 20 ms.
         gc.freeze()
         try:
             while self._nodes and self._status is None:
@@ -305,7 +305,6 @@ class _Process:
         if self._room is not None:
             self._room.deliver_waiting()  # its last words, even if a callback takes long
             self._room.deliver(SLICE)
-        # A node may also find in `close` that something went wrong.
         if runnable.exit_code:
             why = last_words() or "no reason given"
             what = f"{node.get_name()} (exit code {runnable.exit_code}): {why}"

@@ -10,7 +10,7 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 
 # A partner that has been missing for so long has left, s.
 PARTING = 1.0
-# Time after which a node logs what it waits for, and period of repetition, s.
+# Wall time between two reminders, s.
 WAITING_PERIOD = 3.0
 
 
@@ -71,7 +71,7 @@ class Presence:
         return None
 
     def reminds(self) -> bool:
-        """Return whether a reminder is due; if so, it counts as logged."""
+        """Whether a reminder is due; if so, it counts as logged."""
         due = time.monotonic() - self._reminded > WAITING_PERIOD
         if due:
             self._reminded = time.monotonic()
@@ -89,7 +89,7 @@ class Complaints:
         self._logged: dict[str, float] = {}
 
     def due(self, what: str) -> bool:
-        """Return whether a sentence may be logged now; if so, it counts as logged."""
+        """Whether a sentence may be logged now; if so, it counts as logged."""
         now, kind = time.monotonic(), NUMBERS.sub("", what)
         if now - self._logged.get(kind, -PERIOD) < PERIOD:
             return False

@@ -19,12 +19,11 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 from diffbot_node.checks import GOOD, Level, Verdict
 from diffbot_node.endpoints import Endpoint, EndpointRole, instead
 
-# Names of nodes that only observe; those of hidden nodes, such as the ros2 command's and the live
-# view, begin with HIDDEN.
+# Nodes that only observe, besides hidden ones, whose names begin with HIDDEN.
 ONLOOKERS = frozenset({"recorder", "learn", "rosbag2_recorder", "foxglove_bridge", "plotjuggler"})
 HIDDEN = "_"
-# DDS announces a subscription before its node's name, which follows within 0.4 s. A subscription
-# still without a name after NAMING_TIME, s of wall time, belongs to no named node.
+# DDS announces a subscription up to 0.4 s before its node's name. Without one after NAMING_TIME, s
+# of wall time, it belongs to no named node.
 NAMELESS, NAMING_TIME = "_NODE_NAME_UNKNOWN_", 1.0
 
 
@@ -144,7 +143,7 @@ class Subscribers:
         return subscribers + names.count(NAMELESS) * (now - self._nameless > NAMING_TIME)
 
 
-# Messages that are kept for a subscriber that is late, on either side.
+# Messages that are kept for a late subscriber.
 COUNTED = QoSProfile(depth=200)
 # How long a last message may take to arrive, s of wall time.
 ARRIVAL_PATIENCE = 0.5

@@ -28,7 +28,7 @@ LOOK_PERIOD = 0.1
 
 
 def is_stamped(node: Node, patience: float = 0.0, topic: str = "cmd_vel") -> bool:
-    """Return whether the subscribers of a topic take TwistStamped; wait until there is one.
+    """Whether the subscribers of a topic take TwistStamped; wait until there is one.
 
     `patience`: longest wall time to wait, s; 0: for ever.
 

@@ -107,7 +107,7 @@ FIELDS = tuple(field.name for field in fields(Reference))
 def check_reference(reference: Reference) -> None:
     """Reject a reference, or an object with its attributes, with a number that is not finite."""
     r = reference
-    # Quick check: the sum is finite only if all numbers are. The slow check names the wrong one.
+    # The sum is finite only if all numbers are.
     if not math.isfinite(r.x + r.y + r.theta + r.v + r.omega + r.dv + r.domega):
         check_finite("reference", **{name: getattr(reference, name) for name in FIELDS})
 

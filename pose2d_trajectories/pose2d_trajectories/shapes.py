@@ -32,8 +32,7 @@ from pose2d_trajectories.timing import (
 )
 
 RAMP_TIME = 2.0  # default of ramp_up and ramp_down, s
-# Largest ratio of width and height of an 8, either way: at the narrow ends of a longer one the
-# robot would almost turn on the spot.
+# Largest ratio of width and height of an 8, either way: beyond it the robot would turn on the spot.
 LARGEST_RATIO = 100.0
 CORNERS = ("smooth", "stop")
 # Time of an endless trajectory in which its size is seen, s.

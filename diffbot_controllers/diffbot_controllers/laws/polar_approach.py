@@ -101,11 +101,11 @@ def moving_offset(
     )
 
 
-# Driving directions: the heading is aligned with the direction to the goal or, backwards, from it.
+# Alignment with the direction to the goal or from it.
 FORWARDS, BACKWARDS = 1, -1
 DIRECTIONS = {"forwards": (FORWARDS,), "backwards": (BACKWARDS,), "either": (FORWARDS, BACKWARDS)}
 
-# A robot that has arrived starts again beyond this multiple of ApproachGains.near (hysteresis).
+# Multiple of ApproachGains.near beyond which an arrived robot starts again.
 LEAVE = 2.0
 
 
@@ -135,7 +135,7 @@ class Approach:
         (1.0, 0.0)
     """
 
-    # Another direction is chosen only if its V is below this share of the present one's.
+    # Share of the present direction's V below which another one is chosen.
     MARGIN = 0.7
 
     def __init__(self, gains: ApproachGains, direction: str = "either") -> None:

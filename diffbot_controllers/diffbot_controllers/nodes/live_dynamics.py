@@ -193,10 +193,10 @@ def _follows_friction(values: DynamicsParameters, known: Laws) -> bool:
 
 
 TOPIC = "dynamic_parameters"
-# Largest lead of an estimate over the joint states, s; beyond it the stamp is from another clock.
+# Largest lead of an estimate over the joint states, s; more is another clock's.
 LONGEST_LEAD = 1.0
 LONG_AGO = -math.inf  # stamp before the first estimate, s
-# Gates that cause a warning; the others are closed often, which ~/adaptation reports.
+# Gates that cause a warning; the others are closed often.
 ALARMING = {Gate.FINITE, Gate.PHYSICAL, Gate.LAW}
 
 
@@ -292,7 +292,7 @@ class LiveDynamics(DynamicsSource):
     def reset(self, stamp: float) -> None:
         self._judged = LONG_AGO
         self._known.clear()
-        # Keep estimates up to the new time: the estimator may have noticed the reset first.
+        # The estimator may have noticed the reset first.
         kept = [estimate for estimate in self._waiting if estimate.stamp <= stamp + STAMP_TOLERANCE]
         self._waiting.clear()
         self._waiting.extend(kept)
