@@ -12,9 +12,9 @@ from arc_odometry.number_range import Array
 
 N = TypeVar("N", float, Array)
 
-# Below this x, the first term that the series of sinc omits, x^6 / 7!, is under 4e-18.
+# Below it the first term that the series omits, x^6 / 7!, is under 4e-18.
 SINC_SWITCH = 5e-3
-# Below this x, the first term that the series of the derivative omits is 1e-17 of its value.
+# Below it the first term that the series omits is 1e-17 of its value.
 DERIVATIVE_SWITCH = 0.5
 # sinc'(x) = x * sum_n c_n x^(2 n), c_n = (-1)^(n+1) (2 n + 2) / (2 n + 3)!, highest power first.
 _DERIVATIVE = tuple((-1) ** (n + 1) * (2 * n + 2) / math.factorial(2 * n + 3) for n in range(7))[

@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 
 # Most names that are listed.
 MOST_NAMES = 8
-# Least similarity of two names, 0 to 1, and how much more alike than any other one must be.
+# Least similarity of two names, 0 to 1.
 SIMILAR = 0.6
 _SIDES = {"l": "left", "lh": "left", "lhs": "left", "r": "right", "rh": "right", "rhs": "right"}
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")

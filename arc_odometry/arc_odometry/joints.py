@@ -18,20 +18,17 @@ from typing import NamedTuple
 from arc_odometry.joint_names import listed, meant
 from arc_odometry.odometry import DiffOdometry, EncoderJumpError
 
-# Largest plausible magnitudes for any robot, rad, rad/s, N m; larger values are garbage.
+# Largest plausible magnitudes for any robot, rad, rad/s, N m.
 PLAUSIBLE = {"position": 1e9, "velocity": 1e4, "effort": 1e6}
 SQUARES = {field: largest**2 for field, largest in PLAUSIBLE.items()}
-# Range of the time between two samples, s. A shorter step indicates a repeated sample; a longer
-# one must not be bridged.
+# Time between two samples, s; a shorter step is a repeated sample, a longer one is not bridged.
 SHORTEST_STEP, LONGEST_STEP = 1e-4, 0.06
-# A step of whole periods exceeds the longest one beyond this share of it: rounding errors of the
-# stamps must not decide.
+# Share of the longest step that rounding of the stamps may add.
 LONGER = 1.01
-# Largest rounding error of stamps, which are converted to floats, s; without it, every 2nd sample
-# of RateLimit could become every 3rd.
+# Rounding error of stamps, s; without it every 2nd sample of RateLimit could become every 3rd.
 STAMP_TOLERANCE = 1e-6
-# A longer step of the robot's time, s, is a pause, a loss of messages or a clock that was set: it
-# does not count as time of a run, a trajectory or an identification.
+# Longest step of the robot's time that counts as time of a run, s; a longer one is a pause, a loss
+# of messages or a clock that was set.
 LONGEST_PROGRESS = 1.0
 
 
@@ -67,11 +64,11 @@ class JointSample:
         return replace(self, effort=(left, right))
 
 
-# The wheels are compared each time one of them has turned this far, forward plus backward, rad.
+# Wheels are compared each time one has turned this far, forward plus backward, rad.
 PATH = 1.0
-# Largest difference between two wheels, as a share of that path; slip on loose ground is smaller.
+# Largest difference of two wheels as a share of that path; slip is smaller.
 FRACTION = 0.5
-# Consecutive failed comparisons until a disagreement is reported: a wheel may jump over a bump.
+# Failed comparisons until a disagreement is reported: a wheel may jump over a bump.
 FAILURES = 2
 
 
@@ -184,7 +181,7 @@ class JointReader:
         self._signs = tuple(signs) if -1 in signs else None
         self._required = frozenset(required)
         self._torque_of_unit = torque_of_unit
-        # Last list of names and the wheels' indices in it; drivers send the same names each time.
+        # The last names and the wheels' indices in them.
         self._known: tuple[list[str] | None, tuple[int, ...]] = (None, ())
         self._nothing = (0.0,) * len(self._names)
         self._strangers: Sequence[str] = ()
@@ -201,7 +198,7 @@ class JointReader:
             side.compare_anew()
 
     def concerns(self, names: Sequence[str]) -> bool:
-        """Return whether the names include any wheel; other devices publish joint states too."""
+        """Whether the names include any wheel; other devices publish joint states too."""
         result = any(name in names for name in self._names)
         self._strangers = () if result else names
         return result
@@ -278,13 +275,13 @@ class JointReader:
         result = tuple([float(values[index]) for index in indices])
         if self._signs is not None:
             result = tuple([sign * value for sign, value in zip(self._signs, result, strict=True)])
-        # Quick check; NaN and large values fail it.
+        # NaN fails it.
         if sum([value * value for value in result]) <= SQUARES[field]:
             return result
         if not required:
             return result if all(map(math.isfinite, result)) else self._nothing
         for name, value in zip(self._names, result, strict=True):
-            # Written so that NaN is rejected.
+            # NaN fails it.
             if not abs(value) <= PLAUSIBLE[field]:
                 raise ValueError(
                     f"{field} of joint '{name}' = {value} {self.UNITS[field]}: must be finite and "
@@ -303,24 +300,23 @@ class RateLimit:
         self._due = -math.inf
 
     def due(self, stamp: float) -> bool:
-        """Return whether to pass the item with this stamp, s; if so, it counts as passed."""
+        """Whether to pass the item with this stamp, s; if so, it counts as passed."""
         if self._period == 0.0:
             return True
         wait = self._due - stamp
         if STAMP_TOLERANCE < wait <= self._period + STAMP_TOLERANCE:
             return False
-        # Keep the phase while stamps are regular; start again after gaps and resets of time.
+        # Keep the phase while stamps are regular.
         self._due = (self._due if -self._period < wait <= STAMP_TOLERANCE else stamp) + self._period
         return True
 
 
 # Default of the longest time between two stamps that is not reported as a gap, s.
 LONGEST_GAP = 0.5
-# Encoders are taken as restarted when, after a gap, both wheel angles are this close to 0, rad, and
-# one of them was not before. The motion of a robot that has rolled back so exactly would be lost.
+# Largest angles of encoders that start again after a gap, rad.
 NEAR_ZERO = 0.05
 
-# Age of a state, as a multiple of the usual time between two, after which commands should end.
+# Age of a state, in usual periods, after which commands should end.
 PATIENT = 2.5
 
 
@@ -439,7 +435,7 @@ class JointOdometry:
         return None
 
     def _encoders_restarted(self, sample: JointSample) -> bool:
-        """Return whether both angles are near 0 and one of the last ones was not; NaN is not."""
+        """Whether both angles are near 0 and one of the last ones was not; NaN is not."""
         near = all(abs(angle) <= NEAR_ZERO for angle in sample.position)
         return near and any(abs(angle) > 2.0 * NEAR_ZERO for angle in self.odometry.angles)
 

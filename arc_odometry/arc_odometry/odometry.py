@@ -87,7 +87,7 @@ class WheelGeometry:
         )
 
 
-# Largest plausible wheel speed, rad/s; a faster change of the angle is an encoder jump.
+# Faster changes of the angle are encoder jumps, rad/s.
 MAX_WHEEL_SPEED = 100.0
 
 
@@ -114,7 +114,7 @@ def wheel_turn(name: str, before: float, after: float, limit: float) -> float:
         ValueError: A reading is not finite.
     """
     change = after - before
-    # The usual case. Written so that NaN does not pass.
+    # NaN does not pass.
     if -math.pi <= change <= math.pi and -limit <= change <= limit:
         return change
     if not math.isfinite(change):
@@ -133,13 +133,11 @@ def wheel_turn(name: str, before: float, after: float, limit: float) -> float:
     return change
 
 
-# Above this sum of variances, m^2 and rad^2, the covariance is computed at once and not deferred,
-# so that an overflow is found before the reading is accepted.
+# Variances, m^2 plus rad^2, beyond which the covariance is not deferred, to find an overflow.
 LARGEST_SPREAD = 1e15
-# Minimum period, s, for the jump check: stamps jitter by milliseconds, angles do not, so that a
-# shorter period does not prove a high wheel speed.
+# For the jump check, s, as stamps jitter by milliseconds and angles do not.
 SHORTEST_PERIOD = 0.01
-# Largest path, m, or turn, rad, in one step; beyond it no digits are left for the pose.
+# Largest path, m, or turn, rad, in one step: beyond it the pose has no digits left.
 LARGEST = 1e15
 
 
@@ -184,15 +182,13 @@ class DiffOdometry:
         if not max_wheel_speed > 0.0:
             raise ValueError(f"max_wheel_speed = {max_wheel_speed} rad/s: must be > 0")
         self._max_wheel_speed = max_wheel_speed
-        # The newest arc, if the covariance does not include it yet: its start pose, the arc, and
-        # the variances of the wheels' paths.
+        # The newest arc that the covariance does not include: start, arc, variances of the wheels'
+        # paths.
         self._unsettled: tuple[Pose, Arc, tuple[float, float]] | None = None
         self.set_geometry(geometry)
         self.set_path_noise(path_noise)
         self.set_pose(pose)
         self.restart()
-
-    # State.
 
     @property
     def covariance(self) -> Array:
@@ -207,8 +203,6 @@ class DiffOdometry:
         b2 = self.geometry.separation
         mixed = 0.5 * (right - left) / b2
         return np.array([[0.25 * (left + right), mixed], [mixed, (left + right) / b2**2]])
-
-    # Settings, which may change at any time.
 
     def set_geometry(self, geometry: WheelGeometry) -> None:
         """Change radii and separation from the last reading on; the pose stays."""
@@ -242,8 +236,6 @@ class DiffOdometry:
         self.angles = (0.0, 0.0)
         self.velocity = REST
         self._speed_variances = (0.0, 0.0)
-
-    # Updates.
 
     def settle(self) -> None:
         """Compute the pending covariance of the pose, as reading it and the next reading do.

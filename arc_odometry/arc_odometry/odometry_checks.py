@@ -132,7 +132,7 @@ class PoseContinuity:
         turn = abs(math.remainder(pose.theta - last.theta, math.tau))
         furthest = PLACE + MARGIN * self._fastest.v * dt
         most = HEADING + MARGIN * self._fastest.omega * dt
-        # Written so that NaN is rejected.
+        # NaN is rejected.
         if not (place <= furthest and turn <= most):
             raise ValueError(
                 f"the odometry's pose jumped by {place:.3f} m and {turn:.3f} rad in {dt:.3f} s, "

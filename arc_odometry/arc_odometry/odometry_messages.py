@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 
 from arc_odometry.arcs import Pose
 
-# Variance of the components that odometry does not measure, m^2, rad^2, and per s^2. They are known
-# to be 0, as the robot stays on its plane and its wheels do not slide sideways; the variance is
-# small instead of 0 because filters invert covariances.
+# Of what is known to be 0 on a plane, m^2, rad^2, and per s^2; filters invert covariances.
 PLANE_VARIANCE = 1e-6
-# Indices of [x, y, theta] and of [v, omega] in the 6 x 6 matrices of [x, y, z, roll, pitch, yaw].
+# Indices of [x, y, theta] and [v, omega] in 6 x 6 matrices.
 _POSE_ROWS = np.ix_((0, 1, 5), (0, 1, 5))
 _TWIST_ROWS = np.ix_((0, 5), (0, 5))
 

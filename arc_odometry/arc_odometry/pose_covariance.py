@@ -15,9 +15,9 @@ import numpy as np
 from arc_odometry.arcs import Arc, Pose
 from arc_odometry.number_range import Array
 
-# Gauss-Legendre quadrature on [0, 1]; its positive weights keep the sum positive semidefinite.
-# Three nodes per piece of 0.05 rad have a relative error of 3e-13, and one piece is enough for a
-# control period. Steps of more than 3.2 rad get no more pieces; the error is 5e-7 at five turns.
+# Gauss-Legendre quadrature on [0, 1], whose positive weights keep the sum positive semidefinite.
+# Three nodes per piece of 0.05 rad have a relative error of 3e-13; beyond 3.2 rad it grows, to 5e-7
+# at five turns.
 _PIECE = 0.05
 _MOST_PIECES = 64
 _OFF = 0.5 * math.sqrt(0.6)

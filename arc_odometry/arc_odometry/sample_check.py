@@ -31,7 +31,7 @@ class SampleCheck:
         """
         (p, q), (v, w), (t, u) = sample.position, sample.velocity, sample.effort
         (o, n), last = self._position, self._stamp
-        # Written so that NaN does not pass.
+        # NaN does not pass.
         if (
             last is not None
             and SHORTEST_STEP <= sample.stamp - last <= self._longest
@@ -50,7 +50,7 @@ class SampleCheck:
         """Raise a ValueError if a value of the sample is not finite or absurdly large."""
         for field, largest in PLAUSIBLE.items():
             left, right = getattr(sample, field)
-            # Written so that NaN is rejected.
+            # NaN is rejected.
             if not (-largest <= left <= largest and -largest <= right <= largest):
                 raise ValueError(
                     f"{field} = {[left, right]} of [left, right]: must be finite and at most "

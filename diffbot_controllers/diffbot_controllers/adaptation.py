@@ -97,7 +97,7 @@ class AdaptationSettings:
 
 # Largest deviation of parameters in use from the mean of a robot type, in standard deviations.
 PRIOR_STDS = 4.0
-# Substitutes for parameters that are not identifiable, used to check the signs of the others.
+# Substitutes for parameters that are not identifiable, to check the signs of the others.
 UNKNOWN = (0.0, 0.0, 1.0, -1.0)
 
 
@@ -308,7 +308,7 @@ class Judgement:
         return "; ".join(self.reasons[gate] for gate in Gate if gate in self.reasons)
 
 
-# Maximum time between two estimates that counts for the rate limit, s: no catching up in one step.
+# Longest time between two estimates that counts for the rate limit, s.
 LONGEST_STEP = 0.5
 
 

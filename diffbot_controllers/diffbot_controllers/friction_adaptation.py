@@ -22,8 +22,7 @@ from diffbot_ident.torque.estimate import FRICTION_NAMES
 PRECISION = 0.3
 # Smallest relevant friction, relative to the torque limit; viscous friction at top speed.
 COUNTS = 0.02
-# Allowed increase beyond the band, relative to the torque limit: a robot whose file gives no
-# friction would have no band at all.
+# Increase beyond the band, relative to the torque limit, as described friction may be 0.
 MARGIN = 0.1
 
 

@@ -15,31 +15,29 @@ from diffbot_controllers.laws.backstepping_standard import (
 )
 from diffbot_controllers.laws.feedback_linearization import LinearizingController, PiDesign
 from diffbot_controllers.laws.friction import KnownWheels
-from diffbot_controllers.laws.polar_approach import ApproachGains
+from diffbot_controllers.laws.polar_approach import ApproachGains, GradualSetPoints
 from diffbot_controllers.laws.polar_pose import PolarPoseController
-from diffbot_controllers.laws.set_points import GradualSetPoints
 from diffbot_description import DynamicParameters
 
-# Shares of the acceleration at full torque for driving and for turning; together about 1.
+# Shares of the acceleration at full torque for driving and turning.
 DRIVE, TURN = 0.45, 0.6
-# Share of these accelerations with which braking is planned; the rest is reserved for corrections.
+# Share of these with which braking is planned; the rest is for corrections.
 BRAKE = 0.6
-# Factor in gamma2 = FIRMNESS sqrt(largest yaw acceleration / rad). From 1.2 to 1.5 twil and agv
-# park from anywhere; with a fixed gamma2 of 12 weak robots oscillate.
+# In gamma2 = FIRMNESS sqrt(largest yaw acceleration / rad): from 1.2 to 1.5 robots park from
+# anywhere; with a fixed gamma2 of 12 weak ones oscillate.
 FIRMNESS = 1.3
 # Maximum of gamma2, 1/s: about a seventh of the servo's rate of 92 1/s.
 FASTEST = 12.0
 # gamma2 / gamma1; the robot points towards its goal well before it reaches it.
 GAMMA_RATIO = 2.4
 LATERAL = 5.0  # default of the maximum lateral acceleration, m/s^2
-# Fraction of the torque that f(u) may take at the largest omega, and at the largest |v omega|: if
-# K5 omega^2 took all of it, v would not be controlled.
+# Share of the torque that f(u) may take at the largest omega and |v omega|, so that v stays
+# controlled.
 DRIFT = 0.35
 # A robot held by friction has arrived within NEAREST, m, or within READINGS encoder counts.
 NEAREST, READINGS = 1e-3, 3.0
 LARGEST_FRICTION = 0.8  # largest share of the torque limit that friction may take
-# Minimum rise time of the torque from 0 to its limit, s. With 0.1 s the pose law's velocity loops
-# oscillate; with this the robots of benchmarks/friction_drives.py park as fast as without.
+# Least rise time of the torque to its limit, s: the pose law's loops oscillate with 0.1 s.
 RISE = 0.06
 SLOWEST = 0.1  # minimum share of its speed limit that a robot must reach against friction
 

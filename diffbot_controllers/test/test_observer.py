@@ -19,8 +19,8 @@ from diffbot_controllers.laws.motion_observer import (
     NOISE,
     QUIET,
     MotionObserver,
+    VelocityEstimate,
 )
-from diffbot_controllers.laws.velocity_estimate import VelocityEstimate
 from diffbot_description import DynamicParameters, FrictionLaw, load_robot
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Encoders

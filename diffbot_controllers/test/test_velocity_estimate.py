@@ -4,7 +4,7 @@ import pytest
 
 from arc_odometry import Pose, Velocity
 from diffbot_controllers import State
-from diffbot_controllers.laws.velocity_estimate import VelocityEstimate
+from diffbot_controllers.laws.motion_observer import VelocityEstimate
 from diffbot_description import DynamicParameters, load_robot
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Encoders

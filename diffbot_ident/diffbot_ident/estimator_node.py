@@ -22,8 +22,7 @@ from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
 from diffbot_ident.torque.fleet_prior import NONE, read_prior
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import Node, RobotParameters, declare, parameter, seconds
-from diffbot_node.complaints import Complaints
-from diffbot_node.presence import PARTING, Presence
+from diffbot_node.presence import PARTING, Complaints, Presence
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.topic_nodes import Subscribers
 

@@ -26,6 +26,7 @@ from diffbot_ident.excitation.velocity_watch import VelocityWatch
 from diffbot_ident.identification_run import Phase
 from diffbot_msgs.msg import IdentStatus
 from diffbot_node import CommandNode, CommandParameters, CountedTopic, RobotParameters, parameter
+from diffbot_node.checks import GOOD, Verdict
 from diffbot_node.odometry_look import SHORTEST_TIMEOUT, look_at
 from diffbot_node.odometry_sources import (
     OdometrySource,
@@ -36,7 +37,6 @@ from diffbot_node.odometry_sources import (
 )
 from diffbot_node.robot_messages import to_stamp
 from diffbot_node.velocity_interface import TWISTS, VelocityInterface, is_stamped
-from diffbot_node.verdict import GOOD, Verdict
 
 # Room where none is given, m.
 DEFAULT_ARENA = Arena(3.0, 3.0)

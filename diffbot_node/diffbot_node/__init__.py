@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from diffbot_node.command_node import CommandNode as CommandNode
     from diffbot_node.command_node import EffortNode as EffortNode
     from diffbot_node.command_node import EffortParameters as EffortParameters
-    from diffbot_node.counted_topic import COUNTED as COUNTED
-    from diffbot_node.counted_topic import CountedTopic as CountedTopic
     from diffbot_node.intra_process import Node as Node
     from diffbot_node.node_process import run_node as run_node
     from diffbot_node.parameter_fields import RobotParameters as RobotParameters
@@ -25,5 +23,7 @@ if TYPE_CHECKING:
     from diffbot_node.robot_messages import seconds as seconds
     from diffbot_node.robot_messages import subscribe_to_states as subscribe_to_states
     from diffbot_node.robot_messages import to_stamp as to_stamp
+    from diffbot_node.topic_nodes import COUNTED as COUNTED
+    from diffbot_node.topic_nodes import CountedTopic as CountedTopic
 
 __getattr__, __all__ = lazy_names(__name__, __file__)

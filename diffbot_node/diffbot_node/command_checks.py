@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from diffbot_node.checks import Check, Checklist, Moment, Question
+from diffbot_node.checks import GOOD, Check, Checklist, Level, Moment, Question, Verdict, judged
 from diffbot_node.command_interfaces import CommandLaw, RobotInterface
 from diffbot_node.command_output import CommandOutput
 from diffbot_node.launch_supervision import STARTER
@@ -15,7 +15,6 @@ from diffbot_node.presence import PARTING, Presence
 from diffbot_node.robot_messages import NodeClock
 from diffbot_node.state_age import StateClock
 from diffbot_node.state_subscription import Arrival, StateSubscription
-from diffbot_node.verdict import GOOD, Level, Verdict, judged
 
 _ABANDONED = Verdict(
     Level.STOP,
@@ -102,8 +101,7 @@ class CommandChecks:
         if finding.significant:
             return self._states.two_sources(finding)
         if finding.replaced and state.began and not self._clock.is_simulated:
-            # Meanwhile the robot or its encoder angles may have been moved, and a person may be
-            # near it.
+            # Meanwhile the robot may have been moved, and a person may be near it.
             return self._states.replaced()
         return GOOD
 
@@ -116,7 +114,7 @@ class CommandChecks:
             return GOOD
         left = self._law.has_left()
         if not left and self._clock.is_simulated:
-            # A real robot's driver may come back, but a simulated robot ends with its simulator.
+            # A real robot's driver may come back.
             left = self._states.left()
         return left if self._presence.have_left(not left) else GOOD
 

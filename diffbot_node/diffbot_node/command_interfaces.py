@@ -6,8 +6,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
+from diffbot_node.checks import GOOD, Verdict
 from diffbot_node.command_guard import Pair, PairLimiter
-from diffbot_node.verdict import GOOD, Verdict
 
 
 class RobotInterface(ABC):

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from diffbot_description.spoken_commands import spoken
-from diffbot_node.checks import Check, Moment
+from diffbot_node.checks import Check, Level, Moment, Verdict
 from diffbot_node.command_checks import CommandChecks
 from diffbot_node.command_guard import GuardState
 from diffbot_node.command_interfaces import CommandLaw, RobotInterface
@@ -28,7 +28,6 @@ from diffbot_node.robot_messages import NodeClock
 from diffbot_node.senders import Origin
 from diffbot_node.state_age import StateClock
 from diffbot_node.state_subscription import Arrival, Stall, read
-from diffbot_node.verdict import Level, Verdict
 
 # A real robot may repeat a stamp for at most so long, s of wall time.
 LONGEST_REPEAT = 1.0
@@ -63,8 +62,6 @@ class CommandLoop:
         self._next_state = Presence(0.0)
         self.pending: Any = None
         self._left_out = False  # whether samples were skipped since the last answered one
-
-    # From a state to the command that answers it.
 
     def on_state(self, message: Any, came_from: Origin = None) -> None:
         """Take a message, unless it is not new, of another robot, or cannot be used."""
@@ -157,7 +154,6 @@ class CommandLoop:
             return
         self._output.answer_again()
         if self._clock.is_simulated:
-            # A paused simulator repeats its state.
             self._presence.keep_waiting()
             if self._next_state.waits_long and self._presence.reminds():
                 self._output.inform(

@@ -17,13 +17,12 @@ from std_msgs.msg import Bool, Float64MultiArray
 
 from arc_odometry import JointReader, JointSample
 from diffbot_description import Robot, load_robot
-from diffbot_node.checks import Moment
+from diffbot_node.checks import GOOD, Level, Moment, Verdict, judged
 from diffbot_node.command_checks import CommandChecks
 from diffbot_node.command_guard import Pair, TorqueLimiter
 from diffbot_node.command_interfaces import CommandLaw, RobotInterface
 from diffbot_node.command_loop import CommandLoop
 from diffbot_node.command_output import CommandOutput
-from diffbot_node.counted_topic import ARRIVAL_PATIENCE
 from diffbot_node.intra_process import Node
 from diffbot_node.launch_supervision import say_last_words
 from diffbot_node.parameter_fields import RobotParameters, parameter
@@ -33,7 +32,7 @@ from diffbot_node.robot_messages import NodeClock, create_wall_timer
 from diffbot_node.state_age import StateClock
 from diffbot_node.state_subscription import Stall, StateSubscription
 from diffbot_node.stop_inputs import LATCHED, Pulse
-from diffbot_node.verdict import GOOD, Level, Verdict, judged
+from diffbot_node.topic_nodes import ARRIVAL_PATIENCE
 from diffbot_node.wheel_watch import WheelWatch
 
 

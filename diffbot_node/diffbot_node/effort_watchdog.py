@@ -14,8 +14,7 @@ from enum import Enum
 Pair = tuple[float, float]
 
 ZERO: Pair = (0.0, 0.0)
-# After a trip commands must begin again within this share of the limit: if a controller's large
-# torque passed at once, the robot would jerk.
+# Share of the limit within which commands must begin after a trip, or the robot would jerk.
 NEAR_ZERO = 0.05
 
 
@@ -110,7 +109,7 @@ class EffortWatchdog:
         age = now - self._newest
         if 0.0 <= age <= self._timeout:
             return None
-        # If the controller's last command was zero, silence cut nothing off: it may resume freely.
+        # Silence after a zero cut nothing off: commands may resume freely.
         if self.passed != ZERO:
             self._from_zero_only = True
             self.trips += 1

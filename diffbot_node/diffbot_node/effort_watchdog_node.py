@@ -21,13 +21,12 @@ from rclpy.subscription import Subscription
 from std_msgs.msg import Bool, Float64MultiArray
 
 from diffbot_description import load_robot
-from diffbot_node.complaints import Complaints
 from diffbot_node.diagnostics import Diagnostics
 from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, WatchdogState
 from diffbot_node.intra_process import Node
 from diffbot_node.parameter_fields import RobotParameters, parameter
 from diffbot_node.parameters import declare
-from diffbot_node.presence import Presence
+from diffbot_node.presence import Complaints, Presence
 from diffbot_node.robot_messages import NodeClock, create_wall_timer
 from diffbot_node.stop_inputs import LAST_PERIOD, LAST_ZEROS, LATCHED, EmergencyStop
 from diffbot_node.topic_nodes import Subscribers
@@ -37,8 +36,7 @@ ROUNDING = 1e-9
 LOOK_PERIOD = 0.01  # s of wall time
 # Longest wall time to wait at the end for controllers that end, too, s.
 LEAVING_TIME = 1.0
-# Before any torque has passed, several publishers count only after so long, s of wall time: at a
-# start DDS may list one twice for a moment.
+# Wall time, s, after which several publishers count before any torque: DDS may list one twice.
 CROWD_PATIENCE = 0.5
 PULSE_PERIOD = 0.1  # longest wall time between two `~/holds`, s
 LEVELS = {

@@ -16,10 +16,10 @@ from typing import Any
 
 from diffbot_description.machine_limits import refusal_of_machine
 from diffbot_description.terminal_text import complain
-from diffbot_node.peers import PEERS, join_launch
+from diffbot_node.launch_supervision import PEERS, join_launch
 from diffbot_node.same_names import same_names
 
-# The lowest real-time priority: above all ordinary processes, below all other real-time ones.
+# Above all ordinary processes, below all other real-time ones.
 REAL_TIME_PRIORITY = 1
 
 
@@ -82,8 +82,7 @@ def _run(start: Callable[[], int]) -> int:
         return status
     finally:
         PEERS.leave(status)
-        # At its exit Python looks for garbage among all objects, which takes longer than
-        # everything else at the exit, although their memory is freed anyway.
+        # Looking for garbage takes longer than everything else at the exit.
         gc.freeze()
 
 

@@ -25,8 +25,7 @@ from rclpy.subscription import Subscription
 
 from diffbot_node.senders import WITH_METADATA, Foreigners, message_and_metadata
 
-# Sent messages of a topic that are remembered to recognise their copies: those of half a second in
-# the fastest run, as the middleware's threads may have to wait on a busy machine.
+# Sent messages of a topic that are remembered to recognise their copies: half a second of them.
 REMEMBERED = 5000
 # Period at which publishers count their subscribers in other processes, s of wall time.
 COUNT_PERIOD = 0.02
@@ -150,7 +149,7 @@ class LocalPublisher:
         self._subscribers = 0
         self._sends = latched
         self._sent: dict[bytes, None] = {}
-        # What rclpy tells with a message; here it identifies the publisher.
+        # Stands for rclpy's metadata.
         self.origin = f"{publisher.topic_name} {id(self)}".encode()
         self._information: dict[str, Any] = {"publisher_gid": {"data": self.origin}}
 

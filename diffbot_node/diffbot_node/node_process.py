@@ -8,6 +8,7 @@ it.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import os
 import signal
@@ -24,25 +25,73 @@ from rclpy.logging import get_logger
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
-from diffbot_node.forced_exit import exit_after
 from diffbot_node.intra_process import IntraProcess, Node
 from diffbot_node.launch_supervision import (
     FAILED_HERE,
+    PEERS,
     STARTER,
     VARIABLE,
     forget_failures,
+    join_launch,
     last_words,
     tell_why,
 )
 from diffbot_node.parameters import check_names
-from diffbot_node.peers import PEERS, join_launch
 
-# The executor returns at least this often, so that a signal or an end is noticed, s.
+
+class _TimerNotification(ctypes.Structure):
+    """The C library's sigevent, with a function that a new thread calls."""
+
+    _fields_ = (
+        ("value", ctypes.c_void_p),
+        ("signal", ctypes.c_int),
+        ("kind", ctypes.c_int),
+        ("function", ctypes.c_void_p),
+        ("attributes", ctypes.c_void_p),
+        ("unused", ctypes.c_int * 8),
+    )
+
+
+class _TimerSetting(ctypes.Structure):
+    """The C library's itimerspec."""
+
+    _fields_ = (
+        ("period", ctypes.c_long * 2),  # s and ns
+        ("first", ctypes.c_long * 2),
+    )
+
+
+_MONOTONIC, _IN_NEW_THREAD = 1, 2  # CLOCK_MONOTONIC, SIGEV_THREAD
+
+
+@contextlib.contextmanager
+def exit_after(time: int, status: int) -> Iterator[None]:
+    """End this process with a status, 0 to 255, if the body takes longer than `time` s.
+
+    When nodes leave, threads of Fast DDS 3.2 may block each other for ever; the main thread then
+    waits in a C function that holds Python's lock, so that no Python code runs any more.
+    """
+    library = ctypes.CDLL("librt.so.1")
+    exits = ctypes.cast(library._exit, ctypes.c_void_p)
+    notification = _TimerNotification(value=status, kind=_IN_NEW_THREAD, function=exits)
+    timer = ctypes.c_void_p()
+    if library.timer_create(_MONOTONIC, ctypes.byref(notification), ctypes.byref(timer)):
+        yield  # the limit of pending signals is used up: without an end by force
+        return
+    try:
+        setting = _TimerSetting((0, 0), (time, 0))
+        library.timer_settime(timer, 0, ctypes.byref(setting), None)
+        yield
+    finally:
+        library.timer_delete(timer)
+
+
+# Longest time until a signal or an end is noticed, s.
 WAKE_PERIOD = 0.05
-# In a process of several nodes, s of wall time: delivery of messages before the executor's turn,
-# the executor's wait, and its longest turn: an emergency stop from outside acts within 100 ms.
+# Of several nodes, s of wall time: delivery of messages, the executor's wait, and its longest turn:
+# an emergency stop from outside acts within 100 ms.
 SLICE, GLANCE, LONGEST_TURN = 0.02, 1e-4, 0.01
-# Signals that end a node cleanly: a node that Ctrl-Z (SIGTSTP) stopped could not command zero.
+# A node that Ctrl-Z (SIGTSTP) stopped could not command zero.
 ENDING_SIGNALS = (
     *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT),
     signal.SIGTSTP,
@@ -51,7 +100,7 @@ ENDING_SIGNALS = (
 # Longest time for leaving the graph, s; see `exit_after`.
 LEAVING_TIME = 10
 
-# Part of ROS's error message about a list in which only some numbers have a decimal point.
+# Of ROS's error about a list in which only some numbers have a decimal point.
 MIXED_LIST = "Sequence should be of same type"
 
 
@@ -103,7 +152,7 @@ def interruptible() -> Iterator[None]:
 def make_executor() -> Executor:
     """Return an executor of the kind that `run_node` uses; its `spin_once` needs a timeout > 0."""
     try:
-        # Uses half the CPU time of the single-threaded executor; available since Jazzy.
+        # Uses half the CPU time; since Jazzy.
         from rclpy.experimental import EventsExecutor  # type: ignore[attr-defined]  # unexported
 
         return EventsExecutor()
@@ -154,7 +203,7 @@ class _Process:
             status = self._run(create, args)
             return status
         finally:
-            # One that a signal, or the failure of another node, has ended is no failure of its own.
+            # An end by a signal, or by the failure of another node, is no failure of its own.
             PEERS.leave(0 if self._signals or PEERS.failures() else status)
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
@@ -162,7 +211,7 @@ class _Process:
         PEERS.interrupted = True
 
     def _run(self, create: Sequence[Callable[[], Node]], args: list[str] | None) -> int:
-        # rclpy's own handlers shut the context down at once, and a last message would be lost.
+        # rclpy's own handlers would shut the context down before the last message.
         try:
             rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
         except RuntimeError as error:
@@ -191,7 +240,7 @@ class _Process:
         except Interrupted:
             pass
         except Exception as error:
-            # A library with a bare `except` may turn the interruption into an error of its own.
+            # A library with a bare `except` may turn the interruption into an error.
             if not self._signals:
                 known = isinstance(error, (ValueError, ImportError, OSError))
                 why = str(error) if known else f"{type(error).__name__}: {error}"
@@ -217,7 +266,7 @@ class _Process:
         self._executor = executor = make_executor()
         for node in self._nodes:
             executor.add_node(node)
-        # A full garbage collection of the present objects would delay a command by about 20 ms.
+        # A full garbage collection would delay a command by about 20 ms.
         gc.freeze()
         try:
             while self._nodes and self._status is None:
@@ -256,7 +305,6 @@ class _Process:
         if self._room is not None:
             self._room.deliver_waiting()  # its last words, even if a callback takes long
             self._room.deliver(SLICE)
-        # A node may also find in `close` that something went wrong.
         if runnable.exit_code:
             why = last_words() or "no reason given"
             what = f"{node.get_name()} (exit code {runnable.exit_code}): {why}"

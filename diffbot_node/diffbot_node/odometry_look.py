@@ -22,15 +22,13 @@ from diffbot_node.odometry_sources import OdometrySource
 from diffbot_node.robot_messages import NodeClock, seconds, stamp_problem
 from diffbot_node.state_age import SAME_CLOCK
 
-# The look lasts this long from the first usable message on, s of wall time, and takes at least so
-# many messages.
+# Length of the look from the first usable message on, s of wall time, and fewest messages.
 DURATION, FEWEST = 1.5, 4
 # Longest look, for seldom messages, s.
 LONGEST = 4.0
 # Longest usual time between two messages, and longest usual age of one, s.
 LONGEST_PERIOD, OLDEST = 0.4, 0.5
-# The timeout is at least the first, and at most the last, s; between them these multiples of the
-# usual period, and of the greatest age.
+# Least and greatest timeout, s; between them multiples of the usual period and greatest age.
 SHORTEST_TIMEOUT, PERIODS, AGES, LONGEST_TIMEOUT = 0.25, 2.5, 1.5, 1.0
 
 

@@ -25,10 +25,9 @@ from arc_odometry.odometry_messages import heading
 from diffbot_description import Robot
 from diffbot_node.robot_messages import seconds
 
-# Shortest time between two messages of which velocities are differences, s: 50 Hz, with room for
-# rounded stamps.
+# 50 Hz with rounded stamps, s.
 APART = 0.019
-# The robot's frame in transforms if none is given: the first that the odometry's frame has.
+# The robot's frame in transforms if none is given.
 BASES = ("base_link", "base_footprint", "base")
 # Most transforms that a sentence lists.
 LISTED = 5
@@ -51,7 +50,7 @@ class Spacing:
         self._last = -math.inf
 
     def due(self, stamp: float) -> bool:
-        """Return whether to use the message with this stamp, s; an earlier stamp begins anew."""
+        """Whether to use the message with this stamp, s; an earlier stamp begins anew."""
         if 0.0 <= stamp - self._last < APART:
             return False
         self._last = stamp

@@ -85,9 +85,8 @@ def declare(node: Node, kind: type[P]) -> P:
         descriptor = ParameterDescriptor(
             description=own.description,
             additional_constraints=own.constraints(),
-            # Launch files write 5 for 5.0; the value is checked below instead.
+            # Launch files write 5 for 5.0; checked below.
             dynamic_typing=True,
-            # Read once; a later change would be accepted without effect.
             read_only=True,
         )
         default: Any = from_file.get(own.name, own.default)

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Presence of a node's partners, measured in wall time."""
+"""Presence of a node's partners in wall time, and how often a warning is repeated."""
 
 from __future__ import annotations
 
+import re
 import time
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 # A partner that has been missing for so long has left, s.
 PARTING = 1.0
-# Time after which a node logs what it waits for, and period of repetition, s.
+# Wall time between two reminders, s.
 WAITING_PERIOD = 3.0
 
 
@@ -70,8 +71,27 @@ class Presence:
         return None
 
     def reminds(self) -> bool:
-        """Return whether a reminder is due; if so, it counts as logged."""
+        """Whether a reminder is due; if so, it counts as logged."""
         due = time.monotonic() - self._reminded > WAITING_PERIOD
         if due:
             self._reminded = time.monotonic()
         return due
+
+
+NUMBERS = re.compile(r"[-+]?\d+(\.\d*)?(e[-+]?\d+)?")
+PERIOD = 1.0  # s of wall time between two complaints of one kind
+
+
+class Complaints:
+    """Lets each kind of sentence pass once a second; a kind's sentences differ in numbers only."""
+
+    def __init__(self) -> None:
+        self._logged: dict[str, float] = {}
+
+    def due(self, what: str) -> bool:
+        """Whether a sentence may be logged now; if so, it counts as logged."""
+        now, kind = time.monotonic(), NUMBERS.sub("", what)
+        if now - self._logged.get(kind, -PERIOD) < PERIOD:
+            return False
+        self._logged[kind] = now
+        return True

@@ -13,7 +13,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSPolicyKind, QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
 
-from diffbot_node.verdict import GOOD, Level, Verdict
+from diffbot_node.checks import GOOD, Level, Verdict
 
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks as SubscriptionEventCallbacks
@@ -21,7 +21,7 @@ except ImportError:  # Humble
     from rclpy.qos_event import SubscriptionEventCallbacks as SubscriptionEventCallbacks
 
 NANOSECONDS = 1_000_000_000
-# Stamps must be earlier, s: seconds are signed 32-bit numbers, and this leaves room to add to them.
+# Seconds are signed 32-bit numbers; an hour is left to add to them, s.
 LATEST = 2**31 - 3600
 
 
@@ -52,7 +52,7 @@ class NodeClock:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._clock: Any = node.get_clock()  # rclpy's type knows nothing of the ROS clock
-        # Launch files remap the clock of a robot in a namespace, which has its own time.
+        # Remapped for a robot in a namespace, which has its own time.
         self._topic = node.resolve_topic_name("/clock")
 
     def now(self) -> float:
@@ -93,9 +93,8 @@ def create_wall_timer(node: Node, period: float, callback: Callable[[], None]) -
     node.create_timer(period, called, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
-# Number of states that a subscription queues, 0.3 s at 100 Hz: the states that queue up while this
-# process is stalled show how the robot moved meanwhile. With a longer queue, a process that cannot
-# keep up with 1000 Hz would receive only old states.
+# States that a subscription queues: those of a stalled process show how the robot moved. With more,
+# one that cannot keep up with 1000 Hz would receive only old ones.
 DEPTH = 30
 
 

@@ -20,9 +20,9 @@ from pathlib import Path
 
 LAUNCH = "DIFFBOT_LAUNCH"
 CLAIM = ".run"
-# Repeats the name in diffbot_description.files, because importing that would load NumPy.
+# As diffbot_description.files, which would load NumPy.
 SUMMARY = "summary.json"
-# Longest time to wait for another process that writes its claim at this moment, s.
+# Longest time to wait for another process that writes its claim, s.
 _PATIENCE = 2.0
 _locks: dict[tuple[int, int], int] = {}  # device and inode of a claim -> descriptor, open for good
 

@@ -28,15 +28,13 @@ SETTLING = 0.3
 RECENT = 1.0
 # Longest step of the stamps within a line, and longest time without a message in it, s.
 LONGEST_STEP = 0.2
-# Surplus messages within WITHIN, s, that prove a second source: usually, and if several publishers
-# cannot be told apart. A single one may be due to a clock that was set back a little.
+# Surplus messages within WITHIN, s, that prove a second source; the second of several publishers.
 TOO_MANY, TOO_MANY_OF_SEVERAL, WITHIN = 3, 2, 5.0
-# Number of spikes within SPIKES_WITHIN, s, that prove a second source.
+# Spikes within SPIKES_WITHIN, s, that prove a second source.
 SPIKES, SPIKES_WITHIN = 4, 1.0
-# Small spikes within SMALL_WITHIN, s, that raise a doubt, and within SPIKES_WITHIN that prove one.
+# Small spikes within SMALL_WITHIN, s, that raise a doubt; within SPIKES_WITHIN that prove one.
 SMALL_SPIKES, SMALL_WITHIN, MOST_SMALL_SPIKES = 2, 0.1, 12
-# Largest plausible deviation of a sample from its neighbours as a fraction of the turn between them
-# (inexact stamps), and by encoder counts, rad, and wheel acceleration, rad/s^2.
+# Plausible deviation from the neighbours, as a fraction of the turn between them.
 FRACTION = 0.3
 # Largest resolution that an encoder is credited with, counts per turn.
 FINEST = 256
@@ -257,8 +255,7 @@ class SourceWatch:
             if not newest.misses(stamp):
                 self._begin(stamp, values, now)
             elif other := newest.without_newest(stamp, values):
-                # Either this message is late, or the newest is not the line's: keep both lines
-                # until the next message decides.
+                # Keep both lines until the next message decides which of the two is the line's.
                 self._lines = [newest, other, *self._lines[1 : LINES - 1]]
             return None
         _, index, nearest = min(followed)
@@ -277,7 +274,7 @@ class SourceWatch:
         self._lines.insert(0, line)
         self._number += 1
         others = self._number - line.number - 1
-        # Computed before the message is appended; rarely needed, and expensive.
+        # Before the message is appended; expensive.
         period, step = line.period() if others else 0.0, stamp - line.points[-1][0]
         line.number, line.came = self._number, now
         added = line.add(stamp, values, turn)

@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING
 
 from arc_odometry.joints import seldom
 from diffbot_description.spoken import one
-from diffbot_node.verdict import GOOD, Level, Verdict, judged
+from diffbot_node.checks import GOOD, Level, Verdict, judged
 
 if TYPE_CHECKING:
     from diffbot_node.robot_messages import NodeClock
 
-# Clocks that differ by less at the first state count as the same or synchronised clocks, s.
+# Clocks that differ by less at the first state count as synchronised, s.
 SAME_CLOCK = 1.0
-# Largest relative drift between two clocks; small computers without a quartz drift by 2 %.
+# Largest relative drift of clocks; small computers without a quartz drift by 2 %.
 DRIFT = 0.03
-# How much earlier than due a state may arrive and still allow the full change of its period, s.
+# How much earlier than due a state may arrive, s.
 JITTER = 0.03
-# A simulator without any message for so long counts as gone, s of wall time. Its clock is no sign:
-# it also stands still while the simulator is paused or slow.
+# A simulator without any message for so long has gone, s of wall time; one without time is paused.
 LONGEST_PAUSE = 3.0
-# An answer that acts later than usual by more, s, follows a motion under an older torque: the wheel
-# watch lets a torque be late by five steps of 10 ms.
+# A later answer, s, follows a motion under an older torque, of which WheelWatch allows five steps.
 LATE_ANSWER = 0.03
 
 

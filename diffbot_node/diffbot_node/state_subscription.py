@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from diffbot_node.checks import GOOD, Level, Verdict, judged
 from diffbot_node.command_interfaces import RobotInterface
 from diffbot_node.endpoints import EndpointRole
 from diffbot_node.intra_process import Node
@@ -14,9 +15,8 @@ from diffbot_node.robot_messages import seconds, stamp_problem, subscribe_to_sta
 from diffbot_node.senders import Origin, WithOrigin
 from diffbot_node.source_watch import Finding, SourceWatch
 from diffbot_node.topic_nodes import Instead, beyond_discovery, full_name
-from diffbot_node.verdict import GOOD, Level, Verdict, judged
 
-# After its process was stalled a node answers only the newest state, after so many timer ticks.
+# Timer ticks after which a stalled process answers the newest state.
 LOOKS_AFTER_STALL = 2
 
 
@@ -141,7 +141,7 @@ class Stall:
             self._looks_due = LOOKS_AFTER_STALL
 
     def look(self) -> bool:
-        """Return whether the newest state may be answered from now on; called every few ms."""
+        """Whether the newest state may be answered from now on; called every few ms."""
         self._looked = time.monotonic()
         if not self._looks_due:
             return False

@@ -20,10 +20,9 @@ from diffbot_node.robot_messages import SubscriptionEventCallbacks, subscribe_to
 TOPIC = "emergency_stop"
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """QoS of states that late subscribers must receive, too."""
-# Number of zeros sent at the end, and wall time after each, s; several, as one may get lost.
+# Zeros sent at the end, as one may get lost, and wall time after each, s.
 LAST_ZEROS, LAST_PERIOD = 3, 0.02
-# Node that may forward commands to the wheels; if it is dead, longest times to discover the wheels'
-# driver, and for this to acknowledge, s of wall time.
+# Longest times to find the wheels' driver without the watchdog, and for it to acknowledge, s.
 WATCHDOG, FINDING_TIME, ACKNOWLEDGING_TIME = "effort_watchdog", 4.0, 1.0
 # Longest duration of `zero_to_wheels`, s of wall time.
 LONGEST_LAST_ZEROS = FINDING_TIME + LAST_ZEROS * LAST_PERIOD + ACKNOWLEDGING_TIME
@@ -158,8 +157,7 @@ def zero_to_wheels(own: Node, commands: tuple[type, str], zero: object, what: st
     )
     try:
         publisher: Publisher[Any] = node.create_publisher(kind, topic, 10)
-        # To those that are found at once, and until all subscribers that `own` knows have been
-        # found: the first to match may only be an observer.
+        # The first subscriber to be found may only be an observer.
         subscribers = max(1, own.count_subscribers(topic))
         deadline, zeros = time.monotonic() + FINDING_TIME, LAST_ZEROS
         while zeros:

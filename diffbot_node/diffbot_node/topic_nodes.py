@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes on a topic: their names, and how many of them receive its messages."""
+"""The nodes on a topic: their names, and how many of them receive its messages, counted or not."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
+from diffbot_node.checks import GOOD, Level, Verdict
 from diffbot_node.endpoints import Endpoint, EndpointRole, instead
 
-# Names of nodes that only observe; those of hidden nodes, such as the ros2 command's and the live
-# view, begin with HIDDEN.
+# Nodes that only observe, besides hidden ones, whose names begin with HIDDEN.
 ONLOOKERS = frozenset({"recorder", "learn", "rosbag2_recorder", "foxglove_bridge", "plotjuggler"})
 HIDDEN = "_"
-# DDS announces a subscription before its node's name, which follows within 0.4 s. A subscription
-# still without a name after NAMING_TIME, s of wall time, belongs to no named node.
+# DDS announces a subscription up to 0.4 s before its node's name. Without one after NAMING_TIME, s
+# of wall time, it belongs to no named node.
 NAMELESS, NAMING_TIME = "_NODE_NAME_UNKNOWN_", 1.0
 
 
@@ -140,3 +141,54 @@ class Subscribers:
         now = time.monotonic()
         self._nameless = self._nameless or now
         return subscribers + names.count(NAMELESS) * (now - self._nameless > NAMING_TIME)
+
+
+# Messages that are kept for a late subscriber.
+COUNTED = QoSProfile(depth=200)
+# How long a last message may take to arrive, s of wall time.
+ARRIVAL_PATIENCE = 0.5
+
+
+class CountedTopic:
+    """Counts messages 1, 2, 3 and so on, in their field `count` if they have one."""
+
+    def __init__(self, node: Node, message_type: Any, topic: str) -> None:
+        self.count = 0
+        self._tells = "count" in message_type.get_fields_and_field_types()
+        self._publisher = node.create_publisher(message_type, topic, COUNTED)
+        self._subscribers = Subscribers(node, self._publisher)
+
+    @property
+    def name(self) -> str:
+        return str(self._publisher.topic_name)
+
+    @property
+    def subscribers(self) -> int:
+        """Number of subscribers, without those that only observe, such as the live view."""
+        return self._subscribers.count()
+
+    def publish(self, message: Any) -> None:
+        """Publish a message; it must not be changed from then on."""
+        self.count += 1
+        if self._tells:
+            message.count = self.count
+        self._publisher.publish(message)
+
+    def await_arrival(self) -> None:
+        self._publisher.wait_for_all_acked(Duration(seconds=ARRIVAL_PATIENCE))
+
+    def missing(self, listeners: int) -> Verdict:
+        """Whether anybody must arrive before the first message for so many subscribers."""
+        more = listeners - self.subscribers if listeners else 0
+        if more <= 0:
+            return GOOD
+        missing = f"{more} more subscriber{'s' if more > 1 else ''} of {self.name} needed"
+        return Verdict(Level.WAIT, missing)
+
+    def left_by(self, listeners: int) -> Verdict:
+        """Whether a run that began with so many subscribers must end, as some have left."""
+        there = self.subscribers if listeners else 0
+        if there >= listeners:
+            return GOOD
+        left = f"{there} of {listeners} subscribers of {self.name} are left: the report has ended"
+        return Verdict(Level.END, left)

@@ -13,13 +13,13 @@ from std_msgs.msg import Header
 
 from arc_odometry import Velocity
 from arc_odometry.odometry_checks import OdometrySample
+from diffbot_node.checks import Level, Verdict, judged
 from diffbot_node.command_guard import PairLimiter
 from diffbot_node.command_interfaces import RobotInterface
 from diffbot_node.endpoints import EndpointRole
 from diffbot_node.odometry_sources import OdometrySource
 from diffbot_node.robot_messages import to_stamp
 from diffbot_node.topic_nodes import Instead
-from diffbot_node.verdict import Level, Verdict, judged
 
 TWISTS = ("auto", "Twist", "TwistStamped")
 """Types of cmd_vel; auto: that of its subscribers."""
@@ -28,7 +28,7 @@ LOOK_PERIOD = 0.1
 
 
 def is_stamped(node: Node, patience: float = 0.0, topic: str = "cmd_vel") -> bool:
-    """Return whether the subscribers of a topic take TwistStamped; wait until there is one.
+    """Whether the subscribers of a topic take TwistStamped; wait until there is one.
 
     `patience`: longest wall time to wait, s; 0: for ever.
 

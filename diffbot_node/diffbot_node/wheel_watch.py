@@ -21,21 +21,21 @@ from diffbot_description import Robot, RobotModel, closed_form
 from diffbot_description.ground_loads import GRAVITY
 from diffbot_node.command_guard import Pair
 
-# Largest factor between true masses and those of the YAML: guesses are off by up to 2.
+# Largest factor between true masses and those of the YAML.
 SPREAD = 2.5
 # Largest delay of the torque, control periods.
 DELAYS = 5
-# Steps of the longest window, 0.5 s at 100 Hz: a weak torque needs time to show its effect.
+# Steps of the longest window: a weak torque needs 0.5 s to show its effect.
 LONGEST = 50
-# Shortest window, s: a robot that pitches, or lifts a wheel, moves for so long without torque.
+# Shortest window, s: a robot that pitches moves for so long without torque.
 SHORTEST = 0.05
 # Largest relative error of the torque due to ripple, noise or a change within a step.
 TORQUE_ERROR = 0.1
 SLOPE = GRAVITY * math.sin(math.radians(10.0))  # m/s^2, gravity along the steepest floor
-# Smallest turn of a wheel that is judged, rad: backlash and compliant tyres cause smaller ones.
+# Smallest turn of a wheel that is judged, rad: backlash and tyres cause smaller ones.
 LEAST_TURN = 0.05
 
-# Of each wiring fault: whether a wheel's work is that of its own torque, and the works' signs.
+# Whether a wheel's work is that of its own torque, and the works' signs.
 WIRINGS = {
     "both wheels turn against their torque": (True, (-1.0, -1.0)),
     "the left wheel turns against its torque": (True, (-1.0, 1.0)),
@@ -46,12 +46,11 @@ WIRINGS = {
     "the wheels turn as if swapped, with the right torque's sign flipped": (False, (-1.0, 1.0)),
 }
 
-# Largest load on a wheel that the YAML need not describe, as a share of the torque limit: friction
-# of half the limit, and a slope.
+# Largest load on a wheel that the YAML need not describe, as a share of the torque limit.
 STEADY = 0.75
-# Largest ratio of true friction to the friction that the YAML describes.
+# Largest ratio of true to described friction.
 FRICTION_ERROR = 1.5
-# Shortest time, s, and fewest steps for which a stuck angle repeats: drivers may repeat an angle.
+# Shortest time, s, and fewest steps for which a stuck angle repeats.
 STUCK_TIME, STUCK_STEPS = 0.05, 2
 SIDES = ("left", "right")
 
@@ -59,15 +58,15 @@ SIDES = ("left", "right")
 STEP = 0.008
 # Longest time between samples; the torque in a longer gap is unknown, s.
 LONGEST_GAP = 0.3
-# Counts per turn of the coarsest encoder that need not be described.
+# Coarsest encoder that need not be described, counts per turn.
 COARSE = 256
-# Smaller changes of an angle are rounding errors, not counts, rad.
+# Smaller changes of an angle are no counts, rad.
 ROUNDING = 1e-6
-# Relative rounding error of a constant effort, which drivers may report as a mean.
+# Relative, of a constant effort that drivers report as a mean.
 EFFORT_ROUNDING = 1e-6
-# Number of steps for which commands are stored: the largest delay of a driver that is recognised.
+# Steps for which commands are stored: the largest delay of a driver that is recognised.
 MEMORY = 200
-# Relative rounding error that the quick bound on the work allows for.
+# Relative, of the quick bound on the work.
 ROUNDING_FRACTION = 1e-9
 SIGNS_ADVICE = (
     "check the signs and the order of torque commands and encoders, left and right, "
@@ -96,7 +95,7 @@ class WheelWatch:
         model = robot.model
         self._energy = EnergyBalance(model, limit)
         self._wheels = [WheelStandstill(robot, model, side, limit) for side in (0, 1)]
-        # Angle of an encoder count at most, rad; lowered to the smallest change of an angle so far.
+        # At most, rad; lowered to the smallest change of an angle so far.
         self._count = math.tau / min(robot.encoder.counts or COARSE, COARSE)
         self._taken = TakenCommands()
         self.late = ""
@@ -142,7 +141,6 @@ class WheelWatch:
         was_late = bool(self.late or self._taken.problem())
         self._taken.update(period, torque, effort)
         if was_late and self._taken.stood == 0.0:
-            # The driver takes commands again; the torque so far was not the commanded one.
             self.late = ""
             self.reset()
         contradiction = self._contradiction(period, turn, torque)

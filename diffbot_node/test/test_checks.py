@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from diffbot_node.checks import Check, Checklist, Moment
-from diffbot_node.verdict import GOOD, Level, Verdict, judged
+from diffbot_node.checks import GOOD, Check, Checklist, Level, Moment, Verdict, judged
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "safety.md"
 

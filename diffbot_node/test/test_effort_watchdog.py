@@ -298,7 +298,7 @@ def test_bad_settings_are_refused_by_name(name, bad):
 
 
 def test_it_shares_nothing_with_the_limiter_of_those_who_command():
-    allowed = {"complaints", "diagnostics", "effort_watchdog", "intra_process"}
+    allowed = {"diagnostics", "effort_watchdog", "intra_process"}
     allowed |= {
         "parameter_fields",
         "parameters",

@@ -8,7 +8,7 @@ import sys
 def test_a_process_that_cannot_leave_ends_with_its_status():
     """The main thread waits for ever and holds Python's lock, as in a destructor of Fast DDS."""
     code = (
-        "import ctypes; from diffbot_node.forced_exit import exit_after\n"
+        "import ctypes; from diffbot_node.node_process import exit_after\n"
         "with exit_after(1, 7): pass\n"
         "ctypes.CDLL(None).usleep(1500000)\n"
         "print('left in time', flush=True)\n"

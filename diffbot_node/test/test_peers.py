@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from diffbot_node import peers
-from diffbot_node.peers import KEPT, PREFIX, SUPERVISED, Peers
+from diffbot_node import launch_supervision as peers
+from diffbot_node.launch_supervision import KEPT, PREFIX, VARIABLE, Peers
 from diffbot_node.run_folder import LAUNCH
 
 # A node by the executables' way: what it does is in its first argument.
@@ -33,7 +33,7 @@ sys.exit(executables.Executable("any", "work")())
 def launch(tmp_path, monkeypatch):
     """Starts nodes of one launch; the test itself is one, too, as `watcher`."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.delenv(SUPERVISED, raising=False)
+    monkeypatch.delenv(VARIABLE, raising=False)
     environment = {**os.environ, LAUNCH: "a1b2", "TMPDIR": str(tmp_path)}
     started = []
 
@@ -60,7 +60,7 @@ def watcher(launch):
 
 
 def failures(watcher):
-    time.sleep(peers.LOOK_PERIOD)
+    time.sleep(peers.PEER_PERIOD)
     return watcher.failures()
 
 
@@ -107,7 +107,7 @@ def test_ctrl_c_while_one_loads_is_no_failure_of_the_others(launch, watcher):
 
 
 def test_other_launches_and_supervised_ones_are_not_watched(launch, watcher, tmp_path):
-    for more in ({LAUNCH: "other"}, {LAUNCH: ""}, {SUPERVISED: "/nowhere"}):
+    for more in ({LAUNCH: "other"}, {LAUNCH: ""}, {VARIABLE: "/nowhere"}):
         launch("ident", "sys.exit(1)", **more).wait(timeout=60)
     assert failures(watcher) == []
 

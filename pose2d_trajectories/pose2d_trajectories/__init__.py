@@ -25,7 +25,7 @@ _MODULES = {"TrajectoryLimits": "timing", "Reference": "reference", "Trajectory"
 
 
 def __getattr__(name: str) -> Any:
-    # Load modules at first use: the executables of this package set their signal handlers before.
+    # At first use: the executables set their signal handlers before.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'shapes')}"), name)

@@ -15,8 +15,7 @@ from __future__ import annotations
 import math
 from numbers import Integral
 
-from pose2d_trajectories.quantities import positive
-from pose2d_trajectories.reference import Trajectory
+from pose2d_trajectories.reference import Trajectory, positive
 from pose2d_trajectories.timing import (
     ACCELERATION,
     SPEED,
@@ -29,15 +28,13 @@ from pose2d_trajectories.timing import (
 
 SENSES = ("ccw", "cw")
 EIGHTH = 0.25 * math.pi  # an eighth of a turn, rad
-# Sequence of crossings. Each has the sense of the turn on the spot before it, whether it is curved,
-# and its direction (1 forwards, -1 backwards). The first two contain each kind of motion in both
-# directions, except for arcs; all six contain arcs in both directions too.
+# Crossings: sense of the turn before, whether curved, direction (1 forwards). The first two contain
+# each motion in both directions but arcs; all six contain these, too.
 ELEMENTS = (
     *((1.0, False, -1.0), (-1.0, True, 1.0), (-1.0, False, -1.0)),
     *((1.0, False, 1.0), (1.0, True, -1.0), (-1.0, False, 1.0)),
 )
-# Minimum number of crossings; smallest size, as a share of the square, to which crossings shrink to
-# end in time; share to which they may shrink for one more crossing; and bisections of the size.
+# Fewest crossings; least size, and that for one more crossing, as shares; bisections of the size.
 FEWEST, SMALLEST, GENTLY, HALVINGS = 2, 0.3, 0.9, 20
 
 

@@ -29,14 +29,13 @@ from sensor_msgs.msg import JointState
 
 from arc_odometry.joints import LONGEST_PROGRESS
 from diffbot_node import Node, declare, parameter, subscribe_to_states
-from diffbot_node.complaints import Complaints
-from diffbot_node.presence import Presence
+from diffbot_node.presence import Complaints, Presence
 from diffbot_node.robot_messages import NANOSECONDS, stamp_problem
 from diffbot_node.topic_nodes import Subscribers
 
 # Message types of the robot's state, by the name of their topic.
 STATES = {"joint_states": JointState, "odom": Odometry}
-# Stamps older by less than this, ns, are skipped: they are from another publisher of joint states.
+# Stamps older by less, ns, are another publisher's.
 DISORDER = NANOSECONDS // 10
 # Longer steps of the stamps, ns, do not count as time of the content.
 JUMP = round(LONGEST_PROGRESS * NANOSECONDS)
@@ -126,8 +125,6 @@ class PacedNode(Node, ABC, Generic[P_co]):
         for topic in self.topics:
             topic.wait_for_all_acked(Duration(seconds=ARRIVAL_PATIENCE))
 
-    # Time.
-
     def _on_timer(self) -> None:
         self._advance(self.get_clock().now().nanoseconds)
 
@@ -152,7 +149,7 @@ class PacedNode(Node, ABC, Generic[P_co]):
             self.begins(state)
             start = self._begin(at)
         self._newest = now
-        # A difference of integers is exact to the ns, also for stamps since 1970.
+        # Exact to the ns, also since 1970.
         t = (at - start) / NANOSECONDS
         self.publish(Time(nanoseconds=at).to_msg(), t)
         self._check_end(t)
@@ -200,8 +197,6 @@ class PacedNode(Node, ABC, Generic[P_co]):
             self.get_logger().info(f"{self.title} has ended; it is held for {kept}")
         if hold >= 0.0 and t >= self.duration + hold:
             self.exit_code = 0
-
-    # Listeners.
 
     @cached_property
     def _subscribers(self) -> tuple[Subscribers, ...]:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import Arc, Pose
-from pose2d_trajectories.quantities import finite
+from pose2d_trajectories.reference import finite
 
 
 class PathPoint(NamedTuple):
@@ -56,7 +56,7 @@ class Path(Protocol):
 
 Number = TypeVar("Number", float, NDArray[np.float64])
 
-# Largest S', at u = 1/2: ratio of the peak to the mean acceleration of a ramp.
+# Largest S', at u = 1/2.
 MAX_SLOPE = 1.875
 # Largest |S''|, at u = (1 -+ 1 / sqrt 3) / 2.
 MAX_CURVATURE = 10.0 / math.sqrt(3.0)
@@ -163,8 +163,7 @@ class Loop:
         return point._replace(theta=point.theta + lap * self._turn)
 
 
-# Gauss-Legendre quadrature on [0, 1] for points of a corner; 20 nodes have an error of 1e-15 of its
-# length for turns up to pi.
+# Gauss-Legendre quadrature on [0, 1]; the error is 1e-15 of a corner's length for turns up to pi.
 _GAUSS = np.polynomial.legendre.leggauss(20)
 _NODES, _WEIGHTS = 0.5 * (_GAUSS[0] + 1.0), 0.5 * _GAUSS[1]
 
@@ -213,7 +212,7 @@ class Corner:
         )
 
 
-# Largest turn that can be rounded, rad: in a sharper one the robot would almost turn on the spot.
+# Largest turn that can be rounded, rad.
 SHARPEST = math.radians(160.0)
 # Turns up to this, rad, are rounding errors of points on one line.
 STRAIGHT_ON = 1e-9

@@ -1,14 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""References: the desired motion of a robot at one time, and trajectories of references."""
+"""References: the desired motion of a robot at one time; checks of what they are made from."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import Protocol
 
 from arc_odometry import Arc, Pose, Velocity
 from arc_odometry.number_range import check_finite
+
+# Range of positive quantities of robots, SI units; outside it, computations could overflow.
+SMALLEST, LARGEST = 1e-6, 1e6
+
+
+def _number(name: str, value: object, unit: str) -> float:
+    if type(value) is float:  # nearly always: the check of an abstract class takes longer
+        return value
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ValueError(f"{name} = {value!r}: must be a number in {unit}")
+    return float(value)
+
+
+def zero_or_positive(name: str, value: object, unit: str) -> float:
+    """Return a value that is 0 or positive, as a float, or raise a ValueError."""
+    number = _number(name, value, unit)
+    if math.isfinite(number) and number < 0.0:
+        raise ValueError(f"{name} = {number} {unit}: must be finite and >= 0")
+    return positive(name, value, unit) if number else 0.0
+
+
+def finite(name: str, value: object, unit: str) -> float:
+    """Return the value as a float, or raise a ValueError if it is no number or not finite."""
+    number = _number(name, value, unit)
+    if not math.isfinite(number):
+        raise ValueError(f"{name} = {number} {unit}: must be finite")
+    return number
+
+
+def positive(name: str, value: object, unit: str) -> float:
+    """Return a value between SMALLEST and LARGEST as a float, or raise a ValueError."""
+    number = _number(name, value, unit)
+    if not (math.isfinite(number) and number > 0.0):
+        raise ValueError(f"{name} = {number} {unit}: must be finite and > 0")
+    if not SMALLEST <= number <= LARGEST:
+        raise ValueError(
+            f"{name} = {number} {unit}: must be between {SMALLEST:g} and {LARGEST:g} {unit}"
+        )
+    return number
 
 
 @dataclass(frozen=True)
@@ -67,7 +107,7 @@ FIELDS = tuple(field.name for field in fields(Reference))
 def check_reference(reference: Reference) -> None:
     """Reject a reference, or an object with its attributes, with a number that is not finite."""
     r = reference
-    # Quick check: the sum is finite only if all numbers are. The slow check names the wrong one.
+    # The sum is finite only if all numbers are.
     if not math.isfinite(r.x + r.y + r.theta + r.v + r.omega + r.dv + r.domega):
         check_finite("reference", **{name: getattr(reference, name) for name in FIELDS})
 

@@ -17,8 +17,7 @@ from typing import Any
 from arc_odometry import Pose
 from pose2d_trajectories.calibration_motion import calibration, umbmark
 from pose2d_trajectories.paths import STRAIGHT_ON, ArcPath, Lissajous, Loop, legs, rounded
-from pose2d_trajectories.quantities import finite, positive
-from pose2d_trajectories.reference import Reference, Trajectory
+from pose2d_trajectories.reference import Reference, Trajectory, finite, positive
 from pose2d_trajectories.timing import (
     ACCELERATION,
     SAMPLES,
@@ -33,8 +32,7 @@ from pose2d_trajectories.timing import (
 )
 
 RAMP_TIME = 2.0  # default of ramp_up and ramp_down, s
-# Largest ratio of width and height of an 8, either way: at the narrow ends of a longer one the
-# robot would almost turn on the spot.
+# Largest ratio of width and height of an 8, either way: beyond it the robot would turn on the spot.
 LARGEST_RATIO = 100.0
 CORNERS = ("smooth", "stop")
 # Time of an endless trajectory in which its size is seen, s.

@@ -21,8 +21,7 @@ from pose2d_trajectories.paths import (
     step_integral,
     step_slope,
 )
-from pose2d_trajectories.quantities import positive, zero_or_positive
-from pose2d_trajectories.reference import Reference, Trajectory
+from pose2d_trajectories.reference import Reference, Trajectory, positive, zero_or_positive
 
 # Defaults of trajectories from rest to rest.
 SPEED = 0.3  # m/s
@@ -162,7 +161,7 @@ class RampLaw:
             (self.start_rate + self.rate) * self.ramp_up
             + (self.end_rate + self.rate) * self.ramp_down
         )
-        # If the two ramps fill the path, rounding may make the rest between them negative.
+        # Rounding may make the rest between two ramps negative.
         return self.ramp_up + max(self.total - ramps, 0.0) / self.rate + self.ramp_down
 
     def at(self, t: float) -> PathParameter:
@@ -175,7 +174,7 @@ class RampLaw:
         if t < self.ramp_up:
             return _ramp(self.start_rate, self.rate, self.ramp_up, t)
         if rest < self.ramp_down:
-            # Computed backwards from the end, so that the end is reached exactly.
+            # From the end, which is reached exactly.
             p, dp, ddp = _ramp(self.end_rate, self.rate, self.ramp_down, rest)
             return PathParameter(self.total - p, dp, -ddp)
         path = 0.5 * (self.start_rate + self.rate) * self.ramp_up
@@ -224,7 +223,7 @@ class Chain:
     def at(self, t: float) -> Reference:
         """Return the reference at time t, s."""
         if t >= self._duration:
-            # Use the last part's own end, as rounding may make the sum of the durations smaller.
+            # Rounding may make the sum of the durations smaller.
             return self.parts[-1].at(self.parts[-1].duration)
         index = max(bisect_right(self._starts, t) - 1, 0)
         return self.parts[index].at(t - self._starts[index])
@@ -315,8 +314,7 @@ class Route:
 
 
 SAMPLES = 4096  # number of intervals at which peaks are searched
-# Number of local maxima of the samples that are refined, and of refining iterations: 0.618^30 =
-# 5e-7 of the samples' distance leaves an error of 1e-12 of the value, since a maximum is flat.
+# Local maxima that are refined, and iterations, for an error of 1e-12 of the value.
 CANDIDATES = 8
 ITERATIONS = 30
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
@@ -421,7 +419,7 @@ def drive_laps(
     factor = _factor(PathTrajectory(path, law), limits)
     if factor > 1.0 - 1e-9:  # the ramps keep the limits, up to rounding
         return PathTrajectory(path, law.slowed(factor))
-    # Time of a ramp per rate that the acceleration limits require anywhere on the path.
+    # Time of a ramp per rate that the acceleration limits require.
     slowness = MAX_SLOPE * max(
         lap.v / limits.linear_acceleration, lap.omega / limits.angular_acceleration
     )

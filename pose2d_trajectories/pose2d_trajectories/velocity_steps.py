@@ -6,12 +6,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from pose2d_trajectories.quantities import finite
+from pose2d_trajectories.reference import finite
 from pose2d_trajectories.timing import UNITS, TrajectoryLimits
 
-# Demonstration of decoupling, in s, m/s, rad/s: rest; drive; drive and turn; stop driving while
-# turning; drive backwards while turning; stop turning; rest. Each step changes only one velocity,
-# so that any change of the other one shows imperfect decoupling by the controller.
+# Demonstration of decoupling, in s, m/s, rad/s: each step changes only one velocity.
 DEMONSTRATION = (
     (0.0, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5),  # times
     (0.0, 0.4, 0.4, 0.0, -0.4, -0.4, 0.0),  # linear

@@ -15,7 +15,7 @@ pytest.importorskip("rclpy")
 from launched import PATIENCE
 
 from diffbot_bringup.xml_launch.resolver import Resolver
-from diffbot_node.peers import SUPERVISED
+from diffbot_node.launch_supervision import VARIABLE
 
 LAUNCH_FILES = Path(__file__).resolve().parents[2] / "diffbot_bringup" / "launch"
 
@@ -30,7 +30,7 @@ LAUNCH_FILES = Path(__file__).resolve().parents[2] / "diffbot_bringup" / "launch
 def test_it_ends_when_a_node_refuses_its_arguments(
     name, argument, value, node, status, why, domain, tmp_path
 ):
-    variables = {key: text for key, text in os.environ.items() if key != SUPERVISED}
+    variables = {key: text for key, text in os.environ.items() if key != VARIABLE}
     resolver = Resolver(variables)
     given = {argument: value, "sim": "ideal", "composed": "false", "report": "html"}
     results = tmp_path / "results"

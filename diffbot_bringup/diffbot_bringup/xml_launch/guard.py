@@ -25,7 +25,7 @@ import socket
 import time
 from collections.abc import Iterable
 
-from diffbot_node.process_state import is_stopped
+from diffbot_node.launch_supervision import is_stopped
 
 # Time in s that a process has after SIGINT, and after SIGTERM, before the next signal.
 GRACE = (5.0, 5.0)

@@ -22,11 +22,11 @@ from diffbot_controllers.laws.motion import State, check_period
 from diffbot_controllers.laws.polar_approach import (
     Approach,
     ApproachGains,
+    GradualSetPoints,
     PolarError,
     moving_offset,
     to_goal,
 )
-from diffbot_controllers.laws.set_points import GradualSetPoints
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import check_reference

@@ -23,8 +23,7 @@ Mask = NDArray[np.bool_]
 
 WINDOW = 0.3  # time from the start of a wheel's motion in which its edges are used, s
 LEAST_WIDTH = 0.05  # minimum uncertainty (full width) of the position at an edge, counts
-# The model does not explain the readings if the sum of the normalised squared innovations exceeds
-# its mean by this many standard deviations.
+# Standard deviations beyond which the normalised squared innovations disprove the model.
 IMPROBABLE = 3.0
 # Largest deviation of a reading from whole counts; beyond it the encoder has other counts.
 NOT_WHOLE = 0.01
@@ -82,7 +81,7 @@ class FirstReadings:
         read: Array = np.rint(counts)
         self._time = self._time + dt * started
         changed = read != self._read
-        # Otherwise it is another encoder, or the wheel rolls while it rests in the model.
+        # Otherwise another encoder, or the wheel rolls while it rests in the model.
         fits = (np.abs(counts - read) <= NOT_WHOLE) & (started | ~changed)
         self._predicted = self._predicted + ways
         self._predict(started, dt)
@@ -115,7 +114,7 @@ class FirstReadings:
     def _correct(self, change: Array, read: Array, ways: Array) -> None:
         """Correct with the edges where readings have changed; paths of the period in counts."""
         width = np.where(np.abs(change) > 1.0, 1.0, within_each(np.abs(ways), LEAST_WIDTH, 1.0))
-        # The last edge passed is the count's lower one forwards and its upper one backwards.
+        # The last edge is the count's lower one forwards, its upper one backwards.
         beyond = np.where(change > 0.0, read + 0.5 * width, read + 1.0 - 0.5 * width)
         yy, ye, yu, ee, eu, uu = self._cov
         hy, he, hu = yy + ye, ye + ee, yu + eu
@@ -153,7 +152,7 @@ class FirstReading:
     """Corrects the odometry of one robot by the offsets of its first reading."""
 
     def __init__(self, dynamics: DynamicParameters, wheels: KnownWheels) -> None:
-        # This observer gets no readings; it only provides the model.
+        # Gets no readings; provides the model.
         self._model = MotionObserver(dynamics, wheels)
         self._geometry = wheels.geometry
         self._u = REST

@@ -16,15 +16,14 @@ from arc_odometry.number_range import check_finite, within
 from diffbot_controllers.laws.count_offsets import FirstReading
 from diffbot_controllers.laws.friction import FrictionFeedforward, KnownWheels, Laws, Standstill
 from diffbot_controllers.laws.motion import NO_TORQUE, ObservedMotion, State
-from diffbot_controllers.laws.motion_observer import MotionObserver
-from diffbot_controllers.laws.velocity_estimate import VelocityEstimate
+from diffbot_controllers.laws.motion_observer import MotionObserver, VelocityEstimate
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
 
-# Minimum torque for a change of sign at the goal, as a share of the wheel's breakaway torque.
+# Smallest reversing torque at the goal, as a share of the wheel's breakaway torque.
 TURN_ROUND = 0.5
-# A robot at rest needs torque if what pushes it, such as gravity on a slope, exceeds this share of
-# a wheel's breakaway torque. Below it a push may be an error of the described friction.
+# Largest push at rest, such as a slope's, that counts as an error of the described friction, as a
+# share of the breakaway torque.
 STUCK = 0.7
 
 

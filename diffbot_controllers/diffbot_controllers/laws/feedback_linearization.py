@@ -53,7 +53,7 @@ class PiGains:
         return self
 
 
-# Gains of (71), (72), computed from (69), which neglects the double pole and the zero of (67).
+# Of (71), (72), computed from (69), which neglects the double pole and the zero of (67).
 PUBLISHED = PiGains(184.0, 8464.0)
 
 
@@ -176,7 +176,7 @@ class LinearizingController(DrivetrainLaw):
         wheels: KnownWheels | None = None,
     ) -> None:
         check_limit("linearizing controller", torque_limit=torque_limit)
-        # No integral part in the drivetrain, as the PI controller has its own.
+        # The PI controller has its own integral part.
         self.drivetrain = Drivetrain(dynamics, mean_velocity, wheels, integral=False)
         self._gains = gains
         self._limit = torque_limit

@@ -18,11 +18,11 @@ from diffbot_description.dynamics import NO_FRICTION, turning_resistance
 
 Laws = tuple[FrictionLaw[float], FrictionLaw[float]]
 
-# Rim speeds, m/s. Below SLOW the desired speed gives the direction of friction. Friction is
-# compensated in full from SMOOTH on and in proportion below.
+# Rim speeds, m/s: below SLOW the desired speed gives the direction of friction, which is
+# compensated in proportion below SMOOTH.
 SLOW, SMOOTH = 0.02, 5e-4
-# A wheel at rest that must start gets an extra torque, in case its friction is larger than
-# described: it grows by the breakaway torque in START s, up to MOST of it.
+# A wheel that must start gets an extra torque: it grows by the breakaway torque in START s, up to
+# MOST of it, in case its friction is larger than described.
 START, MOST = 0.5, 0.6
 STILL = 1e-4  # a wheel with a lower rim speed, m/s, is at rest
 BREAK = 1.02  # starting torque of a wheel as a multiple of its breakaway torque
@@ -127,12 +127,12 @@ def check_breakaway(laws: Laws, torque: float) -> None:
 
 
 def holds(laws: Laws) -> bool:
-    """Return whether dry friction holds both wheels at rest."""
+    """Whether dry friction holds both wheels at rest."""
     return all(law.breakaway(direction) > 0.0 for law in laws for direction in (1.0, -1.0))
 
 
 def are_none(laws: Sequence[FrictionLaw[float]]) -> bool:
-    """Return whether there is no friction at all."""
+    """Whether there is no friction at all."""
     return not any(
         law.viscous or law.coulomb or law.coulomb_backward or law.static or law.gear_loss
         for law in laws
@@ -313,7 +313,6 @@ class FrictionFeedforward:
         if abs(now) * radius > STILL or fraction == 0.0:
             self._extra[side] = 0.0
             return total, fraction
-        # The wheel is at rest and must start.
         direction = math.copysign(1.0, fraction)
         hold = law.breakaway(direction)
         if self._extra[side] * direction < 0.0:
@@ -324,8 +323,7 @@ class FrictionFeedforward:
         return direction * max(direction * total, needed) + self._extra[side], fraction
 
 
-# A robot held by friction rests within ALONG, m, and TURNED, rad, if its encoders are fine enough;
-# it starts again beyond LEAVE times these.
+# Errors within which a robot held by friction rests, m and rad, and multiple to start again.
 ALONG, TURNED, LEAVE = 3e-4, 1e-3, 2.0
 COUNTS = 0.75  # minimum of the error along the axis within which it rests, in encoder counts
 
@@ -354,7 +352,6 @@ class Standstill:
             self.rests = False
             return False
         factor = LEAVE if self.rests else 1.0
-        # Errors left when friction has stopped the robot.
         ahead -= u.v * abs(u.v) / (2.0 * stop.v)
         turn -= u.omega * abs(u.omega) / (2.0 * stop.omega)
         self.rests = abs(ahead) <= factor * self.along and abs(turn) <= factor * self.turned

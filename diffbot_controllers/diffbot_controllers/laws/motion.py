@@ -64,7 +64,7 @@ class ObservedMotion(NamedTuple):
     stuck: bool = False
 
 
-# Longest time between two samples, s, that allows an estimate of the velocity at its end.
+# Longest time between two samples, s.
 LONGEST_PERIOD = 0.2
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pose and velocity from wheel angles, torque and model, by a Kalman filter per axis.
+"""The present motion from wheel angles, torque and model, with and without an observer.
 
 Derivation: docs/theory/observer.md.
 """
@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from arc_odometry import Arc, Velocity
+from arc_odometry import REST, Arc, Velocity
 from arc_odometry.number_range import within
 from diffbot_controllers.laws.friction import (
     KnownWheels,
@@ -24,24 +24,21 @@ from diffbot_controllers.laws.motion import NO_TORQUE, ObservedMotion, State
 from diffbot_description import DynamicParameters, FrictionLaw, Torque
 from diffbot_description.dynamics import NO_FRICTION
 
-# Process noise: standard deviation of unmodelled accelerations, as a share NOISE of the
-# acceleration at full torque, if they change every BASE s.
+# Unmodelled accelerations: a share NOISE of that at full torque, changing every BASE s.
 NOISE, BASE = 0.01, 0.01
-# The noise is scaled with the acting torque, but at least with the fraction `quietest` of full
-# torque (QUIET for coarse encoders), and with full torque from BRISK m/s on; it includes the
-# fraction DOUBT of the estimated d.
+# Noise scales with the torque, from the share QUIET (coarse encoders, see `quietest`) of full
+# torque on, in full from BRISK m/s on, and with the fraction DOUBT of the estimated d.
 QUIET, BRISK, DOUBT = 0.05, 0.2, 0.3
 BIAS_TIME_CONSTANT = 0.3  # time constant of the estimated model error d, s
-# Encoders with more counts per revolution, or exact ones, count as this many: with a higher gain
-# the observer would follow the readings alone and not learn d.
+# Finer encoders count as this many, or the observer would follow them alone and not learn d.
 FINEST = 16384
-# Beyond so many sigma from its prediction a reading shows a wrong model, as with slipping wheels.
+# Sigmas beyond which a reading shows a wrong model, such as slip.
 OUTLIER = 4.0
-# Bounds of d as fractions of the acceleration at the wheels' and at the commanded maximum torque.
+# Bounds of d, as shares of the accelerations at the wheels' and the commanded largest torque.
 LARGEST_BIAS, BIAS_OF_LIMIT = 0.3, 0.4
-# The full torque that scales the noise is at most this multiple of the maximum commanded torque.
+# Largest full torque that scales the noise, as a multiple of the commanded one.
 NOISE_OF_LIMIT = 5.0
-# Number of torques stored for the delay, 1 s at 1 kHz. Times below INSTANT, s, are rounding.
+# Torques stored for the delay, 1 s at 1 kHz; shorter times, s, are rounding.
 MOST, INSTANT = 1000, 1e-9
 
 
@@ -89,7 +86,6 @@ class _Axis:
         self.p += kp * wrong
         self.u += ku * wrong
         self.d = within(self.d + kd * wrong, largest)
-        # The Joseph form is valid for any gain.
         self._cov = joseph((pp, pu, pd, uu, ud, dd), (kp, ku, kd), self.variance)
 
     @property
@@ -284,3 +280,59 @@ class MotionObserver:
         slowing = with_moment((left, right), moment[0], geometry) if moment else (left, right)
         slowed = dynamics.input_acceleration(slowing)
         return Velocity(free.v - slowed.v, free.omega - slowed.omega), all(friction.stuck[:2])
+
+
+# Time constant, s, with which encoders correct the model.
+TIME_CONSTANT = 0.01
+
+
+class VelocityEstimate:
+    """Estimates the present velocity from its mean over the last period, without an observer.
+
+    `mean`: whether a State's velocity is that mean; if not, it is used as it is.
+    """
+
+    def __init__(self, dynamics: DynamicParameters, mean: bool) -> None:
+        self.dynamics = dynamics
+        self._mean = mean
+        self.reset()
+
+    @property
+    def dynamics(self) -> DynamicParameters:
+        """K5..K8 in use."""
+        return self._dynamics
+
+    @dynamics.setter
+    def dynamics(self, dynamics: DynamicParameters) -> None:
+        self._dynamics = dynamics.checked()
+
+    def reset(self) -> None:
+        """Forget the past: the robot was at rest, without torque."""
+        self.velocity = REST
+        self._known = False
+
+    def update(self, state: State, dt: float) -> Velocity:
+        """Return the present velocity, dt s after the last one; a torque of None counts as none."""
+        if not self._mean:
+            self.velocity = state.velocity
+            return self.velocity
+        by_torque = self.dynamics.input_acceleration(state.torque or NO_TORQUE)
+        # f at the mean velocity is the mean of f up to the square of the change.
+        drift = self.dynamics.drift(state.velocity)
+        fraction = -math.expm1(-dt / TIME_CONSTANT) if self._known else 1.0
+        self._known = True
+        before = self.velocity
+        self.velocity = Velocity(
+            _blend(before.v, state.velocity.v, by_torque.v + drift.v, fraction, dt),
+            _blend(before.omega, state.velocity.omega, by_torque.omega + drift.omega, fraction, dt),
+        )
+        return self.velocity
+
+    def motion(self, state: State, dt: float) -> ObservedMotion:
+        """Return the state's pose with the estimated velocity."""
+        return ObservedMotion(state.pose, self.update(state, dt))
+
+
+def _blend(before: float, mean: float, rate: float, fraction: float, dt: float) -> float:
+    predicted, measured = before + dt * rate, mean + 0.5 * dt * rate
+    return predicted + fraction * (measured - predicted)

@@ -25,10 +25,10 @@ from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_controllers.laws.friction import KnownWheels, Laws
 from diffbot_controllers.laws.motion import State, WheelFeedback
 from diffbot_controllers.laws.polar_approach import PolarError
-from diffbot_controllers.nodes.dynamics_source import DynamicsSource
 from diffbot_controllers.nodes.live_dynamics import (
     LIVE,
     DynamicsParameters,
+    DynamicsSource,
     known_dynamics,
     live_dynamics,
 )
@@ -43,7 +43,7 @@ from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import ControllerState
 from diffbot_msgs.msg import PolarError as PolarErrorMessage
 from diffbot_node import CommandNode, CountedTopic, EffortNode, parameter, pose_from_text, to_stamp
-from diffbot_node.verdict import Verdict
+from diffbot_node.checks import Verdict
 from pose2d_trajectories import Reference
 from pose2d_trajectories.pose_message import Pose2D
 
@@ -159,8 +159,6 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
         self._torque_delay = self._given_delay()  # s
         self._dynamics = self._make_dynamics()
 
-    # To be implemented by subclasses.
-
     def make_references(self) -> ReferenceSource[Any]:
         """Return the source of the references: set points and moving poses, unless overridden."""
         return PoseReferences(self, self.values.odom_frame, set_points=True, count=self.one_count)
@@ -176,8 +174,6 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
     def fill_status(self, status: Any, stamp: float, dt: float, torque: Torque) -> None:
         """Write `law.record` to a message; stamp and period in s, commanded torque in N m."""
 
-    # Dynamic parameters.
-
     def _make_dynamics(self) -> DynamicsSource:
         known = self._known
         if self.values.parameters in LIVE:
@@ -188,7 +184,7 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
 
     def _on_dynamics(self, dynamics: DynamicParameters, friction: Laws) -> None:
         if not self.run.began:
-            # Before the run starts, the law is made again with gains tuned to the parameters.
+            # Before the run the law is made again, with tuned gains.
             self.law = self.make_law(dynamics, self._wheels(friction))
             self._feedback.correct_by(self.law.drivetrain.first_reading())
         else:
@@ -239,8 +235,6 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
     def dynamics(self) -> DynamicParameters | None:
         """K5..K8 in use; None before valid ones have arrived."""
         return self._dynamics.newest
-
-    # The loop.
 
     def needs(self) -> Verdict:
         return self._dynamics.needs() or super().needs()
@@ -335,8 +329,6 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
     def close(self) -> None:
         super().close()
         self._dynamics.close()
-
-    # Telemetry.
 
     def _publish_odometry(self) -> None:
         self._feedback.odometry.settle()

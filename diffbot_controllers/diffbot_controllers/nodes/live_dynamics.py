@@ -28,15 +28,46 @@ from diffbot_controllers.friction_adaptation import (
 )
 from diffbot_controllers.known_dynamics import FROM_ROBOT, KnownDynamics
 from diffbot_controllers.laws.friction import Laws
-from diffbot_controllers.nodes.dynamics_source import DynamicsSource
 from diffbot_controllers.nodes.references import LOOK_PERIOD, ReferenceParameters
 from diffbot_controllers.parameter_reader import ParameterCheckpoint
 from diffbot_description import DynamicParameters, Robot
 from diffbot_ident.torque.fleet_prior import read_prior
 from diffbot_msgs import msg
 from diffbot_node import CountedTopic, EffortNode, EffortParameters, parameter, seconds, to_stamp
+from diffbot_node.checks import GOOD, Level, Verdict
 from diffbot_node.robot_messages import create_wall_timer
-from diffbot_node.verdict import GOOD, Level, Verdict
+
+
+class DynamicsSource:
+    """K5..K8 for a law: these, for the whole run.
+
+    Attributes:
+        newest: Parameters in use; None before valid ones have arrived.
+        counted_topics: Topics of which a report needs every message.
+    """
+
+    counted_topics: tuple[CountedTopic, ...] = ()
+
+    def __init__(self, newest: DynamicParameters | None) -> None:
+        self.newest = newest
+
+    def needs(self) -> Verdict:
+        """Return what is missing before the robot may be driven."""
+        return GOOD
+
+    def awaits(self, stamp: float) -> Verdict:
+        """Return what is missing before the joint state of a stamp (s) can be answered."""
+        return GOOD
+
+    def advance(self, stamp: float) -> None:
+        """Process the estimates that are due at a stamp, s."""
+
+    def reset(self, stamp: float) -> None:
+        """React to a reset of the joint states' time to a stamp, s."""
+
+    def close(self) -> None:
+        """Store learnt parameters."""
+
 
 NOWHERE = "none"
 KNOWN_FRICTION, IGNORED_FRICTION = "known", "none"
@@ -162,10 +193,10 @@ def _follows_friction(values: DynamicsParameters, known: Laws) -> bool:
 
 
 TOPIC = "dynamic_parameters"
-# Largest lead of an estimate over the joint states, s; beyond it the stamp is from another clock.
+# Largest lead of an estimate over the joint states, s; more is another clock's.
 LONGEST_LEAD = 1.0
 LONG_AGO = -math.inf  # stamp before the first estimate, s
-# Gates that cause a warning; the others are closed often, which ~/adaptation reports.
+# Gates that cause a warning; the others are closed often.
 ALARMING = {Gate.FINITE, Gate.PHYSICAL, Gate.LAW}
 
 
@@ -261,7 +292,7 @@ class LiveDynamics(DynamicsSource):
     def reset(self, stamp: float) -> None:
         self._judged = LONG_AGO
         self._known.clear()
-        # Keep estimates up to the new time: the estimator may have noticed the reset first.
+        # The estimator may have noticed the reset first.
         kept = [estimate for estimate in self._waiting if estimate.stamp <= stamp + STAMP_TOLERANCE]
         self._waiting.clear()
         self._waiting.extend(kept)

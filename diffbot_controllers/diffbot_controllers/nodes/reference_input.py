@@ -78,7 +78,7 @@ class ReferenceInput(Generic[T]):
         return self._stream[-1][1] if self._stream else self._lasting or self._problem
 
     def reaches(self, stamp: float) -> bool:
-        """Return whether a joint state of this stamp, s, can be answered without advancing."""
+        """Whether a joint state of this stamp, s, can be answered without advancing."""
         if self._stream:
             return self._stream[-1][0] >= stamp - STAMP_TOLERANCE
         return not self.empty
@@ -134,8 +134,7 @@ class ReferenceInput(Generic[T]):
     def _check_newest(self, stamp: float) -> None:
         ahead = self._stream[-1][0] - stamp
         if ahead > self._furthest:
-            # It stays invalid until another one arrives: time may catch up with its stamp, but its
-            # clock is wrong all the same.
+            # Time may catch up with its stamp, but its clock is wrong all the same.
             self._problem = ValueError(self._ahead("newest", ahead, self._furthest))
             raise self._problem
 

@@ -27,10 +27,10 @@ from diffbot_node import (
     seconds,
     to_stamp,
 )
+from diffbot_node.checks import GOOD, Level, Verdict
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.stop_inputs import LATCHED
-from diffbot_node.verdict import GOOD, Level, Verdict
 from pose2d_trajectories import Reference
 from pose2d_trajectories.pose_message import Pose2D
 from pose2d_trajectories.reference import FIELDS
@@ -102,10 +102,10 @@ class ReferenceSource(ABC, Generic[T]):
 
     @abstractmethod
     def at_rest(self, reference: T) -> bool:
-        """Return whether a reference is at rest."""
+        """Whether a reference is at rest."""
 
     def arrived(self, pose: Pose) -> bool:
-        """Return whether the robot rests at its set point, if there is one."""
+        """Whether the robot rests at its set point, if there is one."""
         return True
 
     def take(self, stamp: float | None, make: Callable[..., T], values: dict[str, float]) -> None:
@@ -128,8 +128,7 @@ class ReferenceSource(ABC, Generic[T]):
 
 STANDSTILL = 1e-9  # a reference up to this speed, m/s and rad/s, is at rest
 ARRIVED = (SETTLED_POSITION, SETTLED_HEADING)  # largest errors at a set point, m and rad
-# A robot rests at its set point while it moves by less than this, m and rad, plus one encoder
-# count; otherwise it is still approaching.
+# A robot that moves by more, m and rad plus one encoder count, is still approaching.
 RESTS = (0.001, math.radians(0.1))
 
 
@@ -288,8 +287,6 @@ class ReferenceRun:
         """Robot time since the start of the run, s."""
         return 0.0 if self._start is None else self.newest - self._start
 
-    # Conditions that the node waits for.
-
     def needs(self) -> Verdict:
         for topic in self._node.counted_topics:
             if missing := topic.missing(self._values.listeners):
@@ -309,8 +306,6 @@ class ReferenceRun:
             return GOOD
         name, stream = self._node.loop.robot.state_name, self._references.stream
         return Verdict(Level.WAIT, f"no reference for the {name} of {stamp:.3f} s on {stream}")
-
-    # Its time.
 
     def advance_to(self, stamp: float, anomaly: Anomaly | None) -> None:
         """Process the time of a sample, s; a jump of it does not count as time of the run.
@@ -337,7 +332,7 @@ class ReferenceRun:
         return begins
 
     def ends_now(self, pose: Pose, reference: Pose | None, arrived: bool = True) -> bool:
-        """Return whether the arena was left or the `duration` is over; the node then ends.
+        """Whether the arena was left or the `duration` is over; the node then ends.
 
         Unless the robot has rested at its set point (`arrived`) for STAY, `arrival_time` is added.
         """
@@ -369,8 +364,6 @@ class ReferenceRun:
             "outright counts for some 20 s more)",
         )
 
-    # The end.
-
     def _look_around(self) -> None:
         node = self._node
         if node.exit_code is not None:
@@ -393,7 +386,7 @@ class ReferenceRun:
             self._node.publish_state(self.newest, ControllerState.WAITING, text)
 
     def _reference_left(self) -> bool:
-        """Return whether references are needed but had no publisher for two checks."""
+        """Whether references are needed but had no publisher for two checks."""
         references = self._references
         waits = self._values.wait_for_reference
         needed = self._lacks_reference() if waits else references.input.is_stream
@@ -402,7 +395,7 @@ class ReferenceRun:
         )
 
     def _lacks_reference(self) -> bool:
-        """Return whether a sample waits for its reference, and not for something else."""
+        """Whether a sample waits for its reference, and not for something else."""
         pending = self._node.loop.pending
         return pending is not None and not self._references.input.reaches(pending.stamp)
 

@@ -41,10 +41,10 @@ from diffbot_description.velocity_parameters import IdentifiedSigma, read_sigma,
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_msgs.msg import ControllerState, VelocityParameters, VelocityTrackingStatus
 from diffbot_node import parameter, to_stamp
+from diffbot_node.checks import GOOD, Verdict
 from diffbot_node.odometry_sources import OdometryTopic
 from diffbot_node.stop_inputs import LATCHED
 from diffbot_node.velocity_interface import VelocityInterface
-from diffbot_node.verdict import GOOD, Verdict
 from pose2d_trajectories import Reference
 
 FROM_PARAMETER = "sigma"

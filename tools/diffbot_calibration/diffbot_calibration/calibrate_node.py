@@ -30,9 +30,8 @@ from diffbot_node import (
     results_folder,
     seconds,
 )
-from diffbot_node.complaints import Complaints
 from diffbot_node.node_process import Interrupted, interruptible
-from diffbot_node.presence import Presence
+from diffbot_node.presence import Complaints, Presence
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_recordings.transforms import Transforms, frames_of, planar_pose
 from diffbot_report.summary import config_of, parse_arguments
