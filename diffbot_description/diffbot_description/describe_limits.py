@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits, friction and excitation of a robot described by a URDF.
 
-They are taken from the wheel joints if given and plausible, otherwise derived from the wheels'
-load.
+They are those of the wheel joints if plausible, otherwise derived from the wheels' load.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ CASTERS_KEPT = 0.8  # allowed share of the acceleration that lifts the casters; 
 EXCITATION_FRACTION = 0.5  # torque of the excitation, as a share of the traction limit
 TORQUE_FRACTION = 2.0  # torque limit as a multiple of the traction limit, if the URDF has no limit
 # Largest plausible effort limit, as a multiple of the torque at which a wheel under half of the
-# whole weight slips; larger ones are placeholders. The suite's Twil, a real robot, has 4.8.
+# weight slips; twil has 4.8.
 LARGEST_TORQUE_FRACTION = 5.0
 WHEEL_SPEED = 12.0  # usual speed of a geared motor, rad/s, if the URDF has no limit
 RIM_SPEEDS = (0.1, 10.0)  # range of plausible velocity limits at the rim, m/s
@@ -29,11 +28,7 @@ LARGEST_YAW_RATE = 2 * math.pi  # maximum of the derived limit of the yaw rate, 
 
 
 def whole_robot(content: dict[str, Any]) -> tuple[float, float, float]:
-    """Return mass [kg] and centre of mass of the whole robot.
-
-    The centre of mass is given in m ahead of the axle and above the ground. ``content``: content of
-    a robot file with wheels and body.
-    """
+    """Return mass [kg] and centre of mass [m] ahead of the axle and above the ground."""
     body, wheels = content["body"], content["wheels"]
     total = body["mass"] + 2 * wheels["mass"]
     x = body["mass"] * body["center_of_mass"]["x"] / total
@@ -44,13 +39,9 @@ def whole_robot(content: dict[str, Any]) -> tuple[float, float, float]:
 def add_limits(
     content: dict[str, Any], geometry: WheelPair, rocks: bool, findings: DescriptionFindings
 ) -> None:
-    """Add limits, friction and excitation to the content of a robot file.
+    """Add limits, friction and excitation to content with wheels, body and casters.
 
-    Args:
-        content: Content with wheels, body and casters.
-        geometry: The wheels, with the limits of their joints.
-        rocks: Whether casters on both sides of the axle carry, see `urdf_supports.standing`.
-        findings: Receives the source of each value.
+    `rocks`: whether casters on both sides of the axle carry, see `urdf_supports.standing`.
     """
     sources = findings.sources
     traction, reason = _traction(content, geometry, rocks)
@@ -123,11 +114,8 @@ def _torque(
 ) -> tuple[float, str]:
     """Return the torque limit of a wheel, N m, and its source.
 
-    Args:
-        geometry: The wheels, with the limits of their joints.
-        traction: limits.traction, N m.
-        grip: Torque at which a wheel under half of the robot's weight slips, N m.
-        findings: Receives replaced and assumed values.
+    `traction`: limits.traction, N m; `grip`: torque at which a wheel under half of the weight
+    slips.
     """
     limits = [wheel.joint.effort for wheel in (geometry.left, geometry.right)]
     given = [value for value in limits if value is not None and value > 0]
@@ -216,8 +204,7 @@ def _excitation(
     amplitude = EXCITATION_FRACTION * limits["traction"]
     total = content["body"]["mass"] + 2 * wheels["mass"]
     acceleration = 2 * amplitude / (geometry.radius * total)
-    # A bit changes the speed by at most 40 % of its limit; with more, the robot would spend most of
-    # the run reversing its motion.
+    # With more than 40 % of the limit per bit the robot would mostly reverse its motion.
     samples = 0.4 * limits["linear_velocity"] / (acceleration * 0.01)
     hold = int(min(max(round(samples), 5), 20))
     height = content["body"]["center_of_mass"]["z"]

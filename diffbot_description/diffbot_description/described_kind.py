@@ -23,11 +23,7 @@ def kind_of(
 ) -> CommandKind | None:
     """Return the kind of command that a robot takes; None if it is not known.
 
-    Args:
-        tree: The URDF.
-        sides: Its driven wheels.
-        given: The kind, if somebody knows it.
-        findings: Receives the source.
+    `given`: the kind, if somebody knows it.
     """
     joints = [wheel.joint.name for wheel in (*sides.left, *sides.right)]
     result = given or _commanded_kind(tree, joints)
@@ -38,10 +34,7 @@ def kind_of(
 
 
 def _commanded_kind(tree: UrdfTree, joints: Sequence[str]) -> CommandKind | None:
-    """Return the kind of the command interfaces of these joints in <ros2_control>.
-
-    None if they have none, or of both kinds.
-    """
+    """Return the kind of these joints' command interfaces; None if they have none, or both."""
     kinds = {
         interface.get("name")
         for joint in tree.element.findall("ros2_control/joint")

@@ -20,8 +20,7 @@ from diffbot_description.dead_band import DeadBand, DeadBandKind
 
 Pair = tuple[float, float]
 
-# Speed below which an axis or wheel with no effective command sticks, relative to the breakaway
-# command.
+# Speed at which an axis or wheel without effective command sticks, per breakaway command.
 STICKS = 0.02
 
 
@@ -33,7 +32,7 @@ class DriveDeadBand:
         wheels: Dead bands of the (left, right) wheel, m/s at the rim, >= 0.
         kind: What remains of larger commands.
         stiction: Ratio of the command that starts a motion to the dead band, >= 1.
-        track: Distance between the left and right contact points, m, > 0.
+        track: Distance of the contact points, m, > 0.
 
     Raises:
         ValueError: An argument is outside its range.
@@ -61,12 +60,7 @@ class DriveDeadBand:
         self._wheels.reset()
 
     def passed(self, command: Pair, velocity: Pair) -> Pair:
-        """Return the effective command of (v, omega), m/s and rad/s.
-
-        Args:
-            command: The command that becomes active.
-            velocity: True (v, omega) at that time.
-        """
+        """Return the effective part of a command of (v, omega), m/s and rad/s, at a velocity."""
         command = self._axes.passed(command, velocity)
         if not self._wheels.there:
             return command

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from diffbot_node.executables import Executable
 
-# MuJoCo's rendering is disabled: its window library would take half of the import time.
+# Without rendering, whose library would take half of the import time.
 simulator = Executable("diffbot_sim.simulator_node", "SimulatorNode", {"MUJOCO_GL": "disabled"})
 gz_simulator = Executable("diffbot_sim.gz.gz_simulator_node", "GzSimulatorNode")
 ros2_control_simulator = Executable(

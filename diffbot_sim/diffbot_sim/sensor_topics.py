@@ -26,12 +26,10 @@ from diffbot_sim.simulated_sensors import (
 )
 
 IMU_TOPIC, POSE_TOPIC = "imu/data", "pose"
-# Readings that are kept for a subscriber in another process that is late.
 DEPTH = 200
 IMU_FRAME, POSE_FRAME = "imu_link", "map"
-# Indices of the variances of x, y and yaw in a pose's covariance, and of z in a rate's covariance.
+# Indices of the variances of x, y and yaw in a pose's covariance, and of a yaw rate's.
 POSE_DIAGONAL, RATE_Z = (0, 7, 35), 8
-# First covariance element of a quantity that is not measured (REP-145).
 NOT_MEASURED = -1.0
 
 E = TypeVar("E", GyroErrors, PoseErrors)
@@ -89,26 +87,13 @@ class GyroAndPoseParameters:
 
 
 def _errors(kind: type[E], values: GyroAndPoseParameters, prefix: str, **own: Any) -> E:
-    """Return the errors that the parameters describe; `own`: those with parameters of other names.
-
-    Raises:
-        ValueError: A value is outside its range.
-    """
+    """Return the errors of the parameters; `own`: those with parameters of other names."""
     names = [each.name for each in fields(kind) if each.name not in own]
     return kind(**own, **{name: getattr(values, prefix + name) for name in names})
 
 
 class SensorTopics:
-    """Publishers of the selected sensors; does nothing if there are none.
-
-    Args:
-        node: The node that publishes.
-        values: Which sensors there are, and their errors.
-        seed: Seed of their noise.
-
-    Raises:
-        ValueError: A parameter is wrong; the message states which one and why.
-    """
+    """Publishers of the selected sensors; ValueError for a wrong parameter."""
 
     def __init__(self, node: Node, values: GyroAndPoseParameters, seed: int) -> None:
         self._sensors: list[tuple[Publisher[Any], Any, Callable[[Any], Any]]] = []
@@ -129,7 +114,7 @@ class SensorTopics:
         return bool(self._sensors)
 
     def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> None:
-        """Take readings at a new state; see MotionHistory.note for the arguments."""
+        """Take readings at a new state; see MotionHistory.note."""
         for topic, sensor, fill in self._sensors:
             self._waiting += [(topic, fill(r)) for r in sensor.note(stamp, pose, velocity)]
 

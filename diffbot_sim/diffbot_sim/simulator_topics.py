@@ -26,19 +26,14 @@ COMMANDS = "effort_controller/commands"
 
 OnCommand = Callable[[tuple[float, float], Origin], None]
 """Called with a command and its origin."""
-# Messages that are kept for a subscriber in another process that is late.
 DEPTH = 200
 
 
 class TruthTopics:
     """Publishers of a simulated robot's ground truth, which its controllers never use.
 
-    Args:
-        node: The node that publishes.
-        parameters_type: DynamicParameters for a torque-controlled robot, else VelocityParameters.
-
-    The topics are `ground_truth` (nav_msgs/Odometry, base_link in odom), and
-    `ground_truth/dynamic_parameters` or `ground_truth/velocity_parameters`, latched.
+    `ground_truth` (nav_msgs/Odometry, base_link in odom), and latched
+    `ground_truth/dynamic_parameters` or `ground_truth/velocity_parameters`, by the type given.
     """
 
     NAMES = {DynamicParameters: "dynamic_parameters", VelocityParameters: "velocity_parameters"}
@@ -56,10 +51,7 @@ class TruthTopics:
     def publish_motion(
         self, stamp: float, pose: tuple[float, float, float], velocity: tuple[float, float]
     ) -> None:
-        """Publish the true pose x, y, theta (m, rad) and velocity v, omega (m/s, rad/s).
-
-        Nothing is published while nobody subscribes.
-        """
+        """Publish the true pose x, y, theta (m, rad) and velocity v, omega (m/s, rad/s)."""
         if not self._motion.get_subscription_count():
             return
         message = Odometry(child_frame_id="base_link")
@@ -73,7 +65,7 @@ class TruthTopics:
         self._motion.publish(message)
 
     def publish_parameters(self, stamp: float, parameters: Any) -> None:
-        """Publish true parameters, valid from a stamp, s; the message needs no header."""
+        """Publish true parameters, valid from a stamp, s, which becomes the message's."""
         parameters.header.stamp = to_stamp(stamp)
         parameters.header.frame_id = "base_link"
         self._parameters.publish(parameters)
@@ -87,15 +79,7 @@ def closed_form_message(truth: TrueParameters) -> DynamicParameters:
 
 
 class JointTopic:
-    """`joint_states`, once per control period.
-
-    Args:
-        node: The node that publishes.
-        robot: The robot; gives the joint names.
-
-    Attributes:
-        publisher: Publisher of this topic.
-    """
+    """`joint_states` of a robot, once per control period."""
 
     def __init__(self, node: Node, robot: Robot) -> None:
         self.publisher = node.create_publisher(JointState, "joint_states", 10)
@@ -116,14 +100,7 @@ class JointTopic:
 class SimulatorTopics:
     """`joint_states` and `clock`, once per control period, in this order.
 
-    The clock comes last, as the node that answers a state has its time from the stamp already.
-
-    Args:
-        node: The node that publishes.
-        robot: The robot; gives the joint names.
-
-    Attributes:
-        publishers: Publishers of these topics.
+    The node that answers a state takes its time from the stamp. `publishers` are those of both.
     """
 
     def __init__(self, node: Node, robot: Robot) -> None:
@@ -152,13 +129,8 @@ def second_publisher(node: Node, publishers: tuple[Publisher[Any], ...]) -> str 
 class CommandTopic:
     """Subscription to `effort_controller/commands`, [left, right] in the drive's effort_unit.
 
-    If a side has several joints, there is a value for each; their sum moves the side.
-
-    Args:
-        node: The node that subscribes.
-        robot: The robot; more torque than its wheels carry without slip causes a single warning.
-        on_command: Called with every command, N m. If a command is refused, it is called with the
-            last good one, which stays active, as with ros2_control's forward controller.
+    If a side has several joints, there is a value for each; their sum moves the side. `on_command`
+    is called with every command, N m; for a refused one with the last good one, which stays active.
     """
 
     def __init__(self, node: Node, robot: Robot, on_command: OnCommand) -> None:

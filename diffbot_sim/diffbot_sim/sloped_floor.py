@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A floor with a slope, under the robot of any engine: docs/theory/simulators.md#a-sloped-floor.
-
-A robot whose wheels are held by friction stays where it is.
-"""
+"""A floor with a slope, under the robot of any engine: docs/theory/simulators.md#a-sloped-floor."""
 
 from __future__ import annotations
 
@@ -14,18 +11,17 @@ from diffbot_sim.simulator import Simulator, check_duration, check_torque
 
 STEEPEST = 20.0
 """Steepest slope, degrees."""
-# Longest time, s, over which the heading is taken from its middle: at 3 rad/s the force is then
-# wrong by 1e-5 of itself.
+# Longest time with the heading of its middle, s: at 3 rad/s the force is wrong by 1e-5 of itself.
 LONGEST_PART = 0.005
 
 
 class SlopedFloor:
-    """A floor that slopes evenly.
+    """A floor under a robot that falls by `slope` degrees, 0 to STEEPEST.
 
     Args:
         robot: The robot on it.
-        slope: Slope, degrees, 0 to STEEPEST.
-        downhill: Direction in which the floor falls, in odom, degrees, counter-clockwise from x.
+        slope: Slope, degrees.
+        downhill: Direction in which it falls, in odom, degrees, counter-clockwise from x.
 
     Raises:
         ValueError: A value is outside its range.

@@ -5,11 +5,7 @@
     sigma1 v' + sigma3 v = command of v       sigma2 omega' + sigma4 omega = command of omega
 
 Commands are held, limited by the robot's driver, and act after a dead time and through its dead
-band (drive_dead_band.py). Each piece of a step with a constant command is integrated by the Taylor
-series of the ideal engine, to float accuracy for steps of any length.
-
-The odometry (`VelocityOdometry`) has the sensors' errors, and covariances as a robot's driver
-publishes them.
+band. Motion is integrated by the Taylor series of the ideal engine, to float accuracy.
 """
 
 from __future__ import annotations
@@ -34,7 +30,7 @@ Velocity = tuple[float, float]
 """v in m/s and omega in rad/s, or commands of them."""
 
 UNLIMITED = (math.inf, math.inf)
-# Largest remaining dead time that is only rounding error, s.
+# Remaining dead time that is only rounding error, s.
 ROUNDING = 1e-12
 
 
@@ -44,18 +40,16 @@ class VelocityRobot:
     Args:
         sigma: True parameters.
         speed_limits: Limits to which the driver clips commands of (v, omega), m/s and rad/s, > 0.
-        rims: Limits of the wheels' rim speeds; the driver scales faster commands down and keeps
-            their curvature.
-        ramp: Limits of the command's change, of a smoother before the dead band; None: none.
+        rims: Limits of the wheels' rim speeds; faster commands are scaled down.
+        ramp: Limits of the command's change, before the dead band.
         dead_time: Time from a command to its effect, s, 0 to 10.
-        command_noise: Standard deviations of the noise that the drive adds to the commands of
-            (v, omega) of each step, m/s and rad/s, >= 0.
-        dead_band: Dead band of the drive, with its static friction; None: it has none.
-        seed: Seed of the noise, >= 0; equal seeds give equal noise.
+        command_noise: Standard deviations of noise on the commands of each step, m/s and rad/s.
+        dead_band: Dead band of the drive, with its static friction.
+        seed: Seed of the noise, >= 0.
 
     Attributes:
         time: Time since the reset, s.
-        distance: Distance driven by the axle's midpoint since the reset, signed, m.
+        distance: Signed path of the axle's midpoint since the reset, m.
 
     Raises:
         ValueError: An argument is outside its range.
@@ -113,7 +107,7 @@ class VelocityRobot:
         self._asked = (0.0, 0.0)
         self._acting = (0.0, 0.0)
         self._dead_band.reset()
-        # Delayed commands: time left until each acts, s, and the command.
+        # Commands, and the time left until each acts, s.
         self._pending: deque[tuple[float, Velocity]] = deque()
         self._generator = np.random.default_rng(self._seed)
 
@@ -132,8 +126,8 @@ class VelocityRobot:
             The command that the driver accepted, within its limits and without noise.
 
         Raises:
-            ValueError: The command is not finite, or the duration is outside its range; nothing
-                has changed then.
+            ValueError: The command is not finite, or the duration is outside its range; nothing has
+                changed then.
             FloatingPointError: The robot is too fast to be integrated.
         """
         if not all(map(math.isfinite, command)):
@@ -157,7 +151,6 @@ class VelocityRobot:
         return taken
 
     def _taken(self, command: Velocity, duration: float) -> Velocity:
-        """Return the command after the driver's limits of axes and wheels, and its ramp."""
         limited = self._rims.within(BodyVelocity(*map(within, command, self._speed_limits)))
         if self._ramp is None:
             return limited.v, limited.omega
@@ -171,7 +164,6 @@ class VelocityRobot:
         return command[0] + float(noise[0]), command[1] + float(noise[1])
 
     def _advance(self, duration: float) -> None:
-        """Move under the acting command."""
         (v, omega), sigma = self._acting, self._sigma
         rows = ((*self._rates[0], v / sigma.s1), (*self._rates[1], omega / sigma.s2))
         for _ in range(MOST_PIECES):
@@ -194,11 +186,9 @@ class VelocityRobot:
 
 
 class VelocityOdometry:
-    """Reads a VelocityRobot once per period.
+    """Reads a VelocityRobot once per period: pose by dead reckoning, mean velocity, and noise.
 
-    The wheel encoders give the pose by dead reckoning, and the mean velocity over the last period.
-    Noise is added to both. The covariance of the pose grows with the driven path, as in
-    DiffOdometry, plus that of noise.
+    The covariance of the pose grows with the driven path, as in DiffOdometry, plus that of noise.
 
     Args:
         robot: The robot to read; at rest, at the initial pose of the odometry.
@@ -206,18 +196,15 @@ class VelocityOdometry:
         geometry: Wheel geometry that the odometry assumes.
         counts: Encoder counts per turn of a wheel; 0: exact pose, and velocity at the instant.
         velocity_noise: Standard deviations of (v, omega), m/s and rad/s, >= 0.
-        pose_noise: Standard deviations of (x, y, theta), m and rad, >= 0, as of a tracking camera.
-        seed: Seed of noise and encoders, >= 0; equal seeds give equal readings.
-        wheels: True wheel geometry if it differs from `geometry`; without effect on exact pose and
-            velocity.
+        pose_noise: Standard deviations of (x, y, theta), m and rad, >= 0.
+        seed: Seed of noise and encoders, >= 0.
+        wheels: True wheel geometry if it differs from `geometry`.
         path_noise: Variance of a wheel's path per path driven, m^2/m, >= 0, for the covariance.
 
     Attributes:
-        pose: Pose by the last reading, m and rad.
-        velocity: v in m/s and omega in rad/s by the last reading.
-        velocity_covariance: Its covariance, (2, 2).
-        wheels: Angles (rad) and speeds (rad/s) of the wheels [left, right] by the encoders at the
-            last reading.
+        pose, velocity: By the last reading, m and rad, m/s and rad/s.
+        velocity_covariance: (2, 2).
+        wheels: Angles (rad) and speeds (rad/s) of the wheels [left, right] by the encoders.
 
     Raises:
         ValueError: An argument is outside its range.
@@ -245,7 +232,7 @@ class VelocityOdometry:
         self._encoders = Encoders(counts, period, seed)
         self._noise = (*velocity_noise, *pose_noise)
         self._path_noise, self._pose_noise = path_noise, np.diag(np.square(pose_noise))
-        # Difference of two readings, each with a uniformly distributed error of half a count.
+        # Two readings, each with a uniformly distributed error of half a count.
         count = math.tau / counts if counts else 0.0
         speeds = (geometry.left_radius * count / period) ** 2 / 6.0
         quantised = np.array([0.5, 2.0 / geometry.separation**2]) * speeds
@@ -284,7 +271,6 @@ class VelocityOdometry:
         return self.pose, self.velocity
 
     def _measured(self) -> tuple[Pose, Velocity]:
-        """Return pose and velocity by the encoders, or exactly, without noise."""
         if self._exact:
             velocity = self._robot.velocity()
             self.wheels = self._true_angles(), self._true_geometry.wheel_velocity(*velocity)
@@ -304,5 +290,4 @@ class VelocityOdometry:
         return Pose(x, y, theta), (v, omega)
 
     def _true_angles(self) -> tuple[float, float]:
-        # Distances and turns convert into each other like velocities.
         return self._true_geometry.wheel_velocity(self._robot.distance, self._robot.pose()[2])

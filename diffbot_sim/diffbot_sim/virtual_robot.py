@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated robot as its driver sees it: commands in, joint samples out, period by period.
 
-Its motors (`Actuator`) limit, delay and disturb torques, its `Encoders` quantise angles, and a load
-may be put on it at a given robot time (`PayloadSchedule`).
+Motors (`Actuator`) limit, delay and disturb torques, `Encoders` quantise angles, and a load may be
+put on the robot at a given time (`PayloadSchedule`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from diffbot_sim.sloped_floor import SlopedFloor
 LONGEST_DELAY = 1000
 NOTHING = "none"
 EXAMPLE = "give mass,x,z,yaw_inertia in kg, m, m, kg m^2, such as 2.5,0,0.05,0.06, or 50%, or none"
-# Largest rounding error of stamps, which are multiples of the control period, s.
+# Of stamps, which are multiples of the control period, s.
 TOLERANCE = 1e-6
 NANOSECONDS = 1_000_000_000
 
@@ -38,17 +38,16 @@ def _is_whole(number: object) -> bool:
 class Actuator:
     """Two wheel motors, [left, right].
 
-    A command is clipped to the limit; the result is the reported torque, joint_states.effort of the
-    interval. The acting torque is the torque reported `delay_samples` earlier (0 before the first),
-    times 1 + noise N(0, 1), drawn independently per wheel and sample. It is 0 if the delayed torque
-    is within the dead band of the motor's driver.
+    A command, clipped to the limit, is the reported torque (joint_states.effort). The acting one
+    was reported `delay_samples` earlier (0 at first); it is 0 within the driver's dead band, and
+    times 1 + noise N(0, 1), independent per wheel and sample.
 
     Args:
         limit: Largest torque per wheel, N m, > 0.
         delay_samples: Delay in whole control samples, 0 to 1000.
         noise: Standard deviation relative to the torque, 0 to 1.
-        seed: Seed of the noise, >= 0; the same seed gives the same noise.
-        dead_band: Dead bands [left, right], N m, >= 0; smaller torques become 0.
+        seed: Seed of the noise, >= 0.
+        dead_band: Dead bands [left, right], N m, >= 0.
 
     Raises:
         ValueError: An argument is outside its range.
@@ -92,10 +91,7 @@ class Actuator:
     def apply(
         self, command: tuple[float, float]
     ) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Return the torques of the next control interval for a command (left, right) in N m.
-
-        Returns:
-            (reported, acting), each (left, right) in N m.
+        """Return (reported, acting) torques of the next interval for a command, [left, right], N m.
 
         Raises:
             ValueError: A command is not finite; the actuator's state is then unchanged.
@@ -121,15 +117,10 @@ class Actuator:
 
 
 def periods_in(what: str, seconds: float, period: float) -> int:
-    """Return the number of whole control periods in a time of a run.
-
-    Args:
-        what: Name of the time, for the message.
-        seconds: The time, s; rounded to whole periods.
-        period: Control period, s, > 0.
+    """Return the number of whole control periods (s) in a time, s, rounded.
 
     Raises:
-        ValueError: The time is not finite, or contains no period.
+        ValueError: The time, named `what`, is not finite, or contains no period.
     """
     count = round(seconds / period) if math.isfinite(seconds) else 0
     if count < 1:
@@ -143,11 +134,10 @@ class Encoders:
     """Encoders of the two wheels, [left, right].
 
     Positions are rounded down to whole counts, with a random phase within a count for each wheel,
-    as a robot does not start exactly at the edge of a count. They read 0 at angle 0. Velocities are
-    position differences over the period, so their sum times the period is exactly the position.
+    and 0 at angle 0. Velocities are position differences over the period.
 
     Args:
-        counts_per_revolution: Counts per turn of a wheel; 0 gives exact positions and velocities.
+        counts_per_revolution: Counts per turn of a wheel; 0: exact positions and velocities.
         period: Time between two readings, s, > 0.
         seed: Seed of the phases, >= 0.
 
@@ -175,20 +165,15 @@ class Encoders:
         self.reset()
 
     def reset(self, angles: tuple[float, float] = (0.0, 0.0)) -> None:
-        """Take these angles (rad) as the previous reading, as after a stop there."""
+        """Take these angles (rad) as the previous reading."""
         self._previous = self._counts(angles)
 
     def read(
         self, angles: tuple[float, float], velocities: tuple[float, float]
     ) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Measure once per period.
+        """Return measured positions, rad, and velocities, rad/s, [left, right]; once per period.
 
-        Args:
-            angles: True wheel angles (left, right), rad, unwrapped.
-            velocities: True wheel speeds, rad/s; used only by exact encoders.
-
-        Returns:
-            (positions in rad, velocities in rad/s), each (left, right).
+        Exact encoders return the true angles (unwrapped) and velocities.
 
         Raises:
             ValueError: An angle or a speed is not finite.
@@ -216,17 +201,16 @@ class Encoders:
 
 
 class VirtualRobot:
-    """An engine with actuators that saturate, delay and disturb torques, and with encoders.
+    """An engine with an actuator and encoders, which continues from its present state.
 
     Args:
-        engine: The physics; it continues from its present state.
+        engine: The physics.
         actuator: Maps commanded to reported and acting torque.
         encoders: Maps wheel angles to measured angles and speeds.
         period: Control period, s.
         floor: Floor on which the robot drives; None: a level one.
 
     Attributes:
-        engine: As given.
         sample: The newest joint sample.
     """
 
@@ -289,14 +273,13 @@ def payload_from_text(text: str, robot: Robot) -> Payload | None:
     """Return the load that a text specifies; None for none.
 
     Args:
-        text: "mass,x,z,yaw_inertia" with commas or spaces; or a share such as "50%", by which
-            the load increases M_e and I_e (it lies on the axle, and divides all of K5..K8 by 1.5);
-            or "none".
+        text: "mass,x,z,yaw_inertia" with commas or spaces; a share such as "50%", by which M_e and
+            I_e increase (all of K5..K8 are divided by 1.5); or "none".
         robot: The robot that carries it.
 
     Raises:
         ValueError: The text is none of these, the load is not physical, or the robot would tip
-            over; the message has the text and an example.
+            over.
     """
     words = text.replace(",", " ").split()
     if words in ([], [NOTHING]):
@@ -323,23 +306,14 @@ def payload_from_text(text: str, robot: Robot) -> Payload | None:
 
 
 class PayloadSchedule:
-    """Puts a load on the robot once, at a given time.
-
-    Args:
-        load: The load; None: there is none.
-        time: Robot time, s; below 0: never.
-    """
+    """Puts a load on the robot once, at a robot time, s; below 0: never."""
 
     def __init__(self, load: Payload | None, time: float) -> None:
         self._load = load if time >= 0.0 else None
         self._time = time
 
     def apply(self, engine: Simulator, time: float) -> bool:
-        """Put the load on if it is due; return whether it was put on just now.
-
-        Args:
-            engine: Engine of the robot.
-            time: Robot time of the engine's present state, s.
+        """Put the load on if it is due at the engine's time, s; return whether it was put on.
 
         Raises:
             ValueError: The robot cannot carry it.
@@ -351,10 +325,8 @@ class PayloadSchedule:
         return True
 
 
-# Motors and encoders of many robots at once: Actuator and Encoders with a robot axis. The same
-# seeds give the same noise and the same phases, robot by robot.
+# Motors and encoders of many robots at once; equal seeds give the noise and phases of each robot.
 
-# Number of noise samples drawn at once.
 DRAWN = 200
 
 
@@ -362,14 +334,11 @@ class BatchActuator:
     """Motors of n robots; see Actuator.
 
     Args:
-        limits: Largest torque per wheel, N m, shape (n,), > 0.
+        limits: Largest torque per wheel, N m, (n,), > 0.
         delay_samples: Delay of all robots, control samples.
-        noise: Standard deviation relative to the torque, a number or shape (n,).
+        noise: Standard deviation relative to the torque, a number or (n,).
         seeds: Seed of each robot's noise; empty: all 0.
-        dead_bands: Dead bands [left, right], N m, shape (2, n); None: none.
-
-    Raises:
-        ValueError: See Actuator.
+        dead_bands: Dead bands [left, right], N m, (2, n); None: none.
     """
 
     def __init__(
@@ -393,7 +362,7 @@ class BatchActuator:
         self._factors: list[Array] = []
 
     def apply(self, command: Array) -> tuple[Array, Array]:
-        """Return the torques of the next interval, (reported, acting), N m, shape (2, n) each.
+        """Return the torques of the next interval, (reported, acting), N m, (2, n) each.
 
         Raises:
             ValueError: A command is not finite.
@@ -419,16 +388,7 @@ class BatchActuator:
 
 
 class BatchEncoders:
-    """Encoders of n robots; see Encoders.
-
-    Args:
-        counts_per_revolution: Counts per wheel turn of each robot, 0 for exact ones, shape (n,).
-        period: Time between two readings, s, > 0.
-        seeds: Seed of each robot's phases.
-
-    Raises:
-        ValueError: See Encoders.
-    """
+    """Encoders of n robots, with counts per turn (0: exact) and a seed of each; see Encoders."""
 
     def __init__(
         self, counts_per_revolution: Sequence[int], period: float, seeds: Sequence[int]
@@ -441,7 +401,7 @@ class BatchEncoders:
         self._phase = np.array([np.random.default_rng(seed).random(2) for seed in seeds]).T
 
     def read(self, angles: Array) -> Array:
-        """Return measured angles for true ones, rad, shape (2, n) both."""
+        """Return measured angles for true ones, rad, (2, n) both."""
         scale = 1.0 / self._per_radian
         measured: Array = np.floor(angles * self._per_radian + self._phase) * scale
         return np.where(self._exact, angles, measured) if self._exact.any() else measured

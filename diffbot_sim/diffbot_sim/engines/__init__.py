@@ -19,18 +19,16 @@ def make_simulator(
     pictures: str | PathLike[str] | None = None,
     seed: int = 0,
 ) -> Simulator:
-    """Return the robot at rest at the origin of the named engine.
+    """Return the robot at rest at the origin of an engine.
 
     Args:
-        name: "ideal" (closed-form model, exact integration), "mujoco" (contact physics) or
-            "gazebo" (Gazebo 11 with ODE).
-        robot: The robot, from diffbot_description.load_robot.
-        gui: Whether to show the engine's own window; only gazebo has one.
-        pictures: Folder for the pictures of a camera in the world; only gazebo has one.
-        seed: Seed of the engine's own random numbers; only gazebo has any.
+        name: "ideal" (closed-form model), "mujoco" (contact physics) or "gazebo" (Gazebo 11, ODE).
+        robot: The robot.
+        gui, pictures, seed: Whether to show a window, folder for a camera's pictures, and seed of
+            the engine's random numbers; only gazebo has them.
 
     Raises:
-        ValueError: There is no such engine, it has no window or camera, or the robot cannot stand.
+        ValueError: There is no such engine, window or camera, or the robot cannot stand.
         ImportError: The engine is not installed.
         OSError: The engine does not start.
     """

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Equations of motion of many robots with friction of their wheels, and when a wheel stops.
-
-A model knows the robots, but not their states; ideal_batch.py moves them.
-"""
+"""Equations of motion of many robots with wheel friction, and when a wheel stops."""
 
 from __future__ import annotations
 
@@ -21,21 +18,18 @@ from diffbot_sim.engines.wheel_friction import HOLDING, ROUNDING
 Modes = NDArray[np.int8]
 Where = slice | Index
 
-# Largest number of Newton steps to a root; each doubles the number of correct digits.
+# Most Newton steps to a root; each doubles the number of correct digits.
 NEWTON = 20
 
 
 class BatchModel:
-    """Models of n robots; the last axis of all arrays is the robots'.
-
-    Args:
-        robots: The robots; n of them, > 0.
+    """Models, without states, of n robots; the last axis of all arrays is the robots'.
 
     Attributes:
         robots: The robots.
-        k: K5 to K8 of each, including the payload, shape (4, n).
-        radius, half_track: Sizes of each, m, shape (n,).
-        holds: Whether the friction of a wheel can hold it, shape (2, n).
+        k: K5 to K8 of each with its payload, (4, n).
+        radius, half_track: m, (n,).
+        holds: Whether the friction of a wheel can hold it, (2, n).
 
     Raises:
         ValueError: A robot has static friction, dragging casters or skid steer.
@@ -76,20 +70,18 @@ class BatchModel:
         self._coulomb[side, :, index] = law.sliding(1.0), law.sliding(-1.0)
 
     def _sliding(self, where: Where, modes: Modes | Array) -> Array:
-        """Return the Coulomb friction of wheels by their direction, N m."""
         coulomb = self._coulomb[:, :, where]
         if self._plain:
             return coulomb[:, 0]
         return np.where(modes > 0, coulomb[:, 0], coulomb[:, 1])
 
     def _lost(self, where: Where, torque: Array) -> Array | float:
-        """Return the torques that the gears lose, N m, shape (2, n); see FrictionLaw.lost."""
         return self._gear_loss[:, where] * np.abs(torque) if self._geared else 0.0
 
     def equations(
         self, where: Where, torque: Array, modes: Modes
     ) -> tuple[Array, dict[int, Array]]:
-        """Return rows of v' and omega', (2, 5, n), and of single wheels' holding torque, (5, n)."""
+        """Return rows of v' and omega', (2, 5, n), and of holding wheels' torques, (5, n) each."""
         k5, k6, k7, k8 = self.k[:, where]
         radius, b = self.radius[where], self.half_track[where]
         viscous = self._viscous[:, where] / radius
@@ -114,7 +106,6 @@ class BatchModel:
             alone = stuck[side] & ~both
             if not alone.any():
                 continue
-            # The wheel's acceleration without its holding torque, and per N m of it.
             by = np.array((k7, -sign * k8))
             acceleration = (rows[0] + sign * b * rows[1]) / radius
             hold = -acceleration / ((by[0] + sign * b * by[1]) / radius)
@@ -135,8 +126,8 @@ class BatchModel:
         """Find the first wheel that stops or is released up to `end`, which becomes its time.
 
         Returns:
-            The wheels, -1 for none, and the sign of the friction that held each, 0 for a stop;
-            shape (n,) both.
+            The wheels, -1 for none, and the signs of the friction that held them, 0 for a stop;
+            (n,).
         """
         wheel = np.full(len(end), -1)
         push = np.zeros(len(end))
@@ -175,14 +166,9 @@ class BatchModel:
     def is_consistent(
         self, index: Index, torque: Array, modes: Modes, before: Modes, basis: Array
     ) -> NDArray[np.bool_]:
-        """Return which robots move as the directions of their wheels say.
+        """Return which of n robots move as `modes`, (2, n), the directions of their wheels, say.
 
-        Args:
-            index: The robots, n of them.
-            torque: Wheel torques, N m, shape (2, n).
-            modes: Directions of the wheels to be tried, shape (2, n).
-            before: Their directions before.
-            basis: omega^2, v omega, v, omega and 1 of each, shape (5, n).
+        `before` are the directions before, (2, n); basis: omega^2, v omega, v, omega and 1, (5, n).
         """
         rows, holding = self.equations(index, torque, modes)
         a, alpha = (rows * basis).sum(axis=1)
@@ -192,7 +178,7 @@ class BatchModel:
         needed = np.zeros_like(torque)
         for side, hold in holding.items():
             needed[side] = (hold * basis).sum(axis=0)
-        # Both wheels hold: friction takes all of the torque and, as the robot rests, nothing else.
+        # Both wheels hold: friction takes all of the torque, as the robot rests.
         needed[:, both] = -torque[:, both]
         # Backward friction keeps a wheel from turning forward.
         limits = np.where(needed > 0.0, self._coulomb[:, 1, index], self._coulomb[:, 0, index])
@@ -219,15 +205,12 @@ def _stay(margins: Array, sizes: Array, end: Array) -> NDArray[np.bool_]:
 
 
 def _ends_of_margins(margins: Array, sizes: Array, end: Array) -> Array:
-    """Return the times of end_of_margin for m series, shape (terms, m); infinite for None.
-
-    Monotone series are solved together, by Newton's method; the few others, one by one.
-    """
+    """Return the times of end_of_margin for m series, shape (terms, m); infinite for None."""
     times = np.full(len(end), np.inf)
     present = np.abs(margins[:2]) > ROUNDING * sizes[:2]
     rest = present[0] | present[1]
     times[rest & (np.where(present[0], margins[0], margins[1]) < 0.0)] = 0.0
-    # A wheel that has just been released has a root at 0, which does not count.
+    # The root at 0 of a wheel that was just released does not count.
     begun = np.append(margins[1:], np.zeros((1, len(end))), axis=0)
     series = np.where(present[0], margins, begun)
     powers = end ** np.arange(len(series))[:, None]

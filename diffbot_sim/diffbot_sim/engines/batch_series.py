@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Taylor series of the speeds of many robots in a step, see motion_series.py and ideal_batch.py."""
+"""Taylor series of the speeds of many robots in a step; see motion_series.py."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from diffbot_sim.engines.motion_series import ORDER
 
 Index = NDArray[np.intp]
 
-# Largest last term of a series, relative to the speed and its first-order change in the step.
-TRUNCATION = 1e-13
-# Lowest order of a series; from it on the last term is compared with TRUNCATION.
-FIRST = 5
-# Gauss-Legendre nodes on [0, 1], with weights, for the displacement in a step. Four nodes have a
-# relative error of 6e-10 turn^8, 1e-13 up to a turn of SHARP rad; six of 2e-16 turn^12. A step that
-# turns by more than SHARPEST is divided.
+# Largest last term of a series, relative to the speed and its first change in the step, from
+# order FIRST on.
+TRUNCATION, FIRST = 1e-13, 5
+# Gauss-Legendre nodes on [0, 1] with weights for the displacement in a step. Relative errors: four
+# nodes 6e-10 turn^8 (up to SHARP rad), six 2e-16 turn^12. Steps of more than SHARPEST are divided.
 SHARP, SHARPEST = 0.35, 1.2
 NODES = [
     [(0.5 * (node + 1.0), 0.5 * weight) for node, weight in zip(*leggauss(count), strict=True)]
@@ -30,14 +28,14 @@ class BatchSeries:
     """Taylor coefficients of the speeds of n robots, up to the highest order that any one needs.
 
     Args:
-        v, omega: States, m/s and rad/s, shape (n,).
-        rows: Rows of v' and omega', as in motion_series, shape (2, 5, n).
-        horizon: Time for which the series should be valid, s.
+        v, omega: States, m/s and rad/s, (n,).
+        rows: Rows of v' and omega' as in motion_series, (2, 5, n).
+        horizon: Time for which the series are needed, s.
 
     Attributes:
         v, omega: Coefficients, ascending.
         change: Largest changes of v and omega within the horizon.
-        span: Time for which the series are valid, s: the horizon, or less.
+        span: Time for which the series are valid, s, at most the horizon.
     """
 
     def __init__(self, v: Array, omega: Array, rows: Array, horizon: float) -> None:
@@ -90,12 +88,7 @@ class BatchSeries:
     def at(
         self, time: Array | float, heading: Array
     ) -> tuple[Array, Array, Array, Array, Array, Array]:
-        """Return v, omega, path, turn, x and y after a time, the last four relative to the start.
-
-        Args:
-            time: Time, s, shape (n,), or one number.
-            heading: Heading at the start, rad, shape (n,).
-        """
+        """Return v, omega, path, turn, x and y after a time, s, from a heading, rad, both (n,)."""
         v, path = _value_and_integral(self.v, time)
         omega, turn = _value_and_integral(self.omega, time)
         x, y = np.zeros_like(v), np.zeros_like(v)
@@ -121,13 +114,9 @@ class BatchSeries:
     def of_wheels(
         self, where: Index, mode: Array, lever: Array, radius: Array
     ) -> tuple[Array, Array]:
-        """Return series of wheel speeds times modes, shape (terms, m), and sizes as in `combined`.
+        """Return series of mode x wheel speed of robots `where`, (terms, m), and their sizes.
 
-        Args:
-            where: Indices of m robots.
-            mode: Direction of the wheel of each.
-            lever: Rim speed of the wheel per yaw rate, m.
-            radius: Radius of the wheel, m.
+        `lever`: rim speed of the wheel per yaw rate, m; `radius`: of the wheel, m.
         """
         order = len(self.centripetal)
         v = np.stack([term[where] for term in self.v[:order]]) / radius
@@ -135,16 +124,9 @@ class BatchSeries:
         return mode * (v + turn), np.abs(v) + np.abs(turn)
 
     def combined(self, where: Index, rows: Array) -> tuple[Array, Array]:
-        """Return the series of a quantity of m robots, and the sums of absolute values.
+        """Return series and sizes, (terms, m), of a quantity of robots `where` with rows (5, m).
 
         See MotionSeries.combine and MotionSeries.magnitude.
-
-        Args:
-            where: Indices of the robots.
-            rows: Their rows, shape (5, m).
-
-        Returns:
-            Coefficients, ascending, and their sizes, shape (terms, m) both.
         """
         order = len(self.centripetal)
         terms = np.array(

@@ -62,16 +62,13 @@ E_co = TypeVar("E_co", bound=ExternalParameters, covariant=True)
 class ExternalSimulator(Node, ABC, Generic[E_co]):
     """Publishes the ground truth, and ends with the programs and with the commanders.
 
-    Args:
-        parameters: Class of the node's parameters.
-
     Attributes:
         exit_code: See RunnableNode.
-        values: The node's parameters.
+        values: The node's parameters, of the class given.
         robot: The robot.
 
     Raises:
-        ValueError: A parameter is wrong; the message states which one and why.
+        ValueError: A parameter is wrong.
     """
 
     def __init__(self, parameters: type[E_co]) -> None:

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulator node for simulators in which ros2_control drives the robot.
 
-The simulator itself obeys `effort_controller/commands` and publishes `joint_states`. This node
-starts it with all that it needs, and ends it when it ends itself. It publishes the other topics of
-the suite's simulators: `clock` at the control rate, `ground_truth` and
-`ground_truth/dynamic_parameters` (latched).
-
-The simulator runs freely, like a real robot, and the efforts that it reports are not reliable
-(gz_ros2_control reports none): identify with `effort_source: commands`.
+The simulator itself obeys `effort_controller/commands` and publishes `joint_states`; this node
+starts and ends it, and publishes `clock` at the control rate, `ground_truth` and
+`ground_truth/dynamic_parameters` (latched). The simulator runs freely, and its efforts are not
+reliable: identify with `effort_source: commands`.
 """
 
 from __future__ import annotations
@@ -32,7 +29,7 @@ class Ros2ControlParameters(ExternalParameters):
     start_simulator: bool = parameter(True, "start the simulator; false: it runs already")
 
 
-# Time between two messages on `clock`, s of simulated time; each costs every node computing time.
+# Simulated time between two messages on `clock`, s.
 CLOCK_PERIOD = 0.01
 
 
