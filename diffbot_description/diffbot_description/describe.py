@@ -16,8 +16,14 @@ import numpy as np
 
 from diffbot_description.assumed_parts import DENSITY
 from diffbot_description.command_kind import CommandKind
-from diffbot_description.describe_limits import EXCITATION_FRACTION, GRIP, add_limits, whole_robot
-from diffbot_description.described_kind import SENTENCES, kind_of
+from diffbot_description.describe_limits import (
+    EXCITATION_FRACTION,
+    GRIP,
+    SENTENCES,
+    add_limits,
+    kind_of,
+    whole_robot,
+)
 from diffbot_description.findings import ASSUMED, DescriptionFindings, joined
 from diffbot_description.ground_loads import GRAVITY
 from diffbot_description.plausible_inertia import (

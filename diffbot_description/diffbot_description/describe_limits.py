@@ -7,11 +7,14 @@ They are those of the wheel joints if plausible, otherwise derived from the whee
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+from diffbot_description.command_kind import CommandKind
 from diffbot_description.findings import ASSUMED, DescriptionFindings
 from diffbot_description.ground_loads import GRAVITY
-from diffbot_description.urdf_wheels import WheelPair
+from diffbot_description.urdf_tree import UrdfTree
+from diffbot_description.urdf_wheels import Sides, WheelPair
 
 GRIP = 0.6  # Coulomb coefficient of rubber on a floor, for the traction limit
 LOAD_KEPT = 0.5  # share of the wheels' load that an acceleration may remove
@@ -226,3 +229,38 @@ def _excitation(
         if lift > limits["angular_velocity"]
         else "the inner wheel of a turn keeps 60 % of its load",
     }
+
+
+SENTENCES = {
+    CommandKind.EFFORT: "it takes torques of the wheels (drive.command: effort)",
+    CommandKind.VELOCITY: "it takes cmd_vel (drive.command: velocity)",
+    None: "no <ros2_control> says what it takes, torques or cmd_vel; torques unless you say "
+    "--command velocity, or drive: {command: velocity} in its file",
+}
+
+
+def kind_of(
+    tree: UrdfTree, sides: Sides, given: CommandKind | None, findings: DescriptionFindings
+) -> CommandKind | None:
+    """Return the kind of command that a robot takes; None if it is not known.
+
+    `given`: the kind, if somebody knows it.
+    """
+    joints = [wheel.joint.name for wheel in (*sides.left, *sides.right)]
+    result = given or _commanded_kind(tree, joints)
+    if result is not None:
+        source = "--command" if given else "command_interface of the wheels in <ros2_control>"
+        findings.sources["drive.command"] = source
+    return result
+
+
+def _commanded_kind(tree: UrdfTree, joints: Sequence[str]) -> CommandKind | None:
+    """Return the kind of these joints' command interfaces; None if they have none, or both."""
+    kinds = {
+        interface.get("name")
+        for joint in tree.element.findall("ros2_control/joint")
+        if joint.get("name") in joints
+        for interface in joint.findall("command_interface")
+    }
+    result = [kind for kind in CommandKind if kind.value in kinds]
+    return result[0] if len(result) == 1 else None

@@ -27,9 +27,8 @@ from diffbot_node.launch_supervision import say_last_words
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.senders import Origin, Senders
-from diffbot_sim.sensor_topics import GyroAndPoseParameters
 from diffbot_sim.simulator_parameters import SimulatorParameters, check_lengths
-from diffbot_sim.simulator_topics import second_publisher
+from diffbot_sim.simulator_topics import GyroAndPoseParameters, second_publisher
 
 
 @dataclass(frozen=True)

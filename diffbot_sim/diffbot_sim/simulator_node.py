@@ -22,17 +22,22 @@ from diffbot_node import parameter, pose_from_text
 from diffbot_node.launch_supervision import say_last_words
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
-from diffbot_sim.sensor_topics import SensorTopics
 from diffbot_sim.simulator_parameters import SensorParameters, make_actuator, make_encoders
 from diffbot_sim.simulator_topics import (
     COMMANDS,
     CommandTopic,
+    SensorTopics,
     SimulatorTopics,
     TruthTopics,
     closed_form_message,
 )
-from diffbot_sim.sloped_floor import STEEPEST, SlopedFloor
-from diffbot_sim.virtual_robot import PayloadSchedule, VirtualRobot, payload_from_text
+from diffbot_sim.virtual_robot import (
+    STEEPEST,
+    PayloadSchedule,
+    SlopedFloor,
+    VirtualRobot,
+    payload_from_text,
+)
 
 
 @dataclass(frozen=True)

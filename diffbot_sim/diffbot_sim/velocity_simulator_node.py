@@ -26,12 +26,10 @@ from diffbot_description.sigma import Sigma
 from diffbot_msgs.msg import VelocityParameters
 from diffbot_node import Node, parameter, pose_from_text, to_stamp
 from diffbot_node.senders import Origin, WithOrigin
-from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
-from diffbot_sim.sensor_topics import SensorTopics
 from diffbot_sim.simulator_parameters import NoiseParameters
-from diffbot_sim.simulator_topics import JointTopic, TruthTopics
-from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
+from diffbot_sim.simulator_topics import JointTopic, SensorTopics, TruthTopics
+from diffbot_sim.velocity_robot import DriveDeadBand, VelocityOdometry, VelocityRobot
 from diffbot_sim.virtual_robot import TOLERANCE
 
 COMMANDS = "cmd_vel"

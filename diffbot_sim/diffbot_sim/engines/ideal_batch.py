@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 
 from arc_odometry.number_range import Array
 from diffbot_description import DynamicParameters, Robot
-from diffbot_sim.engines.batch_model import BatchModel, Modes, Where
-from diffbot_sim.engines.batch_series import BatchSeries, Index
+from diffbot_sim.engines.batch_model import BatchModel, BatchSeries, Index, Modes, Where
 from diffbot_sim.engines.motion_series import MOST_PIECES
 from diffbot_sim.engines.wheel_friction import HOLDING
 from diffbot_sim.simulator import check_duration, check_payload
