@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that a node starts, monitors and stops: one (`ChildProcess`), or those of a run.
-
-A `Launch` starts programs that run as long as the run, and then steps, which must finish one after
-the other before the robot can be driven.
-"""
+"""Programs that a node starts, monitors and stops: one, or those of a run (`Launch`)."""
 
 from __future__ import annotations
 
@@ -19,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-# Times that a program gets to end after SIGINT, and then after SIGTERM, s.
+# Times to end after SIGINT, and then after SIGTERM, s.
 GRACE = (3.0, 1.5)
 # Wall time after which a failed step is tried again, s.
 RETRY = 2.0
@@ -29,18 +25,15 @@ _LIBC = ctypes.CDLL(None)
 
 
 class ChildProcess:
-    """One program.
+    """One program; OSError if it cannot be started.
 
     Args:
         name: Name for messages.
         command: Command line.
         environment: Variables in addition to this process's own; None removes one.
-        output: File for its output; None leaves it on the terminal.
+        output: File for its output; None: the terminal.
         inherited: File descriptors that it inherits.
         death_signal: Signal that it receives when this process is killed.
-
-    Raises:
-        OSError: It could not be started.
     """
 
     def __init__(
@@ -136,14 +129,11 @@ class _Attempt:
 
 
 class Launch:
-    """The programs of one run.
+    """Programs that run as long as a run, and steps that end one after the other before it.
 
     Args:
         environment: Variables for all programs, in addition to this process's own.
         patience: Wall time that each step may take, s.
-
-    Attributes:
-        retries: Whether a failed step is tried again.
     """
 
     def __init__(

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Base of the simulator nodes that move a robot themselves: time, pauses, and commanders.
 
-In one process with the node that commands, a simulator is in lock-step: it publishes a state, waits
-until a command has arrived and everything that the state has caused is done (intra_process.py), and
-advances by one control period. In a process of its own its time advances by the wall clock with the
-latest command. With a commanding node in its process it obeys no other.
+In one process with the node that commands, a simulator is in lock-step, and obeys no other: it
+publishes a state, waits until a command has arrived and everything that the state has caused is
+done (intra_process.py), and advances by one control period. In a process of its own its time
+advances by the wall clock with the latest command.
 
 `~/set_paused` (std_srvs/SetBool) pauses and resumes the robot's time. The node ends with status 1
 when another node publishes its robot's states, and obeys no command while two nodes command.
@@ -68,9 +68,6 @@ class Pacer:
     Args:
         speed: Robot seconds per wall second, >= 0; 1 is real time, 0 is as fast as possible.
         largest_lag: Largest lag that is caught up, s; after a longer one the schedule restarts.
-
-    Raises:
-        ValueError: An argument is outside its range.
     """
 
     def __init__(
@@ -114,10 +111,6 @@ class CommandPublishers:
         topic: Name of the topic, relative to the node's namespace.
         patience: Wall time to wait for the first publisher, s.
         quantity: The commanded quantity, for messages.
-
-    Attributes:
-        topic: Full name of the topic.
-        presence: Presence of the publishers.
     """
 
     def __init__(self, node: Node, topic: str, patience: float, quantity: str = "torque") -> None:
@@ -162,15 +155,7 @@ class CommandPublishers:
 
 
 class PacedSimulator(Node, ABC, Generic[S_co]):
-    """Moves a robot period by period; `parameters` is the class of the node's parameters.
-
-    Attributes:
-        exit_code: See RunnableNode.
-        values: The node's parameters.
-
-    Raises:
-        ValueError: A parameter is wrong.
-    """
+    """Moves a robot period by period; `parameters` is the class of the node's parameters."""
 
     paused = False
     """Whether the robot's time must stand still."""

@@ -48,11 +48,7 @@ class MotionHistory:
         self._states: list[tuple[float, Pose, Velocity]] = []
 
     def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> None:
-        """Add pose (m, m, rad, unwrapped) and velocity (m/s, rad/s) at a stamp, s.
-
-        Raises:
-            ValueError: The stamp is not later than all before.
-        """
+        """Add pose (m, m, rad, unwrapped) and velocity (m/s, rad/s) at a later stamp, s."""
         states = self._states
         if states and stamp <= states[-1][0]:
             raise ValueError(
@@ -140,9 +136,6 @@ class GyroErrors:
         bias_walk: Standard deviation of its random walk, rad/s per sqrt(s).
         scale: Ratio of reading to true rate.
         delay: How old the motion of a reading is, s.
-
-    Raises:
-        ValueError: A value is outside its range.
     """
 
     rate: float = 100.0
@@ -196,18 +189,13 @@ class PoseErrors:
 
     Attributes:
         rate: Readings per second, Hz.
-        position_noise: Standard deviation of x and of y, m.
-        heading_noise: Standard deviation of the heading, rad.
+        position_noise, heading_noise: Standard deviations of x and y, m, and of the heading, rad.
         delay: How old the motion of a reading is, s.
         mounting: Pose of the sensor on the robot, m, m, rad.
         frame: Pose of the robot's start frame in that of the source, m, m, rad.
-        outliers: Share of readings that are outliers, 0 to 1.
-        outlier_size: Standard deviations of an outlier's additional error, m and rad.
-        jump_interval: Mean time between two jumps of the source's frame, s; 0: it never jumps.
-        jump_size: Standard deviations of a jump, m and rad.
-
-    Raises:
-        ValueError: A value is outside its range.
+        outliers, outlier_size: Their share, 0 to 1, and standard deviations, m and rad.
+        jump_interval, jump_size: Mean time between two jumps of the source's frame, s, 0: none, and
+            their standard deviations, m and rad.
     """
 
     rate: float = 20.0

@@ -23,9 +23,8 @@ NO_PUSH = (0.0, 0.0)
 class Simulator(Protocol):
     """A differential-drive robot on a level floor, driven by wheel torques.
 
-    SI units; pairs are ordered [left, right]. Poses are those of base_link, the midpoint of the
-    axle, in odom: x (m), y (m) and heading theta (rad, counter-clockwise, unwrapped). Do not call
-    `step` while it is paused.
+    SI units; pairs are [left, right]. Poses are those of base_link, the midpoint of the axle, in
+    odom: x, y and heading theta (counter-clockwise, unwrapped). Do not call `step` while paused.
     """
 
     time: float
@@ -34,11 +33,7 @@ class Simulator(Protocol):
     """Whether time must stand still, by the engine's owner or its window."""
 
     def reset(self, pose: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
-        """Put the robot at rest at a pose, with wheel angles and time 0; a payload stays on it.
-
-        Raises:
-            ValueError: The pose is not finite.
-        """
+        """Put the robot at rest at a pose, with wheel angles and time 0; a payload stays on it."""
 
     def step(
         self,

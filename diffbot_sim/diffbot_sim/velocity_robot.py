@@ -50,9 +50,6 @@ class VelocityRobot:
     Attributes:
         time: Time since the reset, s.
         distance: Signed path of the axle's midpoint since the reset, m.
-
-    Raises:
-        ValueError: An argument is outside its range.
     """
 
     LONGEST_DEAD_TIME = 10.0
@@ -122,12 +119,10 @@ class VelocityRobot:
     def step(self, command: Velocity, duration: float) -> Velocity:
         """Hold a command of (v, omega), m/s and rad/s, for a duration in s, 0 to 1.
 
-        Returns:
-            The command that the driver accepted, within its limits and without noise.
+        Return the command that the driver accepted, within its limits and without noise.
 
         Raises:
-            ValueError: The command is not finite, or the duration is outside its range; nothing has
-                changed then.
+            ValueError: The command or the duration is outside its range; nothing has changed then.
             FloatingPointError: The robot is too fast to be integrated.
         """
         if not all(map(math.isfinite, command)):
@@ -195,19 +190,14 @@ class VelocityOdometry:
         period: Time between two readings, s, > 0.
         geometry: Wheel geometry that the odometry assumes.
         counts: Encoder counts per turn of a wheel; 0: exact pose, and velocity at the instant.
-        velocity_noise: Standard deviations of (v, omega), m/s and rad/s, >= 0.
-        pose_noise: Standard deviations of (x, y, theta), m and rad, >= 0.
+        velocity_noise, pose_noise: Standard deviations of (v, omega) and (x, y, theta), m and rad.
         seed: Seed of noise and encoders, >= 0.
         wheels: True wheel geometry if it differs from `geometry`.
         path_noise: Variance of a wheel's path per path driven, m^2/m, >= 0, for the covariance.
 
     Attributes:
-        pose, velocity: By the last reading, m and rad, m/s and rad/s.
-        velocity_covariance: (2, 2).
+        pose, velocity, velocity_covariance: By the last reading, m and rad.
         wheels: Angles (rad) and speeds (rad/s) of the wheels [left, right] by the encoders.
-
-    Raises:
-        ValueError: An argument is outside its range.
     """
 
     def __init__(
@@ -302,9 +292,8 @@ STICKS = 0.02
 class DriveDeadBand:
     """Maps commands to those that take effect.
 
-    Small commands can get lost by axis, in a driver that suppresses small v and omega, and by
-    wheel, where the speed loop does not overcome friction: then a turning robot has no dead band
-    forward.
+    Small commands get lost by axis, in a driver that suppresses small v and omega, or by wheel,
+    where the speed loop does not overcome friction: then a turning robot has no dead band forward.
 
     Args:
         axes: Dead bands of (v, omega), m/s and rad/s, >= 0.
@@ -312,9 +301,6 @@ class DriveDeadBand:
         kind: What remains of larger commands.
         stiction: Command that moves an axis or wheel at rest, per dead band, >= 1.
         track: Distance of the contact points, m, > 0.
-
-    Raises:
-        ValueError: An argument is outside its range.
     """
 
     def __init__(

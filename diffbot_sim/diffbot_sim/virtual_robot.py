@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated robot as its driver sees it: commands in, joint samples out, period by period.
-
-Motors (`Actuator`) limit, delay and disturb torques, `Encoders` quantise angles, and a load may be
-put on the robot at a given time (`PayloadSchedule`).
-"""
+"""A simulated robot as its driver sees it: commands in, joint samples out, period by period."""
 
 from __future__ import annotations
 
@@ -42,7 +38,7 @@ def _is_whole(number: object) -> bool:
 
 
 class Actuator:
-    """Two wheel motors, [left, right].
+    """Two wheel motors, [left, right], which limit, delay and disturb torques.
 
     A command, clipped to the limit, is the reported torque (joint_states.effort). The acting one
     was reported `delay_samples` earlier (0 at first); it is 0 within the driver's dead band, and
@@ -54,9 +50,6 @@ class Actuator:
         noise: Standard deviation relative to the torque, 0 to 1.
         seed: Seed of the noise, >= 0.
         dead_band: Dead bands [left, right], N m, >= 0.
-
-    Raises:
-        ValueError: An argument is outside its range.
     """
 
     def __init__(
@@ -146,12 +139,6 @@ class Encoders:
         counts_per_revolution: Counts per turn of a wheel; 0: exact positions and velocities.
         period: Time between two readings, s, > 0.
         seed: Seed of the phases, >= 0.
-
-    Attributes:
-        phase: Position of each wheel within a count at angle 0, 0 to 1.
-
-    Raises:
-        ValueError: An argument is outside its range.
     """
 
     def __init__(self, counts_per_revolution: int, period: float, seed: int = 0) -> None:
@@ -207,18 +194,7 @@ class Encoders:
 
 
 class VirtualRobot:
-    """An engine with an actuator and encoders, which continues from its present state.
-
-    Args:
-        engine: The physics.
-        actuator: Maps commanded to reported and acting torque.
-        encoders: Maps wheel angles to measured angles and speeds.
-        period: Control period, s.
-        floor: Floor on which the robot drives; None: a level one.
-
-    Attributes:
-        sample: The newest joint sample.
-    """
+    """An engine with actuator and encoders, read once per control period, s, on a floor."""
 
     def __init__(
         self,
@@ -278,10 +254,8 @@ class Payload(NamedTuple):
 def payload_from_text(text: str, robot: Robot) -> Payload | None:
     """Return the load that a text specifies; None for none.
 
-    Args:
-        text: "mass,x,z,yaw_inertia" with commas or spaces; a share such as "50%", by which M_e and
-            I_e increase (all of K5..K8 are divided by 1.5); or "none".
-        robot: The robot that carries it.
+    The text is "mass,x,z,yaw_inertia" with commas or spaces; a share such as "50%", by which M_e
+    and I_e increase; or "none".
 
     Raises:
         ValueError: The text is none of these, the load is not physical, or the robot would tip

@@ -24,13 +24,12 @@ def make_simulator(
     Args:
         name: "ideal" (closed-form model), "mujoco" (contact physics) or "gazebo" (Gazebo 11, ODE).
         robot: The robot.
-        gui, pictures, seed: Whether to show a window, folder for a camera's pictures, and seed of
-            the engine's random numbers; only gazebo has them.
+        gui, pictures, seed: Window, folder for a camera's pictures, and random seed; only of
+            gazebo.
 
     Raises:
         ValueError: There is no such engine, window or camera, or the robot cannot stand.
-        ImportError: The engine is not installed.
-        OSError: The engine does not start.
+        ImportError, OSError: The engine is not installed, or does not start.
     """
     if name == "gazebo":
         from diffbot_sim.engines.gazebo_engine import GazeboSimulator
@@ -40,7 +39,7 @@ def make_simulator(
     if gui or pictures is not None:
         wish = "gui" if gui else "pictures"
         raise ValueError(f"{wish}: sim:={name} has no window and no camera; use sim:=gazebo")
-    # Imported on demand, so that the ideal engine works where MuJoCo is not installed.
+    # On demand: MuJoCo may not be installed.
     if name == "ideal":
         from diffbot_sim.engines.ideal import IdealSimulator
 

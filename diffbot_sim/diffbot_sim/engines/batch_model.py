@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Equations of motion, and Taylor series of the speeds, of many robots with wheel friction.
-
-See motion_series.py and ideal_batch.py.
-"""
+"""Motion of many robots with wheel friction: equations, and series of the speeds in a step."""
 
 from __future__ import annotations
 
@@ -34,15 +31,14 @@ NODES = [
 
 
 class BatchSeries:
-    """Taylor coefficients of the speeds of n robots, up to the highest order that any one needs.
+    """Taylor coefficients, ascending, of the speeds of n robots (see motion_series.py).
 
     Args:
         v, omega: States, m/s and rad/s, (n,).
-        rows: Rows of v' and omega' as in motion_series, (2, 5, n).
+        rows: Rows of v' and omega', (2, 5, n).
         horizon: Time for which the series are needed, s.
 
     Attributes:
-        v, omega: Coefficients, ascending.
         change: Largest changes of v and omega within the horizon.
         span: Time for which the series are valid, s, at most the horizon.
     """
@@ -194,16 +190,12 @@ NEWTON = 20
 
 
 class BatchModel:
-    """Models, without states, of n robots; the last axis of all arrays is the robots'.
+    """Models, without states, of n robots with plain friction; the last axis is the robots'.
 
     Attributes:
-        robots: The robots.
         k: K5 to K8 of each with its payload, (4, n).
         radius, half_track: m, (n,).
         holds: Whether the friction of a wheel can hold it, (2, n).
-
-    Raises:
-        ValueError: A robot has static friction, dragging casters or skid steer.
     """
 
     def __init__(self, robots: Sequence[Robot]) -> None:
@@ -296,9 +288,8 @@ class BatchModel:
     ) -> tuple[Index, Array]:
         """Find the first wheel that stops or is released up to `end`, which becomes its time.
 
-        Returns:
-            The wheels, -1 for none, and the signs of the friction that held them, 0 for a stop;
-            (n,).
+        Return the wheels, -1 for none, and the signs of friction that held them, 0 for a stop,
+        (n,).
         """
         wheel = np.full(len(end), -1)
         push = np.zeros(len(end))

@@ -26,7 +26,7 @@ class CasterDrag:
     Attributes:
         casters: x, y (m) and limit (N) of each caster that drags.
         turning: Friction law of the moment against turning, N m, over the yaw rate, rad/s.
-        mass, inertia: M_e, kg, and I_e, kg m^2, of K7 and K8 in `parameters`.
+        mass, inertia: M_e, kg, and I_e, kg m^2.
     """
 
     def __init__(

@@ -26,14 +26,9 @@ from diffbot_sim.simulator import (
 
 
 class GazeboSimulator(ContactEngine):
-    """A robot in a Gazebo server of its own; see Simulator for the interface.
+    """A robot in a Gazebo server of its own; see Simulator and make_simulator.
 
     Runs are bit-identical: the physics advances only in `step`.
-
-    Args:
-        robot: The robot; its URDF gives masses, joints, shapes and contacts.
-        settings: Settings of the physics; the defaults are the best known.
-        gui, pictures, seed: See make_simulator.
 
     Raises:
         ImportError: There is no Gazebo 11 on this machine.

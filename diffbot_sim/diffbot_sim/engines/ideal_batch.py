@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ideal engine for many robots at once: IdealSimulator with a robot axis, in NumPy.
 
-A step is one series for all robots; those of which a wheel stops, starts or reverses continue in
-ever smaller groups. The results differ from IdealSimulator by rounding (test_robot_batches.py).
+A step is one series for all; robots of which a wheel stops, starts or reverses go on in ever
+smaller groups.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class IdealBatch:
         angles: Wheel angles [left, right], rad, (2, n).
 
     Raises:
-        ValueError: There is no robot, or one has static friction, dragging casters or skid steer.
+        ValueError: There is no robot, or one has other friction.
     """
 
     def __init__(self, robots: Sequence[Robot]) -> None:
@@ -74,12 +74,7 @@ class IdealBatch:
         return np.where(self._modes == HOLDING, 0.0, speeds)
 
     def step(self, torque: Array, duration: float) -> None:
-        """Advance all robots under torques [left, right], N m, (2, n), by a duration, s.
-
-        Raises:
-            ValueError: A torque is not finite, or the duration is outside its range.
-            FloatingPointError: A robot needs more pieces of motion than any real one.
-        """
+        """Advance all robots under torques [left, right], N m, (2, n); see Simulator.step."""
         check_duration(duration)
         if torque.shape != (2, len(self)) or not np.isfinite(torque).all():
             raise ValueError(

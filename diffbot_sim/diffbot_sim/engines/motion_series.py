@@ -223,14 +223,8 @@ def motion_series(
 ) -> MotionSeries:
     """Expand v' = rows[0] . basis, omega' = rows[1] . basis and the pose about a state.
 
-    cos and sin of the heading follow from c' = -s omega, s' = c omega. The series end at the order
-    that makes them valid up to the horizon, or at ORDER.
-
-    Args:
-        v, omega, heading: State, m/s, rad/s and rad.
-        rows: Rows of v' and omega'.
-        horizon: Time up to which the series are needed, s; their `span` may be less.
-        functions: Functions of the state that extend the basis.
+    cos and sin of the heading follow from c' = -s omega, s' = c omega. The order is the lowest that
+    makes all series valid up to the horizon, s, or ORDER, and their `span` less.
 
     Raises:
         FloatingPointError: The motion is too fast to be expanded.

@@ -32,9 +32,8 @@ class ContactSettings:
     Attributes:
         inner_step: Longest integration step, s.
         time_constant: Of the contacts along their normal (solref), s, >= 2 inner_step.
-        friction_time_constant: Of wheel slip (solreffriction), s; at least LEAST_SLIP_TIME inner
-            steps.
-        impedance: solimp's d0 and dmax, 0..1; the nearer to 1 the stiffer the contact.
+        friction_time_constant: Of wheel slip (solreffriction), s; at least LEAST_SLIP_TIME steps.
+        impedance: solimp's d0 and dmax, 0..1.
         elliptic: Whether friction cones are elliptic; with pyramidal ones a wheel climbs.
         impratio: Stiffness of friction relative to the normal force.
         wheel_friction: Coulomb coefficient of the wheels; None for the robot's own.
@@ -55,8 +54,7 @@ class WheelJointSettings:
 
     Attributes:
         friction_solref: Time constant, s, and damping ratio with which dry friction stops it.
-        armature: Rotor, and half a step of viscous friction, so that MuJoCo damps the mean speed of
-            a step, kg m^2.
+        armature: Rotor, and viscous friction in half a step, kg m^2.
     """
 
     friction_solref: tuple[float, float]

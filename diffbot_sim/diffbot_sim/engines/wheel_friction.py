@@ -47,16 +47,13 @@ class PlanarDynamics:
 
 
 class WheelFriction:
-    """Equations of motion for given modes of the wheels, and the choice of those modes.
-
-    For a robot with a payload; see Simulator.set_payload.
+    """Equations of motion, with a payload, for modes of the wheels, and the choice of the modes.
 
     Attributes:
         parameters: K5..K8, including the payload.
         drag: Drag of the casters, and of the floor against turning.
         wheel_speed: Rows of the wheel speeds [left, right], rad/s.
-        functions: Functions of the state that extend the basis: decay of each wheel's static
-            friction, and direction of each caster that drags.
+        functions: Decay of each wheel's static friction, and direction of each dragging caster.
         holds: Whether each wheel, and the floor, has dry friction.
         floor_acceleration: Yaw acceleration by the floor's dry friction, rad/s^2.
     """
@@ -211,8 +208,7 @@ class WheelFriction:
     def departure(self, torque: tuple[float, float]) -> tuple[Velocity, list[int]] | None:
         """Return accelerations and modes of a starting robot with dragging casters; None: it rests.
 
-        A caster's friction opposes the acceleration, which depends on it. One choice of holding
-        wheels is consistent. `torque`: N m from now on.
+        A caster's friction opposes the acceleration; one choice of holding wheels is consistent.
         """
         for modes in ([HOLDING, 1], [HOLDING, -1], [1, HOLDING], [-1, HOLDING]):
             stuck = modes.index(HOLDING)
@@ -261,8 +257,7 @@ def _coupling(
 ) -> NDArray[np.float64]:
     """Return the matrix that maps [v', omega'] of equal wheels to those of unequal ones, (2, 2).
 
-    The wheels' kinetic energy J (w_l^2 + w_r^2) / 2, w = (v -+ b omega) / r_i, then contains v
-    omega. `parameters` are those of wheels of the mean radius; `radii` [left, right], m.
+    The wheels' kinetic energy J (w_l^2 + w_r^2) / 2, w = (v -+ b omega) / r_i, contains v omega.
     """
     if radii[0] == radii[1]:
         return np.eye(2)

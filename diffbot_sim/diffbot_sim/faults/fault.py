@@ -78,28 +78,19 @@ class Fault:
     """One fault; only settings of its kind may differ from the defaults (config/faults.yaml).
 
     Attributes:
-        topic: Name of the topic, as in the script.
-        kind: One of KINDS.
-        start, duration: A message is hit if it arrives at start <= t < start + duration, s; inf:
-            for ever.
-        probability: In the long run.
-        seed: Faults with equal seeds at different places in the list still differ.
-        fields: Paths of the fields to change (see message_fields.py). Without any, stuck freezes
-            all; garbage and wrong change each number outside the header.
+        start, duration: Messages that arrive at start <= t < start + duration, s, may be hit.
+        fields: Paths of the fields to change (message_fields.py). Without any, stuck freezes all;
+            garbage and wrong change each number outside the header.
         stamps: For stuck. "fresh": the header's stamp advances; "old": it is frozen, too.
-        value: For garbage. A number, "nan", "inf", "-inf", or "random" for noise up to magnitude.
-            Whole numbers stay in the range of their type, and are unchanged by NaN or inf.
+        value: For garbage. A number, "nan", "inf", "-inf", or "random" up to magnitude. Whole
+            numbers stay in the range of their type, and are unchanged by NaN or inf.
         scale, offset, wrap: For wrong, in this order; for stamps the offset is in s. wrap: into
             -wrap/2 <= x < wrap/2.
-        swap: For wrong; two indices whose entries are swapped in arrays of numbers; names stay.
-        arrays: For wrong; how arrays are edited: "reversed", "missing" (without entry `index`),
-            "extra" (an entry of unknown name comes first), "duplicated" (entry `index` again at the
-            end), "short" (arrays of other than text lose their last entry), "empty".
-        overtake: For delayed; whether a message may arrive before one that was sent earlier.
+        swap: For wrong; indices of two entries to swap in arrays of numbers; names stay.
+        arrays: For wrong: "reversed", "missing" (without entry `index`), "extra" (an unknown entry
+            first), "duplicated" (entry `index` again), "short" (names stay), "empty".
+        overtake: For delayed; whether a message may arrive before earlier ones.
         copies: For intermittent; how often a message that is hit arrives: 0 (lost), 2 ... 100.
-
-    Raises:
-        ValueError: A setting is wrong or of another kind.
     """
 
     topic: str
@@ -238,12 +229,8 @@ class Relay:
     Attributes:
         topic: Name that the faults use for it.
         type: Type of its messages, such as sensor_msgs/msg/JointState.
-        input: ROS name of the input; empty: the topic.
-        output: ROS name of the output; empty: faulty/<topic>.
+        input, output: ROS names; empty: the topic, and faulty/<topic>.
         latched: Whether late subscribers get the last message, as from a latched publisher.
-
-    Raises:
-        ValueError: A field is wrong.
     """
 
     topic: str
@@ -293,8 +280,7 @@ def load_script(source: Path | str) -> Script:
     """Load a script from a YAML file, or from its text, which has more than one line.
 
     Raises:
-        ValueError: The script is wrong; the message has the file, the entry, the field, its value
-            and what is allowed.
+        ValueError: The script is wrong; the message has the entry, its value and what is allowed.
     """
     if isinstance(source, str) and "\n" in source:
         where, text = "the script", source

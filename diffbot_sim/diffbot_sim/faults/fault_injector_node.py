@@ -2,8 +2,7 @@
 """The fault_injector node: relays topics, and injects the faults of a script.
 
 Times of the script are the clock's with use_sim_time; otherwise they count from the first message.
-The time is read when a message arrives, and while messages wait every 2 ms. Start a simulated run
-with composed:=false: in lock-step it would wait for an answer that a fault delays or drops.
+Start a simulated run with composed:=false: in lock-step it would wait for delayed answers.
 """
 
 from __future__ import annotations
@@ -51,18 +50,10 @@ ARRIVAL_PATIENCE = 1.0
 
 
 class RelayedTopic:
-    """Relays the messages of one topic through a fault injector.
+    """Relays the messages of one topic, which `on_message` receives, through a fault injector.
 
     The output is reliable. Publishers of either reliability are received; latched ones need a
-    latched relay.
-
-    Args:
-        node: Node of the subscription and the publisher.
-        relay: Input and output.
-        faults: Faults of this topic.
-        seed: Seed of their random numbers.
-        on_message: Called with this object and each message that arrives.
-        patience: How long to wait for publisher and subscriber, s of wall time.
+    latched relay. `patience` for publisher and subscriber is in s of wall time.
 
     Raises:
         ValueError: The message type does not exist, or lacks a field that a fault names.

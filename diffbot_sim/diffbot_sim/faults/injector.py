@@ -39,23 +39,15 @@ NO_NUMBER = "scale, offset and wrap change numbers and stamps only"
 
 
 class FaultInjector:
-    """Takes messages, applies the faults, and returns the results when they are due.
+    """Takes the messages of one topic, applies faults, and returns the results when they are due.
 
     A message passes the faults in the order of the list; its time decides which apply. Equal
-    messages at equal times with equal seeds give equal results. Without an active fault a message
-    is released unchanged, at once. Unless a fault lets them overtake, messages keep their order.
-    When time goes back the injector is reset, and waiting messages are lost.
-
-    Args:
-        faults: Faults of one topic.
-        seed: Seed of all random numbers.
+    messages at equal times with equal seeds give equal results. Unless a fault lets them overtake,
+    messages keep their order. When time goes back waiting messages are lost.
 
     Attributes:
         active: Faults that are active at the newest time given.
         lost: Number of messages lost because CAPACITY waited.
-
-    Raises:
-        ValueError: The faults are of several topics.
     """
 
     def __init__(self, faults: Sequence[Fault], seed: int = 0) -> None:
@@ -80,11 +72,7 @@ class FaultInjector:
         self.active: tuple[Fault, ...] = ()
 
     def push(self, now: float, message: Any) -> None:
-        """Take a message, which is copied, at a time, s.
-
-        Raises:
-            ValueError: A fault names a field that the message lacks.
-        """
+        """Take a copy of a message at a time, s; ValueError if it lacks a fault's field."""
         time = self._advance(now)
         parcels = [Parcel(copy.deepcopy(message), time)]
         for stage in self._stages:
@@ -140,8 +128,7 @@ class Stage:
     """Applies one fault; this base class is the kind "off".
 
     A burst of b messages begins at a message outside a burst with probability
-    q = p / (p + b (1 - p)), so that a share b / (b + (1 - q) / q) = p, the fault's probability, is
-    hit.
+    q = p / (p + b (1 - p)): a share b / (b + (1 - q) / q) = p, the fault's probability, is hit.
     """
 
     def __init__(self, fault: Fault, random: Random) -> None:

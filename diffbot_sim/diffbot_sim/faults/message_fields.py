@@ -126,8 +126,7 @@ def is_array(value: Any) -> bool:
 def places(message: Any, path: str) -> list[Slot]:
     """Return the slots at a path; none where an array is too short or lacks the name.
 
-    Raises:
-        ValueError: The message has no such field.
+    ValueError: The message has no such field.
     """
     owners = [message]
     slots: list[Slot] = []

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Gazebo server as a child process, driven over a socket that it inherits.
 
-plugin/diffbot_gazebo.cc is the other end. Requests and answers are packed C structures with natural
-alignment, in the machine's byte order.
+plugin/diffbot_gazebo.cc is the other end. Messages are packed, naturally aligned C structures.
 """
 
 from __future__ import annotations
@@ -48,15 +47,15 @@ LOOK_PERIOD = 0.05
 def request(kind: int, *values: float, steps: int = 0) -> bytes:
     """Return a request.
 
-    Its kinds and their values:
+    Kinds and values:
         LOOK: None; report the state.
-        STEP: Torque left, right (N m), length of an inner step (s), forward force (N) on the
-            ground below base_link and moment (N m); `steps` is the number of inner steps.
+        STEP: Torque left, right (N m), inner step (s), forward force (N) on the ground below
+            base_link and moment (N m); `steps` is the number of inner steps.
         PLACE: x, y, z (m), roll, pitch, yaw (rad) of base_link, which is then at rest.
         PAYLOAD: Mass (kg), x, z (m), inertia (kg m^2); see Simulator.set_payload.
         FRICTION: Viscous (N m s/rad), Coulomb forward, backward, static forward, backward (N m),
             Stribeck velocity (rad/s; 0: none) of the wheel `steps`, 0 left or 1 right.
-        MODEL: K5 to K8, radius and half track (m), from which dry friction is computed.
+        MODEL: K5 to K8, radius and half track (m), for dry friction.
         LINE: x, y of both ends (m), red, green, blue (0..1), height above the floor, width (m).
     """
     return _REQUEST.pack(kind, steps, *values, *(0.0,) * (VALUES - len(values)))
@@ -69,9 +68,9 @@ class Answer:
     Attributes:
         notice: Whether it was sent without a request, because a pause began or ended.
         paused: Whether the world's time stands still until somebody resumes it.
-        angles, rates: Of the wheel joints, rad and rad/s.
-        position, rotation: Of base_link in the world, m, and quaternion w, x, y, z.
-        linear, angular: Velocity of base_link's origin (m/s) and spin (rad/s), in the world.
+        angles, rates: Of the wheel joints.
+        position, rotation: Of base_link in the world; quaternion w, x, y, z.
+        linear, angular: Velocity of base_link's origin, and spin, in the world.
     """
 
     notice: bool
@@ -99,14 +98,10 @@ class GazeboServer:
 
     Args:
         installation: The Gazebo to use.
-        plugin: File of the plugin.
-        world: File of the world; its folder is searched for models.
+        plugin, world: Their files; the world's folder is searched for models.
         gui: Whether to open Gazebo's window, too.
         camera: Whether the world has a camera, which needs a display to render on.
         seed: Seed of the server's random numbers.
-
-    Attributes:
-        paused: Whether the world's time stands still.
 
     Raises:
         GazeboError: It did not start, or has no display.
@@ -150,11 +145,7 @@ class GazeboServer:
             raise
 
     def exchange(self, request: bytes, steps: int = 0) -> Answer:
-        """Send a request of so many inner steps and return its answer, also during a pause.
-
-        Raises:
-            GazeboError: The server has ended, or does not answer.
-        """
+        """Send a request of so many inner steps and return its answer, also during a pause."""
         (answer,) = self.exchange_all([request], steps)
         return answer
 
@@ -177,11 +168,7 @@ class GazeboServer:
             self._read()
 
     def set_paused(self, paused: bool) -> None:
-        """Pause or resume the world's time, as Gazebo's own button does.
-
-        Raises:
-            GazeboError: The server has ended, or does not do it.
-        """
+        """Pause or resume the world's time, as Gazebo's own button does; else GazeboError."""
         self.look_around()
         self._control_world("--pause", int(paused))
         end = time.monotonic() + ANSWER_PATIENCE
@@ -191,11 +178,7 @@ class GazeboServer:
             self._read()
 
     def wait_for_picture(self, folder: Path) -> None:
-        """Wait for the camera's first picture in the folder, which may contain older pictures.
-
-        Raises:
-            GazeboError: The server has ended, or there is no new picture after PICTURE_PATIENCE.
-        """
+        """Wait for a new picture of the camera in the folder; GazeboError if there is none."""
         before = _newest(folder)
         end = time.monotonic() + PICTURE_PATIENCE
         while _newest(folder) == before:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The world that Gazebo loads: a floor with a grid, light, the robot, and a camera on demand.
 
-Gazebo's own program converts the robot from its URDF; its colours are added here. See
-benchmarks/contact_settings.py for its accuracy.
+Gazebo converts the robot from its URDF; its colours are added here.
 """
 
 from __future__ import annotations
@@ -35,14 +34,13 @@ _WORD = "{} {} {} 1"
 
 @dataclass(frozen=True)
 class PhysicsSettings:
-    """Settings of ODE in Gazebo; the defaults are the best known.
+    """Settings of ODE in Gazebo; the defaults are the best known (benchmarks/contact_settings.py).
 
     Attributes:
         inner_step: Longest integration step, s.
-        solver: "world" (exact) or "quick" (iterative).
-        iterations: Number of iterations of the iterative solver.
-        mixing: Constraint force mixing of all contacts and joints. With 0 the exact solver fails in
-            one of 40 steps, as both wheels constrain the robot sideways; 1e-9 is enough.
+        solver: "world" (exact) or "quick" (iterative, with so many iterations).
+        mixing: Constraint force mixing of contacts and joints. With 0 the exact solver fails in one
+            of 40 steps, as both wheels constrain the robot sideways; 1e-9 is enough.
         stiffness, damping: Of the contacts, N/m and N s/m; None for the robot's own.
         wheel_friction: Coulomb coefficient of the wheels; None for the robot's own.
     """

@@ -61,16 +61,7 @@ E_co = TypeVar("E_co", bound=ExternalParameters, covariant=True)
 
 
 class ExternalSimulator(Node, ABC, Generic[E_co]):
-    """Publishes the ground truth, and ends with the programs and with the commanders.
-
-    Attributes:
-        exit_code: See RunnableNode.
-        values: The node's parameters, of the class given.
-        robot: The robot.
-
-    Raises:
-        ValueError: A parameter is wrong.
-    """
+    """Publishes the ground truth, and ends with the programs and with the commanders."""
 
     def __init__(self, parameters: type[E_co]) -> None:
         super().__init__("simulator")
@@ -84,13 +75,8 @@ class ExternalSimulator(Node, ABC, Generic[E_co]):
     def _prepare(self, sim: str, starts: bool, odometry: str) -> None:
         """Check what is installed and supported; create truth topics, and the timer.
 
-        Args:
-            sim: Name of the simulator.
-            starts: Whether the node starts its programs.
-            odometry: Topic of the poses (nav_msgs/Odometry) of Gazebo's odometry publisher.
-
-        Raises:
-            ImportError: A program is missing.
+        `starts`: whether the node starts the programs of `sim`, else ImportError if one is missing;
+        `odometry`: topic of Gazebo's odometry publisher.
         """
         if starts:
             check_installed(sim)

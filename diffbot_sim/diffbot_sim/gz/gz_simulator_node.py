@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulator node for Gazebo (Ionic or newer), driven step by step through ros_gz_bridge.
 
-It has the topics of the other simulators: `joint_states` and `clock` once per control period,
-`ground_truth`, `ground_truth/dynamic_parameters` (latched), and `effort_controller/commands`
-([left, right], N m). It starts Gazebo, the bridge and the robot's spawning, and ends them.
-
+It has the topics of simulator_node.py, but for sensors, and starts and ends Gazebo and the bridge.
 Gazebo's world stands still between two control periods. A command is sent to Gazebo repeatedly
-until its arrival is confirmed; then the world is stepped by one period. The state at its end is
+until its arrival is confirmed; then the world is stepped by one period, and the state at its end
 published with the torque that acted. So nothing depends on how long a message takes.
 """
 
@@ -46,11 +43,8 @@ SIDES = ("left", "right")
 class GzTopics:
     """Sends torques to Gazebo; its topics are those of config/gz_bridge.yaml.
 
-    Args:
-        node: The node that has the topics.
-        robot: The robot; gives the joint names, and the friction that damps torques.
-        on_reading: Called with the wheels' angles and speeds.
-        on_seen: Called when the arrival of a torque in Gazebo is confirmed.
+    `on_reading` is called with the wheels' angles and speeds, `on_seen` when the arrival of a
+    torque in Gazebo is confirmed.
     """
 
     def __init__(
@@ -109,11 +103,7 @@ class GzTopics:
 
 
 class GzWorld:
-    """Client of the service that advances a paused world; `on_refused` is called with a sentence.
-
-    Raises:
-        ImportError: ros_gz_interfaces is not installed.
-    """
+    """Client of the service that advances a paused world; says why it is refused."""
 
     def __init__(self, node: Node, on_refused: Callable[[str], None]) -> None:
         # So that the rest can be tested without Gazebo.

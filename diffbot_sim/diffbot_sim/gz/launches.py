@@ -128,11 +128,7 @@ def executable(package: str, name: str) -> str:
 
 
 def config_text(name: str, robot: Robot) -> str:
-    """Return the text of a file of the suite's config folder, with the robot's joint names.
-
-    Raises:
-        ImportError: The package diffbot_bringup, which has the folder, is missing.
-    """
+    """Return the text of a file of the suite's config folder, with the robot's joint names."""
     try:
         file = Path(get_package_share_directory("diffbot_bringup")) / "config" / name
     except PackageNotFoundError:
@@ -296,8 +292,7 @@ def launch_ros2_control(
 
     Args:
         sim: One of HARDWARE.
-        robot: The robot to spawn.
-        start: Its initial pose.
+        robot, start: The robot to spawn, and its initial pose.
         speed: Simulated time per wall time, > 0.
         gui: Whether to open the simulator's window.
         patience: Wall time that each step may take, s.

@@ -48,12 +48,10 @@ class SteppedRobot:
     """Makes joint samples from a simulator that is advanced period by period.
 
     A command's torque must have reached the simulator before `step`, which advances it by one
-    period; the first reading at or after its end gives the sample. So every sample has a single,
-    known torque.
+    period; the first reading at or after its end gives the sample, with a single, known torque.
 
     Args:
-        actuator: Maps commanded to reported and acting torque.
-        encoders: Maps wheel angles to measured angles and speeds.
+        actuator, encoders: Those of the robot.
         period: Control period, s; a whole number of the simulator's steps.
         grips: Whether a torque of 0.01 N m always moves a wheel (no friction in its bearing).
 
@@ -82,11 +80,7 @@ class SteppedRobot:
         return self._sample(reading, (0.0, 0.0))
 
     def command(self, torque: tuple[float, float]) -> tuple[float, float]:
-        """Begin a period with a command [left, right] in N m; return the torque to send.
-
-        Raises:
-            ValueError: A command is not finite; nothing has changed then.
-        """
+        """Begin a period with a command [left, right] in N m; return the torque to send."""
         self._reported, self.acting = self._actuator.apply(torque)
         return self.acting
 
