@@ -57,8 +57,7 @@ from diffbot_recordings.recording_analysis import STILL
 from diffbot_recordings.samples import Batch
 from diffbot_recordings.segments import Segment, Segmenter, SegmentSettings
 from diffbot_recordings.velocity_analysis import analyse_axis
-from diffbot_sim.drive_dead_band import DriveDeadBand
-from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
+from diffbot_sim.velocity_robot import DriveDeadBand, VelocityOdometry, VelocityRobot
 from diffbot_study.velocity_driving import VelocityDrive, simulate_velocity_drive
 from pose2d_trajectories import Reference, Trajectory, make_trajectory
 

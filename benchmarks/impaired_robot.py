@@ -19,7 +19,7 @@ from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_node.wheel_watch import WheelWatch
 from diffbot_sim.simulator import Simulator
-from diffbot_sim.sloped_floor import SlopedFloor
+from diffbot_sim.virtual_robot import SlopedFloor
 from diffbot_study.driving import Law, simulate_drive
 from pose2d_trajectories import Reference, make_trajectory
 

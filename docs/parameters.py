@@ -27,8 +27,8 @@ from diffbot_recordings.velocity_ident_report_node import VelocityIdentReportPar
 from diffbot_report.drive_report_node import DriveReportParameters
 from diffbot_report.ident_report_node import IdentReportParameters
 from diffbot_sim.faults.fault_injector_node import FaultInjectorParameters
+from diffbot_sim.gz.external_simulator import Ros2ControlParameters
 from diffbot_sim.gz.gz_simulator_node import GzParameters
-from diffbot_sim.gz.ros2_control_simulator_node import Ros2ControlParameters
 from diffbot_sim.simulator_node import EngineParameters
 from diffbot_sim.velocity_simulator_node import VelocitySimulatorParameters
 from diffbot_view.live_view_node import LiveViewParameters

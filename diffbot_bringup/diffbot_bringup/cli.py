@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands of `diffbot`, and the dispatch to them inside an environment.
 
-Imports only the standard library at the top: ./diffbot reads the table before any environment
-exists. A command's module is imported when the command is called.
+Standard library only at the top: ./diffbot reads the table before any environment exists.
 """
 
 import signal
 
 if __name__ == "__main__":
-    # Ctrl-C ends it without a word until it can end cleanly. ./diffbot has blocked the signal.
+    # Ctrl-C ends it without a word until it can end cleanly.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
 
@@ -198,10 +197,7 @@ def help_text() -> str:
 
 
 def quietly(run: Callable[[], int]) -> int:
-    """Call `run` and return its exit status; end silently when the reader of the output is gone.
-
-    A reader such as `head` closes the pipe when it has enough.
-    """
+    """Call `run` and return its exit status; end silently when the reader of the output is gone."""
     try:
         status = run()
         sys.stdout.flush()

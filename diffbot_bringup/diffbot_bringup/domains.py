@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """DDS domains for runs that must not meet others, and the list of this machine's active runs.
 
-A domain is claimed by binding one of its UDP ports that DDS never uses, on the loopback interface.
-The kernel gives the port to one process of one user only, and releases it when the last process
-that holds it has ended, also by SIGKILL. A domain in which any DDS port is bound is not claimed, so
-a run does not meet one in a domain that a user has chosen either.
+A domain is claimed by binding one of its UDP ports that DDS never uses, on the loopback interface;
+the kernel releases it when the last process that holds it has ended. A domain in which any DDS port
+is bound is not claimed.
 
 Each run has a file in a folder of its user that describes it and is locked (flock) while the run is
-active. The modification time of a domain's file is the time of its last use. The domains unused for
-longest are claimed first, because nodes may still be shutting down in the others.
+active. Its modification time is the last use; the domains unused for longest are claimed first.
 
-Limitations: it does not see other machines, or containers with a network of their own on a bridge
-to this one (discovery stays on this machine unless the user opens it); it does not list the runs of
-other users; and it does not find runs from a shell with another XDG_RUNTIME_DIR or TMPDIR.
-
-Imports no ROS: tests and tools use it without the rest of the suite.
+It does not see other machines or bridged containers, other users' runs, or runs from a shell with
+another XDG_RUNTIME_DIR or TMPDIR. Imports no ROS.
 """
 
 from __future__ import annotations
@@ -52,9 +47,8 @@ class DomainError(UsageError):
 class DomainRun:
     """The run that uses a domain.
 
-    `launch` is true for runs started by a person, which others may want to join; false for tests
-    and fault tables. `started` is in s since the epoch; `where` is the folder of its results, or
-    the one it was started in.
+    `launch` is true for runs started by a person, which others may want to join. `started` is in s
+    since the epoch; `where`: folder of its results, or the one it was started in.
     """
 
     domain: int
@@ -105,7 +99,7 @@ class Registration:
             return
         with contextlib.suppress(OSError):
             os.utime(self._record)  # the domain counts as unused from now on
-        # A fork of this process may have the file open, too, so closing it would not be enough.
+        # A fork of this process may have the file open, too.
         fcntl.flock(self._record, fcntl.LOCK_UN)
         os.close(self._record)
         self._record = -1
@@ -120,11 +114,7 @@ class Registration:
 
 
 def claim(name: str, launch: bool = False) -> Registration:
-    """Claim a domain that nobody on this machine uses.
-
-    Args:
-        name: Name of the run.
-        launch: See DomainRun.
+    """Claim a domain that nobody on this machine uses; `launch`: see DomainRun.
 
     Raises:
         DomainError: All DOMAINS are in use, or there is no folder for the list.
@@ -159,12 +149,7 @@ def announce(domain: int, name: str, where: str = "", launch: bool = False) -> R
 def simulate(domain: int, name: str, where: str, namespace: str = "") -> Registration:
     """Register as the only run that simulates a robot in a domain that the user has chosen.
 
-    Args:
-        domain: Number of the domain.
-        name: Name of the run.
-        where: Folder of its results.
-        namespace: Namespace of the simulated robot's topics; robots in other namespaces do not
-            clash.
+    `where`: folder of its results; robots in other namespaces do not clash.
 
     Raises:
         DomainError: Another run does so already, or there is no folder for the list.
@@ -197,10 +182,9 @@ def runs() -> list[DomainRun]:
 
 
 def join(environment: MutableMapping[str, str]) -> DomainRun | None:
-    """Set ROS_DOMAIN_ID in `environment` to the domain of the only active launch.
+    """Set ROS_DOMAIN_ID in `environment` to the domain of the only active launch, and return it.
 
-    Nothing changes if the user has set it, if no launch is active, or if all active ones are in
-    domain 0 anyway. Returns the launch that was joined, or None.
+    None, without a change: the user has set it, no launch is active, or all are in domain 0.
 
     Raises:
         DomainError: Active launches use several domains; the text lists them.
@@ -312,7 +296,6 @@ def _longest_rested(folder: Path) -> Iterable[int]:
 
 
 def _bound_ports() -> set[int]:
-    """Return the UDP ports that any process on this machine has bound."""
     ports = set()
     for name in _SOCKETS:
         with contextlib.suppress(OSError), open(name) as file:
@@ -322,7 +305,6 @@ def _bound_ports() -> set[int]:
 
 
 def _bind(port: int) -> socket.socket | None:
-    """Return a socket bound to a port, or None if the port is in use."""
     made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         made.bind(("127.0.0.1", port))

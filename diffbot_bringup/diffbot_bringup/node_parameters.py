@@ -30,7 +30,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "simulator": (
         "diffbot_sim.simulator_node:EngineParameters",
         "diffbot_sim.gz.gz_simulator_node:GzParameters",
-        "diffbot_sim.gz.ros2_control_simulator_node:Ros2ControlParameters",
+        "diffbot_sim.gz.external_simulator:Ros2ControlParameters",
     ),
     "trajectory_publisher": ("pose2d_trajectories.trajectory_node:TrajectoryParameters",),
     "velocity_ident": ("diffbot_ident.velocity_ident_node:VelocityIdentParameters",),

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernel families: which linear algebra and SIMD code a run computes with.
 
-OpenBLAS, which NumPy and SciPy include, has a set of kernels per processor family; NumPy and the C
-library have code paths of their own. They sum in different orders, so their last digits differ, and
-a result that depends on these is valid for one machine only. This module finds the families that
-this processor can run, and the environment variables that select them.
-
-As a program it prints, as JSON, what it computes with itself: `python -m
-diffbot_bringup.processor_kernels`.
+OpenBLAS, NumPy and the C library have code for each family of processors, whose last digits differ.
+This module finds the families that this processor can run, and the variables that select them.
+`python -m diffbot_bringup.processor_kernels` prints, as JSON, what it computes with itself.
 """
 
 from __future__ import annotations
@@ -26,8 +22,7 @@ CORE = "OPENBLAS_CORETYPE"
 WITHOUT = "NPY_DISABLE_CPU_FEATURES"
 LIBC = "GLIBC_TUNABLES"
 
-# Processor features, in NumPy's names, that OpenBLAS's kernels of a family need. Without them the
-# process ends with SIGILL: OpenBLAS uses the family in OPENBLAS_CORETYPE without checking.
+# Features, in NumPy's names, without which OpenBLAS's kernels of a family end with SIGILL.
 NEEDS = {
     "SkylakeX": ("AVX512F", "AVX512BW", "AVX512DQ", "AVX512VL"),
     "Haswell": ("AVX2", "FMA3"),
@@ -36,7 +31,7 @@ NEEDS = {
     "Nehalem": ("SSE42",),
     "Prescott": ("SSE3",),
 }
-# Disables the FMA and AVX2 variants of the C library's mathematics; it ignores unknown names.
+# Disables the FMA and AVX2 variants of the C library's mathematics.
 PLAIN_LIBC = "glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA,-FMA4,-AVX"
 PLAIN = "SIMD off"
 UNKNOWN = "not OpenBLAS"
@@ -53,10 +48,9 @@ class Kernels:
     """The code paths that a process computes with.
 
     Attributes:
-        cores: Family in use by the OpenBLAS of each package ("numpy" or "scipy", otherwise the name
-            of the library file).
-        features: Features of the processor in NumPy's names, without those that were switched off.
-        switchable: The features that NumPy has code paths for and can do without.
+        cores: Family of the OpenBLAS of each package ("numpy" or "scipy", else the library's file).
+        features: Features of the processor in NumPy's names, without those switched off.
+        switchable: Features that NumPy has code paths for and can do without.
     """
 
     cores: dict[str, str]
@@ -69,13 +63,7 @@ class Kernels:
 
 @dataclass(frozen=True)
 class Family:
-    """Code paths that tests can be run with.
-
-    Attributes:
-        name: Name of OpenBLAS's family, or PLAIN.
-        variables: Environment variables that select it.
-        kernels: Code paths that a process with these variables was found to use.
-    """
+    """Code paths that tests can be run with: OpenBLAS's family or PLAIN, and what selects them."""
 
     name: str
     variables: Mapping[str, str]
@@ -89,8 +77,7 @@ class Family:
 def families(others: bool = False) -> tuple[list[Family], list[str]]:
     """Return the families that this machine can run, each once, and a line per omitted one.
 
-    Args:
-        others: Whether to omit the family that this machine uses by default, too.
+    `others`: whether to omit the family that this machine uses by default, too.
     """
     own = probe({})
     plain = _plain(own)

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Subscribes to a topic of the running graph and formats its messages like `ros2 topic echo`.
-
-The quality of service is chosen to match the publishers. Messages become YAML or comma-separated
-values.
-"""
+"""Subscribes to a topic of the running graph and formats its messages like `ros2 topic echo`."""
 
 from __future__ import annotations
 
@@ -30,11 +26,7 @@ class Topic:
     """A subscription by name; use as a context manager."""
 
     def __init__(self, name: str, type_name: str | None = None) -> None:
-        """`name` without a leading slash is relative to the root namespace.
-
-        If `type_name` (``std_msgs/msg/String`` or ``std_msgs/String``) is None, the type is taken
-        from the graph. Raises UsageError when the given type is not installed.
-        """
+        """`name` is relative to the root; without a type it is that of the graph, or UsageError."""
         self.name = "/" + name.strip("/")
         self._class = None if type_name is None else _message_class(type_name)
         self._received: deque[Any] = deque()
@@ -54,7 +46,7 @@ class Topic:
     def connect(self, deadline: float) -> bool:
         """Wait for a publisher, then subscribe; return False at the deadline (monotonic, s).
 
-        Raises UsageError when the topic has several types or one that is not installed.
+        UsageError: The topic has several types, or one that is not installed.
         """
         while not (publishers := self._node.get_publishers_info_by_topic(self.name)):
             if time.monotonic() >= deadline:
@@ -87,10 +79,7 @@ class Topic:
 
 
 def matching_profile(offered: list[QoSProfile]) -> QoSProfile:
-    """Return the strictest quality of service that every publisher offers.
-
-    Transient local delivers the last messages that a publisher sent before.
-    """
+    """Return the strictest quality of service that every publisher offers."""
     reliable = all(o.reliability == ReliabilityPolicy.RELIABLE for o in offered)
     lasting = all(o.durability == DurabilityPolicy.TRANSIENT_LOCAL for o in offered)
     return QoSProfile(
@@ -112,10 +101,7 @@ LENGTH = 128  # longer arrays, texts and byte strings are cut here and end in ".
 
 
 def to_yaml(message: Any, arrays: bool = True) -> str:
-    """Return a message as a YAML document, fields in the order of its definition.
-
-    `arrays` False: show type and length instead of the content.
-    """
+    """Return a message as a YAML document; without `arrays` only their type and length."""
     text: str = yaml.dump(
         _tree(message, _plain, arrays),
         allow_unicode=True,
@@ -145,7 +131,6 @@ def _tree(value: Any, leaf: Callable[[Any], Any], arrays: bool, kind: Any = None
 
 
 def _plain(value: Any) -> Any:
-    """Convert a number or text to a type that YAML supports."""
     if isinstance(value, np.number):
         return value.item()
     if isinstance(value, (str, bytes)):

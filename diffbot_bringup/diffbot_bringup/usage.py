@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A command line, or a file that it names, is wrong: the error, and the word that was meant.
 
-Standard library only: ./diffbot refuses what is wrong before any environment exists.
+Standard library only.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EXTRAS = {"mujoco": "mujoco", "dask": "fleet", "distributed": "fleet", "pyarrow"
 
 
 def missing_extra(error: BaseException | None) -> str:
-    """Return that an optional package is missing, and what installs it; empty for other errors."""
+    """Return which optional package is missing, and what installs it; empty for other errors."""
     while error is not None:
         name = error.name if isinstance(error, ImportError) else None
         extra = EXTRAS.get((name or "").partition(".")[0])

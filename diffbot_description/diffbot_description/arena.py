@@ -11,17 +11,16 @@ import numpy as np
 from arc_odometry.number_range import Array
 from diffbot_description.robot import Robot
 
-# Half of the minimum side of the rectangle for the axle's midpoint, m. Less leaves no room to
-# accelerate.
+# Half of the smallest side that leaves the axle's midpoint room to accelerate, m.
 MIN_ROOM = 0.25
 
 
 @dataclass(frozen=True)
 class Arena:
-    """A rectangle around the robot's start, along the robot's first heading (x) and across (y).
+    """A rectangle around the robot's start, along its first heading (x) and across (y).
 
-    It bounds the **whole body** in any heading: the axle's midpoint stays within the rectangle less
-    the robot's reach and the margin on each side.
+    The **whole body** stays in it in any heading: the axle's midpoint keeps the robot's reach and
+    the margin on each side.
 
         >>> Arena.parse("3x2").room(reach=0.3)
         (1.1, 0.6)
@@ -49,11 +48,7 @@ class Arena:
 
     @classmethod
     def parse(cls, text: str) -> Arena | None:
-        """Read "length x width" in m, such as "3x3" or "4,2.5"; None for "" and "none".
-
-        Raises:
-            ValueError: The text is not two numbers > 0.
-        """
+        """Read "length x width" in m, such as "3x3" or "4,2.5"; None for "" and "none"."""
         if text.strip() in ("", "none"):
             return None
         words = text.lower().replace("x", " ").replace(",", " ").split()
@@ -85,10 +80,7 @@ class Arena:
 
 
 def silhouette(robot: Robot) -> Array:
-    """Return the corners of hull, wheels and casters' bounding squares, x and y, shape (2, n), m.
-
-    The origin is the axle's midpoint.
-    """
+    """Return the corners of hull, wheels and casters' bounding squares, x and y, (2, n), m."""
     shape, wheels = robot.body.shape, robot.wheels
     side, tread = 0.5 * shape.width, 0.5 * wheels.width
     boxes = [(shape.rear, shape.front, -side, side)]

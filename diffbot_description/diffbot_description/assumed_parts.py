@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a file of a robot that takes velocities may leave out: only torques and simulators need it.
 
-Its motion depends on wheels, outline and speed limits. Masses, casters, friction, torque limits
-and contact are assumed from these, and listed in `assumed`, so that no export takes them for known.
+Such values are listed in `assumed`, so that no export takes them for known.
 """
 
 from __future__ import annotations
@@ -24,11 +23,7 @@ def with_assumed_parts(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Return the content of a robot file with assumed values where it has none.
 
     Wheels (radius, separation), body.shape (front, rear, width) and limits (linear_velocity,
-    angular_velocity) are never assumed. The name is that of the file.
-
-    Args:
-        data: Content of the file, which is not changed.
-        path: The file.
+    angular_velocity) are never assumed. The name is that of the file, `path`.
     """
     parts = _assumed(data)
     names = [name for name in _leaves(parts) if not _has(data, name)]
@@ -41,7 +36,6 @@ def with_assumed_parts(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _assumed(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all values that can be assumed; wrong ones in `data` are left to the parser."""
     radius = _positive(data, "wheels.radius", 0.05)
     track = _positive(data, "wheels.separation", 0.3)
     front = _positive(data, "body.shape.front", track / 2)

@@ -10,10 +10,7 @@ from diffbot_description.terminal_text import printable_lines
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Parser whose help shows description and epilog as they are written.
-
-    Its errors quote words of the command line, which a terminal may only show.
-    """
+    """Parser whose help shows description and epilog as they are; its errors are printable."""
 
     def __init__(
         self, prog: str, description: str, epilog: str = "", allow_abbrev: bool = True

@@ -14,11 +14,7 @@ UNLIMITED = Velocity(math.inf, math.inf)
 
 
 class RampCoupling(str, Enum):
-    """How the limits of both axes act together; the values are those of ROS parameters.
-
-    OWN: each axis has its own limit. SCALED: both axes are slowed down alike, so that they arrive
-    at once. WHEELS: each wheel has the limit.
-    """
+    """How the limits act: on each axis, on both alike so that they arrive at once, or on wheels."""
 
     OWN = "own"
     SCALED = "scaled"
@@ -30,8 +26,7 @@ class CommandRamp:
     """Limits of the change of the commands of (v, omega), m/s^2 and rad/s^2; infinite: none.
 
     Attributes:
-        speeding: While their size grows, > 0.
-        braking: While it falls, > 0.
+        speeding, braking: While their size grows, or falls, > 0.
         coupling: How both axes act together; WHEELS needs finite limits.
         before_band: Whether the ramp comes before the dead bands, as a smoother's does.
 

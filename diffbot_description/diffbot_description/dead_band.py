@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dead band of a velocity command: the effect of a robot's driver on small commands.
 
-A command whose size does not exceed the band moves nothing. Above it there are two kinds of
-drivers:
-
     offset      the band is lost: passed = sign(c) (|c| - band)     PWM or voltage against friction
     threshold   all of it acts:   passed = c                        drivers that cut small commands
 
-An offset has a continuous inverse, c = sign(p) (|p| + band), so that any small motion can be
-commanded. A threshold has none below the band: only pulses can reach such a command on average.
+An offset has a continuous inverse, c = sign(p) (|p| + band). A threshold has none below the band:
+only pulses can reach such a command on average.
 """
 
 from __future__ import annotations
@@ -30,11 +27,7 @@ class DeadBandKind(str, Enum):
 
     @classmethod
     def named(cls, text: str) -> DeadBandKind:
-        """Return the kind with this name.
-
-        Raises:
-            ValueError: There is none.
-        """
+        """Return the kind with this name, or raise ValueError."""
         try:
             return cls(text)
         except ValueError:
@@ -84,8 +77,7 @@ def passed_of(
 
     Args:
         commands: Commands of any shape, in any unit.
-        width: Width of the band in that unit, of a shape that broadcasts with the commands'. An
-            estimate may be below 0: then an offset adds to the command.
+        width: Width of the band; an estimate may be below 0: then an offset adds to the command.
         kind: Kind of the band.
     """
     size = np.abs(commands)

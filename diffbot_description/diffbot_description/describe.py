@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversion of a URDF to the content of a robot file, with notes on assumptions and corrections.
 
-`describe` finds the wheels, lumps everything else into the body, and derives the limits. Values
-that a URDF does not contain (torques, encoder, contact) follow from rules that are stated with the
-values.
+Values that a URDF does not contain (torques, encoder, contact) follow from rules stated with them.
 """
 
 from __future__ import annotations
@@ -18,8 +16,14 @@ import numpy as np
 
 from diffbot_description.assumed_parts import DENSITY
 from diffbot_description.command_kind import CommandKind
-from diffbot_description.describe_limits import EXCITATION_FRACTION, GRIP, add_limits, whole_robot
-from diffbot_description.described_kind import SENTENCES, kind_of
+from diffbot_description.describe_limits import (
+    EXCITATION_FRACTION,
+    GRIP,
+    SENTENCES,
+    add_limits,
+    kind_of,
+    whole_robot,
+)
 from diffbot_description.findings import ASSUMED, DescriptionFindings, joined
 from diffbot_description.ground_loads import GRAVITY
 from diffbot_description.plausible_inertia import (
@@ -70,8 +74,7 @@ class Description:
     Attributes:
         content: Content for `robot_from`.
         sources: Dotted field -> source of its value.
-        corrected: Notes on values of the URDF that were not used.
-        assumed: Notes on values that the URDF does not contain.
+        corrected, assumed: Notes on values of the URDF that were not used, or are missing.
         result: Short summary of the robot.
     """
 
@@ -288,11 +291,7 @@ def _assumed_wheel(body_mass: float, geometry: WheelPair) -> float:
 
 
 def _check_density(side: Sequence[Wheel], shapes: ShapeReader) -> None:
-    """Refuse wheels that are heavier than any metal.
-
-    Raises:
-        ValueError: States the wheel, its mass and its density.
-    """
+    """Raise ValueError for wheels that are heavier than any metal."""
     for wheel in side:
         mass = raw_body(wheel.links).mass
         box = bounds(shapes.all_shapes(wheel.links))
@@ -373,9 +372,8 @@ def _wheel_inertias(
 ) -> tuple[float, float, float]:
     """Return the spin inertia of a wheel itself, its yaw inertia, and the rest of its spin inertia.
 
-    The yaw inertia I is such that I + m b^2 is about the axle's midpoint. The rest is what only a
-    motor's rotor behind a gear can have, where everything but the spin inertia is that of a wheel;
-    a copied or mistaken inertia differs about all axes, and stays with the wheel itself.
+    The yaw inertia I is such that I + m b^2 is about the axle's midpoint. The rest is that of a
+    rotor behind a gear, if all else is that of a wheel; a mistaken inertia differs about all axes.
 
     Args:
         geometry: The wheels.
@@ -480,7 +478,7 @@ def _hull(
     """Return the box around the body without casters, from the axle's midpoint on the ground."""
     radius, track = geometry.radius, geometry.track
     hull = [link for link in links if not CALLED.search(link.name)]
-    # Movable parts such as arms are not part of the hull, unless there are no other shapes.
+    # Movable parts such as arms count only without other shapes.
     box = bounds(shapes.all_shapes(link for link in hull if link.rigid)) or bounds(
         shapes.all_shapes(hull)
     )
@@ -537,7 +535,6 @@ def _caster(support: Support, index: int, findings: DescriptionFindings) -> dict
 def _rest(
     content: dict[str, Any], links: Sequence[PlacedLink], findings: DescriptionFindings
 ) -> None:
-    """Add encoder, contact and colours."""
     content["encoder"] = {"counts": ENCODER_COUNTS}
     heavy = content["body"]["mass"] > 50
     content["contact"] = {
@@ -572,7 +569,7 @@ def _colour(links: Sequence[PlacedLink]) -> list[float]:
 
 
 def _rounded(value: Any) -> Any:
-    """Round numbers to seven digits: more than any measurement has, and short enough to read."""
+    """Round numbers to seven digits."""
     if isinstance(value, dict):
         return {key: _rounded(entry) for key, entry in value.items()}
     if isinstance(value, list):

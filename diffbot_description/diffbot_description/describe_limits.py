@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits, friction and excitation of a robot described by a URDF.
 
-They are taken from the wheel joints if given and plausible, otherwise derived from the wheels'
-load.
+They are those of the wheel joints if plausible, otherwise derived from the wheels' load.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+from diffbot_description.command_kind import CommandKind
 from diffbot_description.findings import ASSUMED, DescriptionFindings
 from diffbot_description.ground_loads import GRAVITY
-from diffbot_description.urdf_wheels import WheelPair
+from diffbot_description.urdf_tree import UrdfTree
+from diffbot_description.urdf_wheels import Sides, WheelPair
 
 GRIP = 0.6  # Coulomb coefficient of rubber on a floor, for the traction limit
 LOAD_KEPT = 0.5  # share of the wheels' load that an acceleration may remove
@@ -20,7 +22,7 @@ CASTERS_KEPT = 0.8  # allowed share of the acceleration that lifts the casters; 
 EXCITATION_FRACTION = 0.5  # torque of the excitation, as a share of the traction limit
 TORQUE_FRACTION = 2.0  # torque limit as a multiple of the traction limit, if the URDF has no limit
 # Largest plausible effort limit, as a multiple of the torque at which a wheel under half of the
-# whole weight slips; larger ones are placeholders. The suite's Twil, a real robot, has 4.8.
+# weight slips; twil has 4.8.
 LARGEST_TORQUE_FRACTION = 5.0
 WHEEL_SPEED = 12.0  # usual speed of a geared motor, rad/s, if the URDF has no limit
 RIM_SPEEDS = (0.1, 10.0)  # range of plausible velocity limits at the rim, m/s
@@ -29,11 +31,7 @@ LARGEST_YAW_RATE = 2 * math.pi  # maximum of the derived limit of the yaw rate, 
 
 
 def whole_robot(content: dict[str, Any]) -> tuple[float, float, float]:
-    """Return mass [kg] and centre of mass of the whole robot.
-
-    The centre of mass is given in m ahead of the axle and above the ground. ``content``: content of
-    a robot file with wheels and body.
-    """
+    """Return mass [kg] and centre of mass [m] ahead of the axle and above the ground."""
     body, wheels = content["body"], content["wheels"]
     total = body["mass"] + 2 * wheels["mass"]
     x = body["mass"] * body["center_of_mass"]["x"] / total
@@ -44,13 +42,9 @@ def whole_robot(content: dict[str, Any]) -> tuple[float, float, float]:
 def add_limits(
     content: dict[str, Any], geometry: WheelPair, rocks: bool, findings: DescriptionFindings
 ) -> None:
-    """Add limits, friction and excitation to the content of a robot file.
+    """Add limits, friction and excitation to content with wheels, body and casters.
 
-    Args:
-        content: Content with wheels, body and casters.
-        geometry: The wheels, with the limits of their joints.
-        rocks: Whether casters on both sides of the axle carry, see `urdf_supports.standing`.
-        findings: Receives the source of each value.
+    `rocks`: whether casters on both sides of the axle carry, see `urdf_supports.standing`.
     """
     sources = findings.sources
     traction, reason = _traction(content, geometry, rocks)
@@ -123,11 +117,8 @@ def _torque(
 ) -> tuple[float, str]:
     """Return the torque limit of a wheel, N m, and its source.
 
-    Args:
-        geometry: The wheels, with the limits of their joints.
-        traction: limits.traction, N m.
-        grip: Torque at which a wheel under half of the robot's weight slips, N m.
-        findings: Receives replaced and assumed values.
+    `traction`: limits.traction, N m; `grip`: torque at which a wheel under half of the weight
+    slips.
     """
     limits = [wheel.joint.effort for wheel in (geometry.left, geometry.right)]
     given = [value for value in limits if value is not None and value > 0]
@@ -216,8 +207,7 @@ def _excitation(
     amplitude = EXCITATION_FRACTION * limits["traction"]
     total = content["body"]["mass"] + 2 * wheels["mass"]
     acceleration = 2 * amplitude / (geometry.radius * total)
-    # A bit changes the speed by at most 40 % of its limit; with more, the robot would spend most of
-    # the run reversing its motion.
+    # With more than 40 % of the limit per bit the robot would mostly reverse its motion.
     samples = 0.4 * limits["linear_velocity"] / (acceleration * 0.01)
     hold = int(min(max(round(samples), 5), 20))
     height = content["body"]["center_of_mass"]["z"]
@@ -239,3 +229,38 @@ def _excitation(
         if lift > limits["angular_velocity"]
         else "the inner wheel of a turn keeps 60 % of its load",
     }
+
+
+SENTENCES = {
+    CommandKind.EFFORT: "it takes torques of the wheels (drive.command: effort)",
+    CommandKind.VELOCITY: "it takes cmd_vel (drive.command: velocity)",
+    None: "no <ros2_control> says what it takes, torques or cmd_vel; torques unless you say "
+    "--command velocity, or drive: {command: velocity} in its file",
+}
+
+
+def kind_of(
+    tree: UrdfTree, sides: Sides, given: CommandKind | None, findings: DescriptionFindings
+) -> CommandKind | None:
+    """Return the kind of command that a robot takes; None if it is not known.
+
+    `given`: the kind, if somebody knows it.
+    """
+    joints = [wheel.joint.name for wheel in (*sides.left, *sides.right)]
+    result = given or _commanded_kind(tree, joints)
+    if result is not None:
+        source = "--command" if given else "command_interface of the wheels in <ros2_control>"
+        findings.sources["drive.command"] = source
+    return result
+
+
+def _commanded_kind(tree: UrdfTree, joints: Sequence[str]) -> CommandKind | None:
+    """Return the kind of these joints' command interfaces; None if they have none, or both."""
+    kinds = {
+        interface.get("name")
+        for joint in tree.element.findall("ros2_control/joint")
+        if joint.get("name") in joints
+        for interface in joint.findall("command_interface")
+    }
+    result = [kind for kind in CommandKind if kind.value in kinds]
+    return result[0] if len(result) == 1 else None

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robot files generated from a URDF or xacro file, with a comment on the source of each value.
-
-`robot_file_for` generates one in a cache folder when a robot is given by its URDF only; it logs
-what it derived once, when the file is new.
-"""
+"""Robot files generated from a URDF or xacro file, with a comment on the source of each value."""
 
 from __future__ import annotations
 
@@ -34,14 +30,9 @@ FOLDER_VARIABLE = "XDG_CACHE_HOME"
 
 @dataclass(frozen=True)
 class Described:
-    """A robot from a URDF file.
+    """A robot from a URDF or xacro file, with the content of its robot file.
 
-    Attributes:
-        path: Path of the URDF or xacro file.
-        description: Content of the robot file, with sources and notes.
-        robot: The robot.
-        expanded: Text of the file with xacro expanded and absolute paths of the meshes; None if
-            the file is a plain URDF.
+    `expanded`: its text without xacro and with absolute paths of meshes; None if it is plain.
     """
 
     path: Path
@@ -61,13 +52,7 @@ def described_from(
 ) -> Described:
     """Return the robot that a .urdf or .xacro file describes.
 
-    Args:
-        path: Path of the file.
-        arguments: Arguments for xacro.
-        wheels: Joints of the left and the right wheel; None: they are searched for.
-        wheel_radius: Wheel radius, m; None: that of the shapes.
-        mass: Mass of the whole robot, kg; None: that of the URDF.
-        command: Kind of command that its driver takes; None: that of its <ros2_control>, if any.
+    `arguments` are xacro's; see `describe` for the others.
 
     Raises:
         ValueError: States the file, what was found, and what to write.
@@ -93,7 +78,7 @@ def described_from(
 
 
 def robot_file_for(path: Path) -> Path:
-    """Return a robot file generated from a .urdf or .xacro file; log its content if it is new.
+    """Return a robot file generated in a cache folder; log what was derived if it is new.
 
     Raises:
         ValueError: As raised by `described_from`.
@@ -116,18 +101,9 @@ def robot_file_for(path: Path) -> Path:
 
 
 def write_robot_file(described: Described, output: Path, made_by: str) -> list[Path]:
-    """Write a robot file and, if it was made from xacro, the expanded URDF with its shapes.
+    """Write a robot file and, if it was made from xacro, the expanded URDF; return both paths.
 
-    Args:
-        described: Robot to write.
-        output: Path of the robot file.
-        made_by: Command line to state in the file's header.
-
-    Returns:
-        The files written, the robot file first.
-
-    Raises:
-        OSError: A file cannot be written.
+    `made_by`: command line to state in the header; OSError: A file cannot be written.
     """
     written = []
     shapes = os.path.relpath(described.path, output.parent.absolute())
@@ -183,10 +159,7 @@ def _said(description: Description, path: Path, target: Path) -> Iterator[str]:
 def file_text(described: Described, shapes: str, made_by: str = "") -> str:
     """Return the text of a robot file, with unit and source of each value.
 
-    Args:
-        described: Robot to describe.
-        shapes: Path of the URDF whose shapes are shown, relative to the robot file's folder.
-        made_by: Command line to state in the header.
+    `shapes`: path of the URDF with its shapes, relative to the robot file's folder.
     """
     description, origin = described.description, described.path
     content = dict(description.content)
@@ -206,7 +179,7 @@ def file_text(described: Described, shapes: str, made_by: str = "") -> str:
 
 def _listed(entries: Sequence[str]) -> Iterator[str]:
     for entry in entries:
-        # A line break in the name of a link would end the comment.
+        # A line break in a name would end the comment.
         text = printable(entry)
         wrapped = textwrap.wrap(text, LINE - 6, break_long_words=False, break_on_hyphens=False)
         yield f"#   - {wrapped[0]}"

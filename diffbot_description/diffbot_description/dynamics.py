@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The model of a robot that is driven by wheel torques, K5 to K8, and the friction of its wheels.
 
-(41) and (61) of Lages (2017), u' = f(u) + G tau, with u = [v, omega] of the
-axle's midpoint and the wheel torques tau; with friction of the wheels, T replaces tau:
+(41) and (61) of Lages (2017), u' = f(u) + G tau, u = [v, omega] of the axle's midpoint; with
+friction, T replaces the wheel torques tau:
 
     v'     = K5 omega^2 + K7 (T_left + T_right)
     omega' = K6 v omega + K8 (T_left - T_right)
     T = tau - T_f(w),      w_left, w_right = (v -+ b omega) / r
     T_f(w, tau) = viscous w + sign(w) (C + g |tau| + (S - C) exp(-(w / w_s)^2))
 
-At rest, T_f balances the torque that acts on the wheel, up to S + g |tau|; see FrictionLaw. g is
-the gear loss, 1 less the efficiency of the gears: dry friction that grows with the load, as in
-Hamon, Gautier and Garrec (IROS 2010). tau is the motor's torque at the wheel.
-
-A robot whose wheels slide sideways as it turns (skid steer) has an additional resistance:
+At rest, T_f balances the torque that acts on the wheel, up to S + g |tau|. g is the gear loss,
+1 - efficiency (Hamon, Gautier and Garrec, IROS 2010). A robot whose wheels slide sideways as it
+turns (skid steer) has an additional resistance:
 
     omega' = ... - (c_w omega + f_w sign(omega)) / I_e,      I_e = -b / (r K8)
 
-In Lages (2018), (1), f12 = K5, f21 = K6, g11 = g12 = K7, g21 = -g22 = K8; its (4) prints g21 twice,
-which would be singular.
+In Lages (2018), (1), f12 = K5, f21 = K6, g11 = g12 = K7, g21 = -g22 = K8; its (4) prints g21 twice.
 """
 
 from __future__ import annotations
@@ -40,8 +37,7 @@ from diffbot_description.robot_model import RobotModel
 Torque = tuple[float, float]  # of the wheels [left, right], N m
 Number = TypeVar("Number", float, Array)
 
-# Smallest plausible K7, 1/(kg m), and |K8|, 1/(kg m^2): at smaller values 1e9 N m would accelerate
-# the robot by less than 1 m/s^2.
+# Smallest plausible K7, 1/(kg m), and |K8|, 1/(kg m^2).
 SMALLEST_INPUT = 1e-9
 
 
@@ -51,11 +47,9 @@ def accelerations(
     """Return dv/dt in m/s^2 and domega/dt in rad/s^2 of (41); with arrays, of many robots.
 
     Args:
-        k: K5 to K8, numbers or arrays; shape (4, ...).
-        v: Forward velocity, m/s.
-        omega: Yaw rate, rad/s.
-        left: Torque of the left wheel less friction, N m; see acting_torque.
-        right: The same of the right wheel.
+        k: K5 to K8, (4, ...).
+        v, omega: Velocity, m/s and rad/s.
+        left, right: Torques of the wheels less friction, N m; see acting_torque.
     """
     k5, k6, k7, k8 = k
     return k5 * omega * omega + k7 * (left + right), k6 * v * omega + k8 * (left - right)
@@ -67,20 +61,18 @@ def acting_torque(
     """Return T of a wheel, N m: its torque less friction.
 
     Args:
-        torque: Wheel torque, tau, N m.
-        speed: Wheel speed, w, rad/s.
+        torque: Wheel torque tau, N m.
+        speed: Wheel speed w, rad/s.
         viscous: Viscous friction, N m s/rad.
         coulomb: Coulomb friction, N m.
-        sign: Sign of the speed; use a smooth approximation when integrating through standstill.
+        sign: Sign of the speed; smooth when integrating through standstill.
     """
     return torque - viscous * speed - coulomb * sign
 
 
 @dataclass(frozen=True)
 class FrictionLaw(Generic[Number]):
-    """Friction torque T_f of a wheel, N m: viscous, Coulomb and static friction (Stribeck curve).
-
-    With numbers it describes one wheel, with arrays of one shape many wheels.
+    """Friction torque T_f of a wheel (numbers) or of many wheels (arrays of one shape), N m.
 
     Attributes:
         viscous: Viscous friction, N m s/rad, >= 0.
@@ -88,8 +80,8 @@ class FrictionLaw(Generic[Number]):
         coulomb_backward: C of a wheel that turns backward, N m; None: as forward.
         static: Breakaway torque S, N m, >= both C; None: C of that direction.
         stribeck_velocity: Stribeck velocity w_s, rad/s, > 0; required with static.
-        gear_loss: Share g of the motor's torque that the gears lose, >= 0, < 1; it is friction that
-            the other methods do not contain: they describe the law of `under`.
+        gear_loss: Share g of the motor's torque that gears lose, 0 to 1, which only `under`
+            includes.
 
     Raises:
         ValueError: static is given without stribeck_velocity.
@@ -115,11 +107,7 @@ class FrictionLaw(Generic[Number]):
         return lost
 
     def under(self, torque: Number) -> FrictionLaw[Number]:
-        """Return the law while the motor gives this torque: dry friction larger by g |torque|.
-
-        Args:
-            torque: Torque of the motor at the wheel, tau, N m.
-        """
+        """Return the law while the motor gives a torque, N m: dry friction larger by g |torque|."""
         if isinstance(self.gear_loss, float) and self.gear_loss == 0.0:
             return self
         more = self.lost(torque)
@@ -139,16 +127,13 @@ class FrictionLaw(Generic[Number]):
         return _by_direction(direction, self.coulomb, self.coulomb_backward)
 
     def breakaway(self, direction: Number) -> Number:
-        """Return the torque, N m, that a wheel at rest withstands in a direction, as in sliding."""
+        """Return the torque, N m, that a wheel at rest withstands in a direction."""
         return self.sliding(direction) if self.static is None else self.static
 
     def dry(self, speed: Number, direction: Number) -> Number:
-        """Return the size of the dry friction, C + (S - C) exp(-(w / w_s)^2), N m.
+        """Return the size of the dry friction, C + (S - C) exp(-(w / w_s)^2), N m, at a speed.
 
-        Args:
-            speed: Wheel speed, w, rad/s.
-            direction: As in sliding. It is separate from the speed because a wheel that starts has
-                a direction while its speed is still 0.
+        A wheel that starts has a direction while its speed, rad/s, is still 0.
         """
         coulomb = self.sliding(direction)
         if self.static is None or self.stribeck_velocity is None:
@@ -161,22 +146,14 @@ class FrictionLaw(Generic[Number]):
         return self.breakaway(direction) / (1.0 - self.gear_loss)
 
     def motor_torque(self, output: Number, direction: Number) -> Number:
-        """Return the torque tau of the motor, N m, of which the gears leave `output`.
+        """Return the torque tau of the motor, N m, of which the gears leave `output`, N m.
 
-        It inverts output = tau - direction g |tau|.
-
-        Args:
-            output: Torque of the motor less the gears' loss, N m.
-            direction: Direction of the wheel; between -1 and 1 the loss is that share of g.
+        It inverts output = tau - direction g |tau|, with a direction of -1 to 1.
         """
         return output / (1.0 - direction * _sign(output) * self.gear_loss)
 
     def torque(self, speed: Number) -> Number:
-        """Return T_f of a turning wheel, N m; 0 at rest, where it depends on the other torques.
-
-        Args:
-            speed: Wheel speed, w, rad/s.
-        """
+        """Return T_f, N m, of a wheel turning at a speed, rad/s; 0 at rest, where tau decides."""
         return self.viscous * speed + _sign(speed) * self.dry(speed, speed)
 
 
@@ -188,10 +165,7 @@ def wheel_friction(
 ) -> tuple[FrictionLaw[float], FrictionLaw[float]]:
     """Return the friction laws of the wheels (left, right), rolling resistance included.
 
-    Args:
-        robot: Robot with its friction and loads.
-        mass: Mass of a payload, kg; it increases the rolling resistance.
-        x: Position of the payload, m ahead of the axle.
+    A payload of mass kg, x m ahead of the axle, increases the rolling resistance.
 
     Example:
         >>> from diffbot_description import load_robot
@@ -230,10 +204,7 @@ def turning_resistance(robot: Robot) -> FrictionLaw[float]:
 def rolling_torques(robot: Robot, mass: float = 0.0, x: float = 0.0) -> tuple[float, float]:
     """Return the rolling resistance of the wheels (left, right), N m: coefficient x load x radius.
 
-    Args:
-        robot: Robot with its coefficient, loads and radius.
-        mass: Mass of a payload, kg.
-        x: Position of the payload, m ahead of the axle.
+    With a payload of mass kg, x m ahead of the axle.
     """
     lever = robot.friction.rolling_resistance * robot.wheels.radius
     left, right = ground_loads(robot, mass, x).wheels
@@ -260,8 +231,6 @@ def _exponential(x: Number) -> Number:
 
 class DynamicParameters(NamedTuple):
     """K5 to K8 of (41) from any source; `checked` verifies that a control law may use them.
-
-    np.array(k) gives an array of shape (4,), DynamicParameters(*array) converts it back.
 
     Attributes:
         k5: m/rad^2.
@@ -290,8 +259,7 @@ class DynamicParameters(NamedTuple):
         """Return these parameters after checking that a robot can have them.
 
         Raises:
-            ValueError: A number is not finite, G is singular, or a sign would make a control loop
-                unstable.
+            ValueError: A number is not finite, G is singular, or a sign is wrong.
         """
         check_finite("dynamic parameters", **self._asdict())
         for name, value, sign in (("k7", self.k7, 1.0), ("k8", self.k8, -1.0)):
@@ -324,9 +292,7 @@ class DynamicParameters(NamedTuple):
     def torque(self, acceleration: Velocity, drift: Velocity) -> Torque:
         """Return the torque G^-1 (u' - f), N m; (62) of Lages (2017) and (5) of Lages (2018).
 
-        Args:
-            acceleration: Desired acceleration u', m/s^2 and rad/s^2.
-            drift: f(u), or its mean over the control interval, in which torque is constant.
+        `drift`: f(u), or its mean over the control interval, in which torque is constant.
         """
         total = (acceleration.v - drift.v) / self.k7
         difference = (acceleration.omega - drift.omega) / self.k8
@@ -336,9 +302,8 @@ class DynamicParameters(NamedTuple):
 def closed_form(model: RobotModel) -> DynamicParameters:
     """Return K5 to K8 of a robot whose wheels roll without slip and without friction.
 
-    K5 = m_b d / M_e, K6 = -m_b d / I_e, K7 = 1 / (r M_e), K8 = -b / (r I_e). K5 and K6 have
-    opposite signs, as the coupling of v and omega does no work: M_e K5 + I_e K6 = 0. The values
-    of the papers violate this; no robot can have both their signs and their magnitudes.
+    K5 = m_b d / M_e, K6 = -m_b d / I_e, K7 = 1 / (r M_e), K8 = -b / (r I_e). As the coupling of v
+    and omega does no work, M_e K5 + I_e K6 = 0, which the papers' values violate.
 
     Example:
         >>> from diffbot_description import load_robot

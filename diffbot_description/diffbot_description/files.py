@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading and writing of users' files: reading within limits, writing atomically, strict JSON.
-
-YAML is read strictly, so that mistakes are not silently ignored, and for unknown words the closest
-known one is suggested.
-"""
+"""Reading and writing of users' files: within limits, atomically, strict YAML and JSON."""
 
 from __future__ import annotations
 
@@ -44,24 +40,14 @@ def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
 
 
 def make_writable(folder: Path) -> None:
-    """Create a folder, and try whether files can be written there.
-
-    Raises:
-        OSError: It cannot be created or written.
-    """
+    """Create a folder, and try whether files can be written there; else OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=folder):
         pass
 
 
 def dated_folder(kind: str, root: Path = Path("results")) -> Path:
-    """Create a new folder of results, `root`/<date>-`kind`; return its path.
-
-    If several are created in the same second, the later ones get a number after the date.
-
-    Raises:
-        OSError: It cannot be created; the error names the folder.
-    """
+    """Create a new folder of results, `root`/<date>-`kind` or <date>-<number>-`kind`."""
     root.mkdir(parents=True, exist_ok=True)
     date = f"{datetime.now():%Y%m%d-%H%M%S}"
     for number in count(1):
@@ -82,8 +68,7 @@ def write_atomically(path: Path, content: str | Callable[[Path], Any]) -> Path:
         content: Its text, or a function that writes it to a given path with the same suffix.
 
     Raises:
-        OSError: It cannot be written; the message states the file, the reason, and what to do. No
-            partial file remains, and an old file stays as it was.
+        OSError: It cannot be written. No partial file remains, and an old file stays as it was.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -130,7 +115,7 @@ def write_json(path: Path, content: Any) -> Path:
     """Write strict JSON atomically; return its path.
 
     Raises:
-        OSError: It cannot be written; see write_atomically.
+        OSError: It cannot be written.
         ValueError: The content has NaN or infinity; pass it through `strict`.
     """
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -139,8 +124,6 @@ def write_json(path: Path, content: Any) -> Path:
 
 def read_regular(path: Path, limit: Limit = TEXT) -> str:
     """Return the text (UTF-8) of a regular file within a limit of its size in characters.
-
-    Other files are not opened: a device may have no end, and a pipe may have no writer.
 
     Raises:
         ValueError: States why it cannot be read; the caller adds the file's name.
@@ -159,10 +142,9 @@ def read_regular(path: Path, limit: Limit = TEXT) -> str:
 
 
 class _StrictLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
-    """YAML loader that rejects duplicate keys, of which PyYAML silently keeps the last.
+    """YAML loader that rejects duplicate keys, aliases and merges (`<<`).
 
-    Aliases are rejected, as by ROS's own reader of parameter files: ten lines of them can expand to
-    more values than fit in memory. So are merges (`<<`), which repeat values, too.
+    PyYAML silently keeps the last key; ten lines of aliases can expand to more than fits in memory.
     """
 
     def __init__(self, text: str) -> None:
@@ -221,8 +203,8 @@ class _StrictLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no typ
 def parse_yaml(text: str) -> Any:
     """Return the content of a YAML text.
 
-    Raises ValueError, in one line, if it is no valid YAML, too large or nested too deeply, repeats
-    a key or contains an alias.
+    Raises:
+        ValueError: It is no valid YAML, or not within the limits; one line.
     """
     TEXT.check(len(text))
     try:
@@ -236,7 +218,8 @@ def parse_yaml(text: str) -> Any:
 def parse_json(text: str) -> Any:
     """Return the content of a JSON text.
 
-    Raises ValueError, in one line, if it is no JSON or nested too deeply.
+    Raises:
+        ValueError: It is no JSON or nested too deeply; one line.
     """
     try:
         content = json.loads(text)
@@ -253,10 +236,7 @@ def parse_json(text: str) -> Any:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file within the limit TEXT.
-
-    Raises ValueError naming the file if it cannot be read or is too large.
-    """
+    """Return the text of a file within the limit TEXT; ValueError names the file."""
     try:
         return read_regular(path)
     except ValueError as error:
@@ -264,10 +244,7 @@ def read_text(path: Path) -> str:
 
 
 def read_yaml(path: Path) -> Any:
-    """Return the content of a YAML file.
-
-    Raises ValueError naming the file if it cannot be read, or if `parse_yaml` raises it.
-    """
+    """Return the content of a YAML file; ValueError, as of `parse_yaml`, names the file."""
     text = read_text(path)
     try:
         return parse_yaml(text)
@@ -276,12 +253,11 @@ def read_yaml(path: Path) -> Any:
 
 
 def _why(error: Exception) -> str:
-    """Return an error's text without Python's advice to programmers on numbers of 4300 digits."""
+    """Return an error's text without Python's advice to programmers."""
     return str(error).partition("; use sys.")[0]
 
 
 def _one_line(error: yaml.YAMLError) -> str:
-    """Return the error and its position in one line; PyYAML's own text has several lines."""
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error)
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""

@@ -17,7 +17,7 @@ class DescriptionFindings:
 
     Attributes:
         sources: Dotted field of the robot file -> source of its value.
-        assumed: Assumptions about values that the URDF does not specify, one sentence each.
+        assumed: Assumptions, one sentence each.
     """
 
     sources: dict[str, str] = field(default_factory=dict)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Load on each wheel and each caster of a robot at rest.
 
-Three supports share a weight in one way only. Where more than one caster touches the ground, those
-on the side to which the robot leans are assumed to carry equal parts: the true distribution depends
-on the compliance of floor and casters, which a robot file does not specify.
+Where more than one caster touches the ground, those on the side to which the robot leans are
+assumed to carry equal parts: the true distribution depends on compliance.
 """
 
 from __future__ import annotations
@@ -14,30 +13,19 @@ from diffbot_description.robot import Robot
 
 GRAVITY = 9.81
 """Acceleration of gravity, m/s^2."""
-# Casters touch the ground together if their lean angles differ by at most this, rad.
+# Difference of lean angles of casters that touch together, rad.
 SAME_LEAN = 1e-6
 
 
 class GroundLoads(NamedTuple):
-    """Normal forces of the ground, N.
-
-    Attributes:
-        wheels: Forces on the wheels (left, right).
-        casters: Force on each caster, in the order of the robot file; 0 for those in the air.
-    """
+    """Normal forces, N, on the wheels (left, right) and on each caster, 0 for those in the air."""
 
     wheels: tuple[float, float]
     casters: tuple[float, ...]
 
 
 def ground_loads(robot: Robot, mass: float = 0.0, x: float = 0.0) -> GroundLoads:
-    """Return the loads of a robot at rest on level ground.
-
-    Args:
-        robot: Robot with its masses and casters.
-        mass: Mass of a payload on the centre line, kg, >= 0.
-        x: Position of the payload, m ahead of the axle.
-    """
+    """Return the loads of a robot at rest with a payload, kg, on its centre line, x m ahead."""
     body = robot.body
     weight = GRAVITY * (body.mass + 2.0 * robot.wheels.mass + mass)
     moment = GRAVITY * (body.mass * body.center_of_mass.x + mass * x)

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A robot's description with its identified body: the closed form of K5 to K8 inverted.
 
-Only the body's mass, yaw inertia and centre of mass (x), the wheels' friction and the floor's
-resistance against turning change; wheels, shapes, limits and the rest stay as described. Roll and
-pitch inertia and the height of the centre of mass stay too, as motion in the plane does not depend
-on them; the two inertias are raised where no solid body could have the identified yaw inertia
-beside them.
+Only the body's mass, yaw inertia and centre of mass (x), the wheels' friction and the resistance
+against turning change. Roll and pitch inertia, which the motion does not show, are raised where a
+solid body needs it.
 """
 
 from __future__ import annotations
@@ -67,8 +65,7 @@ TEMPLATE = """\
 def inertial_xacro(robot: Robot, notes: Sequence[str] = ()) -> str:
     """Return a xacro file with macros for the body's <inertial> and the wheel joints' <dynamics>.
 
-    ``robot`` has the identified body; z in the file is measured from the axle. ``notes`` are lines
-    for its comment.
+    ``robot`` has the identified body; z in the file is measured from the axle. ``notes``: comment.
     """
     # Two hyphens end an XML comment.
     lines = "".join(f"       {line}".rstrip().replace("--", "- -") + "\n" for line in notes)
@@ -88,15 +85,17 @@ def inertial_xacro(robot: Robot, notes: Sequence[str] = ()) -> str:
 
 
 XACRO_NAME = "identified_inertial.xacro"
-# An assumed caster that must be moved is put this many times as far out as the centre of mass.
+# An assumed caster is moved this many times as far out as the centre of mass.
 BEYOND = 1.5
 
 
 def identified_model(model: RobotModel, k5: float, k7: float, k8: float) -> RobotModel:
     """Return the model with the body whose closed form is K5 [m], K7 [1/(kg m)], K8 [1/(kg m^2)].
 
-    K6 follows: K6 = K5 K8 / (b K7). Wheels, track and radius stay those of ``model``. Raises
-    ValueError, naming the value and its limit, when no body can give these parameters.
+    K6 follows: K6 = K5 K8 / (b K7). Wheels, track and radius stay those of ``model``.
+
+    Raises:
+        ValueError: No body can give these parameters.
     """
     for name, value, good in (("k7", k7, k7 > 0), ("k8", k8, k8 < 0)):
         if not good:
@@ -135,8 +134,7 @@ def chosen_k5(robot: Robot, k5: float, half: float, identifiable: bool, k7: floa
     """Return the K5 [m] for a description: the identified one, or one that the data allow.
 
     Where K5 is not identifiable, the described centre of mass stays if its K5 lies within `half`
-    [m], the half width of the estimate's 95 % interval, of the estimate; otherwise K5 is 0, with
-    the centre of mass on the axle.
+    [m], half of the 95 % interval; otherwise K5 is 0.
     """
     if identifiable:
         return k5
@@ -152,12 +150,9 @@ def with_track(robot: Robot, track: float) -> Robot:
 
 
 def with_drive(robot: Robot, unit: str, constants: tuple[float, float]) -> Robot:
-    """Return the robot with identified torque constants [left, right]; its path stays.
+    """Return the robot with identified torque constants [left, right], N m per unit.
 
-    Args:
-        robot: Robot to change.
-        unit: Unit of its efforts; every unit other than ampere is stored as percent.
-        constants: Torque constants, N m per unit.
+    Every unit other than ampere is stored as percent.
     """
     known = "ampere" if unit == "ampere" else "percent"
     drive = replace(robot.drive, effort_unit=known, torque_constant=constants)
@@ -177,23 +172,18 @@ def write_identified_robot(
 ) -> tuple[Path, Path]:
     """Write `<robot>_identified.yaml` and `identified_inertial.xacro`; return their paths.
 
-    The YAML loads with `load_robot`, and the closed form of its URDF is K5, K7, K8 (and K6 = K5 K8
-    / (b K7)).
+    The closed form of the YAML is K5, K7, K8 (and K6 = K5 K8 / (b K7)).
 
     Args:
         robot: Robot as described, or changed, such as by `with_track` and `with_drive`.
         directory: Directory for the files.
-        k5: K5, m.
-        k7: K7, 1/(kg m).
-        k8: K8, 1/(kg m^2).
+        k5, k7, k8: m, 1/(kg m), 1/(kg m^2).
         friction: [viscous left, right in N m s/rad, Coulomb left, right in N m]; None keeps the
             described value. Identified Coulomb friction applies to both directions, includes the
             rolling resistance and raises a static friction below it.
         notes: Lines for the comments of both files, such as intervals.
-        gear_loss: Share of its torque that each wheel's gear loses [left, right]; None keeps the
-            described ones.
-        turning: Resistance of the floor against turning [viscous in N m s/rad, Coulomb in N m];
-            None keeps the described value, or none.
+        gear_loss: Shares of torque that the gears lose [left, right]; None: as described.
+        turning: Resistance against turning [viscous in N m s/rad, Coulomb in N m]; None likewise.
 
     Raises:
         ValueError: No robot can have these parameters; nothing is written.
@@ -242,12 +232,8 @@ def _patch(
 ) -> None:
     """Write an identified body and friction to the content of a robot file.
 
-    Args:
-        data: Content of the file.
-        model: Model with the identified body.
-        friction: As in write_identified_robot.
-        rolling: Torques (N m) of the described rolling resistance, which identification cannot
-            distinguish from Coulomb friction.
+    `rolling`: torques (N m) of the described rolling resistance, which identified Coulomb friction
+    includes.
     """
     body = data["body"]
     body["mass"] = model.mass_body
@@ -276,12 +262,7 @@ def _set_turning(data: dict[str, Any], turning: Sequence[float | None]) -> None:
 
 
 def _loosen(data: dict[str, Any], robot: Robot) -> list[str]:
-    """Change guesses that contradict what was identified; return lines that name them.
-
-    Args:
-        data: Content of the file with the identified body.
-        robot: The robot as described.
-    """
+    """Change guesses that contradict what was identified; return lines that name them."""
     said = []
     body = data["body"]
     wanted = robot.body.inertia.with_yaw(body["inertia"]["yaw"])
@@ -297,17 +278,14 @@ def _loosen(data: dict[str, Any], robot: Robot) -> list[str]:
 
 
 def _support(data: dict[str, Any]) -> list[str]:
-    """Move an assumed caster beyond the identified centre of mass; return a line that names it.
-
-    The robot has not tipped over, so such a caster is elsewhere.
-    """
+    """Move an assumed caster beyond the identified centre of mass; return a line that names it."""
     body, casters = data["body"], data["casters"]
     x = body["mass"] * body["center_of_mass"]["x"] / (body["mass"] + 2 * data["wheels"]["mass"])
     outermost = max if x > 0.0 else min
     index = outermost(range(len(casters)), key=lambda i: float(casters[i]["x"]))
     before = casters[index]["x"]
     guessed = "casters" in data.get("assumed", ()) and casters[index]["y"] == 0.0
-    # Only a caster on the side of the centre of mass can carry it.
+    # Only a caster on this side can carry it.
     if not guessed or before * x <= 0.0 or abs(before) > abs(x):
         return []
     casters[index]["x"] = BEYOND * x
@@ -324,10 +302,7 @@ def _set_gear_loss(friction: dict[str, Any], losses: Sequence[float]) -> None:
 
 
 def _set_coulomb(friction: dict[str, Any], side: int, coulomb: float) -> None:
-    """Set a wheel's identified Coulomb friction, N m, a mean over both directions.
-
-    The static friction, which is not identified, is raised to at least this value.
-    """
+    """Set a wheel's identified Coulomb friction, N m, of both directions; raise static friction."""
     friction["coulomb"][side] = coulomb
     if "coulomb_backward" in friction:
         friction["coulomb_backward"][side] = coulomb
@@ -338,10 +313,7 @@ def _set_coulomb(friction: dict[str, Any], side: int, coulomb: float) -> None:
 def _drop_rolling_resistance(
     friction: dict[str, Any], identified: Sequence[float | None], rolling: tuple[float, float]
 ) -> None:
-    """Remove the rolling resistance, as identified Coulomb friction includes it.
-
-    For a side without identified Coulomb friction it is added to the described friction.
-    """
+    """Remove the rolling resistance; add it to friction that was not identified."""
     if friction.pop("rolling_resistance", 0.0) == 0.0:
         return
     for side, value in enumerate(identified):

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A robot's own URDF with the inertias that were identified, and nothing else changed.
 
-All masses and inertias of the body are scaled to the identified mass. The heaviest link then takes
-what is missing: its centre of mass moves along x, and its inertia about z changes, so that the body
-as a whole has the identified centre of mass and yaw inertia. Where it has not as much about z as is
-to be taken away, the inertias of all links shrink by one factor instead. Inertias of wheels change
-only where the robot's file differs from the URDF, such as where `describe` has replaced an
-implausible one.
+All masses and inertias of the body are scaled to the identified mass. The heaviest link takes what
+is missing: its centre of mass moves along x, and its inertia about z changes, or else all inertias
+shrink by one factor. Inertias of wheels change only where the robot's file has others.
 """
 
 from __future__ import annotations
@@ -25,17 +22,13 @@ from diffbot_description.urdf_appearance import shapes_file
 from diffbot_description.urdf_files import read_urdf
 from diffbot_description.urdf_tree import Array, PlacedLink, RigidBody, UrdfTree, inertial
 
-# Relative difference up to which the URDF's wheels are those of the file, which has seven digits.
-SAME = 1e-5
-# Relative difference of the written inertias from the wanted ones that shows a mistake.
-WRITTEN = 1e-6
+# Relative differences: up to which the URDF's wheels are those of the file, which has seven digits,
+# and from which written inertias are a mistake.
+SAME, WRITTEN = 1e-5, 1e-6
 
 
 def own_urdf(robot: Robot) -> str | None:
     """Return the robot's own URDF with its identified inertias; None if it has none.
-
-    Args:
-        robot: The robot with the identified body; its ``appearance.urdf`` is its own URDF.
 
     Raises:
         ValueError: The URDF cannot be read, or cannot have these inertias.
@@ -50,11 +43,7 @@ def own_urdf(robot: Robot) -> str | None:
 
 
 def with_inertias(text: str, robot: Robot) -> str:
-    """Return a URDF with other <inertial> elements: the body of a robot, and its wheels.
-
-    Args:
-        text: The URDF, which has all joints of the robot.
-        robot: The robot with the body wanted.
+    """Return a URDF, with all joints of the robot, with the <inertial> elements of its body.
 
     Raises:
         ValueError: The URDF lacks a joint, or no such inertias can be put into its links.
@@ -186,14 +175,7 @@ def _check(tree: UrdfTree, robot: Robot) -> None:
 
 
 def _with_inertial(text: str, name: str, body: RigidBody, link: PlacedLink) -> str:
-    """Return the text with another <inertial> of a link.
-
-    Args:
-        text: The URDF.
-        name: Name of the link.
-        body: Its mass and inertia in the frame of the root link.
-        link: The link with its pose.
-    """
+    """Return the text with another <inertial> of a link; `body` is in the root link's frame."""
     if _same(inertial(link.element, solid=False), body, link):
         return text
     own = body.moved(link.rotation.T, -link.rotation.T @ link.translation)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names of a package that are loaded from their modules when they are first used.
 
-The executables of a package set their signal handlers before NumPy loads; Ctrl-C in the first
-second then leaves no traceback. So its `__init__` imports nothing.
+Executables set their signal handlers before NumPy loads, so an `__init__` imports nothing.
 """
 
 from __future__ import annotations
@@ -19,14 +18,10 @@ _IMPORT = re.compile(r"from (\S+) import \(?\s*(\w+) as \2\b")
 
 
 def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
-    """Return `__getattr__` and `__all__` of a package.
+    """Return `__getattr__` and `__all__` of a package with this `__init__` file.
 
     Its public names are those that its `__init__` imports for type checkers as themselves: `from
     MODULE import NAME as NAME`. `__version__` is that of the suite.
-
-    Args:
-        package: Name of the package.
-        file: Path of its `__init__`.
 
     Example:
         >>> import diffbot_description

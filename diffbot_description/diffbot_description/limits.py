@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of everything that reads files of others: size, depth, memory, time.
-
-A reader checks a value with `Limit.check`, which raises LimitError. Its text states the limit, its
-unit and what to change; the caller adds the name of the file. docs/security.md lists all of them.
-"""
+"""Limits of everything that reads files of others: size, depth, memory, time (docs/security.md)."""
 
 from __future__ import annotations
 
@@ -18,13 +14,9 @@ class LimitError(ValueError):
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit of a reader.
+    """Largest value of what a reader limits, its unit, and what to change in a larger file.
 
-    Attributes:
-        name: What is limited.
-        value: The largest allowed value.
-        unit: Unit of the value.
-        remedy: What to change if a file exceeds it.
+    The caller of `check` adds the file's name to its LimitError.
     """
 
     name: str
@@ -116,8 +108,7 @@ def parse_xml(text: str | bytes) -> ElementTree.Element:
     """Return the root element of an XML text within the limits.
 
     Raises:
-        LimitError: It has too many elements, or they are nested too deeply.
-        ValueError: It defines entities, which can expand to any size.
+        ValueError: It has too many or too deep elements, or entities, which can expand to any size.
         xml.etree.ElementTree.ParseError: It is not well-formed.
     """
     _Scan().run(text)

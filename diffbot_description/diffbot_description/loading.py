@@ -46,14 +46,11 @@ def known_robots() -> list[str]:
 
 
 def load_robot(robot: str | os.PathLike[str]) -> Robot:
-    """Return the robot with this name or file.
-
-    ``robot`` is the name of a robot of the package ("twil", "agv"), the path of a YAML file that
-    ends in .yaml or .yml, or that of a .urdf or .xacro file, from which a robot file is made.
+    """Return the robot with a name ("twil", "agv"), or of a .yaml, .yml, .urdf or .xacro file.
 
     Raises:
-        ValueError: The robot is unknown (the message lists the known ones), or its file is wrong
-            (the message states file, field, value, limit and what to change).
+        ValueError: The robot is unknown, or its file is wrong; the message states file, field,
+            value, limit and what to change.
 
     Example:
         >>> robot = load_robot("twil")
@@ -66,7 +63,7 @@ def load_robot(robot: str | os.PathLike[str]) -> Robot:
 
 @functools.lru_cache(maxsize=32)
 def _parsed(path: Path, text: str) -> Robot:
-    """Return the robot, cached by its text: robots are immutable, and YAML is slow to read."""
+    """Return the robot, cached by its text, as YAML is slow to read."""
     try:
         return robot_from(parse_yaml(text), path)
     except ValueError as error:
@@ -94,17 +91,13 @@ def _find(robot: str | os.PathLike[str]) -> Path:
 
 
 def save_robot(robot: Robot, path: str | os.PathLike[str]) -> Path:
-    """Write a robot's file, which `load_robot` reads; return its path.
+    """Write the file of a robot, such as one changed in code; return its path.
 
-    Use it for a robot that was changed in code with `dataclasses.replace`.
-
-    Args:
-        robot: Robot of any origin; its own path is not used for the file.
-        path: Path of the file, which ends in .yaml or .yml; its folder is created.
+    The path ends in .yaml or .yml; its folder is created.
 
     Raises:
-        ValueError: The robot violates a rule of robot files, or the path is wrong; the message
-            states the field, its value, the limit and what to change. Nothing is written then.
+        ValueError: The robot violates a rule of robot files, or the path is wrong; nothing is
+            written.
         OSError: The file cannot be written.
 
     Example:
@@ -127,10 +120,7 @@ def save_robot(robot: Robot, path: str | os.PathLike[str]) -> Path:
 
 
 def robot_data(robot: Robot) -> dict[str, Any]:
-    """Return the content of a file that describes this robot, independent of the file's location.
-
-    Default values are omitted, and the path of its ``appearance.urdf`` is absolute.
-    """
+    """Return the content of a file that describes this robot, without default values."""
     data: dict[str, Any] = _plain(robot)
     del data["path"]
     for side, names in data["joints"].items():
@@ -179,14 +169,17 @@ def urdf(
     simulator: str = "none",
     controllers: str = "",
 ) -> str:
-    """Return the URDF of a robot as XML text.
+    """Return the URDF of a robot, as it is in memory, as XML text.
 
-    Runs urdf/robot.urdf.xacro with the robot as it is in memory, which may differ from its file.
-    ``hardware_plugin`` is the class of the ros2_control hardware, for example
-    "gz_ros2_control/GazeboSimSystem".
-    ``simulator`` names the simulator whose plugins are added, see SIMULATORS; ``controllers`` is
-    the path of the controllers' YAML, for those with ros2_control. Raises ValueError for an unknown
-    simulator, for an ``appearance.urdf`` that cannot be read, and as `with_rotors_in_wheels`.
+    Args:
+        robot: The robot.
+        hardware_plugin: Class of the ros2_control hardware.
+        simulator: Simulator whose plugins are added, see SIMULATORS.
+        controllers: Path of the controllers' YAML, for those with ros2_control.
+
+    Raises:
+        ValueError: The simulator is unknown, the ``appearance.urdf`` cannot be read, or the robot
+            has no URDF.
 
     Example:
         >>> urdf(load_robot("agv")).startswith("<?xml")
@@ -213,10 +206,8 @@ def urdf(
 def with_rotors_in_wheels(robot: Robot) -> Robot:
     """Return the robot with wheels and body that are solids of the same K5 to K8.
 
-    A URDF has no rotors: the link of a wheel has the inertia of the rotor, too. A solid that has
-    J about its axle has at least J / 2 about the vertical; what the wheels' links have too much of
-    it is taken from the body, so that the whole robot keeps its yaw inertia. A robot whose wheels
-    need no rotor is returned as it is.
+    In a URDF, without rotors, a solid wheel with J about its axle has at least J / 2 about the
+    vertical; what is too much is taken from the body.
 
     Raises:
         ValueError: The body has not enough yaw inertia.

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Detection of implausible inertias of URDF links, and a better guess for each.
 
-Many descriptions contain inertias that were copied, rounded up for a simulator's stability or
-written in another unit. Bounds: a part whose shapes reach R from its centre of mass has at most
-m R^2. A part of length L along an axis has a mean square distance of at most L^2 / 4 along it, as
-if half of its mass were at either end. A heavy part has not much less than a solid box of its size.
+Inertias are often copied, rounded up or in another unit. A part whose shapes reach R from its
+centre of mass has at most m R^2; one of length L along an axis a mean square distance of at most
+L^2 / 4 along it. A heavy part has not much less than a solid box of its size.
 """
 
 from __future__ import annotations
@@ -18,13 +17,12 @@ from diffbot_description.findings import DescriptionFindings
 from diffbot_description.urdf_shapes import Shape, ShapeReader
 from diffbot_description.urdf_tree import ROUNDING, Array, PlacedLink, RigidBody, inertial
 
-# An inertia below this share of a solid box of the same size is too small for a real part.
+# Smallest inertia of a real part, as a share of a solid box of its size.
 LEAST_FRACTION = 0.1
-# Links lighter than this share of the group cannot spoil it by an inertia that is too small.
+# Lighter links cannot spoil the group by an inertia that is too small.
 HEAVY_FRACTION = 0.05
 _SLACK = 1.1  # factor on sizes: shapes are often drawn a little too small
-# Plausible spin inertia of a wheel, from a heavy hub to a thin rim, as shares of m r^2; a solid
-# disc has 0.5.
+# Spin inertia of a wheel, from a heavy hub to a thin rim, as shares of m r^2.
 SPIN_SHARES = (0.25, 1.0)
 
 
@@ -53,12 +51,7 @@ def group_body(
 ) -> RigidBody:
     """Return rigidly joined links as one body in the root link's frame.
 
-    Implausible inertias are replaced.
-
-    Args:
-        links: Links that move as one.
-        shapes: Reader of their shapes.
-        findings: Receives a note on each replaced inertia.
+    Implausible inertias are replaced, with a note in `findings`.
 
     Raises:
         ValueError: An <inertial> contains no numbers or a negative mass; names the link.
@@ -98,7 +91,7 @@ def _checked(
     size = box[1] - box[0] if box is not None else (largest if heavy else None)
     guess = np.zeros((3, 3)) if size is None else box_inertia(body.mass, size)
     reach = _reach(own, body.com, largest)
-    # A part without shapes fills the box of all shapes only if it has most of the mass.
+    # Without shapes it fills the box of all only if it has most of the mass.
     fills = heavy and (box is not None or body.mass > total / 2)
     why = _fault(body, guess, reach, fills) or _beyond_ends(body, box)
     if why is None:
@@ -141,12 +134,7 @@ def _fault(body: RigidBody, guess: Array, reach: float | None, fills: bool) -> s
 
 
 def _beyond_ends(body: RigidBody, box: tuple[Array, Array] | None) -> str | None:
-    """Describe an inertia too large for masses inside the part's box; None if it is plausible.
-
-    Args:
-        body: Body with its inertia about its centre of mass, axes of the root link.
-        box: Lowest and highest corner of the part's shapes, (3,) [m]; None without shapes.
-    """
+    """Describe an inertia too large for masses inside the part's box; None if it is plausible."""
     if box is None:
         return None
     squares = np.square(box[1] - box[0]) / 4.0

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The schema of a robot file: every key, its unit, its meaning and its limits.
 
-SI units; x forward from the wheel axle, y to the left, z up from the ground (REP-103). Pairs are
-[left, right]. A field with a default may be absent from the file. ``config/twil.yaml`` is the same
-schema as an example with explanations.
+SI units; x forward from the wheel axle, y left, z up from the ground (REP-103). Pairs are [left,
+right]. A field with a default may be absent. ``config/twil.yaml`` explains an example.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ TEXTS = {
         rf"[A-Za-z_]\w{{0,{LONGEST_NAME - 1}}}",
         f"of up to {LONGEST_NAME} letters, digits and underscores that starts with a letter",
     ),
-    # Names of URDF joints, which may be prefixed with the name of a robot.
+    # Names of URDF joints, which may have a robot's name before them.
     "joint": (
         r"[A-Za-z_][\w./-]{0,199}",
         "of up to 200 letters, digits and _ - . / that starts with a letter",
@@ -52,11 +51,7 @@ def name_from(text: str) -> str:
 
 @dataclass(frozen=True)
 class FieldSpec:
-    """Specification of one field of a robot file: its unit, its meaning and its limits.
-
-    ``above`` is an exclusive lower limit; ``minimum`` and ``maximum`` are inclusive. ``text`` is
-    the kind of text, see TEXTS.
-    """
+    """A field of a robot file: unit, meaning and limits (``above`` exclusive), or kind of text."""
 
     unit: str
     meaning: str
@@ -80,8 +75,7 @@ class FieldSpec:
         return f"{value} {self.unit}".rstrip()
 
 
-# Inclusive maxima by unit, far above any robot that rolls on a floor: they detect values in
-# millimetres or grams. Fields with another maximum state it.
+# Inclusive maxima by unit: they detect values in millimetres or grams.
 _MOST = {"m": 10, "kg": 1e5, "kg m^2": 1e5, "N m": 1e4, "m/s": 100, "rad/s": 100, "%": 20}
 
 
@@ -135,10 +129,9 @@ class Wheels:
 
     @property
     def own_spin(self) -> float:
-        """The part of `inertia_spin` that the wheel itself can have, kg m^2.
+        """The part of `inertia_spin` that the wheel itself, no rotor, can have, kg m^2.
 
-        It is at most that of a thin rim, and at most what a solid body can have beside
-        `inertia_yaw`. The rest is that of a rotor, reflected through a gear.
+        It is at most that of a thin rim, and of a solid body with `inertia_yaw`.
         """
         return min(self.inertia_spin, self.mass * self.radius**2, 2 * self.inertia_yaw)
 
@@ -165,10 +158,9 @@ class BodyInertia:
     yaw: Annotated[float, number("kg m^2", "body inertia about z", above=0)]
 
     def with_yaw(self, yaw: float) -> BodyInertia:
-        """Return the inertias with another yaw inertia, kg m^2, of which the others are no less.
+        """Return the inertias with another yaw inertia, kg m^2.
 
-        Motion in the plane shows only the yaw inertia. Roll and pitch are raised as little as a
-        solid body needs: no inertia is above the sum of the other two.
+        Roll and pitch are raised where a solid body needs it: none is above the sum of the others.
         """
         larger = max(1.0, yaw / (self.roll + self.pitch))
         roll, pitch = larger * self.roll, larger * self.pitch
@@ -212,12 +204,9 @@ class Caster:
 class Joints:
     """Names of the wheel joints in joint_states; the first of each side is also in the URDF.
 
-    A side with several wheels is modelled as one wheel with their mean angle and speed and the sum
-    of their efforts. All values of a wheel in the file then apply to the side's wheels together.
-
-    Angles, speeds and efforts of a joint with sign -1 are negative where its wheel rolls forward.
-    They are so only in messages and recordings, and converted there: by JointReader and by
-    `published`, `shared` and `summed`. Everywhere else forward is positive.
+    A side with several wheels is one wheel with their mean angle and speed and the sum of their
+    efforts. A joint with sign -1 is negative where its wheel rolls forward, only in messages and
+    recordings: JointReader, `published`, `shared` and `summed` convert it.
     """
 
     left: tuple[Annotated[str, FieldSpec("", "name of the left wheel's joint", text="joint")], ...]
@@ -251,12 +240,7 @@ class Joints:
         return self.directions[:count], self.directions[count:]
 
     def sign_of(self, channel: str) -> int:
-        """Return the sign of a quantity of one side, which is that of the side's first joint.
-
-        Args:
-            channel: Name of the quantity with "left" or "right" as one of its words, such as
-                left_position; 1 for any other.
-        """
+        """Return the sign of a quantity such as left_position: that of the side, or 1."""
         words = channel.split("_")
         return next(
             (
@@ -303,10 +287,7 @@ class Joints:
 
 @dataclass(frozen=True)
 class Friction:
-    """Friction of each wheel, [left, right]: parameters of `dynamics.FrictionLaw`.
-
-    Effects that a robot does not have may be absent: None, or 0 for rolling resistance and gears.
-    """
+    """Friction of each wheel, [left, right]: parameters of `dynamics.FrictionLaw`."""
 
     viscous: Annotated[
         Pair, number("N m s/rad", "viscous friction [left, right]", minimum=0, maximum=1e4)
@@ -344,10 +325,7 @@ class Friction:
 
 @dataclass(frozen=True)
 class Turning:
-    """Resistance of the floor against turning, from wheels that slide sideways (skid steer).
-
-    A robot with this section is a skid-steer robot: estimators then identify the resistance.
-    """
+    """Resistance of the floor against turning; a robot with it is a skid-steer robot."""
 
     viscous: Annotated[
         float, number("N m s/rad", "moment per yaw rate against turning", minimum=0, maximum=1e6)
@@ -399,10 +377,7 @@ class MotorDrive:
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Standard deviations of the robot's measured dimensions, in percent of the value.
-
-    0 takes a value as exact. For their effect on K5..K8 see diffbot_ident.torque.geometry_errors.
-    """
+    """Standard deviations of the robot's measured dimensions, in percent; 0: exact."""
 
     radius: Annotated[float, number("%", "standard deviation of wheels.radius", minimum=0)] = 0.0
     track: Annotated[float, number("%", "standard deviation of wheels.separation", minimum=0)] = 0.0
@@ -487,10 +462,7 @@ class Contact:
 
 @dataclass(frozen=True)
 class Appearance:
-    """Colours as red, green, blue, and optionally a URDF whose shapes replace the drawn ones.
-
-    A relative path starts at the robot file's folder.
-    """
+    """Colours as red, green, blue, and optionally a URDF with other shapes."""
 
     body: Annotated[
         tuple[float, float, float], number("", "colour of the hull", minimum=0, maximum=1)
@@ -503,10 +475,9 @@ class Appearance:
 
 @dataclass(frozen=True)
 class Robot:
-    """One robot, as described by its YAML file. Load it with `load_robot`.
+    """One robot, as described by its YAML file; see `load_robot` and `save_robot`.
 
-    Change it with `dataclasses.replace`, which checks nothing, and save it with `save_robot`, which
-    checks all values. ``path`` is the file it was read from, not a key of the file.
+    `dataclasses.replace` changes it without checks. ``path`` is the file it was read from.
     """
 
     name: Annotated[str, FieldSpec("", "name of the robot")]
@@ -564,11 +535,7 @@ class Robot:
         return fastest if limits.wheel_velocity is None else min(fastest, limits.wheel_velocity)
 
     def check_limit(self, parameter: str, value: float, limit: str, unit: str) -> None:
-        """Reject a node's parameter beyond one of `limits`, of this name and in this unit.
-
-        Raises:
-            ValueError: Names the parameter, its value and the limit.
-        """
+        """Raise ValueError for a node's parameter beyond one of `limits`, of this name and unit."""
         most = getattr(self.limits, limit)
         if value > most:
             raise ValueError(
@@ -580,7 +547,7 @@ class Robot:
         """Return the speeds that a node asks for, m/s and rad/s; those of `limits` in place of 0.
 
         Raises:
-            ValueError: The node's linear_velocity or angular_velocity is beyond `limits`.
+            ValueError: One is beyond `limits`.
         """
         self.check_limit("linear_velocity", v, "linear_velocity", "m/s")
         self.check_limit("angular_velocity", omega, "angular_velocity", "rad/s")
@@ -614,10 +581,7 @@ class Robot:
 
     @cached_property
     def model(self) -> RobotModel:
-        """Parameters of the planar motion; the same as RobotModel.from_urdf of the robot's URDF.
-
-        It has one wheel radius, the mean where the two differ.
-        """
+        """Parameters of the planar motion, with the mean wheel radius."""
         wheels, body = self.wheels, self.body
         return RobotModel(
             wheel_radius=wheels.radius,

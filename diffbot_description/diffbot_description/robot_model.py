@@ -21,7 +21,7 @@ from diffbot_description.urdf_tree import (
     pose,
 )
 
-# Slopes of an axle and relative asymmetries of a wheel up to this are taken as rounding.
+# Slopes and relative asymmetries up to this are rounding.
 TOLERANCE = 1e-4
 
 
@@ -30,10 +30,9 @@ class UrdfWheel:
     """A driven wheel of a URDF; positions are in the root link's frame.
 
     Attributes:
-        joint: Name of the wheel's joint.
         radius: Wheel radius, m.
         center: Point of the axle above the contact point, (3,), m.
-        body: Mass, centre of mass and inertia of everything that turns with the wheel.
+        body: Everything that turns with the wheel.
     """
 
     joint: str
@@ -50,10 +49,11 @@ class UrdfWheel:
 def read_wheel(
     tree: UrdfTree, joint_name: str, radius: float | None = None, locked: Sequence[str] = ()
 ) -> UrdfWheel:
-    """Return the wheel behind a joint. ``radius`` [m] overrides the collision shape's radius.
+    """Return the wheel behind a joint; ``radius`` [m] overrides that of the collision shape.
 
-    Raises ValueError naming joint or link if the joint is missing or does not turn about y, if the
-    wheel has no mass, no round collision shape or is not balanced.
+    Raises:
+        ValueError: The joint is missing or does not turn about y, or the wheel has no mass, no
+            round collision shape or is not balanced.
     """
     joint = _rolling_joint(tree, joint_name)
     link = tree.links[joint.child]
@@ -153,12 +153,13 @@ _MEASURES = ("radius", "mass", "inertia_spin", "yaw inertia about the axle's mid
 class RobotModel:
     """Parameters of the planar motion of a robot. Casters have no mass and no friction.
 
-    wheel_radius r [m]; half_track b [m], half the distance of the contact points; mass_body m_b
-    [kg]; inertia_body I_b [kg m^2], yaw inertia about the body's own centre of mass; com_offset d
-    [m], how far the body's centre of mass is ahead of the axle; wheel_mass m_w [kg] and
-    wheel_inertia_spin J, wheel_inertia_yaw I_wz [kg m^2] of one wheel. I_wz + m_w b^2 is the yaw
-    inertia of one wheel about the axle's midpoint: I_wz is the wheel's own if its centre of mass
-    is above its contact point.
+    Attributes:
+        wheel_radius: r, m.
+        half_track: b, half the distance of the contact points, m.
+        mass_body, inertia_body: m_b, kg, and I_b, about its own centre of mass, kg m^2.
+        com_offset: d, how far the body's centre of mass is ahead of the axle, m.
+        wheel_mass, wheel_inertia_spin, wheel_inertia_yaw: m_w, kg, J and I_wz, kg m^2, of one
+            wheel; I_wz + m_w b^2 is the yaw inertia of one wheel about the axle's midpoint.
 
     Raises:
         ValueError: No robot can have such a value.
@@ -202,10 +203,10 @@ class RobotModel:
         return body + wheels + 2 * self.wheel_inertia_spin * (b / self.wheel_radius) ** 2
 
     def with_payload(self, mass: float, x: float, yaw_inertia: float) -> RobotModel:
-        """Return the robot with a load fixed to its body, on the centre line.
+        """Return the robot with a load on the centre line of its body, x m ahead of the axle.
 
-        mass [kg] and yaw_inertia [kg m^2] (about the load's own centre of mass) >= 0; x [m] ahead
-        of the axle. Raises ValueError otherwise.
+        mass [kg] and yaw_inertia [kg m^2], about the load's own centre of mass, >= 0; else
+        ValueError.
         """
         for name, value in (("mass", mass), ("yaw_inertia", yaw_inertia)):
             if not math.isfinite(value) or value < 0:
@@ -231,12 +232,16 @@ class RobotModel:
         wheel_radius: float | None = None,
         locked: Sequence[str] = (),
     ) -> RobotModel:
-        """Return the model of any differential-drive robot given as URDF text.
+        """Return the model of a differential-drive robot given as URDF text, read to the letter.
 
-        ``left`` and ``right``: the wheels' joints. ``wheel_radius`` [m]: overrides the radius of
-        the wheels' collision shapes. ``locked``: movable joints (swivel casters, arms) that
-        count as fixed at zero. Everything fixed to the root link is lumped into the body. The
-        root link's x must point forward and its z up. Raises ValueError naming link or joint.
+        Args:
+            urdf_text: The root link's x points forward and its z up; all fixed to it is the body.
+            left, right: The wheels' joints.
+            wheel_radius: Overrides the radius of the wheels' collision shapes, m.
+            locked: Movable joints (swivel casters, arms) that count as fixed at zero.
+
+        Raises:
+            ValueError: Something does not match the model; names link or joint.
         """
         tree = UrdfTree(urdf_text)
         tree.check_joints(locked)
@@ -248,7 +253,6 @@ class RobotModel:
         _check_wheels_on_body(tree, links, (left, right))
         body = sum((link.body() for link in links), RigidBody())
         _check_symmetry(links, body, float(middle[1]), half_track)
-        # Both wheels are equal up to rounding; the mean treats left and right alike.
         radius, mass, spin, yaw = np.mean([wheel.measures(middle) for wheel in wheels], axis=0)
         return cls(
             wheel_radius=float(radius),
@@ -298,7 +302,6 @@ def _check_mirror(left: UrdfWheel, right: UrdfWheel, middle: Array) -> None:
 def _check_symmetry(
     links: list[PlacedLink], body: RigidBody, middle: float, half_track: float
 ) -> None:
-    """Check that the body's centre of mass lies in the plane y = ``middle`` [m]."""
     if body.mass <= 0:
         raise ValueError(f"the body (link '{links[0].name}') has no mass. Give it an <inertial>.")
     side = float(body.com[1]) - middle

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A robot from the content of its file: types, limits, and whether the values fit together.
-
-Every error names the field, its value, and what to change.
-"""
+"""A robot from the content of its file: types, limits, and whether the values fit together."""
 
 from __future__ import annotations
 
@@ -28,8 +25,7 @@ def robot_from(data: Any, path: Path) -> Robot:
     """Return the robot described by the content of a robot file.
 
     Raises:
-        ValueError: The content is wrong; the message states the field, the value, the limit and
-            what to change.
+        ValueError: States the field, the value, the limit and what to change.
     """
     if stated_kind(data) is CommandKind.VELOCITY:
         data = with_assumed_parts(data, path)
@@ -44,14 +40,7 @@ def robot_from(data: Any, path: Path) -> Robot:
 
 
 def _read_section(cls: type[Section], data: Any, where: str = "", **given: Any) -> Section:
-    """Return an instance of a dataclass of the schema.
-
-    Args:
-        cls: The dataclass.
-        data: A mapping of its fields.
-        where: Dotted name of the section, "" for the whole file.
-        given: Fields that are not taken from the mapping.
-    """
+    """Return a dataclass of the schema from a mapping, and from the fields `given`."""
     if not isinstance(data, dict):
         section = where or "the file"
         raise ValueError(f"{section} must hold named values, not {data!r}. Copy twil.yaml.")
@@ -66,7 +55,7 @@ def _read_section(cls: type[Section], data: Any, where: str = "", **given: Any) 
 
 
 def _kinds(cls: type) -> dict[str, Any]:
-    """Return the types of a dataclass's fields, cached: their evaluation is the slowest step."""
+    """Return the types of a dataclass's fields, cached: their evaluation is slow."""
     if cls not in _KINDS:
         _KINDS[cls] = get_type_hints(cls, include_extras=True)
     return _KINDS[cls]
@@ -107,22 +96,14 @@ def _check_keys(data: dict[Any, Any], needed: list[str], optional: list[str], wh
 
 
 def check_field(section: type, name: str, value: float, where: str) -> None:
-    """Reject a number that is not valid for a field of robot files.
+    """Raise ValueError for a number that is not valid for a field of a section such as Wheels.
 
-    Args:
-        section: Section of the schema, such as robot.Wheels.
-        name: Name of its field.
-        value: Value in the field's unit.
-        where: Name of the value in the message.
-
-    Raises:
-        ValueError: The number is invalid; the message states the value, the limit and what to give.
+    `where` names the value in the message.
     """
     _read(_kinds(section)[name], value, where)
 
 
 def _read(kind: Any, value: Any, where: str) -> Any:
-    """Read the value of a field: a section, a list of sections, or a value with a FieldSpec."""
     kind = present(kind)
     if get_origin(kind) is tuple:  # which Python 3.10 takes for a type, too
         return _read_list(get_args(kind), value, where)
@@ -199,10 +180,9 @@ def _yaml_hint(value: Any) -> str:
     return f" Write {float(mantissa)}e{exponent} or {number!r}."
 
 
-# Relative tolerance for masses and inertias, which are often rounded in a file.
+# Relative tolerance for masses and inertias, which are often rounded.
 ROUNDING = 1e-3
-# Largest share of the robot's mass that the rotors may add to its equivalent mass; a unit of g cm^2
-# or kg cm^2 makes it thousands.
+# Largest share of the robot's mass that rotors may add; wrong units make it thousands.
 HEAVIEST_ROTORS = 100.0
 
 
@@ -220,7 +200,7 @@ def _check_wheels(robot: Robot) -> None:
             f"wheels.radius = {wheels.radius} m must be that mean. Change one of them, or leave "
             "wheels.radii out where both wheels are alike."
         )
-    # A rotor of inertia I behind a gear of ratio n turns with n^2 I, which may exceed m r^2.
+    # A rotor I behind a gear of ratio n turns with n^2 I.
     total = robot.body.mass + 2 * wheels.mass
     most = 0.5 * HEAVIEST_ROTORS * total * wheels.radius**2
     if wheels.inertia_spin > most:
@@ -271,11 +251,7 @@ def _check_casters(robot: Robot) -> None:
 
 
 def support_span(robot: Robot) -> tuple[float, float]:
-    """Return the rear and front ends, x [m], of the support polygon on the robot's centre line.
-
-    The contact points are the two wheels and all casters; their polygon is intersected with y = 0,
-    where the centre of mass lies.
-    """
+    """Return the rear and front ends, x [m], of the polygon of wheels and casters at y = 0."""
     half = robot.wheels.half_track
     points = [(0.0, half), (0.0, -half), *((c.x, c.y) for c in robot.casters)]
     left = [p for p in points if p[1] >= 0]

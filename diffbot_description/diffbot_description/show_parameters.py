@@ -75,7 +75,6 @@ def _sides(robot: Robot) -> str:
 
 
 def _described(arguments: argparse.Namespace) -> tuple[RobotModel, list[Row], str]:
-    """Return the model, the rows of the friction, and the text of `_sides`."""
     if not arguments.robot.endswith(URDF_SUFFIXES):
         robot = load_robot(arguments.robot)
     elif arguments.left or arguments.right or arguments.locked or arguments.wheel_radius:

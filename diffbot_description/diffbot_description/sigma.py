@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The model of a robot that takes velocity commands: (3) of Siwek et al. (2023).
 
-The two axes are not coupled:
-
     sigma1 dv/dt     + sigma3 v     = command of v
     sigma2 domega/dt + sigma4 omega = command of omega
 
-sigma1 / sigma3 and sigma2 / sigma4 are the time constants, 1 / sigma3 and 1 / sigma4 the static
-gains.
+sigma1 / sigma3 and sigma2 / sigma4 are time constants, 1 / sigma3 and 1 / sigma4 static gains.
 """
 
 from __future__ import annotations
@@ -29,14 +26,11 @@ class Sigma:
     """Parameters of (3), ordered as in the paper.
 
     Attributes:
-        s1: sigma1, inertia of the forward axis, s, > 0.
-        s2: sigma2, inertia of the yaw axis, s, > 0.
-        s3: sigma3, drag of the forward axis, 1, >= 0.
-        s4: sigma4, drag of the yaw axis, 1, >= 0.
+        s1, s2: Inertia of the forward and of the yaw axis, s, > 0.
+        s3, s4: Drag of the forward and of the yaw axis, 1, >= 0.
 
     Raises:
-        ValueError: A value is not finite or has the wrong sign: (3) would be unstable, and the
-            inverse dynamics (12) would push the robot away from its reference.
+        ValueError: A value is not finite or has the wrong sign.
 
     Example:
         >>> Sigma(0.2, 0.1, 1.0, 1.0).s1
@@ -78,12 +72,7 @@ class Sigma:
     def acceleration(
         self, velocity: Sequence[float] | Array, command: Sequence[float] | Array
     ) -> Array:
-        """Return d[v, omega]/dt of (3), m/s^2 and rad/s^2, shape (2,).
-
-        Args:
-            velocity: [v, omega], m/s and rad/s.
-            command: Commanded [v, omega], m/s and rad/s.
-        """
+        """Return d[v, omega]/dt of (3), m/s^2 and rad/s^2, (2,)."""
         v, omega = velocity
         command_v, command_omega = command
         return np.array(
@@ -104,7 +93,7 @@ class Sigma:
         for index, (speed, asked) in enumerate(zip(velocity, command, strict=True)):
             inertia, drag = self.axis(index)
             fraction = duration * drag / inertia
-            # expm1 computes (1 - e^-x) / x without loss of digits; its limit without drag is 1.
+            # (1 - e^-x) / x without loss of digits; its limit without drag is 1.
             gain = -math.expm1(-fraction) / fraction if fraction > 0.0 else 1.0
             end.append(speed * math.exp(-fraction) + asked * gain * duration / inertia)
         return Velocity(*end)

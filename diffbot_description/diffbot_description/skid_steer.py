@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """URDF robots with several driven wheels on each side: one equivalent wheel per side.
 
-The wheels of a side become one wheel at their centre: mass, spin inertia, torque limit and friction
-are sums, and the inertia about the vertical includes their distances from the centre. As the robot
-turns the wheels slide sideways. A moment against turning models this; a URDF does not specify it.
+Mass, spin inertia, torque limit and friction are sums. As the robot turns the wheels slide
+sideways: a moment against turning models this.
 """
 
 from __future__ import annotations
@@ -21,19 +20,14 @@ from diffbot_description.plausible_inertia import raw_body
 from diffbot_description.urdf_tree import RigidBody, UrdfTree
 from diffbot_description.urdf_wheels import Sides, Wheel
 
-# Assumed sideways friction of sliding tyres, as a share of their load. It is small enough that the
-# excitation, at half of the grip, turns the simulated robot well.
+# Assumed sideways friction of tyres as a share of their load; the excitation must turn the robot.
 SIDEWAYS = 0.05
-# Words that indicate wheels that roll sideways, or simulator plugins for robots that move sideways.
+# Words that indicate wheels or plugins of robots that move sideways.
 ROLLERS = re.compile(r"mecanum|omni|sweden|roller|planar_move", re.I)
 
 
 def check_slides(tree: UrdfTree, sides: Sides) -> None:
-    """Reject wheels with rollers, which roll sideways instead of sliding.
-
-    Raises:
-        ValueError: States which wheels have rollers, and what is supported.
-    """
+    """Raise ValueError for wheels with rollers, which roll sideways instead of sliding."""
     wheels = (*sides.left, *sides.right)
     names = [
         name
@@ -41,7 +35,6 @@ def check_slides(tree: UrdfTree, sides: Sides) -> None:
         for link in wheel.links
         for name in (link.name, *(mesh.get("filename", "") for mesh in link.element.iter("mesh")))
     ]
-    # Joints of rollers are children of a wheel's links.
     links = {link.name for wheel in wheels for link in wheel.links}
     names += [joint.name for joint in tree.joints.values() if joint.parent in links]
     names += [plugin.get("filename", "") for plugin in tree.element.iter("plugin")]
@@ -79,7 +72,7 @@ def one_wheel(side: Sequence[Wheel]) -> Wheel:
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
-    """Return the sum over all wheels of a side; None if the URDF omits the value of one."""
+    """Return the sum over a side; None if the URDF omits a value."""
     given = [value for value in values if value is not None]
     return sum(given) if len(given) == len(values) else None
 

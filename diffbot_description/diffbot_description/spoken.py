@@ -10,10 +10,7 @@ PLAIN = 1e6
 
 
 def spoken(value: float, digits: int = 3) -> str:
-    """Return a number with this many significant digits; "unknown" for NaN and infinity.
-
-    Large numbers have no exponent up to PLAIN: "20000", not "2e+04".
-    """
+    """Return a number with so many digits, without exponent up to PLAIN, or "unknown"."""
     if not math.isfinite(value):
         return "unknown"
     if 10.0**digits <= abs(value) < PLAIN:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Command lines in messages and pages, as the person who reads them types them.
 
-In a checkout that ./diffbot has set up, commands begin with ``./diffbot``. In a sourced ROS 2
-workspace they are those of ``ros2``; elsewhere, as after `pip install`, those of ``diffbot``.
+In a checkout they begin with ``./diffbot``, in a sourced ROS 2 workspace with ``ros2``, elsewhere
+with ``diffbot``.
 """
 
 from __future__ import annotations
@@ -18,12 +18,7 @@ SOURCED = "AMENT_PREFIX_PATH"
 
 
 def spoken(*words: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Return the command line of a command of the suite, quoted for a shell.
-
-    Args:
-        words: The command and its arguments as after ``./diffbot``.
-        environment: Environment of this process.
-    """
+    """Return a command line, quoted for a shell, of the words after ``./diffbot``."""
     if environment.get(CHECKOUT):
         begin, rest = ["./diffbot"], list(words)
     elif not environment.get(SOURCED):

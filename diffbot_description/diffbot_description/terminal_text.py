@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text of files on its way to the terminal: names and values there may hold anything.
-
-An escape sequence could clear the screen, set the title, or write into the clipboard; a line break
-could forge a message; marks of the writing direction could show a path backwards.
-"""
+"""Text of files on its way to the terminal, where escape sequences could do harm."""
 
 from __future__ import annotations
 
@@ -16,9 +12,9 @@ _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 
 
 def printable(text: object) -> str:
-    r"""Return a text in one line without characters that a terminal does not simply show.
+    r"""Return a text in one line; characters that a terminal does not simply show become escapes.
 
-    They become escapes such as ``\x1b``; of a text longer than LONGEST the middle is left out.
+    Of a text longer than LONGEST the middle is left out.
     """
     whole = str(text)
     if len(whole) > LONGEST:

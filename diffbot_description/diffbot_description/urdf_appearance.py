@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Appearance of a robot from its own URDF: its shapes and meshes on the generated links.
 
-The generated URDF keeps its masses, joints and contacts, which K5 to K8 and the physics engines
-need unchanged; only the visuals are replaced. Movable joints other than the wheels' are at zero.
+Only the visuals of the generated URDF are replaced. Joints other than the wheels' are at zero.
 """
 
 from __future__ import annotations
@@ -39,11 +38,7 @@ def shapes_file(robot: Robot) -> Path:
 
 
 def with_shapes(generated: str, robot: Robot) -> str:
-    """Return the generated URDF with the shapes of the robot's own URDF, if it has any.
-
-    Args:
-        generated: URDF from urdf/robot.urdf.xacro.
-        robot: Robot whose ``appearance.urdf`` is the path of its own URDF.
+    """Return the generated URDF with the shapes of the robot's ``appearance.urdf``, if it has any.
 
     Raises:
         ValueError: That file cannot be read, or lacks a wheel joint; states file and key.
@@ -65,7 +60,7 @@ def _with_shapes(generated: str, text: str, robot: Robot, path: Path) -> str:
     wheels = [tree.joints[name].child for name in joints]
     middle = np.mean([tree.links[name].translation for name in wheels], axis=0)
     if len(joints) > 2:
-        # Several wheels of a side do not turn about the axle of their equivalent wheel.
+        # Several wheels do not turn about the axle of their equivalent wheel.
         joints = ()
     others = [name for name in tree.joints if name not in joints]
     painter = _Painter(tree, Packages(path))

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """URDF and xacro files: expansion with arguments, and the packages to which they refer.
 
-A .urdf is data and never evaluated. A .xacro is a program, like a launch file: it runs in a process
-with limits (xacro_process.py).
+A .urdf is data and never evaluated. A .xacro is a program: it runs in a process with limits.
 
 A package of `$(find ...)` or `package://` is that which contains the file, if it has this name;
-else it is searched where ROS has it (AMENT_PREFIX_PATH), then near the file: in neighbouring
-folders and on ROS_PACKAGE_PATH. The suite's own packages come last: a user's package may have the
-name of one of them.
+else it is searched where ROS has it (AMENT_PREFIX_PATH), then near the file and on
+ROS_PACKAGE_PATH. The suite's own packages come last.
 """
 
 from __future__ import annotations
@@ -44,9 +42,6 @@ class Packages:
     """Locations of the packages to which a file refers; searched once, at the first query.
 
     ``missing`` lists the packages that xacro needed and that were not found.
-
-    Args:
-        file: The URDF or xacro file, near which packages that are not installed are searched.
     """
 
     def __init__(self, file: Path) -> None:
@@ -77,12 +72,7 @@ class Packages:
         return own
 
     def search_path(self, before: Path, after: Path) -> list[str]:
-        """Return the prefixes of AMENT_PREFIX_PATH with the suite's behind all others.
-
-        Args:
-            before: A prefix with the packages `before`, which comes first.
-            after: A prefix with those around the file, which comes last.
-        """
+        """Return the prefixes of AMENT_PREFIX_PATH, the suite's last, between two others."""
         sourced = _sourced()
         suites = [prefix for prefix in sourced if _is_suites_prefix(prefix)]
         others = [prefix for prefix in sourced if prefix not in suites]
@@ -110,13 +100,12 @@ class Packages:
         return path if path is not None and path.is_file() else None
 
     def _holder(self) -> Path | None:
-        """Return the folder of the package that contains the file; None if there is none."""
         return next((p for p in self._file.parents if (p / "package.xml").is_file()), None)
 
     def _tops(self) -> Iterator[Path]:
         holder = self._holder()
         if holder is not None:
-            # Nearest first: of two packages with the same name the nearer one is used.
+            # Of two packages with the same name the nearer one is used.
             yield from [holder, *list(holder.parents)[:_LEVELS_ABOVE]]
         for entry in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep):
             if entry:
@@ -124,7 +113,6 @@ class Packages:
 
 
 def _sourced() -> list[Path]:
-    """Return the prefixes of the sourced workspaces, the last sourced one first."""
     entries = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
     return [Path(entry) for entry in entries if entry]
 
@@ -143,7 +131,6 @@ _INDEX = Path("share", "ament_index", "resource_index", "packages")
 
 
 def _is_suites(folder: Path) -> bool:
-    """Return whether a package's folder is that of one of the suite's packages."""
     try:
         return parse_xml(read_regular(folder / "package.xml")).findtext("maintainer") == SUITE
     except (ElementTree.ParseError, ValueError):
@@ -194,9 +181,7 @@ def xacro_arguments(words: Sequence[str]) -> dict[str, str]:
 def read_urdf(
     path: Path, arguments: Mapping[str, str] | None = None, packages: Packages | None = None
 ) -> str:
-    """Return the URDF text of a .urdf or .xacro file.
-
-    Only a file whose name ends in .xacro is evaluated. ``arguments`` are xacro's.
+    """Return the URDF text of a .urdf or .xacro file; only the latter is evaluated.
 
     Raises:
         ValueError: States the file, what xacro did not find, and what to write.
@@ -233,11 +218,7 @@ def with_absolute_meshes(urdf_text: str, packages: Packages) -> str:
 
 
 def _check_declared(path: Path, given: Mapping[str, str], declared: Sequence[str]) -> None:
-    """Reject arguments that look misspelled.
-
-    Xacro silently accepts arguments that nothing reads. Other undeclared arguments are accepted
-    here too, because an included file may read them.
-    """
+    """Reject arguments that look misspelled; an included file may read other undeclared ones."""
     for name in given:
         near = closest(name, declared)
         if name not in declared and near is not None and near not in given:
@@ -266,13 +247,10 @@ def _expanded(path: Path, arguments: dict[str, str], packages: Packages) -> str:
 
 
 class _Supply:
-    """Two temporary installations of packages near a file, before and after the sourced ones.
+    """Two temporary installations (prefixes) of packages, before and after the sourced ones.
 
     Packages that are not found become empty ones, because files are often included for accessories
     that are then not used. They are listed in ``packages.missing``.
-
-    Attributes:
-        prefixes: The installations: that of `Packages.before`, and that of all others.
     """
 
     def __init__(self, folder: Path, packages: Packages) -> None:
@@ -302,7 +280,6 @@ class _Supply:
         return False
 
     def _mend_file(self, folder: Path, rest: Path) -> bool:
-        """Supply a file of a package of one of the installations."""
         target = folder / rest
         if target.exists() or ".." in rest.parts:
             return False
@@ -336,7 +313,6 @@ class _Supply:
 
 
 def _explained(path: Path, fault: str, packages: Packages) -> str:
-    """Return a sentence about what xacro missed and what to write."""
     if missing := re.search(r"[Uu]ndefined substitution argument (\S+)", fault):
         name = missing[1].strip("'\".:")
         return f"{path}: needs the argument '{name}'. Give it: {name}:=VALUE after the file."

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shapes of a URDF's links: their bounding boxes, and whether they are round about an axle.
 
-Primitive shapes are exact; for a mesh (STL, OBJ, Collada) the box around its vertices is used.
+For a mesh (STL, OBJ, Collada) the box around its vertices is used.
 """
 
 from __future__ import annotations
@@ -31,9 +31,11 @@ _TRIANGLE = np.dtype([("numbers", "<f4", (4, 3)), ("attribute", "<u2")])
 class Shape:
     """A shape of a link, in the frame of the root link.
 
-    kind: "box", "cylinder", "sphere" or "mesh"; role: "collision" or "visual"; half (3,) [m]: half
-    of its extents along its own axes; center (3,) [m]; rotation (3, 3): rotation of its own axes. A
-    cylinder's axis is its own z axis.
+    Attributes:
+        role: "collision" or "visual".
+        kind: "box", "cylinder" (along its own z), "sphere" or "mesh".
+        half: Half of its extents along its own axes, (3,), m.
+        center, rotation: Pose of its own axes, (3,), m, and (3, 3).
     """
 
     link: str
@@ -57,11 +59,7 @@ class Shape:
         return self.center - reach, self.center + reach
 
     def radius_about(self, axis: Array) -> float | None:
-        """Return the radius [m] of the shape about an axis (3,) through its centre.
-
-        None if it is not round about the axis: a box, a mesh with unequal sides, or a cylinder with
-        another axis.
-        """
+        """Return the radius [m] about an axis (3,) through its centre; None if it is not round."""
         if self.kind == "sphere":
             return float(self.half[0])
         if self.kind == "cylinder":
@@ -75,7 +73,7 @@ class Shape:
         return float(max(first, second))
 
     def width_along(self, axis: Array) -> float:
-        """Return the width [m] of the shape along an axis (3,); 0 for a sphere, which has none."""
+        """Return the width [m] of the shape along an axis (3,); 0 for a sphere."""
         if self.kind == "sphere":
             return 0.0
         return float(2.0 * np.abs(self.rotation.T @ axis) @ self.half)
@@ -87,10 +85,7 @@ class Shape:
 
 
 class ShapeReader:
-    """Reads the shapes of links.
-
-    ``unread`` maps file names of meshes in the URDF that could not be read to the reasons.
-    """
+    """Reads the shapes of links; ``unread`` has the reasons for meshes that it could not read."""
 
     def __init__(self, packages: Packages) -> None:
         self._packages = packages
@@ -115,10 +110,7 @@ class ShapeReader:
         ]
 
     def hidden(self, links: Sequence[PlacedLink]) -> list[PlacedLink]:
-        """Return the links without any readable shape, if they have most of the mass.
-
-        The shapes of the other links then do not define the size of the body.
-        """
+        """Return the links without any readable shape, if they have most of the mass."""
         hidden = [link for link in links if link.has_shape and not self.all_shapes([link])]
         total = sum(link.body_mass() for link in links)
         return hidden if sum(link.body_mass() for link in hidden) > total / 2 else []
@@ -174,9 +166,10 @@ class ShapeReader:
 def mesh_box(path: Path) -> tuple[Array, Array]:
     """Return the lowest and the highest coordinates (3,) of the vertices of a mesh's file.
 
-    The unit is the file's own for .stl and .obj, and m for .dae, which specifies its unit. Raises
-    ValueError, without the file's name, for other files, and for those that are broken or contain
-    no vertices.
+    In the file's unit for .stl and .obj, in m for .dae.
+
+    Raises:
+        ValueError: It is another file, broken, or has no vertices; the file is not named.
     """
     kind = path.suffix.lower()
     reader = {".stl": _stl, ".obj": _obj, ".dae": _dae}.get(kind)
@@ -200,7 +193,7 @@ def _stl(path: Path) -> Array:
     content = path.read_bytes()
     if len(content) >= 84:
         (count,) = struct.unpack_from("<I", content, 80)
-        # The header of a binary file may begin with "solid" too; its length distinguishes it.
+        # The header of a binary file may begin with "solid", too.
         if len(content) == 84 + count * _TRIANGLE.itemsize:
             triangles = np.frombuffer(content, _TRIANGLE, offset=84)
             return triangles["numbers"][:, 1:].reshape(-1, 3).astype(np.float64)

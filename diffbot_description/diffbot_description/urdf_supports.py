@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Detection of the casters of a URDF: parts other than the wheels that touch the ground.
 
-A caster is a ball, a roller or a pad whose lowest point is at the height of the wheels' lowest
-points, or whose name indicates one. All casters together must support the centre of mass.
+A caster's lowest point is at the height of the wheels', or its name indicates one. All casters
+together must support the centre of mass.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from diffbot_description.urdf_shapes import Shape, ShapeReader
 from diffbot_description.urdf_tree import Array, PlacedLink
 
 CALLED = re.compile(r"cast[eo]r|ball|omni|support|slider|skid_?pad|idler|swivel|wheel", re.I)
-# Largest gap to the ground at which a shape counts as touching, as shares of the wheels' radius:
-# for other shapes, and for those whose name indicates a caster.
+# Largest gap to the ground of other and of named casters, as shares of the wheels' radius.
 GAP = 0.06
 NAMED_GAP = 0.4
 ON_AXLE = 0.25  # shapes closer to the axle are no casters, as a share of the wheels' radius
@@ -41,11 +40,7 @@ def find_supports(
 ) -> list[Support]:
     """Return the casters among the links of the body, as given in the URDF.
 
-    Args:
-        links: Links of the body.
-        shapes: Reader of their shapes.
-        middle: Midpoint (3,) of the axle, in the root link's frame.
-        wheel_radius: Wheel radius, m.
+    `middle`: midpoint (3,) of the axle, in the root link's frame, m.
     """
     supports: list[Support] = []
     for link in links:
@@ -73,7 +68,6 @@ def _support(shape: Shape, named: bool, middle: Array, wheel_radius: float) -> S
     radius = float(shape.half[0]) if shape.kind == "sphere" else height / 2
     if not named and radius > 1.2 * wheel_radius:
         return None  # a round hull close to the ground
-    # Rounded, to remove tiny values such as 1e-7 m.
     x, y = (float(f"{value:.5f}") for value in (shape.center - middle)[:2])
     if abs(x) < ON_AXLE * wheel_radius:
         return None  # next to the wheels it carries no load
@@ -93,10 +87,9 @@ def standing(
 ) -> Stand:
     """Return the casters on which the robot stands level.
 
-    Those on the side of the centre of mass stand on the ground. Those on the other side are placed
-    slightly above it: with four points at one height it would be undefined which ones carry. If the
-    centre of mass is so close to the axle that the robot would rock between both sides whenever it
-    accelerates, all casters stand on the ground.
+    Those on the side of the centre of mass stand on the ground, those on the other side slightly
+    above it: with four points at one height it would be undefined which ones carry. If the robot
+    would rock whenever it accelerates, all casters stand on the ground.
 
     Args:
         supports: Casters as found.
@@ -118,7 +111,6 @@ def standing(
         (carrying if mine else others).append(used)
         stand.say(support, used)
     hanging = 0.0 if stand.rocks else 0.002
-    # A caster must be further from the axle than the centre of mass, or the robot would tip.
     if not any(abs(support.x) > 1.2 * abs(com_x) + LEVEL for support in carrying):
         carrying.append(_missing(ahead, hull, com_x, 0.0, wheel_radius))
         stand.added.append(_sentence(carrying[-1]))
@@ -135,7 +127,6 @@ class Stand:
 
     Attributes:
         rocks: Whether the centre of mass is so close to the axle that casters on both sides carry.
-        casters: The casters.
         changed: Changed casters as (where, found, used).
         added: A sentence for each added caster.
     """

@@ -16,10 +16,12 @@ from diffbot_description.limits import LINKS, parse_xml
 
 @dataclass(frozen=True, eq=False)
 class RigidBody:
-    """A rigid body; all vectors are in one common frame.
+    """A rigid body; all vectors are in one common frame. The default has no mass.
 
-    mass [kg]; com (3,) [m], centre of mass; inertia (3, 3) [kg m^2] about the centre of mass.
-    The default has no mass.
+    Attributes:
+        mass: kg.
+        com: Centre of mass, (3,), m.
+        inertia: About the centre of mass, (3, 3), kg m^2.
     """
 
     mass: float = 0.0
@@ -53,7 +55,7 @@ ROUNDING = 1e-3
 
 
 def numbers(element: ElementTree.Element, name: str, count: int, default: str, owner: str) -> Array:
-    """Return an attribute of ``count`` finite numbers as an array; ValueError names ``owner``."""
+    """Return an attribute of ``count`` finite numbers; ValueError names ``owner``."""
     text = element.get(name, default)
     try:
         values = np.array([float(word) for word in text.split()])
@@ -137,9 +139,9 @@ ROLLING_TYPES = ("continuous", "revolute")
 class Joint:
     """A joint: pose of the child in the parent's frame at zero; ``axis`` in the child frame.
 
-    ``effort`` [N m] and ``velocity`` [rad/s] are its limits, ``damping`` [N m s/rad] and
-    ``friction`` [N m] its <dynamics>, each None if the URDF has none; ``travel`` [rad] is its
-    range of motion. ``mimic`` is the joint that it follows, "" for none.
+    ``effort`` [N m], ``velocity`` [rad/s], ``damping`` [N m s/rad] and ``friction`` [N m] are None
+    if the URDF has none; ``travel`` [rad]: range of motion; ``mimic``: joint that it follows, or
+    "".
     """
 
     name: str
@@ -189,11 +191,7 @@ class PlacedLink:
 
 
 class UrdfTree:
-    """A URDF whose links form one tree.
-
-    Raises ValueError for text that is no URDF, links without a definition, two parents, a loop
-    or several roots.
-    """
+    """A URDF whose links form one tree; ValueError for any other text."""
 
     def __init__(self, urdf_text: str) -> None:
         try:
@@ -280,8 +278,8 @@ class UrdfTree:
     ) -> list[PlacedLink]:
         """Return the links that move as one with ``link``, including itself.
 
-        ``stop``: joints whose child links are not included. ``locked``: movable joints that count
-        as fixed. Raises ValueError for any other movable joint whose child links have mass.
+        ``stop``: joints at which the group ends. ``locked``: movable joints that count as fixed.
+        ValueError: Another movable joint has child links with mass.
         """
         group, waiting = [], [link]
         while waiting:

@@ -2,8 +2,8 @@
 """Detection of the driven wheels of a URDF by their properties, with names as a hint.
 
 A wheel's joint turns without limits about the root link's y axis, has no swivel between it and the
-body, and carries something round. Joints commanded by ros2_control, a transmission or a simulator's
-plugin are driven, also where they are cambered; those with names such as caster are not.
+body, and carries something round. Commanded joints are driven, also where they are cambered; those
+with names such as caster are not.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ from diffbot_description.findings import DescriptionFindings
 from diffbot_description.urdf_shapes import Shape, ShapeReader
 from diffbot_description.urdf_tree import ROLLING_TYPES, Array, Joint, PlacedLink, UrdfTree
 
-# Largest slope of an axle. An rpy of 1.57 instead of pi / 2 tilts an axle by 0.0008; a cambered
-# wheel has much more.
+# Largest slope of an axle; an rpy of 1.57 tilts it by 0.0008.
 SLOPE = 0.02
-# Largest slope of a commanded, cambered axle against the horizontal: 20 degrees.
+# Largest slope of a commanded, cambered axle: 20 degrees.
 CAMBER = math.sin(math.radians(20.0))
-# A commanded joint whose axis has this much of y is meant to roll forward.
+# Share of y in the axis of a commanded joint that is meant to roll forward.
 ROLLS = 0.7
 # Wheels whose radius is below this share of the largest one are those of casters.
 CASTER_FRACTION = 0.67
@@ -45,11 +44,13 @@ _WIDTH_FRACTION = 0.4  # width of a wheel without a suitable shape, as a share o
 class Wheel:
     """A wheel with its joint; positions in the root link's frame.
 
-    sign: 1 if a positive joint angle rolls forward, -1 if backward. radius and width [m];
-    center (3,) [m]: the point of the wheel's plane above the contact point, at the height of the
-    radius; links: everything that turns with it; axis (3,): direction of the axle, forward; rotor
-    [kg m^2]: inertia of its motor's rotor, reflected through the gear. radius_from and width_from
-    state the sources of radius and width.
+    Attributes:
+        sign: 1 if a positive joint angle rolls forward, -1 if backward.
+        radius, width: m, and their sources.
+        center: Point of the wheel's plane above the contact point, as high as the radius, (3,), m.
+        links: Everything that turns with it.
+        axis: Direction of the axle, forward, (3,).
+        rotor: Inertia of its motor's rotor, reflected through the gear, kg m^2.
     """
 
     joint: Joint
@@ -80,7 +81,7 @@ class Sides:
 
 
 def commanded_joints(tree: UrdfTree) -> set[str]:
-    """Return joints that ros2_control, a transmission or a drive plugin of a simulator commands."""
+    """Return joints that ros2_control, a transmission or a simulator's drive plugin commands."""
     names = {
         joint.get("name", "")
         for control in tree.element.findall("ros2_control")
@@ -99,10 +100,7 @@ def reflected_rotor(tree: UrdfTree, name: str) -> float:
     """Return the inertia of a joint's rotors times the square of their gears' ratios, kg m^2.
 
     They are in its <transmission>, as Drake writes them: rotor_inertia and gear_ratio in any
-    namespace, or mechanicalReduction.
-
-    Raises:
-        ValueError: One of them is no positive number.
+    namespace, or mechanicalReduction. ValueError: One of them is no positive number.
     """
     total = 0.0
     for transmission in tree.element.findall("transmission"):
@@ -132,13 +130,7 @@ _RATIOS = {"mechanicalReduction": "gear_ratio", "mechanical_reduction": "gear_ra
 
 
 def compare_with_drives(tree: UrdfTree, pair: WheelPair, findings: DescriptionFindings) -> None:
-    """Note radius and track of drive plugins and <ros2_control> that differ from the wheels'.
-
-    Args:
-        tree: The URDF.
-        pair: The wheels, measured from joints and shapes.
-        findings: Receives one sentence for each measure that differs by more than UNEVEN.
-    """
+    """Note radius and track of drive plugins and <ros2_control> that differ from the wheels'."""
     for element in tree.element.iter():
         if element.tag not in ("plugin", "ros2_control"):
             continue
@@ -163,7 +155,7 @@ def compare_with_drives(tree: UrdfTree, pair: WheelPair, findings: DescriptionFi
 
 
 def _positive(text: str) -> float | None:
-    """Return a length, m, from a text; None if it is no positive number."""
+    """Return a positive number from a text, or None."""
     try:
         value = float(text)
     except ValueError:
@@ -215,8 +207,7 @@ def find_sides(
         radius: Radius of the wheels, m, instead of their shapes'.
 
     Raises:
-        ValueError: There are none, or not equally many on both sides, or a named one is no wheel;
-            states what was found, and how to name the wheels.
+        ValueError: There are none, or not equally many on both sides, or a named one is no wheel.
     """
     if names is not None:
         left, right = (_named(tree, shapes, name, radius) for name in names)
@@ -261,13 +252,7 @@ def _turning(tree: UrdfTree) -> str:
 
 
 def _sign(tree: UrdfTree, joint: Joint, camber: float = SLOPE) -> int:
-    """Return 1 or -1 for an axle along the root's +y or -y, 0 for any other.
-
-    Args:
-        tree: The URDF.
-        joint: A joint.
-        camber: Largest slope of the axle.
-    """
+    """Return 1 or -1 for an axle along the root's +y or -y, 0 for any other."""
     axis = tree.axis(joint)
     if abs(axis[0]) > SLOPE or abs(axis[2]) > camber:
         return 0
@@ -305,10 +290,7 @@ def _candidates(tree: UrdfTree, commanded: set[str]) -> list[Joint]:
 
 
 def _swivels(tree: UrdfTree, joint: Joint) -> bool:
-    """Return whether a joint between a wheel and the body swivels or steers.
-
-    The joints of a suspension are allowed.
-    """
+    """Return whether a joint between a wheel and the body swivels or steers; suspensions may."""
     return any(
         above.type in ROLLING_TYPES and (_turns_freely(above) or abs(tree.axis(above)[1]) < 0.5)
         for above in tree.joints_above(joint.name)
@@ -344,10 +326,7 @@ def _check_no_steering(tree: UrdfTree, shapes: ShapeReader, commanded: set[str])
 
 
 def _on_the_ground(tree: UrdfTree, shapes: ShapeReader) -> list[str]:
-    """Return the joints that turn freely and carry the lowest round shapes, or one that none can.
-
-    A wheel whose shape cannot be read counts as one of them.
-    """
+    """Return the joints that turn freely and carry the lowest round shapes, or unreadable ones."""
     bottoms: dict[str, tuple[float, float]] = {}
     for joint in tree.joints.values():
         if not _turns_freely(joint) or abs(tree.axis(joint)[2]) > ROLLS:
@@ -358,7 +337,6 @@ def _on_the_ground(tree: UrdfTree, shapes: ShapeReader) -> list[str]:
             radius = shape.radius_about(tree.axis(joint)) or 0.0
             bottoms[joint.name] = float(axle[2]) - radius, radius
         elif _STEERS.search(f"{joint.name} {joint.child}"):
-            # Its radius is not known; the ground is not above its axle.
             bottoms[joint.name] = float(axle[2]), math.inf
     ground = min((bottom for bottom, _ in bottoms.values()), default=0.0)
     return [name for name, (low, radius) in bottoms.items() if low <= ground + 0.5 * radius]
@@ -408,10 +386,7 @@ def _wheel(tree: UrdfTree, shapes: ShapeReader, joint: Joint, radius: float | No
 def _round_shape(
     links: Sequence[PlacedLink], shapes: ShapeReader, axis: Array, axle: Array
 ) -> Shape | None:
-    """Return the largest round shape on the axle.
-
-    The order of preference is: collision primitive, visual primitive, collision mesh, visual mesh.
-    """
+    """Return the largest round shape on the axle: a primitive rather than a mesh."""
     for meshes, role in product((False, True), ("collision", "visual")):
         results = [
             shape
@@ -493,10 +468,11 @@ def _by_side(tree: UrdfTree, wheels: list[Wheel], chosen_by: str) -> Sides:
 
 @dataclass(frozen=True)
 class WheelPair:
-    """The two driven wheels with mean values.
+    """The two driven wheels with mean radius, track and width, m.
 
-    middle (3,) [m]: midpoint of the axle in the root link's frame; radius, track and width [m];
-    rotor [kg m^2]: inertia of a motor's rotor that <transmission> gives, reflected to the wheel.
+    Attributes:
+        middle: Midpoint of the axle in the root link's frame, (3,), m.
+        rotor: Inertia of a motor's rotor that <transmission> gives, at the wheel, kg m^2.
     """
 
     left: Wheel
@@ -514,13 +490,7 @@ class WheelPair:
 
 
 def wheel_pair(left: Wheel, right: Wheel, findings: DescriptionFindings) -> WheelPair:
-    """Return the two wheels with their means.
-
-    Args:
-        left: Wheel of the left side, or the equivalent one of several.
-        right: The same of the right side.
-        findings: Receives the sources of the measures, and differences of the wheels.
-    """
+    """Return the wheels of the left and the right side, one each, with their means."""
     middle = (left.center + right.center) / 2
     track = float(left.center[1] - right.center[1])
     say = findings.replaced

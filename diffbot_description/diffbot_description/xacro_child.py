@@ -2,12 +2,10 @@
 """The process in which xacro runs: expressions are checked, and time, memory and files limited.
 
 xacro itself only forbids dunder names in the outermost code of an expression, and `$(eval)` has all
-builtins. Here the whole syntax tree is checked, and nothing that a name could reach makes names out
-of texts. Still a xacro file is a program: it may read any file that YAML or XML can be read from.
+builtins; here the whole syntax tree is checked. Still a xacro file may read any YAML or XML file.
 
-It imports nothing of the suite, so that it starts quickly; xacro_process.py runs it by its path. It
-reads requests, one JSON object a line: `{"path": ..., "arguments": {...}}`, and answers each by a
-line: `{"text": ...}`, or `{"fault": ...}` with the messages of an exception and its causes.
+It imports nothing of the suite, so that it starts quickly. Requests and answers are JSON, one a
+line: `{"path": ..., "arguments": {...}}`; `{"text": ...}`, or `{"fault": ...}` with messages.
 """
 
 from __future__ import annotations
@@ -19,8 +17,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-# Syntax of expressions. Not in it: lambda and generators (their frames lead everywhere), await,
-# yield, and assignments.
+# Syntax of expressions; lambda and generators have frames, which lead everywhere.
 _ALLOWED = (
     ast.Expression, ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Compare, ast.Call,
     ast.keyword, ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Slice, ast.List,
@@ -36,12 +33,7 @@ _FRAME_NAMES = ("back", "builtins", "code", "globals", "locals", "frame", "next"
 
 
 def check_expression(text: str, longest: int) -> None:
-    """Raise ValueError for an expression that does more than compute.
-
-    Args:
-        text: The expression.
-        longest: Largest number of its characters.
-    """
+    """Raise ValueError for an expression that does more than compute, or is too long."""
     if len(text) > longest:
         raise ValueError(
             f"the length of an expression is {len(text)}, more than the limit of {longest} "

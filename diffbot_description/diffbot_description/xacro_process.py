@@ -16,23 +16,20 @@ from types import TracebackType
 from diffbot_description.limits import EXPANDED, EXPRESSION, XACRO_MEMORY, XACRO_TIME
 
 _CHILD = Path(__file__).with_name("xacro_child.py")
-# The current folder, which may hold anything, is no place for modules.
+# Without the current folder, which may hold anything.
 _RUN = "import sys; sys.path[:] = filter(None, sys.path); import runpy; sys.argv.pop(0); " + (
     "runpy.run_path(sys.argv[0], run_name='__main__')"
 )
 
 
 class XacroFault(Exception):
-    """xacro could not expand a file; the text has the messages of xacro in one line."""
+    """xacro could not expand a file; the text has its messages in one line."""
 
 
 class XacroProcess:
-    """A process that expands xacro files; all of them together within the limits.
+    """A process that expands xacro files, all together within the limits; a context manager.
 
-    Use as a context manager.
-
-    Args:
-        prefixes: Ament prefixes in which packages are searched; empty: those of this process.
+    `prefixes`: ament prefixes in which packages are searched; empty: those of this process.
     """
 
     def __init__(self, prefixes: Sequence[str] = ()) -> None:
@@ -104,7 +101,6 @@ class XacroProcess:
         return line
 
     def _ended(self) -> Exception:
-        """Return why the process has ended."""
         status = self._process.wait()
         if status == -24 or time.monotonic() >= self._deadline:  # SIGXCPU
             return XACRO_TIME.error()

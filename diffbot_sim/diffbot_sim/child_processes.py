@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that a node starts, monitors and stops: one (`ChildProcess`), or those of a run.
-
-A `Launch` starts programs that run as long as the run, and then steps: programs that must finish
-one after the other before the robot can be driven.
-"""
+"""Programs that a node starts, monitors and stops: one, or those of a run (`Launch`)."""
 
 from __future__ import annotations
 
@@ -19,28 +15,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-# Times that a program gets to end after SIGINT, and then after SIGTERM, s.
+# Times to end after SIGINT, and then after SIGTERM, s.
 GRACE = (3.0, 1.5)
 # Wall time after which a failed step is tried again, s.
 RETRY = 2.0
 PR_SET_PDEATHSIG = 1
-# Loaded on import: a process with threads must not load libraries between fork and exec.
+# Not to be loaded between fork and exec of a process with threads.
 _LIBC = ctypes.CDLL(None)
 
 
 class ChildProcess:
-    """One program.
+    """One program; OSError if it cannot be started.
 
     Args:
         name: Name for messages.
         command: Command line.
         environment: Variables in addition to this process's own; None removes one.
-        output: File for its output; None leaves it on the terminal.
+        output: File for its output; None: the terminal.
         inherited: File descriptors that it inherits.
         death_signal: Signal that it receives when this process is killed.
-
-    Raises:
-        OSError: It could not be started.
     """
 
     def __init__(
@@ -63,7 +56,7 @@ class ChildProcess:
                 stdout=log,
                 stderr=None if log is None else subprocess.STDOUT,
                 pass_fds=inherited,
-                # Ctrl-C in a terminal must reach only the node, which then stops its children.
+                # Ctrl-C must reach only the node, which then stops its children.
                 start_new_session=True,
                 preexec_fn=lambda: _die_with_parent(death_signal),
             )
@@ -86,10 +79,7 @@ class ChildProcess:
             return None
 
     def signal(self, number: int) -> bool:
-        """Send a signal to it and all that it has started; return False if none of them is left.
-
-        Programs such as `gz` start others and may end before them.
-        """
+        """Send a signal to it and all that it has started; return False if none of them is left."""
         self._process.poll()  # otherwise it would remain a zombie and count as running
         try:
             os.killpg(self._process.pid, number)
@@ -100,7 +90,7 @@ class ChildProcess:
 
 def _die_with_parent(number: int) -> None:
     """Make the kernel send this signal when the parent is killed; called in the new process."""
-    # A process that a shell starts in the background ignores SIGINT, and so would its children.
+    # Processes in a shell's background ignore SIGINT, and so would their children.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _LIBC.prctl(PR_SET_PDEATHSIG, number)
 
@@ -121,13 +111,7 @@ def stop_all(processes: Sequence[ChildProcess], grace: tuple[float, float] = GRA
 
 @dataclass(frozen=True)
 class ProgramStep:
-    """A program that must end before the next step; repeated until it ends with status 0.
-
-    Attributes:
-        name: Name for messages.
-        command: Command line.
-        may_fail: Whether the next step follows whatever its exit status is.
-    """
+    """A program to run until it ends with status 0, or once if it `may_fail`."""
 
     name: str
     command: Sequence[str]
@@ -136,14 +120,7 @@ class ProgramStep:
 
 @dataclass
 class _Attempt:
-    """An attempt of a step.
-
-    Attributes:
-        step: The step.
-        process: The running program.
-        since: Start of the step's first attempt, s.
-        failed: When the failure of this attempt was noticed, s; None before.
-    """
+    """An attempt of a step: start of its first one, and when its failure was noticed, s."""
 
     step: ProgramStep
     process: ChildProcess
@@ -152,15 +129,11 @@ class _Attempt:
 
 
 class Launch:
-    """The programs of one run.
+    """Programs that run as long as a run, and steps that end one after the other before it.
 
     Args:
         environment: Variables for all programs, in addition to this process's own.
         patience: Wall time that each step may take, s.
-
-    Attributes:
-        environment: As given.
-        retries: Whether a failed step is tried again.
     """
 
     def __init__(

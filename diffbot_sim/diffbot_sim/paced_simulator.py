@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Base of the simulator nodes that move a robot themselves: time, pauses, and commanders.
 
-In one process with the node that commands, a simulator is in lock-step: it publishes a state, waits
-until a command has arrived and everything that the state has caused is done (intra_process.py), and
-advances by one control period. So a run repeats to the last digit and is as fast as its nodes. In a
-process of its own its time advances by the wall clock with the latest command, like that of a real
-robot. With a commanding node in its process it obeys no other.
+In one process with the node that commands, a simulator is in lock-step, and obeys no other: it
+publishes a state, waits until a command has arrived and everything that the state has caused is
+done (intra_process.py), and advances by one control period. In a process of its own its time
+advances by the wall clock with the latest command.
 
 `~/set_paused` (std_srvs/SetBool) pauses and resumes the robot's time. The node ends with status 1
-when another node publishes its robot's states, too, and obeys no command while two nodes command.
+when another node publishes its robot's states, and obeys no command while two nodes command.
 """
 
 from __future__ import annotations
@@ -28,9 +27,8 @@ from diffbot_node.launch_supervision import say_last_words
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.senders import Origin, Senders
-from diffbot_sim.sensor_topics import GyroAndPoseParameters
 from diffbot_sim.simulator_parameters import SimulatorParameters, check_lengths
-from diffbot_sim.simulator_topics import second_publisher
+from diffbot_sim.simulator_topics import GyroAndPoseParameters, second_publisher
 
 
 @dataclass(frozen=True)
@@ -56,25 +54,20 @@ class PacingParameters(GyroAndPoseParameters, SimulatorParameters):
 
 S_co = TypeVar("S_co", bound=PacingParameters, covariant=True)
 
-# Period at which a node checks for its partners, and repeats a state, s of wall time.
+# Wall time between two checks of partners, and after which a state is repeated, s.
 LOOK_PERIOD = 0.05
 # Shortest and longest wall time between two looks whether robot time is due, s.
 SHORTEST_TICK, LONGEST_TICK = 0.001, 0.05
-# A sender counts as a commander for so long after its last command, s of wall time.
+# Wall time for which a sender counts as a commander after a command, s.
 RECENT = 1.0
 
 
 class Pacer:
-    """Ties robot time to a wall clock; it never sleeps itself.
+    """Ties robot time to a monotonic wall clock, s; it never sleeps itself.
 
     Args:
         speed: Robot seconds per wall second, >= 0; 1 is real time, 0 is as fast as possible.
-        largest_lag: Largest lag behind the wall clock that is caught up, s of wall time. After a
-            longer one the schedule restarts, so that no burst follows a stall.
-        clock: Monotonic wall clock, s.
-
-    Raises:
-        ValueError: An argument is outside its range.
+        largest_lag: Largest lag that is caught up, s; after a longer one the schedule restarts.
     """
 
     def __init__(
@@ -99,7 +92,7 @@ class Pacer:
         self._anchor = (self._clock(), robot_time)
 
     def delay(self, robot_time: float) -> float:
-        """Return the wall time (s, >= 0) to wait until robot_time (s) is due; 0 means now."""
+        """Return the wall time (s) to wait until robot_time (s) is due."""
         if self._speed == 0.0:
             return 0.0
         wall, start = self._anchor
@@ -118,10 +111,6 @@ class CommandPublishers:
         topic: Name of the topic, relative to the node's namespace.
         patience: Wall time to wait for the first publisher, s.
         quantity: The commanded quantity, for messages.
-
-    Attributes:
-        topic: Full name of the topic.
-        presence: Presence of the publishers.
     """
 
     def __init__(self, node: Node, topic: str, patience: float, quantity: str = "torque") -> None:
@@ -143,10 +132,7 @@ class CommandPublishers:
         return self._node.count_publishers(self.topic)
 
     def conflict(self) -> str | None:
-        """Return what is wrong while more than one node commands; else None.
-
-        If senders are unknown, all publishers of the topic count.
-        """
+        """Return what is wrong while more than one node commands; else None."""
         now = time.monotonic()
         self._heard = {who: at for who, at in self._heard.items() if now - at <= RECENT}
         count = self.count if None in self._heard else min(len(self._heard), self.count)
@@ -169,19 +155,7 @@ class CommandPublishers:
 
 
 class PacedSimulator(Node, ABC, Generic[S_co]):
-    """Moves a robot period by period.
-
-    Args:
-        name: Name of the node.
-        parameters: Class of the node's parameters.
-
-    Attributes:
-        exit_code: See RunnableNode.
-        values: The node's parameters.
-
-    Raises:
-        ValueError: A parameter is wrong; the message states which one and why.
-    """
+    """Moves a robot period by period; `parameters` is the class of the node's parameters."""
 
     paused = False
     """Whether the robot's time must stand still."""
@@ -267,7 +241,6 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         return True
 
     def _run_on(self) -> None:
-        """Advance by the wall clock, with the latest command."""
         if not self.paused and self.exit_code is None:
             self.advance(self._command)
             self._send_state()
@@ -290,12 +263,10 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         self._check_for_conflict()
         stands_still = self.paused or (self.composed and not self._answered)
         if stands_still and time.monotonic() - self._published >= LOOK_PERIOD:
-            # With the same stamp: a commander that was not ready answers this one, and a paused
-            # robot must not be taken for a dead one.
+            # A commander that was not ready answers this one; a paused robot must not look dead.
             self._send_state()
 
     def _check_for_conflict(self) -> None:
-        """Obey no command while two nodes command, neither of which knows the other's commands."""
         conflict = self._commanders.conflict()
         if conflict and not self._conflict:
             self._command = (0.0, 0.0)

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A gyro and a pose source on a simulated robot, with the errors of real ones.
 
-Both take readings at their own times, k / rate, also within control periods. A reading with stamp t
-shows the motion at t - delay:
+They are read at times k / rate, also within control periods. A reading with stamp t is
 
-    gyro      rate = scale omega(t - delay) + bias(t) + noise,   bias a random walk
-    pose      frame * jumps(t) * robot(t - delay) * mounting, and noise; a share of them outliers
+    gyro      scale omega(t - delay) + bias(t) + noise,   bias a random walk
+    pose      frame * jumps(t) * robot(t - delay) * mounting, and noise; some are outliers
 
 where * composes poses in the plane. Equal seeds give equal readings.
 """
@@ -27,7 +26,7 @@ Triple = tuple[float, float, float]
 """x in m, y in m, heading in rad."""
 
 LONGEST_DELAY = 2.0  # s
-# Largest rounding error between a reading's time and a control instant, s.
+# Between a reading's time and a control instant, s.
 ROUNDING = 1e-9
 
 
@@ -42,27 +41,14 @@ def composed(first: Triple, second: Triple) -> Pose:
 
 
 class MotionHistory:
-    """True motion of a robot in the last seconds, interpolated by cubics.
-
-    Args:
-        length: How far back motion is needed, s, >= 0.
-    """
+    """True motion of a robot in the last `length` s, interpolated by cubics."""
 
     def __init__(self, length: float) -> None:
         self._length = length
         self._states: list[tuple[float, Pose, Velocity]] = []
 
     def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> None:
-        """Add the motion at an instant later than all before.
-
-        Args:
-            stamp: The instant, s.
-            pose: x, y (m), theta (rad, unwrapped).
-            velocity: v (m/s), omega (rad/s).
-
-        Raises:
-            ValueError: It is not later.
-        """
+        """Add pose (m, m, rad, unwrapped) and velocity (m/s, rad/s) at a later stamp, s."""
         states = self._states
         if states and stamp <= states[-1][0]:
             raise ValueError(
@@ -108,13 +94,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class _Sensor(ABC, Generic[R_co]):
-    """Takes readings of a robot's motion at the times k / rate.
-
-    Args:
-        rate: Readings per second, Hz.
-        delay: Delay of the motion that a reading shows behind its stamp, s.
-        seed: Seed of its random numbers.
-    """
+    """Takes readings of a robot's motion `delay` s ago, `rate` per second."""
 
     def __init__(self, rate: float, delay: float, seed: tuple[int, int]) -> None:
         self._rate, self._delay = rate, delay
@@ -123,7 +103,7 @@ class _Sensor(ABC, Generic[R_co]):
         self._count = 0
 
     def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> list[R_co]:
-        """Return the readings since the last instant; see MotionHistory.note for the arguments."""
+        """Return the readings since the last instant; see MotionHistory.note."""
         self._history.note(stamp, pose, velocity)
         readings = []
         while (time := self._count / self._rate) <= stamp + ROUNDING:
@@ -133,15 +113,11 @@ class _Sensor(ABC, Generic[R_co]):
 
     @abstractmethod
     def _read(self, time: float, pose: Pose, velocity: Velocity) -> R_co:
-        """Return the reading with a stamp, s, of the motion that it shows."""
+        pass
 
 
 def _check(what: str, settings: object, limits: dict[str, tuple[float, float]]) -> None:
-    """Refuse numbers, or sequences of them, outside their limits.
-
-    Raises:
-        ValueError: A value is outside; the message has field, value and limits.
-    """
+    """Refuse numbers, or sequences of them, outside their limits."""
     for name, (low, high) in limits.items():
         value = getattr(settings, name)
         numbers = value if isinstance(value, Sequence) else (value,)
@@ -157,12 +133,9 @@ class GyroErrors:
         rate: Readings per second, Hz.
         noise: Standard deviation of a reading, rad/s.
         bias: Initial bias, rad/s.
-        bias_walk: Standard deviation of the bias's random walk in 1 s, rad/s per sqrt(s).
+        bias_walk: Standard deviation of its random walk, rad/s per sqrt(s).
         scale: Ratio of reading to true rate.
-        delay: Delay of the motion that a reading shows behind its stamp, s.
-
-    Raises:
-        ValueError: A value is outside its range.
+        delay: How old the motion of a reading is, s.
     """
 
     rate: float = 100.0
@@ -195,12 +168,7 @@ class GyroReading(NamedTuple):
 
 
 class SimulatedGyro(_Sensor[GyroReading]):
-    """Measures the yaw rate of a robot.
-
-    Args:
-        errors: Errors of the sensor.
-        seed: Seed of noise and random walk, >= 0.
-    """
+    """Measures the yaw rate of a robot; the seed is that of noise and random walk, >= 0."""
 
     def __init__(self, errors: GyroErrors, seed: int = 0) -> None:
         super().__init__(errors.rate, errors.delay, (seed, 2))
@@ -221,19 +189,13 @@ class PoseErrors:
 
     Attributes:
         rate: Readings per second, Hz.
-        position_noise: Standard deviation of x and of y, m.
-        heading_noise: Standard deviation of the heading, rad.
-        delay: Delay of the motion that a reading shows behind its stamp, s.
+        position_noise, heading_noise: Standard deviations of x and y, m, and of the heading, rad.
+        delay: How old the motion of a reading is, s.
         mounting: Pose of the sensor on the robot, m, m, rad.
         frame: Pose of the robot's start frame in that of the source, m, m, rad.
-        outliers: Share of readings that are outliers, 0 to 1.
-        outlier_size: Standard deviations of an outlier's additional error, m and rad.
-        jump_interval: Mean time between two jumps of the source's frame, as when SLAM closes a
-            loop, s; 0: it never jumps.
-        jump_size: Standard deviations of a jump, m and rad.
-
-    Raises:
-        ValueError: A value is outside its range.
+        outliers, outlier_size: Their share, 0 to 1, and standard deviations, m and rad.
+        jump_interval, jump_size: Mean time between two jumps of the source's frame, s, 0: none, and
+            their standard deviations, m and rad.
     """
 
     rate: float = 20.0
@@ -276,12 +238,7 @@ class PoseReading(NamedTuple):
 
 
 class SimulatedPoses(_Sensor[PoseReading]):
-    """Measures the pose of a sensor that is mounted on a robot, in the source's own frame.
-
-    Args:
-        errors: Errors of the source.
-        seed: Seed of noise, outliers and jumps, >= 0.
-    """
+    """Measures a sensor's pose in the source's frame; the seed, >= 0, is that of its chances."""
 
     def __init__(self, errors: PoseErrors, seed: int = 0) -> None:
         super().__init__(errors.rate, errors.delay, (seed, 3))
@@ -290,7 +247,7 @@ class SimulatedPoses(_Sensor[PoseReading]):
 
     def _read(self, time: float, pose: Pose, velocity: Velocity) -> PoseReading:
         errors = self._errors
-        # Draw the same count of numbers for every reading: settings do not affect each other.
+        # The same numbers are drawn for every reading: settings do not affect each other.
         chance, jumps = self._generator.random(2).tolist()
         noise, outlier, jump = self._generator.standard_normal((3, 3)).tolist()
         if errors.jump_interval and jumps < 1.0 / (errors.rate * errors.jump_interval):

@@ -17,29 +17,23 @@ SETTLING_TIME = 0.5
 LARGEST_TILT = math.radians(3.0)
 
 
-# No other torques on the wheels [left, right] than those of the motors, N m.
 NO_PUSH = (0.0, 0.0)
 
 
 class Simulator(Protocol):
     """A differential-drive robot on a level floor, driven by wheel torques.
 
-    SI units; pairs are ordered [left, right]. Poses are those of base_link, the midpoint of the
-    axle, in odom: x (m), y (m) and heading theta (rad, counter-clockwise, unwrapped).
+    SI units; pairs are [left, right]. Poses are those of base_link, the midpoint of the axle, in
+    odom: x, y and heading theta (counter-clockwise, unwrapped). Do not call `step` while paused.
     """
 
     time: float
     """Robot time since the last reset, s."""
     paused: bool
-    """Whether time must stand still, as the engine's owner or its window has stopped it. Do not
-    call `step` meanwhile."""
+    """Whether time must stand still, by the engine's owner or its window."""
 
     def reset(self, pose: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
-        """Put the robot at rest at pose, with wheel angles and time zero; a payload stays on it.
-
-        Raises:
-            ValueError: The pose is not three finite numbers.
-        """
+        """Put the robot at rest at a pose, with wheel angles and time 0; a payload stays on it."""
 
     def step(
         self,
@@ -47,15 +41,12 @@ class Simulator(Protocol):
         duration: float,
         push: tuple[float, float] = NO_PUSH,
     ) -> None:
-        """Advance by duration (s, in (0, 1]) with constant wheel torques (left, right) in N m.
+        """Advance by a duration, s, in (0, 1], with constant wheel torques [left, right], N m.
 
-        Args:
-            torque: Torques of the motors, of which gears lose a share.
-            duration: Duration, s.
-            push: Torques that act besides on the wheels, such as gravity's on a slope.
+        Gears lose a share of the motors' `torque`; `push` acts besides, such as gravity on a slope.
 
         Raises:
-            ValueError: A torque or the duration is not finite or outside its range; nothing moved.
+            ValueError: A torque or the duration is outside its range; nothing moved.
             FloatingPointError: The motion exceeds the engine's numerical range.
         """
 
@@ -79,13 +70,13 @@ class Simulator(Protocol):
 
         Args:
             mass: Mass, kg, >= 0; 0 removes the load.
-            x: Position of its centre of mass ahead of the axle, m; it lies on the centre line.
+            x: Position of its centre of mass ahead of the axle, m, on the centre line.
             z: Height of its centre of mass above the axle, m; without effect in the ideal engine.
             yaw_inertia: Inertia about the load's own centre of mass, kg m^2, >= 0.
 
         Raises:
-            ValueError: A value is not finite or is outside its range, or the robot would tip over,
-                which the ideal engine cannot detect; nothing has changed then.
+            ValueError: A value is outside its range, or the robot would tip over, which the ideal
+                engine cannot detect; nothing has changed then.
         """
 
     def close(self) -> None:
@@ -120,7 +111,7 @@ def check_pose(pose: tuple[float, float, float]) -> tuple[float, float, float]:
 
 
 def check_payload(mass: float, x: float, z: float, yaw_inertia: float) -> None:
-    """Raise ValueError unless the load is physical; see Simulator.set_payload for the units."""
+    """Raise ValueError unless the load is physical; see Simulator.set_payload."""
     for name, value, unit in (("mass", mass, "kg"), ("yaw_inertia", yaw_inertia, "kg m^2")):
         if not (math.isfinite(value) and value >= 0.0):
             raise ValueError(f"payload {name} = {value:g} {unit}: must be finite and >= 0")

@@ -2,9 +2,9 @@
 """The simulator node: an engine behind the topics of ros2_control.
 
 Publishes `joint_states`, `clock`, `ground_truth` and `ground_truth/dynamic_parameters` (latched),
-and `imu/data` and `pose` if the robot has these sensors.
-Subscribes to `effort_controller/commands` ([left, right], N m), and to `reference`, which it draws
-if the engine can. Serves `~/set_payload` and `~/set_paused`. See paced_simulator.py for its timing.
+and `imu/data` and `pose` if selected. Subscribes to `effort_controller/commands` ([left, right],
+N m), and to `reference`, which it draws if the engine can. Serves `~/set_payload` and
+`~/set_paused`. See paced_simulator.py for its timing.
 """
 
 from __future__ import annotations
@@ -22,17 +22,22 @@ from diffbot_node import parameter, pose_from_text
 from diffbot_node.launch_supervision import say_last_words
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
-from diffbot_sim.sensor_topics import SensorTopics
 from diffbot_sim.simulator_parameters import SensorParameters, make_actuator, make_encoders
 from diffbot_sim.simulator_topics import (
     COMMANDS,
     CommandTopic,
+    SensorTopics,
     SimulatorTopics,
     TruthTopics,
     closed_form_message,
 )
-from diffbot_sim.sloped_floor import STEEPEST, SlopedFloor
-from diffbot_sim.virtual_robot import PayloadSchedule, VirtualRobot, payload_from_text
+from diffbot_sim.virtual_robot import (
+    STEEPEST,
+    PayloadSchedule,
+    SlopedFloor,
+    VirtualRobot,
+    payload_from_text,
+)
 
 
 @dataclass(frozen=True)
@@ -61,21 +66,17 @@ class EngineParameters(SensorParameters, PacingParameters):
 
 Point = tuple[float, float]
 
-# Colour (red, green, blue), height and width (m) of the paths that the engine draws on its floor.
+# Colour (red, green, blue), height and width (m) of paths on the floor.
 DRIVEN = ((0.9, 0.35, 0.05), 0.004, 0.008)
 WANTED = ((0.10, 0.25, 0.65), 0.002, 0.022)
 # Shortest line of a path, m.
 LENGTH = 0.04
-# A point further away than this begins a new path, as the robot did not drive there, m.
+# A point further away begins a new path, m.
 JUMP = 0.5
 
 
 class FloorPath:
-    """A path that an engine draws on its floor as a chain of short lines.
-
-    Args:
-        draw: Draws a line from one point (x, y in m) to another.
-    """
+    """A path that an engine draws on its floor as a chain of lines between points (x, y in m)."""
 
     def __init__(self, draw: Callable[[Point, Point], None]) -> None:
         self._draw = draw
@@ -113,7 +114,6 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
     def _make_robot(self, robot: Robot) -> VirtualRobot:
         values = self.values
         start = pose_from_text("start", values.start)
-        # Check the parameters first, before a server is started.
         actuator = make_actuator(robot, values)
         encoders = make_encoders(robot, values, values.period)
         load = payload_from_text(values.payload, robot)
@@ -193,7 +193,6 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
         return response
 
     def _draw_paths(self) -> None:
-        """Draw the driven path and the reference, if the engine can."""
         self._driven: FloorPath | None = None
         engine: Any = self._virtual.engine
         if not getattr(engine, "draws", False):

@@ -57,7 +57,7 @@ class SensorParameters(NoiseParameters):
 
 
 def check_lengths(values: SimulatorParameters) -> None:
-    """Raise ValueError when a list has another number of numbers than its default, not empty."""
+    """Raise ValueError for a list that has not as many numbers as its default."""
     for each in fields(values):
         default, given = each.default, getattr(values, each.name)
         if isinstance(default, tuple) and default and len(given) != len(default):

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, TypeVar
 
+from geometry_msgs.msg import PoseWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock as ClockMessage
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64MultiArray
 
 from arc_odometry import JointSample
@@ -19,26 +22,31 @@ from arc_odometry.odometry_messages import quaternion
 from diffbot_description import DynamicParameters as TrueParameters
 from diffbot_description import Robot
 from diffbot_msgs.msg import DynamicParameters, VelocityParameters
-from diffbot_node import Node, to_stamp
+from diffbot_node import Node, parameter, to_stamp
 from diffbot_node.senders import Origin, WithOrigin
+from diffbot_sim.simulated_sensors import (
+    LONGEST_DELAY,
+    GyroErrors,
+    GyroReading,
+    PoseErrors,
+    PoseReading,
+    SimulatedGyro,
+    SimulatedPoses,
+    Triple,
+)
 
 COMMANDS = "effort_controller/commands"
 
 OnCommand = Callable[[tuple[float, float], Origin], None]
 """Called with a command and its origin."""
-# Messages that are kept for a subscriber in another process that is late.
 DEPTH = 200
 
 
 class TruthTopics:
     """Publishers of a simulated robot's ground truth, which its controllers never use.
 
-    Args:
-        node: The node that publishes.
-        parameters_type: DynamicParameters for a torque-controlled robot, else VelocityParameters.
-
-    The topics are `ground_truth` (nav_msgs/Odometry, base_link in odom), and
-    `ground_truth/dynamic_parameters` or `ground_truth/velocity_parameters`, latched.
+    `ground_truth` (nav_msgs/Odometry, base_link in odom), and latched
+    `ground_truth/dynamic_parameters` or `ground_truth/velocity_parameters`, by the type given.
     """
 
     NAMES = {DynamicParameters: "dynamic_parameters", VelocityParameters: "velocity_parameters"}
@@ -56,10 +64,7 @@ class TruthTopics:
     def publish_motion(
         self, stamp: float, pose: tuple[float, float, float], velocity: tuple[float, float]
     ) -> None:
-        """Publish the true pose x, y, theta (m, rad) and velocity v, omega (m/s, rad/s).
-
-        Nothing is published while nobody subscribes.
-        """
+        """Publish the true pose x, y, theta (m, rad) and velocity v, omega (m/s, rad/s)."""
         if not self._motion.get_subscription_count():
             return
         message = Odometry(child_frame_id="base_link")
@@ -73,7 +78,7 @@ class TruthTopics:
         self._motion.publish(message)
 
     def publish_parameters(self, stamp: float, parameters: Any) -> None:
-        """Publish true parameters, valid from a stamp, s; the message needs no header."""
+        """Publish true parameters, valid from a stamp, s, which becomes the message's."""
         parameters.header.stamp = to_stamp(stamp)
         parameters.header.frame_id = "base_link"
         self._parameters.publish(parameters)
@@ -87,15 +92,7 @@ def closed_form_message(truth: TrueParameters) -> DynamicParameters:
 
 
 class JointTopic:
-    """`joint_states`, once per control period.
-
-    Args:
-        node: The node that publishes.
-        robot: The robot; gives the joint names.
-
-    Attributes:
-        publisher: Publisher of this topic.
-    """
+    """`joint_states` of a robot, once per control period."""
 
     def __init__(self, node: Node, robot: Robot) -> None:
         self.publisher = node.create_publisher(JointState, "joint_states", 10)
@@ -116,14 +113,7 @@ class JointTopic:
 class SimulatorTopics:
     """`joint_states` and `clock`, once per control period, in this order.
 
-    The clock comes last, as the node that answers a state has its time from the stamp already.
-
-    Args:
-        node: The node that publishes.
-        robot: The robot; gives the joint names.
-
-    Attributes:
-        publishers: Publishers of these topics.
+    The node that answers a state takes its time from the stamp. `publishers` are those of both.
     """
 
     def __init__(self, node: Node, robot: Robot) -> None:
@@ -152,13 +142,8 @@ def second_publisher(node: Node, publishers: tuple[Publisher[Any], ...]) -> str 
 class CommandTopic:
     """Subscription to `effort_controller/commands`, [left, right] in the drive's effort_unit.
 
-    If a side has several joints, there is a value for each; their sum moves the side.
-
-    Args:
-        node: The node that subscribes.
-        robot: The robot; more torque than its wheels carry without slip causes a single warning.
-        on_command: Called with every command, N m. If a command is refused, it is called with the
-            last good one, which stays active, as with ros2_control's forward controller.
+    If a side has several joints, there is a value for each; their sum moves the side. `on_command`
+    is called with every command, N m; for a refused one with the last good one, which stays active.
     """
 
     def __init__(self, node: Node, robot: Robot, on_command: OnCommand) -> None:
@@ -192,3 +177,127 @@ class CommandTopic:
                 "lower torque_limit",
                 once=True,
             )
+
+
+IMU_TOPIC, POSE_TOPIC = "imu/data", "pose"
+DEPTH = 200
+IMU_FRAME, POSE_FRAME = "imu_link", "map"
+# Indices of the variances of x, y and yaw in a pose's covariance, and of a yaw rate's.
+POSE_DIAGONAL, RATE_Z = (0, 7, 35), 8
+NOT_MEASURED = -1.0
+
+E = TypeVar("E", GyroErrors, PoseErrors)
+
+
+@dataclass(frozen=True)
+class GyroAndPoseParameters:
+    """Parameters of simulators that equip the robot with a gyro and a pose source."""
+
+    imu: bool = parameter(False, "publish a gyro's readings on imu/data")
+    imu_rate: float = parameter(100.0, "gyro: readings per second, Hz", minimum=0.1, maximum=1e4)
+    imu_noise: float = parameter(
+        0.0, "gyro: standard deviation of a reading, rad/s", minimum=0.0, maximum=10.0
+    )
+    imu_bias: float = parameter(
+        0.0, "gyro: bias at the beginning, rad/s", minimum=-10.0, maximum=10.0
+    )
+    imu_bias_walk: float = parameter(
+        0.0, "gyro: random walk of the bias, rad/s per sqrt(s)", minimum=0.0, maximum=10.0
+    )
+    imu_scale: float = parameter(
+        1.0, "gyro: scale, reading per true yaw rate", minimum=-10.0, maximum=10.0
+    )
+    imu_delay: float = parameter(
+        0.0, "gyro: time from a stamp to its reading, s", minimum=0.0, maximum=LONGEST_DELAY
+    )
+    pose_source: bool = parameter(False, "publish a pose source's readings on pose")
+    pose_source_rate: float = parameter(
+        20.0, "pose source: readings per second, Hz", minimum=0.1, maximum=1e4
+    )
+    pose_source_noise: tuple[float, float] = parameter(
+        (0.0, 0.0), "pose source: standard deviations of position and heading, m, rad", minimum=0.0
+    )
+    pose_source_delay: float = parameter(
+        0.0, "pose source: time from a stamp to its reading, s", minimum=0.0, maximum=LONGEST_DELAY
+    )
+    pose_source_mounting: tuple[float, float, float] = parameter(
+        (0.0, 0.0, 0.0), "pose source: its sensor's pose on the robot, m, m, rad"
+    )
+    pose_source_frame: tuple[float, float, float] = parameter(
+        (0.0, 0.0, 0.0), "pose source: pose of odom in its frame map, m, m, rad"
+    )
+    pose_source_outliers: float = parameter(
+        0.0, "pose source: share of readings that are outliers", minimum=0.0, maximum=1.0
+    )
+    pose_source_outlier_size: tuple[float, float] = parameter(
+        (0.5, 0.5), "pose source: standard deviations of outliers, m, rad", minimum=0.0
+    )
+    pose_source_jump_interval: float = parameter(
+        0.0, "pose source: mean time between two jumps of its frame, s; 0: never", minimum=0.0
+    )
+    pose_source_jump_size: tuple[float, float] = parameter(
+        (0.05, 0.02), "pose source: standard deviations of a jump, m, rad", minimum=0.0
+    )
+
+
+def _errors(kind: type[E], values: GyroAndPoseParameters, prefix: str, **own: Any) -> E:
+    """Return the errors of the parameters; `own`: those with parameters of other names."""
+    names = [each.name for each in fields(kind) if each.name not in own]
+    return kind(**own, **{name: getattr(values, prefix + name) for name in names})
+
+
+class SensorTopics:
+    """Publishers of the selected sensors; ValueError for a wrong parameter."""
+
+    def __init__(self, node: Node, values: GyroAndPoseParameters, seed: int) -> None:
+        self._sensors: list[tuple[Publisher[Any], Any, Callable[[Any], Any]]] = []
+        if values.imu:
+            gyro = SimulatedGyro(_errors(GyroErrors, values, "imu_"), seed)
+            topic = node.create_publisher(Imu, IMU_TOPIC, DEPTH)
+            self._sensors.append((topic, gyro, partial(_imu, values)))
+        if values.pose_source:
+            position, heading = values.pose_source_noise
+            own = {"position_noise": position, "heading_noise": heading}
+            poses = SimulatedPoses(_errors(PoseErrors, values, "pose_source_", **own), seed)
+            topic = node.create_publisher(PoseWithCovarianceStamped, POSE_TOPIC, DEPTH)
+            self._sensors.append((topic, poses, partial(_pose, values)))
+        self._waiting: list[tuple[Publisher[Any], Any]] = []
+
+    def __bool__(self) -> bool:
+        """Whether there is any sensor."""
+        return bool(self._sensors)
+
+    def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> None:
+        """Take readings at a new state; see MotionHistory.note."""
+        for topic, sensor, fill in self._sensors:
+            self._waiting += [(topic, fill(r)) for r in sensor.note(stamp, pose, velocity)]
+
+    def publish(self) -> None:
+        """Publish the readings since the last call; a repeated state adds none."""
+        for topic, message in self._waiting:
+            topic.publish(message)
+        self._waiting.clear()
+
+
+def _imu(values: GyroAndPoseParameters, reading: GyroReading) -> Imu:
+    message = Imu()
+    message.header.frame_id = IMU_FRAME
+    message.header.stamp = to_stamp(reading.stamp)
+    message.angular_velocity.z = reading.rate
+    message.angular_velocity_covariance[RATE_Z] = values.imu_noise**2
+    message.orientation_covariance[0] = NOT_MEASURED
+    message.linear_acceleration_covariance[0] = NOT_MEASURED
+    return message
+
+
+def _pose(values: GyroAndPoseParameters, reading: PoseReading) -> PoseWithCovarianceStamped:
+    message = PoseWithCovarianceStamped()
+    message.header.frame_id = POSE_FRAME
+    message.header.stamp = to_stamp(reading.stamp)
+    pose = message.pose.pose
+    pose.position.x, pose.position.y = reading.x, reading.y
+    pose.orientation = quaternion(reading.yaw)
+    position, heading = values.pose_source_noise
+    for place, deviation in zip(POSE_DIAGONAL, (position, position, heading), strict=True):
+        message.pose.covariance[place] = deviation**2
+    return message

@@ -5,11 +5,7 @@
     sigma1 v' + sigma3 v = command of v       sigma2 omega' + sigma4 omega = command of omega
 
 Commands are held, limited by the robot's driver, and act after a dead time and through its dead
-band (drive_dead_band.py). Each piece of a step with a constant command is integrated by the Taylor
-series of the ideal engine, to float accuracy for steps of any length.
-
-The odometry (`VelocityOdometry`) has the sensors' errors, and covariances as a robot's driver
-publishes them.
+band. Motion is integrated by the Taylor series of the ideal engine, to float accuracy.
 """
 
 from __future__ import annotations
@@ -24,8 +20,8 @@ from arc_odometry import Velocity as BodyVelocity
 from arc_odometry.number_range import Array, within
 from arc_odometry.pose_covariance import KNOWN, propagate
 from diffbot_description.command_ramp import CommandRamp
+from diffbot_description.dead_band import DeadBand, DeadBandKind
 from diffbot_description.sigma import Sigma
-from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.engines.motion_series import MOST_PIECES, evaluate, motion_series
 from diffbot_sim.simulator import check_duration, check_pose
 from diffbot_sim.virtual_robot import Encoders
@@ -34,7 +30,7 @@ Velocity = tuple[float, float]
 """v in m/s and omega in rad/s, or commands of them."""
 
 UNLIMITED = (math.inf, math.inf)
-# Largest remaining dead time that is only rounding error, s.
+# Remaining dead time that is only rounding error, s.
 ROUNDING = 1e-12
 
 
@@ -44,21 +40,16 @@ class VelocityRobot:
     Args:
         sigma: True parameters.
         speed_limits: Limits to which the driver clips commands of (v, omega), m/s and rad/s, > 0.
-        rims: Limits of the wheels' rim speeds; the driver scales faster commands down and keeps
-            their curvature.
-        ramp: Limits of the command's change, of a smoother before the dead band; None: none.
+        rims: Limits of the wheels' rim speeds; faster commands are scaled down.
+        ramp: Limits of the command's change, before the dead band.
         dead_time: Time from a command to its effect, s, 0 to 10.
-        command_noise: Standard deviations of the noise that the drive adds to the commands of
-            (v, omega) of each step, m/s and rad/s, >= 0.
-        dead_band: Dead band of the drive, with its static friction; None: it has none.
-        seed: Seed of the noise, >= 0; equal seeds give equal noise.
+        command_noise: Standard deviations of noise on the commands of each step, m/s and rad/s.
+        dead_band: Dead band of the drive, with its static friction.
+        seed: Seed of the noise, >= 0.
 
     Attributes:
         time: Time since the reset, s.
-        distance: Distance driven by the axle's midpoint since the reset, signed, m.
-
-    Raises:
-        ValueError: An argument is outside its range.
+        distance: Signed path of the axle's midpoint since the reset, m.
     """
 
     LONGEST_DEAD_TIME = 10.0
@@ -113,7 +104,7 @@ class VelocityRobot:
         self._asked = (0.0, 0.0)
         self._acting = (0.0, 0.0)
         self._dead_band.reset()
-        # Delayed commands: time left until each acts, s, and the command.
+        # Commands, and the time left until each acts, s.
         self._pending: deque[tuple[float, Velocity]] = deque()
         self._generator = np.random.default_rng(self._seed)
 
@@ -128,12 +119,10 @@ class VelocityRobot:
     def step(self, command: Velocity, duration: float) -> Velocity:
         """Hold a command of (v, omega), m/s and rad/s, for a duration in s, 0 to 1.
 
-        Returns:
-            The command that the driver accepted, within its limits and without noise.
+        Return the command that the driver accepted, within its limits and without noise.
 
         Raises:
-            ValueError: The command is not finite, or the duration is outside its range; nothing
-                has changed then.
+            ValueError: The command or the duration is outside its range; nothing has changed then.
             FloatingPointError: The robot is too fast to be integrated.
         """
         if not all(map(math.isfinite, command)):
@@ -157,7 +146,6 @@ class VelocityRobot:
         return taken
 
     def _taken(self, command: Velocity, duration: float) -> Velocity:
-        """Return the command after the driver's limits of axes and wheels, and its ramp."""
         limited = self._rims.within(BodyVelocity(*map(within, command, self._speed_limits)))
         if self._ramp is None:
             return limited.v, limited.omega
@@ -171,7 +159,6 @@ class VelocityRobot:
         return command[0] + float(noise[0]), command[1] + float(noise[1])
 
     def _advance(self, duration: float) -> None:
-        """Move under the acting command."""
         (v, omega), sigma = self._acting, self._sigma
         rows = ((*self._rates[0], v / sigma.s1), (*self._rates[1], omega / sigma.s2))
         for _ in range(MOST_PIECES):
@@ -194,33 +181,23 @@ class VelocityRobot:
 
 
 class VelocityOdometry:
-    """Reads a VelocityRobot once per period.
+    """Reads a VelocityRobot once per period: pose by dead reckoning, mean velocity, and noise.
 
-    The wheel encoders give the pose by dead reckoning, and the mean velocity over the last period.
-    Noise is added to both. The covariance of the pose grows with the driven path, as in
-    DiffOdometry, plus that of noise.
+    The covariance of the pose grows with the driven path, as in DiffOdometry, plus that of noise.
 
     Args:
         robot: The robot to read; at rest, at the initial pose of the odometry.
         period: Time between two readings, s, > 0.
         geometry: Wheel geometry that the odometry assumes.
         counts: Encoder counts per turn of a wheel; 0: exact pose, and velocity at the instant.
-        velocity_noise: Standard deviations of (v, omega), m/s and rad/s, >= 0.
-        pose_noise: Standard deviations of (x, y, theta), m and rad, >= 0, as of a tracking camera.
-        seed: Seed of noise and encoders, >= 0; equal seeds give equal readings.
-        wheels: True wheel geometry if it differs from `geometry`; without effect on exact pose and
-            velocity.
+        velocity_noise, pose_noise: Standard deviations of (v, omega) and (x, y, theta), m and rad.
+        seed: Seed of noise and encoders, >= 0.
+        wheels: True wheel geometry if it differs from `geometry`.
         path_noise: Variance of a wheel's path per path driven, m^2/m, >= 0, for the covariance.
 
     Attributes:
-        pose: Pose by the last reading, m and rad.
-        velocity: v in m/s and omega in rad/s by the last reading.
-        velocity_covariance: Its covariance, (2, 2).
-        wheels: Angles (rad) and speeds (rad/s) of the wheels [left, right] by the encoders at the
-            last reading.
-
-    Raises:
-        ValueError: An argument is outside its range.
+        pose, velocity, velocity_covariance: By the last reading, m and rad.
+        wheels: Angles (rad) and speeds (rad/s) of the wheels [left, right] by the encoders.
     """
 
     def __init__(
@@ -245,7 +222,7 @@ class VelocityOdometry:
         self._encoders = Encoders(counts, period, seed)
         self._noise = (*velocity_noise, *pose_noise)
         self._path_noise, self._pose_noise = path_noise, np.diag(np.square(pose_noise))
-        # Difference of two readings, each with a uniformly distributed error of half a count.
+        # Two readings, each with a uniformly distributed error of half a count.
         count = math.tau / counts if counts else 0.0
         speeds = (geometry.left_radius * count / period) ** 2 / 6.0
         quantised = np.array([0.5, 2.0 / geometry.separation**2]) * speeds
@@ -284,7 +261,6 @@ class VelocityOdometry:
         return self.pose, self.velocity
 
     def _measured(self) -> tuple[Pose, Velocity]:
-        """Return pose and velocity by the encoders, or exactly, without noise."""
         if self._exact:
             velocity = self._robot.velocity()
             self.wheels = self._true_angles(), self._true_geometry.wheel_velocity(*velocity)
@@ -304,5 +280,85 @@ class VelocityOdometry:
         return Pose(x, y, theta), (v, omega)
 
     def _true_angles(self) -> tuple[float, float]:
-        # Distances and turns convert into each other like velocities.
         return self._true_geometry.wheel_velocity(self._robot.distance, self._robot.pose()[2])
+
+
+Pair = tuple[float, float]
+
+# Speed at which an axis or wheel without effective command sticks, per breakaway command.
+STICKS = 0.02
+
+
+class DriveDeadBand:
+    """Maps commands to those that take effect.
+
+    Small commands get lost by axis, in a driver that suppresses small v and omega, or by wheel,
+    where the speed loop does not overcome friction: then a turning robot has no dead band forward.
+
+    Args:
+        axes: Dead bands of (v, omega), m/s and rad/s, >= 0.
+        wheels: Dead bands of the (left, right) wheel, m/s at the rim, >= 0.
+        kind: What remains of larger commands.
+        stiction: Command that moves an axis or wheel at rest, per dead band, >= 1.
+        track: Distance of the contact points, m, > 0.
+    """
+
+    def __init__(
+        self,
+        axes: Pair = (0.0, 0.0),
+        wheels: Pair = (0.0, 0.0),
+        kind: DeadBandKind = DeadBandKind.OFFSET,
+        stiction: float = 1.0,
+        track: float = 0.23,
+    ) -> None:
+        if not 1.0 <= stiction < math.inf:
+            raise ValueError(f"stiction = {stiction}: must be finite and >= 1; 1 for none")
+        if not 0.0 < track < math.inf:
+            raise ValueError(f"track = {track} m: must be finite and > 0")
+        self._axes = _BandPair(axes, kind, stiction)
+        self._wheels = _BandPair(wheels, kind, stiction)
+        self._half_track = 0.5 * track
+
+    def reset(self) -> None:
+        """Put all axes and wheels at rest."""
+        self._axes.reset()
+        self._wheels.reset()
+
+    def passed(self, command: Pair, velocity: Pair) -> Pair:
+        """Return the effective part of a command of (v, omega), m/s and rad/s, at a velocity."""
+        command = self._axes.passed(command, velocity)
+        if not self._wheels.there:
+            return command
+        left, right = self._wheels.passed(self._rims(command), self._rims(velocity))
+        return 0.5 * (left + right), 0.5 * (right - left) / self._half_track
+
+    def _rims(self, body: Pair) -> Pair:
+        v, turn = body[0], self._half_track * body[1]
+        return v - turn, v + turn
+
+
+class _BandPair:
+    """Two dead bands, and whether the axis or wheel behind each is at rest."""
+
+    def __init__(self, widths: Pair, kind: DeadBandKind, stiction: float) -> None:
+        self._moving = [DeadBand(width, kind) for width in widths]
+        self._breakaway = [stiction * width for width in widths]
+        self.there = any(width > 0.0 for width in widths)
+        self.reset()
+
+    def reset(self) -> None:
+        self._stuck = [True, True]
+
+    def passed(self, command: Pair, speed: Pair) -> Pair:
+        if not self.there:
+            return command
+        return self._one(0, command[0], speed[0]), self._one(1, command[1], speed[1])
+
+    def _one(self, index: int, command: float, speed: float) -> float:
+        band, breakaway = self._moving[index], self._breakaway[index]
+        free = band.passed(command)
+        if free == 0.0 and abs(speed) <= STICKS * breakaway:
+            self._stuck[index] = True
+        elif abs(command) > breakaway:
+            self._stuck[index] = False
+        return 0.0 if self._stuck[index] and band.width > 0.0 else free

@@ -3,8 +3,8 @@
 
 Publishes `odom` (nav_msgs/Odometry with covariance), `clock` and `/tf` once per control period,
 `ground_truth`, and `ground_truth/velocity_parameters` (latched); `joint_states`, `imu/data` and
-`pose` if selected. Subscribes to `cmd_vel` (geometry_msgs/TwistStamped, or Twist with stamped =
-false). See paced_simulator.py for its timing.
+`pose` if selected. Subscribes to `cmd_vel` (TwistStamped, or Twist with stamped = false). See
+paced_simulator.py for its timing.
 """
 
 from __future__ import annotations
@@ -26,12 +26,10 @@ from diffbot_description.sigma import Sigma
 from diffbot_msgs.msg import VelocityParameters
 from diffbot_node import Node, parameter, pose_from_text, to_stamp
 from diffbot_node.senders import Origin, WithOrigin
-from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
-from diffbot_sim.sensor_topics import SensorTopics
 from diffbot_sim.simulator_parameters import NoiseParameters
-from diffbot_sim.simulator_topics import JointTopic, TruthTopics
-from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
+from diffbot_sim.simulator_topics import JointTopic, SensorTopics, TruthTopics
+from diffbot_sim.velocity_robot import DriveDeadBand, VelocityOdometry, VelocityRobot
 from diffbot_sim.virtual_robot import TOLERANCE
 
 COMMANDS = "cmd_vel"
@@ -119,11 +117,7 @@ class VelocitySimulatorParameters(NoiseParameters, PacingParameters):
 
 
 class OdometryTopics:
-    """Publishers of `odom`, `clock` and, if selected, odom -> base_link on `/tf`.
-
-    Attributes:
-        publishers: Publishers of odom and clock.
-    """
+    """Publishers of `odom`, `clock` and, if selected, odom -> base_link on `/tf`."""
 
     def __init__(self, node: Node, publish_tf: bool, frame_prefix: str) -> None:
         odom_frame, base_frame = f"{frame_prefix}odom", f"{frame_prefix}base_link"
@@ -151,17 +145,12 @@ class OdometryTopics:
 
 
 def _ramp(limits: tuple[float, float]) -> CommandRamp | None:
-    """Return the ramp of a smoother; None without limits."""
     slopes = Velocity(*(limit or math.inf for limit in limits))
     return None if slopes == UNLIMITED else CommandRamp(slopes, slopes, before_band=True)
 
 
 class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
-    """ROS interface of the simulation; VelocityRobot has the physics, VelocityOdometry the sensors.
-
-    Raises:
-        ValueError: A parameter is wrong; the message states which one and why.
-    """
+    """ROS interface of VelocityRobot and VelocityOdometry; ValueError for a wrong parameter."""
 
     def __init__(self) -> None:
         super().__init__("velocity_simulator", VelocitySimulatorParameters)
@@ -181,7 +170,6 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         self.run(self._topics.publishers, COMMANDS, "velocity")
 
     def _make_robot(self, robot: Robot, wheels: WheelGeometry) -> None:
-        """Make the simulated robot and its odometry from the nominal robot and the true wheels."""
         values, limits = self.values, robot.limits
         self._robot = VelocityRobot(
             Sigma(*values.sigma),

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated robot as its driver sees it: commands in, joint samples out, period by period.
-
-Its motors (`Actuator`) limit, delay and disturb torques, its `Encoders` quantise angles, and a load
-may be put on it at a given robot time (`PayloadSchedule`).
-"""
+"""A simulated robot as its driver sees it: commands in, joint samples out, period by period."""
 
 from __future__ import annotations
 
@@ -20,13 +16,19 @@ from numpy.typing import ArrayLike
 from arc_odometry import JointSample
 from arc_odometry.number_range import Array, within
 from diffbot_description import Robot
-from diffbot_sim.simulator import Simulator, check_balance, check_payload
-from diffbot_sim.sloped_floor import SlopedFloor
+from diffbot_description.ground_loads import GRAVITY
+from diffbot_sim.simulator import (
+    Simulator,
+    check_balance,
+    check_duration,
+    check_payload,
+    check_torque,
+)
 
 LONGEST_DELAY = 1000
 NOTHING = "none"
 EXAMPLE = "give mass,x,z,yaw_inertia in kg, m, m, kg m^2, such as 2.5,0,0.05,0.06, or 50%, or none"
-# Largest rounding error of stamps, which are multiples of the control period, s.
+# Of stamps, which are multiples of the control period, s.
 TOLERANCE = 1e-6
 NANOSECONDS = 1_000_000_000
 
@@ -36,22 +38,18 @@ def _is_whole(number: object) -> bool:
 
 
 class Actuator:
-    """Two wheel motors, [left, right].
+    """Two wheel motors, [left, right], which limit, delay and disturb torques.
 
-    A command is clipped to the limit; the result is the reported torque, joint_states.effort of the
-    interval. The acting torque is the torque reported `delay_samples` earlier (0 before the first),
-    times 1 + noise N(0, 1), drawn independently per wheel and sample. It is 0 if the delayed torque
-    is within the dead band of the motor's driver.
+    A command, clipped to the limit, is the reported torque (joint_states.effort). The acting one
+    was reported `delay_samples` earlier (0 at first); it is 0 within the driver's dead band, and
+    times 1 + noise N(0, 1), independent per wheel and sample.
 
     Args:
         limit: Largest torque per wheel, N m, > 0.
         delay_samples: Delay in whole control samples, 0 to 1000.
         noise: Standard deviation relative to the torque, 0 to 1.
-        seed: Seed of the noise, >= 0; the same seed gives the same noise.
-        dead_band: Dead bands [left, right], N m, >= 0; smaller torques become 0.
-
-    Raises:
-        ValueError: An argument is outside its range.
+        seed: Seed of the noise, >= 0.
+        dead_band: Dead bands [left, right], N m, >= 0.
     """
 
     def __init__(
@@ -92,10 +90,7 @@ class Actuator:
     def apply(
         self, command: tuple[float, float]
     ) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Return the torques of the next control interval for a command (left, right) in N m.
-
-        Returns:
-            (reported, acting), each (left, right) in N m.
+        """Return (reported, acting) torques of the next interval for a command, [left, right], N m.
 
         Raises:
             ValueError: A command is not finite; the actuator's state is then unchanged.
@@ -121,15 +116,10 @@ class Actuator:
 
 
 def periods_in(what: str, seconds: float, period: float) -> int:
-    """Return the number of whole control periods in a time of a run.
-
-    Args:
-        what: Name of the time, for the message.
-        seconds: The time, s; rounded to whole periods.
-        period: Control period, s, > 0.
+    """Return the number of whole control periods (s) in a time, s, rounded.
 
     Raises:
-        ValueError: The time is not finite, or contains no period.
+        ValueError: The time, named `what`, is not finite, or contains no period.
     """
     count = round(seconds / period) if math.isfinite(seconds) else 0
     if count < 1:
@@ -143,19 +133,12 @@ class Encoders:
     """Encoders of the two wheels, [left, right].
 
     Positions are rounded down to whole counts, with a random phase within a count for each wheel,
-    as a robot does not start exactly at the edge of a count. They read 0 at angle 0. Velocities are
-    position differences over the period, so their sum times the period is exactly the position.
+    and 0 at angle 0. Velocities are position differences over the period.
 
     Args:
-        counts_per_revolution: Counts per turn of a wheel; 0 gives exact positions and velocities.
+        counts_per_revolution: Counts per turn of a wheel; 0: exact positions and velocities.
         period: Time between two readings, s, > 0.
         seed: Seed of the phases, >= 0.
-
-    Attributes:
-        phase: Position of each wheel within a count at angle 0, 0 to 1.
-
-    Raises:
-        ValueError: An argument is outside its range.
     """
 
     def __init__(self, counts_per_revolution: int, period: float, seed: int = 0) -> None:
@@ -175,20 +158,15 @@ class Encoders:
         self.reset()
 
     def reset(self, angles: tuple[float, float] = (0.0, 0.0)) -> None:
-        """Take these angles (rad) as the previous reading, as after a stop there."""
+        """Take these angles (rad) as the previous reading."""
         self._previous = self._counts(angles)
 
     def read(
         self, angles: tuple[float, float], velocities: tuple[float, float]
     ) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Measure once per period.
+        """Return measured positions, rad, and velocities, rad/s, [left, right]; once per period.
 
-        Args:
-            angles: True wheel angles (left, right), rad, unwrapped.
-            velocities: True wheel speeds, rad/s; used only by exact encoders.
-
-        Returns:
-            (positions in rad, velocities in rad/s), each (left, right).
+        Exact encoders return the true angles (unwrapped) and velocities.
 
         Raises:
             ValueError: An angle or a speed is not finite.
@@ -216,19 +194,7 @@ class Encoders:
 
 
 class VirtualRobot:
-    """An engine with actuators that saturate, delay and disturb torques, and with encoders.
-
-    Args:
-        engine: The physics; it continues from its present state.
-        actuator: Maps commanded to reported and acting torque.
-        encoders: Maps wheel angles to measured angles and speeds.
-        period: Control period, s.
-        floor: Floor on which the robot drives; None: a level one.
-
-    Attributes:
-        engine: As given.
-        sample: The newest joint sample.
-    """
+    """An engine with actuator and encoders, read once per control period, s, on a floor."""
 
     def __init__(
         self,
@@ -288,15 +254,12 @@ class Payload(NamedTuple):
 def payload_from_text(text: str, robot: Robot) -> Payload | None:
     """Return the load that a text specifies; None for none.
 
-    Args:
-        text: "mass,x,z,yaw_inertia" with commas or spaces; or a share such as "50%", by which
-            the load increases M_e and I_e (it lies on the axle, and divides all of K5..K8 by 1.5);
-            or "none".
-        robot: The robot that carries it.
+    The text is "mass,x,z,yaw_inertia" with commas or spaces; a share such as "50%", by which M_e
+    and I_e increase; or "none".
 
     Raises:
         ValueError: The text is none of these, the load is not physical, or the robot would tip
-            over; the message has the text and an example.
+            over.
     """
     words = text.replace(",", " ").split()
     if words in ([], [NOTHING]):
@@ -323,23 +286,14 @@ def payload_from_text(text: str, robot: Robot) -> Payload | None:
 
 
 class PayloadSchedule:
-    """Puts a load on the robot once, at a given time.
-
-    Args:
-        load: The load; None: there is none.
-        time: Robot time, s; below 0: never.
-    """
+    """Puts a load on the robot once, at a robot time, s; below 0: never."""
 
     def __init__(self, load: Payload | None, time: float) -> None:
         self._load = load if time >= 0.0 else None
         self._time = time
 
     def apply(self, engine: Simulator, time: float) -> bool:
-        """Put the load on if it is due; return whether it was put on just now.
-
-        Args:
-            engine: Engine of the robot.
-            time: Robot time of the engine's present state, s.
+        """Put the load on if it is due at the engine's time, s; return whether it was put on.
 
         Raises:
             ValueError: The robot cannot carry it.
@@ -351,10 +305,8 @@ class PayloadSchedule:
         return True
 
 
-# Motors and encoders of many robots at once: Actuator and Encoders with a robot axis. The same
-# seeds give the same noise and the same phases, robot by robot.
+# Motors and encoders of many robots at once; equal seeds give the noise and phases of each robot.
 
-# Number of noise samples drawn at once.
 DRAWN = 200
 
 
@@ -362,14 +314,11 @@ class BatchActuator:
     """Motors of n robots; see Actuator.
 
     Args:
-        limits: Largest torque per wheel, N m, shape (n,), > 0.
+        limits: Largest torque per wheel, N m, (n,), > 0.
         delay_samples: Delay of all robots, control samples.
-        noise: Standard deviation relative to the torque, a number or shape (n,).
+        noise: Standard deviation relative to the torque, a number or (n,).
         seeds: Seed of each robot's noise; empty: all 0.
-        dead_bands: Dead bands [left, right], N m, shape (2, n); None: none.
-
-    Raises:
-        ValueError: See Actuator.
+        dead_bands: Dead bands [left, right], N m, (2, n); None: none.
     """
 
     def __init__(
@@ -393,7 +342,7 @@ class BatchActuator:
         self._factors: list[Array] = []
 
     def apply(self, command: Array) -> tuple[Array, Array]:
-        """Return the torques of the next interval, (reported, acting), N m, shape (2, n) each.
+        """Return the torques of the next interval, (reported, acting), N m, (2, n) each.
 
         Raises:
             ValueError: A command is not finite.
@@ -419,16 +368,7 @@ class BatchActuator:
 
 
 class BatchEncoders:
-    """Encoders of n robots; see Encoders.
-
-    Args:
-        counts_per_revolution: Counts per wheel turn of each robot, 0 for exact ones, shape (n,).
-        period: Time between two readings, s, > 0.
-        seeds: Seed of each robot's phases.
-
-    Raises:
-        ValueError: See Encoders.
-    """
+    """Encoders of n robots, with counts per turn (0: exact) and a seed of each; see Encoders."""
 
     def __init__(
         self, counts_per_revolution: Sequence[int], period: float, seeds: Sequence[int]
@@ -441,7 +381,59 @@ class BatchEncoders:
         self._phase = np.array([np.random.default_rng(seed).random(2) for seed in seeds]).T
 
     def read(self, angles: Array) -> Array:
-        """Return measured angles for true ones, rad, shape (2, n) both."""
+        """Return measured angles for true ones, rad, (2, n) both."""
         scale = 1.0 / self._per_radian
         measured: Array = np.floor(angles * self._per_radian + self._phase) * scale
         return np.where(self._exact, angles, measured) if self._exact.any() else measured
+
+
+STEEPEST = 20.0
+"""Steepest slope, degrees."""
+# Longest time with the heading of its middle, s: at 3 rad/s the force is wrong by 1e-5 of itself.
+LONGEST_PART = 0.005
+
+
+class SlopedFloor:
+    """A floor with a slope, under a robot of any engine: docs/theory/simulators.md#a-sloped-floor.
+
+    `slope`: 0 to STEEPEST degrees; `downhill`: direction in which it falls, in odom, degrees,
+    counter-clockwise from x.
+
+    Raises:
+        ValueError: A value is outside its range.
+    """
+
+    def __init__(self, robot: Robot, slope: float, downhill: float = 0.0) -> None:
+        if not 0.0 <= slope <= STEEPEST:
+            raise ValueError(f"slope = {slope:g} degrees: must be from 0 to {STEEPEST:g}")
+        if not math.isfinite(downhill):
+            raise ValueError(f"downhill = {downhill} degrees: must be finite")
+        self._geometry = robot.geometry
+        self._model = robot.model
+        self._pull = GRAVITY * math.sin(math.radians(slope))
+        self._downhill = math.radians(downhill)
+
+    def step(self, engine: Simulator, torque: tuple[float, float], duration: float) -> None:
+        """Advance an engine on this floor; arguments and errors as in Simulator.step."""
+        if self._pull == 0.0:
+            engine.step(torque, duration)
+            return
+        left, right = check_torque(torque)
+        parts = math.ceil(check_duration(duration) / LONGEST_PART - 1e-9)
+        part = duration / parts
+        mass, moment = self._loads(engine)
+        for _ in range(parts):
+            heading = engine.pose()[2] + 0.5 * part * engine.velocity()[1]
+            away = self._downhill - heading
+            own_left, own_right = self._geometry.wheel_torque(
+                mass * self._pull * math.cos(away), moment * self._pull * math.sin(away)
+            )
+            engine.step((left, right), part, (own_left, own_right))
+
+    def _loads(self, engine: Simulator) -> tuple[float, float]:
+        """Return mass (kg) and first moment about the axle (kg m), including the payload."""
+        model, k = self._model, engine.parameters()
+        r, b = model.wheel_radius, model.half_track
+        # M_e = 1 / (r K7) = m + 2 J / r^2, and I_e = -b / (r K8) with K6 = -m_b d / I_e.
+        mass = 1.0 / (r * k.k7) - 2.0 * model.wheel_inertia_spin / r**2
+        return mass, k.k6 * b / (r * k.k8)

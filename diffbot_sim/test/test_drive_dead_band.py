@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from diffbot_description.dead_band import DeadBandKind
 from diffbot_description.sigma import Sigma
-from diffbot_sim.drive_dead_band import DriveDeadBand
-from diffbot_sim.velocity_robot import VelocityRobot
+from diffbot_sim.velocity_robot import DriveDeadBand, VelocityRobot
 
 QUICK = Sigma(0.3, 0.2, 1.05, 0.95)
 TRACK = 0.4

@@ -8,7 +8,7 @@ import pytest
 
 from diffbot_description import closed_form, load_robot
 from diffbot_sim.engines import make_simulator
-from diffbot_sim.sloped_floor import STEEPEST, SlopedFloor
+from diffbot_sim.virtual_robot import STEEPEST, SlopedFloor
 
 TWIL = load_robot("twil")
 G = 9.81

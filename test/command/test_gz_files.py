@@ -15,9 +15,12 @@ from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_description import load_robot, urdf
 from diffbot_node.parameter_fields import table
 from diffbot_sim.gz import launches
-from diffbot_sim.gz.external_simulator import ExternalParameters, refuse_unsupported
+from diffbot_sim.gz.external_simulator import (
+    ExternalParameters,
+    Ros2ControlParameters,
+    refuse_unsupported,
+)
 from diffbot_sim.gz.gz_simulator_node import SIDES, GzParameters
-from diffbot_sim.gz.ros2_control_simulator_node import Ros2ControlParameters
 from diffbot_sim.simulator_node import EngineParameters
 
 BRINGUP = Path(get_package_share_directory("diffbot_bringup"))

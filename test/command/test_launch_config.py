@@ -28,16 +28,10 @@ MOVED = [
     ("ident", "levels:=4", "ident: levels"),
     ("ident", "simulated_robot:=my.yaml", "simulator: simulated_robot"),
     ("pose", "encoder_counts:=0", "simulator: encoder_counts; pose_controller: encoder_counts"),
-    ("pose", "frame_prefix:=one/", "pose_controller: odom_frame, base_frame"),
-    ("backstepping", "trajectory_file:=x.yaml", "trajectory_publisher: amplitude_x, period, "),
-    ("backstepping", "view_address:=0.0.0.0", "_live_view: address"),
     ("linearizing", "settling_time:=0.1", "linearizing_controller: settling_time"),
     ("adaptive", "memory:=5", "dynamics_estimator: memory"),
     ("adaptive", "gui:=true", "simulator: gui"),
-    ("siwek", "known_dead_band:=0.1,0.2", "velocity_tracking_controller: dead_band"),
     ("siwek", "ramp_up:=0", "trajectory_publisher: ramp_up"),
-    ("calibrate", "margin:=0.4", "trajectory_publisher: side"),
-    ("calibrate", "angular_velocity:=2", "trajectory_publisher: turn_rate"),
     ("simulator", "torque_delay:=2", "simulator: torque_delay"),
 ]
 

@@ -12,7 +12,7 @@ from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from diffbot_sim.gz import external_simulator  # noqa: E402
-from diffbot_sim.gz import ros2_control_simulator_node as simulator  # noqa: E402
+from diffbot_sim.gz import external_simulator as simulator  # noqa: E402
 
 
 class StartingLaunch:

@@ -17,8 +17,7 @@ from diffbot_description.robot import Turning
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.engines.ideal import IdealSimulator
 from diffbot_sim.simulator import Simulator
-from diffbot_sim.sloped_floor import SlopedFloor
-from diffbot_sim.virtual_robot import Actuator, Encoders
+from diffbot_sim.virtual_robot import Actuator, Encoders, SlopedFloor
 from diffbot_study.random_robots import OncePerTurn, RandomRobot
 from diffbot_study.recorded_runs import prbs_of
 from made_recordings.excited_runs import RecordedRun, make_run

@@ -15,8 +15,7 @@ from diffbot_description.command_ramp import CommandRamp, RampCoupling
 from diffbot_description.sigma import Sigma
 from diffbot_recordings.command_line import parse
 from diffbot_recordings.recording_files import open_recording
-from diffbot_sim.drive_dead_band import DriveDeadBand
-from diffbot_sim.velocity_robot import VelocityRobot
+from diffbot_sim.velocity_robot import DriveDeadBand, VelocityRobot
 
 TRUTH = Sigma(0.3, 0.2, 1.05, 0.95)
 PERIOD, COMMAND_PERIOD, DEAD_TIME = 0.02, 0.1, 0.1  # s

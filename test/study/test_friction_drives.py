@@ -21,8 +21,7 @@ from diffbot_description.dynamics import NO_FRICTION
 from diffbot_description.robot import Friction, Turning
 from diffbot_ident.torque.estimators import LiveSettings
 from diffbot_sim.engines import make_simulator
-from diffbot_sim.sloped_floor import SlopedFloor
-from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
+from diffbot_sim.virtual_robot import PayloadSchedule, SlopedFloor, payload_from_text
 from diffbot_study.driving import LiveAdaptation, simulate_drive
 from pose2d_trajectories import Reference, make_trajectory
 

@@ -83,10 +83,7 @@ def _nothing(options: argparse.Namespace, problem: str, names: list[str]) -> int
 
 
 def text(message: Any, options: argparse.Namespace) -> str:
-    """Return what is printed for one message (without the last line break).
-
-    Raises UsageError when `--field` names a field that the message does not have.
-    """
+    """Return what is printed for one message; UsageError for a wrong `--field`."""
     from diffbot_bringup.topic_echo import to_csv, to_yaml
 
     value: Any = message

@@ -93,9 +93,7 @@ def _check_names() -> None:
 
 
 def _claimed(resolver: Resolver, name: str) -> Path | None:
-    """Make the folder of the results this launch's own; None if the launch has no results.
-
-    A launch file that includes several of them has several folders, which their nodes claim.
+    """Make the folder of the results this launch's own; None if the launch has none, or several.
 
     Raises:
         UsageError: It belongs to another run, or cannot be made.
@@ -125,7 +123,6 @@ def _tell_of_missing_summary(folder: Path, name: str, status: int, failed: list[
     path = folder / SUMMARY
     if path.exists():
         return
-    # The processes have ended: an impatient Ctrl-C can only cost this file.
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     from diffbot_description.files import write_json  # imported late: NumPy loads slowly
 
@@ -165,8 +162,7 @@ def _about_domain(run: domains.Registration | None) -> list[str]:
 def _in_its_domain(request: Request, name: str) -> tuple[Resolver, domains.Registration | None]:
     """Resolve the launch file in the run's domain; a run with a simulator gets its own.
 
-    If the user has not chosen a domain, the run is listed so that others can find it. If the user
-    has, a second simulator of the same robot in that domain is refused.
+    In a domain that the user has chosen, a second simulator of the same robot is refused.
 
     Raises:
         DomainError: No domain is free, or another run simulates a robot in the chosen one.
@@ -181,7 +177,7 @@ def _in_its_domain(request: Request, name: str) -> tuple[Resolver, domains.Regis
     # The keys of a secured graph are valid for one domain only.
     secured = os.environ.get("ROS_SECURITY_ENABLE", "").lower() == "true"
     if request.given.get("sim") != "none" and not secured:
-        # Claim the domain before knowing whether there is a simulator: the launch file may read it.
+        # Before knowing whether there is a simulator: the launch file may read it.
         own = domains.claim(name, launch=True)
         try:
             resolver = _resolve(request, {**os.environ, domains.VARIABLE: str(own.domain)})
@@ -209,15 +205,7 @@ def _resolve(request: Request, environment: Mapping[str, str]) -> Resolver:
 
 
 def _check_reach(values: Mapping[str, Any]) -> None:
-    """Refuse a goal that the robot cannot reach in the time that the launch file allows.
-
-    Args:
-        values: Arguments and variables of a launch file. Files that do not define the suite's
-            variables are not checked.
-
-    Raises:
-        UsageError: The text states the distance, how far the robot gets, and what to change.
-    """
+    """Raise UsageError for a goal that the robot cannot reach in the time of the launch file."""
     if not {"goal", "start", "robot", "goal_time", "arrival_time"} <= values.keys():
         return
     if values.get("trajectory", "none") != "none":
@@ -242,7 +230,6 @@ def _check_reach(values: Mapping[str, Any]) -> None:
 
 
 def _results(resolver: Resolver) -> str:
-    """Return the folder of the results or, if there is none, the current folder."""
     return os.path.abspath(str(resolver.scope.configurations.get("results", "")))
 
 
@@ -254,6 +241,5 @@ def _simulates(process: ProcessDescription, domain: str) -> bool:
 
 
 def _namespace(process: ProcessDescription) -> str:
-    """Return the namespace that a process is started in; empty for the root."""
     words = (str(word).partition("__ns:=") for word in process.command)
     return next((name.strip("/") for _, result, name in words if result), "")

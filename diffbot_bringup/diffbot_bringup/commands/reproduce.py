@@ -84,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _paper(year: str) -> str:
-    """Check a year here, not by `choices`: argparse would also check and show an empty list."""
+    """Check a year here: argparse's `choices` would also check an empty list."""
     if year not in PAPERS:
         raise argparse.ArgumentTypeError(f"no paper of {year!r}; choose from {', '.join(PAPERS)}")
     return year

@@ -71,7 +71,6 @@ def _check_parameters(words: list[str]) -> None:
 
 
 def _packages() -> list[str]:
-    """Return the packages of the ament index that have executables."""
     try:
         names = sorted(get_packages_with_prefixes())
     except (LookupError, OSError) as error:

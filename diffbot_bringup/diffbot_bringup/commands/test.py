@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``diffbot test``: style checks, one pytest run over the packages, and kernel families.
 
-`--kernels` runs every numeric test (see conftest.py) once per family of
-diffbot_bringup.processor_kernels instead. A run of all tests ends with the tests marked `kernels`,
-a few seconds of them, under each family but the one that all tests ran with.
+`--kernels` runs every numeric test once per family of processor_kernels.py instead. A run of all
+tests ends with those marked `kernels`, under each other family.
 """
 
 import importlib
@@ -22,7 +21,7 @@ from diffbot_bringup.processor_kernels import Family, families
 from diffbot_bringup.usage import split_at_dashes
 from diffbot_bringup.workspace.packages import KERNELS, find_packages
 
-# Marks a test. In a string, as in a test of this module, it does not start a line.
+# In a string it does not start a line.
 _MARK = re.compile(r"^@pytest\.mark\.kernels", re.MULTILINE)
 _NOTHING_RUN = 5  # pytest's status when no test was chosen
 # Where a run of all tests leaves how long each took, below the checkout.
@@ -54,15 +53,10 @@ def main(argv: list[str]) -> int:
 def run_families(
     root: str, arguments: Sequence[str], at_once: int = 1, others: bool = False
 ) -> int:
-    """Run pytest with these arguments under each kernel family; returns the worst status.
+    """Run pytest with these arguments under each kernel family; return the worst status.
 
-    Prints which family each run was of, why others are left out, and in the end a line for each.
-
-    Args:
-        root: of the checkout.
-        arguments: of pytest.
-        at_once: runs side by side; with more than one, what they print comes when they have ended.
-        others: whether the family that this machine takes by itself is left out.
+    `at_once`: runs side by side, which print when they have ended; `others`: leave out the family
+    that this machine takes by itself.
     """
     chosen, left_out = families(others)
     for line in left_out:
@@ -91,7 +85,7 @@ def _family_line(family: Family, status: int, seconds: float) -> str:
 
 
 def marked_files(folders: Sequence[str]) -> list[str]:
-    """Test files with tests for the short form, so that no other file has to be imported."""
+    """Return test files with tests for the short form, so that no other has to be imported."""
     files = (file for folder in folders for file in sorted(Path(folder).rglob("test_*.py")))
     return [str(file) for file in files if _MARK.search(file.read_text(encoding="utf-8"))]
 
@@ -99,7 +93,6 @@ def marked_files(folders: Sequence[str]) -> list[str]:
 def _pytest(
     root: str, arguments: Sequence[str], variables: Mapping[str, str], captured: bool = False
 ) -> tuple[int, str]:
-    """Status of pytest, and what it printed where that is captured."""
     process = subprocess.run(
         [sys.executable, "-m", "pytest", *arguments],
         cwd=root,
@@ -112,11 +105,10 @@ def _pytest(
 
 
 def worker_arguments(pytest_arguments: list[str]) -> list[str]:
-    """Arguments that let pytest-xdist run the tests in two processes, or none.
+    """Return arguments that let pytest-xdist run the tests in two processes, or none.
 
-    Whole graphs of nodes stay together in one of the two, by conftest.py's groups; more processes
-    would take their nodes' processor time. A debugger, or a number of processes given by the user,
-    takes precedence.
+    Whole graphs of nodes stay together in one (conftest.py). A debugger, or a number of processes
+    given by the user, takes precedence.
     """
     own = any(word.startswith(("-n", "--numprocesses", "--pdb", "-s")) for word in pytest_arguments)
     if own or (os.cpu_count() or 1) < 2 or importlib.util.find_spec("xdist") is None:
@@ -125,11 +117,7 @@ def worker_arguments(pytest_arguments: list[str]) -> list[str]:
 
 
 def test_folders(root: Path, names: list[str]) -> list[Path]:
-    """Return the test folders of the named packages, or of all.
-
-    These are the folders `test` of the packages, as for colcon; diffbot_bringup's is a link to the
-    one at the top level.
-    """
+    """Return the test folders of the named packages, or of all, as for colcon."""
     packages = {package.name: package.path for package in find_packages(root)}
     folders = [packages[name] / "test" for name in names or packages]
     return list(dict.fromkeys(folder.resolve() for folder in folders if folder.is_dir()))
@@ -148,7 +136,6 @@ def _mypy_options() -> list[str]:
 
 
 def _checks(root: Path, names: list[str]) -> int:
-    """Check style, and the types of all packages, which depend on each other; the last failure."""
     packages = {package.name: package.path for package in find_packages(root)}
     where = [str(packages[name]) for name in names] or ["."]
     commands = [["ruff", "check", *where], ["ruff", "format", "--check", *where]]

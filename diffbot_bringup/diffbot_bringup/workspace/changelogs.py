@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes CHANGELOG.rst of each package, which ROS's release tools read, from CHANGELOG.md.
 
-Used by hand when CHANGELOG.md has changed; a test compares. A version without a date becomes
-"Forthcoming", which those tools replace.
+Used by hand; a test compares. A version without a date becomes "Forthcoming".
 
     ./diffbot python -m diffbot_bringup.workspace.changelogs
 """
@@ -48,12 +47,7 @@ _MARKUP = re.compile(r"([\\*|]|_(?!\w))")
 
 @dataclass
 class Version:
-    """One version of CHANGELOG.md.
-
-    Attributes:
-        title: "1.2.3 (2026-12-31)", or "Forthcoming".
-        entries: Section -> its entries, in one line each, in Markdown.
-    """
+    """A version of CHANGELOG.md: "1.2.3 (2026-12-31)" or "Forthcoming", and entries by section."""
 
     title: str
     entries: dict[str, list[str]] = field(default_factory=dict)
@@ -98,7 +92,7 @@ def changelog(package: str, versions: list[Version]) -> str:
 
 
 def _restructured(entry: str) -> str:
-    """Return Markdown of one line as reStructuredText; links, relative here, become their text."""
+    """Return Markdown of one line as reStructuredText; links become their text."""
     text = _LINK.sub(r"\1", entry).replace("**", "")
     # Every second part is code.
     parts = _CODE.split(text)

@@ -117,7 +117,6 @@ def _main(root: Path, argv: list[str]) -> int:
 
 
 def _write_bill(root: Path, environment: Environment, file: Path) -> None:
-    """Write the bill of materials of all that is installed for an environment."""
     from diffbot_bringup.workspace import sbom
 
     sites = [*environment.sites, *(environment.directory / part for part in PARTS)]
@@ -134,7 +133,7 @@ def choose(root: Path) -> Environment:
             f"DIFFBOT_ROS is {choice!r}; it must be {', '.join(DISTROS)}, system or empty"
         )
     distro = os.environ.get("ROS_DISTRO", "")
-    # The wheels do not set ROS_DISTRO, so their environment is not mistaken for an install.
+    # The wheels do not set ROS_DISTRO.
     sourced = bool(distro) and importlib.util.find_spec("rclpy") is not None
     if choice == "system" and not sourced:
         raise UsageError(
@@ -220,14 +219,13 @@ def _replace(
     variables["DIFFBOT_ROOT"] = str(root)
     variables.setdefault(FOLDER_VARIABLE, str(root / ".diffbot" / "gazebo"))
     variables.setdefault("ROS_LOG_DIR", str(root / ".diffbot" / "log" / "ros"))
-    # All matrices are small: threads of the linear algebra would wait for each other and take the
-    # processors from other processes. In tests, fits took twice as long with them.
+    # All matrices are small: with threads, fits in tests took twice as long.
     variables.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # -P keeps the current folder, which may contain anything, off the module path.
+    # -P keeps the current folder off the module path.
     options = ["-P"] if sys.version_info >= (3, 11) else []
     python = str(environment.python)
     sys.stderr.flush()
-    # Ctrl-C waits until the command unblocks it: Python would print where its start was.
+    # Until the command unblocks it: Python would print where its start was.
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
     os.execve(python, [python, *options, "-m", "diffbot_bringup.cli", *argv], variables)
 
@@ -243,10 +241,8 @@ def _clean(root: Path) -> int:
     return 0
 
 
-# Locks: only one set-up at a time per checkout, and none changes what an active run uses.
-#
-# A run in a folder that the set-up makes holds a shared lock on a file in it. A set-up that changes
-# the folder takes an exclusive lock, or refuses and names the runs.
+# Locks: only one set-up at a time per checkout, and none changes what an active run uses. A run
+# holds a shared lock on a file in a folder, a set-up that changes the folder an exclusive one.
 
 _FILE = "in_use"
 _COMMAND_LINE = "diffbot_bringup.cli"
@@ -257,8 +253,7 @@ _COMMAND_LINE = "diffbot_bringup.cli"
 def checkout_lock(path: Path) -> Iterator[int]:
     """Hold a lock on a file; yields its descriptor, which the tools of the set-up inherit.
 
-    They hold it, too: so the next set-up waits for a pip that outlives a killed ./diffbot, and two
-    of them never write to one environment. The kernel frees it when the last holder ends.
+    So the next set-up waits for a pip that outlives a killed ./diffbot.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -276,8 +271,7 @@ def checkout_lock(path: Path) -> Iterator[int]:
 def hold(folder: Path) -> bool:
     """Mark a folder as in use until this process, including what it becomes by exec, has ended.
 
-    Returns False if it had to wait for a set-up that changes the folder. The folder is then not
-    marked, and may no longer be ready.
+    Returns False, without a mark, if it had to wait for a set-up that changes the folder.
     """
     try:
         descriptor = _open(folder)
@@ -330,14 +324,13 @@ def _users(descriptor: int) -> str:
     except OSError:
         lines = []
     for words in map(str.split, lines):
-        # 1: FLOCK ADVISORY READ <process> <device>:<inode> 0 EOF; a waiting one has an arrow.
+        # 1: FLOCK ADVISORY READ <process> <device>:<inode> 0 EOF
         if words[1] == "FLOCK" and words[5].rpartition(":")[2] == str(number):
             names.append(f"{_command_line(words[4])} (process {words[4]})")
     return ", ".join(names) or "another process"
 
 
 def _command_line(process: str) -> str:
-    """Return the command line of a process as the user typed it."""
     try:
         words = Path("/proc", process, "cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:

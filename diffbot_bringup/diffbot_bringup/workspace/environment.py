@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The environment of a sourced ROS 2, environment variables, stamps of finished steps.
-
-The other environment, ROS 2 from wheels, is in wheels.py.
-"""
+"""The environment of a sourced ROS 2, environment variables, stamps of finished steps."""
 
 from __future__ import annotations
 
@@ -31,20 +28,19 @@ PYTHON_ONLY = Path(__file__).with_name("python_only.cmake")
 
 _RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 _CONFIG = Path(__file__).resolve().parents[2] / "config"
-# The variables that name a profile of Fast DDS 2 and 3, and the profiles that bind them to the
-# loopback interface. With the range _AS_PROFILE ROS 2 leaves the profile unchanged; with LOCALHOST
-# it adds shared memory, and sockets that listen on all interfaces.
+# Variables of a profile of Fast DDS 2 and 3, and profiles that bind it to the loopback interface.
+# With the range _AS_PROFILE ROS 2 leaves the profile unchanged; LOCALHOST adds shared memory, and
+# sockets that listen on all interfaces.
 _PROFILE_2, _PROFILE_3 = "FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"
 _PROFILES = {
     _PROFILE_2: str(_CONFIG / "fastdds2_local.xml"),
     _PROFILE_3: str(_CONFIG / "fastdds_local.xml"),
 }
 _AS_PROFILE = "SYSTEM_DEFAULT"
-# Each of these variables, if not empty, sets how far discovery reaches.
+# Each of these, if not empty, sets how far discovery reaches.
 _CHOICES = {_RANGE, "ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER"}
 _CHOICES |= {*_PROFILES, "CYCLONEDDS_URI"}
-# Transports of Fast DDS if no profile is given: no shared memory (docs/safety.md, "A node that
-# appears"). With LOCALHOST, which static peers need, ROS 2 uses it nevertheless.
+# Transports of Fast DDS without a profile: no shared memory (docs/safety.md).
 _TRANSPORTS = {"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}
 
 Paths = dict[str, list[str]]
@@ -80,13 +76,10 @@ def with_defaults(
 ) -> dict[str, str]:
     """Return the environment with discovery limited to this machine, unless the user has chosen.
 
-    If the user has opened discovery, Fast DDS runs without shared memory, unless configured
-    otherwise.
-
     A robot in the same network must not move because somebody tries a simulation. `distro` is the
-    ROS 2 whose nodes are started. Humble knows only ROS_LOCALHOST_ONLY. Kilted ignores it, which
-    would open to the network what the user wants closed; so it is translated. Without `fast_dds`,
-    the user has another middleware, for which only the range is set.
+    ROS 2 whose nodes are started: Humble knows only ROS_LOCALHOST_ONLY, which Kilted ignores. If
+    the user has opened discovery, Fast DDS runs without shared memory. Without `fast_dds`, the user
+    has another middleware, for which only the range is set.
     """
     result = {name: value for name, value in environment.items() if name not in _CHOICES or value}
     if any(result.get(name) == own for name, own in _PROFILES.items()):  # by an enclosing call
@@ -98,7 +91,7 @@ def with_defaults(
     if result.get("ROS_LOCALHOST_ONLY") == "1":
         del result["ROS_LOCALHOST_ONLY"]
         result.setdefault(_RANGE, "LOCALHOST")
-    # Static peers are admitted one by one; they do not need the rest of the network.
+    # Static peers do not need the rest of the network.
     if chosen <= {"ROS_STATIC_PEERS"}:
         result[_RANGE] = "LOCALHOST"
     others = _CHOICES - {_RANGE, "ROS_LOCALHOST_ONLY"}
@@ -111,10 +104,7 @@ def with_defaults(
 
 
 def without_sourced_range(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without the range that sourcing ROS 2, from Jazzy on, sets by itself.
-
-    Who sources it has not chosen to be reached from the network; ROS_LOCALHOST_ONLY=0 says so.
-    """
+    """Return the environment without the range that sourcing ROS 2, from Jazzy on, sets."""
     result = dict(environment)
     by_itself = result.get("ROS_DISTRO") and result.get("ROS_LOCALHOST_ONLY") != "0"
     if by_itself and result.get(_RANGE) == "SUBNET":
@@ -123,13 +113,9 @@ def without_sourced_range(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_hooks(install: Path, python: Path, base: Mapping[str, str]) -> Paths:
-    """Return the entries that the workspace's local_setup.sh prepends to the path variables.
-
-    The shell scripts run once after a build, in a bare environment. Every later start only prepends
-    the entries found here to the user's variables, which takes no time.
-    """
+    """Return the entries that the workspace's local_setup.sh prepends to the path variables."""
     bare = {"PATH": base.get("PATH", os.defpath), "COLCON_CURRENT_PREFIX": str(install)}
-    # colcon's script uses this path unquoted, and needs only the standard library.
+    # colcon's script uses this path unquoted.
     plain = (
         str(python) if " " not in str(python) else getattr(sys, "_base_executable", sys.executable)
     )
@@ -151,9 +137,6 @@ def read_hooks(install: Path, python: Path, base: Mapping[str, str]) -> Paths:
     return hooks
 
 
-# Record of the finished steps of the set-up, safe against being killed at any point.
-
-
 def digest(*parts: str | bytes) -> str:
     """Return a hash of the parts and their boundaries."""
     state = hashlib.sha256()
@@ -165,7 +148,7 @@ def digest(*parts: str | bytes) -> str:
 
 
 class Stamps:
-    """One small file per finished step; it contains the key that the step was done for."""
+    """One small file per finished step, with the key that the step was done for."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -187,7 +170,7 @@ class Stamps:
         (self._directory / step).write_text(key)
 
     def clear(self, step: str) -> None:
-        """Unmark the step; called before it starts, so that half a step never counts as done."""
+        """Unmark the step; called before it starts."""
         (self._directory / step).unlink(missing_ok=True)
 
     def names(self) -> list[str]:
@@ -195,7 +178,7 @@ class Stamps:
         return sorted(path.name for path in self._directory.glob("[!.]*"))
 
 
-# Module -> its Debian package; None if Debian has none. {distro} is the name of the ROS release.
+# Module -> its Debian package; None if Debian has none.
 _MODULES = {
     "rclpy": "ros-{distro}-rclpy",
     "xacro": "ros-{distro}-xacro",
@@ -229,7 +212,7 @@ class SystemEnvironment:
         self.sites = [Path(folder) for folder in sys.path if folder]
         self.title = f"the sourced ROS 2 {distro.capitalize()}"
         self.cmake_arguments = ["-GNinja"] if shutil.which("ninja") else []
-        # Without this workspace, which a user may or may not have sourced.
+        # Without this workspace, which may be sourced.
         sourced = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
         self._prefixes = [p for p in sourced if p and not p.startswith(f"{root}{os.sep}")]
 

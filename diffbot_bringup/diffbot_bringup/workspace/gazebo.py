@@ -26,14 +26,10 @@ Watch = Callable[[int, int, str], None]
 
 
 class DebianArchive:
-    """A Debian release as apt sees it, separate from the machine's own.
+    """A Debian release (`suite` of a mirror) as apt sees it, separate from the machine's own.
 
-    Args:
-        mirror: Address of a Debian archive.
-        suite: Name of the release, for example "bullseye".
-        state: Folder for apt's lists and the downloads.
-        log: File to which apt's output is appended.
-        lock: Descriptor that the tools inherit, see entry.checkout_lock.
+    `state`: folder for apt's lists and the downloads; `log`: for its output; `lock`: descriptor
+    that the tools inherit, see entry.checkout_lock.
     """
 
     def __init__(self, mirror: str, suite: str, state: Path, log: Path, lock: int) -> None:
@@ -130,7 +126,7 @@ def own_mirror() -> str | None:
     system = _os_release()
     if system.get("ID") != "debian":
         return None
-    # Without release info it answers even before any `apt update`, as on a fresh machine.
+    # Without release info it answers even before any `apt update`.
     command = ["apt-get", "indextargets", "--no-release-info"]
     command += ["--format", "$(COMPONENT) $(RELEASE) $(REPO_URI)"]
     names = (system.get("VERSION_CODENAME"), "stable", "oldstable", "testing")
@@ -169,10 +165,9 @@ _HEADERS = (
     "libtbb-dev",
 )
 """Headers for the plugin; fetched without their dependencies, which the plugin does not include."""
-# Excluded: the machine's own, newer C and C++ libraries are used; two versions in one process
-# crash.
+# The machine's own, newer C and C++ libraries are used; two versions in one process crash.
 _MACHINE_LIBRARIES = ("libc6", "libgcc-s1", "libstdc++6", "libcrypt1", "gcc-10-base")
-# Excluded: programs and settings of a complete system.
+# Programs and settings of a complete system, excluded, too.
 _SYSTEM_PACKAGES = (
     *("coreutils", "debconf", "dpkg", "lsb-base", "libsensors-config", "mariadb-common"),
     *("mysql-common", "perl-base", "sensible-utils", "tar", "ucf", "x11-common"),
@@ -187,11 +182,9 @@ _PACKAGES = "packages"
 
 
 class GazeboSetup:
-    """Makes Gazebo and the plugin ready to use; everything that it makes is in one folder.
+    """Makes Gazebo and the plugin ready to use, in one folder.
 
-    Args:
-        root: Root of the checkout.
-        python: Interpreter that has the workspace's packages, with `variables`.
+    `python` and `variables` give the interpreter with the workspace's packages.
     """
 
     def __init__(self, root: Path, python: Path, variables: dict[str, str]) -> None:
@@ -213,10 +206,7 @@ class GazeboSetup:
         return self._stamps.is_current(_STEP, self._key) and bool(there)
 
     def prepare(self, lock: int) -> None:
-        """Get Gazebo if the machine has none, and build the plugin.
-
-        Raises SetupError, which states the remedy, if Gazebo is not available.
-        """
+        """Get Gazebo if the machine has none, and build the plugin; SetupError has the remedy."""
         if self.is_ready():
             return
         self._log.unlink(missing_ok=True)
@@ -281,7 +271,6 @@ class GazeboSetup:
         shutil.rmtree(state)
 
     def _mirror(self) -> str:
-        """Return the archive's address; raise SetupError if Gazebo is not available."""
         advice = (
             "this machine has no Gazebo 11. On Ubuntu 22.04 and Debian 11: "
             "sudo apt install gazebo libgazebo-dev. Elsewhere Debian 11's packages are used"

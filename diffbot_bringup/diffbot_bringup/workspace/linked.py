@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Installs Python packages as links to their sources, all of them in one prefix and one process.
 
-colcon starts several processes for each package, a minute in all. The prefix is what
-`colcon build --symlink-install --merge-install` would make of ament_python packages: modules,
-metadata with entry points, the ament index, files of share/ and executables in lib/<package>.
-
-The interpreter of the environment runs this file, as it has setuptools:
+colcon would take a minute. The prefix is what `colcon build --symlink-install --merge-install`
+makes of ament_python packages. The interpreter of the environment, with setuptools, runs this file:
 
     python linked.py PREFIX SITE FOLDER [FOLDER ...]
 """
@@ -32,13 +29,7 @@ sys.exit({function}())
 
 
 def link_packages(prefix: Path, site: Path, folders: Iterable[Path]) -> None:
-    """Make the prefix anew from packages with a setup.py.
-
-    Args:
-        prefix: Prefix with share/ and lib/.
-        site: Folder for the module path, with modules and metadata; inside the prefix.
-        folders: Folders of the packages.
-    """
+    """Make the prefix anew from folders with a setup.py; `site` in it has the modules."""
     from distutils.core import run_setup
 
     import setuptools  # noqa: F401  provides distutils, which Python has no longer
@@ -84,8 +75,7 @@ def _write_executable(folder: Path, script: str) -> None:
     module, _, function = target.partition(":")
     head = f"#!{sys.executable}\n"
     if " " in sys.executable:
-        # The kernel takes the first line up to the first space as the interpreter: /bin/sh starts
-        # Python, which takes what the shell reads for a text.
+        # The kernel ends the interpreter's name at a space: /bin/sh starts Python.
         head = f"#!/bin/sh\n'''exec' \"{sys.executable}\" \"$0\" \"$@\"\n' '''\n"
     path = folder / name
     path.write_text(head + _SCRIPT.format(module=module, function=function), encoding="utf-8")

@@ -27,8 +27,7 @@ from diffbot_bringup.workspace.wheels import Environment
 from diffbot_bringup.xml_launch.arguments import understand
 from diffbot_bringup.xml_launch.substitutions import Share, installed_share
 
-# Files whose content a build reads or compiles. All others are installed as links to the source:
-# an edit takes effect at once, and only a new or removed file needs a build.
+# Files whose content a build reads or compiles; others are installed as links.
 _BUILD_FILES = {"package.xml", "setup.py", "setup.cfg", "CMakeLists.txt"}
 _BUILD_SUFFIXES = {".msg", ".srv", ".action", ".c", ".cpp", ".h", ".hpp", ".cmake"}
 _SKIPPED = {"__pycache__", "test", "results", "COLCON_IGNORE"}
@@ -76,10 +75,7 @@ def _files(directory: Path) -> Iterator[Path]:
 
 
 def find_packages(base: Path) -> list[Package]:
-    """Return the packages below base, sorted by name, as colcon would find them.
-
-    A COLCON_IGNORE hides a folder, except base itself, which was requested explicitly.
-    """
+    """Return the packages below base, sorted by name, as colcon would find them."""
     return sorted(_crawl(base, 0), key=lambda package: package.name)
 
 
@@ -110,8 +106,6 @@ def _read(manifest: Path) -> Package:
     return Package(name, manifest.parent, build_type.strip())
 
 
-# Building: interfaces with colcon, Python packages as links; only what has changed.
-
 _FALLBACKS = "fallback"
 """Folder of packages that are built only if ROS has no package of that name."""
 _FINISHED = re.compile(r"^Finished\s+<<<\s+(\S+)")
@@ -119,7 +113,7 @@ _HOOKS_STEP = "variables"
 
 
 class Workspace:
-    """The packages of a checkout, built in one environment."""
+    """The packages of a checkout, built in one environment: only what has changed."""
 
     def __init__(self, root: Path, environment: Environment) -> None:
         self._environment = environment
@@ -153,7 +147,7 @@ class Workspace:
         gone = self._remove_gone()
         stale = self.stale()
         if any(not p.is_python for p in stale):
-            # With changed interfaces, others may be compiled against them.
+            # Others may be compiled against changed interfaces.
             self._run_colcon([p for p in self.packages if not p.is_python], lock)
         if gone or any(p.is_python for p in stale) or not self._linked.exists():
             self._link([p for p in self.packages if p.is_python], lock)
@@ -161,7 +155,6 @@ class Workspace:
         hooks = read_hooks(self._install, self._environment.python, variables)
         for name, path in (("PYTHONPATH", self._site), ("AMENT_PREFIX_PATH", self._linked)):
             hooks[name] = [str(path), *hooks.get(name, [])]
-        # If the process is killed here, the step is not set and the file is written again.
         (self._directory / "hooks.json").write_text(json.dumps(hooks, indent=1))
         self._steps.set(_HOOKS_STEP, self._all)
 
@@ -175,11 +168,7 @@ class Workspace:
         return bool(gone)
 
     def _link(self, packages: list[Package], lock: int) -> None:
-        """Install Python packages as links to their sources; all of them, as that takes a second.
-
-        Raises:
-            SetupError: A package's setup.py fails.
-        """
+        """Install all Python packages as links to their sources, which takes a second."""
         script = Path(__file__).with_name("linked.py")
         command = [self._environment.python, script, self._linked, self._site]
         folders = [p.path for p in packages]
@@ -237,7 +226,7 @@ class Workspace:
 
     def _build_variables(self) -> dict[str, str]:
         variables = self._environment.variables(os.environ)
-        # Without this, colcon adds a load limit at which a busy machine builds one file at a time.
+        # Else colcon adds a load limit: on a busy machine it builds one file at a time.
         variables.setdefault("MAKEFLAGS", f"-j{os.cpu_count() or 2}")
         return variables
 
@@ -246,8 +235,6 @@ class Workspace:
         hooks: Paths = json.loads((self._directory / "hooks.json").read_text())
         return prepend(self._environment.variables(user), hooks)
 
-
-# Check of the command line before anything is set up for it.
 
 # Option of `diffbot test`; defined here because it is read before the tested packages exist.
 KERNELS = "--kernels"
@@ -264,8 +251,8 @@ _EXAMPLES = {
 def check_arguments(root: Path, command: str, words: list[str], any_package: bool) -> None:
     """Raise UsageError, which lists the valid words, when the words after command are wrong.
 
-    any_package: The environment has packages besides those of this checkout, so a package that is
-    not here may be valid. Commands check their other arguments themselves.
+    any_package: The environment has packages besides those of this checkout. Commands check their
+    other arguments themselves.
     """
     if "-h" in words or "--help" in words:
         return
@@ -305,7 +292,6 @@ def _package_names(root: Path) -> list[str]:
 
 
 def _share_of(root: Path, any_package: bool) -> Share:
-    """Find packages in the checkout, whose folders contain what is installed as their share."""
     folders = {package.name: package.path for package in find_packages(root)}
 
     def share(package: str) -> str:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Renews constraints-*.txt: exact versions and hashes of all that ./diffbot installs.
 
-Used by hand when requirements change (see CONTRIBUTING.md), not by ./diffbot. Versions that still
-satisfy the requirements stay; --upgrade takes the newest ones.
+Used by hand when requirements change. Versions that still fit stay; --upgrade takes the newest.
 
     PYTHONPATH=diffbot_bringup python3 -m diffbot_bringup.workspace.pinned_versions [--upgrade]
 """
@@ -52,15 +51,9 @@ def main(root: Path, options: list[str]) -> int:
 
 
 def unresolved(root: Path, platform: str, python: str) -> str:
-    """Return why the pinned versions of what is needed beside ROS do not exist for a platform.
+    """Return why pinned versions needed beside ROS do not exist for a platform; empty: all do.
 
-    Args:
-        root: Root of the checkout.
-        platform: Name of uv, for example ARM.
-        python: Version of Python, for example "3.12".
-
-    Returns:
-        What uv's resolver says; empty: all exist, as built files.
+    `platform`: a name of uv's, for example ARM; `python`: a version, for example "3.12".
     """
     uv = Uv(root)
     uv.prepare(-1)

@@ -103,8 +103,8 @@ def run(
 ) -> None:
     """Run command to its end, append its output to log and call watch for each of its lines.
 
-    The tool inherits the descriptor of the lock and works in folder, or in the current one. Raises
-    ChildError if the tool fails.
+    The tool inherits the lock's descriptor and works in folder, or the current one. ChildError: It
+    fails.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     tail: deque[str] = deque(maxlen=_TAIL)

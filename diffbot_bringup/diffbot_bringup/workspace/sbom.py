@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bill of materials of what ./diffbot has installed, in CycloneDX 1.5 (JSON).
 
-It lists what is there, not what was asked for: the Python packages by their metadata, and Debian's
-packages of Gazebo by their changelogs. The hashes that files must have are in constraints-*.txt,
-which allow several files of a version. What is in this checkout and on the machine is not listed.
+Python packages by their metadata, and Debian's packages of Gazebo by their changelogs.
 """
 
 from __future__ import annotations
@@ -26,11 +24,7 @@ _CHANGES = re.compile(rb"^(\S+) \((\S+)\)")
 
 
 def taken_from(words: Sequence[str]) -> tuple[list[str], Path | None]:
-    """Return the words without the option, and its file.
-
-    Raises:
-        UsageError: The option has no file.
-    """
+    """Return the words without the option, and its file; UsageError if it has none."""
     if OPTION not in words:
         return list(words), None
     at = words.index(OPTION)
@@ -44,8 +38,8 @@ def write_bill(file: Path, sites: Iterable[Path], debian: Path | None = None) ->
 
     Args:
         file: File to write; its folder must exist.
-        sites: Folders of installed Python packages; those that do not exist are left out.
-        debian: Folder into which Debian packages were unpacked; None, or missing: there are none.
+        sites: Folders of installed Python packages.
+        debian: Folder into which Debian packages were unpacked.
 
     Raises:
         UsageError: The file cannot be written.

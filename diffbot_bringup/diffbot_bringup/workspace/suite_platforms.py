@@ -27,13 +27,9 @@ EXTRAS = ("", "mujoco", "fleet")
 
 
 def unresolved(root: Path, platform: str, python: str, extra: str = "") -> str:
-    """Return why diffbot-suite cannot be installed; empty: it can, from built files.
+    """Return why diffbot-suite cannot be installed from built files; empty: it can.
 
-    Args:
-        root: Root of the checkout.
-        platform: One of uv's names, such as those of PLATFORMS.
-        python: Version of Python, for example "3.12".
-        extra: One of EXTRAS.
+    `platform`: a name of uv's; `python`: a version; `extra`: one of EXTRAS.
     """
     uv = Uv(root)
     uv.prepare(-1)

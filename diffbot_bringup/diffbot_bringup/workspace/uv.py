@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """uv installs the pinned packages: in a third of pip's time, and only files with known hashes.
 
-pip installs uv itself, from its own pinned file. Settings that a user has made for pip, such as a
-mirror or a proxy, are passed on to uv.
+pip installs uv, from its own pinned file. The user's settings of pip are passed on to uv.
 """
 
 from __future__ import annotations
@@ -41,14 +40,7 @@ _HASHES = re.compile(r"[Hh]ash mismatch|DO NOT MATCH THE HASHES|no matching hash
 
 
 class Uv:
-    """The program uv in a checkout; all environments of the checkout share it.
-
-    Args:
-        root: Root of the checkout.
-
-    Attributes:
-        program: Path of the program.
-    """
+    """The program uv in a checkout; all environments of the checkout share it."""
 
     CONSTRAINTS = "constraints-uv.txt"
 
@@ -59,11 +51,7 @@ class Uv:
         self.program = self._folder / "venv" / "bin" / "uv"
 
     def prepare(self, lock: int) -> None:
-        """Install the program, unless it is there.
-
-        Raises:
-            SetupError: It is not available; the text states the remedy.
-        """
+        """Install the program, unless it is there; SetupError states the remedy."""
         key = digest(str(self._folder), self._constraints.read_bytes())
         if self._stamps.is_current("uv", key) and self.program.exists():
             return
@@ -91,14 +79,9 @@ class Uv:
         _run(command, self.variables(), log, lock)
 
     def install(self, python: Path, constraints: Path, log: Path, lock: int, *more: str) -> None:
-        """Install all that a pinned file names; raise SetupError with one line if that fails.
+        """Install, with hashes, all that a pinned file names, without resolving anything.
 
-        Args:
-            python: Interpreter of the environment.
-            constraints: Pinned file with hashes; it is complete, nothing is resolved.
-            log: Log of the tool.
-            lock: Descriptor that the tool inherits.
-            more: Further options.
+        SetupError, with one line, if that fails. `lock`: descriptor that the tool inherits.
         """
         command: list[str | Path] = [
             self.program, "pip", "install", "--python", python, "--no-deps", "--require-hashes",
@@ -118,16 +101,11 @@ class Uv:
 
 
 def from_pip(listed: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return uv's environment variables for pip's settings.
-
-    Args:
-        listed: Output of `pip config list`.
-        environment: Environment variables; uv's own, set by the user, have priority.
-    """
+    """Return uv's environment variables for the output of `pip config list`; the user's own win."""
     results = {
         "UV_NO_PROGRESS": "1",
         "UV_PYTHON_DOWNLOADS": "never",
-        # All versions and hashes are pinned: a package may come from any index that has it.
+        # All is pinned: a package may come from any index that has it.
         "UV_INDEX_STRATEGY": "unsafe-best-match",
     }
     for line in listed.splitlines():
@@ -146,7 +124,6 @@ def from_pip(listed: str, environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_missing(index: str) -> bool:
-    """Whether an index is a folder that does not exist: pip ignores it, uv does not."""
     return index.startswith("file://") and not Path(index.removeprefix("file://")).is_dir()
 
 

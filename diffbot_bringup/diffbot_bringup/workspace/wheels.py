@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The environment of a machine without ROS: ROS 2 as wheels in a virtual environment.
 
-First the machine is checked. Then uv installs the exact versions of constraints-<distro>.txt, and
-the builder's paths in the wheels' CMake files are replaced by this machine's.
+The machine is checked, uv installs the versions of constraints-<distro>.txt, and the builder's
+paths in the wheels' CMake files are replaced.
 """
 
 from __future__ import annotations
@@ -43,17 +43,13 @@ _WHOLE_BYTECODE = Path(__file__).with_name("whole_bytecode.py")
 class WheelsEnvironment:
     """A virtual environment in the checkout that contains everything but compiler and headers.
 
-    Each distribution of ROS 2 and each Python has its own, with its own build; `.diffbot/venv`
-    links to the one made last. Its public members are those of SystemEnvironment.
-
-    Args:
-        root: Root of the checkout.
-        distro: One of DISTROS.
+    Each distribution (one of DISTROS) and Python has its own; `.diffbot/venv` links to the newest.
+    Its public members are those of SystemEnvironment.
     """
 
     def __init__(self, root: Path, distro: str = DISTROS[0]) -> None:
         version = f"{sys.version_info[0]}.{sys.version_info[1]}"
-        # Two Pythons of the same version, the system's and a user's, get different names.
+        # Two Pythons of the same version get different names.
         name = f"{distro}-python{version}-{digest(sys.base_prefix)[:6]}"
         self.directory = root / ".diffbot" / name
         self._link = root / ".diffbot" / "venv"
@@ -71,8 +67,7 @@ class WheelsEnvironment:
         self._stamps = Stamps(self.directory / "stamps")
         self._site = self.prefix / "lib" / f"python{version}" / "site-packages"
         self.sites = [self._site]
-        # Virtual environments contain their own path and that of their Python: they cannot be
-        # moved.
+        # Virtual environments contain their path and that of their Python.
         self._place = digest(str(self.prefix), version, sys.base_prefix)
 
     def key(self) -> str:
@@ -126,7 +121,7 @@ class WheelsEnvironment:
             raise SetupError(f"uv left an incomplete environment, see {log}; run diffbot again")
         include = Path(sysconfig.get_config_var("INCLUDEPY"))
         rewrite(self.prefix, include, self._site)
-        # Python runs a line of such a file that begins so; the name sorts before all others.
+        # Python runs a line of a .pth file that begins so; the name sorts before all others.
         line = f"import sys; exec({_WHOLE_BYTECODE.read_text()!r}, {{}})\n"
         (self._site / "a0_whole_bytecode.pth").write_text(line)
 
@@ -145,8 +140,7 @@ class WheelsEnvironment:
         variables["VIRTUAL_ENV"] = str(self.prefix)
         variables["DIFFBOT_DISTRO"] = self._distro  # for summaries, as nothing else tells it
         variables["RMW_IMPLEMENTATION"] = "rmw_fastrtps_cpp"  # the only one among the wheels
-        # The wheels' start-up code starts every Python a second time to set LD_LIBRARY_PATH,
-        # unless this says that it is set already.
+        # Else the wheels' start-up code would start every Python twice.
         variables["_ROS_WHEELS_BOOTSTRAP_COMPLETE"] = "1"
         return variables
 
@@ -234,19 +228,13 @@ def _compiler_works() -> bool:
 
 
 def count_pins(constraints: Path) -> int:
-    """Return the number of packages that a pinned file has for this Python, roughly.
-
-    A package with several versions counts once.
-    """
+    """Return the number of packages that a pinned file has for this Python, roughly."""
     lines = constraints.read_text().splitlines()
     return len({line.partition("==")[0] for line in lines if re.match(r"[a-z0-9-]+==", line)})
 
 
 def incomplete(site: Path) -> list[Path]:
-    """Return the metadata folders of the distributions in site that lack some of their files.
-
-    An installer that is killed leaves distributions that look installed and are not.
-    """
+    """Return the metadata folders of distributions that lack files, as after a killed installer."""
     return [info for info in sorted(site.glob("*.dist-info")) if not _is_complete(site, info)]
 
 
@@ -270,17 +258,15 @@ def remove_incomplete(site: Path) -> None:
 
 _BUILDER = "/opt/python/"
 _NUMPY = re.compile(r'/opt/python/[^";]*/site-packages/numpy/(?:_core|core)/include')
-# Without an encoding, CMake reads ASCII only and cuts the path of a checkout at the first umlaut.
+# Without an encoding CMake cuts the path of a checkout at the first umlaut.
 _STRINGS = re.compile(r'(file\(STRINGS "[^"]*" \w+)\)')
 _PYTHON = re.compile(r'/opt/python/[^";/]+/include/python3\.\d+t?')
 
 
 def rewrite(prefix: Path, python_include: Path, site: Path) -> int:
-    """Replace the builder's include folders by this machine's; make CMake read paths as UTF-8.
+    """Replace the builder's include folders in CMake files; return the number of changed files.
 
-    `prefix` is where the wheels are installed, `python_include` contains Python.h, and `site` is
-    the site-packages folder that has NumPy. Returns the number of changed files. Raises SetupError
-    if a path of the builder remains, because a build would fail on it.
+    `python_include` contains Python.h; `site` has NumPy. SetupError: A path of the builder remains.
     """
     numpy_include = site / "numpy" / "_core" / "include"
     if not numpy_include.is_dir():
@@ -294,7 +280,7 @@ def rewrite(prefix: Path, python_include: Path, site: Path) -> int:
         if _BUILDER in text:
             raise SetupError(f"{path} contains an unknown path of its build machine")
         if text != result:
-            # If the process is killed here, the old file stays: pip would not repair half a file.
+            # If the process is killed here, the old file stays.
             partial = path.with_suffix(".partial")
             partial.write_text(text, encoding="utf-8")
             os.replace(partial, path)
@@ -302,11 +288,8 @@ def rewrite(prefix: Path, python_include: Path, site: Path) -> int:
     return changed
 
 
-# Packages that a few commands need, installed when first needed: Dask distributed and pyarrow for
+# Packages that a few commands need, in folders of their own: Dask distributed and pyarrow for
 # studies, fleets and benchmarks; Sphinx for the site.
-#
-# They are in folders of their own beside the virtual environment: they take disk space only where
-# they are used, and updating one does not touch the environment.
 
 STUDY = "study"
 SITE = "docs"
@@ -317,7 +300,7 @@ _USERS = {
     **dict.fromkeys(("study", "fleet", "test", "setup", "python"), STUDY),
     "docs": SITE,
 }
-# Module that a script for ./diffbot python, such as those in benchmarks/, imports to use a cluster.
+# Module that a script for ./diffbot python imports to use a cluster.
 CLUSTER = "diffbot_study.task_cluster"
 _IMPORTED = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
 
@@ -350,14 +333,7 @@ def _runs_on_a_cluster(script: Path) -> bool:
 
 
 class AddedPackages:
-    """The folder of the packages of a part.
-
-    Args:
-        root: Root of the checkout.
-        directory: Folder of the environment.
-        python: Interpreter of the environment.
-        part: One of PARTS.
-    """
+    """The folder, in that of the environment with `python`, of the packages of one of PARTS."""
 
     def __init__(self, root: Path, directory: Path, python: Path, part: str) -> None:
         self.folder = directory / part
@@ -377,11 +353,7 @@ class AddedPackages:
         return self._stamps.is_current(self.part, self._key) and self.folder.is_dir()
 
     def prepare(self, lock: int) -> None:
-        """Install the packages.
-
-        Raises:
-            SetupError: They are not available; the text states the remedy.
-        """
+        """Install the packages; SetupError, with the remedy, if they are not available."""
         if self.is_ready():
             return
         self._stamps.clear(self.part)

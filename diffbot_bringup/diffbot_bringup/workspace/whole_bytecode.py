@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles a module anew whose compiled file was cut off, as by a full disk.
 
-Python before 3.12.9 writes such files, and each version fails on them: a start would fail until
-somebody removes the file. Every Python of the environment runs this text at its start, from a .pth
-file, and so does ./diffbot: it imports nothing of the suite, as that may be damaged.
+Python before 3.12.9 fails on such files. Every Python of the environment runs this text at its
+start, from a .pth file: it imports nothing of the suite, which may be damaged.
 """
 
 import os

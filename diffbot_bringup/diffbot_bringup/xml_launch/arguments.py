@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments of a launch: which ones its files declare, which are given, and their validation.
 
-Uses the standard library only: arguments are checked before the environment exists.
+Standard library only: arguments are checked before the environment exists.
 """
 
 from __future__ import annotations
@@ -79,8 +79,7 @@ class Arguments:
     """All arguments that a launch accepts.
 
     Attributes:
-        declared: Arguments that the file and its includes declare, in file order. Of several with
-            the same name the first counts.
+        declared: Those of the file and its includes, in file order; the first of a name counts.
         complete: Whether all included files are known before the launch.
     """
 
@@ -117,22 +116,13 @@ class Arguments:
         return cls(list(arguments.values()), complete)
 
     def check_names(self, given: Iterable[str], met: Iterable[str] = ()) -> None:
-        """Refuse a name that is neither declared nor was met during the launch (`met`).
-
-        Raises:
-            UsageError: For the first unknown name; the text suggests a similar one.
-        """
+        """Raise UsageError for a name that is neither declared nor was met during the launch."""
         names = {argument.name for argument in self.declared} | set(met)
         for name in given:
             check_one_of("argument", name, sorted(names), "the arguments are")
 
     def check(self, given: Mapping[str, str], share: Share = installed_share) -> None:
-        """Refuse undeclared names and invalid values.
-
-        Raises:
-            UsageError: For the first invalid argument; the text names it and states the valid
-                values.
-        """
+        """Raise UsageError for undeclared names and invalid values."""
         if self.complete:
             self.check_names(given)
         defaults = self._defaults(share) if given else {}
@@ -195,10 +185,6 @@ def _description(argument: Argument) -> str:
     return f"{argument.description.removesuffix('.')}. Valid choices are: {choices}"
 
 
-# The command line of `diffbot launch`, and its validation.
-#
-# Standard library only: ./diffbot refuses a wrong command line before the environment exists.
-
 _EPILOG = """\
 NAME is a launch file of the suite (ident, ident.launch.xml) or a path; PACKAGE FILE works too.
 A run with a simulator gets its own DDS domain, printed in the first line; without a simulator, or
@@ -209,15 +195,9 @@ arguments or launch file, nothing was started; 130 stopped by Ctrl-C (143 SIGTER
 
 @dataclass(frozen=True)
 class Request:
-    """A launch file with valid arguments.
+    """A launch file with the arguments that it accepts and valid values of those given.
 
-    Attributes:
-        root: Root element of the file.
-        arguments: All arguments that the launch accepts.
-        settings: Parameters in the files that the launch file reads.
-        given: Values of the given arguments, by name.
-        show_args: List the arguments instead of launching.
-        dry_run: Print the commands instead of running them.
+    `settings`: parameters in the files that it reads; `show_args`, `dry_run`: only list or print.
     """
 
     root: Element
@@ -271,12 +251,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-# Which values an argument accepts, derived from its default and its name.
-#
-# A value must have the type of its default: a whole number, a number, or a list of as many numbers.
-# Some names have the same meaning in all launch files of the suite, but their default does not
-# reveal it: robots, poses, parameter files, loads, precisions, rooms, windows, and numbers with
-# limits. Everything else is text. All other limits are checked by the node that takes the number.
+# Which values an argument accepts: those of the type of its default (a whole number, a number, a
+# list of as many numbers), or of its name, for robots, poses, files, and so on. The node that takes
+# a number checks all other limits.
 
 Form = Callable[[str], "str | None"]
 """Checks a value: returns what is wrong with it, or None when it is valid."""
@@ -301,11 +278,7 @@ _INSTEAD_OF_FILE = {
 def form_of(name: str, default: str, share: Share, has_choices: bool = False) -> Form | None:
     """Return the check for the values of an argument, or None when any text is valid.
 
-    Args:
-        name: Name of the argument.
-        default: Its value when it is not given.
-        share: Finds the share folder of the package with the robots.
-        has_choices: Whether the launch file lists the valid values, which may differ in type.
+    `has_choices`: whether the launch file lists the valid values, which may differ in type.
     """
     if has_choices:
         return _window if name == "gui" else None
@@ -409,7 +382,6 @@ def _file(instead: Sequence[str], text: str) -> str | None:
 
 
 def _robots(share: Share) -> list[str]:
-    """Return the names of the robots that the suite provides."""
     try:
         folder = Path(share("diffbot_description"), "config")
     except ValueError:
@@ -434,7 +406,7 @@ def _robot(known: Sequence[str], text: str) -> str | None:
 
 
 def _check_robot(path: Path) -> None:
-    """Refuse a robot file that every node would refuse, too. Raises UsageError."""
+    """Raise UsageError for a robot file that every node would refuse, too."""
     try:
         from diffbot_description import load_robot
     except ImportError:  # there is no environment yet; inside it, this check runs again

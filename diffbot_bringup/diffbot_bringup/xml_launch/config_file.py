@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters of a launch that are no arguments: which there are, and the check of a file of them.
 
-A launch file reads ``config/NAME.yaml``, and after it the file of the argument ``config``. In
-``config/NAME.yaml`` a parameter with a comment is set there only; one without is an argument's, or
-what makes the nodes a run.
+A launch file reads ``config/NAME.yaml``, and after it the file of the argument ``config``. In the
+former a parameter with a comment is set there only; others are arguments', or make the nodes a run.
 """
 
 from __future__ import annotations
@@ -33,29 +32,12 @@ _OF_ARGUMENT = re.compile(r"'?\$\(var (\w+)[^)]*\)'?")
 
 _COMMENT = "        # "
 
-# Arguments of earlier versions whose parameters have other names.
-_OTHER_NAMES = {
-    "angular_acceleration": ("turn_acceleration",),
-    "angular_velocity": ("angular_velocity", "turn_rate"),
-    "frame_prefix": ("odom_frame", "base_frame", "frame"),
-    "known_dead_band": ("dead_band",),
-    "known_dead_time": ("dead_time",),
-    "linear_velocity": ("linear_velocity", "speed"),
-    "margin": ("side",),
-    "view_address": ("address",),
-}
-_TRAJECTORY = ("trajectory_publisher: amplitude_x, period, radius, ...",)
-
 
 @dataclass(frozen=True)
 class ConfigEntry:
-    """A parameter in a file that a launch file reads.
+    """A parameter in a file that a launch file reads; the comment has its meaning and unit.
 
-    Attributes:
-        node: Name of its node, or ``**`` for all.
-        name: Name of the parameter.
-        text: Its value, as it is written.
-        comment: Meaning and unit; empty for a parameter that is not meant to be changed.
+    `node`: its node, or ``**`` for all. Without a comment it is not meant to be changed.
     """
 
     node: str
@@ -65,10 +47,7 @@ class ConfigEntry:
 
 
 def settings(root: Element, share: Share, including: tuple[Path, ...] = ()) -> list[ConfigEntry]:
-    """Return the parameters in the files of this project that a launch file reads.
-
-    Those of the files that it includes come first; `including` are files that are being read.
-    """
+    """Return the parameters in the files that a launch file, and the files it includes, read."""
     result: dict[tuple[str, str], ConfigEntry] = {}
     arguments = {each.attributes.get("name") for each in root.all("arg")}
     scope = _defaults(root, share)
@@ -155,20 +134,11 @@ def describe_settings(known: Sequence[ConfigEntry]) -> str:
 
 
 def check_moved(names_given: Iterable[str], known: Sequence[ConfigEntry]) -> None:
-    """Refuse the name of a parameter as an argument, with a sentence that says where it belongs.
-
-    Raises:
-        UsageError: For the first such name.
-    """
+    """Raise UsageError for a parameter given as an argument, which says where it belongs."""
     for argument in names_given:
-        names = _OTHER_NAMES.get(argument, (argument,))
-        nodes: dict[str, list[str]] = {}
-        for each in known:
-            if each.name in names and each.comment:
-                nodes.setdefault(each.node, []).append(each.name)
-        places = [f"{node}: {', '.join(own)}" for node, own in nodes.items()]
-        if argument == "trajectory_file" and any(e.node == "trajectory_publisher" for e in known):
-            places = list(_TRAJECTORY)
+        places = [
+            f"{each.node}: {argument}" for each in known if each.name == argument and each.comment
+        ]
         if places:
             raise UsageError(
                 f"argument '{argument}:=...' is a parameter: write it into a file, config:=FILE, "
@@ -177,13 +147,9 @@ def check_moved(names_given: Iterable[str], known: Sequence[ConfigEntry]) -> Non
 
 
 def check_file(path: str, known: Sequence[ConfigEntry]) -> None:
-    """Refuse a file with a node that the launch does not have, or a wrong parameter.
+    """Raise UsageError for a file with a node that the launch does not have, or a wrong parameter.
 
-    `path` is the value of the argument `config`; NO_FILE, and a launch without parameters, are
-    right. Needs the environment: the tables of the nodes' parameters say what they have.
-
-    Raises:
-        UsageError: For the first wrong entry; the text names file, node, parameter and remedy.
+    `path` is the value of the argument `config`. Needs the environment: the nodes' parameters.
     """
     if path == NO_FILE or not known:
         return
@@ -219,11 +185,7 @@ def check_file(path: str, known: Sequence[ConfigEntry]) -> None:
 
 
 def _check_form(node: str, name: str, value: Any, known: Sequence[ConfigEntry]) -> None:
-    """Refuse a list where the launch gives a text: ROS would take the text, without a word.
-
-    Raises:
-        ValueError: The text names the parameter and the form to write it in.
-    """
+    """Raise ValueError for a list where the launch gives a text, which ROS would take instead."""
     given_as_text = any(
         each.node == node and each.name == name and each.text.startswith("'") for each in known
     )

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launch files, read into elements that know their line and checked against the supported schema.
 
-The whole file is checked before anything runs, including branches that are not taken. Parts of
-ROS's launch XML that are not supported are refused, with file and line.
+The whole file is checked before anything runs, including branches that are not taken.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class LaunchError(UsageError):
         super().__init__(message if file is None else f"{file}:{line}: {message}")
 
 
-# Not in diffbot_description/limits.py: that loads a parser of XML, at each start of ./diffbot.
+# Not in diffbot_description/limits.py, which loads a parser of XML.
 LARGEST = 1_000_000  # bytes of a file
 DEEPEST = 50  # nested elements; functions that walk them recurse once per level
 
@@ -60,10 +59,7 @@ class Document:
 
 
 def read(path: Path) -> Document:
-    """Parse the XML of a launch file.
-
-    Raises LaunchError when the file cannot be read or is not well-formed XML.
-    """
+    """Parse the XML of a launch file; LaunchError if it cannot be read or is not well-formed."""
     try:
         check_regular(path)
         with path.open("rb") as file:
@@ -107,8 +103,6 @@ class _Reader:
         self.stack.append(element)
 
 
-# Search for the suite's launch files by name, and their one-line descriptions.
-
 SUFFIX = ".launch.xml"
 NO_FILES = "no launch files found; is the workspace sourced?"
 # Packages that are searched for a bare NAME, in this order.
@@ -137,7 +131,7 @@ def find(name: str, words: list[str], share: Share) -> tuple[Path, list[str]]:
 
     Args:
         name: Name of a launch file of the suite (``ident`` or ``ident.launch.xml``), a path, or a
-            package. For a package the first word names the launch file, as with `ros2 launch`.
+            package, whose launch file the first word names.
         words: Words that follow the name on the command line.
         share: Finds the share folder of a package.
 
@@ -173,7 +167,6 @@ def headline(path: Path) -> str:
 
 
 def _of_package(package: str, share: Share) -> list[Path]:
-    """Return the launch files of one package, or an empty list when it is not installed."""
     try:
         return sorted(Path(share(package), "launch").glob(f"*{SUFFIX}"))
     except ValueError:
@@ -227,7 +220,7 @@ RULES: dict[str, Rule] = {
     "diffbot_run": Rule(literal=("owns_results",), conditions=False),
 }
 _INCLUDE_ARG = Rule(_PAIR, (), _PAIR, conditions=False)
-# Types of parameter values: scalar type (None: YAML decides), and whether the value is a list.
+# Types of parameter values: scalar type (None: YAML decides), and whether it is a list.
 TYPES: dict[str, tuple[type | None, bool]] = {
     "int": (int, False),
     "float": (float, False),
@@ -344,10 +337,7 @@ def _check_parameter(element: Element) -> None:
         raise element.error(f"value={element.attributes['value']!r}: {error}") from None
 
 
-# Parameter values: which type the text of ``<param value=...>`` has.
-#
-# Without ``type`` the text is read as YAML (``5`` int, ``5.0`` float, ``true`` bool, ``[1, 2]``
-# list, ``'5'`` in quotes text). A substitution is performed first and its text is read as YAML.
+# Parameter values. Without ``type`` the text is read as YAML, after its substitutions.
 
 _SCALARS = (int, float, bool, str)
 _MAX_BRACKETS = 20  # brackets in a value; a list of scalars needs one
@@ -356,10 +346,8 @@ _MAX_BRACKETS = 20  # brackets in a value; a list of scalars needs one
 def parameter_value(text: str, identifier: str | None, scope: Scope | None = None) -> Any:
     """Return the value of the attributes `value` and `type`: a scalar or a list.
 
-    Without a scope the substitutions are only checked, and stay templates.
-
-    Raises:
-        ValueError: The text does not fit the type, or a substitution fails.
+    Without a scope the substitutions are only checked, and stay templates. ValueError: The text
+    does not fit the type, or a substitution fails.
     """
     scalar, is_list = TYPES[identifier or "yaml"]
     result = _coerce(text, scalar, is_list, text_allowed=True)
@@ -372,7 +360,6 @@ def parameter_value(text: str, identifier: str | None, scope: Scope | None = Non
 
 
 def _item(value: Any, scalar: type | None, scope: Scope | None) -> Any:
-    """Perform the substitutions in a text; without any it stays as it is, less its escapes."""
     if isinstance(value, str):
         template = parse(value)
         substitutions.check(template)
@@ -441,7 +428,7 @@ def read_scalar(text: str) -> Any:
         problem = " ".join((getattr(error, "problem", None) or str(error)).split())
         raise ValueError(f"{text!r} is not YAML: {problem}") from None
     except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
-        # Errors that PyYAML itself raises for values such as `!!int ""` and 2001-99-99.
+        # PyYAML's own, for values such as `!!int ""` and 2001-99-99.
         raise ValueError(f"{text!r} is not a valid YAML value: {error}") from None
 
 

@@ -4,11 +4,10 @@
 It is a fork of the runner in a session of its own. Through a socket it receives the process groups
 that run, and it looks at the runner's state in /proc every LOOK_PERIOD.
 
-- When the socket closes while groups are still listed, the runner is gone. The guard then does what
-  the runner would have done: SIGINT first, so that a node can still command zero torque.
-- When the runner is stopped (Ctrl-Z, SIGSTOP, SIGTTOU), which its own handlers cannot see, the
-  guard continues it with SIGTSTP pending: the runner then ends the run. The state in /proc tells
-  "stopped" from "slow", as the silence of a heartbeat on a busy machine would not.
+- When the socket closes while groups are listed, the runner is gone: the guard ends them, SIGINT
+  first, so that a node can still command zero torque.
+- When the runner is stopped (Ctrl-Z, SIGSTOP, SIGTTOU), the guard continues it with SIGTSTP
+  pending: the runner then ends the run. /proc tells "stopped" from "slow".
 - When the run has ended, the guard stays until the runner has, and continues it if it is stopped.
 
 The runner sees the same of the guard: see `Guard.trouble`.
@@ -27,14 +26,10 @@ from collections.abc import Iterable
 
 from diffbot_node.launch_supervision import is_stopped
 
-# Time in s that a process has after SIGINT, and after SIGTERM, before the next signal.
-GRACE = (5.0, 5.0)
-# Time between two looks at the runner's state, s.
-LOOK_PERIOD = 0.02
-# Longest time to wait for a guard that ends groups, s; more than GRACE and one second for SIGKILL.
-_LEAVING_TIME = sum(GRACE) + 2.0
-# Longest time that a guard stays beside a runner whose run has ended, s.
-_LAST_TIME = 5.0
+# Times after SIGINT and after SIGTERM, and between two looks at the runner's state, s.
+GRACE, LOOK_PERIOD = (5.0, 5.0), 0.02
+# Longest times for a guard to end groups, and to stay beside a runner whose run has ended, s.
+_LEAVING_TIME, _LAST_TIME = sum(GRACE) + 2.0, 5.0
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
@@ -80,7 +75,7 @@ class Guard:
         other.close()
 
     def add_myself(self) -> None:
-        """Register the calling process as a group; called in a child before it runs its program."""
+        """Register the calling process as a group; called in a child before its program."""
         with contextlib.suppress(BrokenPipeError):  # the guard was killed, see `trouble`
             self._socket.send(b"+%d\n" % os.getpid())
 
@@ -90,13 +85,9 @@ class Guard:
             self._socket.send(b"-%d\n" % group)
 
     def trouble(self, groups: Iterable[int]) -> str:
-        """Return what has kept the guard from acting; empty if nothing has.
+        """Return what has kept the guard from acting, or ""; call it after each SIGCHLD.
 
-        A stopped one is continued, and a killed one replaced. Cheap; called after each SIGCHLD,
-        which the kernel sends when a child stops or ends.
-
-        Args:
-            groups: The groups that run, for a new guard.
+        A stopped guard is continued, and a killed one replaced; `groups` are those that run.
         """
         try:
             result = os.waitid(os.P_PID, self._pid, os.WSTOPPED | os.WEXITED | os.WNOHANG)
@@ -138,7 +129,7 @@ def _watch(run: socket.socket, runner: int) -> None:
             _left_by(run, runner),
             ((signal.SIGINT, GRACE[0]), (signal.SIGTERM, GRACE[1]), (signal.SIGKILL, 1.0)),
         )
-        # From here on the guard ends with the runner, even if it is stopped itself.
+        # From here on the guard ends with the runner.
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         run.close()
         deadline = time.monotonic() + _LAST_TIME

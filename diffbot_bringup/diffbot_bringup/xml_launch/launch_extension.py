@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The elements ``<diffbot_run/>`` and ``<diffbot_robot/>`` of launch files, for `ros2 launch`.
 
-See ros_launch.py and robot_kind.py. An entry point of this package makes ROS's launch import it.
+An entry point of this package makes ROS's launch import it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class DiffbotRun(Action):  # type: ignore[misc]
     """Checks the arguments, names this launch for its nodes, and reports failed processes."""
 
     def __init__(self, owns_results: bool) -> None:
-        """`owns_results`: whether the folder of results belongs to this launch (run_folder.py)."""
+        """`owns_results`: whether the folder of results belongs to this launch."""
         super().__init__()
         self._owns_results = owns_results
 

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runner for the processes of a launch: waits until all have ended and leaves none behind.
 
-Unlike with `ros2 launch`, a process that fails ends the others, too. Nodes whose names begin with
-an underscore (hidden, in ROS terms) are observers: the others continue without them, and they end
-with the others.
+A process that fails ends the others, but for observers: nodes whose names begin with an underscore.
 
 Exit status
-    0    every process ended with 0, or stopped cleanly when ``on_exit="shutdown"`` asked it to
-    1    a process failed or could not be started (it is named on standard error)
-    130  stopped by Ctrl-C (143 by SIGTERM, 129 by SIGHUP: 128 + the signal, as in shells)
-    148  it was itself stopped (Ctrl-Z, SIGSTOP), which ends the run: a stopped runner could not
-         stop the robot (SIGTTIN 149, SIGTTOU 150)
+    0    every process ended with 0, or stopped cleanly when asked to
+    1    a process failed or could not be started
+    128 + the signal that stopped it: 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP; 148 Ctrl-Z and SIGSTOP,
+    as a stopped runner could not stop the robot (SIGTTIN 149, SIGTTOU 150)
 """
 
 from __future__ import annotations
@@ -34,8 +31,8 @@ from diffbot_bringup import leftovers
 from diffbot_bringup.xml_launch.guard import GRACE, Guard, end_group, end_groups, signal_group
 from diffbot_description.named_paths import expanded
 
-# Packages whose executables let Ctrl-C through once Python has started, see
-# diffbot_node/executables.py, and which have only temporary files in the folder of those.
+# Packages whose executables let Ctrl-C through once Python has started (executables.py of
+# diffbot_node), and have only temporary files in the folder of those.
 _OUR_PACKAGES = (
     "diffbot_calibration",
     "diffbot_check",
@@ -65,8 +62,8 @@ class ParameterText:
 class ProcessDescription:
     """What to run, with which environment and output, and what its end means for the launch.
 
-    `name` labels the process in messages (``ident-2``). `output` is one of OUTPUTS: "screen"
-    (straight to the terminal), "log" (to a file, standard error also to the terminal), "both".
+    `name` labels the process in messages (``ident-2``). `output`: "screen" (straight to the
+    terminal), "log" (to a file, standard error also to the terminal), "both".
     """
 
     name: str
@@ -110,10 +107,9 @@ class ProcessDescription:
 
 
 class LogDirectory:
-    """The log folder of one launch; it is created when something is logged.
+    """The log folder of one launch, in ROS's log folder; created when something is logged.
 
-    It lies in ROS's log folder: ROS_LOG_DIR; otherwise ``.diffbot/log`` when the current folder is
-    a checkout; otherwise ``$ROS_HOME/log``, or ``~/.ros/log``.
+    That is ROS_LOG_DIR, or ``.diffbot/log`` in a checkout, or ``$ROS_HOME/log``, or ``~/.ros/log``.
     """
 
     def __init__(self, launch: str) -> None:
@@ -191,18 +187,12 @@ class Tee:
 
 
 class Process:
-    """A child in a session of its own, so that Ctrl-C reaches it only through the runner.
-
-    With output "screen" it inherits the terminal, so a node can draw and redraw a table there.
-    """
+    """A child in a session of its own, so that Ctrl-C reaches it only through the runner."""
 
     def __init__(
         self, description: ProcessDescription, guard: Guard, log: LogDirectory, files: Path
     ) -> None:
-        """Start the process. Raises OSError when the program cannot be run.
-
-        `files` is a folder for the parameter files of this process.
-        """
+        """Start the process, with a folder for its parameter files; OSError if it cannot be run."""
         self.description = description
         self.log_file = None if description.output == "screen" else log.file(description.name)
         self.tees: list[Tee] = []
@@ -235,7 +225,6 @@ class Process:
                     self.tees.append(Tee(pipe, screen, description.name, sink))
 
     def _before_program(self) -> None:
-        """Called in the child. A node of the suite hears SIGINT once Python has started."""
         self._guard.add_myself()
         if self.description.is_ours:
             signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
@@ -279,10 +268,9 @@ class Process:
         return "\n".join([f"last lines of {self.log_file}:", *(f"    {line}" for line in lines)])
 
 
-# Environment variable with the path of the failures file, which the reports read. It repeats the
-# name in diffbot_node.launch_supervision, because importing that would load ROS (half a second).
+# Variable with the path of the failures file. It repeats a name of
+# diffbot_node.launch_supervision, whose import would load ROS.
 FAILURES = "DIFFBOT_LAUNCH_FAILURES"
-# Signals that would stop this process. While it was stopped, nothing could stop the robot.
 _SUSPENDING = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, *_SUSPENDING)
 _GIVE_UP = 2.0  # s after SIGKILL: the kernel does not end a process that waits for a broken device
@@ -317,7 +305,7 @@ class Supervisor:
         self._sent = signal.SIGINT
 
     def run(self) -> int:
-        """Run all processes and return the exit status described above."""
+        """Run all processes and return the exit status."""
         sys.stdout.flush()
         sys.stderr.flush()
         self._selector = selectors.DefaultSelector()
@@ -401,7 +389,6 @@ class Supervisor:
                 self._selector.register(tee, selectors.EVENT_READ, tee.pump)
 
     def _process_events(self) -> None:
-        """Wait for a signal, output, the end of a process or a deadline, and handle it."""
         timeout = None
         if self._ladder:
             timeout = max(0.0, self._ladder[0][1] - time.monotonic())
@@ -417,10 +404,7 @@ class Supervisor:
             self._escalate(self._ladder.pop(0)[0])
 
     def _look_for_stopped(self) -> None:
-        """End the run if the guard, or one of several processes, was stopped or killed.
-
-        A simulated run in one process stands still while it is stopped; a hidden node does no harm.
-        """
+        """End the run if the guard, or one of several processes, was stopped or killed."""
         groups = [*(process.pid for process in self._running), *self._leftovers]
         if why := self._guard.trouble(groups):
             if self._ladder is None:
@@ -437,7 +421,7 @@ class Supervisor:
                 self._stop(f"{description.name} was stopped by {name}")
 
     def _sweep(self) -> None:
-        """End what ended processes have left running (a shell's background job ignores SIGINT)."""
+        """End what ended processes have left running."""
         end_groups(self._leftovers, ((signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0)))
         for group in self._leftovers:
             self._guard.remove(group)
@@ -495,12 +479,7 @@ class Supervisor:
         return [f"{what}: {why}" if why else what for what, why in self._failed.items()]
 
     def _fail(self, what: str, number: int | None = None) -> None:
-        """Record a failure in the file that the other processes read when they are stopped.
-
-        Args:
-            what: What failed, and how.
-            number: Number of the process, to look up the reason it gave; None: not a process.
-        """
+        """Record a failure, with the reason that process `number` gave, for the other processes."""
         self._failed[what] = "" if number is None else last_words(self._failures, number)
         tell_failures(self._failures, self.failed())
 
@@ -550,10 +529,7 @@ def last_words(failures: Path, number: int) -> str:
 
 
 def _drop_stuck_output() -> None:
-    """Redirect output to /dev/null if a write blocks (stopped terminal or unread pipe).
-
-    Called in a signal handler; afterwards Python repeats the interrupted write.
-    """
+    """Redirect output to /dev/null if a write blocks (stopped terminal or unread pipe)."""
     for descriptor in (1, 2):
         with contextlib.suppress(OSError, ValueError):
             if not select.select((), (descriptor,), (), _STUCK)[1]:

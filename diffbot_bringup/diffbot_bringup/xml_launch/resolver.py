@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Walks a launch file and lists its processes, with the command lines that launch_ros makes.
 
-Everything is resolved before the first process starts, so with a mistake nothing is started.
+Everything is resolved before the first process starts.
 """
 
 from __future__ import annotations
@@ -55,10 +55,7 @@ _NAMESPACE = re.compile(rf"/|(?:/{_TOKEN})+")
 
 
 def executables(package: str) -> dict[str, str]:
-    """Return name -> path of a package's executables (``<prefix>/lib/<package>``).
-
-    Raises ValueError when the package is not in the ament index.
-    """
+    """Return name -> path of a package's executables; ValueError if it is not installed."""
     folder = Path(installed_prefix(package), "lib", package)
     if not folder.is_dir():
         return {}
@@ -100,7 +97,7 @@ def node_command(element: Element, scope: Scope) -> Command:
     if namespace is not None:
         check_namespace(namespace)
         result += ["-r", f"__ns:={namespace}"]
-    # Address the parameters to the node's full name if it is known, otherwise use the wildcard.
+    # Parameters are addressed to the node's full name, if it is known.
     full_name = "/**"
     if name is not None and namespace is not None:
         full_name = f"{namespace.rstrip('/')}/{name}"
@@ -142,11 +139,7 @@ def _parameters(element: Element, scope: Scope, full_name: str) -> Command:
 
 
 def _substituted(path: str, scope: Scope) -> ParameterText:
-    """Return the text of a parameter file with its substitutions performed.
-
-    Raises:
-        ValueError: It is too large, a substitution fails, or the result is not YAML.
-    """
+    """Return the text of a parameter file with its substitutions performed."""
     with open(path, "rb") as file:
         data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
@@ -169,7 +162,6 @@ def _substituted(path: str, scope: Scope) -> ParameterText:
 
 
 def _flatten(param: Element, scope: Scope, prefix: str) -> dict[str, Any]:
-    """Return dotted name -> value of a ``<param>`` and the ones nested in it."""
     name = prefix + perform(param.templates["name"], scope)
     if "value" in param.attributes:
         text, identifier = param.attributes["value"], param.attributes.get("type")
@@ -184,10 +176,7 @@ def _flatten(param: Element, scope: Scope, prefix: str) -> dict[str, Any]:
 
 
 def join(base: str | None, namespace: str | None) -> str | None:
-    """Return the absolute form of `namespace` relative to `base`; None when both are None.
-
-    An absolute `namespace` (leading slash) overrides the base; a trailing slash is dropped.
-    """
+    """Return the absolute form of `namespace` relative to `base`; None when both are None."""
     if namespace is None:
         combined = base
     elif not base or namespace.startswith("/"):
@@ -220,7 +209,6 @@ def check_namespace(namespace: str) -> None:
 
 
 def _check_parameters(root: Element, given: Mapping[str, str]) -> None:
-    """Refuse what an <include> passes as if it were an argument, and a wrong file of parameters."""
     known = settings(root, installed_share)
     declared = {each.name for each in Arguments.of(root).declared}
     check_moved([name for name in given if name not in declared], known)
@@ -286,7 +274,6 @@ class Resolver:
         return True
 
     def _missing(self, root: Element, given: Iterable[str], origin: Element | None) -> None:
-        """Raise when an argument without default is not among the given names."""
         declared = Arguments.of(root).declared
         missing = [arg for arg in declared if arg.needed and arg.name not in given]
         if not missing:
@@ -346,7 +333,6 @@ class Resolver:
         self.scope.environment[name] = value
 
     def _diffbot_run(self, element: Element) -> None:
-        """Name the launch; what else the element means to ROS's launch this one does anyway."""
         if "owns_results" not in element.attributes:
             self.scope.environment[LAUNCH] = new_launch_name()
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the element ``<diffbot_robot/>`` of launch files does: which kind of robot a launch is for.
+"""What ``<diffbot_robot/>`` in launch files does: which kind of robot a launch is for.
 
-It follows the arguments `commands`, `sim` and `robot`, and sets the variables `kind` (effort or
-velocity), from the first of them that says it, and `sim`, where that is auto. With robot:=auto no
-robot is commanded, so that `kind` is none.
+`kind` (effort or velocity) is what the first of the arguments `commands`, `sim` and `robot` says,
+and none with robot:=auto, which commands no robot; `sim` is set where it is auto.
 """
 
 from __future__ import annotations
@@ -25,10 +24,6 @@ _TAKES = {CommandKind.EFFORT: "torques", CommandKind.VELOCITY: "velocities (cmd_
 
 def kind_and_simulator(values: Mapping[str, Any], share: Share) -> dict[str, str]:
     """Return `kind` and `sim` for the arguments `commands`, `sim` and `robot`.
-
-    Args:
-        values: Values of the arguments, by name.
-        share: Finds the share folder of a package.
 
     Raises:
         UsageError: Two of them contradict each other; the text says which, and what to change.

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `ros2 launch` does not do by itself: check the command line, and report a failed node.
-
-`launch_extension.py` calls it from ROS's launch, which this module does not import.
-"""
+"""What `ros2 launch` does not do by itself: check the command line, and report a failed node."""
 
 from __future__ import annotations
 
@@ -24,11 +21,7 @@ def is_launched(path: Path, command: Sequence[str]) -> bool:
 
 
 def check_command_line(path: Path, words: Iterable[str]) -> None:
-    """Refuse ``name:=value`` words as `diffbot launch` does.
-
-    Raises:
-        UsageError: An argument does not exist, is a parameter, or has a wrong value.
-    """
+    """Refuse ``name:=value`` words as `diffbot launch` does. Raises UsageError."""
     understand([str(path), *(word for word in words if word.partition(":=")[0] not in RESERVED)])
 
 
@@ -49,11 +42,7 @@ class LaunchedProcesses:
         self._running += 1
 
     def ended(self, name: str, status: int) -> None:
-        """A process has ended.
-
-        Raises:
-            RuntimeError: It was the last one, and one has failed; ROS's launch then ends with 1.
-        """
+        """A process has ended; RuntimeError if it was the last and one has failed."""
         self._running -= 1
         if status:
             self._failed.append(f"{name} ({status})")

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""State of a launch file while it is read, and the substitutions ``$(name arguments)``.
 
-Standard library only, except to find packages: arguments are checked before any package exists.
-
-A template is plain text mixed with substitutions. Arguments of a substitution are separated by
-exactly one space; an argument is bare, or a template in single or double quotes. Inside quotes a
-nested substitution cannot contain quotes again. A backslash makes the next character literal
-(``\$(`` is plain text) and is removed.
+Standard library only, except to find packages. Arguments are separated by exactly one space; one is
+bare, or a template in single or double quotes, inside of which a nested substitution cannot have
+quotes again. A backslash makes the next character literal and is removed.
 """
 
 from __future__ import annotations
@@ -144,12 +141,10 @@ class _Parser:
 
 
 def split(template: Template) -> list[Template]:
-    """Split a template at the spaces of its plain text, as launch does.
+    """Split a template at the spaces of its plain text, as launch does, by the shell's rules.
 
-    Each piece of plain text is split separately, by the shell's quoting rules; the result of a
-    substitution is never split. Quotes therefore cannot enclose a substitution. Blank text gives an
-    empty word when no word precedes it: ``args=""`` is one empty word. Raises ValueError for
-    unbalanced quotes.
+    The result of a substitution is never split. Blank text gives an empty word when no word
+    precedes it. ValueError: Quotes are unbalanced.
     """
     words: list[Template] = []
     word: list[str | Call] = []
@@ -184,14 +179,9 @@ def split(template: Template) -> list[Template]:
     return words
 
 
-# Evaluation of the expression of ``$(eval ...)``: Python's, of these parts only.
-#
-# Numbers, strings, True, False, None, arithmetic, comparison, in / not in, and / or / not,
-# ``a if c else b``, tuples and lists, and the names of the math module (``pi``, ``sqrt(2)``).
-# Everything has its meaning in Python, so the real launch gives the same text.
+# Evaluation of the expression of ``$(eval ...)``: Python's, of SUPPORTED parts only. The limits
+# keep a few characters (9**9**9, 'a'*10**10) from using up all time and memory.
 
-# The limits below do not restrict one-line expressions, but a few characters (9**9**9, 'a'*10**10)
-# could otherwise use up all time and memory.
 LONGEST = 2000  # maximum length of an expression, characters
 LARGEST = 4000  # maximum size of a power in bits, of a repetition in items or characters
 _LARGEST_COUNT = 1000  # maximum argument of factorial, comb and perm
@@ -229,7 +219,6 @@ def _counted(function: Callable[..., int]) -> Callable[..., int]:
 
 _NAMES = {name: value for name, value in vars(math).items() if not name.startswith("_")}
 _NAMES |= {name: _counted(_NAMES[name]) for name in ("factorial", "comb", "perm")}
-# Operators that are replaced by the calls of functions with limits.
 _LIMITED = {ast.Pow: _power, ast.Mult: _product, ast.Mod: _remainder}
 _PARTS = (
     *(ast.Expression, ast.Constant, ast.Name, ast.Load, ast.Call, ast.Tuple, ast.List, ast.IfExp),
@@ -244,10 +233,7 @@ SUPPORTED = (
 
 
 def evaluate(text: str) -> str:
-    """Return the value of the expression as text, as `str()` formats it.
-
-    Raises ValueError when the expression is wrong or uses an unsupported feature.
-    """
+    """Return the value of the expression as `str()` formats it; ValueError if not supported."""
     if len(text) > LONGEST:
         raise ValueError(f"$(eval): {len(text)} characters; the limit is {LONGEST}: shorten it")
     try:
@@ -270,7 +256,6 @@ def evaluate(text: str) -> str:
 
 
 def _check_part(node: ast.AST) -> None:
-    """Raise ValueError for a part of an expression that is not supported."""
     if isinstance(node, ast.Name) and node.id not in _NAMES:
         raise ValueError(f"unknown name {node.id!r} (text needs quotes); supported are {SUPPORTED}")
     other = isinstance(node, ast.Constant) and not isinstance(
@@ -321,14 +306,9 @@ def _find(package: str, finder: Callable[[str], str]) -> str:
 class Scope:
     """State shared by the elements of a launch file, with the rules of ROS 2 launch.
 
-    A scoped group restores the configurations and the environment at its end. An include does not:
-    what an included file declares or sets stays visible to the including file. The keys
-    ``ros_namespace`` (text) and ``ros_remaps`` (list of pairs) are configurations, too, as in
+    A scoped group restores configurations and environment at its end; an include does not. The
+    configurations ``ros_namespace`` (text) and ``ros_remaps`` (list of pairs) are those of
     launch_ros.
-
-    Args:
-        environment: Environment variables of the processes.
-        share: Finds the share folder of a package; raises ValueError when there is none.
     """
 
     def __init__(self, environment: Mapping[str, str], share: Share = installed_share) -> None:
@@ -342,8 +322,7 @@ class Scope:
     def saved(self) -> Iterator[None]:
         """Restore configurations and environment at the end of the context (a scoped group).
 
-        The copy is shallow, as in launch: a list of remaps that exists before the group is shared,
-        so entries that a group adds to it remain.
+        As in launch, entries that a group adds to an existing list of remaps remain.
         """
         configurations, environment = dict(self.configurations), dict(self.environment)
         try:
@@ -368,9 +347,8 @@ class Scope:
     def directory(self) -> str:
         """Return the folder of the current launch file.
 
-        ROS 2 launch returns the folder of the file included last, even after that include has
-        ended. Raises ValueError where that differs from the file's own folder: either answer would
-        be wrong in one of the two.
+        ROS 2 launch returns that of the file included last. ValueError: They differ, so either
+        answer would be wrong in one of the two.
         """
         if self._last_included != self._directory:
             raise ValueError(

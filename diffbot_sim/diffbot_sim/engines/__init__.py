@@ -19,20 +19,17 @@ def make_simulator(
     pictures: str | PathLike[str] | None = None,
     seed: int = 0,
 ) -> Simulator:
-    """Return the robot at rest at the origin of the named engine.
+    """Return the robot at rest at the origin of an engine.
 
     Args:
-        name: "ideal" (closed-form model, exact integration), "mujoco" (contact physics) or
-            "gazebo" (Gazebo 11 with ODE).
-        robot: The robot, from diffbot_description.load_robot.
-        gui: Whether to show the engine's own window; only gazebo has one.
-        pictures: Folder for the pictures of a camera in the world; only gazebo has one.
-        seed: Seed of the engine's own random numbers; only gazebo has any.
+        name: "ideal" (closed-form model), "mujoco" (contact physics) or "gazebo" (Gazebo 11, ODE).
+        robot: The robot.
+        gui, pictures, seed: Window, folder for a camera's pictures, and random seed; only of
+            gazebo.
 
     Raises:
-        ValueError: There is no such engine, it has no window or camera, or the robot cannot stand.
-        ImportError: The engine is not installed.
-        OSError: The engine does not start.
+        ValueError: There is no such engine, window or camera, or the robot cannot stand.
+        ImportError, OSError: The engine is not installed, or does not start.
     """
     if name == "gazebo":
         from diffbot_sim.engines.gazebo_engine import GazeboSimulator
@@ -42,7 +39,7 @@ def make_simulator(
     if gui or pictures is not None:
         wish = "gui" if gui else "pictures"
         raise ValueError(f"{wish}: sim:={name} has no window and no camera; use sim:=gazebo")
-    # Imported on demand, so that the ideal engine works where MuJoCo is not installed.
+    # On demand: MuJoCo may not be installed.
     if name == "ideal":
         from diffbot_sim.engines.ideal import IdealSimulator
 

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drag of casters that slide over the floor, and of the wheels of a robot with skid steer.
+"""Drag of casters that slide over the floor, and moment against turning of skid steer.
 
-Casters cause dry friction of coefficient x load (of the robot at rest) at their ground points;
-wheels that slide sideways cause a moment against turning:
-docs/theory/simulators.md#casters-that-drag.
+Both are dry friction: docs/theory/simulators.md#casters-that-drag.
 """
 
 from __future__ import annotations
@@ -15,29 +13,20 @@ from diffbot_description import DynamicParameters, Robot
 from diffbot_description.dynamics import NO_FRICTION, turning_resistance
 from diffbot_description.ground_loads import ground_loads
 
-# Regularisation of the friction, m/s: speeds are replaced by sqrt(speed^2 + CREEP^2), so that a
-# caster that holds with half of its limit creeps at about half of this speed.
+# Speeds are regularised to sqrt(speed^2 + CREEP^2), m/s: a caster that holds creeps this fast.
 CREEP = 1e-9
-# The iteration for the velocity after a step ends after MOST_ROUNDS, or at relative changes below
-# PRECISION.
+# The iteration ends after MOST_ROUNDS, or at relative changes below PRECISION.
 MOST_ROUNDS = 60
 PRECISION = 1e-12
 
 
 class CasterDrag:
-    """Forces of the casters that touch the ground, step by step.
-
-    Args:
-        robot: The robot; its casters and loads are used.
-        parameters: K5 to K8, including the payload.
-        mass: Mass of the payload, kg.
-        x: Position of the payload ahead of the axle, m.
+    """Forces of the casters that touch the ground under a robot with a payload (kg, at x m).
 
     Attributes:
         casters: x, y (m) and limit (N) of each caster that drags.
-        turning: Friction law of the moment against turning, N m, at a yaw rate, rad/s.
-        mass: M_e, kg.
-        inertia: I_e, kg m^2.
+        turning: Friction law of the moment against turning, N m, over the yaw rate, rad/s.
+        mass, inertia: M_e, kg, and I_e, kg m^2.
     """
 
     def __init__(
@@ -62,15 +51,9 @@ class CasterDrag:
         return bool(self.casters) or self.turning != NO_FRICTION
 
     def wrench(self, u: Velocity, torque: tuple[float, float], step: float) -> tuple[float, float]:
-        """Return the drag over the next step: forward force, N, and moment about the axle, N m.
+        """Return forward force, N, and moment about the axle's midpoint, N m, over a step, s.
 
-        The moment is about the axle's midpoint. The lateral force has no effect, as the wheels
-        resist it.
-
-        Args:
-            u: Velocity at the start of the step.
-            torque: Wheel torques [left, right] in the step, N m.
-            step: Duration of the step, s.
+        `u`: velocity at its start; `torque`: wheel torques [left, right] in it, N m.
         """
         drift, push = self._parameters.drift(u), self._parameters.input_acceleration(torque)
         free_v = u.v + step * (drift.v + push.v)
@@ -79,7 +62,7 @@ class CasterDrag:
         return self.mass * (v - free_v) / step, self.inertia * (omega - free_omega) / step
 
     def after(self, free_v: float, free_omega: float, step: float) -> Velocity:
-        """Return the velocity after a step (s) from the velocity without drag, m/s and rad/s.
+        """Return the velocity after a step, s, from that without drag, m/s and rad/s.
 
         With a step of 1 s it also maps accelerations from rest.
         """
@@ -107,7 +90,6 @@ class CasterDrag:
     def _newton_step(
         self, v: float, omega: float, free_v: float, free_omega: float, step: float
     ) -> Velocity:
-        """Return the Newton step towards the minimum of the cost."""
         down_v, down_omega = self.mass * (free_v - v), self.inertia * (free_omega - omega)
         a, b, c = self.mass, 0.0, self.inertia
         for x, y, limit in self.casters:
@@ -115,7 +97,6 @@ class CasterDrag:
             speed = math.hypot(along, across, CREEP)
             along, across = along / speed, across / speed
             force, stiff = step * limit, step * limit / speed
-            # Gradient and Hessian of the speed with respect to v and omega.
             turning = x * across - y * along
             down_v -= force * along
             down_omega -= force * turning

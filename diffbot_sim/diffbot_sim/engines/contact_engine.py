@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the engines with contact physics share: inner steps, the casters' drag, and a payload."""
+"""What the engines with contact physics share: inner steps, drag, and a payload."""
 
 from __future__ import annotations
 
@@ -13,13 +13,7 @@ from diffbot_sim.simulator import NO_PUSH, check_duration, check_torque
 
 
 class ContactEngine(ABC):
-    """Advances by inner steps; see Simulator for the interface.
-
-    Args:
-        name: Name of the physics, for messages.
-        robot: The robot.
-        inner_step: Longest inner step, s.
-    """
+    """Advances by inner steps of at most `inner_step`, s; `name` of the physics is for messages."""
 
     _drag: CasterDrag
     _theta: float
@@ -66,7 +60,6 @@ class ContactEngine(ABC):
         return closed_form(self._bare.with_payload(mass, x, yaw_inertia))
 
     def _set_inner_step(self, inner_step: float) -> None:
-        """Set the inner step, s."""
         self._inner_step = inner_step
 
     @abstractmethod

@@ -26,16 +26,9 @@ from diffbot_sim.simulator import (
 
 
 class GazeboSimulator(ContactEngine):
-    """A robot in a Gazebo server of its own; see Simulator for the interface.
+    """A robot in a Gazebo server of its own; see Simulator and make_simulator.
 
     Runs are bit-identical: the physics advances only in `step`.
-
-    Args:
-        robot: The robot; its URDF gives masses, joints, shapes and contacts.
-        settings: Settings of the physics, for measurements; the defaults are the best known.
-        gui: Whether to open Gazebo's window.
-        pictures: Folder for the pictures of a camera in the world; None for no camera.
-        seed: Seed of the server's random numbers.
 
     Raises:
         ImportError: There is no Gazebo 11 on this machine.
@@ -140,7 +133,6 @@ class GazeboSimulator(ContactEngine):
         self._zero = (now[0] - before[0], now[1] - before[1])
 
     def _friction_requests(self) -> Iterator[bytes]:
-        """Set the casters' drag for the present load; yield requests for the wheels' friction."""
         mass, x, _, _ = self._payload
         self._drag = CasterDrag(self._robot, self.parameters(), mass, x)
         values = (*self.parameters(), self._bare.wheel_radius, self._bare.half_track)
@@ -164,14 +156,9 @@ class GazeboSimulator(ContactEngine):
         height: float,
         width: float,
     ) -> None:
-        """Draw a line on the floor for window and camera.
+        """Draw a line on the floor, from x, y to x, y (m), of a width (m), for window and camera.
 
-        Args:
-            start: x, y in odom, m.
-            end: Likewise.
-            colour: Red, green, blue, 0..1.
-            height: Height above the floor, m; the higher of two lines covers the other.
-            width: Width of the line, m.
+        Colour: red, green, blue, 0..1. Of two lines the higher one (height in m) covers the other.
         """
         self._server.exchange(protocol.request(protocol.LINE, *start, *end, *colour, height, width))
 
@@ -186,8 +173,7 @@ class GazeboSimulator(ContactEngine):
         self._folder.cleanup()
 
     def _raw_angles(self) -> tuple[float, float]:
-        # ODE advances angles by the velocity at the end of each inner step, so they are half an
-        # inner step ahead of the velocities.
+        # ODE's angles are half an inner step ahead of its velocities.
         half_step = 0.5 * self._inner_step
         left, right = (
             a - half_step * b for a, b in zip(self._state.angles, self._state.rates, strict=True)
@@ -198,7 +184,6 @@ class GazeboSimulator(ContactEngine):
         return roll_pitch_yaw(*self._state.rotation)[2]
 
     def _settle(self) -> None:
-        """Let the robot come to rest on the floor, and put it at the origin."""
         self._state = self._server.exchange(protocol.request(protocol.LOOK))
         self._theta, self.time = self._yaw(), 0.0
         self.step((0.0, 0.0), SETTLING_TIME)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The closed-form model (41) of Lages (2017) with friction, integrated as exactly as floats allow.
 
-Equations and method: docs/theory/simulators.md#the-ideal-engine.
+docs/theory/simulators.md#the-ideal-engine
 """
 
 from __future__ import annotations
@@ -36,11 +36,7 @@ SLOW = 1e-5
 
 
 class IdealSimulator:
-    """Closed-form model of a robot with friction of its wheels; see Simulator for the interface.
-
-    Args:
-        robot: The robot; its model gives K5..K8 (diffbot_description.closed_form).
-    """
+    """Closed-form model of a robot with wheel friction; see Simulator for the interface."""
 
     def __init__(self, robot: Robot) -> None:
         self._robot = robot
@@ -56,8 +52,7 @@ class IdealSimulator:
         self.time = 0.0
         self._v = self._omega = 0.0
         self._angles = [0.0, 0.0]
-        # A wheel without Coulomb friction never holds; its direction has no effect. The same holds
-        # for the floor under a robot with skid steer, which has a mode of its own.
+        # What has no dry friction never holds; its direction has no effect.
         drags = bool(self._friction.drag.casters)
         self._modes = [HOLDING if holds or drags else 1 for holds in self._friction.holds]
 
@@ -141,10 +136,7 @@ class IdealSimulator:
     def _next_event(
         self, series: MotionSeries, dynamics: PlanarDynamics, end: float
     ) -> tuple[float, int | None]:
-        """Return time (s) and wheel of the first stop or release up to `end`; None: no wheel.
-
-        A piece also ends, without a wheel, where the series of a function cease to be valid.
-        """
+        """Return time (s) and wheel of the first stop or release up to `end`; None: no wheel."""
         event = None
         if not (any(self._friction.holds) or self._friction.functions):
             return end, event
@@ -176,15 +168,7 @@ class IdealSimulator:
         return end, event
 
     def _stays(self, row: Row, sign: int, changes: tuple[float, float]) -> bool:
-        """Return whether a quantity that is linear in v and omega surely keeps its sign.
-
-        Most quantities do in most steps, and this needs none of their series.
-
-        Args:
-            row: Its row.
-            sign: The sign.
-            changes: Bounds on the changes of v and omega; see MotionSeries.changes.
-        """
+        """Return whether a quantity, linear in v and omega, surely keeps its sign."""
         _, _, per_v, per_omega, constant, *_ = row
         of_v, of_omega = per_v * self._v, per_omega * self._omega
         change = abs(per_v) * changes[0] + abs(per_omega) * changes[1]
@@ -197,14 +181,12 @@ class IdealSimulator:
         if self._modes[wheel] == HOLDING:
             more = max(self._friction.limit(wheel, push) for push in (1.0, -1.0))
         elif wheel == FLOOR:
-            # At release the floor's friction and the torques cancel, so that the remaining
-            # acceleration is rounding error of either.
+            # At release the floor's friction and the torques cancel up to rounding.
             at, more = 1, self._friction.floor_acceleration
         for k, size in enumerate(series.magnitude(row)):
             yield size + more if k == at else size
 
     def _advance(self, series: MotionSeries, time: float) -> None:
-        """Move the state along the series."""
         path, turn = evaluate(series.path, time), evaluate(series.theta, time)
         self._x += evaluate(series.x, time)
         self._y += evaluate(series.y, time)
@@ -218,9 +200,7 @@ class IdealSimulator:
     def _change_mode(
         self, wheel: int, friction: list[float], time: float, torque: tuple[float, float]
     ) -> None:
-        """Stop a turning wheel, or release one whose holding friction (N m) reached its limit."""
         if self._modes[wheel] == HOLDING:
-            # The wheel begins to turn against its friction.
             self._modes[wheel] = -1 if evaluate(friction, time) > 0.0 else 1
             return
         self._modes[wheel] = HOLDING
@@ -237,8 +217,8 @@ class IdealSimulator:
     def _stop_or_start(self, torque: tuple[float, float], remaining: float) -> float:
         """Stop a slow robot whose casters drag, or let it start; return the time taken, s.
 
-        If it turns while it stops, the caster directions turn ever faster, and series are valid for
-        ever shorter times. So below SLOW the remaining distance, SLOW^2 / acceleration, is skipped.
+        As it stops, casters turn ever faster and series become ever shorter. So below SLOW the
+        remaining distance, SLOW^2 / acceleration, is skipped.
         """
         if not self._friction.drag.casters:
             return 0.0
@@ -265,7 +245,6 @@ class IdealSimulator:
         return time
 
     def _rest_holding_wheels(self) -> None:
-        """Set the speeds of wheels at rest to exactly 0; the other wheel keeps its speed."""
         left, right, *floor = (mode == HOLDING for mode in self._modes)
         b = self._half_track
         if left + right + any(floor) >= 2:
@@ -281,7 +260,7 @@ class IdealSimulator:
 
 
 def end_of_margin(margin: list[float], sizes: Iterable[float], end: float) -> float | None:
-    """Return the first time in [0, end] at which a margin, initially >= 0, turns negative, or None.
+    """Return the first time in [0, end] (s) at which a margin, initially >= 0, turns negative.
 
     Args:
         margin: Coefficients of its series in time, ascending.

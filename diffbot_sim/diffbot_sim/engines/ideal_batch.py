@@ -1,14 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ideal engine for many robots at once: IdealSimulator with a robot axis, in NumPy.
 
-It uses the equations, series of the speeds and choice of holding wheels of engines/ideal.py on
-arrays whose last axis is the robots'. A step is one series for all of them; robots of which a wheel
-stops, starts or reverses within it continue in ever smaller groups, piece by piece. The results
-differ from IdealSimulator by rounding: test_robot_batches.py requires 1e-9 after 10 s.
-
-Friction is viscous and Coulomb friction, the latter per direction, and losses of gears. Static
-friction with the Stribeck effect and dragging casters are supported only by the engine for one
-robot.
+A step is one series for all; robots of which a wheel stops, starts or reverses go on in ever
+smaller groups.
 """
 
 from __future__ import annotations
@@ -21,28 +15,23 @@ from numpy.typing import ArrayLike
 
 from arc_odometry.number_range import Array
 from diffbot_description import DynamicParameters, Robot
-from diffbot_sim.engines.batch_model import BatchModel, Modes, Where
-from diffbot_sim.engines.batch_series import BatchSeries, Index
+from diffbot_sim.engines.batch_model import BatchModel, BatchSeries, Index, Modes, Where
 from diffbot_sim.engines.motion_series import MOST_PIECES
 from diffbot_sim.engines.wheel_friction import HOLDING
 from diffbot_sim.simulator import check_duration, check_payload
 
 
 class IdealBatch:
-    """Closed-form models of n robots with friction of their wheels.
-
-    Args:
-        robots: The robots; n of them, > 0.
+    """Closed-form models of n robots whose wheels have viscous and Coulomb friction and gears.
 
     Attributes:
-        time: Time since the reset, the same for all, s.
-        parameters: K5 to K8 of each, including the payload, arrays of shape (n,).
-        v, omega: Body velocities, m/s and rad/s, shape (n,).
-        x, y, theta: Poses, m and rad, shape (n,).
-        angles: Wheel angles [left, right], rad, shape (2, n).
+        time: Time since the reset, s.
+        v, omega: Body velocities, m/s and rad/s, (n,).
+        x, y, theta: Poses, m and rad, (n,).
+        angles: Wheel angles [left, right], rad, (2, n).
 
     Raises:
-        ValueError: There is no robot, or one has static friction, dragging casters or skid steer.
+        ValueError: There is no robot, or one has other friction.
     """
 
     def __init__(self, robots: Sequence[Robot]) -> None:
@@ -56,18 +45,11 @@ class IdealBatch:
 
     @property
     def parameters(self) -> DynamicParameters:
-        """See the class; typed as for one robot, whose methods also work with arrays."""
+        """K5 to K8 of each robot with its payload, (n,) each."""
         return DynamicParameters(*self._model.k)
 
     def reset(self, poses: ArrayLike | None = None) -> None:
-        """Put the robots at rest.
-
-        Args:
-            poses: Rows x, y, theta, m and rad, shape (3, n); None: all 0.
-
-        Raises:
-            ValueError: The poses' shape is wrong, or one is not finite.
-        """
+        """Put the robots at rest at poses, rows x, y (m) and theta (rad), (3, n); None: all 0."""
         n = len(self)
         start = np.zeros((3, n)) if poses is None else np.array(poses, dtype=float)
         if start.shape != (3, n) or not np.isfinite(start).all():
@@ -78,39 +60,21 @@ class IdealBatch:
         self.time = 0.0
         self.v, self.omega = np.zeros(n), np.zeros(n)
         self.angles = np.zeros((2, n))
-        # A wheel without Coulomb friction never holds; its direction has no effect.
         self._modes = np.where(self._model.holds, HOLDING, 1).astype(np.int8)
 
     def set_payload(self, index: int, mass: float, x: float, z: float, yaw_inertia: float) -> None:
-        """Put a payload on one robot; see Simulator.set_payload.
-
-        Args:
-            index: Index of the robot, from 0.
-            mass: Mass, kg.
-            x: Position of its centre of mass ahead of the axle, m.
-            z: Height of its centre of mass above the axle, m; without effect here.
-            yaw_inertia: Yaw inertia about its own centre of mass, kg m^2.
-        """
+        """Put a payload on robot `index`; see Simulator.set_payload."""
         check_payload(mass, x, z, yaw_inertia)
         self._model.load(index, mass, x, yaw_inertia)
 
     def wheel_velocities(self) -> Array:
-        """Return wheel speeds [left, right], rad/s, shape (2, n); exactly 0 for holding wheels."""
+        """Return wheel speeds [left, right], rad/s, (2, n); exactly 0 for holding wheels."""
         turn = self._model.half_track * self.omega
         speeds = np.stack((self.v - turn, self.v + turn)) / self._model.radius
         return np.where(self._modes == HOLDING, 0.0, speeds)
 
     def step(self, torque: Array, duration: float) -> None:
-        """Advance all robots under constant torques.
-
-        Args:
-            torque: Wheel torques [left, right], N m, shape (2, n).
-            duration: Duration of the step, s, > 0.
-
-        Raises:
-            ValueError: A torque is not finite, or the duration is outside its range.
-            FloatingPointError: A robot needs more pieces of motion than any real one.
-        """
+        """Advance all robots under torques [left, right], N m, (2, n); see Simulator.step."""
         check_duration(duration)
         if torque.shape != (2, len(self)) or not np.isfinite(torque).all():
             raise ValueError(
@@ -152,8 +116,7 @@ class IdealBatch:
         return left
 
     def _advance(self, where: Where, modes: Modes, series: BatchSeries, end: Array) -> None:
-        """Move states along their series."""
-        # Most steps end at the same time for all, and scalars are faster than arrays.
+        # Mostly all steps end at the same time, and scalars are faster.
         same = bool((end == end[0]).all())
         v, omega, path, turn, x, y = series.at(end[0] if same else end, self.theta[where])
         self.x[where] += x
@@ -171,7 +134,6 @@ class IdealBatch:
             self._rest(np.arange(len(self))[where])
 
     def _rest(self, index: Index) -> None:
-        """Set the speeds of wheels at rest to exactly 0; the other wheel keeps its speed."""
         left, right = self._modes[:, index] == HOLDING
         v, b = self.v[index], self._model.half_track[index]
         turn = b * self.omega[index]
@@ -183,7 +145,6 @@ class IdealBatch:
         )
 
     def _change_modes(self, index: Index, wheel: Index, push: Array, torque: Array) -> None:
-        """Stop turning wheels, and release those whose holding friction reached its limit."""
         stuck = self._modes[wheel, index] == HOLDING
         self._modes[wheel, index] = np.where(stuck, -np.sign(push), HOLDING).astype(np.int8)
         stopped = index[~stuck]
@@ -191,7 +152,6 @@ class IdealBatch:
         self._choose_modes(stopped, torque[:, ~stuck])
 
     def _choose_modes(self, index: Index, torque: Array) -> None:
-        """Decide which wheels at rest hold or start to turn; see WheelFriction.choose_modes."""
         waiting = (self._modes[:, index] == HOLDING).any(axis=0)
         index, torque = index[waiting], torque[:, waiting]
         if not len(index):

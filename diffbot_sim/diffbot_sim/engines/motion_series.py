@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Taylor series of planar motion and safe roots of polynomials, for integration to float accuracy.
+"""Taylor series of planar motion and safe roots of polynomials, to float accuracy.
 
-A polynomial is a list of its coefficients, floats, in ascending order of powers. Every quantity of
-the motion is a row of coefficients in the basis [omega^2, v omega, v, omega, 1], followed by the
-values of functions of the state (`StateFunction`); v' and omega' are two such rows.
+A polynomial is a list of coefficients, ascending. Quantities of the motion, v' and omega' among
+them, are rows in the basis [omega^2, v omega, v, omega, 1, values of `StateFunction`s].
 """
 
 from __future__ import annotations
@@ -16,31 +15,20 @@ from operator import mul
 from typing import Protocol
 
 Row = Sequence[float]
-"""Coefficients of a quantity in the basis [omega^2, v omega, v, omega, 1, functions...]."""
 
-ORDER = 18
-"""Highest order of a series."""
-
-# Lowest order of a series.
-FIRST = 6
-# Largest last term of a series relative to the motion: below float resolution.
-TRUNCATION = 1e-17
-# Shortest time for which the series of a motion must be valid, s; otherwise it is too fast.
-SHORTEST = 1e-9
-# Largest number of pieces of motion within one step; no real robot needs more.
-MOST_PIECES = 1000
-# Number of bisections of an interval down to the spacing of floats.
-DEEPEST = 50
+FIRST, ORDER = 6, 18  # lowest and highest order of a series
+TRUNCATION = 1e-17  # largest last term of a series relative to the motion
+SHORTEST = 1e-9  # time for which the series of a motion must be valid, s
+MOST_PIECES = 1000  # of motion within one step; no real robot needs more
+DEEPEST = 50  # bisections of an interval down to the spacing of floats
 
 
 @dataclass(frozen=True)
 class MotionSeries:
     """Taylor coefficients in time, ascending, of one smooth piece of motion.
 
-    v (m/s), omega (rad/s); centripetal = omega^2 and coriolis = v omega; path = integral of v
-    (m); theta (rad), x and y (m) relative to the pose at the start of the piece. `span` (s) is
-    the time over which the series are valid to float accuracy. `others` are the series of the
-    values of the functions.
+    v (m/s), omega (rad/s), omega^2, v omega; path (m), theta (rad), x and y (m) relative to the
+    start; `others`: values of the functions. They are valid for `span`, s.
     """
 
     v: list[float]
@@ -78,10 +66,7 @@ class MotionSeries:
         )
 
     def magnitude(self, row: Row) -> Iterator[float]:
-        """Yield the sums of absolute values of what `combine` adds, which scale its rounding error.
-
-        They are generated one at a time, as mostly only the first is needed.
-        """
+        """Yield sums of absolute values of what `combine` adds, which scale its rounding error."""
         parts = (self.centripetal, self.coriolis, self.v, self.omega)
         others = [
             (factor, other)
@@ -98,12 +83,9 @@ class MotionSeries:
 
 
 class StateFunction(Protocol):
-    """Functions of v and omega that are not linear combinations of the basis, and their series.
+    """Functions of v and omega outside of the basis, of size <= 1, and their series.
 
-    The size of no value exceeds 1.
-
-    Attributes:
-        terms: Coefficients of each value in time, from the last `begin` on.
+    `terms`: coefficients of each value in time, from the last `begin` on.
     """
 
     terms: list[list[float]]
@@ -112,10 +94,7 @@ class StateFunction(Protocol):
         """Return the values at a state, m/s and rad/s."""
 
     def validity(self, v: float, omega: float) -> list[Row]:
-        """Return rows that are > 0 at the state and as long as the series about it are valid.
-
-        They are linear in v and omega.
-        """
+        """Return rows, linear in v and omega, that are > 0 while series about a state are valid."""
 
     def begin(self) -> None:
         """Begin new series, without any term."""
@@ -124,21 +103,16 @@ class StateFunction(Protocol):
         """Append the next term of each value; vs and ws (v and omega) already have that term."""
 
 
-# For |x| > FAR exp(-x^2) is below float resolution and set to 0; a piece of motion that begins
-# there ends at |x| = NEAR at the latest.
+# For |x| > FAR exp(-x^2) is set to 0; a piece that begins there ends at |x| = NEAR.
 FAR, NEAR = 6.5, 6.2
-# Largest change of x in a piece, for which the first omitted term of exp(-x^2) is below 1e-16.
+# Largest change of x in a piece: the first omitted term is below 1e-16.
 REACH = 0.3
 
 
 class Stribeck:
-    """exp(-x^2), x = speed / Stribeck velocity of a wheel: remaining share of static friction.
+    """exp(-x^2), x = per_v v + per_omega omega: a wheel's speed per Stribeck velocity.
 
-    For the series of e = exp(g), g = -x^2: e' = g' e, so that k e_k is the sum of j g_j e_(k-j).
-
-    Args:
-        per_v: Derivative of x with respect to v, s/m.
-        per_omega: Derivative of x with respect to omega, s/rad.
+    For e = exp(g), g = -x^2: e' = g' e, so that k e_k is the sum of j g_j e_(k-j).
     """
 
     def __init__(self, per_v: float, per_omega: float) -> None:
@@ -184,14 +158,9 @@ class Stribeck:
 
 
 class Slip:
-    """Direction of the velocity of a ground point: a unit vector (forward, left).
+    """Direction (forward, left) of the velocity of a ground point x ahead, y left (m), 0 at rest.
 
-    At rest, where there is no direction, both values are 0. Their series are those of a p and b p,
-    p = s^(-1/2), s = a^2 + b^2; s p' = -s' p / 2 gives p term by term.
-
-    Args:
-        x: Position ahead of the axle, m, not 0.
-        y: Position to the left of the centre line, m.
+    The series are those of a p and b p, p = s^(-1/2), s = a^2 + b^2; s p' = -s' p / 2.
     """
 
     def __init__(self, x: float, y: float) -> None:
@@ -205,7 +174,7 @@ class Slip:
         return [forward / speed, left / speed] if speed > 0.0 else [0.0, 0.0]
 
     def validity(self, v: float, omega: float) -> list[Row]:
-        """See StateFunction.validity: until the direction has turned by 90 degrees, or a stop."""
+        """See StateFunction.validity: until the direction has turned by 90 degrees."""
         forward, left = self.values(v, omega)
         if forward == left == 0.0:
             return []
@@ -224,7 +193,7 @@ class Slip:
         """See StateFunction.extend."""
         k = len(self._square)
         if k == 0:
-            # Speeds relative to the first: their squares would underflow.
+            # Relative to the first: squares of speeds would underflow.
             speed = math.hypot(vs[0] - self._y * ws[0], self._x * ws[0])
             self._scale = 1.0 / speed if speed > 0.0 else 0.0
         self._forward.append(self._scale * (vs[k] - self._y * ws[k]))
@@ -252,18 +221,10 @@ def motion_series(
     horizon: float,
     functions: Sequence[StateFunction] = (),
 ) -> MotionSeries:
-    """Expand v' = rows[0] . basis, omega' = rows[1] . basis and the pose about the given state.
+    """Expand v' = rows[0] . basis, omega' = rows[1] . basis and the pose about a state.
 
-    The products of series are Cauchy products; cos and sin of the heading follow from
-    c' = -s omega, s' = c omega. The series end at the order that makes them and those of the
-    functions valid up to the horizon, or at ORDER.
-
-    Args:
-        v, omega: State, m/s and rad/s.
-        heading: Heading, rad.
-        rows: Rows of v' and omega'.
-        horizon: Time up to which the series are needed, s, finite; their `span` may be less.
-        functions: Functions of the state that extend the basis.
+    cos and sin of the heading follow from c' = -s omega, s' = c omega. The order is the lowest that
+    makes all series valid up to the horizon, s, or ORDER, and their `span` less.
 
     Raises:
         FloatingPointError: The motion is too fast to be expanded.
@@ -276,7 +237,6 @@ def motion_series(
     path, theta, x, y = [0.0], [0.0], [0.0], [0.0]
     cosine, sine = [math.cos(heading)], [math.sin(heading)]
     newest_v, newest_w, one = v, omega, 1.0
-    # Largest changes by the newest term and the one before up to the horizon, both axes.
     last, power = math.inf, 1.0
     for k in range(ORDER):
         reverse_v, reverse_w = vs[::-1], ws[::-1]
@@ -325,10 +285,7 @@ def motion_series(
 
 
 def _has_converged(terms: list[float], horizon: float) -> bool:
-    """Return whether the last two terms of a function are below TRUNCATION up to the horizon.
-
-    The values of functions are at most 1.
-    """
+    """Return whether the last two terms of a function are below TRUNCATION up to the horizon."""
     last = len(terms) - 1
     power = horizon ** (last - 1)
     return max(abs(terms[-2]), abs(terms[-1]) * horizon) * power <= TRUNCATION
@@ -372,8 +329,7 @@ def shifted(coefficients: Sequence[float], offset: float) -> list[float]:
 def first_root(coefficients: Sequence[float], end: float, depth: int = 0) -> float | None:
     """Return the smallest t in [0, end] at which the polynomial reaches zero, or None.
 
-    The search is safe: it uses bounds on the value and the slope over the whole interval, not
-    samples. So no pair of crossings is missed unless it is closer than float resolution.
+    Bounds on value and slope over the whole interval, not samples, make the search safe.
     """
     if coefficients[0] == 0.0:
         return 0.0

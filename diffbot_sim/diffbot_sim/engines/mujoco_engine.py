@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Full contact physics of a robot's URDF on a floor in MuJoCo.
-
-Its contacts, viscous and dry friction are not MuJoCo's own, which bias K5 to K8:
-docs/theory/simulators.md#mujoco.
-"""
+"""Full contact physics of a robot's URDF on a floor in MuJoCo; see mujoco_model.py."""
 
 from __future__ import annotations
 
@@ -42,11 +38,7 @@ LEAST_LOAD = 0.01
 
 @cache
 def _stop_timers() -> None:
-    """Stop the clock of MuJoCo's profiler, which takes an eighth of the time of a step.
-
-    MuJoCo's Python package starts it when it is imported, and its `set_mjcb_time(None)` starts it
-    again. Simulations do not depend on it; `MjData.timer` remains 0 in this process.
-    """
+    """Stop the clock of MuJoCo's profiler, which takes an eighth of the time of a step."""
     with contextlib.suppress(OSError, ValueError):  # not Linux, or named otherwise
         (library,) = Path(mujoco.__file__).parent.glob("libmujoco.so*")
         ctypes.c_void_p.in_dll(ctypes.CDLL(str(library)), "mjcb_time").value = None
@@ -55,11 +47,7 @@ def _stop_timers() -> None:
 class MujocoSimulator(ContactEngine):
     """A robot with contacts, pitch and roll; see Simulator for the interface.
 
-    Runs are bit-identical: nothing in it is random, and reset clears the solver's memory.
-
-    Args:
-        robot: The robot; its URDF gives masses, joints and collision shapes.
-        settings: Contact settings, for measurements; the defaults are the best known.
+    Runs are bit-identical. `settings` are for measurements; the defaults are the best known.
 
     Raises:
         ValueError: The robot cannot stand on its wheels and casters.
@@ -107,8 +95,7 @@ class MujocoSimulator(ContactEngine):
             force, moment = drag
             yaw = self._yaw()
             c, s = math.cos(yaw), math.sin(yaw)
-            # The force acts on the ground, below the origin of the free body, hence a pitching
-            # moment in the body's frame.
+            # The force acts on the ground, below the body's origin: a pitching moment.
             lever = -self._bare.wheel_radius * force
             self._data.qfrc_applied[:6] = c * force, s * force, 0.0, 0.0, lever, moment
         self._friction.step(self._data, torque, push, count)
@@ -119,8 +106,7 @@ class MujocoSimulator(ContactEngine):
     def wheel_angles(self) -> tuple[float, float]:
         """See Simulator.wheel_angles.
 
-        MuJoCo advances angles by the velocity at the end of each inner step, so they are half an
-        inner step ahead of the velocities; without a correction K6 was 0.8 % off.
+        Set back by half an inner step, by which MuJoCo's angles are ahead of its velocities.
         """
         half_step = 0.5 * self._model.opt.timestep
         left, right = (
@@ -143,7 +129,6 @@ class MujocoSimulator(ContactEngine):
     def _velocity(self, heading: float) -> tuple[float, float]:
         vx, vy, _, *spin = self._data.qvel[:6].tolist()
         w, x, y, z = self._data.qpos[3:7].tolist()
-        # Last row of the rotation matrix: the body's spin about the vertical.
         up = (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y))
         v = vx * math.cos(heading) + vy * math.sin(heading)
         return v, sum(a * b for a, b in zip(up, spin, strict=True))
@@ -176,7 +161,7 @@ class MujocoSimulator(ContactEngine):
         body = self._model.body(PAYLOAD)
         body.mass[:] = mass
         body.ipos[:] = (x, 0.0, z)
-        # Only the yaw inertia is known; equal inertias about the other axes are always physical.
+        # Equal inertias about all axes are always physical.
         body.inertia[:] = yaw_inertia
         mujoco.mj_setConst(self._model, mujoco.MjData(self._model))
         self._friction.load(self.parameters(), mass, x)
@@ -221,13 +206,7 @@ COMPLIANCE = 0.01
 
 
 class WheelJointFriction:
-    """Friction of the wheel joints of a compiled model.
-
-    Args:
-        model: The model, changed in place; viscous friction is part of its joints.
-        robot: The robot; its friction is used.
-        dofs: Degrees of freedom of the wheel joints [left, right].
-    """
+    """Friction of the wheel joints `dofs` [left, right] of a compiled model, changed in place."""
 
     def __init__(self, model: mujoco.MjModel, robot: Robot, dofs: list[int]) -> None:
         self._model = model
@@ -237,13 +216,7 @@ class WheelJointFriction:
         self._geared = self._sticks = False
 
     def load(self, parameters: DynamicParameters, mass: float = 0.0, x: float = 0.0) -> None:
-        """Take a payload into account; see wheel_friction.
-
-        Args:
-            parameters: K5 to K8, including the payload.
-            mass: Mass of the payload, kg.
-            x: Position of the payload ahead of the axle, m.
-        """
+        """Take a payload (kg, at x m) into account, and K5 to K8 with it; see wheel_friction."""
         self._laws = wheel_friction(self._robot, mass, x)
         self._geared = any(law.gear_loss for law in self._laws)
         self._sticks = any(law.static is not None for law in self._laws)
@@ -256,11 +229,7 @@ class WheelJointFriction:
         self._model.dof_invweight0[self._dofs] = COMPLIANCE * rolling
 
     def set_inner_step(self, inner_step: float) -> None:
-        """Set what depends on the inner step, s.
-
-        Friction stops a wheel within few inner steps, and viscous friction is that of the mean
-        speed of a step.
-        """
+        """Set what depends on the inner step, s."""
         for side, dof in enumerate(self._dofs):
             settings = wheel_joint_settings(self._robot, side, inner_step)
             self._model.dof_solref[dof] = settings.friction_solref
@@ -275,8 +244,7 @@ class WheelJointFriction:
     ) -> None:
         """Do `count` inner steps with the torques of Simulator.step."""
         total = torque[0] + push[0], torque[1] + push[1]
-        # Attributes of MuJoCo's objects are views: each access of one makes a new one, which takes
-        # longer than what is done with it here.
+        # Attributes of MuJoCo's objects are views that each access makes anew, slowly.
         applied = data.qfrc_applied
         if not self._sticks:
             if self._geared:
@@ -294,14 +262,13 @@ class WheelJointFriction:
         limits = self._model.dof_frictionloss
         for _ in range(count):
             for dof, law, both in wheels:
-                # Speed at the middle of the step, extrapolated by the last step's acceleration.
+                # Speed at the middle of the step.
                 middle = float(velocity[dof]) + half_step * float(acceleration[dof])
                 limits[dof], offset = _dry_friction(law, middle)
                 applied[dof] = both - offset
             mujoco.mj_step(self._model, data)
 
     def _set_limits(self, speeds: tuple[float, float], torque: tuple[float, float]) -> None:
-        """Set dry friction in both directions for speeds, rad/s, and torques, N m, of both."""
         offsets = []
         for dof, law, speed, tau in zip(self._dofs, self._laws, speeds, torque, strict=True):
             self._model.dof_frictionloss[dof], offset = _dry_friction(law.under(tau), speed)
@@ -310,12 +277,7 @@ class WheelJointFriction:
 
 
 def _dry_friction(law: FrictionLaw[float], speed: float) -> tuple[float, float]:
-    """Return mean and half difference of the dry friction in both directions, N m.
-
-    Args:
-        law: Friction law, with the gears' loss in it.
-        speed: Wheel speed, rad/s.
-    """
+    """Return mean and half difference, N m, of dry friction in both directions."""
     forward = law.dry(speed, 1.0)
     if law.coulomb_backward is None:
         return forward, 0.0

@@ -18,27 +18,23 @@ from diffbot_description import Robot, urdf
 
 FLOOR = "floor"
 FREE_JOINT = "floating_base"
-# Shortest time constant of wheel slip, in inner steps; below 1 slip grows.
-LEAST_SLIP_TIME = 1.1
-# Time constant of a wheel that dry friction stops, in inner steps.
-DRY_TIME = 1.25
+# Shortest time constant of wheel slip, below which it grows, and time constant of a wheel that dry
+# friction stops, in inner steps.
+LEAST_SLIP_TIME, DRY_TIME = 1.1, 1.25
 # Relative tolerance of the solver where there is dry friction; MuJoCo's default is 1e-8.
 SOLVER_TOLERANCE = 1e-14
 
 
 @dataclass(frozen=True)
 class ContactSettings:
-    """Settings of MuJoCo's soft contacts; the defaults are the best of the table above.
+    """Settings of MuJoCo's soft contacts; the defaults are the best known.
 
     Attributes:
         inner_step: Longest integration step, s.
-        time_constant: Time constant of the contacts along their normal (solref), s, >= 2
-            inner_step.
-        friction_time_constant: Time constant of wheel slip (solreffriction), s; raised to
-            LEAST_SLIP_TIME inner steps, near the limit of stability, if smaller.
-        impedance: solimp's d0 and dmax, 0..1; the nearer to 1 the stiffer the contact.
-        elliptic: Whether friction cones are elliptic; with pyramidal ones a wheel climbs on its
-            own friction.
+        time_constant: Of the contacts along their normal (solref), s, >= 2 inner_step.
+        friction_time_constant: Of wheel slip (solreffriction), s; at least LEAST_SLIP_TIME steps.
+        impedance: solimp's d0 and dmax, 0..1.
+        elliptic: Whether friction cones are elliptic; with pyramidal ones a wheel climbs.
         impratio: Stiffness of friction relative to the normal force.
         wheel_friction: Coulomb coefficient of the wheels; None for the robot's own.
     """
@@ -58,8 +54,7 @@ class WheelJointSettings:
 
     Attributes:
         friction_solref: Time constant, s, and damping ratio with which dry friction stops it.
-        armature: Inertia that turns with it: the rotor, and half a step of viscous friction, which
-            makes MuJoCo's damping that of the mean speed of a step, kg m^2.
+        armature: Rotor, and viscous friction in half a step, kg m^2.
     """
 
     friction_solref: tuple[float, float]
@@ -78,7 +73,7 @@ def specification(robot: Robot, settings: ContactSettings) -> mujoco.MjSpec:
     Raises:
         ValueError: The URDF lacks a wheel joint, or a wheel has no collision shape.
     """
-    # WheelJointFriction adds the rotors: they turn about the body, so they are no part of a link.
+    # Rotors turn about the body, and are part of no link.
     wheels = replace(robot.wheels, inertia_spin=robot.wheels.own_spin)
     bare = replace(robot.with_forward_joints(), wheels=wheels)
     spec = mujoco.MjSpec.from_string(_without_visuals(urdf(bare)))
@@ -87,8 +82,7 @@ def specification(robot: Robot, settings: ContactSettings) -> mujoco.MjSpec:
     spec.worldbody.add_geom(name=FLOOR, type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1])
     rolling = {geom.name for geom in _wheel_geoms(spec, robot)}
     for number, geom in enumerate(spec.geoms):
-        # Collisions are those of the explicit pairs below only: MuJoCo's search for others takes a
-        # tenth of the time of a step.
+        # Only the explicit pairs below collide: a search for others takes a tenth of a step.
         geom.contype = geom.conaffinity = 0
         if geom.name == FLOOR:
             continue
@@ -96,7 +90,6 @@ def specification(robot: Robot, settings: ContactSettings) -> mujoco.MjSpec:
         pair = spec.add_pair(geomname1=FLOOR, geomname2=geom.name, condim=1)
         pair.solref[0] = settings.time_constant
         pair.solimp[:2] = settings.impedance
-        # Only pairs have a separate time constant for friction.
         pair.solreffriction[:] = (LEAST_SLIP_TIME * settings.inner_step, 1.0)
         # CasterDrag models the friction of all other shapes.
         if geom.name in rolling:
@@ -106,7 +99,6 @@ def specification(robot: Robot, settings: ContactSettings) -> mujoco.MjSpec:
 
 
 def _without_visuals(text: str) -> str:
-    """Drop visuals: the physics does not need them, and MuJoCo would look for their meshes."""
     tree = ElementTree.fromstring(text)
     for link in tree.iter("link"):
         for visual in link.findall("visual"):
@@ -121,12 +113,11 @@ def _set_options(spec: mujoco.MjSpec, settings: ContactSettings) -> None:
     spec.option.cone = elliptic if settings.elliptic else mujoco.mjtCone.mjCONE_PYRAMIDAL
     spec.option.impratio = settings.impratio
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
-    # Damping at the speed before a step: WheelJointFriction makes it that of the step's middle.
+    # WheelJointFriction makes damping that of the step's middle.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
-    # Allow time constants below two inner steps; see LEAST_SLIP_TIME.
+    # Allow time constants below two inner steps.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_REFSAFE
-    # One robot is one island; searching for others takes a tenth of the time of a step. MuJoCo
-    # before 3.3.6 has no such flag, as it searches only on request.
+    # One robot is one island. MuJoCo before 3.3.6 has no such flag.
     spec.option.disableflags |= getattr(mujoco.mjtDisableBit, "mjDSBL_ISLAND", 0)
 
 
@@ -138,7 +129,7 @@ def _wheel_geoms(spec: mujoco.MjSpec, robot: Robot) -> list[mujoco.MjsGeom]:
         if joint is None:
             raise ValueError(f"the URDF of {robot.name} has no joint {name!r}; see robot.joints")
         joint.damping = first_entry(joint.damping, robot.friction.viscous[i])
-        # WheelJointFriction sets dry friction; this is the stiffest impedance of MuJoCo.
+        # WheelJointFriction sets dry friction, with the stiffest impedance.
         joint.frictionloss = 0.0
         joint.solimp_friction[:2] = 0.9999
         shapes = list(joint.parent.geoms)

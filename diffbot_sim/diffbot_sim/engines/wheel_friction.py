@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Equations of motion of a robot with wheel friction, and the choice of the wheels that hold.
+"""Equations of motion with wheel friction, and the choice of the wheels that hold.
 
-See docs/theory/simulators.md#wheels-that-hold.
+docs/theory/simulators.md#wheels-that-hold
 """
 
 from __future__ import annotations
@@ -29,19 +29,17 @@ from diffbot_sim.engines.motion_series import Slip, StateFunction, Stribeck
 HOLDING = 0
 """Mode of a wheel at rest; +1 and -1 are the directions of a turning one."""
 
-# Relative rounding error: friction may exceed its limit by this before a wheel counts as released,
-# and a coefficient below this share of the summed magnitudes is an exact zero.
+# Relative rounding error of limits and of coefficients that are exactly 0.
 ROUNDING = 1e-12
-# A robot starts if its dragging casters leave more than this share of its free acceleration.
+# Share of its free acceleration that dragging casters must leave to a robot that starts.
 STARTS = 1e-6
 
 
 @dataclass(frozen=True)
 class PlanarDynamics:
-    """Rows of v', omega' and of the friction torques (N m) that hold the wheels [left, right].
+    """Rows (motion_series.py) of v', omega' and of the friction torques (N m) that hold the wheels.
 
-    The rows are in the basis of motion_series, with further columns for `functions`. With skid
-    steer a third row of `holding` is the floor's moment against turning.
+    With skid steer a third row of `holding` is the floor's moment against turning.
     """
 
     acceleration: tuple[list[float], list[float]]
@@ -49,19 +47,14 @@ class PlanarDynamics:
 
 
 class WheelFriction:
-    """Equations of motion for given modes of the wheels, and the choice of those modes.
-
-    Args:
-        robot: The robot.
-        mass, x, yaw_inertia: Its payload; see Simulator.set_payload.
+    """Equations of motion, with a payload, for modes of the wheels, and the choice of the modes.
 
     Attributes:
         parameters: K5..K8, including the payload.
         drag: Drag of the casters, and of the floor against turning.
         wheel_speed: Rows of the wheel speeds [left, right], rad/s.
-        functions: Functions of the state that extend the basis: the decay from static to Coulomb
-            friction of each wheel that has one, and the direction of each caster that drags.
-        holds: Whether each wheel, and the floor, has dry friction at all.
+        functions: Decay of each wheel's static friction, and direction of each dragging caster.
+        holds: Whether each wheel, and the floor, has dry friction.
         floor_acceleration: Yaw acceleration by the floor's dry friction, rad/s^2.
     """
 
@@ -77,14 +70,13 @@ class WheelFriction:
             laws if drag.turning == NO_FRICTION else (*laws, drag.turning)
         )
         k7, k8 = parameters.k7, parameters.k8
-        # Maps wheel torques to [v', omega'].
-        # The force of a torque is proportional to 1 / radius.
+        # Maps wheel torques to [v', omega']; the force of a torque is proportional to 1 / radius.
         self._input = np.array([[k7, k7], [k8, -k8]]) * (model.wheel_radius / np.array(radii))
         self._wheels = np.array([[1.0, -half_track], [1.0, half_track]]) / np.array([radii]).T
         if len(self._laws) > 2:
             self._input = np.column_stack((self._input, (0.0, 1.0 / drag.inertia)))
             self._wheels = np.vstack((self._wheels, (0.0, 1.0)))
-        # Input matrix without coupling, for the start of a robot with dragging casters.
+        # Without coupling, for the start of a robot with dragging casters.
         self._starting = self._input
         self._coupling = _coupling(parameters, model, radii)
         self._input = self._coupling @ self._input
@@ -105,10 +97,7 @@ class WheelFriction:
         ]
 
     def load_gears(self, torque: tuple[float, float]) -> None:
-        """Set the motors' torques [left, right], N m, of which the gears lose a share from now on.
-
-        The loss of a constant torque is constant, as Coulomb friction is.
-        """
+        """Set the motors' torques [left, right], N m, of which the gears lose a share."""
         left, right = self._laws[:2]
         self._lost = left.lost(torque[0]), right.lost(torque[1]), 0.0
 
@@ -148,7 +137,7 @@ class WheelFriction:
             drift[0, along] = -limit / self.drag.mass
             drift[1, along] = limit * y / self.drag.inertia
             drift[1, along + 1] = -limit * x / self.drag.inertia
-        # Two more columns: what a torque of 1 N m of each wheel does.
+        # Two more columns: the effect of 1 N m of each wheel.
         free = np.hstack((self._coupling @ drift + self._input @ torques, self._input[:, :2]))
         holding = np.zeros((len(self._laws), self._columns + 2))
         stuck = [i for i, mode in enumerate(modes) if mode == HOLDING]
@@ -179,10 +168,7 @@ class WheelFriction:
     ) -> list[int]:
         """Return the next modes: turning wheels keep theirs, wheels at rest hold or start to turn.
 
-        Args:
-            v, omega: Body velocity, m/s and rad/s.
-            torque: Torque from now on, N m.
-            modes: HOLDING for each wheel that is at rest now, otherwise its direction.
+        `v`, `omega`: m/s, rad/s; `torque`: N m from now on; `modes`: HOLDING, or the direction.
         """
         if HOLDING not in modes:
             return list(modes)
@@ -207,7 +193,7 @@ class WheelFriction:
         return list(modes)  # reached only by rounding at the limit of holding
 
     def _all_at_rest(self, modes: list[int]) -> list[int]:
-        """Return the modes; if two contacts hold, the robot rests, and all that can hold do."""
+        """Return the modes; if two contacts hold, all that can hold do."""
         if sum(mode == HOLDING for mode in modes) < 2:
             return list(modes)
         return [HOLDING if holds else mode for mode, holds in zip(modes, self.holds, strict=True)]
@@ -215,20 +201,14 @@ class WheelFriction:
     def limit(self, wheel: int, friction: float) -> float:
         """Return the largest magnitude of the torque that holds a wheel, N m.
 
-        Args:
-            wheel: 0 left, 1 right, 2 the floor against turning.
-            friction: A torque of its sign; backward friction keeps a wheel from turning forward.
+        `wheel`: 0 left, 1 right, 2 the floor; `friction`: a torque of its sign.
         """
         return self._laws[wheel].breakaway(-friction) + self._lost[wheel]
 
     def departure(self, torque: tuple[float, float]) -> tuple[Velocity, list[int]] | None:
         """Return accelerations and modes of a starting robot with dragging casters; None: it rests.
 
-        A caster's friction opposes the direction of the acceleration, which depends on the
-        friction. Only one choice of holding wheels is consistent, as in choose_modes.
-
-        Args:
-            torque: Torque from now on, N m.
+        A caster's friction opposes the acceleration; one choice of holding wheels is consistent.
         """
         for modes in ([HOLDING, 1], [HOLDING, -1], [1, HOLDING], [-1, HOLDING]):
             stuck = modes.index(HOLDING)
@@ -277,13 +257,7 @@ def _coupling(
 ) -> NDArray[np.float64]:
     """Return the matrix that maps [v', omega'] of equal wheels to those of unequal ones, (2, 2).
 
-    The wheels' kinetic energy is J (w_l^2 + w_r^2) / 2 with w = (v -+ b omega) / r_i. If the radii
-    differ, it contains the product v omega: a force also turns the robot, and a moment drives it.
-
-    Args:
-        parameters: K5..K8 for wheels of the mean radius.
-        model: The robot's model; gives that radius, b, and J of a wheel.
-        radii: Radii [left, right], m.
+    The wheels' kinetic energy J (w_l^2 + w_r^2) / 2, w = (v -+ b omega) / r_i, contains v omega.
     """
     if radii[0] == radii[1]:
         return np.eye(2)

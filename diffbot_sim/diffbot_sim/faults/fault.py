@@ -37,13 +37,7 @@ ARRAYS = ("", "reversed", "missing", "extra", "duplicated", "short", "empty")
 
 @dataclass(frozen=True)
 class Kind:
-    """The settings of a kind of fault.
-
-    Attributes:
-        settings: Names of its settings.
-        needed: Settings of which at least one must differ from its default, as the fault would
-            otherwise do nothing.
-    """
+    """Settings of a kind of fault; of those in `needed` one must differ from its default."""
 
     settings: tuple[str, ...]
     needed: tuple[str, ...] = ()
@@ -81,37 +75,22 @@ def setting(
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault; its settings are checked, and only those of its kind may differ from the default.
+    """One fault; only settings of its kind may differ from the defaults (config/faults.yaml).
 
     Attributes:
-        topic: Name of the topic, as in the script.
-        kind: One of KINDS.
-        start, duration: On the time scale given to the injector. A message is hit if it arrives at
-            a time t with start <= t < start + duration; inf: for ever.
-        probability: In the long run. For intermittent it or `copies` is required.
-        seed: Faults with equal seeds at different places in the list still differ.
-        fields: Paths of the fields that stuck, garbage and wrong change, such as `header.stamp`,
-            `pose.position.x`, `position` (all of it), `position[1]` or
-            `position[left_wheel_joint]` (by the message's `name`). Without any, stuck freezes all
-            fields; garbage and wrong change each number outside the header.
+        start, duration: Messages that arrive at start <= t < start + duration, s, may be hit.
+        fields: Paths of the fields to change (message_fields.py). Without any, stuck freezes all;
+            garbage and wrong change each number outside the header.
         stamps: For stuck. "fresh": the header's stamp advances; "old": it is frozen, too.
-        value: For garbage. A number, "nan", "inf", "-inf", or "random" for noise between -magnitude
-            and +magnitude. Whole numbers stay in the range of their type, and are unchanged by NaN
-            or inf.
+        value: For garbage. A number, "nan", "inf", "-inf", or "random" up to magnitude. Whole
+            numbers stay in the range of their type, and are unchanged by NaN or inf.
         scale, offset, wrap: For wrong, in this order; for stamps the offset is in s. wrap: into
-            -wrap/2 <= x < wrap/2, as the angle of an encoder.
-        swap: For wrong; two indices whose entries are swapped in the arrays of numbers (in those
-            of `fields`, if given), while the names stay.
-        arrays: For wrong; how the message's arrays (those of `fields`, if given) are edited:
-            "reversed", "missing" (entry `index` is removed), "extra" (an entry of unknown name is
-            prepended), "duplicated" (entry `index` is repeated at the end), "short" (arrays of
-            other than text lose their last entry), "empty".
-        overtake: For delayed; whether a message may arrive before one that was sent earlier.
+            -wrap/2 <= x < wrap/2.
+        swap: For wrong; indices of two entries to swap in arrays of numbers; names stay.
+        arrays: For wrong: "reversed", "missing" (without entry `index`), "extra" (an unknown entry
+            first), "duplicated" (entry `index` again), "short" (names stay), "empty".
+        overtake: For delayed; whether a message may arrive before earlier ones.
         copies: For intermittent; how often a message that is hit arrives: 0 (lost), 2 ... 100.
-
-    Raises:
-        ValueError: A setting is wrong or of another kind; the message has its name, its value and
-            what is allowed.
     """
 
     topic: str
@@ -197,7 +176,6 @@ class Fault:
     def _check_value(self) -> None:
         value = self.value
         if isinstance(value, NUMBERS) and not isinstance(value, bool):
-            # NaN as text, so that equal faults are equal.
             number = float(value)
             object.__setattr__(self, "value", number if math.isfinite(number) else str(number))
         elif value not in VALUES:
@@ -212,7 +190,6 @@ class Fault:
         object.__setattr__(self, "swap", tuple(self.swap))
 
     def _check_kind(self) -> None:
-        """Require only settings of the kind, and enough of them to have an effect."""
         kind = KINDS[self.kind]
         for entry in fields(self)[2:]:
             changed = getattr(self, entry.name) != entry.default
@@ -239,9 +216,8 @@ class Fault:
         return begin <= now < begin + round(min(self.duration, FOR_EVER) * NANOSECONDS)
 
 
-# Scripts of faults in YAML; see config/faults.yaml of the suite for all keys.
+# Scripts of faults in YAML.
 
-# Prefix of the default output topic.
 FAULTY = "faulty"
 _TYPE = re.compile(r"[a-z]\w*/(msg/)?[A-Z]\w*")
 
@@ -253,13 +229,8 @@ class Relay:
     Attributes:
         topic: Name that the faults use for it.
         type: Type of its messages, such as sensor_msgs/msg/JointState.
-        input: ROS name of the input; empty: the topic.
-        output: ROS name of the output; empty: faulty/<topic>.
-        latched: Whether late subscribers get the last message (durability transient local), as for
-            maps and parameters. The publisher must then be latched, too.
-
-    Raises:
-        ValueError: A field is wrong; the message has its name, its value and what is allowed.
+        input, output: ROS names; empty: the topic, and faulty/<topic>.
+        latched: Whether late subscribers get the last message, as from a latched publisher.
     """
 
     topic: str
@@ -294,13 +265,7 @@ Entry = TypeVar("Entry", Fault, Relay)
 
 @dataclass(frozen=True)
 class Script:
-    """Content of a script.
-
-    Attributes:
-        faults: The faults, in the order in which messages pass them.
-        relays: The relayed topics; empty if the script contains only faults.
-        seed: Seed of all random numbers.
-    """
+    """Faults, in the order in which messages pass them, relayed topics, and a seed."""
 
     faults: tuple[Fault, ...]
     relays: tuple[Relay, ...] = ()
@@ -312,14 +277,10 @@ class Script:
 
 
 def load_script(source: Path | str) -> Script:
-    """Load a script.
-
-    Args:
-        source: Path of a YAML file; or its text, which has more than one line.
+    """Load a script from a YAML file, or from its text, which has more than one line.
 
     Raises:
-        ValueError: The script is wrong; the message has the file, the entry, the field, its value
-            and what is allowed.
+        ValueError: The script is wrong; the message has the entry, its value and what is allowed.
     """
     if isinstance(source, str) and "\n" in source:
         where, text = "the script", source

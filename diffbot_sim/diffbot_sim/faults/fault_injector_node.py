@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fault_injector node: relays topics, and injects the faults of a script.
 
-For each relay of the script it subscribes to the input and publishes the output. Times of the
-script are the clock's with use_sim_time; otherwise they count from the first message.
-
-The time is read when a message arrives, and while messages wait every 2 ms (with use_sim_time: at
-each tick of the clock). A message that arrives before the tick at which it was sent counts for the
-previous tick. Start a simulated run with composed:=false: a simulator in lock-step stands still
-while it waits for an answer that a fault delays or drops.
+Times of the script are the clock's with use_sim_time; otherwise they count from the first message.
+Start a simulated run with composed:=false: in lock-step it would wait for delayed answers.
 """
 
 from __future__ import annotations
@@ -44,35 +39,21 @@ class FaultInjectorParameters:
     )
 
 
-# Period at which waiting messages are checked for release, s of the node's clock.
-RELEASE_PERIOD = 0.002
-# Period at which partners and active faults are checked, s of wall time.
-LOOK_PERIOD = 0.05
-# A clock that goes back by less, ns, is being adjusted; by more, it has restarted.
+# Time between two looks for due messages, s, and for partners, s of wall time.
+RELEASE_PERIOD, LOOK_PERIOD = 0.002, 0.05
+# A clock that goes back by more, ns, has restarted.
 DISORDER = NANOSECONDS // 10
-# Queue size, messages: when a clock jumps, all delayed messages are released at once.
+# When a clock jumps, all delayed messages are released at once.
 DEPTH = 100
-# How long the process waits for its last message to arrive, s of wall time.
+# Wall time for the last message to arrive, s.
 ARRIVAL_PATIENCE = 1.0
 
 
 class RelayedTopic:
-    """Relays the messages of one topic through a fault injector.
+    """Relays the messages of one topic, which `on_message` receives, through a fault injector.
 
-    The output is reliable, which suits reliable and best-effort subscribers. Publishers of either
-    reliability are received; latched ones need a latched relay.
-
-    Args:
-        node: Node of the subscription and the publisher.
-        relay: Input and output.
-        faults: Faults of this topic.
-        seed: Seed of their random numbers.
-        on_message: Called with this object and each message that arrives.
-        patience: How long to wait for publisher and subscriber, s of wall time.
-
-    Attributes:
-        relay: As given.
-        injector: Applies the faults.
+    The output is reliable. Publishers of either reliability are received; latched ones need a
+    latched relay. `patience` for publisher and subscriber is in s of wall time.
 
     Raises:
         ValueError: The message type does not exist, or lacks a field that a fault names.
@@ -151,14 +132,7 @@ class RelayedTopic:
 
 
 class FaultInjectorNode(Node):
-    """Relays topics through fault injectors.
-
-    Attributes:
-        exit_code: See RunnableNode.
-
-    Raises:
-        ValueError: A parameter or the script is wrong; the message states which one and why.
-    """
+    """Relays topics through fault injectors; ValueError for a wrong parameter or script."""
 
     def __init__(self) -> None:
         super().__init__("fault_injector")
@@ -217,7 +191,6 @@ class FaultInjectorNode(Node):
             self._release_timer.reset()
 
     def _release(self) -> None:
-        """Publish the messages that are due on all topics."""
         now = self._time()
         for topic in self._topics:
             topic.release(now)

@@ -31,42 +31,23 @@ from diffbot_sim.faults.message_fields import (
     slots,
 )
 
-# Largest number of waiting messages; more are lost, so that memory stays bounded.
 CAPACITY = 10_000
-# Characters and length of a garbage text.
 LETTERS = string.ascii_letters + string.digits
 LENGTH = 8
-# Name of an entry that a fault adds to an array.
 STRANGER = "unknown_joint"
 NO_NUMBER = "scale, offset and wrap change numbers and stamps only"
 
 
 class FaultInjector:
-    """Takes messages, applies the faults, and returns the results when they are due.
+    """Takes the messages of one topic, applies faults, and returns the results when they are due.
 
-    A message passes the faults in the order of the list. The time at which it is pushed decides
-    which faults apply. Random numbers are drawn only for messages during a fault, and each fault
-    has its own generator: equal messages at equal times with equal seeds give equal results.
-    Without an active fault each message is released unchanged, at once.
-
-    Messages are returned in the order of their release. Unless a fault lets them overtake, that is
-    the order in which they were pushed, also when a delay has ended.
-
-    When time goes back, as after a reset of a simulator, the injector is reset and waiting messages
-    are lost.
-
-    Args:
-        faults: Faults of one topic.
-        seed: Seed of all random numbers.
+    A message passes the faults in the order of the list; its time decides which apply. Equal
+    messages at equal times with equal seeds give equal results. Unless a fault lets them overtake,
+    messages keep their order. When time goes back waiting messages are lost.
 
     Attributes:
-        faults: As given.
-        seed: As given.
         active: Faults that are active at the newest time given.
-        lost: Number of messages lost because the queue was full.
-
-    Raises:
-        ValueError: The faults are of several topics.
+        lost: Number of messages lost because CAPACITY waited.
     """
 
     def __init__(self, faults: Sequence[Fault], seed: int = 0) -> None:
@@ -91,15 +72,7 @@ class FaultInjector:
         self.active: tuple[Fault, ...] = ()
 
     def push(self, now: float, message: Any) -> None:
-        """Take a message.
-
-        Args:
-            now: Time, s.
-            message: The message, which is copied.
-
-        Raises:
-            ValueError: A fault names a field that the message lacks.
-        """
+        """Take a copy of a message at a time, s; ValueError if it lacks a fault's field."""
         time = self._advance(now)
         parcels = [Parcel(copy.deepcopy(message), time)]
         for stage in self._stages:
@@ -108,11 +81,7 @@ class FaultInjector:
             self._queue(parcel)
 
     def due(self, now: float) -> list[Any]:
-        """Return the messages that are due, in the order of their release.
-
-        Args:
-            now: Time, s.
-        """
+        """Return the messages that are due at a time, s, in the order of their release."""
         time = self._advance(now)
         ready = []
         while self._waiting and self._waiting[0][0] <= time:
@@ -148,13 +117,7 @@ class FaultInjector:
 
 @dataclass(frozen=True)
 class Parcel:
-    """A message on its way through the injector.
-
-    Attributes:
-        message: The injector's own copy.
-        release: Time at which it is released, ns.
-        overtakes: Whether it may be released before one that was sent earlier.
-    """
+    """The injector's copy of a message, its release, ns, and whether it may overtake others."""
 
     message: Any
     release: int
@@ -164,14 +127,8 @@ class Parcel:
 class Stage:
     """Applies one fault; this base class is the kind "off".
 
-    Messages are hit in bursts. A burst of b messages begins at a message outside a burst with
-    probability q. On average (1 - q) / q messages pass between two bursts, so that the share of hit
-    messages is b / (b + (1 - q) / q). With q = probability / (probability + b (1 - probability))
-    this is the fault's `probability`.
-
-    Args:
-        fault: The fault.
-        random: Its random number generator.
+    A burst of b messages begins at a message outside a burst with probability
+    q = p / (p + b (1 - p)): a share b / (b + (1 - q) / q) = p, the fault's probability, is hit.
     """
 
     def __init__(self, fault: Fault, random: Random) -> None:
@@ -206,10 +163,7 @@ class Stage:
 
 
 class Stuck(Stage):
-    """Repeats the content of the last message before the fault.
-
-    If there was none before, that of the first message during the fault.
-    """
+    """Repeats the content of the last message before the fault, or else the first during it."""
 
     _last: Any = None
 
@@ -235,7 +189,6 @@ class Stuck(Stage):
         if self.fault.stamps == "old" and hasattr(message, HEADER):
             paths = (*paths, f"{HEADER}.stamp")
         for path in paths:
-            # If the length of an array has changed, only the common entries.
             for slot, before in zip(slots(message, path), slots(self._last, path), strict=False):
                 slot.put(before.value)
 
@@ -283,10 +236,10 @@ class Slow(Stage):
 
     def hit(self, now: int, parcel: Parcel) -> list[Parcel]:
         """Pass the message if one is due."""
-        # Half a ns of tolerance: times are rounded to whole ns.
+        # Times are rounded to whole ns.
         if now + 0.5 < self._following:
             return []
-        # On a time grid, so that the mean rate is right even if it does not divide the input rate.
+        # On a time grid, for a right mean rate.
         period = NANOSECONDS / self.fault.rate
         self._following += period
         if self._following <= now:
@@ -329,11 +282,7 @@ STAGES: dict[str, type[Stage]] = {
 
 
 def check_fields(message: Any, fault: Fault) -> None:
-    """Check that messages of this type have the fault's fields; `message` may be empty.
-
-    Raises:
-        ValueError: A field is missing, or is no number where numbers are needed.
-    """
+    """Check that a message has the fault's fields, and numbers where needed; else ValueError."""
     for path in fault.fields:
         for slot in places(message, path):
             if fault.bends and any(word in slot.type for word in ("string", "boolean")):
@@ -354,7 +303,7 @@ def _is_number(value: Any) -> bool:
 def _bend(slot: Slot, fault: Fault) -> None:
     if is_stamp(slot.value):
         before = slot.value.sec * NANOSECONDS + slot.value.nanosec
-        # Whole ns if possible: today's time in s as a float does not resolve ns.
+        # As a float in s today's time does not resolve ns.
         if fault.scale != 1.0:
             before = nanoseconds(before / NANOSECONDS * fault.scale)
         slot.put_stamp(before + nanoseconds(fault.offset))
@@ -367,7 +316,6 @@ def _bend(slot: Slot, fault: Fault) -> None:
 
 
 def _fit_arrays(message: Any, fault: Fault) -> None:
-    """Edit each array of variable length as `fault.arrays` specifies."""
     edit = _EDITS[fault.arrays]
     for slot in _arrays(message, fault):
         entries = list(slot.value)
@@ -376,7 +324,6 @@ def _fit_arrays(message: Any, fault: Fault) -> None:
 
 
 def _swap_entries(message: Any, fault: Fault) -> None:
-    """Swap two entries of each array of numbers."""
     one, other = fault.swap
     for slot in _arrays(message, fault):
         entries = slot.value
@@ -385,7 +332,6 @@ def _swap_entries(message: Any, fault: Fault) -> None:
 
 
 def _arrays(message: Any, fault: Fault) -> list[Slot]:
-    """Return the message's top-level arrays, or those of them that the fault names."""
     wanted = {parse_path(path)[0][0] for path in fault.fields}
     return [
         Slot(message, name, kind)

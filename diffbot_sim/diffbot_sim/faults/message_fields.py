@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Access to message fields by paths: `header.stamp`, `position[1]`, `position[left_wheel_joint]`.
+"""Message fields by paths: `header.stamp`, `position[1]`, `position[left_wheel_joint]`.
 
 Messages are ROS messages, or plain objects with attributes. A stamp (an object with `sec` and
 `nanosec`) counts as one number.
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 NANOSECONDS = 1_000_000_000
-# Range of time stamps, s: signed 32-bit seconds.
+# Signed 32-bit seconds.
 LATEST = (1 << 31) - 1
 EARLIEST = -(1 << 31)
 # `name`, or `name[entry]`; an entry is an index or the name of a joint.
@@ -29,12 +29,9 @@ NAMES = "name"
 
 @dataclass(frozen=True)
 class Slot:
-    """Reference to a value in a message: mostly a number, a text, a boolean or a stamp.
+    """A value in a message: the field `key` of a (sub)message, or index of an array.
 
-    Attributes:
-        owner: The (sub)message or the array.
-        key: Name of the field, or index in the array.
-        type: ROS type of the field, such as "double" or "sequence<int32>"; "" if unknown.
+    `type`: ROS type of the field, such as "double" or "sequence<int32>"; "" if unknown.
     """
 
     owner: Any
@@ -47,11 +44,7 @@ class Slot:
         return getattr(self.owner, self.key) if isinstance(self.key, str) else self.owner[self.key]
 
     def put(self, value: Any) -> None:
-        """Set the value.
-
-        Raises:
-            ValueError: It is part of a tuple or of a frozen object.
-        """
+        """Set the value; ValueError if it is part of a tuple or of a frozen object."""
         try:
             if isinstance(self.key, str):
                 setattr(self.owner, self.key, value)
@@ -62,10 +55,9 @@ class Slot:
             raise ValueError(f"fields: {self.key!r} of a {owner} cannot be changed") from None
 
     def put_number(self, number: float) -> None:
-        """Set a number, converted to the slot's type; for a stamp, a time in s.
+        """Set a number, converted to the slot's type, within its range; for a stamp, a time in s.
 
-        Whole numbers stay in their type's range. A number that is not finite leaves whole numbers
-        and stamps unchanged.
+        A number that is not finite leaves whole numbers and stamps unchanged.
         """
         if isinstance(self.value, (float, np.floating)):
             self.put(float(number))
@@ -84,7 +76,6 @@ class Slot:
         self.put(stamp)
 
     def _range(self) -> tuple[int, int]:
-        """Return the smallest and largest whole number of its type."""
         for bits in (8, 16, 32, 64):
             if f"uint{bits}" in self.type:
                 return 0, (1 << bits) - 1
@@ -99,11 +90,7 @@ def nanoseconds(time: float) -> int:
 
 
 def parse_path(path: str) -> tuple[tuple[str, str | None], ...]:
-    """Return the parts of a path, each with its entry or None.
-
-    Raises:
-        ValueError: It is no path.
-    """
+    """Return the parts of a path, each with its entry or None; ValueError if it is none."""
     parts = []
     for part in path.split("."):
         match = _PART.fullmatch(part)
@@ -139,8 +126,7 @@ def is_array(value: Any) -> bool:
 def places(message: Any, path: str) -> list[Slot]:
     """Return the slots at a path; none where an array is too short or lacks the name.
 
-    Raises:
-        ValueError: The message has no such field; the error lists its fields.
+    ValueError: The message has no such field.
     """
     owners = [message]
     slots: list[Slot] = []
@@ -181,7 +167,6 @@ def _field(owner: Any, name: str, path: str) -> Slot:
 
 
 def _entry(owner: Any, slot: Slot, entry: str | None, path: str) -> list[Slot]:
-    """Return the slot of the field itself, or of its entry."""
     if entry is None:
         return [slot]
     array = slot.value

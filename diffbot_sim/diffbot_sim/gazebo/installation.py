@@ -90,12 +90,7 @@ class Installation:
         return self.prefix / _LIBRARIES
 
     def variables(self, home: Path) -> dict[str, str]:
-        """Return the environment variables for its programs only.
-
-        Args:
-            home: Folder for the files that they write; otherwise each run would leave files in
-                ~/.gazebo.
-        """
+        """Return the environment variables for its programs, which write into the folder `home`."""
         share, libraries = self.prefix / "usr/share/gazebo-11", self.library_folder()
         variables = {
             # No address: a missing model is an error instead of a download.
@@ -139,7 +134,7 @@ def plugin(installation: Installation) -> Path:
     """
     command = _command(installation)
     key = hashlib.sha256(SOURCE.read_bytes() + "\0".join(command).encode()).hexdigest()[:16]
-    # The name changes with source and command, so that an outdated plugin is never used.
+    # Named by source and command, so that no outdated plugin is used.
     file = installation.folder / f"plugin-{key}" / "libdiffbot_gazebo.so"
     if file.is_file():
         return file

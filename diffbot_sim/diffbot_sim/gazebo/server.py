@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Gazebo server as a child process, driven over a socket that it inherits.
 
-plugin/diffbot_gazebo.cc is the other end of the socket. Requests and answers are packed C
-structures with natural alignment, in the machine's byte order.
+plugin/diffbot_gazebo.cc is the other end. Messages are packed, naturally aligned C structures.
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ _ANSWER = struct.Struct("=II17d")
 
 ANSWER_SIZE = _ANSWER.size
 
-# Wall time that the server may take, s: to start (the first time with cold disk caches), to answer,
-# and to end on its own.
+# Wall time that the server may take, s: to start, to answer, and to end on its own.
 START_PATIENCE = 60.0
 ANSWER_PATIENCE = 20.0
 END_PATIENCE = 2.0
@@ -49,16 +47,15 @@ LOOK_PERIOD = 0.05
 def request(kind: int, *values: float, steps: int = 0) -> bytes:
     """Return a request.
 
-    Its kinds and their values:
+    Kinds and values:
         LOOK: None; report the state.
-        STEP: Torque left, right (N m), length of an inner step (s), forward force (N) on the
-            ground below base_link and moment (N m); `steps` is the number of inner steps.
+        STEP: Torque left, right (N m), inner step (s), forward force (N) on the ground below
+            base_link and moment (N m); `steps` is the number of inner steps.
         PLACE: x, y, z (m), roll, pitch, yaw (rad) of base_link, which is then at rest.
         PAYLOAD: Mass (kg), x, z (m), inertia (kg m^2); see Simulator.set_payload.
         FRICTION: Viscous (N m s/rad), Coulomb forward, backward, static forward, backward (N m),
             Stribeck velocity (rad/s; 0: none) of the wheel `steps`, 0 left or 1 right.
-        MODEL: K5 to K8 (closed form), radius and half track (m), from which dry friction is
-            computed.
+        MODEL: K5 to K8, radius and half track (m), for dry friction.
         LINE: x, y of both ends (m), red, green, blue (0..1), height above the floor, width (m).
     """
     return _REQUEST.pack(kind, steps, *values, *(0.0,) * (VALUES - len(values)))
@@ -71,10 +68,9 @@ class Answer:
     Attributes:
         notice: Whether it was sent without a request, because a pause began or ended.
         paused: Whether the world's time stands still until somebody resumes it.
-        angles, rates: Angles and rates of the wheel joints, rad and rad/s.
-        position: Position of base_link in the world, m.
-        rotation: Rotation of base_link, quaternion w, x, y, z.
-        linear, angular: Velocity of base_link's origin (m/s) and spin (rad/s), in the world.
+        angles, rates: Of the wheel joints.
+        position, rotation: Of base_link in the world; quaternion w, x, y, z.
+        linear, angular: Velocity of base_link's origin, and spin, in the world.
     """
 
     notice: bool
@@ -102,14 +98,10 @@ class GazeboServer:
 
     Args:
         installation: The Gazebo to use.
-        plugin: File of the plugin.
-        world: File of the world; its folder is searched for models.
+        plugin, world: Their files; the world's folder is searched for models.
         gui: Whether to open Gazebo's window, too.
         camera: Whether the world has a camera, which needs a display to render on.
         seed: Seed of the server's random numbers.
-
-    Attributes:
-        paused: Whether the world's time stands still.
 
     Raises:
         GazeboError: It did not start, or has no display.
@@ -140,7 +132,7 @@ class GazeboServer:
                 )
             if camera and not display:
                 display = self._start_display()
-            # Without a camera the server needs no display, and starts faster without.
+            # Without a camera the server starts faster without a display.
             self._variables["DISPLAY"] = display if camera else None
             # A camera must take its pictures on time; without a window no visuals are sent.
             options = ["--lockstep"] if camera else [] if gui else ["--minimal_comms"]
@@ -153,30 +145,21 @@ class GazeboServer:
             raise
 
     def exchange(self, request: bytes, steps: int = 0) -> Answer:
-        """Send a request and return its answer, also during a pause.
-
-        Args:
-            request: Result of the function `request`.
-            steps: Number of inner steps that it requests.
-
-        Raises:
-            GazeboError: The server has ended, or does not answer.
-        """
+        """Send a request of so many inner steps and return its answer, also during a pause."""
         (answer,) = self.exchange_all([request], steps)
         return answer
 
     def exchange_all(self, requests: Sequence[bytes], steps: int = 0) -> list[Answer]:
         """Do as `exchange` for several requests that do not depend on each other's answers.
 
-        While the world is paused, each exchange starts a program that makes the server's loop run,
-        which takes a second.
+        During a pause each exchange starts a program that runs the server's loop, for a second.
         """
         try:
             for request in requests:
                 self._socket.send(request)
         except OSError:
             raise GazeboError(self._ending()) from None
-        # One pass of the server's loop for each step, one before a change, one to answer.
+        # A pass of the server's loop for each step, one before a change, one to answer.
         return self._receive(ANSWER_PATIENCE, steps + 2, len(requests))
 
     def look_around(self) -> None:
@@ -185,11 +168,7 @@ class GazeboServer:
             self._read()
 
     def set_paused(self, paused: bool) -> None:
-        """Pause or resume the world's time, as Gazebo's own button does.
-
-        Raises:
-            GazeboError: The server has ended, or does not do it.
-        """
+        """Pause or resume the world's time, as Gazebo's own button does; else GazeboError."""
         self.look_around()
         self._control_world("--pause", int(paused))
         end = time.monotonic() + ANSWER_PATIENCE
@@ -199,11 +178,7 @@ class GazeboServer:
             self._read()
 
     def wait_for_picture(self, folder: Path) -> None:
-        """Wait for the camera's first picture in the folder, which may contain older pictures.
-
-        Raises:
-            GazeboError: The server has ended, or there is no new picture after PICTURE_PATIENCE.
-        """
+        """Wait for a new picture of the camera in the folder; GazeboError if there is none."""
         before = _newest(folder)
         end = time.monotonic() + PICTURE_PATIENCE
         while _newest(folder) == before:
@@ -219,7 +194,7 @@ class GazeboServer:
         """End the server and its window, and wait until both are gone."""
         if self._server is not None:
             self._socket.close()
-            # The plugin ends the server when the socket closes, but not while the world is paused.
+            # Closing the socket ends the server, but not during a pause.
             if not self.paused:
                 self._server.wait(END_PATIENCE)
         stop_all(self._processes, (END_PATIENCE, END_PATIENCE))
@@ -242,7 +217,6 @@ class GazeboServer:
                 taken = _PORT_TAKEN in self._log.read_text(errors="replace")
                 if self._chosen or not taken or attempt == _ATTEMPTS - 1:
                     raise
-                # Another program took the port before the server started.
                 self._socket.close()
                 stop_all([self._server])
                 self._log.write_text("")
@@ -258,7 +232,6 @@ class GazeboServer:
         ours, theirs = os.pipe()
         with open(ours) as answer:
             words = ["-displayfd", str(theirs), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"]
-            # A program of this machine, which must not load Gazebo's older libraries.
             self._run(program, words, (theirs,), variables={})
             os.close(theirs)
             number = answer.readline().strip()
@@ -282,7 +255,6 @@ class GazeboServer:
             self._variables if variables is None else variables,
             self._log,
             inherited,
-            # Gazebo's own shutdown may take long, and there is nothing to be saved.
             signal.SIGKILL,
         )
         self._processes.append(process)
@@ -296,7 +268,7 @@ class GazeboServer:
         answers: list[Answer] = []
         while len(answers) < count:
             if waiting and self.paused:
-                # The server's loop has stopped, or is stopping, before it has read the request.
+                # The server's loop has stopped before it has read the request.
                 self._control_world("--multi-step", passes)
                 waiting = False
             left = end - time.monotonic()
@@ -357,7 +329,6 @@ def _variables(installation: Installation, plugin: Path, world: Path) -> dict[st
 
 
 def _newest(folder: Path) -> float:
-    """Return when the newest file of a folder was written; 0 without any file."""
     return max((file.stat().st_mtime for file in folder.glob("*")), default=0.0)
 
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The world that Gazebo loads: a floor with a grid, light, the robot, and a camera on demand.
 
-Gazebo's own program converts the robot from its URDF; its colours are added here. See
-benchmarks/contact_settings.py for how accurately the closed form is identified from it.
+Gazebo converts the robot from its URDF; its colours are added here.
 """
 
 from __future__ import annotations
@@ -35,16 +34,14 @@ _WORD = "{} {} {} 1"
 
 @dataclass(frozen=True)
 class PhysicsSettings:
-    """Settings of ODE in Gazebo; the defaults are the best known.
+    """Settings of ODE in Gazebo; the defaults are the best known (benchmarks/contact_settings.py).
 
     Attributes:
         inner_step: Longest integration step, s.
-        solver: "world" (exact) or "quick" (iterative).
-        iterations: Number of iterations of the iterative solver.
-        mixing: Constraint force mixing of all contacts and joints. With 0 the exact solver fails
-            in one of 40 steps, because both wheels constrain the robot sideways; 1e-9 is enough.
-        stiffness: Stiffness of the contacts, N/m; None for the robot's own.
-        damping: Damping of the contacts, N s/m; None for the robot's own.
+        solver: "world" (exact) or "quick" (iterative, with so many iterations).
+        mixing: Constraint force mixing of contacts and joints. With 0 the exact solver fails in one
+            of 40 steps, as both wheels constrain the robot sideways; 1e-9 is enough.
+        stiffness, damping: Of the contacts, N/m and N s/m; None for the robot's own.
         wheel_friction: Coulomb coefficient of the wheels; None for the robot's own.
     """
 
@@ -64,25 +61,16 @@ def write_world(
     settings: PhysicsSettings,
     pictures: Path | None,
 ) -> Path:
-    """Write world and robot into the folder, which must be on Gazebo's model path.
+    """Write world and robot into an empty folder on Gazebo's model path; return the world's file.
 
-    Args:
-        installation: The Gazebo that will load them.
-        folder: An existing, empty folder.
-        robot: The robot, which stands at the origin.
-        settings: Settings of the physics.
-        pictures: Folder for the pictures of a camera, two per second of robot time; None for no
-            camera.
-
-    Returns:
-        The world's file.
+    `pictures`: folder for a camera's pictures, two per second of robot time; None: no camera.
 
     Raises:
         GazeboError: Gazebo refuses the robot.
     """
     if pictures is not None:
         pictures.mkdir(parents=True, exist_ok=True)
-        # Gazebo passes the path to a shell; this link is free of special characters.
+        # Gazebo passes the path to a shell: no special characters.
         (folder / PICTURES).symlink_to(pictures)
         pictures = folder / PICTURES
     model = folder / ROBOT
@@ -142,7 +130,6 @@ def _world(robot: Robot, settings: PhysicsSettings, pictures: Path | None) -> st
 
 
 def _floor() -> str:
-    """Return a plane with practically unlimited friction, a line every metre and coloured axes."""
     lines = []
     for i in range(-FLOOR, FLOOR + 1):
         along_x, along_y = ("0.85 0.25 0.2", "0.25 0.65 0.25") if i == 0 else ("0.5 0.53 0.56",) * 2
@@ -202,13 +189,7 @@ def _camera(pictures: Path) -> str:
 def robot_sdf(
     installation: Installation, robot: Robot, settings: PhysicsSettings, folder: Path
 ) -> str:
-    """Return the robot as SDF.
-
-    Args:
-        installation: The Gazebo whose converter is used.
-        robot: The robot, which gives the URDF.
-        settings: Settings of its contacts.
-        folder: Folder for the temporary URDF.
+    """Return the robot as SDF; its URDF is written into the folder.
 
     Raises:
         GazeboError: Gazebo refuses the URDF; the message has its output.
@@ -257,8 +238,7 @@ def _set_contacts(tree: Element, settings: PhysicsSettings) -> None:
                 child.text = str(value)
 
 
-# Cache of this process by converter and URDF, the newest last: a conversion takes as long as the
-# start of the server.
+# By converter and URDF, the newest last: a conversion takes as long as the start of the server.
 _CONVERTED: dict[tuple[str, str], str] = {}
 _MOST_CONVERTED = 32
 
@@ -290,7 +270,6 @@ def _run_converter(installation: Installation, program: str, file: Path, folder:
 
 
 def _colours(tree: Element) -> dict[str, list[float]]:
-    """Return red, green, blue by name of material."""
     named = {m.get("name", ""): m.find("color") for m in tree.iterfind("material")}
     return {
         name: [float(x) for x in colour.get("rgba", "").split()[:3]]
@@ -301,7 +280,7 @@ def _colours(tree: Element) -> dict[str, list[float]]:
 
 def _material(colour: list[float]) -> Element:
     material = Element("material")
-    # Ambient light is as strong as the sun here; together they must not overexpose.
+    # Ambient light and sun together must not overexpose.
     for kind, share in (("ambient", 1.0), ("diffuse", 1.0), ("specular", 0.1)):
         text = _WORD.format(*(share * x for x in colour))
         ElementTree.SubElement(material, kind).text = text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base of the nodes of simulators in programs of their own, which the node starts and ends."""
+"""Nodes of simulators in programs of their own, and that of those in which ros2_control drives."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from nav_msgs.msg import Odometry
+from rosgraph_msgs.msg import Clock as ClockMessage
 
 from diffbot_description import load_robot
 from diffbot_node import Node, declare, parameter, pose_from_text, seconds
@@ -16,7 +17,7 @@ from diffbot_node.launch_supervision import say_last_words
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_sim.child_processes import Launch
 from diffbot_sim.engines import make_simulator
-from diffbot_sim.gz.launches import STEP, check_installed, left_out
+from diffbot_sim.gz.launches import HARDWARE, STEP, check_installed, launch_ros2_control, left_out
 from diffbot_sim.gz.stepped_robot import GzPose
 from diffbot_sim.paced_simulator import LOOK_PERIOD, CommandPublishers
 from diffbot_sim.simulator_parameters import SimulatorParameters
@@ -60,19 +61,7 @@ E_co = TypeVar("E_co", bound=ExternalParameters, covariant=True)
 
 
 class ExternalSimulator(Node, ABC, Generic[E_co]):
-    """Publishes the ground truth, and ends with the programs and with the commanders.
-
-    Args:
-        parameters: Class of the node's parameters.
-
-    Attributes:
-        exit_code: See RunnableNode.
-        values: The node's parameters.
-        robot: The robot.
-
-    Raises:
-        ValueError: A parameter is wrong; the message states which one and why.
-    """
+    """Publishes the ground truth, and ends with the programs and with the commanders."""
 
     def __init__(self, parameters: type[E_co]) -> None:
         super().__init__("simulator")
@@ -86,13 +75,8 @@ class ExternalSimulator(Node, ABC, Generic[E_co]):
     def _prepare(self, sim: str, starts: bool, odometry: str) -> None:
         """Check what is installed and supported; create truth topics, and the timer.
 
-        Args:
-            sim: Name of the simulator.
-            starts: Whether the node starts its programs.
-            odometry: Topic of the poses (nav_msgs/Odometry) of Gazebo's odometry publisher.
-
-        Raises:
-            ImportError: A program is missing.
+        `starts`: whether the node starts the programs of `sim`, else ImportError if one is missing;
+        `odometry`: topic of Gazebo's odometry publisher.
         """
         if starts:
             check_installed(sim)
@@ -127,3 +111,72 @@ class ExternalSimulator(Node, ABC, Generic[E_co]):
     def close(self) -> None:
         """Stop the simulator and all other programs started."""
         self._launch.stop()
+
+
+@dataclass(frozen=True)
+class Ros2ControlParameters(ExternalParameters):
+    """Parameters of ros2_control_simulator."""
+
+    engine: str = parameter("gz_ros2_control", "simulator to start", choices=tuple(HARDWARE))
+    speed: float = parameter(
+        0.0, "simulated time per wall time; 0: real time", minimum=0.0, maximum=10.0
+    )
+    start_simulator: bool = parameter(True, "start the simulator; false: it runs already")
+
+
+# Simulated time between two messages on `clock`, s.
+CLOCK_PERIOD = 0.01
+
+
+class Ros2ControlSimulatorNode(ExternalSimulator[Ros2ControlParameters]):
+    """Starts, monitors and stops the simulator, and relays its time and the true pose.
+
+    The simulator itself obeys `effort_controller/commands` and publishes `joint_states`; the node
+    publishes `clock` at the control rate, `ground_truth` and `ground_truth/dynamic_parameters`. The
+    simulator runs freely, and its efforts are not reliable: use `effort_source: commands`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(Ros2ControlParameters)
+        values = self.values
+        if self.robot.drive.torque_constant is not None:
+            raise ValueError(
+                f"drive.effort_unit = {self.robot.drive.effort_unit} of {self.robot.name}: the "
+                f"controllers of sim:={values.engine} take N m; use sim:=mujoco, ideal, gazebo or "
+                "gz"
+            )
+        self._prepare(values.engine, values.start_simulator, "gazebo/odometry")
+        self._logged_ready = False
+        self._time = float("-inf")
+        self._clock_topic = self.create_publisher(ClockMessage, "clock", 10)
+        self.create_subscription(ClockMessage, "gazebo/clock", self._on_clock, 10)
+        if values.start_simulator:
+            self._launch = launch_ros2_control(
+                values.engine,
+                self.robot,
+                self._start,
+                values.speed or 1.0,
+                values.gui,
+                values.patience,
+            )
+
+    def _on_clock(self, message: ClockMessage) -> None:
+        now = seconds(message.clock)
+        # Half a physics step of tolerance: stamps are rounded.
+        if now < self._time or now - self._time > CLOCK_PERIOD - 5e-4:
+            self._time = now
+            self._clock_topic.publish(message)
+
+    def _look_around(self) -> None:
+        if self.exit_code is not None:
+            return
+        if why := self._launch.fault():
+            self._fail(why)
+            return
+        if not self._launch.is_ready:
+            self._commanders.presence.keep_waiting()
+        elif not self._logged_ready:
+            self._logged_ready = True
+            self.get_logger().info("the robot can be driven")
+        if self.values.leave_when_alone:
+            self.exit_code = self._commanders.exit_code()

@@ -1,16 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulator node for Gazebo (Ionic or newer), driven step by step through ros_gz_bridge.
 
-Towards the suite it has the topics of the other simulators: it publishes `joint_states` and `clock`
-once per control period, `ground_truth` and `ground_truth/dynamic_parameters` (latched); it
-subscribes to `effort_controller/commands` ([left, right], N m). GzTopics and GzWorld are the
-interface to Gazebo. The node starts Gazebo, the bridge and the robot's spawning, and ends them when
-it ends itself.
-
+It has the topics of simulator_node.py, but for sensors, and starts and ends Gazebo and the bridge.
 Gazebo's world stands still between two control periods. A command is sent to Gazebo repeatedly
-until its arrival there is confirmed; only then is the world stepped by one period. The state at its
-end is published with the torque that acted, and awaits the next command. So nothing depends on how
-long a message takes. ros_gz_bridge answers within 1 to 2 ms, and a run is faster than real time.
+until its arrival is confirmed; then the world is stepped by one period, and the state at its end
+published with the torque that acted. So nothing depends on how long a message takes.
 """
 
 from __future__ import annotations
@@ -43,20 +37,14 @@ from diffbot_sim.paced_simulator import LOOK_PERIOD, Pacer
 from diffbot_sim.simulator_parameters import SensorParameters, make_actuator, make_encoders
 from diffbot_sim.simulator_topics import CommandTopic, SimulatorTopics, second_publisher
 
-# The ROS side of ros_gz_bridge: torques and their confirmation, wheel states, pose, and the world's
-# steps. Its topics are those of config/gz_bridge.yaml.
-
 SIDES = ("left", "right")
 
 
 class GzTopics:
-    """Sends torques to Gazebo, and receives their confirmation and the wheel states.
+    """Sends torques to Gazebo; its topics are those of config/gz_bridge.yaml.
 
-    Args:
-        node: The node that has the topics.
-        robot: The robot; gives the joint names, and the friction that damps torques.
-        on_reading: Called with the wheels' angles and speeds.
-        on_seen: Called when the arrival of a torque in Gazebo is confirmed.
+    `on_reading` is called with the wheels' angles and speeds, `on_seen` when the arrival of a
+    torque in Gazebo is confirmed.
     """
 
     def __init__(
@@ -80,7 +68,7 @@ class GzTopics:
                 partial(self._on_torque_seen, index),
                 10,
             )
-        # Only the newest is of use: Gazebo repeats a state until the next period begins.
+        # Gazebo repeats a state until the next period begins.
         node.create_subscription(JointState, f"{PREFIX}joint_states", self._on_joint_states, 1)
 
     def send(self, torque: tuple[float, float]) -> None:
@@ -115,18 +103,10 @@ class GzTopics:
 
 
 class GzWorld:
-    """Client of the service that advances a paused world by some steps.
-
-    Args:
-        node: The node that has the client.
-        on_refused: Called with a sentence if Gazebo refuses.
-
-    Raises:
-        ImportError: ros_gz_interfaces is not installed.
-    """
+    """Client of the service that advances a paused world; says why it is refused."""
 
     def __init__(self, node: Node, on_refused: Callable[[str], None]) -> None:
-        # Imported here, so that the rest can be tested on a machine without Gazebo.
+        # So that the rest can be tested without Gazebo.
         from ros_gz_interfaces.srv import ControlWorld
 
         self._type = ControlWorld
@@ -163,23 +143,16 @@ class GzParameters(SensorParameters, ExternalParameters):
     start_gazebo: bool = parameter(True, "start Gazebo and its bridge; false: they run already")
 
 
-# A torque that Gazebo has not confirmed is sent again after this, s of wall time.
+# Wall time after which an unconfirmed torque is sent again, s.
 REPEAT_PERIOD = 0.05
-# Wall time between the first confirmed torque and the first period, s, for the discovery of the
-# other topics.
+# Wall time for the discovery of the other topics after the first confirmed torque, s.
 SETTLING = 0.5
-# Time between two looks whether robot time is due, s of wall time.
-TICK = 0.002
-# Gazebo's silence ends the run after this, s of wall time.
-SILENCE = 10.0
+# Wall time between two looks whether robot time is due, and of Gazebo's silence that ends a run, s.
+TICK, SILENCE = 0.002, 10.0
 
 
 def steps_per_period(period: float) -> int:
-    """Return how many steps of Gazebo's physics make a control period, s.
-
-    Raises:
-        ValueError: It is not a whole number.
-    """
+    """Return how many steps of the physics make a control period, s; ValueError unless whole."""
     steps = round(period / STEP)
     if abs(steps * STEP - period) > 1e-9:
         raise ValueError(

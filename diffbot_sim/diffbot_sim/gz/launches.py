@@ -34,25 +34,23 @@ from diffbot_sim.gazebo.server import free_port
 Pose = tuple[float, float, float]
 """x (m), y (m), theta (rad)."""
 
-# World files: the element that sets the speed, and its value for real time (the rate is that of
-# steps of 1 ms).
+# World files: the element that sets the speed, and its value for real time.
 WORLDS = {
     "gz_floor.sdf": ("real_time_factor", 1.0),
     "gazebo_ros_floor.world": ("real_time_update_rate", 1000.0),
 }
-# Name of the world in worlds/gz_floor.sdf, and step of its physics, s.
+# World of gz_floor.sdf, and step of its physics, s.
 WORLD = "diffbot"
 STEP = 0.001
 MODEL = "robot"
 CONTROL_SERVICE = f"/world/{WORLD}/control"
 # Prefix of the suite's ROS topics that the bridge relays.
 PREFIX = "gz/"
-# Suffix of the ROS topics in the bridge's file that belong to a second bridge; see `split_bridge`.
+# Suffix of the topics in the bridge's file that belong to a second bridge; see `split_bridge`.
 SEEN = "_seen"
-# Largest speed of Gazebo with sim:=gz, relative to real time. Without a limit releases before 2026
-# loop without a pause while the world stands still, and publish the joint states each time.
+# Largest speed with sim:=gz. Releases before 2026 without a limit loop while the world stands.
 FASTEST = 5.0
-# Log level of the programs: further messages would disrupt the live table.
+# Further messages would disrupt the live table.
 QUIET = ("--log-level", "warn")
 GZ_WINDOW = ["gz", "sim", "-g", "-v", "1"]
 
@@ -61,7 +59,7 @@ HARDWARE = {
     "gz_ros2_control": "gz_ros2_control/GazeboSimSystem",
     "gazebo_ros": "gazebo_ros2_control/GazeboSystem",
 }
-# In order of start: the controller that takes torques is active before joint states arrive.
+# In order of start: torques must be taken before joint states arrive.
 CONTROLLERS = ("effort_controller", "joint_state_broadcaster")
 CONTROL_PACKAGES = (
     "controller_manager",
@@ -80,11 +78,7 @@ PACKAGES = {
 
 
 def left_out(robot: Robot, sim: str) -> list[str]:
-    """Return what a simulator does not model of friction and drive, as keys of the robot's file.
-
-    These simulators model the viscous and Coulomb friction of the URDF by their own physics, and
-    the casters' contacts; with sim:=gz the node models the drive.
-    """
+    """Return what a simulator does not model of friction and drive, as keys of the robot's file."""
     friction = robot.friction
     there = {
         "friction.static": friction.static is not None,
@@ -97,7 +91,7 @@ def left_out(robot: Robot, sim: str) -> list[str]:
 
 
 def check_installed(sim: str) -> None:
-    """Raise ImportError unless all is installed; the message states what is missing, and a fix."""
+    """Raise ImportError, with a remedy, unless all is installed."""
     require_packages(sim, *PACKAGES[sim])
     program = "gzserver" if sim == "gazebo_ros" else "gz"
     require_program(sim, program, f"{PACKAGES[sim][0]}, in a sourced ROS 2 install")
@@ -134,11 +128,7 @@ def executable(package: str, name: str) -> str:
 
 
 def config_text(name: str, robot: Robot) -> str:
-    """Return the text of a file of the suite's config folder, with the robot's joint names.
-
-    Raises:
-        ImportError: The package diffbot_bringup, which has the folder, is missing.
-    """
+    """Return the text of a file of the suite's config folder, with the robot's joint names."""
     try:
         file = Path(get_package_share_directory("diffbot_bringup")) / "config" / name
     except PackageNotFoundError:
@@ -171,8 +161,7 @@ def split_bridge(
 ) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
     """Return the entries of the main bridge, and those of a second one.
 
-    A bridge does not relay its own messages back. Only a second one can confirm that a torque has
-    passed the first.
+    A bridge does not relay its own messages back: a second one confirms that a torque passed.
     """
     second = [entry for entry in entries if entry["ros_topic_name"].endswith(SEEN)]
     return [entry for entry in entries if entry not in second], second
@@ -188,7 +177,7 @@ def description(robot: Robot, sim: str, controllers: Path) -> str:
 
 
 def bridge_command(node: str, carried: list[str], arguments: list[str]) -> list[str]:
-    """Return the command of ros_gz_bridge for a node name, topics and services, and arguments."""
+    """Return the command of ros_gz_bridge for a node, topics and services, and arguments."""
     program = executable("ros_gz_bridge", "parameter_bridge")
     return [program, *carried, "--ros-args", "-r", f"__node:={node}", *arguments, *QUIET]
 
@@ -203,7 +192,7 @@ def gz_spawn_command(file: Path, robot: Robot, start: Pose) -> list[str]:
     x, y, theta = start
     pose = {"x": x, "y": y, "z": robot.wheels.radius, "Y": theta}
     words = {"world": WORLD, "name": MODEL, "file": str(file)}
-    # A fixed number of decimals: ROS would parse "1" as an integer and "1e-05" as text.
+    # ROS would parse "1" as an integer and "1e-05" as text.
     words |= {name: f"{value:.9f}" for name, value in pose.items()}
     arguments = [word for key, value in words.items() for word in ("-p", f"{key}:={value}")]
     return [executable("ros_gz_sim", "create"), "--ros-args", *arguments, *QUIET]
@@ -212,7 +201,7 @@ def gz_spawn_command(file: Path, robot: Robot, start: Pose) -> list[str]:
 def gazebo_server_command(world: Path) -> list[str]:
     """Return the command of Gazebo 11 with the plugins of gazebo_ros; clock at the control rate."""
     plugins = ["-s", "libgazebo_ros_init.so", "-s", "libgazebo_ros_factory.so"]
-    # Long options: -p and -r are gzserver's own, and would play and record logs.
+    # -p and -r are gzserver's own, and would play and record logs.
     clock = ["--param", "publish_rate:=100.0", "--remap", "gazebo:clock:=gazebo/clock"]
     return ["gzserver", str(world), *plugins, "--ros-args", *clock, "--"]
 
@@ -241,8 +230,7 @@ def gz_environment() -> dict[str, str | None]:
 def gz_control_environment() -> dict[str, str | None]:
     """Return the same variables, and the one by which Gazebo finds gz_ros2_control.
 
-    Gazebo searches for systems only in its own folders and in those of this variable, which in a
-    ROS 2 installation only the launch files of ros_gz_sim set.
+    Only the launch files of ros_gz_sim set it.
     """
     folder = f"{get_package_prefix('gz_ros2_control')}/lib"
     own = os.environ.get("GZ_SIM_SYSTEM_PLUGIN_PATH")
@@ -265,8 +253,7 @@ def gazebo_environment() -> dict[str, str | None]:
 def spawner_environment(folder: Path) -> dict[str, str | None]:
     """Return variables that keep a run's spawners independent of other runs; logs stay in place.
 
-    A spawner locks a file in ROS_HOME, which all runs share, while it waits for its controller
-    manager; meanwhile other spawners would give up after a minute or two.
+    A spawner locks a file in ROS_HOME, and other runs' spawners would give up meanwhile.
     """
     home = os.environ.get("ROS_HOME") or str(Path.home() / ".ros")
     log = os.environ.get("ROS_LOG_DIR") or str(Path(home) / "log")
@@ -279,8 +266,7 @@ def spawner_environment(folder: Path) -> dict[str, str | None]:
 def launch_gz(robot: Robot, start: Pose, gui: bool) -> Launch:
     """Start Gazebo (Ionic or newer) with a paused world, and its bridges to ROS.
 
-    Spawning is repeated until it reports success, or `retries` is false: a reported failure may be
-    wrong, as Gazebo may answer late.
+    Spawning is repeated until it reports success, or `retries` is false: Gazebo may answer late.
     """
     launch = Launch(gz_environment())
     world = launch.file("world.sdf", world_text("gz_floor.sdf", FASTEST))
@@ -306,8 +292,7 @@ def launch_ros2_control(
 
     Args:
         sim: One of HARDWARE.
-        robot: The robot to spawn.
-        start: Its initial pose.
+        robot, start: The robot to spawn, and its initial pose.
         speed: Simulated time per wall time, > 0.
         gui: Whether to open the simulator's window.
         patience: Wall time that each step may take, s.
@@ -331,8 +316,7 @@ def launch_ros2_control(
     if gui:
         launch.start(*window, optional=True)
     launch.start("robot_state_publisher", _state_publisher_command(launch, text))
-    # A repeated spawning may fail because the first one worked, with a late answer. If there is no
-    # robot, starting the controllers fails.
+    # A repeated spawning may fail because the first one worked.
     steps = [ProgramStep("spawning the robot", spawn, may_fail=True)]
     steps += [
         ProgramStep(name, spawner_command(name, controllers, patience)) for name in CONTROLLERS
@@ -342,7 +326,6 @@ def launch_ros2_control(
 
 
 def _truth_bridge_command() -> list[str]:
-    """Return the command of ros_gz_bridge for Gazebo's time and the true pose."""
     carried = [
         "/clock@rosgraph_msgs/msg/Clock[gz.msgs.Clock",
         "/robot/odometry@nav_msgs/msg/Odometry[gz.msgs.Odometry",
@@ -352,7 +335,6 @@ def _truth_bridge_command() -> list[str]:
 
 
 def _state_publisher_command(launch: Launch, text: str) -> list[str]:
-    """Return the command of robot_state_publisher, which gives the simulator the description."""
     parameters = {"use_sim_time": True, "robot_description": text}
     document = yaml.safe_dump({"/**": {"ros__parameters": parameters}})
     program = executable("robot_state_publisher", "robot_state_publisher")

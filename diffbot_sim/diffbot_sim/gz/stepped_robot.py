@@ -14,11 +14,10 @@ from diffbot_description import Robot, wheel_friction
 from diffbot_sim.virtual_robot import Actuator, Encoders
 
 NANOSECONDS = 1_000_000_000
-# Smallest change of a wheel's speed in a period that shows that torque acted, rad/s.
-AT_REST = 1e-6
-# Smallest torque for which this test is reliable, N m.
-SIGNIFICANT_TORQUE = 0.01
-# Longest time between two poses from which a velocity is derived, s.
+# Smallest change of a wheel's speed in a period by a torque, rad/s, and smallest torque, N m, for
+# which this test is reliable.
+AT_REST, SIGNIFICANT_TORQUE = 1e-6, 0.01
+# Between two poses from which a velocity is derived, s.
 LONGEST_GAP = 0.1
 
 
@@ -38,13 +37,7 @@ def damping_gains(robot: Robot, step: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class WheelReading:
-    """The simulator's wheel states; pairs are ordered [left, right].
-
-    Attributes:
-        stamp: Simulated time, ns.
-        angles: Wheel angles, rad, unwrapped, set back by half a step.
-        velocities: Wheel speeds, rad/s.
-    """
+    """Wheel states at a stamp, ns: angles, rad, set back by half a step, and speeds, rad/s."""
 
     stamp: int
     angles: tuple[float, float]
@@ -54,19 +47,17 @@ class WheelReading:
 class SteppedRobot:
     """Makes joint samples from a simulator that is advanced period by period.
 
-    A period begins with a command. Its torque must have reached the simulator before the simulator
-    is advanced by one period (`step`); the first reading at or after the end of the period gives
-    the sample. So every sample has a single, known torque that acted over its whole period.
+    A command's torque must have reached the simulator before `step`, which advances it by one
+    period; the first reading at or after its end gives the sample, with a single, known torque.
 
     Args:
-        actuator: Maps commanded to reported and acting torque.
-        encoders: Maps wheel angles to measured angles and speeds.
+        actuator, encoders: Those of the robot.
         period: Control period, s; a whole number of the simulator's steps.
         grips: Whether a torque of 0.01 N m always moves a wheel (no friction in its bearing).
 
     Attributes:
-        acting: Torque [left, right] in N m that the simulator must apply in the present period.
-        ignored: Number of periods in which the torque was sent but did not act; 0 was reported.
+        acting: Torque [left, right], N m, of the present period.
+        ignored: Number of periods in which the torque did not act; 0 was reported.
     """
 
     def __init__(
@@ -89,11 +80,7 @@ class SteppedRobot:
         return self._sample(reading, (0.0, 0.0))
 
     def command(self, torque: tuple[float, float]) -> tuple[float, float]:
-        """Begin a period with a command [left, right] in N m; return the torque to send.
-
-        Raises:
-            ValueError: A command is not finite; nothing has changed then.
-        """
+        """Begin a period with a command [left, right] in N m; return the torque to send."""
         self._reported, self.acting = self._actuator.apply(torque)
         return self.acting
 
@@ -127,13 +114,9 @@ class SteppedRobot:
 
 
 class GzPose:
-    """Sets poses back by half a step of the physics and derives velocities.
+    """Sets poses back by half a step of the physics (s) and derives velocities.
 
-    Gazebo's own velocities are not used: when the heading passes ±pi, its yaw rate is wrong by
-    hundreds of rad/s for some samples.
-
-    Args:
-        step: Step of the physics, s.
+    Gazebo's own yaw rate is wrong by hundreds of rad/s as the heading passes ±pi.
     """
 
     def __init__(self, step: float) -> None:
@@ -143,17 +126,9 @@ class GzPose:
     def update(
         self, stamp: float, x: float, y: float, theta: float
     ) -> tuple[tuple[float, float, float], tuple[float, float]]:
-        """Process a pose of Gazebo.
+        """Return pose (m, m, rad) and mean velocity (m/s, rad/s) since the last one, 0 after a gap.
 
-        Args:
-            stamp: Time of the pose, s.
-            x: x, m.
-            y: y, m.
-            theta: Heading, rad, may be wrapped.
-
-        Returns:
-            (x, y, theta) at that time, and the mean velocity (m/s forward, rad/s) since the last
-            pose; 0 if there is none within 0.1 s.
+        The stamp is in s; theta may be wrapped.
         """
         last, self._last = self._last, (stamp, x, y, theta)
         if last is None or not 0.0 < stamp - last[0] <= LONGEST_GAP:

@@ -35,8 +35,14 @@ from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
 from diffbot_node.command_guard import TorqueLimiter
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator import Simulator
-from diffbot_sim.sloped_floor import SlopedFloor
-from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot, as_received, periods_in
+from diffbot_sim.virtual_robot import (
+    Actuator,
+    Encoders,
+    SlopedFloor,
+    VirtualRobot,
+    as_received,
+    periods_in,
+)
 from pose2d_trajectories import Reference
 
 PERIOD = 0.01  # control period, s
