@@ -109,7 +109,6 @@ class EstimatorNode(Node):
 
     def __init__(self) -> None:
         super().__init__("dynamics_estimator")
-        self.exit_code: int | None = None
         self.values = values = declare(self, EstimatorParameters)
         robot = load_robot(values.robot)
         self._dead_band = robot.drive.dead_band
@@ -136,9 +135,6 @@ class EstimatorNode(Node):
             JointState, "joint_states", self._on_joint_state, 100
         )
         create_wall_timer(self, PRESENCE_PERIOD, self._look_around)
-
-    def close(self) -> None:
-        """Do nothing: no message is due at shutdown."""
 
     def _on_joint_state(self, message: JointState) -> None:
         if not self._reader.concerns(message.name):

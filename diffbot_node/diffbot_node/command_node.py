@@ -69,7 +69,6 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
     """A law that runs as a node; a subclass implements `on_sample` and calls `connect`.
 
     Attributes:
-        exit_code: See RunnableNode.
         last_words: Why the node ended on its own.
         presence: Presence of the robot, judged by the usable states that arrive.
 
@@ -81,7 +80,6 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
 
     def __init__(self, name: str, parameters: type[P_co]) -> None:
         super().__init__(name)
-        self.exit_code: int | None = None
         self.last_words = ""
         self._stood = ""  # value of stopped_by when the node ended
         self.values: P_co = declare(self, parameters)

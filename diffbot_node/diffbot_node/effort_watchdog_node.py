@@ -72,7 +72,6 @@ class EffortWatchdogNode(Node):
 
     def __init__(self) -> None:
         super().__init__("effort_watchdog")
-        self.exit_code: int | None = None
         self.values = values = declare(self, WatchdogParameters)
         self._robot = load_robot(values.robot)
         limits = self._robot.limits

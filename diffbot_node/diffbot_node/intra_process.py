@@ -263,9 +263,14 @@ class Node(rclpy.node.Node):
 
     room: IntraProcess | None = None
     leaves_first = False
+    exit_code: int | None = None
+    """Exit status once the node has ended on its own, or `close` has set it; None before."""
 
     # rclpy's constructor creates publishers before a subclass could set these.
     _local_parts: dict[int, Any] = {}
+
+    def close(self) -> None:
+        """Called once, with the context still valid, on every way out."""
 
     @property
     def composed(self) -> bool:

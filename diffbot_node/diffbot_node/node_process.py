@@ -17,7 +17,6 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
-from typing import Protocol, cast
 
 import rclpy
 from rclpy.executors import Executor, SingleThreadedExecutor
@@ -102,16 +101,6 @@ LEAVING_TIME = 10
 
 # Of ROS's error about a list in which only some numbers have a decimal point.
 MIXED_LIST = "Sequence should be of same type"
-
-
-class RunnableNode(Protocol):
-    """A node that `run_node` can run, besides being an rclpy Node."""
-
-    exit_code: int | None
-    """Exit status once the node has ended on its own, or `close` has set it; None before."""
-
-    def close(self) -> None:
-        """Called once, with the context still valid, on every way out."""
 
 
 class Interrupted(BaseException):
@@ -272,7 +261,7 @@ class _Process:
             while self._nodes and self._status is None:
                 self._turn(executor)
                 STARTER.wake_launch()
-                for node in [node for node in self._nodes if _runnable(node).exit_code is not None]:
+                for node in [node for node in self._nodes if node.exit_code is not None]:
                     self._close(node)
                 if failures := PEERS.failures():
                     log = get_logger("diffbot")
@@ -300,15 +289,14 @@ class _Process:
 
     def _close(self, node: Node) -> None:
         self._nodes.remove(node)
-        runnable = _runnable(node)
-        runnable.close()
+        node.close()
         if self._room is not None:
             self._room.deliver_waiting()  # its last words, even if a callback takes long
             self._room.deliver(SLICE)
-        if runnable.exit_code:
+        if node.exit_code:
             why = last_words() or "no reason given"
-            what = f"{node.get_name()} (exit code {runnable.exit_code}): {why}"
-            self._fail(what, runnable.exit_code)
+            what = f"{node.get_name()} (exit code {node.exit_code}): {why}"
+            self._fail(what, node.exit_code)
         with exit_after(LEAVING_TIME, self._status or 0):
             if self._executor is not None:
                 self._executor.remove_node(node)
@@ -327,10 +315,6 @@ class _Process:
             if self._executor is not None:
                 self._executor.shutdown()
         gc.unfreeze()
-
-
-def _runnable(node: Node) -> RunnableNode:
-    return cast(RunnableNode, node)
 
 
 def _refuse(why: str) -> None:

@@ -1,31 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reference trajectories for wheeled robots in the plane: pose, velocity and acceleration."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from diffbot_description.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from pose2d_trajectories.reference import Reference, Trajectory
-    from pose2d_trajectories.shapes import OPTIONS, TRAJECTORIES, make_trajectory, options_of
-    from pose2d_trajectories.timing import TrajectoryLimits
+    from pose2d_trajectories.reference import Reference as Reference
+    from pose2d_trajectories.reference import Trajectory as Trajectory
+    from pose2d_trajectories.shapes import OPTIONS as OPTIONS
+    from pose2d_trajectories.shapes import TRAJECTORIES as TRAJECTORIES
+    from pose2d_trajectories.shapes import make_trajectory as make_trajectory
+    from pose2d_trajectories.shapes import options_of as options_of
+    from pose2d_trajectories.timing import TrajectoryLimits as TrajectoryLimits
 
-__all__ = [
-    "OPTIONS",
-    "TRAJECTORIES",
-    "TrajectoryLimits",
-    "Reference",
-    "Trajectory",
-    "make_trajectory",
-    "options_of",
-]
-
-_MODULES = {"TrajectoryLimits": "timing", "Reference": "reference", "Trajectory": "reference"}
-
-
-def __getattr__(name: str) -> Any:
-    # At first use: the executables set their signal handlers before.
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'shapes')}"), name)
+__getattr__, __all__ = lazy_names(__name__, __file__)

@@ -21,7 +21,6 @@ from typing import Any, Generic, TypeVar
 
 from builtin_interfaces.msg import Time as Stamp
 from nav_msgs.msg import Odometry
-from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # not in its __all__
 from rclpy.duration import Duration
 from rclpy.publisher import Publisher
 from rclpy.time import Time
@@ -30,7 +29,7 @@ from sensor_msgs.msg import JointState
 from arc_odometry.joints import LONGEST_PROGRESS
 from diffbot_node import Node, declare, parameter, subscribe_to_states
 from diffbot_node.presence import Complaints, Presence
-from diffbot_node.robot_messages import NANOSECONDS, stamp_problem
+from diffbot_node.robot_messages import NANOSECONDS, create_wall_timer, stamp_problem
 from diffbot_node.topic_nodes import Subscribers
 
 # Message types of the robot's state, by the name of their topic.
@@ -93,7 +92,6 @@ class PacedNode(Node, ABC, Generic[P_co]):
 
     def __init__(self, name: str, parameters: type[P_co]) -> None:
         super().__init__(name)
-        self.exit_code: int | None = None
         self.values: P_co = declare(self, parameters)
         self._lead = round(self.values.lead * NANOSECONDS)
         self._start: int | None = None  # stamp at which the time is 0, ns
@@ -107,8 +105,7 @@ class PacedNode(Node, ABC, Generic[P_co]):
         else:
             driver = self.values.driven_by
             subscribe_to_states(self, STATES[driver], driver, self._on_state)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(LOOK_PERIOD, self._check_listeners, clock=steady)
+        create_wall_timer(self, LOOK_PERIOD, self._check_listeners)
 
     def begins(self, state: JointState | Odometry | None) -> None:
         """Called before the time begins, with the answered state of the robot, if there is one."""

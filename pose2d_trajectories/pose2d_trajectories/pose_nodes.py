@@ -18,13 +18,13 @@ import time
 from dataclasses import dataclass
 
 from geometry_msgs.msg import PoseStamped
-from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # not in its __all__
 from rclpy.duration import Duration
 from rclpy.utilities import remove_ros_args
 
 from arc_odometry.odometry_messages import quaternion
 from diffbot_node import Node, declare, parameter, pose_from_text, run_node
 from diffbot_node.launch_supervision import tell_why
+from diffbot_node.robot_messages import create_wall_timer
 from pose2d_trajectories.pose_message import Pose2D
 
 USAGE = """\
@@ -57,7 +57,6 @@ class PoseStepNode(Node):
 
     def __init__(self, pose: tuple[float, float, float] | None = None) -> None:
         super().__init__("pose_step")
-        self.exit_code: int | None = None
         values = declare(self, PoseStepParameters)
         x, y, theta = pose or pose_from_text("goal", values.goal)
         self._pose = Pose2D(x=x, y=y, theta=theta)
@@ -65,11 +64,7 @@ class PoseStepNode(Node):
         self._topic = self.create_publisher(Pose2D, "command", 10)
         self._sent = False
         self._end = time.monotonic() + self._patience
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(LOOK_PERIOD, self._send_when_subscribed, clock=steady)
-
-    def close(self) -> None:
-        """There is no final message."""
+        create_wall_timer(self, LOOK_PERIOD, self._send_when_subscribed)
 
     def _send_when_subscribed(self) -> None:
         if self.exit_code is not None:
@@ -123,7 +118,6 @@ class PoseStampedNode(Node):
 
     def __init__(self) -> None:
         super().__init__("pose2d_to_pose_stamped")
-        self.exit_code: int | None = None
         self._frame = declare(self, PoseStampedParameters).frame
         self._topic = self.create_publisher(PoseStamped, "pose_stamped", 10)
         self.create_subscription(Pose2D, "pose2d", self._on_pose, 10)
@@ -141,6 +135,3 @@ class PoseStampedNode(Node):
         message.pose.position.x, message.pose.position.y = pose.x, pose.y
         message.pose.orientation = quaternion(pose.theta)
         self._topic.publish(message)
-
-    def close(self) -> None:
-        """There is no final message."""

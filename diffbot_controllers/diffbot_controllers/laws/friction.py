@@ -287,16 +287,10 @@ class FrictionFeedforward:
         self, torque: Torque, u: Velocity, wanted: Velocity, end: Velocity, dt: float
     ) -> tuple[Torque, tuple[float, float]]:
         """Return the torques behind the gears, N m, and the directions of friction, -1 to 1."""
+        speeds = [self._geometry.wheel_velocity(*each) for each in (u, end, wanted)]
         left, right = (
             self._wheel(side, torque[side], now, final, desired, dt)
-            for side, (now, final, desired) in enumerate(
-                zip(
-                    self._geometry.wheel_velocity(*u),
-                    self._geometry.wheel_velocity(*end),
-                    self._geometry.wheel_velocity(*wanted),
-                    strict=True,
-                )
-            )
+            for side, (now, final, desired) in enumerate(zip(*speeds, strict=True))
         )
         return (left[0], right[0]), (left[1], right[1])
 

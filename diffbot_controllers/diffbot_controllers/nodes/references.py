@@ -287,26 +287,6 @@ class ReferenceRun:
         """Robot time since the start of the run, s."""
         return 0.0 if self._start is None else self.newest - self._start
 
-    def needs(self) -> Verdict:
-        for topic in self._node.counted_topics:
-            if missing := topic.missing(self._values.listeners):
-                return missing
-        return GOOD
-
-    def has_left(self) -> Verdict:
-        for topic in self._node.counted_topics:
-            if left := topic.left_by(self._values.listeners):
-                return left
-        return GOOD
-
-    def awaits(self, stamp: float) -> Verdict:
-        if not self._values.wait_for_reference:
-            return GOOD
-        if self._references.input.reaches(stamp):
-            return GOOD
-        name, stream = self._node.loop.robot.state_name, self._references.stream
-        return Verdict(Level.WAIT, f"no reference for the {name} of {stamp:.3f} s on {stream}")
-
     def advance_to(self, stamp: float, anomaly: Anomaly | None) -> None:
         """Process the time of a sample, s; a jump of it does not count as time of the run.
 
@@ -428,11 +408,12 @@ class ReferenceRun:
 class ReferenceNode(CommandNode[R_co]):
     """A CommandNode that follows references, and reports on `~/status` and `~/state` (latched).
 
-    A subclass creates `run` after it is connected. `state` is what every message of `~/state` has
-    in common.
+    A subclass makes `references` and `run` after it is connected. `state` is what every message of
+    `~/state` has in common.
     """
 
     run: ReferenceRun
+    references: ReferenceSource[Any]
 
     def __init__(self, name: str, parameters: type[R_co], status_type: type) -> None:
         super().__init__(name, parameters)
@@ -464,13 +445,24 @@ class ReferenceNode(CommandNode[R_co]):
         self.state_topic.publish(state)
 
     def needs(self) -> Verdict:
-        return self.run.needs()
+        for topic in self.counted_topics:
+            if missing := topic.missing(self.values.listeners):
+                return missing
+        return GOOD
 
     def has_left(self) -> Verdict:
-        return self.run.has_left()
+        for topic in self.counted_topics:
+            if left := topic.left_by(self.values.listeners):
+                return left
+        return GOOD
 
     def awaits(self, sample: Any) -> Verdict:
-        return self.run.awaits(sample.stamp)
+        stamp, references = sample.stamp, self.references
+        if not self.values.wait_for_reference or references.input.reaches(stamp):
+            return GOOD
+        name = self.loop.robot.state_name
+        missing = f"no reference for the {name} of {stamp:.3f} s on {references.stream}"
+        return Verdict(Level.WAIT, missing)
 
     def close(self) -> None:
         super().close()
