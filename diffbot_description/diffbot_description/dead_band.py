@@ -37,15 +37,7 @@ class DeadBandKind(str, Enum):
 
 @dataclass(frozen=True)
 class DeadBand:
-    """Dead band of one axis or wheel.
-
-    Attributes:
-        width: Largest command that moves nothing, in the command's unit, >= 0; 0: no dead band.
-        kind: Effect on a larger command.
-
-    Raises:
-        ValueError: The width is not finite or < 0.
-    """
+    """Dead band of one axis or wheel: largest command that moves nothing, >= 0, in its unit."""
 
     width: float = 0.0
     kind: DeadBandKind = DeadBandKind.OFFSET
@@ -73,12 +65,9 @@ NO_DEAD_BAND = DeadBand()
 def passed_of(
     commands: Array, width: float | Array, kind: DeadBandKind = DeadBandKind.OFFSET
 ) -> Array:
-    """Return the part of each command that takes effect.
+    """Return the part of each command that takes effect, in their shape.
 
-    Args:
-        commands: Commands of any shape, in any unit.
-        width: Width of the band; an estimate may be below 0: then an offset adds to the command.
-        kind: Kind of the band.
+    `width`, in the commands' unit, may be an estimate below 0: then an offset adds to the command.
     """
     size = np.abs(commands)
     if kind is DeadBandKind.THRESHOLD:

@@ -69,13 +69,9 @@ OFF_MIDDLE = 5e-3  # lateral offset of the centre of mass, per half track, from 
 
 @dataclass(frozen=True)
 class Description:
-    """A robot file's content with the source of each value.
+    """A robot file's content, with the source of each value by dotted field.
 
-    Attributes:
-        content: Content for `robot_from`.
-        sources: Dotted field -> source of its value.
-        corrected, assumed: Notes on values of the URDF that were not used, or are missing.
-        result: Short summary of the robot.
+    `corrected`, `assumed`: notes on values of the URDF that were not used, or are missing.
     """
 
     content: dict[str, Any]
@@ -109,8 +105,7 @@ def describe(
         urdf_text: Expanded text, without xacro.
         packages: Locations of the packages with its meshes.
         wheels: Joints of the left and the right wheel; None: they are searched for.
-        wheel_radius: Wheel radius, m; None: that of the wheels' shapes.
-        mass: Mass of the whole robot, kg; None: that of the URDF.
+        wheel_radius, mass: Of the wheels, m, and of the whole robot, kg; None: those of the URDF.
         command: Kind of command that its driver takes; None: that of its <ros2_control>, if any.
 
     Raises:
@@ -217,7 +212,6 @@ def _say_unread(shapes: ShapeReader, findings: DescriptionFindings) -> None:
 
 
 def _body_links(tree: UrdfTree, sides: Sides, findings: DescriptionFindings) -> list[PlacedLink]:
-    """Return all links that do not turn with the wheels; movable joints count as fixed at zero."""
     wheels = (*sides.left, *sides.right)
     stop = tuple(wheel.joint.name for wheel in wheels)
     behind = {link.name for wheel in wheels for link in wheel.links}
@@ -285,7 +279,6 @@ def _say_weightless(links: Sequence[PlacedLink], findings: DescriptionFindings) 
 
 
 def _assumed_wheel(body_mass: float, geometry: WheelPair) -> float:
-    """Return the assumed mass [kg] of a wheel without mass."""
     volume = math.pi * geometry.radius**2 * geometry.width
     return min(MASS_FRACTION * body_mass, WHEEL_DENSITY * volume)
 
@@ -374,13 +367,7 @@ def _wheel_inertias(
 
     The yaw inertia I is such that I + m b^2 is about the axle's midpoint. The rest is that of a
     rotor behind a gear, if all else is that of a wheel; a mistaken inertia differs about all axes.
-
-    Args:
-        geometry: The wheels.
-        pair: Everything that turns with them.
-        mass: Mass of a wheel, kg.
-        spread: Mean square distance of a side's wheels in x, m^2.
-        total: Mass of the robot, kg.
+    `total`: mass of the robot, kg; see _wheels.
     """
     spin = sum(float(part.inertia[1, 1]) for part in pair) / 2
     about = sum(float(part.inertia_about(geometry.middle)[2, 2]) for part in pair) / 2
@@ -569,7 +556,6 @@ def _colour(links: Sequence[PlacedLink]) -> list[float]:
 
 
 def _rounded(value: Any) -> Any:
-    """Round numbers to seven digits."""
     if isinstance(value, dict):
         return {key: _rounded(entry) for key, entry in value.items()}
     if isinstance(value, list):

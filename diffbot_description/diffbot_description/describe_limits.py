@@ -115,11 +115,7 @@ def _traction(content: dict[str, Any], geometry: WheelPair, rocks: bool) -> tupl
 def _torque(
     geometry: WheelPair, traction: float, grip: float, findings: DescriptionFindings
 ) -> tuple[float, str]:
-    """Return the torque limit of a wheel, N m, and its source.
-
-    `traction`: limits.traction, N m; `grip`: torque at which a wheel under half of the weight
-    slips.
-    """
+    """Return the torque limit of a wheel, N m, and its source; at `grip`, N m, it slips."""
     limits = [wheel.joint.effort for wheel in (geometry.left, geometry.right)]
     given = [value for value in limits if value is not None and value > 0]
     fallback = TORQUE_FRACTION * traction
@@ -242,10 +238,7 @@ SENTENCES = {
 def kind_of(
     tree: UrdfTree, sides: Sides, given: CommandKind | None, findings: DescriptionFindings
 ) -> CommandKind | None:
-    """Return the kind of command that a robot takes; None if it is not known.
-
-    `given`: the kind, if somebody knows it.
-    """
+    """Return the kind of command that a robot takes, `given` or stated; None if it is not known."""
     joints = [wheel.joint.name for wheel in (*sides.left, *sides.right)]
     result = given or _commanded_kind(tree, joints)
     if result is not None:

@@ -78,12 +78,7 @@ def described_from(
 
 
 def robot_file_for(path: Path) -> Path:
-    """Return a robot file generated in a cache folder; log what was derived if it is new.
-
-    Raises:
-        ValueError: As raised by `described_from`.
-        OSError: The file cannot be written.
-    """
+    """Return a robot file generated in a cache folder; log what was derived if it is new."""
     described = described_from(path)
     folder = _folder()
     name = described.robot.name
@@ -118,7 +113,6 @@ def _digest(text: str) -> str:
 
 
 def _folder() -> Path:
-    """Return the user's cache folder for robots; a temporary folder if it is not writable."""
     base = os.environ.get(FOLDER_VARIABLE) or str(Path.home() / ".cache")
     folder = Path(base, "diffbot", "robots")
     try:
@@ -131,7 +125,6 @@ def _folder() -> Path:
 
 
 def _first(target: Path, text: str) -> bool:
-    """Create the file atomically; return False if another process has just created it."""
     partial = write_atomically(target.with_name(f".{os.getpid()}-{target.name}"), text)
     try:
         os.link(partial, target)

@@ -61,10 +61,8 @@ def acting_torque(
     """Return T of a wheel, N m: its torque less friction.
 
     Args:
-        torque: Wheel torque tau, N m.
-        speed: Wheel speed w, rad/s.
-        viscous: Viscous friction, N m s/rad.
-        coulomb: Coulomb friction, N m.
+        torque, speed: tau, N m, and w, rad/s.
+        viscous, coulomb: Friction, N m s/rad and N m.
         sign: Sign of the speed; smooth when integrating through standstill.
     """
     return torque - viscous * speed - coulomb * sign
@@ -76,15 +74,10 @@ class FrictionLaw(Generic[Number]):
 
     Attributes:
         viscous: Viscous friction, N m s/rad, >= 0.
-        coulomb: Coulomb friction C of a wheel that turns forward, N m, >= 0.
-        coulomb_backward: C of a wheel that turns backward, N m; None: as forward.
+        coulomb, coulomb_backward: Coulomb friction C by direction, N m, >= 0; None: as forward.
         static: Breakaway torque S, N m, >= both C; None: C of that direction.
-        stribeck_velocity: Stribeck velocity w_s, rad/s, > 0; required with static.
-        gear_loss: Share g of the motor's torque that gears lose, 0 to 1, which only `under`
-            includes.
-
-    Raises:
-        ValueError: static is given without stribeck_velocity.
+        stribeck_velocity: w_s, rad/s, > 0; required with static.
+        gear_loss: Share g of the motor's torque that gears lose, 0 to 1; only `under` includes it.
     """
 
     viscous: Number

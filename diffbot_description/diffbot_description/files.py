@@ -112,12 +112,7 @@ def strict(value: Any) -> Any:
 
 
 def write_json(path: Path, content: Any) -> Path:
-    """Write strict JSON atomically; return its path.
-
-    Raises:
-        OSError: It cannot be written.
-        ValueError: The content has NaN or infinity; pass it through `strict`.
-    """
+    """Write strict JSON atomically; ValueError for NaN or infinity, see `strict`."""
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return write_atomically(path, text)
 
@@ -125,8 +120,7 @@ def write_json(path: Path, content: Any) -> Path:
 def read_regular(path: Path, limit: Limit = TEXT) -> str:
     """Return the text (UTF-8) of a regular file within a limit of its size in characters.
 
-    Raises:
-        ValueError: States why it cannot be read; the caller adds the file's name.
+    ValueError: States why it cannot be read, without the file's name.
     """
     try:
         check_regular(path)
@@ -201,11 +195,7 @@ class _StrictLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no typ
 
 
 def parse_yaml(text: str) -> Any:
-    """Return the content of a YAML text.
-
-    Raises:
-        ValueError: It is no valid YAML, or not within the limits; one line.
-    """
+    """Return the content of a YAML text; ValueError, in one line, if it is not valid."""
     TEXT.check(len(text))
     try:
         return yaml.load(text, Loader=_StrictLoader)
@@ -216,11 +206,7 @@ def parse_yaml(text: str) -> Any:
 
 
 def parse_json(text: str) -> Any:
-    """Return the content of a JSON text.
-
-    Raises:
-        ValueError: It is no JSON or nested too deeply; one line.
-    """
+    """Return the content of a JSON text; ValueError, in one line, if it is not valid."""
     try:
         content = json.loads(text)
     except RecursionError:
@@ -253,7 +239,6 @@ def read_yaml(path: Path) -> Any:
 
 
 def _why(error: Exception) -> str:
-    """Return an error's text without Python's advice to programmers."""
     return str(error).partition("; use sys.")[0]
 
 

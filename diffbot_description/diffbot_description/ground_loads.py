@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Load on each wheel and each caster of a robot at rest.
 
-Where more than one caster touches the ground, those on the side to which the robot leans are
-assumed to carry equal parts: the true distribution depends on compliance.
+Casters that touch on the side to which the robot leans are assumed to carry equal parts.
 """
 
 from __future__ import annotations

@@ -230,10 +230,9 @@ def _patch(
     friction: Sequence[float | None],
     rolling: tuple[float, float],
 ) -> None:
-    """Write an identified body and friction to the content of a robot file.
+    """Write an identified body and friction to a robot file's content.
 
-    `rolling`: torques (N m) of the described rolling resistance, which identified Coulomb friction
-    includes.
+    `rolling`: described rolling resistance, N m, which identified friction includes.
     """
     body = data["body"]
     body["mass"] = model.mass_body

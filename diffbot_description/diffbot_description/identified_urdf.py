@@ -43,11 +43,7 @@ def own_urdf(robot: Robot) -> str | None:
 
 
 def with_inertias(text: str, robot: Robot) -> str:
-    """Return a URDF, with all joints of the robot, with the <inertial> elements of its body.
-
-    Raises:
-        ValueError: The URDF lacks a joint, or no such inertias can be put into its links.
-    """
+    """Return a URDF with the <inertial> elements of a robot's body; ValueError if it cannot be."""
     tree = UrdfTree(text)
     tree.check_joints(robot.joints.names)
     wanted = _body_bodies(tree, robot) | _wheel_bodies(tree, robot)
@@ -58,7 +54,6 @@ def with_inertias(text: str, robot: Robot) -> str:
 
 
 def _body_links(tree: UrdfTree, robot: Robot) -> list[PlacedLink]:
-    """Return the links that do not turn with the wheels; other movable joints count as fixed."""
     stop = robot.joints.names
     return tree.rigid_group(tree.root, stop, [name for name in tree.joints if name not in stop])
 
@@ -70,7 +65,6 @@ def _axle(tree: UrdfTree, robot: Robot) -> float:
 
 
 def _body_bodies(tree: UrdfTree, robot: Robot) -> dict[str, RigidBody]:
-    """Return the links of the body with their new inertias, in the root link's frame, by name."""
     links, body = _body_links(tree, robot), robot.body
     bodies = {link.name: raw_body([link]) for link in links}
     weighed = {name: own for name, own in bodies.items() if own.mass > 0.0}
@@ -120,7 +114,6 @@ def _with_yaw(body: RigidBody, more: float) -> Array:
 
 
 def _wheel_bodies(tree: UrdfTree, robot: Robot) -> dict[str, RigidBody]:
-    """Return the wheels' links with new inertias where the robot's file has others, by name."""
     results: dict[str, RigidBody] = {}
     for side in (robot.joints.left, robot.joints.right):
         groups = [tree.rigid_group(tree.joints[name].child, (), list(tree.joints)) for name in side]
@@ -157,7 +150,6 @@ def _of_wheel(body: RigidBody, axis: Array) -> tuple[float, float, float]:
 
 
 def _check(tree: UrdfTree, robot: Robot) -> None:
-    """Raise ValueError if the body of a URDF is not that of the robot."""
     body = sum((link.body() for link in _body_links(tree, robot)), RigidBody())
     result = body.mass, float(body.com[0]) - _axle(tree, robot), float(body.inertia[2, 2])
     wanted = robot.body.mass, robot.body.center_of_mass.x, robot.body.inertia.yaw
@@ -216,8 +208,6 @@ def _same(old: RigidBody, new: RigidBody, link: PlacedLink) -> bool:
 
 
 def _with_absolute_files(text: str, folder: Path) -> str:
-    """Return the text with absolute paths of meshes that are relative to the URDF's folder."""
-
     def absolute(match: re.Match[str]) -> str:
         start, name, end = match.groups()
         return match[0] if "://" in name else f"{start}file://{(folder / name).resolve()}{end}"

@@ -63,7 +63,6 @@ def load_robot(robot: str | os.PathLike[str]) -> Robot:
 
 @functools.lru_cache(maxsize=32)
 def _parsed(path: Path, text: str) -> Robot:
-    """Return the robot, cached by its text, as YAML is slow to read."""
     try:
         return robot_from(parse_yaml(text), path)
     except ValueError as error:
@@ -207,10 +206,7 @@ def with_rotors_in_wheels(robot: Robot) -> Robot:
     """Return the robot with wheels and body that are solids of the same K5 to K8.
 
     In a URDF, without rotors, a solid wheel with J about its axle has at least J / 2 about the
-    vertical; what is too much is taken from the body.
-
-    Raises:
-        ValueError: The body has not enough yaw inertia.
+    vertical; what is too much is taken from the body, or else ValueError.
     """
     wheels, inertia = robot.wheels, robot.body.inertia
     if wheels.inertia_spin <= 2 * wheels.inertia_yaw * (1 + ROUNDING):

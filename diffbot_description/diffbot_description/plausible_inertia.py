@@ -49,13 +49,7 @@ def bounds(shapes: Sequence[Shape]) -> tuple[Array, Array] | None:
 def group_body(
     links: Sequence[PlacedLink], shapes: ShapeReader, findings: DescriptionFindings
 ) -> RigidBody:
-    """Return rigidly joined links as one body in the root link's frame.
-
-    Implausible inertias are replaced, with a note in `findings`.
-
-    Raises:
-        ValueError: An <inertial> contains no numbers or a negative mass; names the link.
-    """
+    """Return rigidly joined links as one body in the root link's frame, with plausible inertias."""
     bodies = [_own_body(link) for link in links]
     total = sum(body.mass for body in bodies)
     box = None if shapes.hidden(links) else bounds(shapes.all_shapes(links))
@@ -116,11 +110,8 @@ def _reach(own: Sequence[Shape], com: Array, largest: Array | None) -> float | N
 def _fault(body: RigidBody, guess: Array, reach: float | None, fills: bool) -> str | None:
     """Describe what is wrong with an inertia; None if it is plausible.
 
-    Args:
-        body: The part, with its inertia.
-        guess: Inertia of a solid box, (3, 3), kg m^2.
-        reach: Largest distance of the part from its centre of mass, m; None if not known.
-        fills: Whether the inertia cannot be far below that of the box.
+    `guess`: of a solid box, (3, 3), kg m^2; `reach` from the centre of mass, m; `fills`: whether
+    the inertia cannot be far below that of the box.
     """
     low, middle, high = np.linalg.eigvalsh(body.inertia)
     if low < -ROUNDING * abs(high) or high > (low + middle) * (1 + ROUNDING):

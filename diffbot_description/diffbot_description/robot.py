@@ -544,11 +544,7 @@ class Robot:
             )
 
     def speed_limits(self, v: float, omega: float) -> Velocity:
-        """Return the speeds that a node asks for, m/s and rad/s; those of `limits` in place of 0.
-
-        Raises:
-            ValueError: One is beyond `limits`.
-        """
+        """Return the speeds that a node asks for, m/s and rad/s, or those of `limits` for 0."""
         self.check_limit("linear_velocity", v, "linear_velocity", "m/s")
         self.check_limit("angular_velocity", omega, "angular_velocity", "rad/s")
         return Velocity(v or self.limits.linear_velocity, omega or self.limits.angular_velocity)

@@ -51,9 +51,8 @@ def read_wheel(
 ) -> UrdfWheel:
     """Return the wheel behind a joint; ``radius`` [m] overrides that of the collision shape.
 
-    Raises:
-        ValueError: The joint is missing or does not turn about y, or the wheel has no mass, no
-            round collision shape or is not balanced.
+    ValueError: The joint does not turn about y, or the wheel has no mass, no round collision shape
+    or is not balanced.
     """
     joint = _rolling_joint(tree, joint_name)
     link = tree.links[joint.child]

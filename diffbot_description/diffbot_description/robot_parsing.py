@@ -22,11 +22,7 @@ Section = TypeVar("Section")
 
 
 def robot_from(data: Any, path: Path) -> Robot:
-    """Return the robot described by the content of a robot file.
-
-    Raises:
-        ValueError: States the field, the value, the limit and what to change.
-    """
+    """Return the robot of a file's content; ValueError states the field and what to change."""
     if stated_kind(data) is CommandKind.VELOCITY:
         data = with_assumed_parts(data, path)
     robot = _read_section(Robot, data, path=path)

@@ -72,7 +72,6 @@ def one_wheel(side: Sequence[Wheel]) -> Wheel:
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
-    """Return the sum over a side; None if the URDF omits a value."""
     given = [value for value in values if value is not None]
     return sum(given) if len(given) == len(values) else None
 

@@ -40,8 +40,7 @@ def shapes_file(robot: Robot) -> Path:
 def with_shapes(generated: str, robot: Robot) -> str:
     """Return the generated URDF with the shapes of the robot's ``appearance.urdf``, if it has any.
 
-    Raises:
-        ValueError: That file cannot be read, or lacks a wheel joint; states file and key.
+    ValueError: That file cannot be read, or lacks a wheel joint.
     """
     path = shapes_file(robot)
     try:
@@ -100,7 +99,6 @@ class _Painter:
 
     @property
     def materials(self) -> list[Element]:
-        """The <material> elements to which the visuals refer."""
         elements = []
         for rgba, name in self._colours.items():
             material = Element("material", name=name)
@@ -109,7 +107,6 @@ class _Painter:
         return elements
 
     def visuals(self, group: Iterable[PlacedLink], origin: Array) -> list[Element]:
-        """Return the visuals of links, in a frame at `origin` (3,) [m] of the root link's frame."""
         results = [
             self._visual(visual, link, origin)
             for link in group

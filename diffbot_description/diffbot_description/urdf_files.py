@@ -39,10 +39,7 @@ _ARGUMENT = re.compile(r"([A-Za-z_][\w.-]*):=(.*)", re.DOTALL)
 
 
 class Packages:
-    """Locations of the packages to which a file refers; searched once, at the first query.
-
-    ``missing`` lists the packages that xacro needed and that were not found.
-    """
+    """Locations of the packages to which a file refers; ``missing`` are those not found."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -118,7 +115,6 @@ def _sourced() -> list[Path]:
 
 
 def _installed(name: str) -> list[Path]:
-    """Return the folders of an installed package; those of the suite last."""
     folders = [
         prefix / "share" / name
         for prefix in _sourced()
@@ -139,7 +135,6 @@ def _is_suites(folder: Path) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _is_suites_prefix(prefix: Path) -> bool:
-    """Return whether a prefix has one of the suite's packages."""
     index = prefix / _INDEX
     names = sorted(entry.name for entry in index.iterdir()) if index.is_dir() else []
     return any(_is_suites(prefix / "share" / name) for name in names)
@@ -247,10 +242,9 @@ def _expanded(path: Path, arguments: dict[str, str], packages: Packages) -> str:
 
 
 class _Supply:
-    """Two temporary installations (prefixes) of packages, before and after the sourced ones.
+    """Two temporary installations of packages, before and after the sourced ones.
 
-    Packages that are not found become empty ones, because files are often included for accessories
-    that are then not used. They are listed in ``packages.missing``.
+    Packages that are not found become empty: files are often included for unused accessories.
     """
 
     def __init__(self, folder: Path, packages: Packages) -> None:
@@ -264,7 +258,6 @@ class _Supply:
                 (prefix / "share" / name).symlink_to(real)
 
     def mend(self, fault: str) -> bool:
-        """Supply the package or file that xacro missed; return False if this is not possible."""
         if missing := _NO_PACKAGE.search(fault):
             name = missing[1]
             if any((prefix / _INDEX / name).exists() for prefix in self.prefixes):

@@ -166,10 +166,7 @@ class ShapeReader:
 def mesh_box(path: Path) -> tuple[Array, Array]:
     """Return the lowest and the highest coordinates (3,) of the vertices of a mesh's file.
 
-    In the file's unit for .stl and .obj, in m for .dae.
-
-    Raises:
-        ValueError: It is another file, broken, or has no vertices; the file is not named.
+    In the file's unit for .stl and .obj, in m for .dae. ValueError: It cannot be read.
     """
     kind = path.suffix.lower()
     reader = {".stl": _stl, ".obj": _obj, ".dae": _dae}.get(kind)
@@ -189,7 +186,6 @@ def mesh_box(path: Path) -> tuple[Array, Array]:
 
 
 def _stl(path: Path) -> Array:
-    """Return the vertices (n, 3) of a binary or text STL."""
     content = path.read_bytes()
     if len(content) >= 84:
         (count,) = struct.unpack_from("<I", content, 80)
@@ -221,10 +217,7 @@ def _lines(lines: Iterable[str], key: str) -> Array:
 
 
 def _dae(path: Path) -> Array:
-    """Return the corners (n, 3), in m, of the boxes around the shapes of a Collada file's scene.
-
-    Its up_axis is ignored, as by viewers and simulators of URDFs.
-    """
+    """Return the corners (n, 3), in m, of the boxes around the shapes of a Collada file's scene."""
     try:
         root = parse_xml(path.read_bytes())
         for element in root.iter():
@@ -262,19 +255,13 @@ def _dae_positions(geometry: ElementTree.Element) -> Array:
 
 
 class _DaeScene:
-    """Reads the nodes of a Collada scene, which may refer to each other many times.
-
-    Args:
-        meshes: Vertices (n, 3) by the geometry's name.
-        nodes: Nodes by name.
-    """
+    """Reads the nodes of a Collada scene, which may refer to each other many times."""
 
     def __init__(self, meshes: dict[str, Array], nodes: dict[str, ElementTree.Element]) -> None:
         self._meshes, self._nodes = meshes, nodes
         self._visits = count(1)
 
     def vertices(self, node: ElementTree.Element, outer: Array, depth: int) -> Iterator[Array]:
-        """Yield the vertices of a node and its children, transformed by its transforms in order."""
         DEPTH.check(depth)
         ELEMENTS.check(next(self._visits))
         placed = outer

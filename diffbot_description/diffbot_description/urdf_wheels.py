@@ -164,7 +164,6 @@ def _positive(text: str) -> float | None:
 
 
 def _with_control_limits(tree: UrdfTree, joint: Joint) -> Joint:
-    """Return a joint with the limits of its command interfaces where these are smaller."""
     results: dict[str, list[float]] = {"effort": [], "velocity": []}
     for element in tree.element.findall("ros2_control/joint"):
         if element.get("name") != joint.name:
@@ -264,7 +263,6 @@ def _turns_freely(joint: Joint) -> bool:
 
 
 def _candidates(tree: UrdfTree, commanded: set[str]) -> list[Joint]:
-    """Return the joints that can be driven wheels by their type, axis and parents."""
     free = [joint for joint in tree.joints.values() if _turns_freely(joint)]
     joints = [
         joint
@@ -386,7 +384,6 @@ def _wheel(tree: UrdfTree, shapes: ShapeReader, joint: Joint, radius: float | No
 def _round_shape(
     links: Sequence[PlacedLink], shapes: ShapeReader, axis: Array, axle: Array
 ) -> Shape | None:
-    """Return the largest round shape on the axle: a primitive rather than a mesh."""
     for meshes, role in product((False, True), ("collision", "visual")):
         results = [
             shape
@@ -400,7 +397,6 @@ def _round_shape(
 
 
 def _rolls(shape: Shape, axis: Array, axle: Array) -> bool:
-    """Return whether a shape is round about the axle and centred on it."""
     radius = shape.radius_about(axis)
     if not radius:
         return False

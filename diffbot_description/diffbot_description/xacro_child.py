@@ -68,7 +68,6 @@ def _kind(value: object) -> type:
 
 
 def _prepare(longest: int) -> Any:
-    """Return the module xacro with checked expressions."""
     import xacro
     from xacro import substitution_args
 
