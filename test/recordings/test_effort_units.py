@@ -14,6 +14,7 @@ from identify_command import identify, torque_rows, write_table
 from made_recordings.excited_runs import RunSetting, driver, usual_run
 from made_recordings.recorded_bag import write_run
 
+from arc_odometry import WheelGeometry
 from diffbot_description import load_robot
 from diffbot_ident.excitation.excitations import make_excitation
 from diffbot_ident.identification_run import Identification, Phase
@@ -126,6 +127,38 @@ def test_without_a_description_only_an_impossible_mass_is_asked_for(table, tmp_p
     assert status == 0  # 101 kg on a track of 0.27 m: heavy, and possible
     status, _ = identify(tmp_path / "heavy", table(2e4), *WHEELS_OF_TWIL)
     assert status == 2 and "equivalent mass" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("factor", "track", "asked"),
+    [
+        (1.1, 0.06, False),  # 5.5 kg on a track of 6 cm: more than steel
+        (1.0, 2.0, False),  # on one of 2 m: less than a hundredth of foam
+        (0.15, 2.0, False),  # 0.8 kg
+        (0.05, 2.0, True),  # 0.25 kg
+        (39.0, 0.06, False),  # 200 kg
+        (200.0, 0.06, True),  # 1000 kg
+    ],
+)
+def test_without_a_description_an_unusual_mass_is_no_question(factor, track, asked):
+    """Before, sound robots of an unusual size were refused: 2 of 60 that were drawn at random."""
+    result = estimated(factor)
+    geometry = WheelGeometry(0.075, 0.075, track)
+    question = effort_question(result, geometry, None, 1.0)
+    assert (question is not None) is asked
+    judged, _ = EffortCheck(geometry, None).judged(result, 1.0)
+    assert (judged.state is EstimateState.INVALID) is asked
+    if not asked:
+        assert any("usually have" in text for text in judged.warnings)
+
+
+def test_a_mass_or_a_limit_that_is_only_assumed_contradicts_nothing():
+    robot, result = load_robot("twil"), estimated(20.0)
+    assert effort_question(result, robot.geometry, robot, 1.0).sign is Sign.MASS
+    assumed = replace(robot, assumed=("body.mass", "limits.torque"))
+    assert effort_question(result, robot.geometry, assumed, 20.0) is None
+    given = replace(robot, assumed=("body.mass",))
+    assert effort_question(result, robot.geometry, given, 20.0).sign is Sign.LIMIT
 
 
 def test_voltages_as_efforts_are_no_torques(table, tmp_path, capsys):

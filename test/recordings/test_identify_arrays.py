@@ -105,6 +105,16 @@ def test_what_cannot_be_used_is_refused_by_row_and_reason(log, index, change, wo
         identified(*changed(log, index, change))
 
 
+def test_a_reading_after_a_late_one_is_no_jump(log):
+    """Before, a fast wheel jumped by 0.301 rad in 2.66 ms of a period of 5 ms: "must be at most 100
+    rad/s"."""
+    time, angles, torques = (each.copy() for each in log[:3])
+    angles *= 40.0 * np.median(np.diff(time)) / np.abs(np.diff(angles, axis=0)).max()  # 40 rad/s
+    fastest = int(np.argmax(np.abs(np.diff(angles, axis=0)).max(axis=1)))
+    time[fastest] += 0.8 * np.median(np.diff(time))
+    assert identified(time, angles, torques).samples
+
+
 @pytest.mark.parametrize(
     ("radius", "separation", "words"),
     [

@@ -2,16 +2,21 @@
 """Encoders that stick and efforts that are always 0 are named, and held wheels are not."""
 
 import math
+from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from identify_command import identify
-from made_recordings.excited_runs import usual_run
+from made_recordings.excited_runs import RunSetting, driver, make_run, usual_run
 from made_recordings.random_runs import record_random
 
 from diffbot_recordings.samples import EFFORTS, POSITIONS
 from diffbot_recordings.segments import Segment
+from diffbot_recordings.torque_analysis import analyse_arrays
 from diffbot_recordings.wheel_check import WheelCheck
+from diffbot_sim.engines import make_simulator
+from diffbot_sim.virtual_robot import VirtualRobot
 from diffbot_study.random_robots import draw
 
 COLUMNS = ("time", *POSITIONS, *EFFORTS)
@@ -58,12 +63,12 @@ def test_an_effort_that_is_always_0_is_named(rows, tmp_path, capsys, wheels):
     assert f"{names}: always 0, while" in said
 
 
-def stuck(rows):
+def stuck(rows, friction=None):
     check = WheelCheck()
     channels = dict(zip(COLUMNS[1:], rows[:, 1:].T, strict=True))
     period = float(np.median(np.diff(rows[:, 0])))
     list(check.watched([Segment(rows[:, 0], period, channels)]))
-    return check.stuck()
+    return check.stuck(friction)
 
 
 def test_a_wheel_that_friction_holds_does_not_stick(rows):
@@ -74,6 +79,57 @@ def test_a_wheel_that_friction_holds_does_not_stick(rows):
     assert stuck(rows) is None
     rows[kept, 3] = 0.4
     assert "left wheel's encoder sticks" in stuck(rows)
+
+
+def gentle_drive(seed):
+    """30 s of twil, Coulomb friction of 0.12 and 0.14 N m, static one half as much again. Both
+    wheels' speeds are controlled (PI), to 0, 2 or 4 rad/s for 2 s each: torques hardly exceed
+    friction, which holds a wheel while the controller's integral grows."""
+    setting = RunSetting(coulomb=(0.3, 0.35))
+    robot = setting.make_robot()
+    static = tuple(1.5 * each for each in robot.friction.coulomb)
+    friction = replace(robot.friction, static=static, stribeck_velocity=(0.2, 0.2))
+    robot, random = replace(robot, friction=friction), np.random.default_rng(seed)
+    _, actuator, encoders = driver(setting, robot, seed)
+    integral = np.zeros(2)
+    with closing(make_simulator("ideal", robot)) as engine:
+        virtual = VirtualRobot(engine, actuator, encoders, setting.period)
+        samples = [virtual.sample]
+        for k in range(3000):
+            if k % 200 == 0:
+                target = random.choice([0.0, 2.0, 4.0], 2) * random.choice([-1.0, 1.0], 2)
+            error = target - np.array(samples[-1].velocity)
+            integral = np.clip(integral + 0.06 * setting.period * error, -0.4, 0.4)
+            samples.append(virtual.advance(tuple((0.03 * error + integral).tolist())))
+        return make_run(robot, engine.parameters(), samples)
+
+
+def analysed(run, rows):
+    return analyse_arrays(rows[:, 0], rows[:, 1:3], rows[:, 3:5], run.geometry)
+
+
+def friction_of(run, rows):
+    result = analyse_arrays(rows[:, 0], rows[:, 1:3], rows[:, 3:5], run.geometry)
+    return result.estimate.friction
+
+
+@pytest.mark.parametrize("seed", [0, 2, 4])
+def test_a_wheel_that_breaks_away_gradually_does_not_stick(seed):
+    """Before, such drives were refused as "encoder sticks": the efforts are as large as usual."""
+    run = gentle_drive(seed)
+    rows = rows_of(run)
+    assert "wheel's encoder sticks" in stuck(rows)  # by the efforts alone
+    assert stuck(rows, friction_of(run, rows)) is None
+
+
+def test_a_wheel_whose_angle_stops_in_full_motion_sticks_under_gentle_efforts_too():
+    run = gentle_drive(0)
+    rows = rows_of(run)
+    friction = friction_of(run, rows)
+    speed = np.abs(np.gradient(rows[:, 2], rows[:, 0]))
+    begin = int(np.flatnonzero((speed > 3.0) & (rows[:, 0] > 5.0))[0])
+    rows[begin : begin + 300, 2] = rows[begin, 2]
+    assert f"right_position stays at {rows[begin, 2]:.4g} rad" in stuck(rows, friction)
 
 
 def test_no_encoder_sticks_in_recordings_of_robots_drawn_at_random():

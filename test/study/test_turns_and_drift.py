@@ -12,7 +12,7 @@ from made_recordings.random_runs import record_random
 from test_slope_identification import identified
 
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.torque.parameter_change import _likely_drifts
+from diffbot_ident.torque.parameter_change import _likely_drifts, _solve
 from diffbot_study.random_robots import OncePerTurn, draw
 
 ECCENTRIC = re.compile(r"errs once per turn.*left ([\d.]+), right ([\d.]+) degrees")
@@ -121,3 +121,14 @@ def test_friction_that_would_be_negative_at_one_end_does_not_drift():
         # A drift of the torques beside it stays.
         drift = _likely_drifts(information, information @ np.array([0.05, viscous, 0.0]))
         assert drift is not None and (drift[0][1] != 0.0) is drifts and drift[0][0] > 0.04
+
+
+def test_information_that_rounding_leaves_is_no_drift_and_no_error():
+    """Before, a gentle drive ended with "Eigenvalues did not converge"."""
+    information = np.diag([1e4, 4e2, -1e-9])
+    with np.errstate(all="raise"):
+        drift = _likely_drifts(information, np.array([5e2, 0.0, 1e-9]))
+    assert drift is not None
+    assert drift[0][0] == pytest.approx(0.05, rel=0.01) and drift[0][2] == 0.0
+    solved = _solve(np.diag([4.0, -1e-18]), np.array([[8.0], [0.0]]))
+    assert solved[:, 0] == pytest.approx([2.0, 0.0])

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether the efforts of a robot are torques in N m, judged by what they say about the robot.
 
-A wrong unit shows by the mass (HEAVIER times), by the torque limit, or by a time constant that no
-robot has; docs/theory/estimates.md#units-of-efforts. `EffortCheck` asks at the end of a run and for
-a recording.
+A wrong unit shows by the mass (HEAVIER times the described one; a mass that is assumed tells
+nothing), by the torque limit, or by a time constant that no robot has;
+docs/theory/estimates.md#units-of-efforts. `EffortCheck` asks at the end of a run and for a
+recording.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ BEYOND = 1.2
 # shorter ones are those of a motor under a voltage. And how much shorter than the described one it
 # must be.
 SHORTEST, SHORT_IF_MASS_DIFFERS, SHORTER = 0.1, 0.5, 5.0
-# Mass over the cube of the track, kg/m^3, between which robots lie: from a hundredth of foam to
-# three times solid steel.
-DENSITIES = (1.0, 25e3)
+# Mass over the cube of the track, kg/m^3, between which robots usually lie: from a hundredth of
+# foam to three times solid steel. Flat, tall and long ones do not: these masses, kg, are doubted at
+# no track.
+DENSITIES, MASSES = (1.0, 25e3), (0.5, 500.0)
 # Torques of fixed units, N m, and how well the mass must agree with one.
 FIXED = (("N cm", 0.01), ("N mm", 0.001), ("kgf cm", 0.0980665))
 AGREES = 1.35
@@ -99,7 +101,7 @@ class EffortCheck:
             return estimate, None
         question = effort_question(estimate, self.geometry, self.robot, size, self.unit)
         if question is None:
-            remark = _remark(estimate, self.robot, size, self.unit)
+            remark = _remark(estimate, self.geometry, self.robot, size, self.unit)
         elif self.unit.confirmed:
             remark = question.result
         else:
@@ -115,13 +117,15 @@ def effort_question(
     unit: EffortUnit = EffortUnit(),
 ) -> EffortQuestion | None:
     """Return the question that an estimate raises about its efforts, `size` as read; None: none."""
-    heavier = None if robot is None else _heavier(estimate, robot)
+    heavier = _heavier(estimate, robot)
     if robot is not None and heavier is not None:
         if not 1.0 / HEAVIER < heavier < HEAVIER:
             return _by_mass(heavier, estimate, robot, size, unit)
-    elif _is_precise(estimate) and (absurd := _absurd(estimate, geometry)):
+    elif (unusual := _unusual(estimate, geometry)) and not (
+        MASSES[0] < _mass(estimate, geometry) < MASSES[1]
+    ):
         suggestion = "torques of the wheels in N m"
-        return EffortQuestion(Sign.MASS, absurd, None, suggestion, _settled(None, unit))
+        return EffortQuestion(Sign.MASS, unusual, None, suggestion, _settled(None, unit))
     agrees = heavier is not None and 1.0 / NOTABLE < heavier < NOTABLE
     differs = heavier is not None and not agrees
     limit = SHORT_IF_MASS_DIFFERS if differs else SHORTEST
@@ -137,7 +141,7 @@ def effort_question(
             "are torques, give the friction in the robot's file (identify: or confirm "
             "--effort-unit newton_metre)",
         )
-    if robot is not None and not agrees and size > BEYOND * robot.limits.torque:
+    if robot is not None and not agrees and _is_beyond(size, robot):
         return _beyond_limit(heavier, robot, size, unit)
     return None
 
@@ -166,12 +170,17 @@ def _is_precise(estimate: Estimate) -> bool:
     return estimate.values[2] > 0.0 and estimate.parameter_states[2] is EstimateState.ESTIMATED
 
 
-def _heavier(estimate: Estimate, robot: Robot) -> float | None:
-    """Return the mass by the efforts over the described one; None: not known.
+def _is_beyond(size: float, robot: Robot) -> bool:
+    """Whether efforts break a torque limit that the robot's file gives."""
+    return "limits.torque" not in robot.assumed and size > BEYOND * robot.limits.torque
+
+
+def _heavier(estimate: Estimate, robot: Robot | None) -> float | None:
+    """Return the mass by the efforts over the described one; None: not known, or only assumed.
 
     Within its 95 % interval it is the ratio nearest to 1.
     """
-    if not _is_precise(estimate):
+    if robot is None or "body.mass" in robot.assumed or not _is_precise(estimate):
         return None
     ratio = closed_form(robot.model).k7 / estimate.values[2]
     doubt = NORMAL_95 * math.sqrt(estimate.variances[2]) / estimate.values[2]
@@ -263,16 +272,22 @@ def _settled(one: float | None, unit: EffortUnit, suggestion: str = "") -> str:
     return text + (" (identify: confirm --effort-unit newton_metre)" if confirm else "")
 
 
-def _absurd(estimate: Estimate, geometry: WheelGeometry) -> str | None:
-    """Return the problem of a mass that no robot of this track has; None: there is none."""
-    mass = 1.0 / (geometry.right_radius * estimate.values[2])
-    track = geometry.separation
+def _mass(estimate: Estimate, geometry: WheelGeometry) -> float:
+    """Return the equivalent mass, kg."""
+    return 1.0 / (geometry.right_radius * estimate.values[2])
+
+
+def _unusual(estimate: Estimate, geometry: WheelGeometry) -> str | None:
+    """Return a sentence about a mass that is unusual for the track; None: it is not, or unknown."""
+    if not _is_precise(estimate):
+        return None
+    mass, track = _mass(estimate, geometry), geometry.separation
     least, most = (density * track**3 for density in DENSITIES)
     if least < mass < most:
         return None
     return (
-        f"by its efforts the robot has an equivalent mass of {spoken(mass)} kg, and a robot with a "
-        f"track of {spoken(track)} m has {spoken(least, 2)} to {spoken(most)} kg"
+        f"by its efforts the robot has an equivalent mass of {spoken(mass)} kg, and robots with a "
+        f"track of {spoken(track)} m usually have {spoken(least, 2)} to {spoken(most)} kg"
     )
 
 
@@ -298,20 +313,25 @@ def _short_time_constant(
     return result
 
 
-def _remark(estimate: Estimate, robot: Robot | None, size: float, unit: EffortUnit) -> str | None:
-    """Return a warning about a mass that differs notably from the description; None: none."""
-    if robot is None:
-        return None
+def _remark(
+    estimate: Estimate,
+    geometry: WheelGeometry,
+    robot: Robot | None,
+    size: float,
+    unit: EffortUnit,
+) -> str | None:
+    """Return a warning about a mass that differs notably from what is expected; None: none."""
     heavier = _heavier(estimate, robot)
-    if heavier is None:
-        return None
+    if robot is None or heavier is None:
+        unusual = _unusual(estimate, geometry)
+        return unusual and f"{unusual}: if it has not, the efforts are in another unit"
     if not 1.0 / NOTABLE < heavier < NOTABLE:
         one = unit.constant * estimate.values[2] / closed_form(robot.model).k7
         return (
             f"{_masses(estimate, robot).format(unit=unit.name)}: a payload, another robot, or "
             f"efforts in another unit, {suggested(one, size / unit.constant)}"
         )
-    if size > BEYOND * robot.limits.torque:
+    if _is_beyond(size, robot):
         return (
             f"efforts reach {spoken(size)} N m, more than limits.torque = "
             f"{spoken(robot.limits.torque)} "

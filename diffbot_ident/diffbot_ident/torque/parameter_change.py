@@ -337,8 +337,7 @@ def _likely_drifts(
     gains = ((across @ weighted)[:, None] @ commons)[:, 0, 0].tolist()
     best = int(np.argmax(gains))
     gain, alike, common = gains[best], _ONE_FRICTION[best], commons[best, :, 0]
-    variances = covariances[best].diagonal()
-    std = np.sqrt(variances)
+    std = _deviations(covariances[best])
     size = np.abs(common)
     likely = (size > LIKELY_DRIFT * std) & (size > LEAST_DRIFT)
     likely[1] &= size[1] <= MOST_FRICTION_DRIFT
@@ -348,8 +347,8 @@ def _likely_drifts(
         likely & (size > SIGNIFICANT_DRIFT * std) & (size > LEAST_NAMED)
     ).tolist()
     apart = pseudo_inverse(information)
-    each, own_std = apart @ weighted, np.sqrt(np.diag(apart))
-    unlike = float(weighted @ each) - gain > UNLIKE**2
+    each, own_std = apart @ weighted, _deviations(apart)
+    unlike = bool(np.isfinite(own_std).all()) and float(weighted @ each) - gain > UNLIKE**2
     unlike = unlike and bool((np.abs(each[1:]) <= MOST_FRICTION_DRIFT).all())
     shares = np.where(alike @ likely, each if unlike else alike @ common, 0.0)
     # While they may drift alike, neither can be more uncertain than the drift is large.
@@ -361,9 +360,16 @@ def _likely_drifts(
     return (a, b, c), (d, e, f), (of_torques, of_friction)
 
 
+def _deviations(covariance: Array) -> Array:
+    """Return the standard deviations; infinite where rounding leaves none."""
+    variances = covariance.diagonal()
+    return np.sqrt(np.where(variances >= 0.0, variances, np.inf))
+
+
 def _solve(matrix: Array, right: Array) -> Array:
     """Solve symmetric systems of any scale; directions without information get 0."""
-    scale = np.sqrt(matrix.diagonal(0, -2, -1))
+    # Rounding makes the diagonal of such directions negative, too.
+    scale = np.sqrt(np.maximum(matrix.diagonal(0, -2, -1), 0.0))
     scale[scale == 0.0] = 1.0
     inverse = pseudo_inverse(matrix / (scale[..., :, None] * scale[..., None, :]), 1e-9)
     result: Array = inverse @ (right / scale[..., None]) / scale[..., None]

@@ -118,7 +118,8 @@ def _torque(recording: Recording, options: Options, reader: SegmentReader) -> Fi
             f"joint states come every {period:.3g} s: must be {JOINT_GAP:g} s or less, "
             f"and {SLOW_JOINTS:g} s or less to be exact; record them faster"
         )
-    wrong = wheels.wrong(verified=result is not None and result.verified)
+    friction = None if result is None else result.estimate.friction
+    wrong = wheels.wrong(result is not None and result.verified, friction)
     if wrong is None and result is not None:
         _, _, k7, k8 = result.estimate.values
         wrong = signs.contradiction(k7, k8, robot if weighing is None else None)

@@ -184,7 +184,8 @@ def analyse_arrays(
     result = analyse_torque(
         signs.watched(outcome), geometry, unit=EffortUnit(), estimator=estimator
     )
-    wrong = wheels.wrong(verified=result is not None and result.verified)
+    friction = None if result is None else result.estimate.friction
+    wrong = wheels.wrong(result is not None and result.verified, friction)
     if wrong is None and result is not None:
         wrong = signs.contradiction(*result.estimate.values[2:], None)
     if wrong is not None:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Find stuck encoders and efforts that are always 0, which a fit takes for another robot's.
 
-Friction may hold a wheel, too, but only under less effort than usually turns it.
+Friction may hold a wheel, too: under less effort than usually turns it, or under no more than
+breaks it away if it comes to rest and leaves again gradually, as a stuck reading does not.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from diffbot_ident.torque.estimate import NORMAL_95, FrictionEstimate
 from diffbot_ident.torque.wheel_speeds import turns
 from diffbot_recordings.samples import EFFORTS, POSITIONS, SIDES, Array, Mask
 from diffbot_recordings.segments import Segment
@@ -21,6 +23,10 @@ from diffbot_recordings.wheel_sources import WheelSources
 LASTS, OTHER_TURNS = 1.0, math.pi
 # Quantile of efforts; share of the usual effort that counts as about as much.
 QUANTILE, AS_MUCH = 0.9, 0.8
+# Most effort of a wheel that friction holds, as a multiple of its Coulomb friction: static friction
+# is up to twice as large, and other wheel and centre of mass push against it. Time after which a
+# wheel that breaks away is still slow, s, and how slow, as a share of its usual speed.
+BREAKS_AWAY, STARTS, SLOW = 5.0, 0.05, 0.35
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,7 @@ class _KeptAngle:
     angle: float
     other: float
     effort: float
+    gradual: bool  # whether the wheel comes to rest and leaves as one that friction holds
 
 
 class WheelCheck:
@@ -59,6 +66,7 @@ class WheelCheck:
         angles = segment.pair(POSITIONS)
         efforts = np.abs(segment.pair(self._efforts)).T
         path = np.abs(turns(angles))
+        paths = [_Path(segment.times, path[:, i]) for i in range(2)]
         for i in range(2):
             self._largest[i] = max(self._largest[i], float(efforts[i].max()))
             self._turned[i] += float(path[:, i].sum())
@@ -70,23 +78,32 @@ class WheelCheck:
                 effort = float(np.quantile(efforts[i, a : b + 1], QUANTILE))
                 if other > OTHER_TURNS and effort > 0.0:
                     begin, end = (segment.times[[a, b]] - self._first).tolist()
-                    kept = _KeptAngle(begin, end, float(angles[a, i]), other, effort)
+                    gradual = paths[i].moves and _is_gradual(paths[i], paths[1 - i], a, b)
+                    kept = _KeptAngle(begin, end, float(angles[a, i]), other, effort, gradual)
                     self._kept_angles[i].append(kept)
 
-    def wrong(self, verified: bool) -> str | None:
+    def wrong(self, verified: bool, friction: FrictionEstimate | None = None) -> str | None:
         """Return the message about wheels that cannot be used, if any.
 
-        `verified`: whether the model predicts all the same.
+        `verified`: whether the model predicts all the same; `friction`: None: it is not known.
         """
-        if (stuck := self.stuck()) is not None or verified:
+        if (stuck := self.stuck(friction)) is not None or verified:
             return stuck
         return self.no_effort() or self._sources.alternating() or self._sources.identical()
 
-    def stuck(self) -> str | None:
+    def stuck(self, friction: FrictionEstimate | None = None) -> str | None:
         """Return the message about a stuck encoder; None: there is none."""
         for i, (side, other) in enumerate(zip(SIDES, reversed(SIDES), strict=True)):
             usual = float(np.median(self._usual[i])) if self._usual[i] else 0.0
-            results = [each for each in self._kept_angles[i] if each.effort >= AS_MUCH * usual]
+            held = 0.0  # most effort against which friction holds the wheel
+            if friction is not None:
+                coulomb, variance = friction.values[2 + i], friction.variances[2 + i]
+                held = BREAKS_AWAY * (coulomb + NORMAL_95 * math.sqrt(max(variance, 0.0)))
+            results = [
+                each
+                for each in self._kept_angles[i]
+                if each.effort >= AS_MUCH * usual and not (each.gradual and each.effort <= held)
+            ]
             if results:
                 longest = max(results, key=lambda each: each.end - each.begin)
                 return (
@@ -109,6 +126,38 @@ class WheelCheck:
             f"{names}: always 0, while {turning}, so it is not the torque: choose the right "
             "column or topic (--columns, --joint-states, --effort-source commands)"
         )
+
+
+class _Path:
+    """How far a wheel turns over STARTS, from its path in each step, rad."""
+
+    def __init__(self, times: Array, path: Array) -> None:
+        self.last = len(path)
+        self._within = max(2, math.ceil(STARTS * len(path) / float(times[-1] - times[0])))
+        self._sum = np.concatenate(([0.0], np.cumsum(path)))
+        windows = self._sum[self._within :] - self._sum[: -self._within]
+        self.moves = bool((windows > 0.0).any())
+        self._slow = SLOW * float(np.median(windows[windows > 0.0])) if self.moves else 0.0
+
+    def is_slow_after(self, sample: int) -> bool:
+        """Whether it is slow in the STARTS after a sample."""
+        later = min(sample + self._within, len(self._sum) - 1)
+        return bool(self._sum[later] - self._sum[sample] <= self._slow)
+
+    def is_slow_before(self, sample: int) -> bool:
+        """Whether it is slow in the STARTS before a sample."""
+        return bool(self._sum[sample] - self._sum[max(sample - self._within, 0)] <= self._slow)
+
+
+def _is_gradual(own: _Path, other: _Path, first: int, last: int) -> bool:
+    """Whether a wheel comes to rest gradually at sample `first`, and leaves so at `last`.
+
+    Where the segment begins or ends with the rest, the other wheel must stand or start there.
+    """
+    stops = own.is_slow_before(first) if first > 0 else other.is_slow_after(0)
+    end = own.last
+    starts = own.is_slow_after(last) if last < end else other.is_slow_before(end)
+    return stops and starts
 
 
 def _kept(times: Array, moving: Mask) -> list[tuple[int, int]]:
