@@ -4,9 +4,11 @@
 
 Each is a stand-in of a driver in a DDS domain of its own, which is looked at for some seconds. A
 fault is named if a finding has the words of its row; a sound robot is blamed if it has a finding of
-severity fault, or a warning about anything but this computer.
+severity fault, or a warning about anything but this computer. The rows of `--moving` turn the
+wheels of stand-ins that have some; their wheels and bodies may turn by FARTHEST at most.
 
     ./diffbot python benchmarks/checked_graphs.py --seconds 3
+    ./diffbot python benchmarks/checked_graphs.py --seconds 2 --moving
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from collections.abc import Callable
 from typing import Any
 
 from geometry_msgs.msg import Transform, TransformStamped, Twist, TwistStamped
+from moving_plant import Wiring
+from moving_stand_in import ROBOTS, moving
 from nav_msgs.msg import Odometry
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import Imu, JointState
@@ -31,6 +35,7 @@ from tf2_msgs.msg import TFMessage
 from diffbot_bringup import domains
 from diffbot_check.command import main as check
 from diffbot_description import load_robot
+from diffbot_description.command_kind import CommandKind
 from diffbot_description.loading import urdf
 
 EFFORTS = "effort_controller/commands"
@@ -203,31 +208,104 @@ SOUND: dict[str, tuple[Make, str]] = {
 }
 
 
-def report_of(make: Make, robot: str, seconds: float) -> dict[str, Any]:
-    """Return what the command reports of a graph, as it prints it for programs."""
+EFFORT, VELOCITY = CommandKind.EFFORT, CommandKind.VELOCITY
+MOVING_FAULTS: dict[str, tuple[CommandKind, Wiring, str]] = {
+    "motors swapped": (EFFORT, Wiring(motors=(1, 0)), "left command turns the right"),
+    "encoders swapped": (
+        EFFORT, Wiring(encoders=(1, 0), gyro=True), "left command turns the right"),
+    "motor reversed": (EFFORT, Wiring(motor_signs=(1, -1)), "backward by its angle"),
+    "encoder reversed": (EFFORT, Wiring(encoder_signs=(-1, 1)), "backward by its angle"),
+    "joint reversed": (
+        EFFORT, Wiring(motor_signs=(1, -1), encoder_signs=(1, -1), gyro=True), "rolls backward"),
+    "dead motor": (EFFORT, Wiring(dead=(1,)), "the right command turned no wheel"),
+    "no power": (EFFORT, Wiring(dead=(0, 1)), "no wheel turned"),
+    "encoder sticks": (EFFORT, Wiring(stuck=(0,)), "the left command turned no wheel"),
+    "encoder sticks, gyro": (EFFORT, Wiring(stuck=(0,), gyro=True), "stood still"),
+    "amperes": (EFFORT, Wiring(reported=5.0), "reports an effort of 5"),
+    "other unit": (EFFORT, Wiring(unit=0.06), "accelerates a wheel as"),
+    "torque for ever": (EFFORT, Wiring(timeout=None), "still acted"),
+    "stops late": (EFFORT, Wiring(timeout=1.6), "but only 1."),
+    "sides swapped": (VELOCITY, Wiring(motors=(1, 0)), "odometry says right"),
+    "left reversed": (VELOCITY, Wiring(motor_signs=(-1, 1)), "left wheel turns backward"),
+    "drives backward": (
+        VELOCITY, Wiring(motors=(1, 0), motor_signs=(-1, -1)), "odometry says backward"),
+    "one wheel dead": (VELOCITY, Wiring(dead=(0,)), "left wheel stands"),
+    "nothing moves": (VELOCITY, Wiring(dead=(0, 1)), "nothing moved"),
+    "velocity for ever": (VELOCITY, Wiring(timeout=None), "still acted"),
+}  # fmt: skip
+MOVING_SOUND: dict[str, tuple[CommandKind, Wiring, dict[str, float]]] = {
+    "torque": (EFFORT, Wiring(), {}),
+    "torque, lifted": (EFFORT, Wiring(), {"lifted": True}),
+    "torque, gyro": (EFFORT, Wiring(gyro=True), {}),
+    "torque, sticky": (EFFORT, Wiring(), {"friction": 0.8, "static": 1.6}),
+    "torque, late": (EFFORT, Wiring(delay=0.1), {}),
+    "velocity": (VELOCITY, Wiring(), {}),
+    "velocity, slow": (VELOCITY, Wiring(delay=0.1), {"lag": 0.35}),
+    "velocity, gyro": (VELOCITY, Wiring(gyro=True), {}),
+}
+FARTHEST = 0.5 * math.pi  # rad, of a wheel of a sound robot
+
+
+def report_of(make: Make, robot: str, seconds: float, *more: str) -> tuple[dict[str, Any], StandIn]:
+    """Return what the command reports of a graph, as it prints it for programs, and the robot."""
     with domains.claim("check") as own:
         os.environ[domains.VARIABLE] = str(own.domain)
-        with StandIn(make), contextlib.redirect_stdout(io.StringIO()) as printed:
-            check([f"robot:={robot}", "--json", "--seconds", str(seconds)], "check")
+        with StandIn(make) as stand_in, contextlib.redirect_stdout(io.StringIO()) as printed:
+            check([f"robot:={robot}", "--json", "--seconds", str(seconds), *more], "check")
     report: dict[str, Any] = json.loads(printed.getvalue())
-    return report
+    return report, stand_in
+
+
+def moved(
+    kind: CommandKind, wiring: Wiring, seconds: float, **plant: float
+) -> tuple[list[dict[str, str]], Any]:
+    """Return the findings of a moving check, and the plant."""
+    make = moving(kind, wiring, **plant)
+    report, robot = report_of(make, ROBOTS[kind], seconds, "--moving", "--yes")
+    return (report["moving"] or report)["findings"], robot.plant  # type: ignore[attr-defined]
+
+
+def main_moving(seconds: float) -> None:
+    """Print the rows of --moving that are missed, blamed or turned far, and the counts."""
+    missed, blamed, wheel, body = 0, 0, 0.0, 0.0
+    for name, (kind, wiring, words) in MOVING_FAULTS.items():
+        findings, plant = moved(kind, wiring, seconds)
+        body = max(body, plant.turned)
+        if not any(words in each["what"] for each in findings):
+            missed += 1
+            print(f"MISSED {name}: {[each['what'] for each in findings]}", flush=True)
+    for name, (kind, wiring, more) in MOVING_SOUND.items():
+        findings, plant = moved(kind, wiring, seconds, **more)
+        wheel = max(wheel, plant.farthest)
+        if findings or plant.farthest > FARTHEST:
+            blamed += 1
+            print(f"BLAMED {name}: {[each['what'] for each in findings]}", flush=True)
+    print(f"moving: {len(MOVING_FAULTS) - missed} of {len(MOVING_FAULTS)} faults named")
+    print(f"moving: {blamed} of {len(MOVING_SOUND)} sound robots blamed")
+    print(f"largest turn of a sound robot's wheel: {math.degrees(wheel):.0f} degrees")
+    print(f"largest turn of a faulty robot's body: {math.degrees(body):.0f} degrees")
 
 
 def main() -> None:
     """Print each graph in which a fault was missed, or a sound robot blamed, and the counts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=3.0, help="how long each is looked at")
-    seconds = parser.parse_args().seconds
+    parser.add_argument("--moving", action="store_true", help="the rows that turn wheels")
+    options = parser.parse_args()
+    seconds = options.seconds
+    if options.moving:
+        main_moving(seconds)
+        return
     missed, blamed = 0, 0
     for name, (make, robot, words) in FAULTS.items():
-        findings = report_of(make, robot, seconds)["findings"]
+        findings = report_of(make, robot, seconds)[0]["findings"]
         if not any(words in each["what"] for each in findings):
             missed += 1
             print(f"MISSED {name}: {[each['what'] for each in findings]}", flush=True)
     for name, (make, robot) in SOUND.items():
         findings = [
             each["what"]
-            for each in report_of(make, robot, seconds)["findings"]
+            for each in report_of(make, robot, seconds)[0]["findings"]
             if each["severity"] == "fault"
             or (each["severity"] == "warning" and each["part"] != "this computer")
         ]

@@ -474,6 +474,25 @@ class Appearance:
 
 
 @dataclass(frozen=True)
+class MeasuredDrive:
+    """What `diffbot check --moving` has measured; [left, right] in N m, or [v, omega]."""
+
+    least: Annotated[
+        Pair, number("N m; m/s, rad/s", "least command that moves a wheel", above=0, maximum=1e4)
+    ]
+    delay: Annotated[
+        float | None,
+        number("s", "longest time from a command to its motion", minimum=0, maximum=10),
+    ] = None
+    timeout: Annotated[
+        float | None,
+        number(
+            "s", "time after the last command when the driver stops itself", minimum=0, maximum=60
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
 class Robot:
     """One robot, as described by its YAML file; see `load_robot` and `save_robot`.
 
@@ -495,6 +514,7 @@ class Robot:
     turning: Turning | None = None
     drive: MotorDrive = MotorDrive()
     uncertainty: Uncertainty = Uncertainty()
+    measured: MeasuredDrive | None = None
     assumed: tuple[Annotated[str, FieldSpec("", "field of this file", text="field")], ...] = ()
     """Fields whose values were not known and were assumed, dotted, such as limits.torque."""
 

@@ -191,7 +191,7 @@ def next_step(subject: CheckedRobot, report: CheckReport) -> str:
 def _show_findings(console: Console, findings: tuple[CheckFinding, ...], room: int | None) -> None:
     """Print as many findings as fit into this number of lines."""
     for index, each in enumerate(findings):
-        lines = [*_lines(console, each)]
+        lines = [*lines_of(console, each)]
         height = sum(max(1, math.ceil(line.cell_len / console.width)) for line in lines)
         left = len(findings) - index
         if room is not None and height > room - (left > 1):
@@ -203,7 +203,8 @@ def _show_findings(console: Console, findings: tuple[CheckFinding, ...], room: i
             console.print(line, soft_wrap=True)
 
 
-def _lines(console: Console, finding: CheckFinding) -> Iterator[Text]:
+def lines_of(console: Console, finding: CheckFinding) -> Iterator[Text]:
+    """Yield the lines of a finding: what, why, and what to type."""
     mark = TITLES[finding.severity]
     style = {"X": "bold red", "!": "yellow", "i": "dim"}[mark]
     text = Text.assemble((f"{printable(finding.what)}; ", style), printable(finding.why))

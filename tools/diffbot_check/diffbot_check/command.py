@@ -32,8 +32,9 @@ TOPICS = ("joint_states", "efforts", "odom", "cmd_vel", "imu", "pose")
 NAMES = ("robot", "commands", "namespace", "seconds", *TOPICS)
 
 _EPILOG = """\
-It publishes and moves nothing. Arguments may be written as those of launch files: robot:=FILE
-odom:=TOPIC. The robot of a running launch is looked at in its own domain.
+It publishes and moves nothing, but for --moving, which asks first. Arguments may be written as
+those of launch files: robot:=FILE odom:=TOPIC. The robot of a running launch is looked at in its
+own domain.
 exit status: 0 the robot can be identified and driven (a recording: identified); 1 something is
 missing; 2 wrong arguments or nothing to read; 130 stopped by Ctrl-C."""
 
@@ -57,6 +58,9 @@ def _parser(program: str) -> argparse.ArgumentParser:
     text = f"how long to look, s (default: {SECONDS:g}; recordings: {RECORDED_SECONDS:g})"
     add("--seconds", metavar="S", type=float, help=text)
     add("--by-hand", action="store_true", help="ask to push the robot: swapped, reversed wheels")
+    add("--moving", action="store_true", help="turn one wheel at a time, by the least command")
+    add("--yes", action="store_true", help="with --moving: the robot has room; do not ask")
+    add("--write", action="store_true", help="with --moving: put the result into the robot's file")
     add("--all", dest="everything", action="store_true", help="all findings, on several screens")
     add("--json", action="store_true", help="print everything as JSON")
     return parser
@@ -72,6 +76,10 @@ def main(argv: Sequence[str], program: str, join: Callable[[], None] = lambda: N
     seconds = options.seconds
     if seconds is not None and not (math.isfinite(seconds) and 0.5 <= seconds <= LONGEST):
         parser.error(f"--seconds {seconds:g}: must be from 0.5 to {LONGEST:g}")
+    if not options.moving and (options.yes or options.write):
+        parser.error("--yes and --write need --moving")
+    if options.moving and not options.robot:
+        parser.error("--moving needs the robot's limits: robot:=FILE")
     try:
         return _check(options, join)
     except KeyboardInterrupt:
@@ -104,8 +112,8 @@ def _check(options: argparse.Namespace, join: Callable[[], None]) -> int:
     topics = TopicNames.of(options.namespace, **{name: getattr(options, name) for name in TOPICS})
     if options.recording is None:
         join()
-    elif options.by_hand:
-        raise ValueError("--by-hand needs a running robot: leave the recording out")
+    elif options.by_hand or options.moving:
+        raise ValueError("--by-hand and --moving need a running robot: leave the recording out")
     chosen = None if options.commands is None else CommandKind(options.commands)
     seen, topics = _observed(options, topics)
     subject = CheckedRobot(seen, robot, topics, chosen, options.robot or "")
@@ -113,6 +121,10 @@ def _check(options: argparse.Namespace, join: Callable[[], None]) -> int:
     if options.recording is None:
         subject, more = _looked(options, subject)
     report = judge(subject, more)
+    if options.moving:
+        from diffbot_check.moving_command import check_moving
+
+        return check_moving(options, subject, report, not more and options.by_hand)
     if options.json:
         print(json.dumps(plain(subject, report), indent=2))
     else:
