@@ -91,7 +91,7 @@ class AdaptationSettings:
             )
 
     def demand_verification(self, trusted: bool) -> bool:
-        """Whether only verified estimates count; `trusted`: a trusted set drives from the start."""
+        """Whether only verified estimates count; `trusted`: a trusted set drives."""
         return {ALWAYS: True, NEVER: False, AUTO: not trusted}[self.require_verified]
 
 
@@ -380,7 +380,7 @@ class Adaptation:
         return self.band.lower[index], self.band.upper[index]
 
     def judge(self, estimate: LiveEstimate) -> Judgement:
-        """Judge an estimate and move the parameters in use towards it as far as allowed."""
+        """Judge an estimate and move the parameters in use towards it."""
         self._before = (self.in_use, self.is_started)
         time = self.elapsed = self._elapsed(estimate.stamp)
         reasons = judge_set(estimate, self._demands)
@@ -409,14 +409,12 @@ class Adaptation:
             follower.moves = False
 
     def _elapsed(self, stamp: float) -> float:
-        """Return the time since the previous estimate that counts for the rate limit, s."""
         if not math.isfinite(stamp):
             return 0.0
         before, self._stamp = self._stamp, stamp
         return 0.0 if before is None else min(max(stamp - before, 0.0), LONGEST_STEP)
 
     def _allowed(self, estimate: LiveEstimate, reasons: Reasons) -> list[bool]:
-        """Return which parameters may follow; add the reasons against the others."""
         allowed = []
         limit, deviations = self._settings.coverage, estimate.deviations
         against: dict[Gate, list[str]] = {Gate.EXCITED: [], Gate.PRECISE: []}
