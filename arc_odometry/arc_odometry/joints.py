@@ -86,7 +86,7 @@ class SideWheels:
         self.compare_anew()
 
     def compare_anew(self) -> None:
-        """Clear the disagreement and start a new comparison; the angles are kept."""
+        """Clear the disagreement and start a new comparison."""
         self.disagreement = ""
         self._failures = 0
         self._begin()
@@ -128,7 +128,6 @@ class SideWheels:
         self._begin()
 
     def _sentence(self) -> str:
-        """Describe which joints disagree; one whose angle did not change is named as stuck."""
         turned = ", ".join(
             f"'{name}' by {turn:.2f} rad"
             for name, turn in zip(self._names, self._turned, strict=True)
@@ -198,7 +197,7 @@ class JointReader:
             side.compare_anew()
 
     def concerns(self, names: Sequence[str]) -> bool:
-        """Whether the names include any wheel; other devices publish joint states too."""
+        """Whether the names include any wheel."""
         result = any(name in names for name in self._names)
         self._strangers = () if result else names
         return result
@@ -435,7 +434,6 @@ class JointOdometry:
         return None
 
     def _encoders_restarted(self, sample: JointSample) -> bool:
-        """Whether both angles are near 0 and one of the last ones was not; NaN is not."""
         near = all(abs(angle) <= NEAR_ZERO for angle in sample.position)
         return near and any(abs(angle) > 2.0 * NEAR_ZERO for angle in self.odometry.angles)
 

@@ -79,7 +79,7 @@ class WheelGeometry:
         return left_force + right_force, self.half_track * (right_force - left_force)
 
     def wheel_torque(self, force: float, moment: float) -> tuple[float, float]:
-        """Return the wheel torques (left, right) in N m; the inverse of body_wrench."""
+        """Return the wheel torques (left, right) in N m for a force, N, and a yaw moment, N m."""
         half_difference = 0.5 * moment / self.half_track
         return (
             self.left_radius * (0.5 * force - half_difference),

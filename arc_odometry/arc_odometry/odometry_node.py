@@ -219,7 +219,7 @@ class OdometryNode(Node):
         )
 
     def _on_parameters(self, parameters: list[Parameter[Any]]) -> SetParametersResult:
-        """Apply new radii, separation and noise while the node runs; all of them or none."""
+        """Apply all of the new parameters or none."""
         try:
             new = {p.name: checked(p.name, p.value) for p in parameters if p.name in FIELDS}
             now = self.odometry.geometry

@@ -91,7 +91,7 @@ class AdaptationSettings:
             )
 
     def demand_verification(self, trusted: bool) -> bool:
-        """Whether only verified estimates count; `trusted`: a trusted set drives from the start."""
+        """Whether only verified estimates count; `trusted`: a trusted set drives."""
         return {ALWAYS: True, NEVER: False, AUTO: not trusted}[self.require_verified]
 
 
@@ -177,26 +177,24 @@ class Band:
         return max(self.lower[index], min(self.upper[index], value))
 
 
-class PrecisionGate:
-    """Gate on the relative confidence interval of one parameter, with hysteresis.
+class FollowedParameter:
+    """One parameter in use: the gate on the precision of its estimates, and its moves to them.
 
-    Opens at `limit`, the relative half width of the 95 % interval, and closes at `hysteresis` times
-    it. Widths are relative to the value, or to `scale` if that is larger.
+    The gate opens at `limit`, the relative half width of the 95 % interval, and closes at
+    `settings.hysteresis` times it. Widths are relative to the value, or to `scale` if that is
+    larger. Once value and estimate differ significantly, it `moves` until it arrives.
     """
 
-    def __init__(self, name: str, limit: float, hysteresis: float, scale: float) -> None:
-        self._name = name
-        self._limit = limit
-        self._hysteresis = hysteresis
-        self._scale = scale
-        self.is_open = False
+    def __init__(self, name: str, limit: float, scale: float, settings: AdaptationSettings) -> None:
+        self._name, self._limit, self._scale, self._settings = name, limit, scale, settings
+        self._is_open = self.moves = False
 
-    def judge(self, value: float, deviation: float) -> str | None:
+    def vague(self, value: float, deviation: float) -> str | None:
         """Return why the estimate is not precise enough; None if it is."""
-        limit = self._limit * (self._hysteresis if self.is_open else 1.0)
+        limit = self._limit * (self._settings.hysteresis if self._is_open else 1.0)
         width = NORMAL_95 * deviation / max(abs(value), self._scale)
-        self.is_open = width <= limit  # False for NaN
-        if self.is_open:
+        self._is_open = width <= limit  # False for NaN
+        if self._is_open:
             return None
         if not math.isfinite(width):
             return f"{self._name} is not identifiable from the motion so far"
@@ -205,20 +203,10 @@ class PrecisionGate:
             f"{100.0 * limit:g} %; drive with more change of speed and yaw rate"
         )
 
-
-class ParameterFollower:
-    """Moves one parameter in use towards its estimate, once they differ significantly.
-
-    `moves` says whether it does: it continues until it arrives.
-    """
-
-    def __init__(self, settings: AdaptationSettings) -> None:
-        self._settings = settings
-        self.moves = False
-
     def follow(self, now: float, target: float, deviation: float, most: float) -> float:
-        settings, away = self._settings, abs(target - now)
-        self.moves = away > (ARRIVAL if self.moves else settings.significance) * deviation
+        """Return the next value, at most `most` from the present one."""
+        away = abs(target - now)
+        self.moves = away > (ARRIVAL if self.moves else self._settings.significance) * deviation
         return now + math.copysign(min(away, most), target - now) if self.moves else now
 
 
@@ -360,9 +348,8 @@ class Adaptation:
         self.accepted = 0
         self.elapsed = 0.0
         self._stamp: float | None = None
-        self._followers = [ParameterFollower(settings) for _ in NAMES]
-        self._precise = [
-            PrecisionGate(name, limit, settings.hysteresis, scale)
+        self._parameters = [
+            FollowedParameter(name, limit, scale, settings)
             for name, limit, scale in zip(NAMES, settings.precision, self.band.scale, strict=True)
         ]
 
@@ -380,7 +367,7 @@ class Adaptation:
         return self.band.lower[index], self.band.upper[index]
 
     def judge(self, estimate: LiveEstimate) -> Judgement:
-        """Judge an estimate and move the parameters in use towards it as far as allowed."""
+        """Judge an estimate and move the parameters in use towards it."""
         self._before = (self.in_use, self.is_started)
         time = self.elapsed = self._elapsed(estimate.stamp)
         reasons = judge_set(estimate, self._demands)
@@ -405,23 +392,21 @@ class Adaptation:
         return self._judged({**judgement.reasons, Gate.LAW: why}, [False] * 4)
 
     def _rest(self) -> None:
-        for follower in self._followers:
-            follower.moves = False
+        for each in self._parameters:
+            each.moves = False
 
     def _elapsed(self, stamp: float) -> float:
-        """Return the time since the previous estimate that counts for the rate limit, s."""
         if not math.isfinite(stamp):
             return 0.0
         before, self._stamp = self._stamp, stamp
         return 0.0 if before is None else min(max(stamp - before, 0.0), LONGEST_STEP)
 
     def _allowed(self, estimate: LiveEstimate, reasons: Reasons) -> list[bool]:
-        """Return which parameters may follow; add the reasons against the others."""
         allowed = []
         limit, deviations = self._settings.coverage, estimate.deviations
         against: dict[Gate, list[str]] = {Gate.EXCITED: [], Gate.PRECISE: []}
-        for index, gate in enumerate(self._precise):
-            vague = gate.judge(estimate.values[index], deviations[index])
+        for index, each in enumerate(self._parameters):
+            vague = each.vague(estimate.values[index], deviations[index])
             if vague is not None:
                 against[Gate.PRECISE].append(vague)
             seen = estimate.coverage[index]
@@ -458,12 +443,12 @@ class Adaptation:
         values, settings = list(self.in_use), self._settings
         for index, deviation in enumerate(estimate.deviations):
             target = self.band.clip(index, estimate.values[index])
-            follower = self._followers[index]
+            followed = self._parameters[index]
             if not allowed[index]:
-                follower.moves = False
+                followed.moves = False
                 continue
             step = settings.adaptation_rate * self.band.scale[index] * time
-            moved = follower.follow(values[index], target, deviation, step)
+            moved = followed.follow(values[index], target, deviation, step)
             values[index] = self.band.clip(index, moved)  # against rounding at the band's edge
         self.in_use = DynamicParameters(*values)
 
@@ -474,5 +459,5 @@ class Adaptation:
         state = AdaptationState.FOLLOWING
         if refused:
             state = AdaptationState.FROZEN if self.accepted else AdaptationState.WAITING
-        k5, k6, k7, k8 = (follower.moves for follower in self._followers)
+        k5, k6, k7, k8 = (each.moves for each in self._parameters)
         return Judgement(state, reasons, (k5, k6, k7, k8), refused)

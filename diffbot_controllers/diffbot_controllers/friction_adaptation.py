@@ -10,9 +10,8 @@ from dataclasses import replace
 from arc_odometry.number_range import check_positive
 from diffbot_controllers.adaptation import (
     AdaptationSettings,
+    FollowedParameter,
     Four,
-    ParameterFollower,
-    PrecisionGate,
 )
 from diffbot_controllers.laws.friction import Laws
 from diffbot_description import FrictionLaw
@@ -111,10 +110,9 @@ class FrictionAdaptation:
         left, right, coulomb_left, coulomb_right = begins
         self.in_use: Four = (left, right, coulomb_left, coulomb_right)
         self._before = self.in_use
-        self._followers = [ParameterFollower(settings) for _ in nominal]
         self._least = tuple(COUNTS * unit for unit in self._units)
-        self._precise = [
-            PrecisionGate(name, PRECISION, settings.hysteresis, least)
+        self._parameters = [
+            FollowedParameter(name, PRECISION, least, settings)
             for name, least in zip(FRICTION_NAMES, self._least, strict=True)
         ]
 
@@ -133,22 +131,22 @@ class FrictionAdaptation:
             deviation = math.sqrt(variance) if valid else math.nan
             if reason := self._against(i, value, deviation):
                 reasons.append(reason)
-                self._followers[i].moves = False
+                self._parameters[i].moves = False
                 continue
             target = max(self._lower[i], min(self._upper[i], value))
             step = self._settings.adaptation_rate * max(moved[i], self._least[i]) * max(time, 0.0)
-            moved[i] = self._followers[i].follow(moved[i], target, deviation, step)
+            moved[i] = self._parameters[i].follow(moved[i], target, deviation, step)
         left, right, coulomb_left, coulomb_right = moved
         self.in_use = (left, right, coulomb_left, coulomb_right)
         return "; ".join(reasons)
 
     def take_back(self) -> None:
         self.in_use = self._before
-        for follower in self._followers:
-            follower.moves = False
+        for each in self._parameters:
+            each.moves = False
 
     def _against(self, i: int, value: float, deviation: float) -> str:
-        if vague := self._precise[i].judge(value, deviation):
+        if vague := self._parameters[i].vague(value, deviation):
             return vague
         # A value below 0 by more than its uncertainty cannot be friction.
         if value < -max(self._settings.significance, 2.0) * deviation:

@@ -130,8 +130,6 @@ def servo_limits(
         >>> limits = servo_limits(dynamics, torque_limit=5.0)
         >>> round(limits.linear_acceleration, 2)
         11.91
-
-    Arguments are those of approach_gains.
     """
     check_positive("tuning", torque_limit=torque_limit)
     most = dynamics.checked().input_acceleration((torque_limit, torque_limit)).v
@@ -332,8 +330,6 @@ def tuned_polar_pose(
         >>> law = tuned_polar_pose(dynamics, torque_limit=5.0, direction="forwards")
         >>> law.record is None  # until the first update
         True
-
-    Arguments and errors are those of tuned_backstepping, and:
     """
     wheels, gains, limits = _tuned(
         dynamics,

@@ -51,7 +51,7 @@ GOOD = Verdict(Level.OK, "")
 
 
 def judged(level: Level, finding: str | None) -> Verdict:
-    """Return a verdict with the sentence of a finding; GOOD if there is none."""
+    """Return GOOD without a finding."""
     return Verdict(level, finding) if finding else GOOD
 
 
@@ -119,13 +119,11 @@ class Checklist:
         }
 
     def each(self, moment: Moment, *about: Any) -> Iterator[tuple[Check, Verdict]]:
-        """Make all checks of a moment; yield what those that object demand."""
         for check, level, question in self._questions[moment]:
             if verdict := question(*about):
                 yield check, verdict.at(level)
 
     def first(self, moment: Moment, *about: Any) -> Verdict:
-        """Return the demand of the first check that objects; no further one is made."""
         for _, level, question in self._questions[moment]:
             verdict = question(*about)
             if verdict is not GOOD and verdict:  # the first comparison is the faster one

@@ -76,14 +76,14 @@ class CommandChecks:
         }
 
     def missing(self, pending: Any = None) -> Verdict:
-        """Return what is awaited: a partner, a waiting sample's input, states of this robot."""
+        """What is awaited: a partner, a waiting sample's input, states of this robot."""
         missing = self.checklist.first(Moment.BEGIN)
         if not missing and pending is not None:
             missing = self.checklist.first(Moment.INPUT, pending)
         return missing or self._robot.unrelated()
 
     def awaited(self, pending: Any, messages: str) -> str:
-        """Return what is awaited; `messages` says so of the states if nothing else is."""
+        """What is awaited; `messages` says so of the states if nothing else is."""
         topic, missing = self._states.topic, self.missing(pending).reason
         if not missing and self.unusable:
             missing = f"no message on {topic} can be used: {self.unusable}"

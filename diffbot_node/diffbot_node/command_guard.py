@@ -24,13 +24,8 @@ Pair = tuple[float, float]
 class PairLimiter:
     """Keeps a pair of commands finite, and each inside its own limit and rate limit.
 
-    Args:
-        what: The quantity, for messages, such as "torque"; `unit` is that of the pair.
-        limits: Largest magnitudes, > 0.
-        rates: Largest changes per s, > 0; infinite: none.
-
-    Attributes:
-        command: The last allowed command.
+    `what` and `unit` of the pair are for messages; limits, > 0, and rates, > 0 per s, may be
+    infinite only for the latter. `command` is the last allowed one.
     """
 
     def __init__(
@@ -51,8 +46,8 @@ class PairLimiter:
         """Return the allowed command nearest to the desired one, `period` s after the last one.
 
         Raises:
-            ValueError: A value or the period is not finite, or the period negative, or there are
-                not two values: the command is zero, and the caller must send it.
+            ValueError: A number is not finite, the period negative, or there are not two values:
+                the command is zero, and the caller must send it.
         """
         if len(wanted) != 2:
             self.stop()
@@ -140,10 +135,9 @@ class CommandGuard:
             self._enter(GuardState.HOLDING, "received the first state")
 
     def apply(self, wanted: Pair, period: float) -> Pair:
-        """Return the answer to a good state: the allowed command nearest to the desired one.
+        """Return the answer to a good state, `period` s, >= 0, after the last one.
 
-        `period`, s, >= 0, is the time since the last good state. Where PairLimiter raises a
-        ValueError the caller must `hold`.
+        Where PairLimiter raises a ValueError the caller must `hold`.
         """
         if not self.may_command:
             return self._limiter.stop()
@@ -159,20 +153,20 @@ class CommandGuard:
         return self._limiter.stop()
 
     def stop(self, reason: str) -> Pair:
-        """Command zero until `enable`, and return it. The first reason is kept."""
+        """Command zero until `enable`; the first reason is kept."""
         if self.may_command:
             self._enter(GuardState.STOPPED, reason)
         return self._limiter.stop()
 
     def press(self, reason: str) -> Pair:
-        """Handle a pressed emergency stop: zero, and no `enable` before `release`; return zero."""
+        """Command zero, and no `enable` before `release`."""
         if self.reason == self.pressed:
             self.reason = reason
         self.pressed = reason
         return self.stop(reason)
 
     def release(self) -> None:
-        """Handle a released emergency stop; zero is commanded until `enable`."""
+        """Keep zero until `enable`."""
         if self.pressed and self.reason == self.pressed:
             self.reason = f"{self.pressed} (released since); call ~/enable to continue"
         self.pressed = ""
@@ -189,7 +183,7 @@ class CommandGuard:
         return ""
 
     def end(self, reason: str) -> Pair:
-        """Command zero for ever; return the zero command."""
+        """Command zero for ever."""
         if self.state is not GuardState.ENDED:
             self._enter(GuardState.ENDED, reason)
         return self._limiter.stop()

@@ -13,12 +13,8 @@ from diffbot_node.command_guard import Pair, PairLimiter
 class RobotInterface(ABC):
     """How a robot publishes its states and receives its commands; (type, topic) of each.
 
-    Attributes:
-        hardware: Name of the robot, for `diagnostics`; empty if unknown.
-        counts: Encoder counts per turn of the angles of `wheel_angles`; 0: unknown.
-        state_name: What a state is called, in the singular, for messages.
-        command_name: The commanded quantity, for messages.
-        subscriber: What receives the commands, for messages.
+    `hardware` is the robot's name, empty if unknown; `counts`: encoder counts per turn of
+    `wheel_angles`, 0 if unknown. The other names are for messages.
     """
 
     hardware = ""
@@ -34,11 +30,7 @@ class RobotInterface(ABC):
 
     @abstractmethod
     def read(self, stamp: float, message: Any) -> Any:
-        """Return the sample in a message with this stamp, s.
-
-        Raises:
-            ValueError: It cannot be used; zero is commanded and the reason is reported.
-        """
+        """Return the sample in a message with this stamp, s; a ValueError refuses it."""
 
     def stamp(self, message: Any) -> Any:
         """Return the stamp of a message that concerns this robot, builtin_interfaces/Time."""
@@ -86,19 +78,19 @@ class CommandLaw(Protocol):
         """
 
     def on_commanded(self, sample: Any, command: Pair) -> None:
-        """Called after `command` was sent as the answer to the sample, for telemetry."""
+        """Called after `command` was sent as the answer, for telemetry."""
 
     def on_refused(self, sample: Any) -> None:
         """Called after zero was commanded because the sample was refused."""
 
     def on_left_out(self, sample: Any) -> None:
-        """Called with a good sample that a newer one has replaced unanswered; zero is commanded."""
+        """Called with a good sample that a newer one has replaced; zero is commanded."""
 
     def on_stopped(self, sample: Any) -> None:
-        """Called, instead of `on_sample`, after zero was commanded because the node is stopped."""
+        """Called, instead of `on_sample`, after zero because the node is stopped."""
 
     def on_silence(self) -> None:
-        """Called after zero was commanded because no usable state arrived in time."""
+        """Called after zero because no usable state arrived in time."""
 
     def needs(self) -> Verdict:
         """What else than robot and clock is missing before commands may begin."""

@@ -108,7 +108,7 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
 
     @property
     def stopped_by(self) -> str:
-        """Why the node is stopped until somebody enables it; empty when it is not stopped."""
+        """Why it waits for somebody to enable it; empty if it does not."""
         return self.output.stopped_by
 
     @property
@@ -116,14 +116,14 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
         return self.output.refused
 
     def waits_for(self) -> Verdict:
-        """What is missing before commands may begin: clock, robot, or what the law needs."""
+        """What is missing before commands may begin."""
         return self._checks.checklist.first(Moment.BEGIN)
 
     def complain(self, what: str) -> None:
         self.output.complain(what)
 
     def interruption(self) -> str:
-        """Return why the node ended, for its last state: a signal if there is no other reason."""
+        """Why the node ended, for its last state: a signal if there is no other reason."""
         stood = self._stood or self.stopped_by
         while_stopped = f" while stopped: {stood}" if stood else ""
         return self.last_words or f"interrupted{while_stopped}"
@@ -146,7 +146,6 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
         self.output.close()
 
     def await_arrival(self, publisher: Publisher[Any]) -> None:
-        """Wait briefly until all subscribers have a last message, after zero was sent."""
         publisher.wait_for_all_acked(Duration(seconds=ARRIVAL_PATIENCE))
 
 
@@ -214,7 +213,6 @@ class TorqueInterface(RobotInterface):
         return judged(Level.HOLD, self._watch.late) if self._watch else GOOD
 
     def cut_off(self) -> Verdict:
-        """Report a watchdog that was alive and is silent: commands do not reach the wheels."""
         silence = self._pulse.look()
         why = f"no message from effort_watchdog for {silence}: it has died or hangs"
         return judged(Level.STOP, silence and why)

@@ -23,12 +23,9 @@ from diffbot_node.topic_nodes import Instead, Subscribers, beyond_discovery
 
 
 class CommandOutput:
-    """Publishes commands, and zero whenever there is a reason to stop.
+    """Publishes commands, and zero whenever there is a reason to stop, as `guard` decides.
 
-    Attributes:
-        guard: Decides what may be commanded.
-        topic: Full name of the commands' topic.
-        refused: Number of states and inputs that could not be used.
+    `refused` counts states and inputs that could not be used.
     """
 
     def __init__(self, node: Node, values: CommandParameters, robot: RobotInterface) -> None:
@@ -57,7 +54,7 @@ class CommandOutput:
 
     @property
     def stopped_by(self) -> str:
-        """Why the node is stopped until somebody enables it; empty when it is not stopped."""
+        """Why it waits for somebody to enable the node; empty if it does not."""
         return self.guard.reason if self.guard.state is GuardState.STOPPED else ""
 
     def send(self, command: Pair) -> None:
@@ -70,20 +67,17 @@ class CommandOutput:
         return command
 
     def answer_again(self) -> None:
-        """Repeat the last command, as the answer may have been lost."""
         self.send(self.guard.command)
 
     def hold(self, why: str, silent: bool = False) -> None:
         self.send(self.guard.hold(why, silent))
 
     def refuse(self, why: str) -> None:
-        """Count a state that cannot be used, and answer it by zero."""
         self.refused += 1
         self.hold(why)
         self.complain(f"{why}; zero {self._robot.command_name}")
 
     def ignore(self, why: str) -> None:
-        """Count a message that cannot be used and needs no answer."""
         self.refused += 1
         self.complain(why)
 
@@ -96,7 +90,7 @@ class CommandOutput:
         self._node.get_logger().info(what)
 
     def stop(self, why: str) -> None:
-        """Command zero until somebody enables the node; sent only to a robot commanded before."""
+        """Command zero until somebody enables the node; sent if it was commanded before."""
         first = self.guard.may_command
         zero = self.guard.stop(why)
         if self.guard.began:
@@ -213,7 +207,6 @@ class CommandDiagnostics:
 
 
 def _level(guard: CommandGuard, troubled: bool) -> Any:
-    """Return OK, WARN, ERROR or STALE; `troubled`: whether an input was refused lately."""
     if guard.state is GuardState.ACTIVE:
         return DiagnosticStatus.WARN if troubled else DiagnosticStatus.OK
     if guard.state is GuardState.STOPPED:

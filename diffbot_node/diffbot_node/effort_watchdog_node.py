@@ -133,7 +133,6 @@ class EffortWatchdogNode(Node):
             self._leave()
 
     def _hold(self) -> None:
-        """Let nothing pass while the emergency stop is pressed, or commands cannot be judged."""
         why = f"{self._pressed}: release it" if self._pressed else ""
         if any(self.watchdog.passed):
             why = why or self._judged_by.missing().reason
@@ -141,7 +140,6 @@ class EffortWatchdogNode(Node):
         self._send(self.watchdog.hold(why))
 
     def _crowd(self) -> str:
-        """Why nothing may pass as several nodes publish a topic; empty if one does."""
         for topic in (self._topic, self._wheels.topic_name):
             if (count := self.count_publishers(topic)) > 1:
                 now = time.monotonic()
@@ -155,7 +153,6 @@ class EffortWatchdogNode(Node):
         return ""
 
     def _follow_wheels(self) -> None:
-        """Subscribe to commands only while a node takes them from here and their age is known."""
         if not self._subscribers.are_there():
             if self._commands is not None:
                 self.destroy_subscription(self._commands)

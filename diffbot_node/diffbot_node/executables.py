@@ -32,8 +32,7 @@ def end_on_interrupt() -> None:
 class Executable:
     """The entry point of a node's class, or of a function that returns an exit status.
 
-    The module is imported when it is called. `environment` has variables that libraries read when
-    they are loaded, unless they are set.
+    Its module is imported when it is called; `environment` is for libraries that are then loaded.
     """
 
     def __init__(
@@ -46,7 +45,7 @@ class Executable:
         return getattr(import_module(self._module), self._name)
 
     def set_environment(self) -> None:
-        """Set the variables; call it before any module is imported that may read them."""
+        """Set the variables that are not set, before the module is imported."""
         for name, value in self._environment.items():
             os.environ.setdefault(name, value)
 
@@ -120,8 +119,8 @@ def _find(word: str) -> Executable:
 def effort_watchdog() -> int:
     """Run the effort_watchdog node and return its exit status.
 
-    With real-time priority if permitted (limit `rtprio`), as it must be in time precisely when
-    other programs overload the computer. Threads created later, also those of DDS, inherit it.
+    With real-time priority if permitted (limit `rtprio`), as it must be in time when other programs
+    overload the computer. Later threads, also those of DDS, inherit it.
     """
     end_on_interrupt()
     with contextlib.suppress(OSError):

@@ -135,10 +135,7 @@ class _Topic:
 
 
 class LocalPublisher:
-    """An rclpy Publisher that reaches the subscriptions of its own process directly.
-
-    `origin` identifies it to them (senders.py).
-    """
+    """An rclpy Publisher that also reaches its own process directly; see `origin` in senders.py."""
 
     def __init__(self, publisher: Publisher[Any], room: IntraProcess) -> None:
         self._publisher, self._room = publisher, room
@@ -186,7 +183,7 @@ class LocalPublisher:
             self._room.enqueue(subscription, message, self._information)
 
     def count(self) -> None:
-        """Count the subscribers; from then on send messages if other processes have any."""
+        """Count the subscribers; send messages from then on if other processes have any."""
         try:
             count = self._publisher.get_subscription_count()
         except InvalidHandle:  # its node has been destroyed with its context
@@ -222,7 +219,7 @@ class LocalSubscription:
         self.latched = qos.durability == DurabilityPolicy.TRANSIENT_LOCAL
 
     def __call__(self, *arguments: Any) -> None:
-        """Receive a serialized message from the middleware, unless it is a copy of an own one."""
+        """Receive a serialized message from the middleware, unless it is an own one."""
         data, information = message_and_metadata(arguments)
         if not self._topic.has_sent(bytes(data)):
             self._call(data if self._raw else deserialize_message(data, self._type), information)
@@ -274,7 +271,7 @@ class Node(rclpy.node.Node):
 
     @property
     def composed(self) -> bool:
-        """Whether the node shares its process with others, in which nothing is lost or late."""
+        """Whether the node shares its process with others."""
         return self.room is not None
 
     def foreigners(self, topic: str) -> Foreigners:

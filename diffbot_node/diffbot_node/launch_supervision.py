@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a signal has stopped a process; false if it runs, waits, or does not exist."""
+    """Whether a signal has stopped a process."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             # The state follows the name, which is in parentheses and may contain any character.
@@ -127,7 +127,7 @@ def node_name(words: list[str] | None = None) -> str:
 
 
 def sweep() -> None:
-    """Remove the folders of launches of this user that ended in failure some time ago."""
+    """Remove old folders of launches of this user that ended in failure."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
             result = folder.lstat()
@@ -156,7 +156,7 @@ PEERS = Peers()
 
 
 def join_launch(words: list[str] | None = None) -> None:
-    """Join the other nodes of this process's launch; do nothing if `./diffbot launch` watches."""
+    """Join the other nodes of this launch, unless `./diffbot launch` watches."""
     if VARIABLE not in os.environ and not PEERS.joined and (launch := launch_name()):
         PEERS.join(launch, node_name(words))
 
@@ -179,7 +179,7 @@ class Starter:
         self._woken = 0.0
 
     def launch_has_gone(self) -> bool:
-        """Whether `./diffbot launch` has started this process and has ended, however it did."""
+        """Whether `./diffbot launch` has started this process and has ended."""
         return VARIABLE in os.environ and os.getppid() != self._pid
 
     def wake_launch(self) -> None:
@@ -193,7 +193,7 @@ class Starter:
                         os.kill(self._pid, number)
 
     def is_stopped(self) -> bool:
-        """Whether a signal has stopped it (Ctrl-Z, SIGSTOP): it can end nothing. Cheap to call."""
+        """Whether a signal has stopped it (Ctrl-Z, SIGSTOP). Cheap to call."""
         if (now := time.monotonic()) - self._looked >= LOOK_PERIOD:
             self._looked = now
             self._stopped = os.getppid() == self._pid and is_stopped(self._pid)
@@ -209,7 +209,7 @@ _words: list[str] = []
 
 
 def forget_failures() -> None:
-    """Begin anew, as another process would: called before nodes of this one are created."""
+    """Begin anew, as another process would."""
     FAILED_HERE.clear()
     _words.clear()
 

@@ -243,7 +243,7 @@ class _Process:
             self._room.keep_only(self._nodes)  # one that was half created can receive nothing
 
     def _fail(self, what: str, status: int = 1) -> None:
-        """Note a failure; the first one gives the exit status, also after a signal."""
+        """Note a failure; the first one gives the exit status."""
         if not self._failed:
             self._failed, self._status = True, status
         FAILED_HERE.append(what)
@@ -276,7 +276,6 @@ class _Process:
             self._fail(why)
 
     def _turn(self, executor: Executor) -> None:
-        """Deliver messages of this process, and let the executor handle what comes from outside."""
         if self._room is None or not self._room.deliver(SLICE):
             executor.spin_once(timeout_sec=WAKE_PERIOD)
             return

@@ -73,7 +73,7 @@ class OdometrySource(ABC):
         return True
 
     def unrelated(self) -> str:
-        """Why no message that arrived was about this robot; empty if one was, or none arrived."""
+        """Why no message that arrived was about this robot; empty if one was."""
         return ""
 
     def stamp(self, message: Any) -> Time:
@@ -82,11 +82,7 @@ class OdometrySource(ABC):
 
     @abstractmethod
     def read(self, stamp: float, message: Any) -> OdometrySample:
-        """Return the sample of a message with this stamp, s.
-
-        Raises:
-            ValueError: It cannot be used.
-        """
+        """Return the sample of a message with this stamp, s; a ValueError refuses it."""
 
 
 class OdometryTopic(OdometrySource):

@@ -143,7 +143,6 @@ def check_names(nodes: Sequence[tuple[Node, Sequence[str]]]) -> None:
 
 
 def _refuse_clock(changed: Sequence[Any]) -> SetParametersResult:
-    """Refuse changes of use_sim_time, which ROS itself declares and does not make read-only."""
     if all(parameter.name != "use_sim_time" for parameter in changed):
         return SetParametersResult(successful=True)
     return SetParametersResult(

@@ -32,7 +32,7 @@ class Presence:
         self._missed: float | None = None  # since when they have been missing, s
 
     def keep_waiting(self) -> None:
-        """Restart the waiting time, as what is awaited has arrived or is on its way."""
+        """Restart the waiting time."""
         self._since = time.monotonic()
 
     @property

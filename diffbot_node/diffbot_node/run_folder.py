@@ -37,20 +37,14 @@ def new_launch_name() -> str:
 
 
 def launch_name(environment: Mapping[str, str] = os.environ) -> str:
-    """Return the random name of the launch that this process belongs to; empty if there is none."""
+    """Return the random name of this process's launch; empty if there is none."""
     return environment.get(LAUNCH, "")
 
 
 def claim(folder: Path, launch: str, run: str = "") -> None:
     """Make an existing folder this run's own until this process ends.
 
-    Args:
-        launch: See `launch_name`.
-        run: Name of the run, for the message to others; empty: unknown.
-
-    Raises:
-        FolderTaken: It belongs to another run.
-        OSError: The claim cannot be written.
+    `run` is its name for the message to others. FolderTaken: it belongs to another run.
     """
     file = os.open(folder / CLAIM, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     status = os.fstat(file)
@@ -77,7 +71,7 @@ def claim(folder: Path, launch: str, run: str = "") -> None:
 
 
 def locked(file: int, kind: int) -> bool:
-    """Lock a file if no other process holds it; a file system without locks counts as locked."""
+    """Lock a file if no other process holds it, or if its file system has no locks."""
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -69,7 +69,7 @@ class Senders:
         self._made = self._heard = 0
 
     def identify(self, came_from: Origin) -> object:
-        """Return a key of the message's sender, equal for equal ones; None: unknown."""
+        """Return a key of the message's sender; None: unknown."""
         if not isinstance(came_from, int):
             return came_from
         self._heard += 1
@@ -83,7 +83,6 @@ class Senders:
         return key
 
     def _rank(self, heard: int) -> tuple[bool, int]:
-        """Return the rank of one of several equally near counts, the least for the likeliest."""
         before = self._heard - heard
         return before > TURNS, -before
 
@@ -105,7 +104,7 @@ class Foreigners:
         self._own: frozenset[bytes] = frozenset()
 
     def include(self, origin: object) -> bool:
-        """Whether a message comes from another process; never, if this one has not published."""
+        """Whether a message comes from another process, if this one has published."""
         if self._origins is None or origin in self._own:
             return False
         self._own |= self._origins()

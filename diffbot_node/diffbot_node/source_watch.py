@@ -124,7 +124,6 @@ class _Line:
     def add(
         self, stamp: float, values: Values, turn: Values
     ) -> tuple[float, float, Values, Values]:
-        """Append a message; return steps, s, and turns to the one before it, and since then."""
         result = self._step, stamp - self.points[-1][0], self._turn, turn
         self.points.append((stamp, values))
         self._step, self._turn = result[1], turn
@@ -183,7 +182,7 @@ class SourceWatch:
 
     @property
     def settled(self) -> bool:
-        """Whether all recent messages follow each other, so that each may follow the last one."""
+        """Whether all recent messages follow each other."""
         return len(self._lines) == 1
 
     @property
@@ -306,7 +305,6 @@ class SourceWatch:
 
 
 def _count(times: deque[float], now: float, within: float) -> int:
-    """Add a time, s; return how many there were within the last `within` s."""
     times.append(now)
     while now - times[0] > within:
         times.popleft()

@@ -67,7 +67,6 @@ class StateSubscription:
         return Verdict(Level.WAIT, f"no node publishes {self.topic}; {what}")
 
     def of_another_type(self) -> Verdict:
-        """Whether all that is published cannot be received, as it is of another type."""
         return judged(Level.WAIT, self._instead.text().removeprefix("; "))
 
     def left(self) -> Verdict:
@@ -133,7 +132,7 @@ class Stall:
 
     @property
     def lasts(self) -> bool:
-        """Whether older states may still arrive; until then no state is answered."""
+        """Whether older states may still arrive; none is answered until then."""
         return self._looks_due > 0
 
     def notice(self) -> None:

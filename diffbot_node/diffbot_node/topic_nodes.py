@@ -164,7 +164,6 @@ class CountedTopic:
 
     @property
     def subscribers(self) -> int:
-        """Number of subscribers, without those that only observe, such as the live view."""
         return self._subscribers.count()
 
     def publish(self, message: Any) -> None:
@@ -178,7 +177,7 @@ class CountedTopic:
         self._publisher.wait_for_all_acked(Duration(seconds=ARRIVAL_PATIENCE))
 
     def missing(self, listeners: int) -> Verdict:
-        """Whether anybody must arrive before the first message for so many subscribers."""
+        """Whether anybody must arrive before the first message for so many."""
         more = listeners - self.subscribers if listeners else 0
         if more <= 0:
             return GOOD
@@ -186,7 +185,7 @@ class CountedTopic:
         return Verdict(Level.WAIT, missing)
 
     def left_by(self, listeners: int) -> Verdict:
-        """Whether a run that began with so many subscribers must end, as some have left."""
+        """Whether a run that began with so many subscribers must end."""
         there = self.subscribers if listeners else 0
         if there >= listeners:
             return GOOD

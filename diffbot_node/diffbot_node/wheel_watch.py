@@ -253,7 +253,7 @@ class EnergyBalance:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the steps. The torque before the next one counts as zero."""
+        """Forget the steps; the torque before the next one counts as zero."""
         self._periods: list[float] = []
         self._turns: list[tuple[float, float]] = []
         self._torques: list[tuple[float, float]] = [(0.0, 0.0)] * DELAYS
@@ -330,7 +330,6 @@ class EnergyBalance:
         return True
 
     def _leaps(self, period: float, turn: tuple[float, float], count: float) -> bool:
-        """Whether a wheel changes its speed faster than it could in contact with the ground."""
         if not self._periods:
             return False
         before = self._periods[-1]
@@ -378,7 +377,6 @@ class EnergyBalance:
         return grown
 
     def _works_of(self, turns: Array, count: float) -> tuple[Array, Array, Array]:
-        """Return the works of the wheels' own and each other's torques, and their error bounds."""
         torques, n = np.array(self._torques)[1:-1], len(turns)
         acting = np.stack([torques[DELAYS - d : DELAYS - d + n] for d in range(DELAYS + 1)], 1)
         turns = turns[:, None]
@@ -431,7 +429,6 @@ class WheelStandstill:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the motion. The torque before the next step counts as zero."""
         self._torques = deque([0.0] * (DELAYS + 1), DELAYS + 1)
         self._begin(0.0)
 
@@ -467,7 +464,6 @@ class WheelStandstill:
         )
 
     def _advance(self, period: float, load: float) -> None:
-        """Integrate the minimum speeds over a step in which the angle has not changed."""
         begins = self._steps == 0
         if begins:
             self._speeds, self._ways = [self._before] * (DELAYS + 1), [0.0] * (DELAYS + 1)

@@ -12,11 +12,12 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec
 
 from arc_odometry import Pose
 from pose2d_trajectories.calibration_motion import calibration, umbmark
-from pose2d_trajectories.paths import STRAIGHT_ON, ArcPath, Lissajous, Loop, legs, rounded
+from pose2d_trajectories.paths import STRAIGHT_ON, ArcPath, Lissajous, Loop, Path, legs, rounded
 from pose2d_trajectories.reference import Reference, Trajectory, finite, positive
 from pose2d_trajectories.timing import (
     ACCELERATION,
@@ -39,50 +40,55 @@ CORNERS = ("smooth", "stop")
 LONGEST_LAP = 600.0
 
 
+P = ParamSpec("P")
+
+
+def _closed(shape: Callable[P, tuple[Path, float]]) -> Callable[..., Trajectory]:
+    """Add the options of closed curves to a shape, which returns path and rate of its parameter."""
+
+    @wraps(shape)
+    def trajectory(
+        *,
+        laps: int = 0,
+        ramp_up: float = RAMP_TIME,
+        ramp_down: float = RAMP_TIME,
+        limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008  (frozen)
+        **options: Any,
+    ) -> Trajectory:
+        path, rate = shape(**options)  # type: ignore[call-arg]
+        return drive_laps(path, rate, laps, ramp_up, ramp_down, limits)
+
+    *added, _ = inspect.signature(trajectory, follow_wrapped=False).parameters.values()
+    own = inspect.signature(shape).parameters.values()
+    trajectory.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
+    return trajectory
+
+
+@_closed
 def figure_eight(
-    *,
-    amplitude_x: float = 1.0,
-    amplitude_y: float = 0.5,
-    period: float = 40.0,
-    laps: int = 0,
-    ramp_up: float = RAMP_TIME,
-    ramp_down: float = RAMP_TIME,
-    limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008  (frozen)
-) -> Trajectory:
+    *, amplitude_x: float = 1.0, amplitude_y: float = 0.5, period: float = 40.0
+) -> tuple[Path, float]:
     """Return the 8 of Lages (2018), section 6.2: x = Ax sin 2Wt, y = -Ay cos Wt, W = 2 pi / period.
 
     From (0, -Ay) with heading 0. The paper shows it in Fig. 29 and gives no formula.
     """
-    return _eight(amplitude_x, -1.0, amplitude_y, period, laps, ramp_up, ramp_down, limits)
+    return _eight(amplitude_x, -1.0, amplitude_y, period)
 
 
+@_closed
 def siwek_eight(
-    *,
-    amplitude_x: float = 2.0,
-    amplitude_y: float = 2.0,
-    period: float = 2.0 * math.pi / 0.125,
-    laps: int = 0,
-    ramp_up: float = RAMP_TIME,
-    ramp_down: float = RAMP_TIME,
-    limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008
-) -> Trajectory:
+    *, amplitude_x: float = 2.0, amplitude_y: float = 2.0, period: float = 2.0 * math.pi / 0.125
+) -> tuple[Path, float]:
     """Return the 8 of Siwek et al. (2023), (8): x = Ax sin wx t, y = Ay cos wy t, wx = 2 wy.
 
     wy = 2 pi / period, in the paper 0.125 rad/s. It starts at (0, Ay) with heading 0.
     """
-    return _eight(amplitude_x, 1.0, amplitude_y, period, laps, ramp_up, ramp_down, limits)
+    return _eight(amplitude_x, 1.0, amplitude_y, period)
 
 
 def _eight(
-    amplitude_x: float,
-    side: float,
-    amplitude_y: float,
-    period: float,
-    laps: int,
-    ramp_up: float,
-    ramp_down: float,
-    limits: TrajectoryLimits,
-) -> Trajectory:
+    amplitude_x: float, side: float, amplitude_y: float, period: float
+) -> tuple[Path, float]:
     width = positive("amplitude_x", amplitude_x, "m")
     height = positive("amplitude_y", amplitude_y, "m")
     if not 1.0 / LARGEST_RATIO <= height / width <= LARGEST_RATIO:
@@ -90,36 +96,21 @@ def _eight(
             f"amplitude_y = {height} m: must be between 1/{LARGEST_RATIO:g} and {LARGEST_RATIO:g} "
             f"times amplitude_x = {width} m"
         )
-    rate = 2.0 * math.pi / positive("period", period, "s")
-    return drive_laps(Lissajous(width, side * height), rate, laps, ramp_up, ramp_down, limits)
+    return Lissajous(width, side * height), 2.0 * math.pi / positive("period", period, "s")
 
 
-def circle(
-    *,
-    radius: float = 1.0,
-    speed: float = SPEED,
-    laps: int = 0,
-    ramp_up: float = RAMP_TIME,
-    ramp_down: float = RAMP_TIME,
-    limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008
-) -> Trajectory:
+@_closed
+def circle(*, radius: float = 1.0, speed: float = SPEED) -> tuple[Path, float]:
     """Return a counter-clockwise circle around the origin, from (0, -radius) with heading 0."""
     radius = positive("radius", radius, "m")
     path = ArcPath(Pose(0.0, -radius, 0.0), radius, 1.0, 2.0 * math.pi)
-    rate = positive("speed", speed, "m/s") / radius
-    return drive_laps(path, rate, laps, ramp_up, ramp_down, limits)
+    return path, positive("speed", speed, "m/s") / radius
 
 
+@_closed
 def rounded_square(
-    *,
-    side: float = 2.0,
-    rounding: float = 0.5,
-    speed: float = SPEED,
-    laps: int = 0,
-    ramp_up: float = RAMP_TIME,
-    ramp_down: float = RAMP_TIME,
-    limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008
-) -> Trajectory:
+    *, side: float = 2.0, rounding: float = 0.5, speed: float = SPEED
+) -> tuple[Path, float]:
     """Return a counter-clockwise square around the origin, from (0, -side / 2) with heading 0.
 
     Speed is constant and curvature continuous. `rounding`, m: at most side / 2.
@@ -131,7 +122,7 @@ def rounded_square(
     corners = [(half, -half), (half, half), (-half, half), (-half, -half)]
     lines = legs([(0.0, -half), *corners, (0.0, -half)])
     path = Loop(rounded(lines, [rounding] * len(corners)))
-    return drive_laps(path, positive("speed", speed, "m/s"), laps, ramp_up, ramp_down, limits)
+    return path, positive("speed", speed, "m/s")
 
 
 def line(

@@ -377,7 +377,6 @@ def _peak(trajectory: Trajectory, name: str, times: list[float], samples: list[R
 
 
 def _golden(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return the maximum of a function with one peak in [low, high], by golden-section search."""
     inner = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
     values = [function(t) for t in inner]
     for _ in range(ITERATIONS):

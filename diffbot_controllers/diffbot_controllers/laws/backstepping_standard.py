@@ -231,9 +231,7 @@ class StandardBackstepping(DrivetrainLaw):
     def update(self, state: State, reference: Reference, dt: float) -> Torque:
         """Return the torque [left, right], N m, for the next period, dt s after the last update.
 
-        Raises:
-            ValueError: The reference or dt is not finite, dt <= 0, or the torque would not be
-                finite.
+        A number that is not finite, or dt <= 0, is a ValueError.
         """
         check_reference(reference)
         check_period(dt)
@@ -287,7 +285,7 @@ class StandardBackstepping(DrivetrainLaw):
         return to_goal(pose, reference.pose, self.gains.near)
 
     def _next_mode(self, pose: Pose, reference: Reference) -> Mode:
-        """Return TRACK near a moving reference and roughly aligned with it, else APPROACH."""
+        """Return TRACK near a moving reference, if aligned with it, else APPROACH."""
         if max(abs(reference.v), abs(reference.omega)) < STANDSTILL:
             return Mode.APPROACH
         distance = math.hypot(reference.x - pose.x, reference.y - pose.y)

@@ -98,7 +98,6 @@ class FirstReadings:
         return Offsets(result, mean * self._count, variance * self._count**2)
 
     def _predict(self, started: Mask, dt: float) -> None:
-        """Predict over a period; noise acts only on wheels that have started."""
         yy, ye, yu, ee, eu, uu = self._cov
         q = self._noise * started
         self._e = self._e + dt * self._u
@@ -112,7 +111,7 @@ class FirstReadings:
         )
 
     def _correct(self, change: Array, read: Array, ways: Array) -> None:
-        """Correct with the edges where readings have changed; paths of the period in counts."""
+        """Correct with the edges where readings have changed; paths in counts."""
         width = np.where(np.abs(change) > 1.0, 1.0, within_each(np.abs(ways), LEAST_WIDTH, 1.0))
         # The last edge is the count's lower one forwards, its upper one backwards.
         beyond = np.where(change > 0.0, read + 0.5 * width, read + 1.0 - 0.5 * width)
@@ -141,8 +140,7 @@ class FirstReadings:
 def model_noise(mobility: Array, torque: Array) -> Array:
     """Return the noise intensity of the model's errors per wheel, rad^2/s^3, shape (2, n).
 
-    For the wheels' accelerations by their own torque, 1/(kg m^2), (2, n), and its maximum, N m,
-    (n,).
+    `mobility`: 1/(kg m^2), shape (2, n); `torque`: N m, shape (n,).
     """
     noise: Array = BASE * (NOISE * torque * mobility) ** 2
     return noise

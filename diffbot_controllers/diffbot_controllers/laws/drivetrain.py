@@ -162,8 +162,7 @@ class Drivetrain:
     def turned_round(self, torque: Torque) -> Torque:
         """Set small torques that reverse to 0, for a robot at its goal, [left, right], N m.
 
-        There friction brakes the robot, and the encoders' rounding would decide the sign: each
-        change drives a gearbox through its backlash.
+        There the encoders' rounding would decide the sign, and drive gears through their backlash.
         """
         if self._feedforward is None:
             return torque
@@ -200,7 +199,7 @@ class Drivetrain:
         return self._standstill.update(ahead, turn, motion.velocity, stop)
 
     def acted(self, state: State) -> Torque:
-        """Return the torque of the period that ends now; the commanded one if none is reported."""
+        """Return the torque of the period that ends now."""
         return self._commanded if state.torque is None else state.torque
 
     def command(self, torque: Torque) -> None:
@@ -284,7 +283,6 @@ class ReferencePredictor:
 
 
 def _yielding(torque: float, total: float, asked: float) -> float:
-    """Reduce the friction in the total torque by the torque that the limits removed, N m."""
     friction, missing = total - torque, asked - torque
     if friction * missing >= 0.0:
         return total

@@ -221,11 +221,8 @@ class LinearizingController(DrivetrainLaw):
     ) -> LinearizingRecord:
         """Update as `recorded` does, for an outer law that needs the motion too.
 
-        Args:
-            motion: Computed from the state by `drivetrain`, once per update.
-            rests: Whether friction holds the robot at its goal: then nothing is integrated, and the
-                torque is that of `Drivetrain.resting_torque`.
-            at_goal: Whether the robot stops at its goal; see Drivetrain.turned_round.
+        If the robot `rests`, held by friction, nothing is integrated, and the torque is that of
+        `Drivetrain.resting_torque`; `at_goal`: see Drivetrain.turned_round.
         """
         gains = self._gains.at(dt)
         u = motion.velocity
@@ -260,13 +257,12 @@ class LinearizingController(DrivetrainLaw):
         return self.record
 
     def _bumpless(self, integral: Velocity, gains: PiGains, u: Velocity) -> Velocity:
-        """Return the integral part adapted to new gains, at the velocity u."""
         last = gains if self.record is None else self.record.gains
         more = gains.kp * (1.0 - gains.weight) - last.kp * (1.0 - last.weight)
         return Velocity(integral.v + more * u.v, integral.omega + more * u.omega)
 
     def _mean_drift(self, u: Velocity, nu: Velocity, dt: float) -> Velocity:
-        """Return the mean of f over the next period for nu within the range of the torque limit."""
+        """Return the mean of f over the next period, for nu within the torque limit."""
         drift = self.dynamics.drift(u)
         most = 2.0 * self._limit * self.dynamics.k7 + abs(drift.v)
         turn = -2.0 * self._limit * self.dynamics.k8 + abs(drift.omega)

@@ -297,7 +297,6 @@ class FrictionFeedforward:
     def _wheel(
         self, side: int, torque: float, now: float, final: float, desired: float, dt: float
     ) -> tuple[float, float]:
-        """Return the results of `_wheels` for one wheel; its speeds in rad/s."""
         law = self.laws[side]
         radius = (self._geometry.left_radius, self._geometry.right_radius)[side]
         target = desired if abs(final) * radius < SLOW else final

@@ -117,7 +117,7 @@ class WheelFeedback:
         self._correction: OdometryCorrection | None = None
 
     def correct_by(self, correction: OdometryCorrection | None) -> None:
-        """Set the correction of the odometry; without effect after the first sample."""
+        """Set the correction of the odometry, before the first sample."""
         if self.odometry.time is None:
             self._correction = correction
 

@@ -235,7 +235,7 @@ class MotionObserver:
         )
 
     def predicted(self, motion: ObservedMotion) -> ObservedMotion:
-        """Return the motion when the torque commanded now will act, one delay from now."""
+        """Return the motion one delay from now."""
         pose, u, stuck = motion.pose, motion.velocity, motion.stuck
         for torque, span in self._commanded_between(self.wheels.delay, 0.0):
             rate, stuck = self.rate(u, torque, span)

@@ -78,11 +78,8 @@ class PolarPoseController(DrivetrainLaw):
     def update(self, state: State, reference: Reference, dt: float) -> Torque:
         """Return the torque [left, right], N m, for the next period, dt s after the last update.
 
-        Only the pose of the reference is used; a moving one is followed with a lag of v / gamma1.
-
-        Raises:
-            ValueError: The reference or dt is not finite, dt <= 0, or the torque would not be
-                finite.
+        Only the pose of the reference is used; a moving one is followed with a lag of v / gamma1. A
+        number that is not finite, or dt <= 0, is a ValueError.
         """
         check_reference(reference)
         check_period(dt)

@@ -160,7 +160,7 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
         self._dynamics = self._make_dynamics()
 
     def make_references(self) -> ReferenceSource[Any]:
-        """Return the source of the references: set points and moving poses, unless overridden."""
+        """Return the source of references: set points and moving poses, unless overridden."""
         return PoseReferences(self, self.values.odom_frame, set_points=True, count=self.one_count)
 
     @abstractmethod
@@ -309,11 +309,11 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
         self._publish_odometry()
 
     def on_left_out(self, sample: JointSample) -> None:
-        """Continue odometry with each skipped sample; one arc over all of them would be wrong."""
+        """Continue odometry; one arc over all skipped samples would be wrong."""
         self._count_distance(sample)
 
     def on_stopped(self, sample: JointSample) -> None:
-        """Continue odometry, as somebody may push the robot around, and reset the law."""
+        """Continue odometry, as somebody may push the robot around."""
         self._dt = 0.0
         self._count_distance(sample)
         self.law.reset()

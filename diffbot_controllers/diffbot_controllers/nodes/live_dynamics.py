@@ -39,12 +39,7 @@ from diffbot_node.robot_messages import create_wall_timer
 
 
 class DynamicsSource:
-    """K5..K8 for a law: these, for the whole run.
-
-    Attributes:
-        newest: Parameters in use; None before valid ones have arrived.
-        counted_topics: Topics of which a report needs every message.
-    """
+    """K5..K8 for a law, for the whole run; `newest`: None before valid ones have arrived."""
 
     counted_topics: tuple[CountedTopic, ...] = ()
 
@@ -205,11 +200,6 @@ class LiveDynamics(DynamicsSource):
 
     An estimate is used a fixed robot time after its stamp, whatever its transport takes: with
     `wait_for_estimates` a run in lock-step repeats to the last digit.
-
-    Args:
-        known: Friction as described or identified before.
-        use: Called with changed parameters; by a ValueError it rejects them, and the previous stay.
-        checkpoint: File in which they are stored; None: they are not.
     """
 
     def __init__(
@@ -260,7 +250,6 @@ class LiveDynamics(DynamicsSource):
         return Verdict(Level.WAIT, missing)
 
     def _reaches(self, stamp: float) -> bool:
-        """Whether all estimates that are due at a stamp (s) have arrived."""
         newest = stamp - self._delay  # latest stamp that is due
         due = newest - self._node.values.estimate_period
         stamps = (self._judged, *(estimate.stamp for estimate in self._waiting))
@@ -350,7 +339,6 @@ class LiveDynamics(DynamicsSource):
         return friction_laws(known, self._friction.in_use)
 
     def _used(self, estimate: LiveEstimate, judgement: Judgement) -> Judgement:
-        """Pass the parameters from an estimate to the law, or undo them if the law rejects them."""
         if judgement.refused:
             return judgement
         laws = self._friction_for(estimate)

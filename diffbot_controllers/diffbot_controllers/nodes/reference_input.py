@@ -47,7 +47,7 @@ class ReferenceInput(Generic[T]):
         self._last_state = 0.0  # stamp of the last state, s
 
     def hold(self, reference: T | ValueError) -> None:
-        """Store a lasting reference, or the reason why the received one is invalid."""
+        """Store a lasting reference, or why it is invalid."""
         self._stream.clear()
         self._lasting = self._problem = None
         if isinstance(reference, ValueError):
@@ -56,7 +56,7 @@ class ReferenceInput(Generic[T]):
             self._lasting = reference
 
     def add(self, stamp: float, reference: T | ValueError) -> None:
-        """Store a reference for a stamp, s, or the reason why the received one is invalid."""
+        """Store a reference for a stamp, s, or why it is invalid."""
         self._lasting = self._problem = None
         if self._stream and stamp < self._stream[-1][0]:
             self._stream.clear()  # time was reset
@@ -74,7 +74,7 @@ class ReferenceInput(Generic[T]):
 
     @property
     def newest(self) -> T | ValueError | None:
-        """The last reference, or the reason why it was invalid; None before the first."""
+        """The last reference, or why it was invalid; None before the first."""
         return self._stream[-1][1] if self._stream else self._lasting or self._problem
 
     def reaches(self, stamp: float) -> bool:

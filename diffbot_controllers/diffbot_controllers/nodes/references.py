@@ -366,7 +366,6 @@ class ReferenceRun:
             self._node.publish_state(self.newest, ControllerState.WAITING, text)
 
     def _reference_left(self) -> bool:
-        """Whether references are needed but had no publisher for two checks."""
         references = self._references
         waits = self._values.wait_for_reference
         needed = self._lacks_reference() if waits else references.input.is_stream
@@ -375,7 +374,6 @@ class ReferenceRun:
         )
 
     def _lacks_reference(self) -> bool:
-        """Whether a sample waits for its reference, and not for something else."""
         pending = self._node.loop.pending
         return pending is not None and not self._references.input.reaches(pending.stamp)
 
@@ -396,7 +394,7 @@ class ReferenceRun:
         self._node.publish_state(self.newest, phase, message)
 
     def close(self) -> None:
-        """Publish the reason of the end and wait until it was received, after zero was sent."""
+        """Publish the reason of the end, and wait until it was received."""
         node = self._node
         if not self._ended:
             self._node.publish_state(self.newest, ControllerState.STOPPED, node.interruption())

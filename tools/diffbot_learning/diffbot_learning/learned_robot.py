@@ -42,10 +42,9 @@ class DamagedState(ValueError):
 
 @dataclass(frozen=True)
 class RobotChange:
-    """A change of the robot.
+    """A change of the robot: what, by how much, when.
 
     Attributes:
-        text: What changed, by how much, when.
         cause: As in the fleet's alarms, such as "load" or "tyre left"; "no known cause".
         confidence: Weight of the cause among all, 0 to 1.
         between: Times that bound it, s since 1970.

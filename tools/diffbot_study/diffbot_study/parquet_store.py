@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A table stored as rows in Parquet files (parts) of one folder, with one row per key.
 
-A part is written under another name, flushed to the disk, and renamed: a process that is killed
-meanwhile leaves no incomplete part. Of rows with the same key the last written one counts, so
-nothing counts twice, whichever process wrote it. Many parts are merged into one, which is written
-before they are deleted.
+A part is written under another name, flushed, and renamed: a killed process leaves no incomplete
+part. Of rows with the same key the last one counts. Many parts are merged into one, which is
+written before they are deleted.
 """
 
 from __future__ import annotations

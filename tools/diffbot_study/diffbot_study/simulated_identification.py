@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Identification of K5..K8 in one process, without a ROS graph.
 
-`simulate_identification` corresponds to launch/ident.launch.xml: the same excitation, sensors and
-estimator as in the nodes, for tests and benchmarks over many seeds. The nodes' torque limiter is
-left out; it does not affect an excitation within the robot's limits.
+`simulate_identification` corresponds to launch/ident.launch.xml but for the torque limiter, which
+does not affect an excitation within the robot's limits.
 """
 
 from __future__ import annotations
@@ -39,14 +38,13 @@ class IdentificationRun:
     """Results of one run.
 
     Attributes:
-        estimate: Estimate of K5..K8.
         truth: Closed form of K5..K8 of the simulated robot, shape (4,).
-        speeds: Maximum true |v| and |omega| as fractions of the excitation's limits, shape (2,).
-        extent: Maximum true |x| and |y| of any part of the robot, m, shape (2,).
-        times: Times of the history, s since the beginning, shape (n,).
+        speeds: Largest true |v| and |omega| as fractions of the excitation's limits, shape (2,).
+        extent: Largest true |x| and |y| of any part of the robot, m, shape (2,).
+        times: Of the history, s since the beginning, shape (n,).
         history: Estimates of K5..K8 at these times, shape (n, 4).
-        information: Information about K5..K8 from the measured motion, bits; NaN if not computed.
-        predicted_information: Predicted information; NaN if the excitation predicts none.
+        information: About K5..K8 from the measured motion, bits; NaN if not computed.
+        predicted_information: NaN if the excitation predicts none.
         guarded: Fraction of the wheel torques that were replaced to stay within the limits.
     """
 
@@ -93,17 +91,16 @@ def simulate_identification(
     Args:
         robot: The robot to simulate, or its name, or the path of its YAML.
         engine: "ideal", "mujoco" or "gazebo".
-        seed: Seed of the excitation and of the noise.
-        seconds: Robot time, s, at least one control period of 10 ms.
-        encoder_counts: Counts per wheel revolution; 0 for exact angles; None for the robot's own.
+        seed: Of the excitation and of the noise.
+        seconds: Robot time, at least one control period of 10 ms.
+        encoder_counts: Per wheel revolution; 0: exact; None: the robot's own.
         torque_noise: Standard deviation of the acting torque as a fraction of it.
-        excitation: "prbs", "multisine" or "optimised", or your own signal, which is not guarded:
-            see `IdentificationRun.speeds`.
-        arena: Area in which the robot should stay; None for no bound.
-        hold: Control periods per bit or stage of the excitation; None for the robot's own.
-        register: Bits of the PRBS's shift register; None for the robot's own.
+        excitation: "prbs", "multisine" or "optimised", or your own signal, which is not guarded.
+        arena: Area in which the robot should stay; None: no bound.
+        hold: Control periods per bit or stage of the excitation; None: the robot's own.
+        register: Bits of the PRBS's shift register; None: the robot's own.
         torque_delay: Control periods between a torque's command and its action.
-        prior: Initial knowledge of the excitation about the robot; None for the closed form.
+        prior: What the excitation knows of the robot; None: the closed form.
         record: Time between two entries of the history, s, at least one control period.
         estimator: "integral" or "rls", or your own, new or reset.
 

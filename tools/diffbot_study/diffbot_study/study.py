@@ -178,8 +178,7 @@ def store_results(
         function: Returns the rows of a task; importable by the workers.
         tasks: Items of each task.
         store: Table to which the rows are added, in batches.
-        options: Options of add_cluster_options.
-        console: Console for progress and messages.
+        options: Of add_cluster_options.
         name: What the items are called.
         complaint: Returns the message about a task that failed, and why.
     """

@@ -21,13 +21,7 @@ KEPT = 0.95
 def write_study_page(
     summary: Mapping[str, Any], charts: Sequence[Chart], folder: Path, words: Sequence[str]
 ) -> Path:
-    """Write study.html into a folder; return its path.
-
-    Args:
-        summary: Content of summary.json.
-        charts: See `study_page`.
-        folder: Folder of the results.
-        words: See `study_page`.
+    """Write study.html into a folder; return its path. Arguments: see `study_page`.
 
     Raises:
         OSError: The page cannot be written.
@@ -44,8 +38,8 @@ def study_page(
 
     Args:
         summary: Content of summary.json.
-        charts: Charts of its figures, which study.png shows too.
-        file: File of the study, to copy.
+        charts: Of its figures, which study.png shows too.
+        file: Of the study, to copy.
         words: Command-line arguments that repeat it.
     """
     cells, tolerance = summary["cells"], summary["tolerance"]

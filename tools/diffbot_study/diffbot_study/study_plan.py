@@ -50,9 +50,8 @@ class Setting:
     Attributes:
         kind: float, int or str.
         text: Meaning, with unit.
-        default: Value if none is given; None: the robot's own.
-        low: Minimum.
-        high: Maximum.
+        default: None: the robot's own.
+        low, high: Limits.
         names: Valid words of a text; empty: any.
         of: Kinds of study that have the setting.
     """
@@ -66,11 +65,7 @@ class Setting:
     of: tuple[str, ...] = (IDENTIFICATION, DRIVE)
 
     def checked(self, name: str, value: Any) -> Any:
-        """Return the value if it is valid.
-
-        Raises:
-            ValueError: The text names the value, and the valid ones.
-        """
+        """Return the value if it is valid, else raise a ValueError that lists the valid ones."""
         if self.kind is str:
             if not isinstance(value, str) or (self.names and value not in self.names):
                 raise ValueError(f"{name} = {value!r}: must be one of {', '.join(self.names)}")
@@ -143,13 +138,10 @@ _KEYS = (
 
 @dataclass(frozen=True)
 class Point:
-    """One run of a study.
+    """One run of a study: IDENTIFICATION or DRIVE, of RANDOM or a robot's name or file.
 
-    Attributes:
-        kind: IDENTIFICATION or DRIVE.
-        robot: RANDOM, or a robot's name or file.
-        seed: Seed of robot, noise, phases and start.
-        settings: Values by the names in SETTINGS; encoder_counts is left out for the robot's own.
+    `seed` is that of robot, noise, phases and start; encoder_counts is left out of the settings for
+    the robot's own.
     """
 
     kind: str
@@ -169,16 +161,13 @@ class Study:
     """A study, as described by its file.
 
     Attributes:
-        name: Name of the study.
         kind: IDENTIFICATION or DRIVE.
         robots: RANDOM, or robots' names or files; several form an axis of the grid.
-        repeats: Number of runs of each cell.
-        first_seed: Seed of the first run of each cell.
+        repeats: Number of runs of each cell; `first_seed`: that of the first one.
         grid: Values by setting.
         sample: Lower and upper limit by setting.
         fixed: Value by setting.
         tolerance: Maximum value of a result, by its column.
-        description: Description for readers.
     """
 
     name: str

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of a study's points: robots to rows of a table, one block at a time, without ROS.
 
-`chunks` groups points into tasks whose runs can share a block; `run_chunk` is the function that a
-worker calls. A run that fails becomes a row with its reason, and the others of its chunk continue.
+`chunks` groups points into tasks whose runs can share a block; a worker calls `run_chunk`. A run
+that fails becomes a row with its reason.
 """
 
 from __future__ import annotations

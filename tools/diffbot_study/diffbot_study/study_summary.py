@@ -26,13 +26,7 @@ Cell = dict[str, Any]
 
 @dataclass(frozen=True)
 class Label:
-    """Label of a cell's figure for users.
-
-    Attributes:
-        name: Name of the figure.
-        unit: Displayed unit; empty for fractions.
-        factor: Factor from the cell's own unit to the displayed one.
-    """
+    """Label of a cell's figure: name, displayed unit (empty for fractions), factor to it."""
 
     name: str
     unit: str = ""
@@ -67,12 +61,7 @@ LABELS: dict[str, Label] = {
 
 
 def cells(study: Study, rows: Sequence[Row]) -> list[Cell]:
-    """Return the figures of each cell: runs, failures, medians and 95th percentiles, coverage.
-
-    Args:
-        study: The study.
-        rows: Rows of its points.
-    """
+    """Return the figures of each cell: runs, failures, medians and 95th percentiles, coverage."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[axis] for axis in study.axes), []).append(row)
@@ -154,9 +143,6 @@ def study_charts(summary: Mapping[str, Any]) -> list[Chart]:
     """Return a chart of each shown figure over the first axis, a line per value of the others.
 
     A missing point means that more than 5 % of the runs have no value, or never settle.
-
-    Args:
-        summary: Content of the study's summary.json.
     """
     axis = (*summary["axes"], "")[0]
     places = list(dict.fromkeys(cell.get(axis, "") for cell in summary["cells"]))
