@@ -11,6 +11,7 @@ from arc_odometry import JointSample
 from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
+from diffbot_ident.torque.parameter_change import SIGNIFICANT_CHANGE, _split
 
 COUNT = 2.0 * np.pi / 4096  # of the encoders, rad
 PERIOD = 0.01  # s
@@ -97,6 +98,18 @@ def test_a_robot_that_stays_as_it_is_does_not_change():
         result = identified(seed, changing((30.0, 1.0, 1.0)))
         assert named(result) == []
         assert math.isnan(result.since)
+
+
+def test_one_unit_that_differs_at_the_end_is_no_change_yet():
+    """As by repeated readings or static friction, while torques are small: before, the robot was
+    forgotten, and its run ended without values."""
+    effect = 0.005 * np.random.default_rng(3).standard_normal(21)
+    weight = np.ones(21)
+    effect[-1], weight[-1] = 0.275, 0.155
+    assert _split(effect, weight)[0] < SIGNIFICANT_CHANGE
+    effect[-2:], weight[-2:] = 0.275, 0.155
+    ratio, at = _split(effect, weight)
+    assert ratio > SIGNIFICANT_CHANGE and at == 19
 
 
 def test_a_small_change_is_no_change():

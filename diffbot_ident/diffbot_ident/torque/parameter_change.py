@@ -29,10 +29,12 @@ from diffbot_ident.torque.torque_delay import delay_weights
 UNIT_WINDOWS = 4
 # Maximum number of units; beyond it, each two successive ones become one.
 MOST_UNITS = 32
-# Minimum number of units of a test, of those before a change, and of those after it.
-FEWEST, FEWEST_BEFORE, FEWEST_AFTER = 10, 1, 1
-# Likelihood ratio beyond which, and share of the gain from which on, a change is found.
-SIGNIFICANT_CHANGE, LEAST_CHANGE = 30.0, 0.05
+# Minimum number of units of a test, and of driven ones before and after a change: one alone, which
+# is driven little, may differ by friction or readings that the model lacks.
+FEWEST, FEWEST_BEFORE, FEWEST_AFTER = 10, 1, 2
+# Likelihood ratio beyond which, and share of the gain from which on, a change is found; and ratio
+# where only the opening differs, as its rows belong to a response that was hardly known.
+SIGNIFICANT_CHANGE, LEAST_CHANGE, SIGNIFICANT_AFTER_OPENING = 30.0, 0.05, 45.0
 # A unit counts if it was driven at least by this share of the mean power.
 DRIVEN = 0.1
 # Standard deviations beyond which a drift is taken into account, and beyond which it is named; and
@@ -194,7 +196,7 @@ class ChangeWatch:
             ratio, at = _split(effect, weight)
             # The newest unit may have changed in its midst: the share is at least this.
             if (
-                ratio > SIGNIFICANT_CHANGE
+                ratio > (SIGNIFICANT_CHANGE if at > 1 else SIGNIFICANT_AFTER_OPENING)
                 and abs(_step(effect, weight, at)) > LEAST_CHANGE
                 and not _drifts(effect, weight, self._times(), ratio)
             ):
@@ -385,8 +387,9 @@ def _split(effect: Array, weight: Array) -> tuple[float, int]:
     away = effect - float(weight @ effect) / float(weight.sum())
     w, sums, squares = np.cumsum([weight, weight * away, weight * away**2], axis=1)
     units = np.cumsum(weight != 0.0)
-    first = np.arange(FEWEST_BEFORE, len(effect) - FEWEST_AFTER + 1)
-    first = first[(units[first - 1] > 0) & (units[first - 1] < units[-1])]
+    first = np.arange(1, len(effect))
+    before = units[first - 1]
+    first = first[(before >= FEWEST_BEFORE) & (units[-1] - before >= FEWEST_AFTER)]
     if not len(first):
         return 0.0, 1
     one, other = w[first - 1], w[-1] - w[first - 1]

@@ -95,14 +95,14 @@ class WheelCheck:
         """Return the message about a stuck encoder; None: there is none."""
         for i, (side, other) in enumerate(zip(SIDES, reversed(SIDES), strict=True)):
             usual = float(np.median(self._usual[i])) if self._usual[i] else 0.0
-            held = 0.0  # most effort against which friction holds the wheel
+            most = 0.0  # most effort against which friction holds the wheel
             if friction is not None:
                 coulomb, variance = friction.values[2 + i], friction.variances[2 + i]
-                held = BREAKS_AWAY * (coulomb + NORMAL_95 * math.sqrt(max(variance, 0.0)))
+                most = BREAKS_AWAY * (coulomb + NORMAL_95 * math.sqrt(max(variance, 0.0)))
             results = [
                 each
                 for each in self._kept_angles[i]
-                if each.effort >= AS_MUCH * usual and not (each.gradual and each.effort <= held)
+                if each.effort >= AS_MUCH * usual and not (each.gradual and each.effort <= most)
             ]
             if results:
                 longest = max(results, key=lambda each: each.end - each.begin)
