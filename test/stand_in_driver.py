@@ -2,8 +2,8 @@
 """A stand-in for the driver of a robot that takes cmd_vel, as a process; for tests of graphs.
 
 It has a time constant of 0.2 s and a dead time of 0.1 s on both axes, a dead band of 0.02 m/s and
-0.06 rad/s (offset), and stops 0.5 s after the last command. It ends with SIGTERM, and then prints
-"moved" and the path that the robot has driven, m.
+0.06 rad/s (offset), and stops 0.5 s after the last command, or never. It ends with SIGTERM, and
+then prints "moved" and the path that the robot has driven, m.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ class Driver(Node):
             self._time += STEP
             while self._commands and self._commands[0][0] <= self._time:
                 self._command = self._commands.popleft()[1]
-            command = self._command if self._time - self._heard < TIMEOUT else (0.0, 0.0)
+            silent = self._time - self._heard >= (math.inf if self.options.runs_on else TIMEOUT)
+            command = (0.0, 0.0) if silent else self._command
             for axis, (each, band) in enumerate(zip(command, BAND, strict=True)):
                 effective = math.copysign(max(abs(each) - band, 0.0), each)
                 self._velocity[axis] += (effective - self._velocity[axis]) * STEP / TIME_CONSTANT
@@ -134,6 +135,7 @@ def main() -> None:
     )
     parser.add_argument("--rate", type=float, default=30.0)
     parser.add_argument("--stamped", action="store_true")
+    parser.add_argument("--runs-on", action="store_true", help="it never stops by itself")
     parser.add_argument("--joint-states", action="store_true", help="beside it, best effort")
     parser.add_argument("--late", type=float, default=0.0, help="delay of the messages, s")
     parser.add_argument("--clock", type=float, default=0.0, help="lead of the stamps' clock, s")

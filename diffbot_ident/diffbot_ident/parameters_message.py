@@ -10,8 +10,9 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from diffbot_ident.identification_run import Identification
 from diffbot_ident.torque.estimate import NAMES, NORMAL_95, Estimate, EstimateState
+from diffbot_ident.velocity.velocity_precision import AxisQuantities, Quantity
 from diffbot_ident.verification import Verification, VerificationState
-from diffbot_msgs.msg import DynamicParameters, IdentStatus
+from diffbot_msgs.msg import DynamicParameters, IdentStatus, VelocityParameters
 from diffbot_msgs.msg import Verification as VerificationMessage
 from diffbot_node import to_stamp
 
@@ -118,3 +119,22 @@ def diagnostics(estimate: Estimate, stamp: float, name: str, hardware: str) -> D
     array = DiagnosticArray(status=[status])
     array.header.stamp = to_stamp(stamp)
     return array
+
+
+def quantities_of(message: VelocityParameters) -> tuple[AxisQuantities, AxisQuantities]:
+    """Return lag, gain and dead time of v and of omega."""
+
+    def deviation(variance: float) -> float:
+        return math.sqrt(variance) if variance >= 0.0 else math.nan
+
+    def of_axis(i: int) -> AxisQuantities:
+        inertia, drag = float(message.sigma[i]), float(message.sigma[2 + i])
+        spread = deviation(message.covariance_diagonal[2 + i])
+        return AxisQuantities(
+            Quantity(inertia / drag, deviation(message.time_constant_variance[i])),
+            Quantity(1.0 / drag, spread / (drag * drag)),
+            Quantity(float(message.dead_time[i]), deviation(message.dead_time_variance[i])),
+            str(message.reason[i]),
+        )
+
+    return of_axis(0), of_axis(1)

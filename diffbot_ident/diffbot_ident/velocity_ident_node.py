@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The velocity_ident node: excites a robot that takes velocity commands, within a room.
 
-It subscribes to `odom`, or to `joint_states` or /tf, and publishes `cmd_vel` and, for each answered
+It subscribes to `odom`, or to `joint_states` or /tf, and publishes `cmd_vel`, for each answered
 message, `~/status`, from which velocity_ident_report (diffbot_recordings) identifies the robot.
+What that knows already, on `velocity_ident_report/velocity_parameters`, may end the excitation
+early. At the end it measures when the driver stops by itself.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from arc_odometry import REST, Pose, Velocity
 from arc_odometry.odometry_checks import OdometrySample, OdometryStamps, PoseContinuity
 from diffbot_description import Robot, load_robot
 from diffbot_description.arena import Arena, reach
+from diffbot_ident.excitation.driver_stop import DriverStop, DriverStopTest
 from diffbot_ident.excitation.velocity_excitation import (
     MOVING,
     STANDING,
@@ -24,7 +27,9 @@ from diffbot_ident.excitation.velocity_excitation import (
 )
 from diffbot_ident.excitation.velocity_watch import VelocityWatch
 from diffbot_ident.identification_run import Phase
-from diffbot_msgs.msg import IdentStatus
+from diffbot_ident.parameters_message import quantities_of
+from diffbot_ident.velocity.velocity_precision import EXAMPLE, MIN_TIME, VelocityPrecision
+from diffbot_msgs.msg import IdentStatus, VelocityParameters
 from diffbot_node import CommandNode, CommandParameters, CountedTopic, RobotParameters, parameter
 from diffbot_node.checks import GOOD, Verdict
 from diffbot_node.odometry_look import SHORTEST_TIMEOUT, look_at
@@ -40,8 +45,10 @@ from diffbot_node.velocity_interface import TWISTS, VelocityInterface, is_stampe
 
 # Room where none is given, m.
 DEFAULT_ARENA = Arena(3.0, 3.0)
+KNOWN_TOPIC = "velocity_ident_report/velocity_parameters"
 # Longest rest at the end, s.
 LONGEST_REST = 10.0
+_NOT_TRIED = "it was not tried (driver_stop, or a simulator in the same process, which waits)"
 
 
 @dataclass(frozen=True)
@@ -86,6 +93,16 @@ class VelocityIdentParameters(CommandParameters, RobotParameters):
         minimum=0.0,
         maximum=1.0,
     )
+    until: str = parameter(
+        "",
+        "precision at which the excitation ends early, not before 20 s: half widths of the 95 % "
+        f"intervals, such as '{EXAMPLE}'; empty or none: never",
+    )
+    driver_stop: bool = parameter(
+        True,
+        "measure at the end when the driver stops without commands: the robot turns on the spot at "
+        "a quarter of its yaw rate; not in one process with the simulator",
+    )
     seed: int = parameter(0, "seed of all random choices of the excitation", minimum=0)
     listeners: int = parameter(0, "subscribers of ~/status to wait for before starting", minimum=0)
 
@@ -115,9 +132,12 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
                 seed=values.seed,
             )
 
+        self._until = VelocityPrecision.parse(values.until)
         self._new_excitation = new_excitation
         self._excitation, self._source = new_excitation(), source
         self._watch = VelocityWatch(self._limits)
+        self._over: float | None = None  # robot time at which the excitation ended, s
+        self._stop_test: DriverStopTest | None = None
         self._continuity = PoseContinuity(self._watch.fastest)
         self._stamps = OdometryStamps(timeout)
         self._start: Pose | None = None  # pose at the beginning, in the odometry's frame
@@ -125,6 +145,9 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
         self._pose, self._velocity = Pose(0.0, 0.0, 0.0), REST
         self._phase, self._problem = Phase.WAITING, ""
         self._status_topic = CountedTopic(self, IdentStatus, "~/status")
+        self._precise = False
+        if self._until is not None and not self.composed:  # there, the end would come by chance
+            self.create_subscription(VelocityParameters, KNOWN_TOPIC, self._on_known, 10)
         stamped = self.composed if values.twist == TWISTS[0] else values.twist == TWISTS[2]
         if values.twist == TWISTS[0] and not self.composed:
             stamped = is_stamped(self, values.patience)
@@ -176,7 +199,8 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
         if self._start is None:
             self._begin(sample)
         step = 0.0 if self._phase is Phase.WAITING else max(sample.stamp - self._newest, 0.0)
-        self._phase = Phase.EXCITING
+        if self._phase is Phase.WAITING:
+            self._phase = Phase.EXCITING
         self._elapsed += step
         self._newest, self._velocity = sample.stamp, sample.velocity
         self._pose = sample.pose.relative_to(self._start or sample.pose)
@@ -186,7 +210,9 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
             self._end(Phase.STOPPED, problem)
         if problem:
             return REST
-        if self._elapsed >= self.values.duration:
+        if self._stop_test is not None:
+            return self._silence(self._stop_test, sample.velocity)
+        if self._is_over():
             return self._rest()
         return self._excitation.command(self._elapsed, self._pose, sample.velocity)
 
@@ -210,17 +236,50 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
             return False
         source.by_poses = True
         self._watch, self._excitation = VelocityWatch(self._limits), self._new_excitation()
-        self._elapsed = 0.0
+        self._elapsed, self._over, self._stop_test = 0.0, None, None
+        self._phase, self._precise = Phase.EXCITING, False
         self.get_logger().warning(f"{why}; its poses are used instead, and the run begins again")
         return True
 
+    def _is_over(self) -> bool:
+        """Whether the excitation has lasted long enough, or tells all that was asked for."""
+        if self._over is None and self._elapsed >= self.values.duration:
+            self._over = self._elapsed
+        if self._over is None and self._precise and self._elapsed >= MIN_TIME:
+            self._over = self._elapsed
+            self.get_logger().info(
+                f"identified after {self._elapsed:.1f} s, as the precision asked for (until) is "
+                "reached"
+            )
+        return self._over is not None
+
+    def _on_known(self, message: VelocityParameters) -> None:
+        """Take what the report knows already."""
+        assert self._until is not None
+        self._precise = self._until.is_reached(quantities_of(message))
+
     def _rest(self) -> Velocity:
-        """Return zero; end the run once the robot stands."""
+        """Return zero; once the robot stands, test the driver or end the run."""
         stands = not is_faster(self._velocity, self._limits, STANDING)
-        rested = self._elapsed - self.values.duration
+        rested = self._elapsed - (self._over or 0.0)
         if rested > LONGEST_REST or (stands and rested > self._excitation.stop_time.seconds):
-            self._end(Phase.DONE)
+            if not stands or self.composed or not self.values.driver_stop:
+                self._end(Phase.DONE)
+            else:
+                self._phase = Phase.VERIFYING
+                self._stop_test = DriverStopTest(self._limits.omega, self._excitation.stop_time)
         return REST
+
+    def _silence(self, test: DriverStopTest, velocity: Velocity) -> Velocity:
+        """Return the command of the test of the driver, or withhold it; end the run at its end."""
+        command = test.command(self._newest, velocity)
+        self.output.withheld = command is None
+        if test.result is not None:
+            (self.get_logger().warning if test.result.runs_on else self.get_logger().info)(
+                str(test.result)
+            )
+            self._end(Phase.DONE)
+        return Velocity(*self.commanded) if command is None else command
 
     def _outside(self) -> str:
         """Return that the robot has left its arena; empty if it has not."""
@@ -244,7 +303,7 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
     def on_refused(self, sample: OdometrySample) -> None:
         """Restart the excitation after an interruption, in which zero was commanded."""
         self._newest, self._velocity = sample.stamp, sample.velocity
-        self._excitation.interrupt()
+        self.on_silence()
         self._publish((0.0, 0.0))
 
     def on_left_out(self, sample: OdometrySample) -> None:
@@ -252,8 +311,10 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
         self.on_refused(sample)
 
     def on_silence(self) -> None:
-        """Restart the excitation after an interruption."""
+        """Restart the excitation after an interruption; the driver's stop is not measured then."""
         self._excitation.interrupt()
+        if self._stop_test is not None:
+            self._stop_test.interrupt("the test was interrupted")
 
     def on_stopped(self, sample: OdometrySample) -> None:
         """Pause until the node is enabled again."""
@@ -272,7 +333,7 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
     def close(self) -> None:
         """Command zero on any exit, and report the end."""
         super().close()
-        if self._phase in (Phase.WAITING, Phase.EXCITING):
+        if self._phase in (Phase.WAITING, Phase.EXCITING, Phase.VERIFYING):
             self._phase, self._problem = Phase.STOPPED, self.interruption()
             self._publish((0.0, 0.0))
         self._status_topic.await_arrival()
@@ -289,4 +350,10 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
         status.linear_velocity, status.angular_velocity = self._velocity
         status.information = status.predicted_information = math.nan
         status.guarded = self._excitation.shortened
+        found = self._stop_test and self._stop_test.result
+        if self._phase is Phase.DONE and found is None:
+            found = DriverStop(reason=_NOT_TRIED)
+        status.command_timeout, status.command_timeout_error, status.command_timeout_reason = (
+            (math.nan, math.nan, "") if not found else (found.seconds, found.error, found.reason)
+        )
         self._status_topic.publish(status)

@@ -25,12 +25,13 @@ from diffbot_node.topic_nodes import Instead, Subscribers, beyond_discovery
 class CommandOutput:
     """Publishes commands, and zero whenever there is a reason to stop, as `guard` decides.
 
-    `refused` counts states and inputs that could not be used.
+    `refused` counts states and inputs that could not be used. While `withheld`, answers are not
+    sent, to see what the driver does in silence; zero for any reason to stop is sent all the same.
     """
 
     def __init__(self, node: Node, values: CommandParameters, robot: RobotInterface) -> None:
         self._node, self._robot = node, robot
-        self.refused = 0
+        self.refused, self.withheld = 0, False
         self._complaints = Complaints()
         self.guard = CommandGuard(robot.limiter)
         self._publisher: Publisher[Any] = node.create_publisher(*robot.commands, 10)
@@ -62,14 +63,16 @@ class CommandOutput:
 
     def answer(self, wanted: Pair, period: float) -> Pair:
         command = self.guard.apply(wanted, period)
-        if not self.ended:
+        if not (self.ended or self.withheld):
             self.send(command)
         return command
 
     def answer_again(self) -> None:
-        self.send(self.guard.command)
+        if not self.withheld:
+            self.send(self.guard.command)
 
     def hold(self, why: str, silent: bool = False) -> None:
+        self.withheld = False
         self.send(self.guard.hold(why, silent))
 
     def refuse(self, why: str) -> None:
@@ -91,7 +94,7 @@ class CommandOutput:
 
     def stop(self, why: str) -> None:
         """Command zero until somebody enables the node; sent if it was commanded before."""
-        first = self.guard.may_command
+        first, self.withheld = self.guard.may_command, False
         zero = self.guard.stop(why)
         if self.guard.began:
             self.send(zero)

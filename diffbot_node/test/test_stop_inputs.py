@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a commanding node is stopped for good, how it goes on, and what it tells of that."""
 
+import math
+
 import pytest
 
 rclpy = pytest.importorskip("rclpy")
@@ -66,6 +68,27 @@ def test_the_emergency_stop_holds_zero_until_it_is_released_and_enabled(graph, q
     assert graph.say() == ZERO
     assert enable(graph).success
     drive(graph)
+
+
+@pytest.mark.parametrize("reason", ["an emergency stop", "no states", "a state to refuse"])
+def test_a_node_that_withholds_its_commands_still_sends_zero(graph, reason):
+    """What velocity_ident does to see when a driver stops by itself."""
+    drive(graph)
+    node, taken = graph.node, []
+    answer = node.on_sample
+    node.on_sample = lambda sample: taken.append(sample) or answer(sample)
+    node.output.withheld = True
+    sent = len(graph.commands)
+    graph.go_on()
+    graph.publish()
+    graph.spin_until(lambda: taken, "the state to be answered")
+    if reason == "an emergency stop":
+        press(graph, presser(graph), True)
+    elif reason == "a state to refuse":
+        graph.go_on()
+        graph.publish(position=[math.nan, 0.0])
+    graph.spin_until(lambda: len(graph.commands) > sent, "zero")
+    assert graph.commands[sent] == ZERO and not node.output.withheld
 
 
 def test_a_node_that_is_interrupted_tells_why_it_stood(graph):

@@ -49,7 +49,7 @@ WORDS = {
     "velocity_tracking_controller": "--ros-args -p sigma:=[0.2,0.2,1.0,1.0] -p robot:=turtlebot2 "
     "-p wait_for_reference:=true",
     "velocity_ident": "--ros-args -p robot:=turtlebot2 -p twist:=TwistStamped "
-    "-p odometry_source:=odom -p input_timeout:=0.25",
+    "-p odometry_source:=odom -p input_timeout:=0.25 -p until:=gain=1%",
     "odometry_publisher": "--ros-args -p left_radius:=0.1 -p right_radius:=0.1 -p separation:=0.4",
     "drive_report": "--ros-args -p controller:=backstep_controller",
 }

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
@@ -16,6 +17,7 @@ from rosbags.rosbag2 import Reader  # noqa: E402
 
 from diffbot_bringup import cli  # noqa: E402
 from diffbot_description import load_robot, urdf  # noqa: E402
+from diffbot_msgs.msg import VelocityParameters  # noqa: E402
 
 TRUTH = {"time constant": (0.2, 0.15), "gain": (1.0, 1.0)}
 BANDS = (0.02, 0.06)
@@ -133,7 +135,8 @@ def run_with_driver(tmp_path, driver, *words):
 
 
 def test_a_robot_is_identified_by_its_transforms_alone(tmp_path, domain):
-    """The driver runs in real time on a busy machine: only that its lag is found is tested."""
+    """The driver runs in real time on a busy machine: only that its lag is found is tested, and
+    that it stops 0.5 s after the last command."""
     driver = ("--publish", "tf", "--rate", "20", "--stamped")
     status, output, moved = run_with_driver(tmp_path, driver, "duration:=15.0")
     assert status == 0, output
@@ -141,10 +144,42 @@ def test_a_robot_is_identified_by_its_transforms_alone(tmp_path, domain):
     for axis in AXES:
         value = summary(tmp_path / "run")["verdicts"][axis]["parameters"]["time constant"]["value"]
         assert 0.1 < value < 0.4
+    found = summary(tmp_path / "run")["driver"]
+    assert found["stops_by_itself"] is True
+    assert abs(found["seconds_after_last_command"] - 0.5) < found["error"] + 0.15
     words = [str(tmp_path / "run"), "--to", "nav2", "--output", str(tmp_path / "nav2")]
     assert cli.main(["export", *words]) == 0
     known = load_robot(tmp_path / "run" / "robot.yaml")
     assert known.limits.linear_velocity == 0.22 and "body.mass" in known.assumed
+    assert processes_of(domain) == []
+
+
+def test_a_driver_that_does_not_stop_by_itself_is_stopped_and_told(tmp_path, domain):
+    """And the excitation ends as soon as the report knows enough, after 20 s at the soonest."""
+    recorder = CommandRecorder(velocity=True)
+    topic = "velocity_ident_report/velocity_parameters"
+    publisher = recorder.node.create_publisher(VelocityParameters, topic, 10)
+    precise = VelocityParameters(sigma=[0.2, 0.2, 1.0, 1.0])  # all variances are 0
+    recorder.node.create_timer(0.2, lambda: publisher.publish(precise))
+    over = Event()
+    spinning = Thread(target=recorder.spin, args=(over.is_set,), daemon=True)
+    spinning.start()
+    driver = ("--stamped", "--rate", "20", "--runs-on")
+    try:
+        status, output, _ = run_with_driver(tmp_path, driver, "duration:=100", "until:=gain 1%")
+    finally:
+        over.set()
+        spinning.join()
+        recorder.close()
+    assert status == 0, output
+    assert "as the precision asked for (until) is reached" in output
+    assert "the driver does not stop by itself" in output
+    said = summary(tmp_path / "run")
+    assert said["driver"]["stops_by_itself"] is False
+    assert said["driver"]["seconds_after_last_command"] is None
+    assert "warning: the driver does not stop by itself" in " ".join(said["notes"])
+    assert "does not stop by itself" in (tmp_path / "run" / "report.html").read_text()
+    assert 20.0 < said["duration"] < 60.0
     assert processes_of(domain) == []
 
 

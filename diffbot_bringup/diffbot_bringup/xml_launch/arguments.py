@@ -347,12 +347,18 @@ def _payload(text: str) -> str | None:
 
 
 def _precision(text: str) -> str | None:
+    if text == AUTO:
+        return None
     try:
         from diffbot_ident.torque.estimate import Precision
+        from diffbot_ident.velocity.velocity_precision import NAMES as VELOCITY_NAMES
+        from diffbot_ident.velocity.velocity_precision import VelocityPrecision
     except ImportError:  # there is no environment yet; inside it, this check runs again
         return None
     try:
-        Precision.parse(text)
+        # The node of the other kind of robot refuses it.
+        of_velocity = any(name in text for name in VELOCITY_NAMES)
+        (VelocityPrecision if of_velocity else Precision).parse(text)
     except ValueError as error:
         return f"no precision: {str(error).removeprefix(f'until = {text!r}: ')}"
     return None

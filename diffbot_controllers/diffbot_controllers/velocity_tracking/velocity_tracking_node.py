@@ -466,4 +466,5 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
         parameters, in_use = VelocityParameters(header=state.header), self._in_use()
         in_use.fill(parameters)
         parameters.covariance_diagonal[:] = in_use.variances
+        parameters.time_constant_variance[:] = [math.nan] * 2
         self._parameters_topic.publish(parameters)

@@ -118,7 +118,7 @@ def _mppi(robot: KnownRobot, linear: AxisLimits, angular: AxisLimits) -> Tree:
         result = robot.results.velocity.get(axis)
         if result is not None:
             tree[name] = Entry(
-                result.dead_time.value, f"s, read from 1.5 on; {result.dead_time.source}"
+                result.dead_time.value, f"read from 1.5 on; {result.dead_time.cited()}"
             )
     return tree
 

@@ -366,7 +366,9 @@ def _velocity_axis(path: Path, section: Mapping[str, Any], index: int) -> Veloci
     return VelocityAxis(
         inertia=pairs[0],
         drag=pairs[1],
-        dead_time=SourcedValue(max(late, 0.0), "s", f"dead_time of {path.name}"),
+        dead_time=_with_variance(
+            late, number("dead_time_variance", index, math.nan), "s", f"dead_time of {path.name}"
+        ).at_least(0.0),
         dead_band=None
         if unknown
         else _with_variance(band, spread, AXIS_UNITS[index], of_band).at_least(0.0),

@@ -73,6 +73,17 @@ def test_the_drivers_ramps_bound_what_is_commanded(tmp_path):
     assert "acceleration_limit of velocity_parameters.yaml" in " ".join(text.split())
 
 
+def test_dead_times_and_the_way_to_rest_have_the_interval_of_the_identification(tmp_path):
+    late = {"dead_time_variance": [1e-4, 4e-6]}
+    _, text = exported(tmp_path / "o", result_files.velocity_results(tmp_path / "a", **late))
+    words = " ".join(text.replace("#", " ").split())
+    assert "0.06 [0.0560801, 0.0639199] s, dead_time of velocity_parameters.yaml" in words
+    _, without = exported(tmp_path / "w", result_files.velocity_results(tmp_path / "b"))
+    assert "0.06 s (given, no interval), dead_time of" in " ".join(
+        without.replace("#", " ").split()
+    )
+
+
 def test_zones_leave_the_way_that_the_model_needs_to_stop(tmp_path):
     """The simulated robot of the results stops within the zone, and needs nearly all of it."""
     folder = result_files.velocity_results(tmp_path / "a", **RAMPS)

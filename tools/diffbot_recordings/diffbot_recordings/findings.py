@@ -77,7 +77,8 @@ OUTCOMES = {
 VELOCITY_HEADER = """\
 # Dynamics of a velocity-commanded robot, each axis with its dead time d:
 #   sigma[0] dv/dt + sigma[2] v = v_command(t - d), sigma[1] dw/dt + sigma[3] w = w_command(t - d),
-# sigma in [s, s, 1, 1], covariance_diagonal their variances, dead_time of [v, w] in s.
+# sigma in [s, s, 1, 1], covariance_diagonal their variances, dead_time of [v, w] in s, with
+# dead_time_variance.
 # each command being sign(u) |u|^exponent where its exponent is not 1, and
 #   sign(u) max(|u| - dead_band, 0), or with dead_band_kind threshold u above dead_band and else 0.
 # dead_band of [v, w] in m/s, rad/s (0: none in the model); dead_band_estimate is the smallest
@@ -423,7 +424,7 @@ def velocity_findings(
 def velocity_parameters(axes: Mapping[str, AxisAnalysis]) -> dict[str, Any]:
     """Return the parameters of VELOCITY_HEADER, [v, w]; NaN and inf for a refused axis."""
     sigma, variances = [math.nan] * 4, [math.inf] * 4
-    dead, exponents = [math.nan] * 2, [1.0] * 2
+    dead, dead_variances, exponents = [math.nan] * 2, [math.inf] * 2, [1.0] * 2
     bands, estimates, band_variances = [math.nan] * 2, [math.nan] * 2, [math.inf] * 2
     kinds = [DeadBandKind.OFFSET] * 2
     for i, axis in enumerate(("v", "w")):
@@ -433,7 +434,8 @@ def velocity_parameters(axes: Mapping[str, AxisAnalysis]) -> dict[str, Any]:
         fit, value = analysis.fit, analysis.verdict.value
         for k, name in ((i, "inertia"), (2 + i, "drag")):
             sigma[k], variances[k] = float(value(name).value), float(value(name).std ** 2)
-        dead[i], exponents[i] = float(value("dead time").value), float(fit.exponent)
+        dead[i], dead_variances[i] = float(value("dead time").value), value("dead time").std ** 2
+        exponents[i] = float(fit.exponent)
         bands[i], kinds[i] = float(fit.dead_band), fit.kind
         estimates[i] = float(value(DEAD_BAND).value)
         band_variances[i] = float(value(DEAD_BAND).std ** 2)
@@ -441,6 +443,7 @@ def velocity_parameters(axes: Mapping[str, AxisAnalysis]) -> dict[str, Any]:
         "sigma": sigma,
         "covariance_diagonal": variances,
         "dead_time": dead,
+        "dead_time_variance": [float(variance) for variance in dead_variances],
         "exponent": exponents,
         "dead_band": bands,
         "dead_band_estimate": estimates,

@@ -40,6 +40,7 @@ KNOWN = {
     "state": "diffbot_msgs/msg/ControllerState",
     "adaptation": "diffbot_msgs/msg/AdaptationStatus",
     "dynamic_parameters": "diffbot_msgs/msg/DynamicParameters",
+    "velocity_parameters": "diffbot_msgs/msg/VelocityParameters",
     "verification": "diffbot_msgs/msg/Verification",
 }
 # By full name: a controller's status has a type of its own.

@@ -219,7 +219,7 @@ def show(console: Console, verdicts: Sequence[AnalysisVerdict], notes: Sequence[
         style = f"bold {STYLES[verdict.outcome]}"
         console.print(Text(printable(verdict.summary()), style), soft_wrap=True)
         if verdict.values:
-            console.print(_table(verdict), markup=False, highlight=False)
+            console.print(values_table(verdict), markup=False, highlight=False)
         _print(console, _trust(verdict))
         for note in verdict.notes:
             _print(console, note)
@@ -240,7 +240,7 @@ def results_table(title: str, verdicts: Sequence[AnalysisVerdict]) -> Group:
     parts: list[RenderableType] = [Text(printable(title), "bold")]
     for verdict in verdicts:
         parts.append(Text(printable(verdict.summary()), STYLES[verdict.outcome]))
-        parts += [_table(verdict)] if verdict.values else []
+        parts += [values_table(verdict)] if verdict.values else []
         parts.append(Text(printable(_trust(verdict))))
         parts += [Text(printable(note)) for note in verdict.notes]
     return Group(*parts)
@@ -272,7 +272,8 @@ def _fit_quality(verdict: AnalysisVerdict) -> str:
     )
 
 
-def _table(verdict: AnalysisVerdict) -> Table:
+def values_table(verdict: AnalysisVerdict) -> Table:
+    """Return the values of a verdict with their intervals."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("", style="bold", no_wrap=True)
     table.add_column("unit", style="dim", no_wrap=True)

@@ -1,13 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the report of velocity_ident keeps of a run."""
+"""What the report of velocity_ident keeps of a run, and tells of it while it goes on."""
 
+import math
+import time
+
+import numpy as np
 import pytest
 
 pytest.importorskip("rclpy")
 
+from diffbot_ident.parameters_message import quantities_of
+from diffbot_ident.velocity.velocity_precision import VelocityPrecision
 from diffbot_msgs.msg import IdentStatus
 from diffbot_node.robot_messages import to_stamp
-from diffbot_recordings.velocity_ident_report_node import VelocityRecord
+from diffbot_recordings.velocity_ident_report_node import (
+    FIRST_LOOK,
+    LiveAnalysis,
+    VelocityRecord,
+    message_of,
+)
 
 
 def status(stamp, elapsed, v):
@@ -25,3 +36,34 @@ def test_a_run_that_begins_again_keeps_nothing_of_what_was_before():
     record.add(status(16.0, 1.0, 0.4))
     assert record.rows()[:, :2].tolist() == [[15.0, 0.3], [16.0, 0.4]]
     assert record.total == 7
+
+
+def test_what_is_known_so_far_is_told_with_intervals():
+    """A robot with lags of 0.2 and 0.15 s and a gain of 1.1; 25 Hz, noise 2 mm/s, seed 5."""
+    rng, record, live = np.random.default_rng(5), VelocityRecord(), LiveAnalysis()
+    velocity, command, told = np.zeros(2), np.zeros(2), False
+    decays = np.exp(-0.04 / np.array([0.2, 0.15]))
+    for k in range(round(20.0 / 0.04)):
+        message = status(10.0 + 0.04 * k, 0.04 * k, velocity[0] + rng.normal(0.0, 0.002))
+        message.angular_velocity = velocity[1] + rng.normal(0.0, 0.002)
+        if k % 12 == 0:
+            command = rng.uniform(-0.5, 0.5, 2)
+        message.command[:] = command
+        record.add(message)
+        velocity = 1.1 * command + (velocity - 1.1 * command) * decays
+        told = live.look(record)
+        assert not told or record.elapsed >= FIRST_LOOK
+    while not told:
+        time.sleep(0.01)
+        told = live.look(record)
+    live.close()
+    message = message_of(live.axes, 11_000_000_000)
+    assert message.header.stamp.sec == 11 and list(message.reason) == ["", ""]
+    known = quantities_of(message)
+    for axis, lag in zip(known, (0.2, 0.15), strict=True):
+        for found, true in ((axis.time_constant, lag), (axis.gain, 1.1), (axis.dead_time, 0.0)):
+            assert abs(found.value - true) < 5.0 * found.std + 1e-4
+    assert VelocityPrecision.parse("time_constant 5% gain 2% dead_time 20ms").is_reached(known)
+    assert not VelocityPrecision.parse("gain 0.0001%").is_reached(known)
+    empty = message_of({}, 0)
+    assert list(empty.reason) == ["no data"] * 2 and math.isnan(empty.sigma[0])

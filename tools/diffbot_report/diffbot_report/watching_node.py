@@ -152,6 +152,9 @@ class WatchingNode(Node, Generic[R, P]):
         ValueError: A parameter is wrong; the message states which and how.
     """
 
+    # What the watched node does in the phase VERIFYING.
+    VERIFYING = "verifying with another motion"
+
     def __init__(self, name: str, parameters: type[P]) -> None:
         super().__init__(name)
         self.exit_code: int | None = None
@@ -272,7 +275,7 @@ class WatchingNode(Node, Generic[R, P]):
         state = self.recording.state
         progress = RunProgress(self.run.label, note=f"waiting for the {self._node} node")
         if state is not None:
-            verifying = "verifying with another motion" if state.phase is RunPhase.VERIFYING else ""
+            verifying = self.VERIFYING if state.phase is RunPhase.VERIFYING else ""
             note = "" if state.phase.ended else state.message or verifying
             factor = self.real_time.factor
             progress = RunProgress(self.run.label, state.elapsed, state.duration, factor, note)
