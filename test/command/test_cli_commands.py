@@ -113,7 +113,15 @@ def test_a_message_field_of_the_wrong_type_is_an_error():
 
 def test_a_test_of_a_graph_has_the_checkout_to_itself(domain):
     with open(ROOT / "conftest.py") as checkout, pytest.raises(BlockingIOError):
-        fcntl.flock(checkout, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(checkout, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+@pytest.mark.full_speed
+def test_one_at_full_speed_lets_only_others_of_its_kind_in(domain):
+    with open(ROOT / "conftest.py") as checkout, open(ROOT / "conftest.py") as other:
+        fcntl.flock(checkout, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @pytest.mark.parametrize(
