@@ -32,6 +32,7 @@ import pytest
 # Makes a message field of the wrong type an error, which ROS accepts otherwise. Messages read the
 # variable once, on import.
 os.environ["ROS_PYTHON_CHECK_FIELDS"] = "1"
+_ROOT = Path(__file__).resolve().parent
 # Scheduling policy of this process; a child of a process at real-time priority inherits that one.
 _POLICY = os.sched_getscheduler(0)
 
@@ -52,7 +53,7 @@ try:
 except ImportError:  # single package; the module has no dependencies
     # The package's folder, which is beside this file, looks like a package without __init__.py.
     sys.modules.pop("diffbot_bringup", None)
-    sys.path.append(str(Path(__file__).resolve().parent / "diffbot_bringup"))
+    sys.path.append(str(_ROOT / "diffbot_bringup"))
     from diffbot_bringup import domains
 
 try:
@@ -70,6 +71,12 @@ _session = domains.claim("tests")
 os.environ[domains.VARIABLE] = str(_session.domain)
 
 _left_out: list[pytest.Item] = []
+_begun = pytest.StashKey[float]()
+
+
+def _work() -> float:
+    """Processor time of this process and of those it started that have ended, s."""
+    return sum(os.times()[:4])
 
 
 def _computes(item: pytest.Item) -> bool:
@@ -108,18 +115,32 @@ def _runs_a_graph(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Make a test of a whole graph wait until no other process of this checkout runs one."""
+    """Make a test of a whole graph wait until no other process of this checkout runs one.
+
+    Those that run at full speed, whose results do not depend on how long it takes, run beside each
+    other.
+    """
+    item.stash[_begun] = _work()
     if not _runs_a_graph(item):
         yield
         return
-    with open(__file__) as checkout:
-        fcntl.flock(checkout, fcntl.LOCK_EX)  # the kernel releases it at any end of this process
+    shared = item.get_closest_marker("full_speed") is not None
+    with open(_ROOT / "pyproject.toml") as gate, open(_ROOT / "conftest.py") as checkout:
+        # Who waits keeps the gate shut for those that come later. The kernel releases a lock at any
+        # end of this process.
+        fcntl.flock(gate, fcntl.LOCK_EX)
+        fcntl.flock(checkout, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+        fcntl.flock(gate, fcntl.LOCK_UN)
         yield
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Fail if a test leaves its process at real-time priority: later tests would starve others."""
+    """Fail if a test leaves its process at real-time priority: later tests would starve others.
+
+    What it took is a property of the test in a report in the format of JUnit.
+    """
+    item.user_properties.append(("work", f"{_work() - item.stash[_begun]:.3f}"))
     policy = os.sched_getscheduler(0)
     if policy != _POLICY and item.get_closest_marker("real_time") is None:
         os.sched_setscheduler(0, _POLICY, os.sched_param(0))

@@ -51,8 +51,8 @@ def fitted(commands, measured, dead_time, period=PERIOD):
     return fit
 
 
-@pytest.mark.parametrize("late", [0, 7])
-def test_noise_that_is_fed_back_shifts_no_dead_time(late):
+def test_noise_that_is_fed_back_shifts_no_dead_time():
+    late = 7  # periods
     # 6 runs, 2 axes. Rows less their means were 4 to 8 deviations off, always to the same side.
     errors = []
     for seed in range(6):
@@ -63,7 +63,7 @@ def test_noise_that_is_fed_back_shifts_no_dead_time(late):
     assert np.mean(np.abs(errors) < 1.96) >= 0.85
 
 
-@pytest.mark.parametrize(("late", "gain"), [(0, 5.0), (7, 3.0), (15, 1.0)])
+@pytest.mark.parametrize(("late", "gain"), [(0, 5.0), (15, 1.0)])
 def test_intervals_hold_with_a_given_dead_time_and_it_is_kept(late, gain):
     kept = []
     for seed in range(5):

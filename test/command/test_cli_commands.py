@@ -113,7 +113,15 @@ def test_a_message_field_of_the_wrong_type_is_an_error():
 
 def test_a_test_of_a_graph_has_the_checkout_to_itself(domain):
     with open(ROOT / "conftest.py") as checkout, pytest.raises(BlockingIOError):
-        fcntl.flock(checkout, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(checkout, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+@pytest.mark.full_speed
+def test_one_at_full_speed_lets_only_others_of_its_kind_in(domain):
+    with open(ROOT / "conftest.py") as checkout, open(ROOT / "conftest.py") as other:
+        fcntl.flock(checkout, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @pytest.mark.parametrize(
@@ -138,6 +146,20 @@ def test_the_status_is_that_of_the_tests_and_of_the_style(checkout, monkeypatch,
     assert Path(checkout / "a").exists()
 
 
+def test_types_that_do_not_fit_are_told_after_the_tests(checkout, monkeypatch, capfd):
+    programs = checkout / ".programs"
+    programs.mkdir()
+    (programs / "mypy").write_text("#!/bin/sh\necho wrong types\nexit 1\n")
+    (programs / "mypy").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("DIFFBOT_ROOT", str(checkout))
+    for name in [name for name in os.environ if name.startswith("PYTEST")]:
+        monkeypatch.delenv(name)
+    assert command.main(["--", "-q", "-n0", "-p", "no:cacheprovider"]) == 1
+    said = capfd.readouterr().out
+    assert said.index("1 passed") < said.index("diffbot test: mypy\nwrong types\n")
+
+
 @pytest.mark.parametrize("words", [["--pdb"], ["-n", "4"], ["-n0"], ["-s"]])
 def test_the_user_decides_on_processes_and_debuggers(words):
     assert command.worker_arguments(words) == []
@@ -145,15 +167,14 @@ def test_the_user_decides_on_processes_and_debuggers(words):
 
 def test_the_slowest_tests_are_listed_first(tmp_path):
     made = runpy.run_path(str(ROOT / "docs" / "slowest_tests.py"))
-    cases = "".join(
-        f"<testcase classname='test.a.test_{n}' name='test_it[{n}]' time='{n}.25'/>"
-        for n in range(60)
-    )
+    case = "<testcase classname='test.a.test_{0}' name='test_it[{0}]@graph'><properties>"
+    case += "<property name='work' value='{0}.25'/></properties></testcase>"
+    cases = "".join(map(case.format, range(60)))
     (tmp_path / "tests.xml").write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
     lines = made["section"](tmp_path / "tests.xml").splitlines()
     rows = [line for line in lines if "test_it" in line]
     assert len(rows) == 50 and rows[0] == "| 59.2 | `test_59` | `test_it[59]` |"
-    assert "50 slowest of 60 tests take 1738 s of 1785 s" in lines[1]
+    assert "50 slowest of 60 tests take 1738 s of processor time, of 1785 s" in lines[1]
 
 
 def test_examples_have_no_deadline():

@@ -22,6 +22,7 @@ from diffbot_report.page import read_data  # noqa: E402
 RUN = ("sim:=ideal", "seed:=3", "duration:=14.0", "payload_time:=4.0")
 
 
+@pytest.mark.full_speed
 def test_a_payload_is_learnt(tmp_path, domain):
     """On a small, quick 8, on which a short run excites the robot as a long one on the usual 8."""
     kept, results = tmp_path / "kept.yaml", tmp_path / "run"
@@ -52,6 +53,7 @@ def test_a_payload_is_learnt(tmp_path, domain):
     assert processes_of(domain) == []
 
 
+@pytest.mark.full_speed
 def test_a_linearizing_controller_adapts_to_a_robot_that_is_not_as_described(tmp_path, domain):
     robot = Path(load_robot("twil").path).read_text(encoding="utf-8")
     heavy = tmp_path / "heavy.yaml"

@@ -11,6 +11,7 @@ from made_recordings.calibration_drives import write_miscalibrated  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
 
 
+@pytest.mark.full_speed
 def test_radii_and_track_of_another_robot_are_found(domain, tmp_path):
     moved = write_miscalibrated(load_robot("twil"), 2, tmp_path / "moved.yaml")
     results = tmp_path / "results"
@@ -41,6 +42,7 @@ def test_radii_and_track_of_another_robot_are_found(domain, tmp_path):
     )
 
 
+@pytest.mark.full_speed
 def test_a_robot_that_publishes_odometry_alone_is_calibrated_and_recorded(domain, tmp_path):
     """The simulated driver's odometry is right: the scales are 1, and the run ends by itself."""
     results = tmp_path / "results"

@@ -34,6 +34,7 @@ def assert_left_behind(results):
         assert movie.convert("RGB").tobytes() != first
 
 
+@pytest.mark.full_speed
 def test_parking_settles_by_odometry_and_in_truth(tmp_path, domain):
     """With `launch pose`; test_task_launches.py parks by backstepping."""
     words = ("seed:=1", "sim:=mujoco", "goal:=-1,0.5,pi/2")
@@ -55,6 +56,7 @@ def test_parking_settles_by_odometry_and_in_truth(tmp_path, domain):
     assert processes_of(domain) == []
 
 
+@pytest.mark.full_speed
 def test_the_published_law_uses_its_torque_limit_and_comes_near(tmp_path, domain):
     """No more: near its goal it is chaotic. test_drive_accuracy.py has an ensemble."""
     words = ("seed:=1", "sim:=ideal", "trajectory:=none", "law:=published", "torque_limit:=5.0")
@@ -71,6 +73,7 @@ def test_the_published_law_uses_its_torque_limit_and_comes_near(tmp_path, domain
     assert processes_of(domain) == []
 
 
+@pytest.mark.full_speed
 def test_velocity_steps_settle_as_designed(tmp_path, domain):
     counts = {"encoder_counts": 0}
     exact = config(tmp_path, simulator=counts, linearizing_controller=counts)
@@ -83,6 +86,7 @@ def test_velocity_steps_settle_as_designed(tmp_path, domain):
     assert processes_of(domain) == []
 
 
+@pytest.mark.full_speed
 def test_identified_parameters_drive_the_robot(identification, tmp_path, domain):
     """The workflow of the README: ident, its file, backstepping with it."""
     path = identification[1] / "dynamic_parameters.yaml"

@@ -41,6 +41,7 @@ def identify(folder):
         together.close()
 
 
+@pytest.mark.full_speed
 def test_the_yaw_rate_comes_from_the_gyro(domain, tmp_path):
     code, run, truth = identify(tmp_path)
     assert code == 0

@@ -25,6 +25,7 @@ def parameters(results):
         return yaml.safe_load(file)["/**"]["ros__parameters"]
 
 
+@pytest.mark.full_speed
 def test_a_run_leaves_its_results_and_its_pictures(identification, domain):
     _, results, output = identification
     for name in ("K5", "K6", "K7", "K8", "equivalent mass"):
@@ -43,6 +44,7 @@ def test_a_run_leaves_its_results_and_its_pictures(identification, domain):
     assert {path.stem for path in results.glob("*.png")} == PICTURES
 
 
+@pytest.mark.full_speed
 def test_a_run_repeats_to_the_last_digit_also_without_pictures(identification, tmp_path, domain):
     """On MuJoCo, with noise. test_freeze.py has other runs, and test_simulate_graph.py drives."""
     arguments, results, _ = identification
@@ -101,6 +103,7 @@ def test_an_interrupted_run_ends_with_zero_torque_and_keeps_every_picture_of_wha
     assert processes_of(domain) == []
 
 
+@pytest.mark.full_speed
 def test_excitation_too_strong_for_the_speed_limits_ends_the_run(tmp_path, domain):
     """Of a robot that is described ten times as heavy as it is."""
     twil = yaml.safe_load(load_robot("twil").path.read_text())

@@ -28,6 +28,7 @@ def numbers(value, path=()):
         yield path, value
 
 
+@pytest.mark.full_speed
 @pytest.mark.parametrize(
     ("launch", "own", "arguments"),
     [

@@ -39,6 +39,7 @@ def robot(folder, sim):
     return [f"sigma:={sigma}", f"parameters:={path}", config(folder, velocity_simulator=QUICK)]
 
 
+@pytest.mark.full_speed
 @pytest.mark.parametrize("sim", KINDS)
 def test_a_drive_begins_where_the_robot_stands_and_stays_in_its_arena(sim, tmp_path, domain):
     """Never further than 5 mm from its path, seeds 3; an error at the beginning would be larger."""
@@ -54,6 +55,7 @@ def test_a_drive_begins_where_the_robot_stands_and_stays_in_its_arena(sim, tmp_p
     assert processes_of(domain) == []
 
 
+@pytest.mark.full_speed
 @pytest.mark.parametrize("sim", KINDS)
 def test_a_robot_parks_exactly_to_what_odometry_tells(sim, tmp_path, domain):
     """To 5 mm and 1 degree in truth, seed 4."""
@@ -78,6 +80,7 @@ def test_a_goal_outside_the_arena_is_refused_before_anything_moves(tmp_path, dom
     assert processes_of(domain) == []
 
 
+@pytest.mark.full_speed
 @pytest.mark.parametrize("sim", KINDS)
 def test_parameters_follow_a_payload(sim, tmp_path, domain):
     """50 % more at 10 s; the error afterwards is at most 10 mm, seed 5."""

@@ -15,8 +15,9 @@ import pytest
 from diffbot_bringup.xml_launch.document import LaunchError, check, parameter_value, read
 from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_bringup.xml_launch.substitutions import Scope, evaluate
-from diffbot_controllers.parameter_reader import DynamicsFile, read_sigma
+from diffbot_controllers.parameter_reader import DynamicsFile
 from diffbot_description.files import parse_yaml
+from diffbot_description.velocity_parameters import read_sigma
 from diffbot_recordings.bag import Bag
 from diffbot_recordings.bag_topics import upright_yaw
 from diffbot_recordings.row_filter import RowFilter

@@ -58,13 +58,12 @@ def test_a_velocity_of_an_impossible_size_decides_nothing(tmp_path, capsys):
     assert status == 0, capsys.readouterr().err
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_twist_in_the_frame_of_the_pose_is_turned_into_the_robots(tmp_path, capsys, seed):
+def test_a_twist_in_the_frame_of_the_pose_is_turned_into_the_robots(tmp_path, capsys):
     results = {}
     for of_world in (True, False):
         folder = tmp_path / str(of_world)
         folder.mkdir()
-        write(folder / "bag", seed, of_world)
+        write(folder / "bag", 1, of_world)
         status, summary = identify(folder, folder / "bag")
         assert status == 0
         said = capsys.readouterr().out

@@ -109,11 +109,11 @@ def test_a_load_is_learnt_on_a_slope():
     assert (after < fixed).all()
 
 
-@pytest.mark.parametrize(("misjudged", "spread"), [(1.0, 0.002), (1.1, 0.1), (0.0, 0.1)])
+@pytest.mark.parametrize(("misjudged", "spread"), [(1.1, 0.1), (0.0, 0.1)])
 def test_a_load_is_learnt_on_a_robot_with_friction(misjudged, spread):
     """Friction is a torque and stays; a load makes less of it, as of the motors' torque.
 
-    Told exactly, 10 % too large, and not at all, as of a robot made of a URDF. With K7 times
+    Told 10 % too large, and not at all, as of a robot made of a URDF. With K7 times
     friction taken for known K7 stayed 30 to 50 % too large on robots drawn at random
     (benchmarks/adaptation.py --random); with none taken for known it fell to a fifth.
     """

@@ -70,12 +70,11 @@ def robot(tmp_path, monkeypatch, com, spin):
     return load_robot(path)
 
 
-@pytest.mark.parametrize("engine", ["ideal", "mujoco"])
 @pytest.mark.parametrize(
-    ("com", "spin"),
+    ("engine", "com", "spin"),
     [
-        (0.03, 0.00007),  # plausible
-        (0.004, 0.001),  # rocks on its casters; a wheel's inertia that no wheel has
+        ("ideal", 0.03, 0.00007),  # plausible
+        ("mujoco", 0.004, 0.001),  # rocks on its casters; a wheel's inertia that no wheel has
     ],
 )
 def test_a_described_robot_is_identified(engine, com, spin, tmp_path, monkeypatch):

