@@ -26,12 +26,12 @@ from diffbot_ident.torque.columns import (
     SIGN_LEFT,
     SIGN_RIGHT,
     V_OMEGA,
+    AxisFit,
     ExtraColumns,
     V,
 )
 from diffbot_ident.torque.effects import DIFFERENCE, SUM, TORQUES
 from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.fitted_axis import AxisFit
 from diffbot_ident.torque.sums import AVERAGED_PARTS, RowSums, kernels
 
 # Factor on the deviations for errors beside the two noises: 94.3 % of the intervals held without it
@@ -294,7 +294,7 @@ def _noise(
     """Return the variances [torque, reading] of the noises of n fits, and of the residuals.
 
     Args:
-        squares: `RowSums.squares` of the scaled regressors and the output, (2, n, p + 1, p + 1).
+        squares: `RowSums.products[:2]` of scaled regressors and output, (2, n, p + 1, p + 1).
         theta: Scaled parameters, shape (n, p, 1).
         spread: Their covariance per unit of each noise, shape (2, n, p, p).
     """

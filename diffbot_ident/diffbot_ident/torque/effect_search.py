@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from diffbot_ident.torque.axis_fit import fit_axes, fits, joined
-from diffbot_ident.torque.columns import NO_COLUMNS, ExtraColumns
+from diffbot_ident.torque.columns import NO_COLUMNS, AxisFit, ExtraColumns
 from diffbot_ident.torque.effects import EFFECTS, UNEVEN, WITHIN, Effect
 from diffbot_ident.torque.effects.evidence import (
     SIGNIFICANT,
@@ -26,7 +26,6 @@ from diffbot_ident.torque.effects.evidence import (
 )
 from diffbot_ident.torque.effects.within_period import BENT, bend
 from diffbot_ident.torque.estimate import Pair
-from diffbot_ident.torque.fitted_axis import AxisFit
 from diffbot_ident.torque.sums import RowSums
 
 # Share of the evidence of a stronger effect below which another one is what its columns leave.

@@ -13,11 +13,10 @@ import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.sample_check import SampleCheck
-from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import Estimate, EstimateState
 from diffbot_ident.torque.judgement import MIN_WINDOWS, judge
-from diffbot_ident.torque.prior import Prior
-from diffbot_ident.torque.regression import RegressionSettings, StagedRegression
+from diffbot_ident.torque.learning import MotionScale
+from diffbot_ident.torque.regression import Prior, RegressionSettings, StagedRegression
 from diffbot_ident.torque.rows import SLOW_FRACTION, IntegralRows
 from diffbot_ident.torque.timed_readings import TimedReadings
 from diffbot_ident.torque.torque_delay import Decimation

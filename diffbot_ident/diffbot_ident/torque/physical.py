@@ -301,43 +301,37 @@ def friction_quantities(
 ) -> dict[str, PhysicalQuantity]:
     """Return the friction of the wheels, by FRICTION_NAMES; see FrictionEstimate."""
     symbols = ("c_l", "c_r", "f_l", "f_r")
-    results = {}
-    for name, symbol, unit, value, variance in zip(
-        FRICTION_NAMES, symbols, FRICTION_UNITS, values, variances, strict=True
-    ):
-        if not (math.isfinite(value) and 0.0 <= variance < math.inf):
-            results[name] = nothing(symbol, unit)
-            continue
-        results[name] = normal(symbol, unit, float(value), variance, TRANSFORMED)
-    return results
+    return _by_name(FRICTION_NAMES, symbols, FRICTION_UNITS, values, variances)
 
 
 def gear_quantities(friction: FrictionEstimate) -> dict[str, PhysicalQuantity]:
     """Return the shares of torque that the gears lose, by GEAR_NAMES; empty: none was found."""
-    if not all(map(math.isfinite, friction.gear_variances)):
-        return {}
-    symbols, losses, variances = ("g_l", "g_r"), friction.gear_loss, friction.gear_variances
-    return {
-        name: normal(symbol, "", loss, variance, TRANSFORMED)
-        for name, symbol, loss, variance in zip(GEAR_NAMES, symbols, losses, variances, strict=True)
-    }
+    loss, variances = friction.gear_loss, friction.gear_variances
+    known = all(map(math.isfinite, variances))
+    return _by_name(GEAR_NAMES, ("g_l", "g_r"), ("", ""), loss, variances) if known else {}
 
 
 def turning_quantities(turning: TurningEstimate | None) -> dict[str, PhysicalQuantity]:
     """Return the floor's resistance against turning, by the names TURNING_NAMES; empty if None."""
     if turning is None:
         return {}
+    symbols, variances = ("c_w", "f_w"), turning.variances
+    return _by_name(TURNING_NAMES, symbols, TURNING_UNITS, turning.values, variances)
+
+
+def _by_name(
+    names: Sequence[str],
+    symbols: Sequence[str],
+    units: Sequence[str],
+    values: Sequence[float],
+    variances: Sequence[float],
+) -> dict[str, PhysicalQuantity]:
     return {
         name: normal(symbol, unit, float(value), variance, TRANSFORMED)
         if math.isfinite(value) and 0.0 <= variance < math.inf
         else nothing(symbol, unit)
         for name, symbol, unit, value, variance in zip(
-            TURNING_NAMES,
-            ("c_w", "f_w"),
-            TURNING_UNITS,
-            turning.values,
-            turning.variances,
-            strict=True,
+            names, symbols, units, values, variances, strict=True
         )
     }
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from diffbot_description.dynamics import Array
 
-# What a screen can resolve, including some zoom.
+# What a screen can resolve, with some zoom.
 MOST_POINTS, MOST_FRAMES = 6000, 3000
 # A page must stay below 6 MB.
 ALL_POINTS, LEAST_POINTS = 60_000, 1000
@@ -23,10 +23,7 @@ def points_of_each(curves: int) -> int:
 
 
 def peaks_kept(values: ArrayLike, most: int) -> NDArray[np.intp]:
-    """Return increasing indices of about `most` values, shape (n,), including every peak.
-
-    Both ends, and the minimum and maximum of equal parts, are kept; NaN is never a peak.
-    """
+    """Return increasing indices of about `most` values, (n,), with both ends and every peak."""
     y = np.asarray(values, float)
     if len(y) <= most:
         return np.arange(len(y))
@@ -34,7 +31,6 @@ def peaks_kept(values: ArrayLike, most: int) -> NDArray[np.intp]:
     size = np.diff(np.append(edges, len(y)))
     part = np.repeat(np.arange(len(edges)), size)
     known = np.where(np.isfinite(y), y, 0.0)
-    # The first and last of each part are then its minimum and maximum.
     order = np.lexsort((known, part))
     ends = np.concatenate([order[edges], order[edges + size - 1], [0, len(y) - 1]])
     return np.unique(ends)

@@ -23,13 +23,13 @@ from diffbot_ident.torque.columns import (
     ACTING_SUM,
     OMEGA_SQUARED,
     V_OMEGA,
+    AxisFit,
     ExtraColumns,
     new_columns,
 )
 from diffbot_ident.torque.effects.effect import Effect, StepMotion
 from diffbot_ident.torque.estimate import Array, Estimate, Pair
-from diffbot_ident.torque.fitted_axis import AxisFit
-from diffbot_ident.torque.symmetric import pseudo_inverse
+from diffbot_ident.torque.series import pseudo_inverse
 
 # Relative difference of the wheels' torque gains from which on one of them has no effect.
 MOST_UNEVEN = 1.0

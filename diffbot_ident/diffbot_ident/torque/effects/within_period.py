@@ -15,10 +15,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from diffbot_ident.torque.columns import ExtraColumns, new_columns
+from diffbot_ident.torque.columns import AxisFit, ExtraColumns, new_columns
 from diffbot_ident.torque.effects.effect import Effect, StepMotion
 from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.fitted_axis import AxisFit
 from diffbot_ident.torque.series import differences
 from diffbot_ident.torque.wheel_speeds import SUM_AND_DIFFERENCE
 
