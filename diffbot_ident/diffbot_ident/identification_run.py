@@ -31,10 +31,7 @@ INVALID_LOOKS = 2
 class EstimateLooks:
     """Looks at an estimator every LOOK_PERIOD, as an estimate takes milliseconds.
 
-    Args:
-        duration: Maximum duration of the excitation, s.
-        until: Precision at which it may end before; None: none.
-        efforts: Compares the last estimate with the description; None: not compared.
+    The excitation lasts for `duration`, s, at most, or `until` a precision is reached.
     """
 
     def __init__(
@@ -111,11 +108,8 @@ class Phase(IntEnum):
 class HeldOutDrive:
     """The motion after the excitation, from which the estimate has not learned.
 
-    Args:
-        motion: Collects the samples.
-        excitation: Creates the excitation as the drive begins; None: there is none.
-        duration: Its duration, s, > 0 if there is one.
-        nominal: Model of the robot's description, to compare with.
+    Its excitation, of a duration, s, is created as the drive begins; None: there is none. `nominal`
+    is the model of the robot's description, to compare with.
     """
 
     def __init__(
@@ -306,7 +300,6 @@ class Identification:
         self._runaway.reset()
         self._driven.interrupt()
         self._held_out.motion.interrupt()
-        # What comes after the pause begins anew.
         self._looks.interrupt()
         self._check_step.reset()
         self._check_step.values(sample)

@@ -115,15 +115,9 @@ def make_identification(
     fleet: FleetPrior | None = None,
     gyro: YawGyro | None = None,
 ) -> Identification:
-    """Return a new identification run.
+    """Return a new identification run, or ValueError if a setting does not suit the robot.
 
-    Args:
-        prior: What the robot's description says about its dynamics.
-        fleet: `fleet_prior_of` the settings.
-        gyro: Readings of its gyro; None: it has none.
-
-    Raises:
-        ValueError: A setting is outside its range, or does not suit the robot.
+    `prior`: what the robot's description says; `fleet`: `fleet_prior_of` the settings.
     """
     own, arena = robot.excitation, Arena.parse(settings.arena)
     # On another excitation an overfitted model fails.

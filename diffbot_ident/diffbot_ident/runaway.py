@@ -11,8 +11,7 @@ from arc_odometry.number_range import within
 
 # Tolerance for rounding errors of the stamps, s.
 ROUNDING = 1e-6
-# A robot runs away if it exceeds a speed limit by this share, or for this time, s; before, it is
-# braked.
+# Share, and time, s, beyond a speed limit with which a robot runs away; before, it is braked.
 RUNAWAY_FRACTION = 0.25
 RUNAWAY_TIME = 0.5
 
@@ -108,18 +107,12 @@ MAX_DECAY = 0.15
 
 
 class BrakingToRest:
-    """Brakes a robot to rest, so that it does not roll out of its room after the run.
-
-    Args:
-        max_torque: Maximum braking torque, N m.
-        k7, k8: 1/(kg m) and 1/(kg m^2).
-    """
+    """Brakes a robot to rest, with at most this torque, N m; k7 in 1/(kg m), k8 in 1/(kg m^2)."""
 
     def __init__(self, geometry: WheelGeometry, max_torque: float, k7: float, k8: float) -> None:
         self._geometry = geometry
         self._max_torque = max_torque
         r = 0.5 * (geometry.left_radius + geometry.right_radius)
-        # Of a wheel, per unit of its own torque.
         self._gain = (k7 - geometry.half_track * k8) / r
         self._left = MAX_BRAKING
 

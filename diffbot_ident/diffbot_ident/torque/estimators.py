@@ -113,8 +113,7 @@ class LiveSettings:
     yaw_acceleration: float = 0.03
 
 
-# Least standard deviation of described, and of undescribed friction, as a share of limits.traction
-# (viscous: per rad/s).
+# Least deviation of described, and undescribed, friction over limits.traction (viscous: per rad/s).
 KNOWN_FRICTION, UNKNOWN_FRICTION = 3e-4, 0.05
 # Time over which a speed is averaged, s: an encoder of 4096 counts then resolves 0.2 mm/s.
 SPEED_TIME = 0.25

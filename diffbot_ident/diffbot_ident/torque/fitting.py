@@ -38,10 +38,7 @@ STEP = 0.05
 
 
 class Fitting:
-    """Fits of one state of the sums, from `windows` disjoint windows (reduced by forgetting).
-
-    `known` columns are part of each fit; prior knowledge is of both axes or of none.
-    """
+    """Fits of one state of the sums, from `windows` disjoint windows, with `known` columns."""
 
     def __init__(
         self,
@@ -116,7 +113,6 @@ class Fitting:
         widths, spread = [width], np.array([[delay.std**2]])
         if delay.lag > 0.0:
             widths.append(self._add_ends_of_lag(ends, delay, extra))
-            # Of the mean delay and the lag.
             spread = np.array([[delay.std**2, delay.shared], [delay.shared, delay.lag_std**2]])
         axis_fits = []
         for fitted, own in zip(fits(seen, extra, self.priors), ends, strict=True):
@@ -183,10 +179,7 @@ APART = 0.25
 def lag_evidence(sums: RowSums, delay: float, extra: ExtraColumns) -> float:
     """Return the variance of the times after which torques act, in its deviations; 0: not known.
 
-    Args:
-        sums: Sums of the rows, with the torques of all delays.
-        delay: Best delay without a lag, control periods.
-        extra: Columns of additional regressors; none of torques.
+    `delay`: the best one without a lag, control periods; `extra` columns are none of torques.
     """
     apart = _apart(delay, sums.fine)
     # With several samples per period, columns between them are mere interpolations.
@@ -228,7 +221,6 @@ def _apart(delay: float, fine: int) -> float:
 
 # Gain at which a lag is as likely as none: most motors lag, and a false lag costs little.
 LAG_PRIOR = 3.0
-# Most looks at delay, lag and effects.
 LOOKS = 3
 # Evidence, and memories for which it must last, by which an estimator that forgets finds a slope:
 # without its payload a robot seems to be on one for a while.
@@ -237,13 +229,9 @@ SIGNIFICANT_LIVE_SLOPE, SLOPE_MEMORIES = 500.0, 3.0
 
 @dataclass(frozen=True)
 class EffectLooks:
-    """Looks at one state of the sums.
+    """Looks at one state of the sums; `variance`: factor due to correlated errors.
 
-    Attributes:
-        windows: Number of disjoint windows.
-        variance: Factor on the variances of the parameters due to correlated errors.
-        one_robot: Whether all rows are of one robot.
-        resists: Whether the floor was found to resist turning.
+    `one_robot`: all rows are of one; `resists`: the floor was found to resist turning.
     """
 
     fitting: Fitting
@@ -293,12 +281,7 @@ class EffectLooks:
 
 
 class LastingSlope:
-    """Finds a slope once all looks for long enough have seen it; it then stays.
-
-    Args:
-        forgetting: Factor on the weight of past data after each window.
-        windows: Number of windows for which it must last if nothing is forgotten.
-    """
+    """Finds a slope once all looks for long enough, or so many windows, have seen it."""
 
     def __init__(self, forgetting: float, windows: float) -> None:
         forgotten = 1.0 - forgetting

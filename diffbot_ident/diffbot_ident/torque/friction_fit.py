@@ -53,7 +53,6 @@ def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) ->
             values = inverse @ fit.theta[2:6] / gain
             jacobian[:, 0], jacobian[:, 1:] = -values / gain, inverse / gain
             own = _inverse(jacobian @ fit.covariance[1:6, 1:6] @ jacobian.T, NO_NOISE_STD)
-            # None if a wheel did not turn, or without torque.
             if own is not None:
                 information += own
                 weighted += own @ values

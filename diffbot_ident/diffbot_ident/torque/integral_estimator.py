@@ -23,7 +23,7 @@ from diffbot_ident.torque.torque_delay import Decimation
 from diffbot_ident.torque.wheel_speeds import Heading, nearest
 from diffbot_ident.torque.wiring import likely_wiring, standing_wheel
 
-# Numbers per pending sample: stamp, angles [left, right], torques [left, right].
+# Stamp, angles [left, right], torques [left, right].
 FIELDS = 5
 # Samples of the first block, and of the next ones unless an estimate is requested earlier.
 FIRST_BATCH = 24
@@ -220,7 +220,7 @@ class IntegralEstimator:
         if (change := regression.change_in_words()) is None:
             return judged
         reported = f"{judged.reason} ({change})"
-        # Equal reasons stay equal: users read the common one only once.
+        # Users read equal reasons only once.
         reasons = tuple(
             reported if why == judged.reason else why for why in judged.parameter_reasons
         )

@@ -69,10 +69,9 @@ MOVES = 0.01
 
 @dataclass
 class MadeRows:
-    """Rows (n, columns) of consecutive control periods that are still to be learnt.
+    """Rows (n, columns) still to be learnt; the first `missing` periods have none.
 
-    `missing` periods of a segment's beginning have no row; flags (n,): no wheel reverses in a row
-    (`turning`), no sample was lost in it (`whole`).
+    Flags (n,): no wheel reverses in a row (`turning`), no sample was lost in it (`whole`).
     """
 
     missing: int

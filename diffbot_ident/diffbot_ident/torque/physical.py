@@ -148,7 +148,6 @@ class _Derivation:
         self._covariance = np.where(np.outer(self._known, self._known), matrix, 0.0)
         self._std = np.sqrt(np.diag(self._covariance))
         self._radius, self._half_track = model.wheel_radius, model.half_track
-        # The wheels' parts: the description's less its body.
         self._wheels_mass = model.equivalent_mass - model.mass_body
         own = model.inertia_body + model.mass_body * model.com_offset**2
         self._wheels_inertia = model.equivalent_inertia - own
@@ -208,7 +207,6 @@ class _Derivation:
         gradients = np.array([gradient_of(self._k, first), gradient_of(self._k, second)])
         c = gradients @ self._covariance @ gradients.T
         spread = c[0, 0] + c[1, 1] - 2.0 * c[0, 1]
-        # Outside 0 to 1 it would depend on small errors of the covariance.
         weight = min(max((c[1, 1] - c[0, 1]) / spread, 0.0), 1.0) if spread > 0.0 else 0.5
         return lambda k: weight * first(k) + (1.0 - weight) * second(k)
 
@@ -257,7 +255,6 @@ class _Derivation:
         ratio = root * root / np.float64(np.real(self._body_mass(self._k)))
         return self._delta(
             "I_b", "kg m^2",
-            # Products: powers of huge numbers raise.
             lambda k: factor / k[3]
             - self._wheels_inertia
             - moment(k) * moment(k) / self._body_mass(k),
@@ -291,7 +288,6 @@ def physical_quantities(
         identifiable: Whether each value may be used, (4,).
         model: The robot's description; its wheels and track are used, never its body.
     """
-    # What overflows is "not identifiable".
     with np.errstate(all="ignore"):
         return _Derivation(values, covariance, identifiable, model).quantities()
 
@@ -337,9 +333,9 @@ def _by_name(
 
 
 def smallest_torque(friction: FrictionEstimate) -> PhysicalQuantity:
-    """Return the minimum equal torque of both wheels that moves the robot, (f_l + f_r) / (2 e).
+    """Return the equal torque of both wheels that moves the robot, (f_l + f_r) / (2 e), e exact.
 
-    e is the gears' mean efficiency, taken as exact; the deviation is the largest over correlations.
+    e is the gears' mean efficiency; the deviation is the largest over correlations.
     """
     coulomb, variances = friction.values[2:], friction.variances[2:]
     if not all(map(math.isfinite, (*coulomb, *variances))):

@@ -69,8 +69,7 @@ def against_the_torque(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
 def _driven(fits: Sequence[AxisFit], own: ExtraColumns, direction: float) -> float:
     """Return `beyond_chance` of effects along the torque (direction 1) or against it (-1).
 
-    The first two columns are those of [left, right]. One wheel may have the effect alone: the other
-    may then seem to be driven the other way by what the columns miss of it.
+    The first two columns are [left, right]; a wheel without it may seem to have its reverse.
     """
     directions = np.array([direction, direction]), np.array([-direction, direction])
     for fitted, columns, signs in zip(fits, own, directions, strict=True):

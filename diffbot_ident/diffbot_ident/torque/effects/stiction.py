@@ -73,7 +73,6 @@ def _evidence(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
     """
     each, both = of_each_wheel(fits, own), of_both_wheels(fits)
     if not (math.isfinite(each) and both > 0.0):
-        # What falls at low speed is another effect.
         return -math.inf
     return max(both**2 - SIGNIFICANT - SIGNIFICANT_COLUMN, each, beyond_chance(fits, own))
 

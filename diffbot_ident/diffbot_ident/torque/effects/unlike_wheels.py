@@ -54,9 +54,7 @@ def _said(estimate: Estimate, size: Pair | None) -> str | None:
 def unlike_radii(axes: Sequence[AxisFit], extra: ExtraColumns, half_track: float) -> float:
     """Return the root mean square of delta by the products of velocities; infinite: not known.
 
-    Args:
-        axes: Fits of [linear, angular], with the additional regressors `extra`, UNEVEN among them.
-        half_track: b, m.
+    `axes`: [linear, angular], with `extra` columns, UNEVEN among them; `half_track`: b, m.
     """
     k5, k6, b = (*(float(fitted.theta[0]) for fitted in axes), half_track)
     # By a delta of 1: of v omega in dv/dt; of omega^2 and v^2 in domega/dt.
