@@ -10,9 +10,9 @@ from identify_command import identify
 from made_recordings.recorded_bag import RecordedBag
 
 from arc_odometry import JointSample, Velocity
-from diffbot_controllers.parameter_reader import read_sigma
 from diffbot_description.command_ramp import CommandRamp, RampCoupling
 from diffbot_description.sigma import Sigma
+from diffbot_description.velocity_parameters import read_sigma
 from diffbot_recordings.command_line import parse
 from diffbot_recordings.recording_files import open_recording
 from diffbot_sim.velocity_robot import DriveDeadBand, VelocityRobot
