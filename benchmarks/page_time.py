@@ -21,8 +21,7 @@ from diffbot_report.controller_topics import CONTROLLERS
 from diffbot_report.drive_page import drive_page
 from diffbot_report.drive_recording import STATUS_ENDS, DriveRecording
 from diffbot_report.drive_results import drive_results
-from diffbot_report.packed_numbers import unpacked
-from diffbot_report.page import read_data, write_page
+from diffbot_report.page import read_data, unpacked, write_page
 from diffbot_report.run_end import ControllerState, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS
 from diffbot_report.summary import RunDescription

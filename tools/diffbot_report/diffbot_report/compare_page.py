@@ -19,10 +19,15 @@ from diffbot_description.files import SUMMARY, parse_json, read_regular, strict
 from diffbot_description.limits import JSON
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.chart import FOUR, Chart, Curve, Intervals, Role
-from diffbot_report.packed_numbers import unpacked
-from diffbot_report.page import REPORT, Page, Part, Scene, Section, Table, Tone, read_data
-from diffbot_report.quantity import MISSING, significant, with_uncertainty
-from diffbot_report.summary_entries import half_width, interval_of, quantities
+from diffbot_report.page import REPORT, Page, Part, Scene, Section, Table, Tone, read_data, unpacked
+from diffbot_report.quantity import (
+    MISSING,
+    half_width,
+    interval_of,
+    quantities,
+    significant,
+    with_uncertainty,
+)
 
 # Quantities that have intervals.
 WITH_INTERVALS = ("parameters", "friction", "physical", "calibration", "smallest_torque")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -240,3 +240,31 @@ def _centre_of_mass(offset: Quantity) -> str | None:
     side = "ahead of" if offset.value > 0.0 else "behind"
     millimetres = supported(1e3 * abs(offset.value), 1e3 * offset.std)
     return f"centre of mass {millimetres} mm {side} the axle"
+
+
+def quantities(group: Any, prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield names, joined by dots, and entries of all quantities."""
+    if not isinstance(group, Mapping):
+        return
+    for name, entry in group.items():
+        full = f"{prefix}.{name}" if prefix else str(name)
+        if isinstance(entry, Mapping) and "value" in entry:
+            yield full, entry
+        else:
+            yield from quantities(entry, full)
+
+
+def half_width(entry: Mapping[str, Any]) -> float | None:
+    """Return half the width of the 95 % interval."""
+    low, high = interval_of(entry)
+    if isinstance(low, int | float) and isinstance(high, int | float):
+        return 0.5 * (high - low)
+    return None
+
+
+def interval_of(entry: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return both ends of the 95 % interval, as in summary.json."""
+    if isinstance(entry.get("interval95"), Sequence) and len(entry["interval95"]) == 2:
+        low, high = entry["interval95"]
+        return low, high
+    return entry.get("lower"), entry.get("upper")
