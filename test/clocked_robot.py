@@ -4,8 +4,8 @@
 import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
+from diffbot_ident.torque.learning import MotionScale
 
 GEOMETRY = WheelGeometry(0.07, 0.07, 0.4)
 SCALE = MotionScale(0.6, 2.0, 1.0)

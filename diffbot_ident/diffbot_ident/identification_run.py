@@ -10,17 +10,89 @@ from enum import IntEnum
 
 from arc_odometry import DiffOdometry, JointOdometry, JointSample, WheelGeometry
 from arc_odometry.joints import LONGEST_PROGRESS
-from arc_odometry.sample_check import SampleCheck
-from diffbot_ident.braking import BrakingToRest
-from diffbot_ident.estimate_looks import EstimateLooks
+from arc_odometry.sample_check import EffortSize, SampleCheck
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import Excitation
 from diffbot_ident.prediction_model import Model
-from diffbot_ident.runaway import ROUNDING, RunawayLimits, RunawayWatch
+from diffbot_ident.runaway import ROUNDING, BrakingToRest, RunawayLimits, RunawayWatch
 from diffbot_ident.torque.effort_units import EffortCheck
 from diffbot_ident.torque.estimate import Estimate, EstimateState, Estimator, Four, Precision
 from diffbot_ident.torque.geometry_errors import as_wheels_see
 from diffbot_ident.verification import HeldOutMotion, Verification
+
+# Robot time between two updates of the estimate, s.
+LOOK_PERIOD = 0.2
+# Robot time before which no precision counts as reached, s.
+MIN_TIME = 5.0
+# Successive invalid estimates after which the run is stopped.
+INVALID_LOOKS = 2
+
+
+class EstimateLooks:
+    """Looks at an estimator every LOOK_PERIOD, as an estimate takes milliseconds.
+
+    The excitation lasts for `duration`, s, at most, or `until` a precision is reached.
+    """
+
+    def __init__(
+        self,
+        estimator: Estimator,
+        duration: float,
+        until: Precision | None,
+        efforts: EffortCheck | None,
+    ) -> None:
+        self._estimator, self._efforts = estimator, efforts
+        self._duration, self._until = duration, until
+        self._effort_size = EffortSize()
+        self._last, self._invalid = -math.inf, 0
+        self.estimate = estimator.estimate()
+        self.count = 0
+        self.due = False
+
+    def add(self, sample: JointSample, excited: float) -> None:
+        """Pass a sample of the excitation on; `excited` is its robot time in the excitation, s."""
+        self._estimator.update(sample)
+        self._effort_size.add(sample)
+        self.due = excited - self._last >= LOOK_PERIOD - ROUNDING
+
+    def interrupt(self) -> None:
+        """Tell the estimator that the next sample does not continue the previous ones."""
+        self._estimator.interrupt()
+
+    def look(self, excited: float) -> Estimate:
+        """Update the estimate at a robot time in the excitation, s."""
+        self.due, self._last = False, excited
+        self.count += 1
+        self.estimate = self._estimator.estimate()
+        invalid = self.estimate.state is EstimateState.INVALID
+        self._invalid = self._invalid + 1 if invalid else 0
+        return self.estimate
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether the last INVALID_LOOKS estimates were invalid."""
+        return self._invalid >= INVALID_LOOKS
+
+    def concluded(self, elapsed: float) -> bool:
+        """Whether the excitation is over at a robot time, s; `estimate` is the last one then."""
+        over = elapsed >= self._duration - ROUNDING
+        if not over and self._until is not None and elapsed >= MIN_TIME:
+            over = self._until.is_reached(self.estimate)
+        if over:
+            self.conclude()
+        return over
+
+    def conclude(self) -> None:
+        """Make the last estimate: compared, and without the advice to wait."""
+        self.due = False  # it would replace this estimate
+        result = self._estimator.estimate()
+        if self._efforts is not None:
+            result, _ = self._efforts.judged(result, self._effort_size.value)
+        self.estimate = replace(result, advice=result.advice.of_finished_run)
+
+    def suspicion(self) -> str | None:
+        """Return the probable cause of a robot that runs away; None: not known."""
+        return self._estimator.suspicion()
 
 
 class Phase(IntEnum):
@@ -36,11 +108,8 @@ class Phase(IntEnum):
 class HeldOutDrive:
     """The motion after the excitation, from which the estimate has not learned.
 
-    Args:
-        motion: Collects the samples.
-        excitation: Creates the excitation as the drive begins; None: there is none.
-        duration: Its duration, s, > 0 if there is one.
-        nominal: Model of the robot's description, to compare with.
+    Its excitation, of a duration, s, is created as the drive begins; None: there is none. `nominal`
+    is the model of the robot's description, to compare with.
     """
 
     def __init__(
@@ -84,7 +153,7 @@ class Identification:
 
         >>> from diffbot_description import load_robot
         >>> from diffbot_ident.excitation.excitations import make_excitation
-        >>> from diffbot_ident.torque.coverage import MotionScale
+        >>> from diffbot_ident.torque.learning import MotionScale
         >>> from diffbot_ident.torque.estimators import make_estimator
         >>> robot = load_robot("twil")
         >>> estimator = make_estimator("integral", robot.geometry, MotionScale(0.5, 2.0, 0.4))
@@ -231,7 +300,6 @@ class Identification:
         self._runaway.reset()
         self._driven.interrupt()
         self._held_out.motion.interrupt()
-        # What comes after the pause begins anew.
         self._looks.interrupt()
         self._check_step.reset()
         self._check_step.values(sample)

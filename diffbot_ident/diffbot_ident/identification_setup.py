@@ -15,12 +15,12 @@ from diffbot_ident.excitation.signals import LEVELS
 from diffbot_ident.identification_run import Identification
 from diffbot_ident.prediction_model import Model
 from diffbot_ident.runaway import RunawayLimits
-from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.effort_units import EffortCheck, EffortUnit
 from diffbot_ident.torque.estimate import Estimator, Precision
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.fleet_prior import NONE, FleetPrior, PriorEstimator, read_prior
 from diffbot_ident.torque.geometry_errors import DimensionedEstimator, wants_dimensions
+from diffbot_ident.torque.learning import MotionScale
 from diffbot_ident.torque.yaw_gyro import YawGyro
 from diffbot_node.parameter_fields import parameter
 
@@ -115,15 +115,9 @@ def make_identification(
     fleet: FleetPrior | None = None,
     gyro: YawGyro | None = None,
 ) -> Identification:
-    """Return a new identification run.
+    """Return a new identification run, or ValueError if a setting does not suit the robot.
 
-    Args:
-        prior: What the robot's description says about its dynamics.
-        fleet: `fleet_prior_of` the settings.
-        gyro: Readings of its gyro; None: it has none.
-
-    Raises:
-        ValueError: A setting is outside its range, or does not suit the robot.
+    `prior`: what the robot's description says; `fleet`: `fleet_prior_of` the settings.
     """
     own, arena = robot.excitation, Arena.parse(settings.arena)
     # On another excitation an overfitted model fails.

@@ -212,7 +212,6 @@ class _Stepper:
         self._slopes = bool(self._gravity.any())
         turning = columns([model.turning for model in models])
         self._turns, self._drags = (bool(each.any()) for each in turning)
-        # Of the yaw rate, by I_e = -b / (r K8), kg m^2.
         radius = 0.5 * (geometry.left_radius + geometry.right_radius)
         self._turning = turning * self._values[3] * (-radius / geometry.half_track)
 

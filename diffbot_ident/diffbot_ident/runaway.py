@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A robot that runs away during an identification: speed limits, and when the run has to end."""
+"""Speed limits of an identification, when a robot runs away, and braking to rest at the end."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import math
 from dataclasses import dataclass
 
 from arc_odometry import WheelGeometry
+from arc_odometry.number_range import within
 
 # Tolerance for rounding errors of the stamps, s.
 ROUNDING = 1e-6
-# A robot runs away if it exceeds a speed limit by this share, or for this time, s; before, it is
-# braked.
+# Share, and time, s, beyond a speed limit with which a robot runs away; before, it is braked.
 RUNAWAY_FRACTION = 0.25
 RUNAWAY_TIME = 0.5
 
@@ -96,3 +96,40 @@ class RunawayWatch:
             f"{name} {value:.3g} {unit} is beyond the limit {limit:g} {unit} of robot "
             f"'{limits.robot}' {whose}; lower amplitude, or raise the limit in its YAML"
         )
+
+
+# Maximum time of braking, s; a robot that still rolls then gets zero torque.
+MAX_BRAKING = 2.0
+# Wheel speed below which the robot counts as standing, rad/s.
+STANDING = 0.2
+# Share of a wheel's speed that one period of braking may remove: more could oscillate with a delay.
+MAX_DECAY = 0.15
+
+
+class BrakingToRest:
+    """Brakes a robot to rest, with at most this torque, N m; k7 in 1/(kg m), k8 in 1/(kg m^2)."""
+
+    def __init__(self, geometry: WheelGeometry, max_torque: float, k7: float, k8: float) -> None:
+        self._geometry = geometry
+        self._max_torque = max_torque
+        r = 0.5 * (geometry.left_radius + geometry.right_radius)
+        self._gain = (k7 - geometry.half_track * k8) / r
+        self._left = MAX_BRAKING
+
+    def is_over(self, velocity: tuple[float, float] | None, period: float) -> bool:
+        """Whether the robot stands (None: not known) or was braked for long enough; period, s."""
+        self._left -= period
+        if self._left < 0.0:
+            return True
+        if velocity is None:
+            return False
+        return max(map(abs, self._geometry.wheel_velocity(*velocity))) < STANDING
+
+    def torque(self, velocity: tuple[float, float], period: float) -> tuple[float, float]:
+        """Return the torques [left, right], N m, for a control period, s, > 0."""
+        most = self._max_torque
+        left, right = (
+            within(-MAX_DECAY * speed / (self._gain * period), most)
+            for speed in self._geometry.wheel_velocity(*velocity)
+        )
+        return left, right

@@ -10,9 +10,8 @@ from test_estimator_sequences import check
 from test_safety_filter import PERIOD, PRIORS, TWIL, step
 
 from arc_odometry import JointSample
-from diffbot_ident.braking import MAX_BRAKING
 from diffbot_ident.identification_run import Phase
-from diffbot_ident.runaway import RUNAWAY_FRACTION, RUNAWAY_TIME
+from diffbot_ident.runaway import MAX_BRAKING, RUNAWAY_FRACTION, RUNAWAY_TIME
 from diffbot_ident.torque.estimate import EstimateState
 
 OWN, PRIOR = TWIL.excitation, PRIORS["twil"]

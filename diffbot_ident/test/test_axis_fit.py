@@ -12,9 +12,8 @@ from diffbot_ident.torque.axis_fit import (
     DelayedResiduals,
     fit_axes,
 )
-from diffbot_ident.torque.columns import DOMEGA, DV, NO_COLUMNS
+from diffbot_ident.torque.columns import DOMEGA, DV, NO_COLUMNS, AxisFit, averaged
 from diffbot_ident.torque.effects import DIFFERENCE, SUM, TORQUES
-from diffbot_ident.torque.fitted_axis import AxisFit, averaged
 from diffbot_ident.torque.sums import RowSums, kernels
 from diffbot_ident.torque.torque_delay import (
     DELAYS,
@@ -107,8 +106,8 @@ def test_torque_noise_is_seen_through_coarse_encoders(ratio):
 def test_rounding_in_rows_without_noise_is_no_negative_variance():
     """Residuals and their scatter are 0 to rounding, as of a robot that rests."""
     result = simulated(LINEAR, (0.0, 0.0), 3)
-    result.squares[:, LINEAR.output, :] = result.squares[:, :, LINEAR.output] = 0.0
-    result.squares[1, LINEAR.output, LINEAR.output] = -1e-19
+    result.products[:, LINEAR.output, :] = result.products[:, :, LINEAR.output] = 0.0
+    result.products[1, LINEAR.output, LINEAR.output] = -1e-19
     assert max(fit(result, LINEAR).noise) < 1e-12
 
 
@@ -123,9 +122,7 @@ def test_residuals_are_least_at_the_true_delay(axis, delay):
 def test_missing_motion_leaves_a_huge_variance_and_nothing_else():
     """Without torque the gain is unknown by any measure; nothing is infinite or NaN."""
     sums = simulated(LINEAR, (0.02, 0.02), 6)
-    sums.squares[:, SUM, :] = sums.squares[:, :, SUM] = 0.0
-    sums.torque[SUM, :] = sums.torque[:, SUM] = 0.0
-    sums.reading[SUM, :] = sums.reading[:, SUM] = 0.0
+    sums.products[:, SUM, :] = sums.products[:, :, SUM] = 0.0
     result = fit(sums, LINEAR)
     assert np.isfinite(result.covariance).all()
     assert result.covariance[1, 1] > 1e3 * result.covariance[0, 0]

@@ -13,8 +13,7 @@ from diffbot_ident.torque import rows
 from diffbot_ident.torque.columns import ModelColumn, column_names
 from diffbot_ident.torque.effects import EFFECTS, TORQUES, WITHIN
 from diffbot_ident.torque.effects.stiction import slow_integrals
-from diffbot_ident.torque.holding import stuck_wheels
-from diffbot_ident.torque.rows import IntegralRows
+from diffbot_ident.torque.rows import IntegralRows, stuck_wheels
 from diffbot_ident.torque.wheel_speeds import TorqueResponse, WheelSpeeds
 
 

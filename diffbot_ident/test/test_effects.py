@@ -12,8 +12,7 @@ from test_regression import GEOMETRY, K7, K8, samples_of_linear_plant
 
 from arc_odometry import JointSample
 from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, fit_axes
-from diffbot_ident.torque.columns import DOMEGA, DV, ONE
-from diffbot_ident.torque.coverage import MotionScale
+from diffbot_ident.torque.columns import DOMEGA, DV, ONE, AxisFit
 from diffbot_ident.torque.effect_search import MERE_COLUMNS, MIN_PROBABILITY, EffectSearch
 from diffbot_ident.torque.effects import (
     BACKLASH,
@@ -35,8 +34,8 @@ from diffbot_ident.torque.effects.slip import SLIP_ANGULAR
 from diffbot_ident.torque.effects.slope import COS_HEADING, SIN_HEADING
 from diffbot_ident.torque.effects.stiction import SLOW_LEFT, SLOW_RIGHT
 from diffbot_ident.torque.effects.within_period import NEXT_BENT_DIFFERENCE, NEXT_BENT_SUM
-from diffbot_ident.torque.fitted_axis import AxisFit
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
+from diffbot_ident.torque.learning import MotionScale
 from diffbot_ident.torque.sums import RowSums, kernels
 from diffbot_ident.torque.torque_delay import delay_columns
 

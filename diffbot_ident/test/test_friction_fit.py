@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.torque.fitted_axis import AxisFit
+from diffbot_ident.torque.columns import AxisFit
 from diffbot_ident.torque.friction_fit import friction_terms, fuse_friction
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)

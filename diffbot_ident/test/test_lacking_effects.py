@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.torque.coverage import MotionScale
-from diffbot_ident.torque.effect_looks import EffectLooks
 from diffbot_ident.torque.effects import BACKLASH
 from diffbot_ident.torque.estimate import EstimateState
+from diffbot_ident.torque.fitting import EffectLooks
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
+from diffbot_ident.torque.learning import MotionScale
 
 ROBOTS, SECONDS, STEP, PERIOD = 4, 15.0, 1e-3, 0.01
 RADIUS, HALF_TRACK = 0.08, 0.15

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from diffbot_ident.torque.learning import MadeRows
-from diffbot_ident.torque.symmetric import pseudo_inverse
+from diffbot_ident.torque.series import pseudo_inverse
 
 
 def test_rows_are_taken_by_control_periods():

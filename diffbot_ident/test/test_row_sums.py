@@ -11,7 +11,7 @@ from diffbot_ident.torque.sums import AVERAGED_PARTS, GAP_WEIGHT, TURNING_WEIGHT
 from diffbot_ident.torque.torque_delay import delay_columns
 
 COLUMNS = TORQUES + 2 * delay_columns(1)
-SUMS = ("squares", "weights", "torque", "reading")
+SUMS = ("products", "weights", "rows")
 
 
 def make_rows(count, seed=1):
@@ -53,7 +53,7 @@ def test_sums_are_those_of_loops():
     means = [rows[part].mean(axis=0) for part in within]
     least = [weights[part].min() for part in within]
     smooth = sum(2.0 * w * np.outer(z, z) for w, z in zip(least, means, strict=True))
-    np.testing.assert_allclose(sums.squares, [moments, smooth], atol=1e-9)
+    np.testing.assert_allclose(sums.products[:2], [moments, smooth], atol=1e-9)
     np.testing.assert_allclose(sums.weights, [sum(weights), 2.0 * sum(least)])
 
 
@@ -92,7 +92,7 @@ def test_noise_sums_are_sums_over_kernels():
     turning[:] = True
     sums = summed([(rows, turning)], window, smoothing)
     padded = np.concatenate((np.zeros((window + smoothing, COLUMNS)), rows))
-    for kernel, result in zip(kernels(window, smoothing), (sums.torque, sums.reading), strict=True):
+    for kernel, result in zip(kernels(window, smoothing), sums.products[2:], strict=True):
         psi = [kernel @ padded[k : k + len(kernel)] for k in range(len(padded) - len(kernel) + 1)]
         expected = sum(np.outer(p, p) for p in psi)
         np.testing.assert_allclose(result, expected, atol=1e-9)
@@ -105,12 +105,13 @@ def test_forgetting_weighs_the_past_down():
     sums.interrupt()
     sums.add(*second)
     one, two = summed([first]), summed([second])
-    for name in ("squares", "weights", "rows"):
+    for name in ("weights", "rows"):
         expected = 0.5 * getattr(one, name) + getattr(two, name)
         np.testing.assert_allclose(getattr(sums, name), expected, atol=1e-9)
-    for name in ("torque", "reading"):
-        expected = 0.25 * getattr(one, name) + getattr(two, name)
-        np.testing.assert_allclose(getattr(sums, name), expected, atol=1e-9)
+    # Sums of squares of weighted rows: a weight counts twice.
+    factors = np.array([0.5, 0.5, 0.25, 0.25])[:, None, None]
+    expected = factors * one.products + two.products
+    np.testing.assert_allclose(sums.products, expected, atol=1e-9)
 
 
 def test_interruption_averages_nothing_across_it():
@@ -119,4 +120,4 @@ def test_interruption_averages_nothing_across_it():
     sums.interrupt()
     sums.add(*second)
     one, two = summed([first]), summed([second])
-    np.testing.assert_allclose(sums.squares, one.squares + two.squares, atol=1e-9)
+    np.testing.assert_allclose(sums.products[:2], one.products[:2] + two.products[:2], atol=1e-9)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
+from diffbot_ident.torque.learning import MotionScale
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
 

@@ -16,8 +16,7 @@ from launched import config, processes_of, run, summary  # noqa: E402
 
 from diffbot_controllers.parameter_reader import DynamicsFile  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
-from diffbot_report.packed_numbers import unpacked  # noqa: E402
-from diffbot_report.page import read_data  # noqa: E402
+from diffbot_report.page import read_data, unpacked  # noqa: E402
 
 RUN = ("sim:=ideal", "seed:=3", "duration:=14.0", "payload_time:=4.0")
 

@@ -31,8 +31,7 @@ from diffbot_report.drive_recording import DriveRecording
 from diffbot_report.ident_findings import identification_findings
 from diffbot_report.ident_page import predicted_motion
 from diffbot_report.ident_recording import IdentRecording
-from diffbot_report.packed_numbers import peaks_kept, points_of_each
-from diffbot_report.page import Page, Section, Table, Tone, page_text
+from diffbot_report.page import Page, Section, Table, Tone, page_text, peaks_kept, points_of_each
 from diffbot_report.run_end import ControllerState, Ending, IdentState, Outcome, RunPhase
 from diffbot_report.summary import ReportWriter, RunDescription, repeat_command
 

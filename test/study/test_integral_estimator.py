@@ -15,12 +15,12 @@ from arc_odometry import JointSample
 from diffbot_description import load_robot
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import make_excitation
-from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.effects import TORQUES
 from diffbot_ident.torque.estimate import Advice, EstimateState
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
+from diffbot_ident.torque.learning import MotionScale
 from diffbot_ident.torque.parameter_change import MOST_UNITS
-from diffbot_ident.torque.prior import Prior
+from diffbot_ident.torque.regression import Prior
 from diffbot_ident.torque.torque_delay import delay_columns
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders

@@ -31,8 +31,8 @@ from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_ident.identification_run import Identification
 from diffbot_ident.runaway import RunawayLimits
-from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.torque.learning import MotionScale
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.velocity_robot import VelocityRobot
 from diffbot_study.batch_driving import simulate_drives

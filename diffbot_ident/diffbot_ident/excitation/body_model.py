@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prediction of motions by (41) of Lages (2017) with friction, for many robots and torques at once.
 
-For choosing torques, not for simulation: explicit Euler steps for the velocities, trapezoids for
-the pose, and a smoothed sign near standstill, so that a wheel can come to rest.
+For choosing torques, not for simulation: explicit Euler, and a sign that is smooth near standstill.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ STEP = 0.025
 BRAKE_STEP = 0.04
 # Share of a wheel's speed that braking removes in a step near standstill; above 1 it oscillates.
 MAX_DECAY = 0.5
-# Steps between two checks whether all robots stand still.
 REST_CHECK_STEPS = 4
 # Longest predicted braking, s.
 LONGEST_BRAKING = 3.0
@@ -27,15 +25,12 @@ LONGEST_BRAKING = 3.0
 
 @dataclass(frozen=True)
 class BodyPrior:
-    """Assumed parameters of a robot before, or while, it is identified.
+    """Assumed parameters of a robot before, or while, it is identified; ValueError: impossible.
 
     Attributes:
         values: [K5 in m, K6 in 1/m, K7 in 1/(kg m), K8 in 1/(kg m^2)].
         spread: Possible error of each value, as a share of it, 0 to 0.9.
-        friction: Wheel friction, [viscous left, right in N m s/rad, Coulomb left, right in N m].
-
-    Raises:
-        ValueError: A value is not finite, has the wrong sign or is outside its range.
+        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m].
     """
 
     values: Four
@@ -59,13 +54,10 @@ class BodyPrior:
 
 @dataclass(frozen=True)
 class Motion:
-    """The robot's motion as measured at one control instant.
+    """Motion over the last control period, with the pose at its end by odometry.
 
-    Attributes:
-        pose: Of the axle's midpoint by odometry, (x, y in m, theta in rad), in the arena's frame:
-            its origin is the arena's centre, and the robot starts at (0, 0, 0).
-        velocity: Over the last control period, (v in m/s, omega in rad/s).
-        wheel_speeds: Over the last control period, (left, right), rad/s.
+    Poses (x, y in m, theta in rad) are in the arena's frame: its origin is the centre, where the
+    robot starts. Velocity (v, omega), m/s and rad/s; wheel speeds (left, right), rad/s.
     """
 
     pose: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -85,13 +77,7 @@ class Paths:
 
 
 class BodyModel:
-    """Predicts motions of n robots that may differ in K5..K8.
-
-    Args:
-        radius: Wheel radius, m; `half_track`: b, m.
-        values: K5..K8 of each robot, shape (4, n) or (4, 1) for all.
-        friction: Wheel friction of all robots, as in BodyPrior.
-    """
+    """Predicts motions of n robots that may differ in K5..K8, (4, n) or (4, 1); radius and b, m."""
 
     def __init__(
         self,

@@ -44,10 +44,8 @@ KINDS = ("prbs", "multisine", "optimised")
 DECISION_TIME = 0.1
 # Longest hold, s.
 MAX_HOLD = 1.0
-# Share of its speed limit that a wheel may gain until its guard acts: with more, both guards brake
-# most of the time, and the robot does not turn.
+# Share of its speed limit that a wheel may gain until its guard acts: with more, both mostly brake.
 MAX_GAIN = 0.5
-# Durations of the stages that the optimised excitation plans ahead, in holds.
 STAGES = (1, 2)
 # Penalty in bits for a plan that exceeds its limits by 100 %.
 EXCESS_PENALTY = 1e3
@@ -81,12 +79,7 @@ class Excitation(Protocol):
 
 
 class InformationPolicy:
-    """Drives the admissible level that starts the most informative sequence of levels.
-
-    Args:
-        achieved, predicted: The information in measured and in predicted motions.
-        seed: Seed for breaking ties, >= 0.
-    """
+    """Drives the admissible level that starts the most informative sequence of levels."""
 
     def __init__(
         self,
@@ -156,7 +149,7 @@ def make_excitation(
 ) -> Excitation:
     """Return the excitation of that name, one of KINDS.
 
-    `prbs` without an arena is limited in speed by its guards alone. For all others a SafetyFilter
+    `prbs` without an arena is limited in speed by its guards alone; for all others a SafetyFilter
     enforces the speed limits of the robot's excitation and the arena.
 
         >>> from diffbot_description import load_robot
@@ -169,12 +162,10 @@ def make_excitation(
         seed: Seed of all random choices, >= 0.
         amplitude: Maximum torque, N m.
         hold: Control periods of a bit or a stage.
-        register: Bits of the shift register; prbs only.
-        arena: Arena in which the robot must stay; None for no bound.
+        register, levels: Bits of the shift register, number of torque levels; prbs only.
         prior: K5..K8 and friction with which motion is predicted, see nominal_prior; not needed for
             prbs without an arena.
         period: Control period, s.
-        levels: Number of torque levels, see signals.LEVELS; prbs only.
 
     Raises:
         ValueError: An argument is outside its range; the message states what to change.

@@ -73,9 +73,7 @@ PERFECT_COUNTS = 50_000
 
 
 class BodyInformation:
-    """Information about [K5, K7] and [K6, K8], (2, 6, 6), and bits gained since the beginning.
-
-    Parameters are in units of their prior deviations: the prior information is the unit matrix.
+    """Information about [K5, K7] and [K6, K8], (2, 6, 6), in units of their prior deviations.
 
     Args:
         prior: K5..K8 and their possible errors, half of which are used as standard deviations.
@@ -106,8 +104,7 @@ class BodyInformation:
         for own, torque, size in ((k5, k7, prior.values[2]), (k6, k8, -prior.values[3])):
             friction = [rub, rub * half_track, coulomb, coulomb]
             rows.append([own, torque, *(size * entry for entry in friction)])
-        # Whole counts have a deviation of 1 / sqrt(12); a velocity is the difference of two angles,
-        # and a window's that of two velocities.
+        # Whole counts have a deviation of 1 / sqrt(12); a velocity is a difference of two angles.
         wheel = 2.0 * (math.tau / (counts or PERFECT_COUNTS)) / math.sqrt(12.0) / period
         noise = np.array([radius / math.sqrt(2.0), radius / (math.sqrt(2.0) * half_track)]) * wheel
         self._scale = np.array(rows) / noise[:, None]
@@ -151,7 +148,6 @@ class BodyInformation:
     def _of(self, windows: Array) -> Array:
         """Return the information summed over k: (k, ..., 2, 6) -> (..., 2, 6, 6)."""
         rows = windows * self._scale
-        # Of both torques.
         squares = 0.5 * (windows[..., 0, 1] ** 2 + windows[..., 1, 1] ** 2)
         rows = rows / np.sqrt(1.0 + squares[..., None] * self._torque_error)[..., None]
         information: Array = np.einsum("k...i,k...j->...ij", rows, rows)

@@ -57,18 +57,15 @@ class SafetyFilter:
         radius, half_track: Wheel radius and b, m.
         prior: K5..K8, their possible errors, and the friction.
         room: Largest |x| and |y| of the axle's midpoint, m; None for no limit.
-        speeds: Largest |v| in m/s and |omega| in rad/s.
+        speeds: Largest |v| in m/s and |omega| in rad/s, > 0.
         rims: Speed limit of the wheels' rims.
-        amplitude: Maximum torque of the excitation, N m.
+        amplitude: Maximum torque of the excitation, N m, > 0.
         interval: Control periods, s each, from one decision to the next.
 
     Attributes:
         model: The nominal model, with friction, to predict states and plans.
         levels: Pairs [left, right] of full, no and reverse torque, N m, shape (2, 9).
         offset_errors: Minimum errors of K5..K8, due to OFFSET_ERROR; see `errors_of`.
-
-    Raises:
-        ValueError: A speed limit or the amplitude is not finite and > 0.
     """
 
     def __init__(
@@ -141,10 +138,9 @@ class SafetyFilter:
         return np.repeat(self.levels[:, level : level + 1], self.interval, axis=1)
 
     def excess(self, pose: Array, velocity: Array, torques: Array) -> Array:
-        """Return by how much each of n torques would exceed the limits, (n,); 0: admissible.
+        """Return by how much n torques (2, n), N m, would exceed the limits, (n,); 0: admissible.
 
-        As a share, averaged over the parts of the motion, in the worst model, from pose (3,) and
-        velocity (2,), by torques until the next decision (2, n), N m.
+        As a share, averaged over the parts of the motion, in the worst model.
         """
         count, scenarios = torques.shape[1], ERRORS.shape[1]
         total = count * scenarios
@@ -222,11 +218,7 @@ ESTIMATE_STDS = 3.0
 
 
 class FilteredExcitation:
-    """Chooses torques at regular intervals; between two decisions the torques are fixed.
-
-    Attributes:
-        guarded: Number of wheel torques that were replaced to respect the limits.
-    """
+    """Chooses torques at regular intervals; `guarded` were replaced to respect the limits."""
 
     def __init__(
         self,
@@ -295,7 +287,6 @@ class FilteredExcitation:
     def torque(self, motion: Motion) -> Torque:
         """Return the wheel torques [left, right] for the next control period, N m."""
         if self._take(motion):
-            # Not of the newest speeds either.
             self._achieved.record(self._motions[0], self._torques[0])
             if not self._plan:
                 self._decide()
@@ -320,7 +311,6 @@ class FilteredExcitation:
             self._interrupted = False
             return False
         if not self._begun:
-            # It may begin anywhere in the arena, and rolling.
             self._motions.extend([motion] * LOOK_BACK)
             self._begun = True
         self._motions.append(motion)

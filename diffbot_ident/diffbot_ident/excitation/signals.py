@@ -157,13 +157,9 @@ MIN_ENGAGE = 0.3
 
 
 class SpeedGuard:
-    """Brakes one wheel that nears its speed limit, until it is well below again.
+    """Brakes one wheel that nears its speed limit, rad/s, > 0, until it is well below again.
 
-    It starts earlier if the speed has changed so fast, over BRAKING_PERIODS, that it might be late.
-
-    Args:
-        limit: Wheel speed that should not be exceeded, rad/s, > 0.
-        engage, release: Largest shares of it at which braking starts, and ends.
+    It starts and ends at shares of the limit (`engage`, `release`), earlier if speeds change fast.
     """
 
     def __init__(self, limit: float, engage: float = 0.7, release: float = 0.4) -> None:

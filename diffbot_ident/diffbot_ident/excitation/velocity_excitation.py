@@ -16,9 +16,8 @@ from random import Random
 
 from arc_odometry import REST, UNLIMITED_RIMS, Arc, Pose, RimLimit, Velocity
 
-# Sizes of commands, as shares of the limit: geometric, so that the small ones tell the dead band.
+# Sizes of commands over the limit; the small ones tell the dead band.
 SIZES = (0.05, 0.08, 0.13, 0.2, 0.32, 0.5, 0.75, 1.0)
-# The axes (v, omega) that a card moves.
 AXES = ((True, False), (False, True), (True, True))
 # Assumed time to stop before that has been seen, s: the way to rest over the speed.
 ASSUMED_STOP = 1.0
@@ -32,7 +31,6 @@ RESTS = 0.15
 LARGEST_GAIN = 1.3
 # Shares of the limits up to which a robot stands, and from which on a stop is measured.
 STANDING, MOVING = 0.03, 0.1
-# Steps of a predicted path.
 STEPS = 12
 
 
@@ -185,8 +183,6 @@ class VelocityExcitation:
         ]
         self._random.shuffle(deck)
         return deck
-
-    # The room.
 
     def _fits(self, pose: Pose, velocity: Velocity, command: Velocity, lasts: float) -> bool:
         """Whether the robot comes to rest inside after a hold, obeying late or at once."""

@@ -26,12 +26,12 @@ from diffbot_ident.torque.columns import (
     SIGN_LEFT,
     SIGN_RIGHT,
     V_OMEGA,
+    AxisFit,
     ExtraColumns,
     V,
 )
 from diffbot_ident.torque.effects import DIFFERENCE, SUM, TORQUES
 from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.fitted_axis import AxisFit
 from diffbot_ident.torque.sums import AVERAGED_PARTS, RowSums, kernels
 
 # Factor on the deviations for errors beside the two noises: 94.3 % of the intervals held without it
@@ -96,12 +96,7 @@ class AxisPrior:
 class DelayedResiduals:
     """Squared residuals of both axes for any delay; all regressors but the torque are eliminated.
 
-    Args:
-        sums: Sums with the torques of all delays.
-        extra: Columns of additional regressors; none of torques.
-
-    Attributes:
-        power: Sums of squares of the outputs, shape (2,).
+    `extra` columns are none of torques; `power`: sums of squares of the outputs, (2,).
     """
 
     def __init__(self, sums: RowSums, extra: ExtraColumns) -> None:
@@ -134,12 +129,7 @@ def batch(columns: tuple[int, ...]) -> tuple[Any, ...]:
 
 
 class _Batches:
-    """Sub-matrices of moments for n fits at once, as calls take most of the time of few columns.
-
-    Args:
-        regressors: Columns of the regressors of each fit, filled up to `most`.
-        others: Columns that follow, equally many of each fit.
-    """
+    """Sub-matrices of moments for n fits at once, as calls take most of the time of few columns."""
 
     def __init__(
         self, regressors: Sequence[tuple[int, ...]], others: Sequence[tuple[int, ...]]
@@ -267,7 +257,7 @@ def fits(
         p = np.linalg.inv(information + known)
         theta = p @ (b + known @ expected)
     covariance = p @ (omega + per_row * weak) @ p
-    # After much cancellation the inverse is symmetric only to a few parts in 1e9.
+    # The inverse is symmetric only to a few parts in 1e9.
     covariance = 0.5 * (covariance + covariance.swapaxes(1, 2)) / _shape(scale)
     result = zip(theta[:, :, 0] / scale, covariance, variances, noises, strict=True)
     return [
@@ -293,10 +283,7 @@ def _noise(
 ) -> tuple[list[tuple[float, float]], list[float]]:
     """Return the variances [torque, reading] of the noises of n fits, and of the residuals.
 
-    Args:
-        squares: `RowSums.squares` of the scaled regressors and the output, (2, n, p + 1, p + 1).
-        theta: Scaled parameters, shape (n, p, 1).
-        spread: Their covariance per unit of each noise, shape (2, n, p, p).
+    By scaled squares (2, n, p + 1, p + 1), theta (n, p, 1), its spread per noise (2, n, p, p).
     """
     count, size, _ = theta.shape
     error = np.ones((count, size + 1, 1))

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which of the effects are present in the rows, and how sure that is.
 
-A sure effect's columns become part of the fit, and a warning names it. A likely one is not named:
-the fits with and without it are averaged by its probability (Raftery 1995, by BIC). Stiction and
-gear loss are also tested as one number for both wheels, which needs less evidence. What a strong
-effect leaves of itself (CRUMB) may look like another one, and is not accepted.
+A sure effect's columns become part of the fit, and a warning names it. A likely one is averaged in
+by its probability (Raftery 1995, by BIC). What a strong effect leaves of itself is a CRUMB.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from diffbot_ident.torque.axis_fit import fit_axes, fits, joined
-from diffbot_ident.torque.columns import NO_COLUMNS, ExtraColumns
+from diffbot_ident.torque.columns import NO_COLUMNS, AxisFit, ExtraColumns
 from diffbot_ident.torque.effects import EFFECTS, UNEVEN, WITHIN, Effect
 from diffbot_ident.torque.effects.evidence import (
     SIGNIFICANT,
@@ -26,7 +24,6 @@ from diffbot_ident.torque.effects.evidence import (
 )
 from diffbot_ident.torque.effects.within_period import BENT, bend
 from diffbot_ident.torque.estimate import Pair
-from diffbot_ident.torque.fitted_axis import AxisFit
 from diffbot_ident.torque.sums import RowSums
 
 # Share of the evidence of a stronger effect below which another one is what its columns leave.
@@ -35,11 +32,10 @@ CRUMB = 0.05
 MERE_COLUMNS = 0.5
 # Standard deviations of chance that a misfit has to exceed to widen intervals.
 MISFIT_STDS = 3.0
-# Standard deviations beyond which torques change within a period: missed, it shifts K7 and K8 by as
-# many of theirs; a false one costs little.
+# Deviations beyond which torques change within a period: a missed one shifts K7 and K8 by as many.
 LIKELY_WITHIN = 2.0
-# Deviations beyond which equal stiction, or gear loss, of both wheels is assumed. A false one makes
-# intervals several times wider, in one of 700 runs.
+# Deviations beyond which equal stiction, or gear loss, of both wheels is assumed; false in one of
+# 700 runs.
 LIKELY_ALIKE = 3.0
 # Minimum relative standard deviation of the difference of the wheels' torque gains.
 LEAST_DIFFERENCE = 2e-4
@@ -100,11 +96,8 @@ class EffectSearch:
     ) -> tuple[Effect, ...]:
         """Return the effects that are present, the strongest first, and WITHIN last.
 
-        Args:
-            variance: Factor on the variances due to correlated errors, for what happens once per
-                turn: its many columns explain part of any slow force.
-            within: Whether torques may change within a period; no with a lag that is known.
-            least: Evidence up to which something may be a crumb of an effect that is known.
+        `variance`: factor by correlated errors, for what happens once per turn; `within`: whether
+        torques may change in a period; `least`: evidence up to which something may be a crumb.
         """
         effects = self._is_significant_band(variance, least)
         if not within:
@@ -201,10 +194,9 @@ class EffectSearch:
         return best
 
     def misfit(self, effects: Sequence[Effect]) -> float:
-        """Return by how much more all other effects' columns explain than chance lets them.
+        """Return by how much more all other effects' columns explain than chance, >= 1.
 
-        Their statistic is chi squared with the mean n, in 1: the square of Birge's ratio, for
-        errors of unknown causes.
+        Chi squared over its mean: the square of Birge's ratio, for errors of unknown causes.
         """
         others = joined(*(each.columns for each in self._possible() if each not in effects))
         count = len(others[0]) + len(others[1])

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether the efforts of a robot are torques in N m, judged by what they say about the robot.
 
-A wrong unit shows by the mass (HEAVIER times the described one; a mass that is assumed tells
-nothing), by the torque limit, or by a time constant that no robot has;
-docs/theory/estimates.md#units-of-efforts. `EffortCheck` asks at the end of a run and for a
-recording.
+By its mass, torque limit or time constant; docs/theory/estimates.md#units-of-efforts.
 """
 
 from __future__ import annotations
@@ -19,18 +16,15 @@ from diffbot_description.robot_model import RobotModel
 from diffbot_description.spoken import spoken
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 
-# Factor between the masses by efforts and description from which on efforts are in doubt, and from
-# which on the difference is worth a warning.
+# Factor between the masses by efforts and description with which efforts are in doubt; a warning.
 HEAVIER, NOTABLE = 5.0, 1.5
-# Efforts break the torque limit where their usual size (EffortSize) exceeds it by this factor.
+# Factor on the torque limit that the usual size of efforts (EffortSize) may reach.
 BEYOND = 1.2
-# Shortest time constant of a rolling robot without drive, s, and where its mass differs, too:
-# shorter ones are those of a motor under a voltage. And how much shorter than the described one it
-# must be.
+# Shortest time constant without drive, s, and where the mass differs, too: shorter ones are those
+# of motors under a voltage; and how much shorter than the described one it must be.
 SHORTEST, SHORT_IF_MASS_DIFFERS, SHORTER = 0.1, 0.5, 5.0
-# Mass over the cube of the track, kg/m^3, between which robots usually lie: from a hundredth of
-# foam to three times solid steel. Flat, tall and long ones do not: these masses, kg, are doubted at
-# no track.
+# Mass over the cube of the track, kg/m^3, of usual robots: from a hundredth of foam to three times
+# solid steel; and masses, kg, of others that are not doubted either.
 DENSITIES, MASSES = (1.0, 25e3), (0.5, 500.0)
 # Torques of fixed units, N m, and how well the mass must agree with one.
 FIXED = (("N cm", 0.01), ("N mm", 0.001), ("kgf cm", 0.0980665))
@@ -69,7 +63,6 @@ class EffortQuestion:
     """Efforts that seem to be in another unit.
 
     Attributes:
-        sign: What shows it.
         result: What was found, with the value and the limit, as a sentence for people.
         torque_of_one: Torque of one unit of effort by the description, N m; None: not known.
         suggestion: Units that would make sense.
@@ -166,7 +159,6 @@ def _change(ratio: float) -> str:
 
 
 def _is_precise(estimate: Estimate) -> bool:
-    """Whether K7 is known well enough to tell a mass."""
     return estimate.values[2] > 0.0 and estimate.parameter_states[2] is EstimateState.ESTIMATED
 
 
@@ -176,10 +168,7 @@ def _is_beyond(size: float, robot: Robot) -> bool:
 
 
 def _heavier(estimate: Estimate, robot: Robot | None) -> float | None:
-    """Return the mass by the efforts over the described one; None: not known, or only assumed.
-
-    Within its 95 % interval it is the ratio nearest to 1.
-    """
+    """Return the mass by efforts over the described one, nearest to 1 within its interval."""
     if robot is None or "body.mass" in robot.assumed or not _is_precise(estimate):
         return None
     ratio = closed_form(robot.model).k7 / estimate.values[2]
@@ -294,7 +283,7 @@ def _unusual(estimate: Estimate, geometry: WheelGeometry) -> str | None:
 def _short_time_constant(
     estimate: Estimate, geometry: WheelGeometry, robot: Robot | None, limit: float
 ) -> float | None:
-    """Return a time constant below a limit and far below the described one, s; None: none."""
+    """Return a time constant, s, below a limit and far below the described one; None: none."""
     friction = estimate.friction
     if friction is None or not _is_precise(estimate):
         return None

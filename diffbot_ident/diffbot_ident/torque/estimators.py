@@ -16,10 +16,10 @@ import numpy as np
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.sample_check import SampleCheck
 from diffbot_description import Robot
-from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import Estimate, Estimator
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
-from diffbot_ident.torque.prior import Prior
+from diffbot_ident.torque.learning import MotionScale
+from diffbot_ident.torque.regression import Prior
 from diffbot_ident.torque.rls import PositionRegression, RlsEstimator, VelocityRegression
 
 ESTIMATORS = ("integral", "rls")
@@ -113,8 +113,7 @@ class LiveSettings:
     yaw_acceleration: float = 0.03
 
 
-# Least standard deviation of described, and of undescribed friction, as a share of limits.traction
-# (viscous: per rad/s).
+# Least deviation of described, and undescribed, friction over limits.traction (viscous: per rad/s).
 KNOWN_FRICTION, UNKNOWN_FRICTION = 3e-4, 0.05
 # Time over which a speed is averaged, s: an encoder of 4096 counts then resolves 0.2 mm/s.
 SPEED_TIME = 0.25

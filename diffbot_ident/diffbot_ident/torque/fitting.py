@@ -1,38 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fits of both axes, including the uncertainty of the delay and of the effects."""
+"""Fits of both axes, uncertain by delay and effects; looks for effects; evidence of a lag."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import replace
+from copy import copy
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from diffbot_ident.torque.axis_fit import (
     AxisPrior,
     DelayedResiduals,
+    fit_axes,
     fits,
     joined,
     solutions,
 )
-from diffbot_ident.torque.columns import ExtraColumns
-from diffbot_ident.torque.effect_search import TrustResult
-from diffbot_ident.torque.effects import Effect
+from diffbot_ident.torque.columns import AxisFit, ExtraColumns, averaged
+from diffbot_ident.torque.effect_search import EffectSearch, TrustResult, probability
+from diffbot_ident.torque.effects import DIFFERENCE, SLOPE, SUM, TURNING, WITHIN, Effect
 from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.fitted_axis import AxisFit, averaged
-from diffbot_ident.torque.lag_evidence import lag_evidence
-from diffbot_ident.torque.sums import RowSums
-from diffbot_ident.torque.torque_delay import DELAYS, EARLIEST, DelaySearch, TorqueDelay
+from diffbot_ident.torque.sums import RowSums, of_both_torques, weighted_products
+from diffbot_ident.torque.torque_delay import (
+    DELAYS,
+    EARLIEST,
+    FINE_DELAYS,
+    LIKELY_LAG,
+    DelaySearch,
+    TorqueDelay,
+    acting_weights,
+)
 
 # Half the distance of delays, and of lags, for the parameters' slopes over them, periods.
 STEP = 0.05
 
 
 class Fitting:
-    """Fits of one state of the sums, from `windows` disjoint windows (reduced by forgetting).
-
-    `known` columns are part of each fit; prior knowledge is of both axes or of none.
-    """
+    """Fits of one state of the sums, from `windows` disjoint windows, with `known` columns."""
 
     def __init__(
         self,
@@ -107,7 +113,6 @@ class Fitting:
         widths, spread = [width], np.array([[delay.std**2]])
         if delay.lag > 0.0:
             widths.append(self._add_ends_of_lag(ends, delay, extra))
-            # Of the mean delay and the lag.
             spread = np.array([[delay.std**2, delay.shared], [delay.shared, delay.lag_std**2]])
         axis_fits = []
         for fitted, own in zip(fits(seen, extra, self.priors), ends, strict=True):
@@ -160,3 +165,134 @@ class Fitting:
         for own, before, after in zip(ends, less, more, strict=True):
             own.append(np.concatenate((before, after)))
         return lags[1] - lags[0]
+
+
+# Columns of the derivatives, behind those of the torques.
+DERIVATIVES: ExtraColumns = (
+    (SUM.start + 2, SUM.start + 4),
+    (DIFFERENCE.start + 2, DIFFERENCE.start + 4),
+)
+# Distance of the delays whose columns tell the derivatives, with one sample per period, periods.
+APART = 0.25
+
+
+def lag_evidence(sums: RowSums, delay: float, extra: ExtraColumns) -> float:
+    """Return the variance of the times after which torques act, in its deviations; 0: not known.
+
+    `delay`: the best one without a lag, control periods; `extra` columns are none of torques.
+    """
+    apart = _apart(delay, sums.fine)
+    # With several samples per period, columns between them are mere interpolations.
+    middle = delay if sums.fine == 1 else apart * round(delay / apart)
+    earliest = EARLIEST if sums.fine == 1 else 0.0
+    middle = max(middle, earliest + apart)
+    if middle + apart > DELAYS - 1.0:
+        return 0.0
+    near = acting_weights(middle + apart * np.array([-1.0, 0.0, 1.0]), np.zeros(3), sums.fine)
+    slope, bend = (
+        (near[2] - near[0]) / (2.0 * apart),
+        (near[2] - 2.0 * near[1] + near[0]) / apart**2,
+    )
+    seen = copy(sums)
+    seen.products = weighted_products(
+        sums.products, of_both_torques(np.column_stack((near[1], slope, bend)))
+    )
+    weight = weighted = 0.0
+    for fitted in fit_axes(seen, joined(extra, DERIVATIVES)):
+        gain, first, second = fitted.theta[[1, -2, -1]].tolist()
+        if gain == 0.0:
+            continue
+        late = first / gain
+        spread = 2.0 * second / gain - late**2
+        rates = np.array([2.0 * late**2 - 2.0 * second / gain, -2.0 * late, 2.0]) / gain
+        own = np.array([1, len(fitted.theta) - 2, len(fitted.theta) - 1])
+        variance = float(rates @ fitted.covariance[np.ix_(own, own)] @ rates)
+        if variance > 0.0:
+            weight += 1.0 / variance
+            weighted += spread / variance
+    return weighted / math.sqrt(weight) if weight > 0.0 else 0.0
+
+
+def _apart(delay: float, fine: int) -> float:
+    if fine == 1:
+        return APART
+    return 1.0 / fine if delay + 2.0 / fine < FINE_DELAYS - 1 else 1.0
+
+
+# Gain at which a lag is as likely as none: most motors lag, and a false lag costs little.
+LAG_PRIOR = 3.0
+LOOKS = 3
+# Evidence, and memories for which it must last, by which an estimator that forgets finds a slope:
+# without its payload a robot seems to be on one for a while.
+SIGNIFICANT_LIVE_SLOPE, SLOPE_MEMORIES = 500.0, 3.0
+
+
+@dataclass(frozen=True)
+class EffectLooks:
+    """Looks at one state of the sums; `variance`: factor due to correlated errors.
+
+    `one_robot`: all rows are of one; `resists`: the floor was found to resist turning.
+    """
+
+    fitting: Fitting
+    windows: float
+    variance: float
+    one_robot: bool
+    resists: bool
+
+    def result(self, before: TrustResult) -> TrustResult:
+        """Return what is found beside the model, beginning with what was found before."""
+        result = before
+        for _ in range(LOOKS):
+            effects = result.effects
+            # Test the lag first, because friction that differs by direction resembles it.
+            timing = self.fitting.delay(effects, lags=True)
+            gain, lags = timing.gain, timing.gain > LIKELY_LAG**2
+            if not lags:
+                timing = self.fitting.delay(effects, lags=False)
+            result = replace(result, effects=self._beside(timing, lags), lags=lags)
+            # Each depends on the other.
+            if set(effects) == set(result.effects):
+                break
+        result = self._complete(timing, result)
+        if TURNING in result.effects:
+            return result
+        in_doubt = not result.lags and WITHIN not in result.effects
+        return replace(result, doubtful_lag=probability(gain - LAG_PRIOR) if in_doubt else 0.0)
+
+    def latest(self, before: TrustResult) -> TrustResult:
+        """Return what was found before, with effects that newer rows made sure, but TURNING."""
+        timing = self.fitting.delay(before.effects, before.lags)
+        effects = self._beside(timing, before.lags)
+        more = set(effects) > set(before.effects) and TURNING not in effects
+        return self._complete(timing, replace(before, effects=effects)) if more else before
+
+    def _beside(self, timing: TorqueDelay, lags: bool) -> tuple[Effect, ...]:
+        search = self._search(timing)
+        least = EffectSearch(search.sums).left_of((TURNING,)) if self.resists else 0.0
+        return search.likely(self.variance, within=not lags, least=least)
+
+    def _complete(self, timing: TorqueDelay, result: TrustResult) -> TrustResult:
+        return replace(result, search=self._search(timing), windows=self.windows)
+
+    def _search(self, timing: TorqueDelay) -> EffectSearch:
+        sums = self.fitting.sums.delayed(timing.value, timing.lag)
+        return EffectSearch(sums, self.fitting.known, self.one_robot)
+
+
+class LastingSlope:
+    """Finds a slope once all looks for long enough, or so many windows, have seen it."""
+
+    def __init__(self, forgetting: float, windows: float) -> None:
+        forgotten = 1.0 - forgetting
+        self._lasting = SLOPE_MEMORIES / forgotten if forgotten > 0.0 else windows
+        self._since = math.inf  # windows at the first of all looks that saw it
+
+    def seen(self, fitting: Fitting, windows: float, result: TrustResult) -> bool:
+        """Return whether a slope is sure, with so many disjoint windows."""
+        sums = fitting.sums.delayed(fitting.delay(result.effects, lags=False).value)
+        if EffectSearch(sums, fitting.known).evidence(SLOPE) <= SIGNIFICANT_LIVE_SLOPE:
+            self._since = math.inf
+            return False
+        self._since = min(self._since, windows)
+        return windows - self._since >= self._lasting

@@ -35,11 +35,11 @@ from diffbot_ident.torque.judgement import with_states
 VERSION = 1  # version of the file's format
 FEWEST = 5  # minimum number of robots of a prior
 NONE = "none"  # parameter value for no file
-# Chi^2 of 4 degrees of freedom that one of 100 robots of the fleet exceeds.
+# Chi^2 of 4 degrees of freedom that one of 100 robots exceeds.
 CONTRADICTION = 13.2767
 # A value relies on the prior with more than this share of its variance left.
 RESTS = 0.5
-# Relative difference of radius and track up to which they count as equal.
+# Relative difference of equal radii and tracks.
 SAME = 1e-6
 # Valid range of the relative standard deviations between robots.
 SMALLEST, LARGEST_SPREAD = 1e-6, 10.0
@@ -238,7 +238,6 @@ def _together(data: Array, own: Array, mean: Array, spread: Array) -> tuple[Arra
     scale = np.sqrt(np.diag(spread))
     shape = np.outer(scale, scale)
     p, c = own / shape, spread / shape
-    # Rows of P (P + C)^-1: the prior's share.
     fraction = np.linalg.solve(p + c, p).T
     values = data / scale + fraction @ ((mean - data) / scale)
     covariance = fraction @ c

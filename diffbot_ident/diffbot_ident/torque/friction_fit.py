@@ -10,11 +10,10 @@ import numpy as np
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.axis_fit import batch
-from diffbot_ident.torque.columns import ExtraColumns
+from diffbot_ident.torque.columns import AxisFit, ExtraColumns
 from diffbot_ident.torque.effects.gear_loss import GEAR_COLUMNS, GEAR_LEFT
 from diffbot_ident.torque.effects.turning import SIGN_OMEGA
 from diffbot_ident.torque.estimate import Array, FrictionEstimate, TurningEstimate
-from diffbot_ident.torque.fitted_axis import AxisFit
 
 # Coefficients are separable with at least this smallest eigenvalue of their correlations.
 MIN_EIGENVALUE = 1e-9
@@ -54,7 +53,6 @@ def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) ->
             values = inverse @ fit.theta[2:6] / gain
             jacobian[:, 0], jacobian[:, 1:] = -values / gain, inverse / gain
             own = _inverse(jacobian @ fit.covariance[1:6, 1:6] @ jacobian.T, NO_NOISE_STD)
-            # None if a wheel did not turn, or without torque.
             if own is not None:
                 information += own
                 weighted += own @ values

@@ -13,18 +13,17 @@ import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.sample_check import SampleCheck
-from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.estimate import Estimate, EstimateState
 from diffbot_ident.torque.judgement import MIN_WINDOWS, judge
-from diffbot_ident.torque.prior import Prior
-from diffbot_ident.torque.regression import RegressionSettings, StagedRegression
+from diffbot_ident.torque.learning import MotionScale
+from diffbot_ident.torque.regression import Prior, RegressionSettings, StagedRegression
 from diffbot_ident.torque.rows import SLOW_FRACTION, IntegralRows
 from diffbot_ident.torque.timed_readings import TimedReadings
 from diffbot_ident.torque.torque_delay import Decimation
 from diffbot_ident.torque.wheel_speeds import Heading, nearest
 from diffbot_ident.torque.wiring import likely_wiring, standing_wheel
 
-# Numbers per pending sample: stamp, angles [left, right], torques [left, right].
+# Stamp, angles [left, right], torques [left, right].
 FIELDS = 5
 # Samples of the first block, and of the next ones unless an estimate is requested earlier.
 FIRST_BATCH = 24
@@ -221,7 +220,7 @@ class IntegralEstimator:
         if (change := regression.change_in_words()) is None:
             return judged
         reported = f"{judged.reason} ({change})"
-        # Equal reasons stay equal: users read the common one only once.
+        # Users read equal reasons only once.
         reasons = tuple(
             reported if why == judged.reason else why for why in judged.parameter_reasons
         )

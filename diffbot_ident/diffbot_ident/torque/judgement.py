@@ -79,8 +79,7 @@ def judge(
         half_track: b, m.
         problem: Error in the robot's wiring, in words; None if there is none.
         windows: Number of disjoint windows; below MIN_WINDOWS only a wiring error is reported.
-        significant_windows: Number of windows below which a contradiction does not stop the robot,
-            as friction outside the model may cause it.
+        significant_windows: Those below which a contradiction may be friction outside the model.
         sums: Sums of the rows, which tell a lack of motion from unexplained motion.
     """
     if problem is None and windows < MIN_WINDOWS:
@@ -89,7 +88,6 @@ def judge(
     values, covariance = np.array(estimate.values), np.array(estimate.covariance)
     deviations = np.sqrt(covariance.diagonal())
     if problem is None and (deviations[2:] < MAX_RELATIVE_STD * np.abs(values[2:])).all():
-        # A wrong sign also contradicts, but is the better hint.
         problem = _wrong_sign(values, deviations)
         try:
             if problem is None:

@@ -148,7 +148,6 @@ class _Derivation:
         self._covariance = np.where(np.outer(self._known, self._known), matrix, 0.0)
         self._std = np.sqrt(np.diag(self._covariance))
         self._radius, self._half_track = model.wheel_radius, model.half_track
-        # The wheels' parts: the description's less its body.
         self._wheels_mass = model.equivalent_mass - model.mass_body
         own = model.inertia_body + model.mass_body * model.com_offset**2
         self._wheels_inertia = model.equivalent_inertia - own
@@ -208,7 +207,6 @@ class _Derivation:
         gradients = np.array([gradient_of(self._k, first), gradient_of(self._k, second)])
         c = gradients @ self._covariance @ gradients.T
         spread = c[0, 0] + c[1, 1] - 2.0 * c[0, 1]
-        # Outside 0 to 1 it would depend on small errors of the covariance.
         weight = min(max((c[1, 1] - c[0, 1]) / spread, 0.0), 1.0) if spread > 0.0 else 0.5
         return lambda k: weight * first(k) + (1.0 - weight) * second(k)
 
@@ -257,7 +255,6 @@ class _Derivation:
         ratio = root * root / np.float64(np.real(self._body_mass(self._k)))
         return self._delta(
             "I_b", "kg m^2",
-            # Products: powers of huge numbers raise.
             lambda k: factor / k[3]
             - self._wheels_inertia
             - moment(k) * moment(k) / self._body_mass(k),
@@ -291,7 +288,6 @@ def physical_quantities(
         identifiable: Whether each value may be used, (4,).
         model: The robot's description; its wheels and track are used, never its body.
     """
-    # What overflows is "not identifiable".
     with np.errstate(all="ignore"):
         return _Derivation(values, covariance, identifiable, model).quantities()
 
@@ -301,51 +297,45 @@ def friction_quantities(
 ) -> dict[str, PhysicalQuantity]:
     """Return the friction of the wheels, by FRICTION_NAMES; see FrictionEstimate."""
     symbols = ("c_l", "c_r", "f_l", "f_r")
-    results = {}
-    for name, symbol, unit, value, variance in zip(
-        FRICTION_NAMES, symbols, FRICTION_UNITS, values, variances, strict=True
-    ):
-        if not (math.isfinite(value) and 0.0 <= variance < math.inf):
-            results[name] = nothing(symbol, unit)
-            continue
-        results[name] = normal(symbol, unit, float(value), variance, TRANSFORMED)
-    return results
+    return _by_name(FRICTION_NAMES, symbols, FRICTION_UNITS, values, variances)
 
 
 def gear_quantities(friction: FrictionEstimate) -> dict[str, PhysicalQuantity]:
     """Return the shares of torque that the gears lose, by GEAR_NAMES; empty: none was found."""
-    if not all(map(math.isfinite, friction.gear_variances)):
-        return {}
-    symbols, losses, variances = ("g_l", "g_r"), friction.gear_loss, friction.gear_variances
-    return {
-        name: normal(symbol, "", loss, variance, TRANSFORMED)
-        for name, symbol, loss, variance in zip(GEAR_NAMES, symbols, losses, variances, strict=True)
-    }
+    loss, variances = friction.gear_loss, friction.gear_variances
+    known = all(map(math.isfinite, variances))
+    return _by_name(GEAR_NAMES, ("g_l", "g_r"), ("", ""), loss, variances) if known else {}
 
 
 def turning_quantities(turning: TurningEstimate | None) -> dict[str, PhysicalQuantity]:
     """Return the floor's resistance against turning, by the names TURNING_NAMES; empty if None."""
     if turning is None:
         return {}
+    symbols, variances = ("c_w", "f_w"), turning.variances
+    return _by_name(TURNING_NAMES, symbols, TURNING_UNITS, turning.values, variances)
+
+
+def _by_name(
+    names: Sequence[str],
+    symbols: Sequence[str],
+    units: Sequence[str],
+    values: Sequence[float],
+    variances: Sequence[float],
+) -> dict[str, PhysicalQuantity]:
     return {
         name: normal(symbol, unit, float(value), variance, TRANSFORMED)
         if math.isfinite(value) and 0.0 <= variance < math.inf
         else nothing(symbol, unit)
         for name, symbol, unit, value, variance in zip(
-            TURNING_NAMES,
-            ("c_w", "f_w"),
-            TURNING_UNITS,
-            turning.values,
-            turning.variances,
-            strict=True,
+            names, symbols, units, values, variances, strict=True
         )
     }
 
 
 def smallest_torque(friction: FrictionEstimate) -> PhysicalQuantity:
-    """Return the minimum equal torque of both wheels that moves the robot, (f_l + f_r) / (2 e).
+    """Return the equal torque of both wheels that moves the robot, (f_l + f_r) / (2 e), e exact.
 
-    e is the gears' mean efficiency, taken as exact; the deviation is the largest over correlations.
+    e is the gears' mean efficiency; the deviation is the largest over correlations.
     """
     coulomb, variances = friction.values[2:], friction.variances[2:]
     if not all(map(math.isfinite, (*coulomb, *variances))):

@@ -8,6 +8,7 @@ further rows are built, and give the estimate.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,24 +16,103 @@ import numpy as np
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.axis_fit import AxisPrior
 from diffbot_ident.torque.columns import NO_COLUMNS
-from diffbot_ident.torque.coverage import MotionScale
-from diffbot_ident.torque.effect_looks import EffectLooks, LastingSlope
 from diffbot_ident.torque.effect_search import TrustResult
 from diffbot_ident.torque.effects import SLOPE, TURNING, Effect
 from diffbot_ident.torque.effects.turning import TURNING_COLUMNS
-from diffbot_ident.torque.estimate import Array, Estimate
-from diffbot_ident.torque.estimating import Estimating
-from diffbot_ident.torque.fitting import Fitting
+from diffbot_ident.torque.estimate import Array, Estimate, Four
+from diffbot_ident.torque.fitting import EffectLooks, Fitting, LastingSlope
+from diffbot_ident.torque.friction_fit import friction_terms
 from diffbot_ident.torque.judgement import MIN_WINDOWS
-from diffbot_ident.torque.learning import Learning, MadeRows, WarmUp
-from diffbot_ident.torque.parameter_change import ForceDrift
-from diffbot_ident.torque.prior import Prior
-from diffbot_ident.torque.response import known_response, with_floor
-from diffbot_ident.torque.robot_watch import RobotWatch
+from diffbot_ident.torque.learning import Learning, MadeRows, MotionScale, WarmUp
+from diffbot_ident.torque.parameter_change import ChangeWatch, ForceDrift
+from diffbot_ident.torque.robot_fit import Estimating
 from diffbot_ident.torque.rows import IntegralRows
 from diffbot_ident.torque.sample_clock import SampleClock
+from diffbot_ident.torque.sums import RowSums
 from diffbot_ident.torque.torque_delay import Decimation
 from diffbot_ident.torque.wheel_speeds import TorqueResponse
+
+# Share of a drift by which it differs from another one.
+NO_DRIFT, OTHER_DRIFT = (0.0, 0.0, 0.0), 0.2
+
+
+class RobotWatch:
+    """Watches the robot of a run, from the opening on.
+
+    Attributes:
+        units: Units of the run.
+        drift: Drift of the robot over the run; None: none is likely.
+    """
+
+    def __init__(self, learning: Learning, stamp: float, began: float) -> None:
+        self._learning = learning
+        self.units = ChangeWatch(learning.length, learning.sums, stamp, began)
+        self.drift: ForceDrift | None = None
+        self._residuals_drift = NO_DRIFT  # shares of the drift that the residuals belong to
+
+    def steady(self, sums: RowSums) -> RowSums:
+        """Return the sums of the robot without its drift."""
+        return sums if self.drift is None else self.units.steady(sums, self.drift)
+
+    def look(
+        self, fitting: Fitting, effects: Sequence[Effect], delay: float, lag: float
+    ) -> float | None:
+        """Look for a change, and for a drift if there is none; return the change's stamp, s."""
+        sums = self._learning.sums
+        # What happens once per turn is also found in rows of two robots.
+        lasting = [each for each in effects if not each.once_per_turn]
+        change = self.units.change(sums, delay, fitting.extra(lasting), lag)
+        if change is not None:
+            return change
+        self.drift = self.units.drift(sums, delay, fitting.extra(effects), lag)
+        shares = NO_DRIFT if self.drift is None else self.drift.shares
+        known = self._residuals_drift
+        if math.dist(shares, known) > OTHER_DRIFT * max(math.hypot(*shares), math.hypot(*known)):
+            self._learning.residuals.restart(int(sums.rows))
+            self._residuals_drift = shares
+        return None
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Prior knowledge of the parameters, before the first sample; standard deviations > 0.
+
+    Attributes:
+        values: [K5, K6, K7, K8]; `relative`: their relative standard deviations.
+        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m]; `friction_std`.
+    """
+
+    values: Four
+    relative: Four = (0.5, 0.5, 0.5, 0.5)
+    friction: Four = (0.0, 0.0, 0.0, 0.0)
+    friction_std: Four = (math.inf,) * 4
+
+    def of_axes(
+        self, geometry: WheelGeometry, turning: bool = False
+    ) -> tuple[AxisPrior, AxisPrior]:
+        """Return the prior of the linear and of the angular axis.
+
+        Their friction parameters are K7 or K8 times friction. With `turning`, that of omega is
+        unknown.
+        """
+        k, spread = np.array(self.values), np.array(self.relative) * np.abs(self.values)
+        friction, std = np.array(self.friction), np.array(self.friction_std)
+        results = []
+        for product, gain, terms in zip((0, 1), (2, 3), friction_terms(geometry), strict=True):
+            torques = terms @ friction  # per K7 or K8
+            mean = np.concatenate((k[[product, gain]], k[gain] * torques))
+            # No 0 times infinity.
+            spreads = k[gain] * terms * np.where(terms != 0.0, std, 0.0)
+            variance = np.square(spreads).sum(axis=1)
+            if turning and gain == 3:
+                variance[1] = math.inf
+            # parameter - torque * gain = 0, with this variance.
+            apart = np.column_stack((np.zeros(4), -torques, np.eye(4)))
+            information = apart.T @ (apart / variance[:, None])
+            information[[0, 1], [0, 1]] += 1.0 / spread[[product, gain]] ** 2
+            results.append(AxisPrior(mean, information))
+        return results[0], results[1]
+
 
 # Disjoint windows after which the response to the torques is first estimated,
 RESPONSE_WINDOWS = 5
@@ -249,9 +329,7 @@ class StagedRegression:
             self._look_for_effects()
         if learning.has_rows:
             fit = self.estimating.likely(self._fitting, self._result)
-            friction, turning = fit.frictions()
-            response = known_response(fit.axes, fit.delay, friction, fit.stiction())
-            self._response = with_floor(response, turning, self._response, settings.most_stuck)
+            self._response = response = fit.response(self._response, settings.most_stuck)
             if self._warm_up is not None and response.k7 > 0.0:
                 self._learn_warm_up_anew(self._warm_up)
             if settings.forgetting == 1.0:

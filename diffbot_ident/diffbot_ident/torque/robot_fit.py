@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The estimate of a fit: its values, their covariance, and what its warnings tell."""
+"""The estimate of a fit: values, covariance, response to the torques, and what warnings tell."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from arc_odometry import WheelGeometry
+from diffbot_ident.torque.axis_fit import fit_axes
+from diffbot_ident.torque.columns import ACTING_DIFFERENCE, ACTING_SUM, ONE, AxisFit
 from diffbot_ident.torque.effect_search import EffectSearch, TrustResult
-from diffbot_ident.torque.effect_sizes import effect_fits, roughness
 from diffbot_ident.torque.effects import (
     BREAKAWAY,
     GEAR_LOSS,
@@ -24,12 +26,51 @@ from diffbot_ident.torque.effects import (
 from diffbot_ident.torque.effects.slope import LEAST_SLOPE, floor_slope
 from diffbot_ident.torque.effects.stiction import static_friction
 from diffbot_ident.torque.effects.unlike_wheels import MOST_UNEVEN, unlike_radii
-from diffbot_ident.torque.estimate import Array, Estimate, FrictionEstimate, Pair, TurningEstimate
-from diffbot_ident.torque.fitted_axis import AxisFit
+from diffbot_ident.torque.estimate import (
+    Array,
+    Estimate,
+    FrictionEstimate,
+    Pair,
+    TurningEstimate,
+)
 from diffbot_ident.torque.fitting import Fitting
 from diffbot_ident.torque.friction_fit import fuse_friction, fuse_more
+from diffbot_ident.torque.judgement import MAX_RELATIVE_STD
+from diffbot_ident.torque.learning import Learning
 from diffbot_ident.torque.parameter_change import ForceDrift
-from diffbot_ident.torque.torque_delay import TorqueDelay
+from diffbot_ident.torque.sample_clock import SampleClock
+from diffbot_ident.torque.torque_delay import (
+    TOO_EARLY,
+    TOO_LATE,
+    Decimation,
+    TorqueDelay,
+)
+from diffbot_ident.torque.wheel_speeds import TorqueResponse
+
+# Friction counts as present beyond so many of its standard deviations.
+SIGNIFICANT_FRICTION = 3.0
+
+
+def _is_significant(values: Sequence[float], variances: Sequence[float]) -> list[float]:
+    """Return the values, with 0 for those that may be 0."""
+    return [
+        value if value > SIGNIFICANT_FRICTION * math.sqrt(variance) else 0.0
+        for value, variance in zip(values, variances, strict=True)
+    ]
+
+
+def _known_gain(axis: AxisFit, index: int) -> float:
+    gain, variance = float(axis.theta[index]), float(axis.covariance[index, index])
+    return gain if variance <= (MAX_RELATIVE_STD * gain) ** 2 else 0.0
+
+
+def _typical_torque(moments: Array) -> float:
+    """Return the root mean square of the wheels' torques, N m; infinite while unknown."""
+    power = moments.diagonal()
+    lasting = 4.0 * float(power[ONE])
+    driven = float(power[ACTING_SUM] + power[ACTING_DIFFERENCE])
+    return math.sqrt(driven / lasting) if driven > 0.0 and lasting > 0.0 else math.inf
+
 
 # Least relative deviation of K5..K8 up to FLOOR_PERIOD (s), for discretisation errors; beyond, it
 # grows with the period (K7, K8) or its square (K5, K6).
@@ -54,13 +95,66 @@ class RobotFit:
 
     @cached_property
     def effects(self) -> dict[Effect, EffectFit]:
-        """The effects of the fit, with their parameters."""
+        """The effects of the fit, in the order of their columns, with their parameters."""
         if not self.result.effects:
             return {}
         moments = self.fitting.sums.moments_at((self.delay.value,), self.delay.lag)
-        return effect_fits(
-            self.result.effects, self.axes, self.fitting.known, moments, self.geometry
+        torque = _typical_torque(moments)
+        linear, angular = self.axes
+        gains = float(linear.theta[1]), float(angular.theta[1])
+        first = [6 + len(each) for each in self.fitting.known]
+        results = {}
+        for effect in self.result.effects:
+            ends = [at + len(own) for at, own in zip(first, effect.columns, strict=True)]
+            own = linear.theta[first[0] : ends[0]], angular.theta[first[1] : ends[1]]
+            results[effect] = EffectFit(own, gains, torque, self.geometry)
+            first = ends
+        return results
+
+    def _roughness(self) -> tuple[float, float]:
+        """Return the least relative deviation of K5..K8, and the factor on friction's."""
+        floor, shares = 0.0, [(effect, 1.0) for effect in self.effects]
+        for effect, own in self.effects.items():
+            floor = max(floor, effect.floor, effect.least)
+            if effect.roughness is not None:
+                floor = max(floor, effect.roughness(own))
+        if self.result.doubtful is not None:
+            effect, fraction = self.result.doubtful
+            shares.append((effect, fraction))
+            floor = max(floor, fraction * effect.floor)
+        factors = (1.0 + fraction * (each.friction_factor - 1.0) for each, fraction in shares)
+        return floor, max(factors, default=1.0)
+
+    def response(self, before: TorqueResponse, most_stuck: float) -> TorqueResponse:
+        """Return the response to the torques, with 0 for what is too uncertain.
+
+        Rows in which the floor may hold the robot corrupt the estimate for good: while the holding
+        moment is uncertain it is above the dry friction, up to `most_stuck`, N m. Of the floor,
+        what the fit does not tell is as `before`.
+        """
+        friction, turning = self.frictions()
+        k7, k8 = (_known_gain(axis, 1) for axis in self.axes)
+        k5, k6 = (_known_gain(axis, 0) for axis in self.axes)
+        a, b, c, d = _is_significant(friction.values, friction.variances)
+        left, right = _is_significant(friction.gear_loss, friction.gear_variances)
+        response = TorqueResponse(
+            k7,
+            k8,
+            self.delay.value,
+            (a, b, c, d),
+            products=(k5, k6),
+            gear_loss=(left, right),
+            lag=self.delay.lag,
+            stiction=self.stiction(),
         )
+        if turning is None:
+            return response
+        if math.isinf(turning.variances[1]):
+            return replace(response, turning=before.turning, holding=before.holding)
+        viscous, coulomb = _is_significant(turning.values, turning.variances)
+        value, deviation = turning.values[1], math.sqrt(turning.variances[1])
+        holding = max(value, min(value + 2.0 * deviation, most_stuck))
+        return replace(response, turning=(viscous, coulomb), holding=holding)
 
     def frictions(self) -> tuple[FrictionEstimate, TurningEstimate | None]:
         """Return the friction of the wheels, and of the floor where it is part of the fit."""
@@ -88,7 +182,7 @@ class RobotFit:
         covariance = np.zeros((4, 4))
         covariance[::2, ::2] = linear.covariance[:2, :2]
         covariance[1::2, 1::2] = angular.covariance[:2, :2]
-        rough, friction_factor = roughness(self.effects, self.result)
+        rough, friction_factor = self._roughness()
         covariance += np.diag((self._floor(period, rough, wander, bias) * values) ** 2)
         friction, turning = self.frictions()
         difference = self.result.difference
@@ -161,3 +255,91 @@ class RobotFit:
 
     def _size(self, effect: Effect) -> Pair | None:
         return None if effect.size is None else effect.size(self.effects[effect])
+
+
+class Estimating:
+    """Estimates from fits; `period` of the groups of samples, s; `remembers`: the whole run."""
+
+    def __init__(
+        self,
+        learning: Learning,
+        geometry: WheelGeometry,
+        decimation: Decimation,
+        period: float,
+        clock: SampleClock,
+        remembers: bool,
+    ) -> None:
+        self._learning, self._geometry = learning, geometry
+        self._samples, self._period, self._clock = decimation.factor, period, clock
+        self._remembers = remembers
+        self._timing: TorqueDelay | None = None
+        self._fit: RobotFit | None = None
+
+    @property
+    def delay(self) -> Pair:
+        """Last delay and lag of the torque, periods."""
+        return (0.0, 0.0) if self._timing is None else (self._timing.value, self._timing.lag)
+
+    def likely(self, fitting: Fitting, result: TrustResult) -> RobotFit:
+        """Return the most likely fit alone, without the uncertainty of delay and effects."""
+        delay = self._timing = fitting.delay(result.effects, result.lags)
+        sums = fitting.sums.delayed(delay.value, delay.lag)
+        axes = fit_axes(sums, fitting.extra(result.effects), fitting.priors)
+        return RobotFit(axes, fitting, delay, result, self._geometry)
+
+    def estimate(
+        self,
+        fitting: Fitting,
+        result: TrustResult,
+        drift: ForceDrift | None,
+        samples: int,
+        since: float,
+    ) -> Estimate:
+        """Return the estimate from the rows so far, not judged yet.
+
+        `since`: stamp from which on the robot is as estimated, s; NaN: it did not change.
+        """
+        learning = self._learning
+        delay = self._timing = fitting.evident_delay(result.effects, result.lags)
+        linear, angular = fitting.axes(delay, result)
+        if self._remembers:
+            # With forgetting or a prior, a new load leaves correlated residuals until it is learnt,
+            # and an interval that widens for it would keep the estimate from being used.
+            factors = learning.residuals.variance_factors()
+            linear, angular = (
+                own.with_covariance(result.misfit * factor * own.covariance)
+                for own, factor in zip((linear, angular), factors, strict=True)
+            )
+        fit = self._fit = RobotFit((linear, angular), fitting, delay, result, self._geometry, drift)
+        span = learning.rows.window * self._period
+        known = Estimate(
+            samples=samples,
+            residual_std=(math.sqrt(linear.variance) / span, math.sqrt(angular.variance) / span),
+            residual_correlation=learning.residuals.correlation(),
+            coverage=learning.coverage.shares(),
+            delay=delay.reported * self._samples if delay.significant else math.nan,
+            period=self._period / self._samples,
+            since=since,
+        )
+        return fit.estimate(known, self._period, self._clock.wander, self._clock.bias)
+
+    def beyond_search(self) -> str | None:
+        """Return why a torque that acts earlier or later than is searched has no value, or None."""
+        timing = self._timing
+        if timing is None or not timing.significant:
+            return None
+        if timing.at_the_end:
+            return timing.in_words(self._period, self._samples) + TOO_LATE
+        effects = () if self._fit is None else self._fit.result.effects
+        if timing.early and not any(each.like_a_delay for each in effects):
+            return TOO_EARLY
+        return None
+
+    def warnings(self, estimate: Estimate, resists: bool, change: str | None) -> tuple[str, ...]:
+        """Return the warnings about the last estimate; see `RobotFit.warnings`."""
+        if self._fit is None:
+            return ()
+        result = self._fit.warnings(
+            estimate, self._period, self._samples, resists=resists, change=change
+        )
+        return (*result, *self._learning.residuals.warnings())

@@ -69,7 +69,9 @@ class RowSums:
         period: Control period, s, of `fine` samples.
 
     Attributes:
-        products: `squares` (2), `torque` and `reading`, shape (4, columns, columns).
+        products: Of the rows z and of their means, weighted sums of z z'; sums of psi_t psi_t', per
+            gain of v or omega in a period, and of psi_r psi_r', per mean path or turn at a reading
+            over a period; shape (4, columns, columns).
         part: Rows of a part; see AVERAGED_PARTS.
         weights: Sums of the weights of rows, and of means of successive rows, shape (2,).
         rows: Number of rows, reduced by forgetting.
@@ -92,24 +94,6 @@ class RowSums:
         """Weighted sum of z z' over the rows z, shape (columns, columns)."""
         moments: Array = self.products[0]
         return moments
-
-    @property
-    def squares(self) -> Array:
-        """Weighted sums of z z' over the rows z and over their means, (2, columns, columns)."""
-        squares: Array = self.products[:2]
-        return squares
-
-    @property
-    def torque(self) -> Array:
-        """Sum of psi_t psi_t', (columns, columns), per unit gain of v or omega in a period."""
-        torque: Array = self.products[2]
-        return torque
-
-    @property
-    def reading(self) -> Array:
-        """Sum of psi_r psi_r', per unit of the mean path or turn at one reading over a period."""
-        reading: Array = self.products[3]
-        return reading
 
     def interrupt(self) -> None:
         """Start a new segment: the next rows do not continue the previous ones."""
@@ -185,7 +169,7 @@ class RowSums:
         for length in (self.window, self.smoothing):
             through = moving_sum(through, length)
         through = through[-len(weighted) :] / self.smoothing
-        torque, reading = self.torque, self.reading
+        torque, reading = self.products[2:]
         torque += through.T @ through
         count = len(weighted)
         p, m = self.smoothing, self.window

@@ -1,13 +1,101 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples as they were measured: without repeated readings, at the times of the readings."""
+"""Samples as they were measured: without repeated readings, at the times of the readings.
+
+A driver may repeat a reading with a new stamp: wheels stop for a sample and then catch up. That
+sample is lost, and efforts over the gap are averaged.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.repeated_readings import RepeatedReadings
 from diffbot_ident.torque.sample_clock import SampleClock
+from diffbot_ident.torque.wheel_speeds import turns
+
+# Steps of a wheel's angle up to this are rounding errors, rad; the finest encoders make 1e-5.
+RESOLVED = 2e-6
+# Counts per sample of a fast wheel, and most readings in a row that may be repeated ones.
+FAST, MOST = 1.5, 3
+# Shares of what a wheel would have turned by, between which it went on turning.
+LEAST_CAUGHT_UP, MOST_CAUGHT_UP = 0.7, 1.5
+# Repeated readings, and share of those of fast wheels, from which on they are named.
+NOTABLE, NOTABLE_FRACTION = 3, 0.002
+
+
+class RepeatedReadings:
+    """Leaves repeated readings out of samples; counts them, and others of fast wheels."""
+
+    def __init__(self) -> None:
+        self.result = self.fast = 0
+        self._count = np.full(2, np.inf)  # smallest steps of the angles so far, rad
+        self.interrupt()
+
+    def interrupt(self) -> None:
+        """Start a new segment: the next sample does not continue the previous ones."""
+        # The last two samples passed on, with those not decided yet; samples between the two.
+        self._kept = np.empty((0, 5))
+        self._passed_on, self._span = 0, 1
+
+    @property
+    def fraction(self) -> float:
+        """Share of repeated readings among those of fast wheels."""
+        return self.result / max(self.result + self.fast, 1)
+
+    def left_out(self, samples: Array) -> Array:
+        """Return samples (n, 5), n > 0, without repeated ones; the newest may have to wait."""
+        first = self._passed_on
+        rows = np.concatenate((self._kept, samples))
+        steps = turns(rows[:, 1:3])
+        size = np.abs(steps)
+        same = (rows[1:, 1:3] == rows[:-1, 1:3]).all(axis=1)
+        seen = np.where(size > RESOLVED, size, np.inf)
+        counts = np.minimum(np.minimum.accumulate(seen, axis=0), self._count)
+        quick = (size > FAST * counts).any(axis=1)
+        keep = np.ones(len(rows), dtype=bool)
+        spans = {first - 1: self._span}
+        end = len(rows)
+        for last in (np.flatnonzero(same[1:] & ~same[:-1] & quick[:-1]) + 1).tolist():
+            if last < first - 1:
+                continue
+            rest = np.flatnonzero(~same[last : last + MOST + 1])
+            if not len(rest):
+                if len(rows) - last <= MOST + 1:
+                    end = last + 1
+                    break
+                continue
+            after = last + 1 + int(rest[0])
+            number = after - last
+            pace = steps[last - 1] / spans.get(last, 1)
+            caught_up = np.sign(pace) * steps[after - 1]
+            expected = number * np.abs(pace)
+            went_on = (caught_up >= LEAST_CAUGHT_UP * expected) & (
+                caught_up <= MOST_CAUGHT_UP * expected
+            )
+            if (went_on & (np.abs(pace) > FAST * counts[after - 1])).any():
+                keep[last + 1 : after] = False
+                rows[after, 3:5] = rows[last + 1 : after + 1, 3:5].mean(axis=0)
+                spans[after] = number
+                self.result += number - 1
+        self.fast += int(np.count_nonzero(quick[max(first - 1, 0) : end - 1]))
+        self._count = counts[end - 2] if end > 1 else self._count
+        passed = np.flatnonzero(keep[:end])
+        new = passed[passed >= first]
+        before = passed[-2:]
+        self._passed_on, self._span = len(before), spans.get(int(before[-1]), 1)
+        self._kept = np.concatenate((rows[before], rows[end:]))
+        return rows[new]
+
+    def warnings(self) -> list[str]:
+        """Return what is notable about repeated readings, with their share."""
+        if self.result < NOTABLE or self.fraction < NOTABLE_FRACTION:
+            return []
+        return [
+            f"{100.0 * self.fraction:.2g} % of the readings repeat the one before with a new stamp "
+            "(stale): they are left out as lost samples; let the driver publish new readings only"
+        ]
 
 
 class TimedReadings:

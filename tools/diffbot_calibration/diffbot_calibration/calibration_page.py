@@ -15,9 +15,8 @@ from diffbot_description.files import SUMMARY
 from diffbot_description.spoken_commands import spoken
 from diffbot_report.chart import Intervals
 from diffbot_report.page import REPORT, Page, Section, Table, Tone, write_page
-from diffbot_report.quantity import MISSING, significant
+from diffbot_report.quantity import MISSING, half_width, interval_of, quantities, significant
 from diffbot_report.summary import yaml_texts
-from diffbot_report.summary_entries import half_width, interval_of, quantities
 
 # Units of quantities without a unit in summary.json, by name.
 UNITS = {"left_radius": "m", "right_radius": "m", "track": "m"}

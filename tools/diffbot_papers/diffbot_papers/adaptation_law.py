@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The adaptation law (6) of Siwek et al. (2023), as published and corrected.
 
-(3) is linear in sigma, (A12)-(A14): command = A sigma, A = [[dv/dt, 0, v, 0], [0, domega/dt, 0,
-omega]].
+(3) is linear in sigma: command = A sigma, A = [[dv/dt, 0, v, 0], [0, domega/dt, 0, omega]].
 
     published:  sigma' = gamma^-1 A' (command - u) - gamma^-1 Gamma sigma
     corrected:  sigma' = gamma^-1 A' (command - A sigma) - gamma^-1 Gamma (sigma - prior)
@@ -23,11 +22,11 @@ from diffbot_description.sigma import Sigma
 
 @dataclass(frozen=True)
 class AdaptationGains:
-    """Settings of the law.
+    """Settings of the law; shape (4,) or one number for all.
 
     Attributes:
-        rate: Diagonal of gamma^-1, 1/s, > 0; shape (4,) or one number for all.
-        leak: Diagonal of Gamma, >= 0; shape (4,) or one number for all.
+        rate: Diagonal of gamma^-1, 1/s, > 0.
+        leak: Diagonal of Gamma, >= 0.
         smoothing: Time constant of the corrected law's filter, s, >= 0; 0: none.
         corrected: Whether the corrected law is used; else (6), (7) as published.
 
@@ -59,14 +58,9 @@ def regressors(velocity: Array, acceleration: Array) -> Array:
 
 
 class AdaptationLaw:
-    """sigma by (6), sample by sample.
+    """sigma by (6), sample by sample: `values` (4,), of any sign.
 
-    Args:
-        start: Initial sigma, which is also the prior of the corrected law.
-        gains: Settings of the law.
-
-    Attributes:
-        values: Estimate of [sigma1, sigma2, sigma3, sigma4], shape (4,); of any sign.
+    The start is also the prior of the corrected law.
     """
 
     def __init__(
@@ -85,9 +79,7 @@ class AdaptationLaw:
     def update(
         self, stamp: float, velocity: tuple[float, float], command: tuple[float, float]
     ) -> None:
-        """Process a measured velocity and the command held since the previous stamp.
-
-        The gradient is integrated by forward Euler, the leak exactly.
+        """Process a velocity and the command held since the previous stamp: Euler, leak exact.
 
         Raises:
             ValueError: A number is not finite, or the stamp does not increase.
@@ -101,12 +93,12 @@ class AdaptationLaw:
         dt = stamp - before[0]
         if not dt > 0.0:
             raise ValueError(f"stamp = {stamp} s after {before[0]} s: must rise")
-        # The difference quotient refers to the middle of the period.
+        # The quotient is that of the middle of the period.
         a = regressors(0.5 * (u + before[1]), (u - before[1]) / dt)
         a, asked = self._smooth(a, asked, dt)
         kept = np.exp(-dt * self._rate * self._leak)
         if self._corrected:
-            # Each axis has its own size. Euler's step must not overshoot the minimum of its row.
+            # Euler's step must not overshoot the minimum of an axis.
             size = 1.0 + dt * (a * a) @ self._rate
             step = self._rate * (a.T @ ((asked - a @ self.values) / size))
             self.values = self._prior + kept * (self.values - self._prior) + dt * step
@@ -115,7 +107,6 @@ class AdaptationLaw:
             self.values = kept * self.values + dt * step
 
     def _smooth(self, a: Array, asked: Array, dt: float) -> tuple[Array, Array]:
-        """Return A and the command after the filter, both starting at 0."""
         if self._smoothing == 0.0:
             return a, asked
         fraction = -math.expm1(-dt / self._smoothing)

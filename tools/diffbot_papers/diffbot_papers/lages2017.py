@@ -6,8 +6,7 @@ efforts that are read with the new u. So it fits
 
     dw_l/dt on [w_r^2,   tau_l + tau_r]        and        dw_r/dt on [w_l w_r, tau_l - tau_r]
 
-whose second parameters are K7 / r and b K8 / r, times the fraction of the period during which the
-effort has acted.
+with K7 / r and b K8 / r, times the fraction of the period during which the effort has acted.
 """
 
 from __future__ import annotations
@@ -139,8 +138,7 @@ def _table_1(runs: list[IdentificationRun]) -> ComparisonTable:
             strict=True,
         )
     ]
-    # P is 1 / sum of phi^2: the number of samples cancels. The sum of two independent torques of
-    # +-A has a mean square of 2 A^2.
+    # P is 1 / sum of phi^2; two independent torques of +-A have the mean square 2 A^2.
     torque_square = 2.0 * AMPLITUDE**2
     speed = (torque_square * _COVARIANCES[2] / _COVARIANCES[0]) ** 0.25
     rows.append(
@@ -172,10 +170,8 @@ class Listing4:
 def listing4(seconds: float, late: float, start: int = 0) -> Listing4:
     """Run Listing 4 on twil, engine ideal, one bit per period and wheel, exact velocities.
 
-    Args:
-        seconds: Robot time, s.
-        late: Fraction of a period after which a torque begins to act.
-        start: Of the left wheel's sequence; the right one's is half a period ahead.
+    `seconds`: robot time; `late`: fraction of a period after which a torque acts; `start`: of the
+    left wheel's sequence.
     """
     bits = [Prbs(REGISTER, at) for at in (start, start + 2 ** (REGISTER - 1))]
     first, second = RecursiveLeastSquares(), RecursiveLeastSquares()
@@ -371,10 +367,8 @@ def drive_eight(
         start: Start pose of the robot, m, m, rad.
         first: First point of the 8, m; its heading there is 0.
         engine: "mujoco" or "ideal".
-        backwards: Whether the robot drives backwards.
     """
     robot = load_robot("twil")
-    # The first point of this 8 is (0, -0.5) relative to its centre.
     eight = make_trajectory(
         "figure_eight", amplitude_x=1.0, amplitude_y=0.5, period=LAP, ramp_up=0.0,
         x=first[0], y=first[1] + 0.5, backwards=backwards,

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lages (2018): non-smooth backstepping with arc odometry.
 
-Its figures have no numbers: each claim is tested by a simulated run, and misprints in continuous
-time.
+Each claim is tested by a simulated run, and misprints in continuous time.
 """
 
 from __future__ import annotations
@@ -263,10 +262,7 @@ def _model_table() -> ComparisonTable:
 
 
 def escape_time(start: tuple[float, float] = (1.0, 0.1)) -> float:
-    """Return the time until |v| of (3) without torque is 1e6 m/s, s; infinite above 10 s.
-
-    `start`: v in m/s and omega in rad/s.
-    """
+    """Return the time, s, until |v| of (3) without torque is 1e6 m/s; infinite above 10 s."""
 
     def escaped(_t: float, u: list[float]) -> float:
         return abs(u[0]) - 1e6
@@ -282,10 +278,8 @@ def escape_time(start: tuple[float, float] = (1.0, 0.1)) -> float:
 def final_distance(goal: tuple[float, float, float], sign: float, duration: float = 12.0) -> float:
     """Return the distance from a goal at the end, m, from rest at the origin, by (8)-(34) on (6).
 
-    Args:
-        goal: x, y, theta, m, m, rad.
-        sign: Of eta' in (33), (34): -1 as printed, +1 as (24), (25) require.
-        duration: s; the run ends earlier within 0.01 mm of the goal.
+    `sign` is that of eta' in (33), (34): -1 as printed, +1 as (24), (25) require. The run ends
+    earlier within 0.01 mm.
     """
     gains = NonsmoothGains()
 
@@ -351,10 +345,7 @@ def _odometry_table() -> ComparisonTable:
 
 
 def lap_errors() -> tuple[float, float, float]:
-    """Return the largest errors in a lap of a circle: arcs, straight lines, as printed; m.
-
-    Radius 1 m, yaw rate 1 rad/s, read every 10 ms.
-    """
+    """Return the largest errors in a lap of 1 m, 1 rad/s, 10 ms: arcs, lines, as printed; m."""
     radius, omega, period = 1.0, 1.0, 0.01
     geometry = WheelGeometry(0.075, 0.075, 0.272)
     odometry = DiffOdometry(geometry)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of `diffbot reproduce`: published values and ours, one section per paper.
 
-A verdict is computed by `matches`, `improves`, `lies_within` or `shows`; only `cannot_be` is a
-statement, and it requires the reason.
+Verdicts are computed; only `cannot_be` is a statement, and it requires the reason.
 """
 
 from __future__ import annotations
@@ -70,20 +69,14 @@ def matches(
     why: str = "",
     spread: str = "",
 ) -> ComparisonRow:
-    """Compare a value that should equal the published one.
+    """Compare a value that should equal the published one, in an SI unit.
 
     Args:
-        quantity: The quantity.
-        unit: SI unit.
-        published: The paper's value.
-        ours: Our value.
         relative: Maximum difference as a fraction of the published value.
         absolute: Maximum difference in the unit; the larger limit applies.
         why: How our value was made.
-        spread: Spread of our value.
     """
     allowed = max(relative * abs(published), absolute)
-    # False for NaN, too.
     same = abs(ours - published) <= allowed
     return ComparisonRow(quantity, unit, published, ours, verdict_of(same), why, spread)
 
@@ -103,10 +96,7 @@ def improves(
     why: str = "",
     spread: str = "",
 ) -> ComparisonRow:
-    """Compare an error, a time or another value for which smaller is better.
-
-    Better: smaller by more than a fraction `relative`; not reached: larger by more than that.
-    """
+    """Compare a value for which smaller is better, by more than a fraction `relative`."""
     if math.isnan(ours) or ours > (1.0 + relative) * published:
         verdict = RowVerdict.NOT_REACHED
     elif ours < (1.0 - relative) * published:
@@ -116,25 +106,20 @@ def improves(
     return ComparisonRow(quantity, unit, published, ours, verdict, why, spread)
 
 
-# Quantiles that bound an ensemble's spread.
 SPREAD = (0.05, 0.95)
 
 
 def lies_within(
     quantity: str, unit: str, published: float, ensemble: ArrayLike, *, why: str = ""
 ) -> ComparisonRow:
-    """Compare one run under partly unknown conditions with an ensemble of simulations.
+    """Compare one run under partly unknown conditions with at least 20 simulations.
 
-    It is within if it lies between the 5 % and the 95 % quantile; ours is the median.
-
-    Raises:
-        ValueError: There are fewer than 20 values.
+    It lies within their 5 % and 95 % quantiles; ours is the median.
     """
     values = np.asarray(ensemble, dtype=float).ravel()
     if len(values) < 20:
         raise ValueError(f"{quantity}: {len(values)} values; give 20 or more for a spread")
     low, median, high = (float(each) for each in np.quantile(values, [SPREAD[0], 0.5, SPREAD[1]]))
-    # False for NaN, too.
     verdict = RowVerdict.WITHIN if low <= published <= high else RowVerdict.OUTSIDE
     spread = f"{number(low)} to {number(high)}, {len(values)} runs"
     return ComparisonRow(quantity, unit, published, median, verdict, why, spread)
@@ -227,7 +212,7 @@ def chart(
     return Chart(title, title, unit, curves, x_unit, None, **more)
 
 
-# Rows above which a table has a filter field.
+# Rows of a table with a filter field.
 MANY = 12
 _COLUMNS = ("quantity", "unit", "published", "ours", "spread", "how, or why not", "verdict")
 _TONES = {

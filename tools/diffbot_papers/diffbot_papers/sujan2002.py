@@ -142,11 +142,8 @@ def table_1(
 ) -> ComparisonTable:
     """Compare all 22 parameters.
 
-    Args:
-        name: Our excitation: "constant" or a measure.
-        printed: The paper's estimates, shape (22,).
-        readings: Estimates by the paper's filter, shape (readings, 22).
-        ensemble: Our ensemble.
+    `name`: our excitation, "constant" or a measure; `printed` (22,); `readings` by the paper's
+    filter, (readings, 22).
     """
     rows: list[ComparisonRow] = []
     for i, (parameter, unit, truth) in enumerate(zip(NAMES, UNITS, TABLE_1, strict=True)):

@@ -154,7 +154,7 @@ def _learner(
     """Return what analyses the segments of one recording; it returns None if none can be used."""
     from diffbot_ident.excitation.excitations import nominal_prior
     from diffbot_ident.prediction_model import Model
-    from diffbot_ident.torque.coverage import MotionScale
+    from diffbot_ident.torque.learning import MotionScale
     from diffbot_recordings.recorded_gyro import recorded_gyro, yaw_gyro
     from diffbot_recordings.torque_analysis import analyse_torque
 

@@ -20,11 +20,11 @@ from arc_odometry.sample_check import EffortSize
 from diffbot_description import Robot
 from diffbot_description.robot import Uncertainty
 from diffbot_ident.prediction_model import Model
-from diffbot_ident.torque.coverage import MotionScale
 from diffbot_ident.torque.effort_units import EffortCheck, EffortQuestion, EffortUnit
 from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator
 from diffbot_ident.torque.geometry_errors import EXACT, DimensionedEstimator, as_wheels_see
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
+from diffbot_ident.torque.learning import MotionScale
 from diffbot_ident.torque.torque_delay import delayed
 from diffbot_ident.torque.wheel_speeds import nearest, turns
 from diffbot_ident.torque.yaw_gyro import YawGyro

@@ -3,6 +3,4 @@
 
 topics -> messages -> a recording (IdentRecording, DriveRecording: buffers of samples)
        -> results (tables, keys of summary.json) and figures -> ReportWriter
-
-Import names from their modules: importing this one costs nothing.
 """

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An animation of the robot on its path.
+"""An animation of the robot on its path, with a ghost of its reference, speed and commands.
 
-A frame shows the ground from above, with the robot, its trail and a ghost of its reference. Below
-it, a strip shows time, speed and, as bars, the commands. Only what has changed since the last frame
-is drawn; Matplotlib's writers redraw everything, which takes four times as long.
+Only what has changed is drawn: Matplotlib's writers, which redraw everything, take four times as
+long.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ GRID_SPACINGS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)  #
 STRIP = 76  # height of the strip of figures, px
 BAR, BAR_HEIGHT = 150, 12  # length and height of a bar, px
 BAR_BEGIN, BAR_MIDDLE = WIDTH - 70 - BAR, WIDTH - 70 - BAR // 2  # px
-# Fraction of the limit from which a bar is at the limit.
+# Fraction of a limit that counts as it.
 AT_LIMIT = 0.995
 TREADS = 10  # treads around a wheel
 
@@ -49,9 +48,9 @@ LAST_FRAME = 1.2  # s for which the last frame stays
 SHORTEST = 3.0  # shortest film, s: shorter ones play in slow motion
 SLOW = (0.25, 0.5, 1.0)
 FAST = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0)
-# The film continues this long after the last motion, s of film.
+# Time that the film goes on after the last motion, s.
 REST_TIME = 0.6
-# Distance, m, and angle, rad, from the final pose of robot or reference that count as motion.
+# Distance from the final pose that counts as motion, m and rad.
 MOVED, TURNED = 2e-3, 1e-2
 FADING = 30  # frames that a piece of the trail takes to fade
 COLOURS = 128  # number of colours of the film
@@ -69,12 +68,7 @@ def write_animation(
 ) -> Path:
     """Write an animated GIF of at most 8 s; return its path.
 
-    Args:
-        path: Path of the file.
-        run: A run with at least one known pose.
-        robot: The robot, for its shape and colours.
-        limits: Of the commands; 0 if unknown: a full bar is then the largest value.
-        title: What was run.
+    `run` has at least one known pose; unknown `limits` of the commands are 0.
 
     Raises:
         OSError: See write_atomically.
@@ -122,7 +116,7 @@ def frames(
 
 
 def _full_bars(run: DriveRun, limits: tuple[float, float]) -> tuple[float, float]:
-    """Return the values of full bars; limits far above the peaks are not used as full bars."""
+    """Return the values of full bars, by limits that are not far above the peaks."""
     peaks = np.abs(run.command).max(axis=0)
     if run.commanded is TORQUE:
         peaks[:] = peaks.max()
@@ -150,11 +144,7 @@ class Film:
 
 
 def film_of(run: DriveRun) -> Film:
-    """Choose a playback speed for at most 8 s of film; omit a long rest at the end.
-
-    Args:
-        run: A run with at least one known pose.
-    """
+    """Choose a speed for at most 8 s of film; omit a long rest at the end."""
     known = run.known_poses
     time = run.time[known]
     begin, end = float(time[0]), float(time[_last_motion(run, known)])
@@ -173,7 +163,7 @@ def film_of(run: DriveRun) -> Film:
 
 
 def _last_motion(run: DriveRun, known: NDArray[np.intp]) -> int:
-    """Index into `known` of the last sample at which the robot or its reference moves."""
+    """Index into `known` of the last sample with motion."""
     last = 0
     for poses in (run.pose[known], run.reference[known]):
         away = np.hypot(*(poses[:, :2] - poses[-1, :2]).T) > MOVED
@@ -184,7 +174,7 @@ def _last_motion(run: DriveRun, known: NDArray[np.intp]) -> int:
 
 
 def _canvas(run: DriveRun, robot: Robot) -> tuple[Figure, Axes, Axes]:
-    """Return a figure with the ground, in m, around all poses, and the strip, in px from above."""
+    """Return a figure with the ground, in m, and the strip, in px from above."""
     shape = robot.body.shape
     points = np.concatenate([run.pose[:, :2], run.reference[:, :2]])
     margin = 1.25 * RobotSilhouette.of(robot).reach
@@ -251,8 +241,6 @@ class _Trail:
 
 
 class _Figures:
-    """The strip below the ground: time, speed and the commands as bars of `full` values."""
-
     def __init__(
         self, strip: Axes, title: str, factor: float, full: tuple[float, float], what: Commanded
     ) -> None:
@@ -260,7 +248,6 @@ class _Figures:
         self._factor = "" if factor == 1.0 else f"  ×{factor:g}"
         strip.axhline(0.5, color=LINE, linewidth=1.0)
         self._text(16, 20, 11, style.QUIET).set_text(title)
-        # Equal values are mentioned once.
         values = dict.fromkeys(f"{f:.3g} {u}" for f, u in zip(full, what.units, strict=True))
         text = f"{what.what}, full bar {' and '.join(values)}"
         self._text(BAR_MIDDLE, 18, 10, style.QUIET, ha="center").set_text(text)
@@ -290,7 +277,6 @@ class _Figures:
         return box
 
     def show(self, time: float, velocity: Array, command: Array) -> None:
-        """Show time, s, [v, omega], m/s and rad/s, and the values of the bars."""
         self._time.set_text(f"{time:.1f} s{self._factor}")
         for text, name, speed, unit in zip(
             self._speeds, "vω", velocity, ("m/s", "rad/s"), strict=True
@@ -305,8 +291,6 @@ class _Figures:
 
 
 class _Robot:
-    """The robot with its shadow and turning wheels, and the ghost of its reference."""
-
     def __init__(self, ground: Axes, robot: Robot) -> None:
         silhouette, shape = RobotSilhouette.of(robot), robot.body.shape
         length, half = shape.front - shape.rear, 0.5 * shape.width
@@ -344,7 +328,6 @@ class _Robot:
         known = bool(np.isfinite(reference).all())
         ghost = (*self._lower, self._nose) if known else ()
         self._ghost.set_verts([placed(shape, reference) for shape in ghost])
-        # The shadow falls in a fixed direction, whatever the robot's heading.
         shadow = pose + np.array([0.018, -0.018, 0.0])
         self._below.set_verts(
             [placed(shape, shadow) for shape in self._lower]

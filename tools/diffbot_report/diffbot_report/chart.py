@@ -34,8 +34,7 @@ class Curve:
         y: Shape (n,), as x; NaN leaves a gap.
         half_width: Of a band around the line, shape (n,).
         steps: Whether a value is held until the next one.
-        dots: Whether only points are drawn, as for sensor readings.
-        marks: Whether a point is drawn at each value of the line.
+        dots, marks: Whether only points are drawn, or points on the line.
     """
 
     name: str
@@ -55,7 +54,6 @@ class Chart:
 
     Attributes:
         key: Id in the page.
-        x_unit: Name and unit of x.
         group: Charts of one group zoom together; None: alone.
         note: Text beside the title, such as the value at the end.
         limits: Values of y that must not be crossed.
@@ -82,14 +80,9 @@ class Chart:
 
 @dataclass(frozen=True)
 class Intervals:
-    """Values of one quantity side by side, each with its interval.
+    """Values of one quantity side by side, shape (n,), each with its interval; NaN: none.
 
-    Attributes:
-        key: Id in the page.
-        values: Shape (n,); NaN is left out.
-        half_widths: Shape (n,); NaN: no interval.
-        below: Lengths below the values, shape (n,); None: as above.
-        truth: The true or promised value.
+    `below`: lengths below the values, if not as above; `truth`: the true or promised value.
     """
 
     key: str

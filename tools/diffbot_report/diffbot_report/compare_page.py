@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One page that compares runs of any kind: which results differ, and overlaid curves.
 
-Two values with intervals differ significantly if |a - b| > z sqrt(s_a^2 + s_b^2); z is for 5 % in
-all comparisons of the table together (Bonferroni).
+Values differ if |a - b| > z sqrt(s_a^2 + s_b^2), z for 5 % in all comparisons (Bonferroni).
 """
 
 from __future__ import annotations
@@ -20,22 +19,27 @@ from diffbot_description.files import SUMMARY, parse_json, read_regular, strict
 from diffbot_description.limits import JSON
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.chart import FOUR, Chart, Curve, Intervals, Role
-from diffbot_report.packed_numbers import unpacked
-from diffbot_report.page import REPORT, Page, Part, Scene, Section, Table, Tone, read_data
-from diffbot_report.quantity import MISSING, significant, with_uncertainty
-from diffbot_report.summary_entries import half_width, interval_of, quantities
+from diffbot_report.page import REPORT, Page, Part, Scene, Section, Table, Tone, read_data, unpacked
+from diffbot_report.quantity import (
+    MISSING,
+    half_width,
+    interval_of,
+    quantities,
+    significant,
+    with_uncertainty,
+)
 
-# Quantities that have intervals; `verdicts` are those of recordings.
+# Quantities that have intervals.
 WITH_INTERVALS = ("parameters", "friction", "physical", "calibration", "smallest_torque")
-# Figures that describe how a run went, including nested numbers.
+# Figures of how a run went.
 FIGURES = (
     "tracking", "odometry_drift", "peak_torque", "peak_speed", "peak_yaw_rate", "samples",
     "residual_std", "torque_delay", "friction_share", "kept", "longest_time_to_zero", "duration",
 )  # fmt: skip
 FAMILY_ERROR = 0.05
-# Asymmetry as a fraction of half the width, from which both ends are printed.
+# Asymmetry over half the width from which both ends are printed.
 MAX_ASYMMETRY = 0.1
-# Words in names of quantities whose intervals are cut off at 0.
+# Quantities whose intervals are cut off at 0.
 NEVER_NEGATIVE = frozenset(
     ("constant", "dead", "friction", "inertia", "mass", "noise")
     + ("radius", "torque", "track", "walk")
@@ -50,8 +54,7 @@ class RunResults:
 
     Attributes:
         label: Name shown to users, unique among the runs.
-        summary: Content of summary.json; empty if it cannot be read.
-        charts: Charts of report.html, by key; empty if there are none.
+        summary: Content of summary.json, charts of report.html by key; empty: not readable.
         problem: What cannot be read, and why.
     """
 
@@ -84,7 +87,7 @@ def _summary(path: Path) -> Mapping[str, Any]:
     json = parse_json(read_regular(path, JSON))
     if not isinstance(json, dict):
         raise ValueError(f"it contains a {type(json).__name__}, not an object with keys")
-    # JSON allows 1e400, which a page cannot represent.
+    # JSON allows 1e400.
     known: Mapping[str, Any] = strict(json)
     return known
 
@@ -120,7 +123,6 @@ def compare_page(runs: Sequence[RunResults], command: str) -> Page:
 
 
 def _labelled(runs: Sequence[RunResults]) -> list[RunResults]:
-    """Make labels unique: prepend the parent folder, or append a number."""
     names = [run.label for run in runs]
     if len(set(names)) < len(names):
         names = ["/".join(run.path.resolve().parts[-2:]) for run in runs]
@@ -165,8 +167,6 @@ def _sections(runs: Sequence[RunResults], quantities: _Quantities) -> Iterator[S
 
 
 class _Estimated:
-    """A value with its interval in summary.json; NaN and None where it states nothing."""
-
     def __init__(self, entry: Mapping[str, Any]) -> None:
         self.value, self.truth = _number(entry.get("value")), _known(entry.get("closed_form"))
         self.half = half_width(entry) if math.isfinite(self.value) else None
@@ -203,11 +203,7 @@ class _Estimated:
 
 
 class _Quantities:
-    """Values with intervals of all runs, by name.
-
-    Attributes:
-        comparisons: Number of values with intervals that are compared with the first run's.
-    """
+    """Values with intervals of all runs, by name, and the number of comparisons with the first."""
 
     def __init__(self, runs: Sequence[RunResults]) -> None:
         self._runs = runs
@@ -261,7 +257,6 @@ class _Quantities:
         """Yield charts of intervals side by side."""
         for i, (name, entries) in enumerate(self._entries.items()):
             values = [math.nan if entry is None else entry.value for entry in entries]
-            # If a value is below 0, show all intervals in full.
             cut = all(not value < 0.0 for value in values) and not NEVER_NEGATIVE.isdisjoint(
                 name.replace(":", " ").split()
             )
@@ -275,7 +270,7 @@ class _Quantities:
                 [run.label for run in self._runs], values,
                 [above for _, above in reach],
                 below=[below for below, _ in reach],
-                # Different robots have different true values: then none is shown.
+                # Different robots have different true values.
                 truth=truths.pop() if len(truths) == 1 else None,
                 note="differs" if any(self.differs(name)) else "",
             )  # fmt: skip
@@ -392,7 +387,7 @@ def _judged(rows: Any) -> Iterator[tuple[str, str]]:
 
 
 def _overlaid(runs: Sequence[RunResults]) -> Iterator[Chart]:
-    """Yield the charts that at least two runs have: first curve of each run, and shared curves."""
+    """Yield the charts that at least two runs have: a curve of each run, and shared ones."""
     keys = dict.fromkeys(key for run in runs for key in run.charts)
     for key in keys:
         drawn = [(i, run, run.charts[key]) for i, run in enumerate(runs) if key in run.charts]

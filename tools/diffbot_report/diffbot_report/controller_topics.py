@@ -47,11 +47,9 @@ class StatusFields:
     """Names of the fields in a controller's status.
 
     Attributes:
-        message: Type in diffbot_msgs.
         reference, odometry: Fields of x, y, theta; empty if there are none.
-        wanted, velocity: Fields of [v, omega].
+        wanted, velocity: Fields of [v, omega]; symbol of the former: `velocity_name`.
         gains: Gains of the control law, by their key in the summary.
-        velocity_name: Symbol of the desired velocity.
         extra: Names of further arrays of a row, and their lengths.
     """
 

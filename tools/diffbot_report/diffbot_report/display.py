@@ -21,7 +21,7 @@ from diffbot_report.progress import duration_text
 from diffbot_report.quantity import MEANING, MISSING
 
 PLAIN_WIDTH = 110  # columns of output to files and pipes
-# Wall time between plain lines if no 10 % are completed in between, s.
+# Wall time between plain lines, s.
 INTERVAL = 5.0
 
 
@@ -31,8 +31,7 @@ class RunProgress:
 
     Attributes:
         label: What is running, for example "ident twil (mujoco)".
-        elapsed: Robot time since the start, s.
-        duration: Robot time at the end, s; 0 if there is none.
+        elapsed, duration: Robot time since the start, and at the end, s; 0: there is none.
         factor: Robot time over wall time; None before it is known.
         note: What the run waits for, or why the robot stands; replaces the progress.
     """
@@ -109,7 +108,7 @@ class PlainDisplay:
                 self._last = now
                 say(self._console, f"{progress.label}: {progress.figures()}")
             return
-        # 0.3 = 0.29999999999999999 counts as 30 %.
+        # 0.3 = 0.29999999999999999.
         tenth = math.floor(10.0 * fraction + 1e-9)
         if self._last == -math.inf:
             self._last = now
@@ -159,11 +158,7 @@ def printed(
 ) -> Table:
     """Return a page's table for a terminal; its third column has the results.
 
-    Args:
-        shown: The table.
-        title: Line above it.
-        styles: Style of each row's result; empty: all are coloured.
-        rule: Number of rows above a line.
+    `styles` are of each row's result (empty: coloured); a line follows `rule` rows.
     """
     table = new_table(title)
     for name in shown.head:

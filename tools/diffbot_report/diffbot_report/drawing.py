@@ -13,19 +13,13 @@ from typing import Any
 
 from diffbot_description.machine_limits import refusal_of_machine
 
-# Maximum wall time to wait for matplotlib, s.
+# Longest wall time to wait for matplotlib, s.
 LOADING_TIME = 60.0
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A file to draw.
-
-    Attributes:
-        name: Name of the file, for example "path.png".
-        write: Draws the picture to a path.
-        seconds: Wall time that drawing may take, s; it is not started with less left.
-    """
+    """A file to draw by `write`, which may take `seconds` of wall time: not started with less."""
 
     name: str
     write: Callable[[Path], Any]
@@ -45,7 +39,7 @@ class Drawing:
         self.unwritten: list[str] = []
         self._module = module
         self._loaded = False
-        # No daemon: Python would end it within Matplotlib's C++ code, which aborts the process.
+        # A daemon would end within Matplotlib's C++ code, which aborts the process.
         self._thread = threading.Thread(target=self._load, name="load-figures")
 
     def start(self) -> None:
@@ -77,12 +71,10 @@ class Drawing:
     def draw(
         self, pictures: Callable[[], Sequence[Picture]], directory: Path, deadline: float
     ) -> Iterator[Path]:
-        """Draw pictures one after the other; yield their paths.
+        """Draw pictures into a directory; yield their paths.
 
-        Args:
-            pictures: Called once loading is complete.
-            directory: Target directory.
-            deadline: time.monotonic() after which no picture is started, s.
+        `pictures` is called once loading is complete; none is started after time.monotonic() is
+        `deadline`, s.
         """
         if not self.ready(deadline):
             return

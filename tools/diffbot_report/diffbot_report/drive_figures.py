@@ -42,11 +42,10 @@ from diffbot_report.robot_silhouette import RobotSilhouette, placed
 
 Colour = tuple[float, float, float]
 
-# Of a wide band below the paths: dashes would not be visible where laps overlap.
+# A wide band below the paths.
 PALE = "#DCE1E8"
-# Least and largest height of the drawing area, inch.
+# Least and largest height of the drawing area, and its margins, inch.
 LOWEST, HIGHEST = 3.2, 7.2
-# Its margins: left, right, below and above, inch.
 LEFT, RIGHT, BELOW, ABOVE = 0.75, 0.15, 0.55, 1.0
 HEIGHT = 6.2  # height of the other figures, inch
 # Time around a velocity step that is enlarged, s.
@@ -55,7 +54,7 @@ STEP_DETAIL = (0.02, 0.18)
 START_UP = 15.0
 # Smallest errors of the logarithmic panels: mm and degrees.
 FLOORS = 1e-2, 1e-3
-# Name, unit, its size in SI units, and least height of the panel.
+# Name, unit, its size in SI units, least height of the panel.
 POSE_QUANTITIES = (("x", "m", 1.0, 0.04), ("y", "m", 1.0, 0.04), ("θ", "°", np.degrees(1.0), 4.0))
 # Wall time that an animation may take, s.
 ANIMATION_TIME = 6.0
@@ -127,7 +126,6 @@ def path_figure(results: DriveResults, title: str, robot: Robot) -> Figure:
     )
     axes = figure.add_axes((LEFT / style.WIDTH, BELOW / total, width / style.WIDTH, height / total))
     style.quiet(axes)
-    # Equal scales: the shorter side gets the larger margin.
     half = 0.5 * max((high[0] - low[0]) / width, (high[1] - low[1]) / height)
     for side, middle, inches in zip("xy", 0.5 * (low + high), (width, height), strict=True):
         axes.set(**{f"{side}lim": (middle - half * inches, middle + half * inches)})
@@ -169,11 +167,9 @@ def _robots(axes: Axes, run: DriveRun, silhouette: RobotSilhouette, colour: Colo
     if run.has_pose_reference:
         _robot(axes, run.reference[-1], silhouette, None, 1.0)
     moved = float(np.linalg.norm(run.pose[known[-1], :2] - run.pose[known[0], :2]))
-    # Two labels need enough distance between them.
     names = ("start", "end") if moved > silhouette.reach else ("", "start and end")
     for at, name, alpha in ((known[0], names[0], 0.35), (known[-1], names[1], 0.9)):
         _robot(axes, run.pose[at], silhouette, colour, alpha)
-        # Beside the robot, clear of its body and of the path ahead.
         x, y, theta = run.pose[at]
         side = np.array([-np.sin(theta), np.cos(theta)]) * 1.35 * silhouette.half_track
         side *= 1.0 if side[1] < 0.0 or abs(side[1]) < 1e-9 else -1.0
@@ -250,7 +246,6 @@ def _with_details(
     charts: Sequence[Chart],
     span: Span | None = None,
 ) -> Figure:
-    """Draw charts of v and omega with details: of `span`, s, or each with its own."""
     figure = style.new_figure(title, subtitle, HEIGHT)
     spans = details(results) if span is None else [span] * len(charts)
     rows = [(chart, chart, part) for chart, part in zip(charts, spans, strict=True)]
@@ -267,7 +262,6 @@ def details(results: DriveResults) -> Sequence[tuple[float, float]]:
     if settled is not None:
         warm_up = float(np.clip(1.3 * settled, min(0.3, end), max(0.4 * end, min(2.0, end))))
     if run.commanded is VELOCITY:
-        # Nothing to settle: show the acceleration to full speed.
         warm_up = min(START_UP, 0.25 * end)
     entries = []
     for channel in ("v", "omega"):
@@ -330,7 +324,6 @@ def _quantity(axes: Axes, run: DriveRun, column: int) -> None:
     style.panel_title(axes, f"{name}, {unit}", "")
     reference, odometry, true = (p[:, column] for p in (run.reference, run.odometry, run.true))
     if column == 2:
-        # Headings that differ by whole turns are the same.
         true = odometry + np.remainder(true - odometry + np.pi, 2.0 * np.pi) - np.pi
         turns = 2.0 * np.pi * np.round((reference - odometry) / (2.0 * np.pi))
         reference = reference - np.nanmedian(turns)
@@ -351,10 +344,7 @@ def _sizes(
     curves: Sequence[tuple[NDArray[np.float64], NDArray[np.float64], str, str, float]],
     limit: float,
 ) -> None:
-    """Draw errors on a logarithmic scale, with the error that counts as settled.
-
-    Each curve: time, errors, label, colour, width.
-    """
+    """Draw errors (time, errors, label, colour, width) on a logarithmic scale, with the limit."""
     shown = [np.array([limit])]
     for time, values, label, colour, width in curves:
         shown.append(values)

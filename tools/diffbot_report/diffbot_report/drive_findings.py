@@ -28,7 +28,7 @@ def drive_findings(
 ) -> RunFindings:
     """Return the findings of a run at its end; `node` is the controller's."""
     results, state = drive_results(recording), recording.state
-    # A simulator continues for a while: count only poses that match a sample.
+    # A simulator continues for a while.
     stamps, truth = recording.status.stamps, recording.truth
     law = f", {results.law}" if results.law else ""
 

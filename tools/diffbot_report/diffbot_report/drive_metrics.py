@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_report.drive_recording import AdaptationRun, DriveRun
 
-# Kinds of the part of a run over which tracking is evaluated.
+# Parts of a run over which tracking is evaluated.
 LAST_LAP, ONLY_LAP, LAST_SECOND = "last lap", "only lap, approach included", "last second"
 # Least tolerances of a reference at its final pose: m and rad.
 SAME_POSITION, SAME_HEADING = 1e-3, 1e-2
-# A reference that passes a pose has a sample within half a step.
+# Steps of the reference within which it passes a pose.
 SAME_STEPS = 0.75
 CHANNELS = ("v", "omega")
 # Tolerances of a settled velocity, as fractions of its step.
@@ -26,7 +26,7 @@ FINE, ROUGH = 0.01, 0.05
 SMALLEST_STEP = 1e-6
 # A set point that changes within this time, s, is a ramp.
 SHORTEST_STEP = 0.1
-# Time for which a change may disturb tracking, s.
+# Time that a change may disturb, s.
 RECOVERY = 12.0
 
 
@@ -46,12 +46,8 @@ class Window:
 def judged_window(time: NDArray[np.float64], reference: NDArray[np.float64]) -> Window:
     """Return the last lap of a closed curve or, for other references, the last second.
 
-    A lap begins when the reference was last at its final pose before, including heading: a figure
-    eight crosses itself with another one. Rest at the end is not part of it.
-
-    Args:
-        time: s, increasing, shape (n,), n > 0.
-        reference: x, y, theta, m, m, rad, finite, shape (n, 3).
+    A lap begins at the last visit of the final pose before, heading included. Rest at the end is no
+    part of it. `time`: s, increasing, (n,), n > 0; `reference`: m, m, rad, finite, (n, 3).
     """
     final = reference[-1]
     distance = np.hypot(*(reference[:, :2] - final[:2]).T)
@@ -64,7 +60,7 @@ def judged_window(time: NDArray[np.float64], reference: NDArray[np.float64]) -> 
     before = np.flatnonzero(near[: away[-1]]) if len(away) else away
     if not len(before):
         return Window(LAST_SECOND, max(float(time[-1]) - 1.0, float(time[0])), float(time[-1]))
-    # The sample of the previous visit nearest to the pose, or the last of a rest.
+    # The sample of the previous visit nearest to the pose.
     visit = np.arange(_first_of_visit(near, before[-1]), before[-1] + 1)
     miss = distance[visit] + turn[visit] * SAME_POSITION / SAME_HEADING
     begin = visit[np.flatnonzero(miss <= miss.min() + 1e-12)[-1]]
@@ -101,7 +97,7 @@ class Tracking(Errors):
 
     Attributes:
         settling_time: From when the robot stays within 1 cm and 1 degree, s since driving began;
-            None if never, or if later samples are missing.
+            None: never, or later samples are missing.
     """
 
     settling_time: float | None
@@ -152,7 +148,7 @@ def _window(run: DriveRun) -> Window | None:
     window = judged_window(run.time[known], run.reference[known])
     if run.is_whole():
         return window
-    # Missing samples before a lap cannot shift it, but may hide one.
+    # Samples that are missing before a lap may hide one.
     resting = not np.ptp(run.reference[known], axis=0).any()
     certain = window.kind == LAST_LAP or resting
     return window if certain and run.is_whole(window.begin) else None
@@ -166,7 +162,7 @@ def _tracking(
         return None
     settled = errors.settling_time
     earlier = errors.time[errors.time < settled]
-    # It may have left the tolerance where samples are missing.
+    # It may have left where samples are missing.
     known = run.is_whole(float(earlier[-1]) if len(earlier) else 0.0, true=true)
     time = settled if known and math.isfinite(settled) else None
     return Tracking(**vars(result), settling_time=time)
@@ -189,9 +185,8 @@ class Response:
     """Response of one velocity to one step.
 
     Attributes:
-        settling_time: From when it stays within 1 % of the step, s since the step; None: not before
-            the next one.
-        settling_time_5: Same within 5 %; an encoder count is often more than 1 % of a step.
+        settling_time, settling_time_5: From when it stays within 1 %, or 5 %, of the step, s since
+            it; None: not before the next one. A count is often more than 1 %.
         overshoot: Maximum excess over the set point, % of the step, >= 0.
     """
 
@@ -207,7 +202,6 @@ class VelocityStep:
     Attributes:
         channel: "v" (m/s) or "omega" (rad/s).
         time: s since driving began.
-        begin, end: Set points.
         encoders: Response by the wheels' encoders; None if samples are missing.
         true: Response of the simulated robot; None if not completely known.
     """
@@ -260,15 +254,10 @@ def response(
     end: float,
     since: float | None = None,
 ) -> Response:
-    """Evaluate the response to a step from `begin` to `end`, in the velocity's unit.
+    """Evaluate the response of n > 0 velocities at times, s, to a step from `begin` to `end`.
 
-    Args:
-        time: s, increasing, shape (n,), n > 0.
-        velocity: Shape (n,).
-        begin, end: Set points, which differ.
-        since: Time of the step, s; None: the first time.
+    `since`: time of the step, s; None: the first time.
     """
-    # In units of the step: 0 before, 1 after.
     progress = (velocity - begin) / (end - begin)
     first = float(time[0] if since is None else since)
 

@@ -108,7 +108,7 @@ def _steps_verdict(results: DriveResults, more: str) -> tuple[Tone, str, str]:
 
 
 def _unfollowed(lived: AdaptationRun) -> str:
-    """Return which gate blocked all live estimates; empty if the law followed some."""
+    """Return which gate blocked all estimates; empty if the law followed some."""
     if not len(lived) or lived.lost or not lived.gates or np.ptp(lived.in_use, axis=0).any():
         return ""
     shut = np.sum(~lived.passed, axis=0)
@@ -122,13 +122,13 @@ def _unfollowed(lived: AdaptationRun) -> str:
 
 
 def _longer(results: DriveResults, more: str) -> str:
-    """Return advice for a robot that has not settled; `more` is that for any run."""
+    """Return advice for a robot that has not settled."""
     run, window = results.run, results.metrics.window
     if window is None or window.kind != LAST_SECOND:
         return more
     goal = run.reference[-1, :2]
     first, last = (math.dist(goal, run.odometry[k, :2]) for k in (0, -1))
-    # Twice the duration, or twice the time for the remaining distance at this speed.
+    # Twice the duration, or the time for the remaining distance.
     rest = last / (first - last) if last < first else 0.0
     longer = math.ceil(2.0 * window.end * max(1.0, rest))
     return f"It may only need more time: duration:={longer}. {more}"
@@ -243,7 +243,6 @@ def command_charts(results: DriveResults, robot: Robot) -> list[Chart]:
 
 
 def _friction(run: DriveRun, robot: Robot) -> Array | None:
-    """Return friction torques with gear losses, N m, (n, 2); None without friction."""
     v, omega = run.best_velocity.T
     speeds = np.column_stack(robot.geometry.wheel_velocity(v, omega))
     laws = wheel_friction(robot)
@@ -262,10 +261,7 @@ def _friction(run: DriveRun, robot: Robot) -> Array | None:
 
 
 def _wheel_friction(law: FrictionLaw[float], speed: float, torque: float, still: float) -> float:
-    """Return a wheel's friction, N m; at rest it balances the torque as far as it can.
-
-    The speed is in rad/s; below `still` its sign says nothing.
-    """
+    """Return a wheel's friction, N m; below the speed `still`, rad/s, it balances the torque."""
     loaded = law.under(torque)
     if abs(speed) >= still:
         return loaded.torque(speed)
@@ -336,7 +332,7 @@ def parameter_charts(results: DriveResults) -> list[Chart]:
         elif state is not None:
             curves.append(Curve("in use", [0.0, end], [state.parameters[i]] * 2, Role.SECOND))
         curves.append(_true(lived, i, end))
-        # The first intervals are wider than all later values.
+        # The first intervals are wider than all values.
         charts.append(_parameter(results, name, unit, curves, curves[-2:], band))
     return charts
 
@@ -367,7 +363,7 @@ def _parameter(
     shown: list[Curve],
     band: tuple[float, ...] = (),
 ) -> Chart:
-    """Return the chart of a live parameter, whose y axis shows all curves in `shown`."""
+    """Return the chart of a live parameter, with all of `shown`."""
     seen = np.concatenate([np.asarray(curve.y, float) for curve in shown])
     low, high = float(np.nanmin(seen)), float(np.nanmax(seen))
     room = max(0.35 * (high - low), 0.05 * max(abs(low), abs(high)), 1e-9)
@@ -379,5 +375,5 @@ def _parameter(
 
 
 def _true(lived: AdaptationRun, i: int, end: float) -> Curve:
-    """Return a true parameter as a curve up to `end`, s; empty if unknown."""
+    """Return a true parameter up to `end`, s; empty if unknown."""
     return Curve("true", *lived.true_steps(i, end), Role.WANTED, steps=True, dashed=True)

@@ -27,9 +27,8 @@ from diffbot_report.sample_buffer import (
 
 Columns = NDArray[np.float64]
 
-# Ends of the columns of a status; extras follow.
+# Ends of the columns of a status, and of JUDGEMENT; extras, and gates, follow.
 STATUS_ENDS = np.cumsum((3, 3, 2, 2, 2))
-# Ends of the columns of JUDGEMENT; the gates follow.
 JUDGEMENT_ENDS = np.cumsum((1, 1, 4, 4, 4, 4, 4, 4))
 JUDGEMENT_CAPACITY = 50_000  # 2.7 hours at 5 Hz
 
@@ -41,10 +40,8 @@ class DriveRun:
     Attributes:
         time: Since driving began, s, increasing, shape (n,).
         reference: Pose, m, m, rad, shape (n, 3); NaN if only velocities are commanded.
-        odometry: Pose as the controller uses it, shape (n, 3).
-        true: Pose of the simulated robot, shape (n, 3).
-        wanted: Desired [v, omega], m/s and rad/s, (n, 2).
-        velocity: [v, omega] as the controller measures it, (n, 2).
+        odometry, true: Pose as the controller uses it, and of the simulated robot, (n, 3).
+        wanted, velocity: Desired and measured [v, omega], m/s and rad/s, (n, 2).
         true_velocity: That of the simulated robot, (n, 2).
         command: For the period that begins, (n, 2): torques, N m, or [v, omega].
         extra: Further arrays, by the names of StatusFields.extra, each (n, length).
@@ -69,10 +66,7 @@ class DriveRun:
         return len(self.time)
 
     def is_whole(self, begin: float = -math.inf, end: float = math.inf, true: bool = False) -> bool:
-        """Whether no sample, and with `true` no true pose, is missing between two times, s.
-
-        An infinite end counts as missing if the run may have continued.
-        """
+        """Whether no sample (`true`: nor true pose) is missing between two times, s."""
         if ((self.gaps[:, 0] < end) & (self.gaps[:, 1] > begin)).any():
             return False
         inside = (self.time >= begin - 1e-9) & (self.time <= end + 1e-9)
@@ -137,17 +131,13 @@ class AdaptationRun:
 
     Attributes:
         time: Stamps of the estimates, s since driving began, shape (n,).
-        state: An AdaptationState each, shape (n,).
-        refused: Number of estimates refused so far, shape (n,).
-        in_use, offered: Parameters, shape (n, 4).
-        offered_std: Standard deviations, infinite if unknown, shape (n, 4).
+        state: An AdaptationState each; `refused`: estimates refused so far, shape (n,).
+        in_use, offered: Parameters, (n, 4); `offered_std`: infinite if unknown.
         lower, upper: The allowed band, shape (n, 4).
         follows: Whether each parameter follows the estimate, shape (n, 4).
         passed: Whether each of the m gates let the estimate pass, shape (n, m).
-        true_time: Times from which the true parameters are valid, s, shape (k,).
-        true: True parameters, shape (k, 4).
-        lost: Number of judgements that were not received.
-        has_last: Whether the last judgement was received.
+        true_time, true: Times from which true parameters (k, 4) are valid, s, shape (k,).
+        lost: Number of judgements that were not received; `has_last`: whether the last was.
     """
 
     time: Columns
@@ -239,7 +229,6 @@ class DriveRecording:
     """Each status of a controller and each true pose, by stamp.
 
     Attributes:
-        arrivals: Which messages on ~/status were received.
         peak_command: Largest magnitudes of both commands, including thinned rows, shape (2,).
         status: Rows of `fields.names`, always with reference and odometry.
         truth: Rows of TRUTH; due if a simulator publishes one for each status.

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The drive_report node: shows a driving run and writes its report.
 
-Subscribes to status, state and adaptation of the controller, and to a simulator's `ground_truth`.
 Ends with the run: status 0 if completed or stopped by the user, 1 if it failed. Controllers whose
 parameter `listeners` is 1 wait for this node.
 """
@@ -44,7 +43,7 @@ class DriveReportParameters(ReportParameters):
     animation: bool = parameter(True, "whether drive.gif is made")
 
 
-# Wall time for samples in transit after the end of a run, s.
+# Wall time for samples in transit at the end, s.
 QUIET_TIME = 0.1
 
 
@@ -113,7 +112,7 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
         state = self.recording.state
         if state is None or not state.phase.ended or self.recording.missing():
             return None
-        # A controller that does not count its messages is done when no more arrive.
+        # A controller that does not count its messages.
         quiet = time.monotonic() - self.received >= QUIET_TIME
         return state.stamp if state.statuses or quiet else None
 

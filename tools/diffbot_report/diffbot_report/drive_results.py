@@ -41,11 +41,8 @@ SMALLEST_SHOWN = 1e-9  # mm or degrees; smaller values are rounding errors
 class DriveResults:
     """A run with its results, from which tables, pictures and the page are made.
 
-    Attributes:
-        run: Its samples; may be empty.
-        steps: Responses to steps of the desired velocity; empty if poses are followed.
-        peak_command: Largest magnitudes of both commands, N m or m/s and rad/s; None if samples are
-            missing.
+    `steps`: responses to steps of the desired velocity; `peak_command`: largest magnitudes, N m or
+    m/s and rad/s; None if samples are missing.
     """
 
     recording: DriveRecording
@@ -112,7 +109,7 @@ def drive_keys(results: DriveResults, controller: Mapping[str, Any]) -> dict[str
 
 
 def controller_keys(node: str, results: DriveResults, gains: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the controller in use, for summary.json; its node may not have published anything."""
+    """Return the controller in use, which may not have published anything, for summary.json."""
     run, state = results.run, results.recording.state
     if state is None:
         return {"node": node, "law": None, "gains": dict(gains), "parameters": None}
@@ -151,11 +148,7 @@ def sigma_keys(run: DriveRun) -> dict[str, Any]:
 
 
 def dead_band_keys(run: DriveRun) -> dict[str, Any]:
-    """Return the smallest command that moves the robot, v in m/s and omega in rad/s.
-
-    For both: `in_use`, which the law compensates at the end, and the identified `value` with `std`
-    and `interval95`, None if not `identifiable`.
-    """
+    """Return the smallest command that moves the robot, m/s and rad/s: `in_use`, and identified."""
     if not len(run):
         return {}
     known = run.is_whole(float(run.time[-1]))
@@ -194,10 +187,9 @@ def dead_time_keys(run: DriveRun) -> dict[str, Any]:
 def adaptation_keys(
     adaptation: AdaptationRun, changes: Sequence[Change], names: Sequence[str] = TORQUE.parameters
 ) -> dict[str, Any] | None:
-    """Return the key `adaptation` of summary.json, or None without judgements and changes.
+    """Return the key `adaptation` of summary.json, by its end, or None without judgements.
 
-    Parameters are those at the end; `refused_by` counts how often each gate was closed. What
-    depends on judgements that were not received is None.
+    What depends on judgements that were not received is None.
     """
     if not len(adaptation) and not changes:
         return None
@@ -282,7 +274,6 @@ def error_rows(metrics: DriveMetrics) -> list[list[str]]:
 
 
 def _error(value: float | None) -> str:
-    """Format an error in mm or degrees; rounding errors become 0."""
     if value is None:
         return MISSING
     return "0" if value < SMALLEST_SHOWN else significant(value, 3)

@@ -9,4 +9,4 @@ ident_report = Executable("diffbot_report.ident_report_node", "IdentReport")
 drive_report = Executable("diffbot_report.drive_report_node", "DriveReport")
 
 
-# The fit's matrices are small: threads would mostly wait for each other.
+# For small matrices threads mostly wait for each other.

@@ -40,7 +40,7 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 # Fills the width of a README.
 WIDTH, DPI = 9.0, 110
-# Heights of a row, of an only panel, and of what is above and below them, inch.
+# Heights of a row, of an only panel, of what is above and below, inch.
 ROW, ALONE, ABOVE, BELOW = 1.7, 3.8, 1.2, 0.5
 COLUMNS = 2
 
@@ -149,7 +149,6 @@ def draw_chart(axes: Axes, chart: Chart, begin: float, end: float) -> None:
         x, y = np.asarray(curve.x, float), np.asarray(curve.y, float)
         part = slice(None)
         if not (curve.dots or chart.equal):
-            # Lines and steps enter and leave the panel.
             first, last = np.searchsorted(x, begin, "right") - 1, np.searchsorted(x, end)
             part = slice(max(int(first), 0), int(last) + 1)
         x, y = x[part], y[part]
@@ -165,7 +164,6 @@ def draw_chart(axes: Axes, chart: Chart, begin: float, end: float) -> None:
             )  # fmt: skip
         axes.plot(
             x, y, label=curve.name, color=colour,
-            # The first curve is below the others.
             linewidth=1.8 if curve.role is Role.FIRST and not curve.steps else 1.1,
             linestyle=DASHES if curve.dashed else "" if curve.dots else "-",
             marker="o" if curve.marks else "." if curve.dots else "",
@@ -218,10 +216,7 @@ def legend(figure: Figure, below: float | None = None) -> None:
 def group_figure(
     group: ChartGroup, result: str, columns: int = COLUMNS, row: float = ROW
 ) -> Figure:
-    """Draw the charts of a group in columns, or a single one; `result` is the subtitle.
-
-    The height of a row is in inch.
-    """
+    """Draw the charts of a group in columns; row height in inch; `result` is the subtitle."""
     columns = min(columns, len(group.charts))
     rows = -(-len(group.charts) // columns)
     height = (rows * row if len(group.charts) > 1 else ALONE) + ABOVE + BELOW
@@ -241,7 +236,6 @@ def group_figure(
             draw_chart(axes, chart, *span(chart))
             axes.set_ylabel(chart.unit, color=INK, fontsize=9)
             below = chart.x_unit
-        # The note may not fit beside the title.
         note = f"{below}; {chart.note}" if chart.note else below
         axes.set_xlabel(note.replace("-", "−"), color=INK, fontsize=9)
     legend(figure, below=0.62)

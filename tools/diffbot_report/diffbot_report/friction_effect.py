@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Friction in an identification: its share of the torque, and the breakaway torque.
 
-A wheel at standstill counts as frictionless: the friction that holds it is unknown.
+A standing wheel counts as frictionless: what holds it is unknown.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ class FrictionEffect:
     Attributes:
         left, right, both: Rms of the friction torque over rms of the torque; None if unknown.
         smallest_torque: Of each wheel, from which equal torques move the robot, N m.
-        coulomb: [left, right], N m.
-        gear_loss: [left, right] share of the torque that the gears lose.
+        coulomb: [left, right], N m; `gear_loss`: [left, right] shares of the torque.
     """
 
     left: Fraction
@@ -71,7 +70,6 @@ class FrictionEffect:
         if self.both is not None:
             results.append(f"friction takes {100.0 * self.both:.0f} % of the torque (rms)")
         values = [q.value for q in self.coulomb if q.value is not None and q.std is not None]
-        # An interval that contains 0: no significant friction.
         low, _ = self.smallest_torque.interval95
         if len(values) == len(self.coulomb) and low is not None and low > 0.0:
             starting = (v / (1.0 - loss) for v, loss in zip(values, self.gear_loss, strict=True))

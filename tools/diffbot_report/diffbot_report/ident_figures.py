@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of an identification run, after Figs. 10-17 of Lages (2017).
-
-Import this module early, in the background: loading matplotlib takes long.
-"""
+"""Pictures of an identification run, after Figs. 10-17 of Lages (2017)."""
 
 from __future__ import annotations
 
@@ -36,7 +33,6 @@ from diffbot_report.quantity import NOT_IDENTIFIABLE, UNITS, Quantity, significa
 NAMES = {"K5": "centrifugal", "K6": "Coriolis", "K7": "thrust", "K8": "turning"}
 SQUARED = {"K5": "m²", "K6": "m⁻²", "K7": "(kg m)⁻²", "K8": "(kg m²)⁻²"}
 RESIDUALS = ("linear v̇", "angular ω̇")
-# Models whose predictions a verification compares.
 MODELS = (("identified", style.BLUE), ("nominal", style.GREEN), ("no model", style.QUIET))
 EDGES = {
     "left": 0.085, "right": 0.985, "top": 0.835, "bottom": 0.085, "hspace": 0.32, "wspace": 0.20
@@ -110,7 +106,6 @@ def excitation_figure(recording: IdentRecording, title: str) -> Figure:
         replace(chart, note=_rms(motion[:, column], chart.unit))
         for chart, column in zip(excitation_charts(times, motion), (2, 3, 0, 1), strict=True)
     ]
-    # The opening was recorded with more points.
     span = (0.0, min(_end(early), 0.5 * _end(times)))
     rows = [
         (chart, detail, span)
@@ -127,7 +122,6 @@ def _reason_text(quantity: Quantity) -> str:
 
 
 def _end(times: NDArray[np.float64]) -> float:
-    """Return the end of the time axis, s, also for an empty panel."""
     return float(times[-1]) if len(times) and times[-1] > 0.0 else 1.0
 
 
@@ -167,7 +161,6 @@ def arena_figure(recording: IdentRecording, arena: tuple[float, float], title: s
             axes.plot(*places.T, color=colour, linewidth=1.0, label=label, solid_joinstyle="round")
     axes.plot(0.0, 0.0, "o", color="white", markeredgecolor=style.INK, markersize=7, label="start")
     reach = np.maximum(0.5 * np.array(arena), _reach(exciting, verifying)) + 0.04 * max(arena)
-    # Equal scales along both axes.
     size = figure.get_size_inches() * ARENA_FRAME[2:]
     reach = size * (reach / size).max()
     axes.set_xlim(-reach[0], reach[0])
@@ -280,7 +273,6 @@ def verification_figure(verification: Verification, title: str) -> Figure:
         2, 2, left=0.10, right=0.985, top=0.80, bottom=0.03, hspace=0.42, wspace=0.10
     )
     done = verification
-    # Errors in the order of MODELS.
     steps = (
         ("after one control period", done.one_step, done.one_step_nominal, done.one_step_no_model),
         (f"after {done.horizon:.3g} s", done.horizon_error, done.horizon_nominal,
@@ -295,7 +287,7 @@ def verification_figure(verification: Verification, title: str) -> Figure:
 
 
 def _draw_errors(axes: Axes, values: Sequence[float], labelled: bool) -> None:
-    """Draw three bars, each with its error and its ratio to that without a model."""
+    """Draw three errors, each with its ratio to that without a model."""
     base = values[-1]
     largest = max((value for value in values if math.isfinite(value)), default=0.0) or 1.0
     axes.spines[["top", "right", "bottom"]].set_visible(False)

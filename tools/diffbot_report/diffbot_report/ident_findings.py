@@ -54,7 +54,6 @@ def identification_findings(
 
     return RunFindings(
         duration=recording.elapsed,
-        # Before the robot has moved, show only how the run ended.
         table=lambda title: (
             identification_table(recording, model, width, title)
             if len(recording.motion()[0])

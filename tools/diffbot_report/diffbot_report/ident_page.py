@@ -47,16 +47,16 @@ NOT_VERIFIED = (
     "and with more room or torque if the robot moved too little."
 )
 EXCITING = "excitation"  # charts over the time of the excitation zoom together
-# Above it, more data of the same kind add little.
+# Beyond it, more data of the same kind add little.
 LARGEST_CORRELATION = 0.95
-# Motion that adds information on a parameter, by the model (41).
+# Motion that tells a parameter, by (41).
 TEACHES = {
     "K5": "turning fast: v̇ = K5 ω² + …; without room, on the spot",
     "K6": "turning while driving fast: ω̇ = K6 v ω + …; curves both ways, with room",
     "K7": "equal torques on both wheels that change: v̇ = K7 (τl + τr) + …",
     "K8": "opposite torques that change: ω̇ = K8 (τl − τr) + …",
 }
-# Relative half widths from which a parameter counts as known in the strips.
+# Relative half widths with which a parameter is known.
 KNOWN = (0.1, 0.01)
 
 
@@ -151,7 +151,7 @@ def _verdict(
         },
     )
     if open_ones:
-        # Controllers set K5 and K6 to 0 together: the centre of mass is then on the axle.
+        # The centre of mass is then on the axle.
         both = open_ones == ["K5", "K6"]
         return Tone.CAUTION, f"Identified, {result}.", use if both else again
     return Tone.GOOD, "K5 to K8 are identified, and another motion verifies them.", use
@@ -185,7 +185,6 @@ def estimate_charts(recording: IdentRecording, parameters: Sequence[Quantity]) -
     charts = []
     for i, quantity in enumerate(parameters):
         sigma = np.sqrt(np.where(variances[:, i] >= 0.0, variances[:, i], np.inf))
-        # A start value without information is not an estimate.
         known = np.isfinite(sigma) & np.isfinite(values[:, i])
         value, spread = with_uncertainty(quantity.value, quantity.half_width)
         k, s = np.where(known, (values[:, i], NORMAL_95 * sigma), np.nan)  # NaN leaves a gap
@@ -223,16 +222,13 @@ def _excitation(recording: IdentRecording, robot: Robot) -> list[Part]:
 
 
 def excitation_charts(times: Array, motion: Array, friction: Array | None = None) -> list[Chart]:
-    """Chart torques and velocities.
+    """Chart torques, with the part of friction, N m, (n, 2), and velocities over times, s, (n,).
 
-    Args:
-        times: Since the excitation began, s, shape (n,).
-        motion: [v, omega, left, right torque], shape (n, 4).
-        friction: Part of the torques that friction took, N m, shape (n, 2).
+    `motion`: [v, omega, left, right torque], shape (n, 4).
     """
     charts = []
     for i, (side, role) in enumerate((("left", Role.FIRST), ("right", Role.SECOND))):
-        # A torque acted during the period that ends at its stamp.
+        # It acted in the period that ends at its stamp.
         curves = [Curve(side, times[:-1], motion[1:, 2 + i], role, steps=True)]
         if friction is not None and np.isfinite(friction[:, i]).any():
             curves.append(Curve("of it, friction", times, friction[:, i], Role.WANTED))
@@ -249,7 +245,7 @@ def excitation_charts(times: Array, motion: Array, friction: Array | None = None
 
 
 def _states(recording: IdentRecording, parameters: Sequence[Quantity]) -> list[Part]:
-    """Return phases, and when each interval fell below the KNOWN widths."""
+    """Return phases, and when intervals fell below KNOWN."""
     times, values, variances = recording.parameters()
     verifying, _ = recording.held_out()
     if not len(times):
@@ -261,7 +257,7 @@ def _states(recording: IdentRecording, parameters: Sequence[Quantity]) -> list[P
             names.append(f"{quantity.symbol} ± {100 * fraction:g} %")
             columns.append((half <= fraction * np.abs(values[:, i])).astype(float))
     if len(verifying):
-        # The estimate does not change while another motion verifies it.
+        # A verification does not change the estimate.
         names.insert(1, "verifying")
         count = len(verifying)
         columns = [np.append(column, np.full(count, column[-1])) for column in columns]
@@ -304,17 +300,13 @@ def _held_out(recording: IdentRecording, robot: Robot) -> list[Part]:
 def predicted_motion(times: Array, motion: Array, model: Model, robot: Robot) -> Array:
     """Predict [v, omega], (n, 2), restarting from the measured ones every HORIZON.
 
-    Args:
-        times: s, increasing, shape (n,).
-        motion: [v, omega, left, right torque, heading], torques of the period before, shape (n, 5).
-        model: Model that predicts.
-        robot: The robot, for its wheels.
+    `motion`: [v, omega, left, right torque, heading] at times, s, torques of the period before.
     """
     known_robot = motion[:, :2].copy()
     period = float(np.median(np.diff(times)))
     late = max(0.0, model.delay)
     samples = np.arange(len(times), dtype=float)
-    # A velocity is the mean over a period, so that at its middle. Torque acts `late` periods late.
+    # A velocity is that at the middle of a period.
     torque = np.column_stack(
         [np.interp(samples + 0.5 - late, samples, motion[:, 2 + side]) for side in range(2)]
     )
@@ -323,7 +315,7 @@ def predicted_motion(times: Array, motion: Array, model: Model, robot: Robot) ->
         gap = times[k] - times[k - 1] > 1.5 * period
         if gap or times[k] - times[begin] >= HORIZON:
             begin = k
-            # Average, because the encoder's counts make a single measured velocity coarse.
+            # A single measured velocity is coarse.
             known_robot[k] = motion[max(k - 2, 0) : k + 3, :2].mean(axis=0)
             continue
         start = known_robot[k - 1][:, None]
@@ -378,7 +370,7 @@ def information_chart(recording: IdentRecording) -> Chart:
 
 
 def _what_tells_more(parameters: Sequence[Quantity]) -> Table:
-    """List the parameters, least known first, with the motion that would help."""
+    """List the parameters, least known first, and the motion that helps."""
 
     def fraction(quantity: Quantity) -> float:
         half, value = quantity.half_width, quantity.value

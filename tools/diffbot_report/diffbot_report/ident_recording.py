@@ -24,7 +24,7 @@ Times = NDArray[np.float64]
 
 # Points that can be distinguished in a picture.
 POINTS = 1500
-# Time at the start for which every sample is kept, s.
+# Time at the start with every sample, s.
 BEGINNING = 10.0
 
 
@@ -32,10 +32,9 @@ class IdentRecording:
     """K5..K8, their variances, velocities and torques over robot time.
 
     Stamps are added in ns; times are returned in s since the excitation began. Check `wants_…`
-    before deserialising a message: at 40 times real time only every n-th is needed.
+    before deserialising a message.
 
     Attributes:
-        estimate: The latest estimate, kept or not; None before the first.
         statuses, estimates: Number of messages received, kept or not.
         newest: Stamp of the latest estimate, ns; None before the first.
     """
@@ -56,7 +55,7 @@ class IdentRecording:
         self._motion = SampleBuffer(8, capacity)  # columns: velocity, effort, position, information
         self._warm_up = SampleBuffer(4, capacity)  # columns: velocity, effort
         self._verifying = SampleBuffer(2, capacity)  # columns: position
-        # Columns: velocity, effort, heading; every state is kept.
+        # Velocity, effort, heading of every state.
         self._held_out = SampleBuffer(5, capacity)
 
     @property
@@ -114,7 +113,6 @@ class IdentRecording:
         if estimate.state is EstimateState.INVALID:
             estimate = estimate.without_numbers()
         self.estimate, self._verdict, self._estimated = estimate, verdict, stamp
-        # An estimate does not change during a verification.
         if self.state is None or self.state.phase is RunPhase.EXCITING:
             self._parameters.take(stamp, (*estimate.values, *estimate.variances))
 
@@ -134,7 +132,7 @@ class IdentRecording:
             return
         self.clock.add(stamp, state.elapsed)
         self._excited = stamp
-        # A known duration gives a uniform spacing; otherwise the buffer thins itself.
+        # Without a known duration the buffer thins itself.
         if not len(self._motion) and 0.0 < state.duration < math.inf:
             for buffer in (self._motion, self._parameters, self._verifying):
                 buffer.interval = state.duration / POINTS
@@ -147,7 +145,7 @@ class IdentRecording:
         """Keep the latest estimate, so that curves end where the excitation ended."""
         if self.estimate is None or self._estimated is None:
             return
-        # Not before the last row, nor after the excitation: a verification may have followed.
+        # A verification may have followed.
         last, stamp = self._parameters.last, self._estimated
         if self._excited is not None:
             stamp = min(stamp, self._excited)
@@ -196,11 +194,9 @@ class IdentRecording:
 
 # Axis limits of pictures of the estimates.
 
-# Fraction of a run with the transient from the start value 0.
+# Part of a run with the transient from 0; least relative span; part in which variances fall fast.
 SETTLED = 0.15
-# Noise-free estimates would show only their last digits.
 LEAST_SPAN = 0.005
-# Fraction of a run in which variances fall by orders of magnitude.
 EARLY = 0.02
 
 
@@ -210,13 +206,9 @@ def estimate_limits(
     sigma: NDArray[np.float64],
     truth: NDArray[np.float64],
 ) -> tuple[float, float] | None:
-    """Return (low, high) around the settled estimate ± 2 sigma and the truth, or None.
+    """Return (low, high) around the settled estimates ± 2 sigma (may be infinite) and the truth.
 
-    Args:
-        times: s, increasing, (n,).
-        values: Estimates, (n,); the first 15 % may lie outside.
-        sigma: Standard deviations, (n,), may be infinite.
-        truth: True values to show, (m,).
+    Of n estimates at increasing times, s, the first 15 % may lie outside; None: nothing to show.
     """
     if not len(times):
         return None

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ident_report node: shows an identification run and writes its report.
 
-Subscribes to the topics of ident and to a simulator's `ground_truth/dynamic_parameters`. Ends with
-the run: status 0 if completed or stopped by the user, 1 if it failed.
+Ends with the run: status 0 if completed or stopped by the user, 1 if it failed.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
         statuses = self._statuses.take()
         recording.statuses += len(statuses)
         for message in statuses:
-            # The last one may report the end of the run.
+            # It may report the end.
             if message is statuses[-1] or recording.wants_state(_stamp(message)):
                 recording.add_state(ident_state(message))
         if statuses and recording.state and recording.state.phase is RunPhase.EXCITING:
@@ -77,7 +76,6 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
             self._newest, recording.newest = message, _stamp(message)
             if recording.wants_estimate(recording.newest):
                 self._read_newest()
-        # Last: it is sent before the status that ends the run.
         for message in self._verification.take():
             recording.verification = verification_of(message)
         return bool(statuses or estimates)

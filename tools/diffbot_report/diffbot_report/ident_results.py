@@ -34,7 +34,7 @@ from diffbot_report.quantity import (
 )
 from diffbot_report.run_end import Pair
 
-# Columns that the table needs for the meanings, with errors and without.
+# Columns that the table needs with the meanings, with errors and without.
 WIDE, NARROW = 106, 78
 FRICTION = {
     "c_l": "viscous friction, left wheel",
@@ -47,7 +47,7 @@ FRICTION = {
     "f_w": "constant floor resistance to turning",
 }
 # Share of the error without a model beyond which something is missing: gears that lose 12 and 20 %
-# of torques of one size give 0.3, a right model 0.01.
+# give 0.3, a right model 0.01.
 POOR_PREDICTION = 0.1
 GEARS_ADVICE = (
     "these errors are large for an identified robot: if its motors have gears, identify with "
@@ -107,10 +107,7 @@ def parameter_table(
     width: int = 120,
     friction: Sequence[Quantity] = (),
 ) -> RenderableType:
-    """Return the answer with notes below it, for a terminal of `width` columns.
-
-    If the columns are too few, the meanings go below the table.
-    """
+    """Return the answer with notes below it, for a terminal of `width` columns."""
     shown = answer(parameters, friction, phrases)
     lines = list(notes)
     if width < (NARROW if len(shown.head) == 5 else WIDE):
@@ -151,7 +148,6 @@ def description_notes(recording: IdentRecording, model: RobotModel) -> list[str]
 
 
 def _is_open(quantity: Quantity) -> bool:
-    """Whether there is a value that the data do not determine."""
     return quantity.value is not None and quantity.std is None
 
 
@@ -191,7 +187,7 @@ def confidence_notes(
 
 
 def _gears_are_likely(estimate: Estimate, verification: Verification) -> bool:
-    """Whether torques of other sizes act so differently that gears may take a share."""
+    """Whether gears may take a share: torques of other sizes act differently."""
     friction = estimate.friction
     return (
         verification.decided

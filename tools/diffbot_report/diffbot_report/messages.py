@@ -26,7 +26,7 @@ PHASES = {
     kind: {getattr(kind, phase.name): phase for phase in RunPhase if hasattr(kind, phase.name)}
     for kind in (IdentStatus, msg.ControllerState)
 }
-# Fields with errors, named like those of a Verification.
+# Like those of a Verification.
 ERRORS = (
     "one_step", "one_step_no_model", "one_step_nominal",
     "horizon_error", "horizon_no_model", "horizon_nominal",
@@ -99,11 +99,7 @@ def _common(message: Any) -> dict[str, Any]:
 
 
 def estimate_of(message: DynamicParameters) -> Estimate:
-    """Return the estimate in a message.
-
-    A publisher may leave fields 0: then the covariance is diagonal, and each parameter has the
-    set's state.
-    """
+    """Return the estimate in a message, in which a publisher may leave fields 0."""
     state = _state(message.state)
     states = message.parameter_state.tolist()
     k5, k6, k7, k8 = map(_state, states) if any(states) else (state,) * 4
@@ -134,7 +130,6 @@ def estimate_of(message: DynamicParameters) -> Estimate:
 def _friction(message: DynamicParameters) -> FrictionEstimate | None:
     friction = _known(FrictionEstimate, message.friction, message.friction_variance)
     losses, variances = message.gear_loss.tolist(), message.gear_loss_variance.tolist()
-    # Publishers that do not know the field leave it 0.
     if friction is None or not (np.isfinite(losses).all() and any(variances)):
         return friction
     return replace(friction, gear_loss=tuple(losses), gear_variances=tuple(variances))

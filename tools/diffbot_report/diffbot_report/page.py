@@ -2,8 +2,6 @@
 """report.html: a run on one self-contained page, which loads nothing.
 
 Page: verdict, answer, next step -> sections of charts, tables and scenes -> summary.json, files
-
-`read_data` returns the data of a written page.
 """
 
 from __future__ import annotations
@@ -22,25 +20,17 @@ from typing import Any
 from urllib.parse import quote
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from diffbot_description import write_atomically
 from diffbot_description.dynamics import Array
 from diffbot_description.files import parse_json, read_regular
 from diffbot_description.limits import JSON, PAGE
 from diffbot_report.chart import Chart, Curve, Intervals, Role
-from diffbot_report.packed_numbers import (
-    MOST_FRAMES,
-    changes_kept,
-    evenly,
-    packed,
-    peaks_kept,
-    points_of_each,
-)
 from diffbot_report.quantity import MISSING
 
 REPORT = "report.html"
-# Characters of a cell from which its lines may be broken.
+# Characters from which a cell's lines may be broken.
 LONG = 22
 NUMBER = re.compile(r"[-+−]?[0-9][0-9.]*(e[-+]?[0-9]+)?( %)?( \([-+][^()]+ %\))?|never")
 
@@ -55,12 +45,7 @@ class Tone(Enum):
 
 @dataclass(frozen=True)
 class Matrix:
-    """A table of coloured cells, for correlations and fractions.
-
-    Attributes:
-        values: Shape (rows, columns); NaN is an empty cell.
-        limits: Values of the palest and of the strongest colour.
-    """
+    """A table of coloured cells, (rows, columns), NaN: empty; `limits`: palest and strongest."""
 
     key: str
     title: str
@@ -73,12 +58,7 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Strips:
-    """States over time: one strip per name, filled while the state is active.
-
-    Attributes:
-        x: Times, s, shape (n,).
-        holds: 1 while a state is active, otherwise 0, shape (n, names).
-    """
+    """States over times (n,), s: a strip per name, filled where `holds`, (n, names), is 1."""
 
     key: str
     title: str
@@ -93,12 +73,10 @@ class Scene:
     """A driving robot, seen from above, played back at any speed.
 
     Attributes:
-        time: Times, s, shape (n,).
-        pose: x, y, theta of the robot, m, m, rad, shape (n, 3).
+        pose, reference: x, y, theta, m, m, rad, at times (n,), s, shape (n, 3).
         paths: Name, role and places [x, y] (k, 2), m, of further paths.
         silhouette: Polygons of the robot in its own frame, m, each (j, 2): body, nose, wheels.
         colour: Red, green and blue of the body, 0..1.
-        reference: Reference pose, shape (n, 3).
         arena: Length along x and width along y, m.
     """
 
@@ -120,8 +98,7 @@ class Table:
 
     Attributes:
         filtered: Whether an input field above the table filters the rows.
-        marks: A tone or None for each row; empty: none has one.
-        links: Path of each row's link relative to the page, or None; empty: no links.
+        marks: A tone or None for each row; `links`: path relative to the page; empty: none.
     """
 
     head: Sequence[str]
@@ -159,8 +136,7 @@ class Page:
     """Content of a page.
 
     Attributes:
-        verdict: One sentence: what was found, or how it failed.
-        advice: One sentence: what to do next.
+        verdict, advice: One sentence: what was found, or how it failed; what to do next.
         sections: Evidence; those without parts are left out.
         summary: Content of summary.json.
         texts: Texts to copy, by name.
@@ -205,10 +181,9 @@ def page_text(page: Page) -> str:
     data = {"charts": charts, "summary": page.summary}
     sections = (_section(section, i) for i, section in enumerate(shown))
     body = "\n".join((_head(page, shown), *sections, _texts(page.texts), _foot(page)))
-    # The plotting library is most of a page's size.
     plotted = any(not isinstance(part, Table | Image | Scene) for part in parts)
     library = f"<script>{_plotly()}</script>" if plotted else ""
-    # The policy forbids loading anything: a page that is not self-contained fails its tests.
+    # The policy forbids loading anything.
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -314,7 +289,6 @@ def _table(table: Table) -> str:
 
 
 def _kind(cells: Sequence[str]) -> str:
-    """Return a column's style: sentences break their lines, numbers are right-aligned."""
     if max(map(len, cells)) > LONG:
         return "words"
     known = [cell for cell in cells if cell not in ("", MISSING)]
@@ -328,7 +302,7 @@ def _row(
     mark: Tone | None,
     link: str | None,
 ) -> str:
-    """Return a row; each cell has its column's name, which a phone shows beside it."""
+    """Return a row; cells have their column's name, for phones."""
     cells = "".join(
         f"<td data-name='{html.escape(name)}' class='{'none' if cell == MISSING else kind}'>"
         f"{html.escape(cell)}</td>"
@@ -403,8 +377,7 @@ def _foot(page: Page) -> str:
 
 
 def _data(part: Chart | Intervals | Matrix | Strips | Scene, most: int) -> dict[str, Any]:
-    """Return a part's data for the script, with at most `most` points per curve."""
-    # Title and note are in the page's text.
+    """Return a part's data, with at most `most` points per curve."""
     own = {name: value for name, value in vars(part).items() if name not in ("title", "note")}
     own["kind"] = type(part).__name__.lower()
     if isinstance(part, Chart):
@@ -464,3 +437,55 @@ def _curve(curve: Curve, most: int) -> dict[str, Any] | None:
 def _thinned_path(places: ArrayLike) -> Array:
     result = np.asarray(places, float).reshape(-1, 2)
     return result[evenly(len(result), MOST_FRAMES)]
+
+
+# What a screen can resolve, with some zoom.
+MOST_POINTS, MOST_FRAMES = 6000, 3000
+# A page must stay below 6 MB.
+ALL_POINTS, LEAST_POINTS = 60_000, 1000
+
+
+def points_of_each(curves: int) -> int:
+    """Return how many points each curve of a page may have."""
+    return max(min(MOST_POINTS, ALL_POINTS // max(curves, 1)), LEAST_POINTS)
+
+
+def peaks_kept(values: ArrayLike, most: int) -> NDArray[np.intp]:
+    """Return increasing indices of about `most` values, (n,), with both ends and every peak."""
+    y = np.asarray(values, float)
+    if len(y) <= most:
+        return np.arange(len(y))
+    edges = np.linspace(0, len(y), most // 2 + 1).astype(int)[:-1]
+    size = np.diff(np.append(edges, len(y)))
+    part = np.repeat(np.arange(len(edges)), size)
+    known = np.where(np.isfinite(y), y, 0.0)
+    order = np.lexsort((known, part))
+    ends = np.concatenate([order[edges], order[edges + size - 1], [0, len(y) - 1]])
+    return np.unique(ends)
+
+
+def changes_kept(holds: Array, most: int) -> NDArray[np.intp]:
+    """Return indices of the rows on both sides of each change, of evenly chosen changes if many."""
+    if len(holds) <= most:
+        return np.arange(len(holds))
+    changes = np.flatnonzero((holds[1:] != holds[:-1]).any(axis=1))
+    changes = changes[evenly(len(changes), most // 2)]
+    return np.unique(np.concatenate([[0, len(holds) - 1], changes, changes + 1]))
+
+
+def evenly(count: int, most: int) -> NDArray[np.intp]:
+    """Return evenly spread indices of at most `most` of `count` items, both ends included."""
+    if count <= most:
+        return np.arange(count)
+    return np.unique(np.linspace(0, count - 1, most).astype(np.intp))
+
+
+def packed(values: ArrayLike) -> dict[str, str]:
+    """Encode numbers for Plotly: little-endian 32-bit floats in base 64."""
+    raw = np.ascontiguousarray(values, dtype="<f4").tobytes()
+    return {"dtype": "f4", "bdata": base64.b64encode(raw).decode("ascii")}
+
+
+def unpacked(results: Mapping[str, str]) -> Array:
+    """Decode numbers of a page, shape (n,)."""
+    return np.frombuffer(base64.b64decode(results["bdata"]), "<f4").astype(float)

@@ -57,10 +57,7 @@ def two_by_two(
 def draw_panels(
     figure: Figure, end: float, rows: Sequence[tuple[Chart, Chart, Span]], label: str = DRIVING_TIME
 ) -> None:
-    """Draw each chart over the whole run, a detail at its right, and the legend.
-
-    Each row: chart of the whole run, chart of the detail, and the detail's begin and end, s.
-    """
+    """Draw each chart over the whole run, a detail (begin and end, s) at its right; the legend."""
     height = figure.get_figheight()
     grid = figure.add_gridspec(
         len(rows), 2, width_ratios=(1.5, 1), left=0.085, right=0.985,

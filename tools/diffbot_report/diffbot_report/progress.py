@@ -4,8 +4,6 @@
 with Progress("reproduce", total=5, console=console) as progress:
     progress.show("2017: simulating")      # what is done now
     progress.advance()                     # one of five is done
-
-Work shorter than PATIENCE prints no line.
 """
 
 from __future__ import annotations
@@ -37,10 +35,7 @@ def duration_text(seconds: float) -> str:
 class Progress:
     """Shows what a command is doing, how much is done, and how long the rest will take.
 
-    Args:
-        title: Name of the command, for lines.
-        total: Total of what `advance` and `update` count; None: not known yet.
-        console: Console on which the bar is drawn, if it is a terminal.
+    `total` is that of what `advance` and `update` count; None: not known yet.
     """
 
     def __init__(self, title: str, total: float | None, console: Console) -> None:
@@ -98,7 +93,6 @@ class Progress:
         if self._total:
             fraction = min(self._done / self._total, 1.0)
             said.insert(0, f"{100 * fraction:.0f} %")
-            # From the last update, so that it falls in between.
             left = self._updated / fraction - passed if fraction > 0.0 else 0.0
             if left > 0.0:
                 said.append(f"about {duration_text(left)} left")

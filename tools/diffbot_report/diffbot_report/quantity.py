@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,10 +29,9 @@ UNBOUNDED: Interval = (None, None)
 
 @dataclass(frozen=True)
 class Quantity:
-    """An identified quantity.
+    """An identified quantity, for example with the symbol "K7".
 
     Attributes:
-        symbol: For example "K7".
         value: The estimate; None if there is none.
         std: Standard deviation, in the unit; None if not identifiable.
         interval95: [lo, hi]; None for an unbounded end.
@@ -92,11 +91,7 @@ class Quantity:
 def parameter_quantities(
     estimate: Estimate | None, closed_form: Sequence[float] | None = None
 ) -> tuple[Quantity, ...]:
-    """Return K5..K8 with their 95 % intervals (normal, value ± 1.96 std).
-
-    A parameter whose variance is not finite and >= 0 is UNESTIMATED. `closed_form`: true [K5, K6,
-    K7, K8].
-    """
+    """Return K5..K8 with normal 95 % intervals, and true values; without variance UNESTIMATED."""
     quantities = []
     for i, (symbol, unit) in enumerate(UNITS.items()):
         true = finite(closed_form[i]) if closed_form is not None else None
@@ -150,7 +145,6 @@ def smallest_torque(friction: FrictionEstimate, state: EstimateState) -> Quantit
 def _reported(
     quantity: PhysicalQuantity, state: EstimateState, true: float | None = None
 ) -> Quantity:
-    """Convert for a report; without a finite std the state is not ESTIMATED."""
     std, (low, high) = finite(quantity.std), quantity.interval
     return Quantity(
         quantity.symbol,
@@ -163,10 +157,7 @@ def _reported(
     )
 
 
-# Formatting of numbers.
-
 MISSING = "–"
-# Name of the column of meanings.
 MEANING = "physical meaning"
 UNBOUNDED_TEXT = "(−∞, ∞)"
 
@@ -191,11 +182,7 @@ def supported(value: float, std: float) -> str:
 
 
 def with_uncertainty(value: float | None, half_width: float | None) -> tuple[str, str]:
-    """Return value and half width as text, with the decimals that the interval supports.
-
-    The half width gets two significant digits, the value the same decimals but at most seven
-    digits; a missing number is a dash.
-    """
+    """Return value and half width (two digits) as text, with equal decimals; a dash: missing."""
     if value is None:
         return MISSING, MISSING
     if half_width is None:
@@ -210,8 +197,6 @@ def with_uncertainty(value: float | None, half_width: float | None) -> tuple[str
     return f"{value:.{decimals}f}", f"{half_width:.{decimals}f}"
 
 
-# Meanings of K5..K8.
-
 GENERAL = {
     "K5": "forward push of turning, m d / M",
     "K6": "turning slowed by driving, -m d / I",
@@ -225,14 +210,14 @@ def meanings(parameters: Sequence[Quantity], physical: Mapping[str, Quantity]) -
     phrases = {}
     for quantity in parameters:
         symbol = quantity.symbol
-        # Parameters that must not be used yet get the general meaning.
+        # Others get the general meaning.
         usable = physical and quantity.state is EstimateState.ESTIMATED and quantity.std is not None
         phrases[symbol] = (_phrase(symbol, physical) if usable else None) or GENERAL[symbol]
     return phrases
 
 
 def _phrase(symbol: str, physical: Mapping[str, Quantity]) -> str | None:
-    """Return the meaning of a usable parameter, or None if the data do not bound it."""
+    """Return the meaning of a usable parameter, or None."""
     if symbol == "K5":
         return _centre_of_mass(physical["com_offset"])
     key, name = {
@@ -255,3 +240,31 @@ def _centre_of_mass(offset: Quantity) -> str | None:
     side = "ahead of" if offset.value > 0.0 else "behind"
     millimetres = supported(1e3 * abs(offset.value), 1e3 * offset.std)
     return f"centre of mass {millimetres} mm {side} the axle"
+
+
+def quantities(group: Any, prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield names, joined by dots, and entries of all quantities."""
+    if not isinstance(group, Mapping):
+        return
+    for name, entry in group.items():
+        full = f"{prefix}.{name}" if prefix else str(name)
+        if isinstance(entry, Mapping) and "value" in entry:
+            yield full, entry
+        else:
+            yield from quantities(entry, full)
+
+
+def half_width(entry: Mapping[str, Any]) -> float | None:
+    """Return half the width of the 95 % interval."""
+    low, high = interval_of(entry)
+    if isinstance(low, int | float) and isinstance(high, int | float):
+        return 0.5 * (high - low)
+    return None
+
+
+def interval_of(entry: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return both ends of the 95 % interval, as in summary.json."""
+    if isinstance(entry.get("interval95"), Sequence) and len(entry["interval95"]) == 2:
+        low, high = entry["interval95"]
+        return low, high
+    return entry.get("lower"), entry.get("upper")

@@ -20,10 +20,7 @@ ARC_POINTS = 7
 class RobotSilhouette:
     """Polygons, each (n, 2), m; x forward from the axle, y to the left.
 
-    Attributes:
-        nose: A mark on the hull that points forward.
-        radius: Radius of the wheels, m.
-        half_track: Half the track, m.
+    `nose` marks the front of the hull; wheels have a radius and half a track, m.
     """
 
     body: Polygon

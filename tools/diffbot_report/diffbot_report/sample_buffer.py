@@ -25,16 +25,12 @@ CAPACITY = 200_000
 
 
 class RunClock:
-    """Converts stamps to times of a run; pauses and jumps of the robot's time take none.
-
-    Attributes:
-        start: Stamp at which driving began, ns; None before.
-    """
+    """Converts stamps to times since driving began, without pauses and jumps."""
 
     def __init__(self) -> None:
         self.start: int | None = None
         self._stamp = 0  # of the last state, ns
-        # Stamps from which time counts from other beginnings, and these, ns.
+        # Stamps with other beginnings, and these, ns.
         self._jumps: list[tuple[int, int]] = []
 
     def add(self, stamp: int, elapsed: float) -> None:
@@ -64,14 +60,12 @@ class RunClock:
 class SampleBuffer:
     """Rows of numbers with stamps in ns, oldest first.
 
-    If stamps step back (time was reset), the buffer starts again. If it is full, it drops every
-    second row by its place on the grid of the control period, so that two buffers keep the same
-    stamps.
+    If stamps step back, the buffer starts again. If it is full, it drops every second row by its
+    place on the grid of the control period, so that two buffers keep the same stamps.
 
     Attributes:
         interval: Minimum time between two rows that `wants` accepts, s, >= 0.
-        taken: Number of rows added since the start.
-        every: One in so many rows is kept.
+        taken: Number of rows added since the start; one of `every` is kept.
 
     Raises:
         ValueError: width < 1, capacity < 4, or the interval is negative or not finite.
@@ -181,7 +175,7 @@ class SampleBuffer:
         self.every *= 2
         kept = self._on_grid(self.stamps)
         if kept.all():
-            # All stamps are off the grid of their period: drop every second one.
+            # All stamps are off the grid.
             kept[1::2] = False
         size = int(kept.sum())
         self._stamps[:size] = self.stamps[kept]
@@ -220,12 +214,10 @@ class TrueParameters:
 
 
 class Arrivals:
-    """Tracks the field `count` of messages that a CountedTopic publishes.
-
-    A count that does not increase means a restarted publisher; 0 means that it does not count.
+    """Tracks the field `count` of messages of a CountedTopic; not increasing: it was restarted.
 
     Attributes:
-        newest: Count of the latest message.
+        newest: Count of the latest message; 0: it does not count.
         lost: Number of earlier messages that were not received.
         gaps: [stamp before, stamp after], s, of missing messages.
     """

@@ -23,15 +23,14 @@ from diffbot_report.drawing import Drawing, Picture
 from diffbot_report.page import REPORT, Page, write_page
 from diffbot_report.run_end import Ending
 
-# Simulators that publish the true parameters, and the true pose for each state by its stamp.
+# Simulators that publish the truth.
 TRUTHFUL_SIMULATORS = ("mujoco", "ideal", "gazebo", "velocity")
 # Choices of the report's files, besides summary.json.
 SHOWN = ("all", "html", "png")
-# No drawing library is loaded for these.
 WITHOUT_PICTURES = ("html",)
 # Set by ./diffbot where ROS comes from wheels.
 WHEELS_DISTRO = "DIFFBOT_DISTRO"
-# Distributions whose versions may change a result.
+# Distributions that may change a result.
 DISTRIBUTIONS = ("diffbot_bringup", "numpy", "mujoco", "matplotlib", "rclpy")
 
 
@@ -40,12 +39,11 @@ class RunDescription:
     """What was run.
 
     Attributes:
-        name: Kind of run, for example "ident".
+        name: Kind of run, for example "ident", by `command` of diffbot.
         sim: Simulator; empty for a real robot.
         seed: Of excitation and noise; None if unknown.
         started: Date and time, ISO 8601.
         robot_file: How a command line specifies the robot; empty: by its name.
-        command: Command of `diffbot` that runs it.
     """
 
     name: str = "ident"
@@ -91,10 +89,7 @@ def run_summary(
     """Return the content of summary.json: the keys common to all runs, and the run's.
 
     Args:
-        run: What was run.
-        ending: How it ended.
-        duration: Robot time, s.
-        real_time_factor: Robot time over wall time; None if unknown.
+        duration: Robot time, s; `real_time_factor`: over wall time; None if unknown.
         results: Keys of this kind of run.
         more: Further keys; they never replace others.
         missing: Sentences on data that were not received.
@@ -116,7 +111,6 @@ def run_summary(
         **config_of(run.arguments),
         "versions": versions(),
     }
-    # Repeated keys keep their first place; `content` overrides `more`.
     finite: dict[str, Any] = strict({**content, **(more or {}), **content})
     return finite
 
@@ -142,9 +136,6 @@ def versions() -> dict[str, str]:
 
 def parse_arguments(text: str) -> dict[str, Any]:
     """Parse launch arguments from a JSON object or from "name:=value name:=value".
-
-    A value extends to the next name; surrounding quotes are removed, and JSON scalars become
-    numbers or booleans.
 
     Raises:
         ValueError: The text is neither.
@@ -204,8 +195,7 @@ class RunFindings:
     Attributes:
         duration: Robot time, s.
         table: Returns the table of the results for a title.
-        results: Keys of summary.json of this kind of run.
-        more: Further keys; they never replace others.
+        results: Keys of summary.json of this kind of run; `more`: further ones.
         missing: Sentences on data that were not received; results that need them are None.
         pictures: Returns the pictures, once matplotlib is loaded; None: nothing was recorded.
         page: Returns report.html for the run, its folder and its summary.
@@ -222,7 +212,7 @@ class RunFindings:
 
 @dataclass
 class _Unwritten:
-    """Sentences on files that failed, or were left out for want of time or a package."""
+    """Files that failed, or were left out."""
 
     failed: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
@@ -243,11 +233,7 @@ class ReportWriter:
     ) -> bool:
         """Print the table, write the files and print their paths; return whether all were written.
 
-        Args:
-            findings: Findings of the run.
-            ending: How it ended.
-            factor: Robot time over wall time; None if unknown.
-            deadline: time.monotonic() after which no picture is started, s.
+        `factor`: robot time over wall time; after time.monotonic() is `deadline`, s, no picture.
         """
         console, missing = self.console, findings.missing
         reason = f": {ending.reason}" if ending.reason else ""
@@ -260,8 +246,8 @@ class ReportWriter:
                 console,
                 f"  incomplete: {'; '.join(missing)}. Figures that need them are omitted",
             )
-        # The numbers first: a second Ctrl-C may cost pictures, never results. What follows counts
-        # as missing until it is written, in case this process is killed.
+        # The numbers first: a second Ctrl-C costs pictures only. What follows is missing until
+        # written.
         unwritten = _Unwritten()
         content = run_summary(
             self.run, ending, findings.duration, factor, findings.results, findings.more, missing

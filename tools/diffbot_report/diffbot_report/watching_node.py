@@ -59,14 +59,13 @@ class ReportParameters(RobotParameters):
 POLL_PERIOD = 0.02  # period of the polls, s of wall time
 # Wall time between counts of the publishers, s.
 COUNT_PERIOD = 0.2
-# Wall time for pictures after a regular end, and after a signal, s: launches wait 5 s before the
-# next signal.
+# Wall time for pictures after a regular end, and a signal, s: launches then wait 5 s.
 DRAWING_TIME, HURRIED_DRAWING_TIME = 30.0, 4.0
-# Wall time after a signal for the watched node to report its end, s.
+# Wall time for a node's report of its end after a signal, s,
 LAST_WORDS_TIME = 0.4
-# The same if nothing has arrived since: its process may be slow, or dead.
+# and if nothing has arrived since.
 SILENCE_TIME = 1.0
-# Messages this soon after a signal were sent before it, s.
+# Age of messages that were sent before a signal, s.
 IN_FLIGHT_TIME = 0.2
 # A shorter run has no meaningful real-time factor, s.
 SHORTEST_RUN = 0.05
@@ -92,12 +91,7 @@ class RealTimeFactor:
 
 
 class WatchdogRecord:
-    """Commands that effort_watchdog blocked.
-
-    Attributes:
-        trips: How often it replaced a torque by zero; None: there is no watchdog.
-        reasons: Those received: two within 0.1 s are reported as one.
-    """
+    """Torques that effort_watchdog replaced (None: there is none), and the reasons received."""
 
     def __init__(self) -> None:
         self.trips: int | None = None
@@ -147,9 +141,6 @@ class WatchingNode(Node, Generic[R, P]):
         real_time: Robot time over wall time.
         received: time.monotonic() of the latest sample, s.
         recording: Data of the run; set by `watch`.
-
-    Raises:
-        ValueError: A parameter is wrong; the message states which and how.
     """
 
     # What the watched node does in the phase VERIFYING.
@@ -193,8 +184,6 @@ class WatchingNode(Node, Generic[R, P]):
         self._display = make_display(self.console)
         create_wall_timer(self, POLL_PERIOD, self._poll)
 
-    # Methods that a subclass implements.
-
     def run_name(self) -> str:
         """Return the name of the run."""
         return self.values.name
@@ -224,8 +213,6 @@ class WatchingNode(Node, Generic[R, P]):
     @abstractmethod
     def findings(self) -> RunFindings:
         """Return the findings of the run at its end."""
-
-    # Polling.
 
     def _poll(self) -> None:
         if self._reported:
@@ -259,11 +246,10 @@ class WatchingNode(Node, Generic[R, P]):
         if self.take_all(now):
             self.received = now
             if self.values.shown not in WITHOUT_PICTURES:
-                # During their start the other processes need the processors.
+                # The other processes need the processors as they start.
                 self._drawing.start()
 
     def _fetch(self, now: float) -> None:
-        """Take what has arrived while no executor runs."""
         for inbox in self._inboxes:
             inbox.fetch()
         self._take(now)
@@ -280,8 +266,6 @@ class WatchingNode(Node, Generic[R, P]):
             factor = self.real_time.factor
             progress = RunProgress(self.run.label, state.elapsed, state.duration, factor, note)
         self._display.show(progress, self.table(), now)
-
-    # The end.
 
     def _leave(self, ending: Ending) -> None:
         """Report at the next poll: a destroyed subscription lasts until this callback returns."""
@@ -314,7 +298,7 @@ class WatchingNode(Node, Generic[R, P]):
         self._report(ending, HURRIED_DRAWING_TIME - (time.monotonic() - began))
 
     def _ending_by_signal(self) -> Ending:
-        """Find what a signal means: from the user, or a launch that ends a failed run."""
+        """Find what a signal means."""
         self._fetch(time.monotonic())
         begin = waits_since = time.monotonic()
         while True:

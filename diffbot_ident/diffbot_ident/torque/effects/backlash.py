@@ -22,8 +22,8 @@ from diffbot_ident.torque.torque_delay import delayed
 PLAY_FLOOR = 1e-3
 # Smallest play to report, rad: one minute of arc.
 LEAST_PLAY = math.radians(1.0 / 60.0)
-# Gains, [left, right] each, in the side that touches; in a side that is new; in the same times the
-# size of the torque that crosses the play; in a side that was new some time before.
+# Gains in the side that touches; in one that is new; in that times the torque's size; in one that
+# was new before.
 PLAY_PLACES = new_columns(
     *(f"play {which} {side}" for which in ("side", "new", "pushed", "before") for side in "lr")
 )

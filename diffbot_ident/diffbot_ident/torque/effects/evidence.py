@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from diffbot_ident.torque.columns import ExtraColumns
+from diffbot_ident.torque.columns import AxisFit, ExtraColumns
 from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.fitted_axis import AxisFit
-from diffbot_ident.torque.symmetric import LEAST, pseudo_inverse
+from diffbot_ident.torque.series import LEAST_EIGENVALUE, pseudo_inverse
 
 # Wald's statistic beyond which an effect is accepted, plus that per column: by chance in fewer than
 # one of 10 000 runs.
@@ -52,7 +51,7 @@ def _wald_of_two(x: float, y: float, a: float, b: float, _: float, d: float) -> 
     if not (a > 0.0 and d > 0.0):
         return 0.0
     x, y, r = x / math.sqrt(a), y / math.sqrt(d), b / math.sqrt(a) / math.sqrt(d)
-    least = LEAST * (1.0 + abs(r))
+    least = LEAST_EIGENVALUE * (1.0 + abs(r))
     pairs = ((x + y, 1.0 + r), (x - y, 1.0 - r))
     return sum(0.5 * own * own / value for own, value in pairs if abs(value) > least)
 
@@ -70,8 +69,7 @@ def against_the_torque(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
 def _driven(fits: Sequence[AxisFit], own: ExtraColumns, direction: float) -> float:
     """Return `beyond_chance` of effects along the torque (direction 1) or against it (-1).
 
-    The first two columns are those of [left, right]. One wheel may have the effect alone: the other
-    may then seem to be driven the other way by what the columns miss of it.
+    The first two columns are [left, right]; a wheel without it may seem to have its reverse.
     """
     directions = np.array([direction, direction]), np.array([-direction, direction])
     for fitted, columns, signs in zip(fits, own, directions, strict=True):

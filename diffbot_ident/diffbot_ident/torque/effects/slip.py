@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wheels that slip in proportion to their torque: wheel speeds times torques.
 
-Such a wheel rolls faster than it moves over the floor by kappa |w| T, w its speed and T its torque
-without friction. The force on a wheel is less than that by what turns the wheel itself, which the
-other wheel's torque drives as well: a column each.
+Such a wheel rolls faster than it moves by kappa |w| T, w its speed and T its torque without
+friction and what turns the wheel, which the other wheel's torque does as well: a column each.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from diffbot_ident.torque.columns import ExtraColumns, new_columns
+from diffbot_ident.torque.columns import AxisFit, ExtraColumns, new_columns
 from diffbot_ident.torque.effects.effect import Effect, EffectFit, StepMotion
 from diffbot_ident.torque.effects.evidence import (
     SIGNIFICANT,
@@ -18,7 +18,6 @@ from diffbot_ident.torque.effects.evidence import (
     of_each_wheel,
 )
 from diffbot_ident.torque.estimate import Array, Pair
-from diffbot_ident.torque.fitted_axis import AxisFit
 from diffbot_ident.torque.wheel_speeds import WheelSpeeds
 
 # Relative deviation of K5..K8 per static friction beyond Coulomb's over the typical torque; by twil
@@ -74,7 +73,6 @@ def _evidence(fits: Sequence[AxisFit], own: ExtraColumns) -> float:
     """
     each, both = of_each_wheel(fits, own), of_both_wheels(fits)
     if not (math.isfinite(each) and both > 0.0):
-        # What falls at low speed is another effect.
         return -math.inf
     return max(both**2 - SIGNIFICANT - SIGNIFICANT_COLUMN, each, beyond_chance(fits, own))
 

@@ -23,13 +23,13 @@ from diffbot_ident.torque.columns import (
     ACTING_SUM,
     OMEGA_SQUARED,
     V_OMEGA,
+    AxisFit,
     ExtraColumns,
     new_columns,
 )
 from diffbot_ident.torque.effects.effect import Effect, StepMotion
 from diffbot_ident.torque.estimate import Array, Estimate, Pair
-from diffbot_ident.torque.fitted_axis import AxisFit
-from diffbot_ident.torque.symmetric import pseudo_inverse
+from diffbot_ident.torque.series import pseudo_inverse
 
 # Relative difference of the wheels' torque gains from which on one of them has no effect.
 MOST_UNEVEN = 1.0
@@ -54,9 +54,7 @@ def _said(estimate: Estimate, size: Pair | None) -> str | None:
 def unlike_radii(axes: Sequence[AxisFit], extra: ExtraColumns, half_track: float) -> float:
     """Return the root mean square of delta by the products of velocities; infinite: not known.
 
-    Args:
-        axes: Fits of [linear, angular], with the additional regressors `extra`, UNEVEN among them.
-        half_track: b, m.
+    `axes`: [linear, angular], with `extra` columns, UNEVEN among them; `half_track`: b, m.
     """
     k5, k6, b = (*(float(fitted.theta[0]) for fitted in axes), half_track)
     # By a delta of 1: of v omega in dv/dt; of omega^2 and v^2 in domega/dt.

@@ -2,12 +2,11 @@
 """Torques that change within a period.
 
 A command that acts late by the share a of a period gives it the mean torque a tau_before + (1 - a)
-tau, which is reported. From the middle of one period to that of the next the integral grows by
+tau. From the middle of one period to that of the next the integral of such means grows by
 
     (m + m_next) / 2 - c (tau_next - 2 tau + tau_before),    c = a (1 - a) / 2
 
-BENT_SUM, the second difference of the means, approximates that for small a, and NEXT_BENT_SUM, one
-period later, for a near 1. It needs no warning: ros2_control's hardware reports such means.
+Second differences of the means approximate that: BENT_SUM for small a, NEXT_BENT_SUM for a near 1.
 """
 
 from __future__ import annotations
@@ -15,10 +14,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from diffbot_ident.torque.columns import ExtraColumns, new_columns
+from diffbot_ident.torque.columns import AxisFit, ExtraColumns, new_columns
 from diffbot_ident.torque.effects.effect import Effect, StepMotion
 from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.fitted_axis import AxisFit
 from diffbot_ident.torque.series import differences
 from diffbot_ident.torque.wheel_speeds import SUM_AND_DIFFERENCE
 

@@ -15,7 +15,7 @@ import numpy as np
 from diffbot_papers.compliant_base import model
 from diffbot_papers.compliant_base.model import SIZE, Array, channel_rows, row_covariance, rows
 
-# A drawn prior: factor either way; error of the arm's base, m; products of inertia, kg m^2.
+# A drawn prior: factor; error of the arm's base, m; products of inertia, kg m^2.
 FACTOR = 2.0
 ARM_BASE, PRODUCT = 0.1, 0.05
 
@@ -52,13 +52,12 @@ def draw_prior(
 
     Args:
         truth: True parameters, shape (22,).
-        seed: Seed, >= 0.
         factor: Largest factor, > 1, of positive parameters, uniform in the logarithm.
         arm_base: Largest error of the arm's base along each axis, m, > 0.
         product: Deviation of the products of inertia, kg m^2, > 0.
 
     Raises:
-        ValueError: The factor is not above 1, or another number not above 0.
+        ValueError: A number is outside its limits.
     """
     if not factor > 1.0:
         raise ValueError(f"factor = {factor}: must be > 1")
@@ -73,11 +72,7 @@ def draw_prior(
 
 
 class ParameterEstimator(ABC):
-    """An estimate in units of the prior deviations, improved interval by interval.
-
-    Raises:
-        ValueError: The window, samples whose rows are averaged, is not >= 1.
-    """
+    """An estimate in units of the prior deviations; rows are averaged over a window >= 1."""
 
     def __init__(self, prior: ParameterPrior, window: int) -> None:
         if window < 1:
@@ -104,18 +99,13 @@ class ParameterEstimator(ABC):
 
     @abstractmethod
     def update(self, measured: Array, noise: Array) -> None:
-        """Process n samples of all modes.
+        """Process n samples of all modes, n a multiple of the window.
 
-        Args:
-            measured: Channels, shape (3 modes, n, 8, 3), n a multiple of the window.
-            noise: Standard deviations of the channels, shape (8, 3).
-
-        Raises:
-            ValueError: n is not a multiple of the window.
+        `measured`: channels, (3 modes, n, 8, 3); `noise`: their standard deviations, (8, 3).
         """
 
 
-# Least variance of a row as a fraction of its mean square, for rows without noise.
+# Least variance of a row over its mean square.
 EXACT = 1e-12
 
 
@@ -127,9 +117,6 @@ class PublishedFilter:
         drift: Of the parameters in Q, prior deviations per square root of an update, >= 0.
         outputs_only: Whether R is the noise of F alone.
         caution: Standard deviation in R over that of the noise, > 0.
-
-    Raises:
-        ValueError: The drift or the caution is not finite, or too small.
     """
 
     drift: float = 0.0
@@ -172,10 +159,7 @@ _STEPS, _HALVINGS, _SMALL = 20, 12, 1e-4
 
 
 class ErrorsInVariables(ParameterEstimator):
-    """Estimate from rows in which all channels are noisy.
-
-    It stores second moments of the rows, so that an update's time does not depend on the samples.
-    """
+    """Estimate from rows in which all channels are noisy, by their second moments."""
 
     def __init__(self, prior: ParameterPrior, window: int = 1) -> None:
         super().__init__(prior, window)
@@ -230,7 +214,7 @@ class ErrorsInVariables(ParameterEstimator):
         squares = once @ x  # sum of e e', shape (updates, 6, 6)
         weighted = inverse @ squares @ inverse
         cost = 0.5 * float((inverse * squares).sum() + theta @ theta)
-        # Contributions of A, and of the noise in it that e reveals.
+        # Of A, and of the noise in it that e reveals.
         own = np.tensordot(inverse, once, 3)
         noise = np.tensordot((weighted @ spread).sum(axis=0), channels, ((0, 1), (0, 1)))
         gram = np.tensordot(inverse, self._moments, 3)
@@ -243,11 +227,7 @@ class ErrorsInVariables(ParameterEstimator):
 
 
 def averaged(values: Array, window: int) -> Array:
-    """Return means over windows: (modes, n, ...) -> (modes, n / window, ...).
-
-    Raises:
-        ValueError: n is not a multiple of the window.
-    """
+    """Return means over windows: (modes, n, ...) -> (modes, n / window, ...), or ValueError."""
     count = values.shape[1]
     if count % window:
         raise ValueError(f"{count} samples: must be a multiple of the window, {window}")

@@ -75,17 +75,9 @@ def run(
     seed: int,
     settings: ExperimentSettings,
 ) -> Run:
-    """Excite, measure and estimate.
+    """Excite, measure and estimate; seed >= 0.
 
-    Args:
-        truth: Of the simulated base.
-        prior: Initial knowledge of the estimator and the planner.
-        metric: A name of METRICS, or None for the constant excitation (24).
-        seed: Of the noise and of the optimiser, >= 0.
-        settings: Settings of the experiment.
-
-    Raises:
-        ValueError: There is no such metric.
+    `metric`: a name of METRICS (else ValueError), or None for the constant excitation (24).
     """
     if metric is not None and metric not in METRICS:
         raise ValueError(f"metric = {metric!r}: must be None or one of {list(METRICS)}")
@@ -135,7 +127,7 @@ def run(
 
 
 def _settle(base: CompliantBase, settings: ExperimentSettings) -> tuple[Sinusoid, Sinusoid]:
-    """Move as in (24) without measuring; return the motion so far, and (24) from now on."""
+    """Return the motion so far, without measuring, and (24) from now on."""
     count = round(settings.settled / settings.period)
     still = Sinusoid(REST, 0.0, 0.0)
     if count == 0:

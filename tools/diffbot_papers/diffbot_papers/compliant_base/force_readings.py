@@ -48,7 +48,6 @@ def draw_reading(truth: Array, seed: int, settings: ExperimentSettings) -> TextR
         settled=(0.0, 4.0)[random.integers(2)],
         window=(1, 2, 4, 8)[random.integers(4)],
         thin=4,
-        # A rod's inertia about its end is four times that about its centre.
         arm=Arm(across=(0.02, 0.005)[random.integers(2)]),
         limits=ArmLimits(
             lowest=middle - half,

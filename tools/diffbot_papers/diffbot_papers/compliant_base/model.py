@@ -71,11 +71,7 @@ class BaseParameters:
 
     @classmethod
     def from_array(cls, values: ArrayLike) -> BaseParameters:
-        """Convert from the vector.
-
-        Raises:
-            ValueError: The shape is not (22,), or a value is not finite.
-        """
+        """Convert from the vector (22,) of finite values, else ValueError."""
         x = np.asarray(values, dtype=float)
         if x.shape != (SIZE,):
             raise ValueError(f"values have shape {x.shape}: must be ({SIZE},), see NAMES")
@@ -87,11 +83,7 @@ class BaseParameters:
         return cls(float(x[MASS]), inertia, x[ARM_BASE], x[DAMPING], x[STIFFNESS])
 
     def check_physical(self) -> None:
-        """Refuse physically impossible parameters.
-
-        Raises:
-            ValueError: Mass, inertia, damping or stiffness is not positive (definite).
-        """
+        """Raise ValueError unless mass, inertia, damping and stiffness are positive (definite)."""
         if not self.mass > 0.0:
             raise ValueError(f"mass = {self.mass} kg: must be > 0")
         least = float(np.linalg.eigvalsh(self.inertia)[0])
@@ -129,13 +121,7 @@ _NEXT, _AFTER_NEXT = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 @dataclass(frozen=True)
 class Arm:
-    """The arm, a rod.
-
-    Attributes:
-        mass: m2, kg, > 0.
-        across: Inertia about its centre, transverse to the rod, kg m^2, > 0.
-        along: Inertia about the rod's axis, kg m^2, >= 0.
-    """
+    """The arm, a rod: mass, kg, > 0, inertia across, > 0, and along it, >= 0, kg m^2."""
 
     mass: float = 1.0
     across: float = 0.02
@@ -168,7 +154,6 @@ class Arm:
 
 
 def _combine(first: Array, second: Array) -> Array:
-    """Combine components along FIRST and SECOND of each mode: (...) -> (3 modes, ..., 3)."""
     one, two = np.asarray(first), np.asarray(second)
     shape = (MODES, *(1,) * one.ndim, 3)
     return FIRST.reshape(shape) * one[..., None] + SECOND.reshape(shape) * two[..., None]
@@ -202,9 +187,7 @@ QUANTITIES = (
 class SensorNoise:
     """White, uniform noise of every channel.
 
-    Attributes:
-        fraction: Bound of the noise as a fraction of the scale, >= 0; one, or shape (8, 3).
-        full_scale: Scale, shape (8, 3); None for the maximum sensed so far.
+    `fraction`: bound over the scale, >= 0, one or (8, 3); None scale: the largest sensed so far.
     """
 
     fraction: float | Array = 0.1
@@ -256,10 +239,7 @@ def small_motion_rows(measured: Array) -> Array:
 
 @cache
 def channel_rows() -> Array:
-    """Return the response of [A, -F] to each channel, for small motions, shape (6, 24, 23).
-
-    A x - F of channels y, shape (24,), is then y @ channel_rows() @ [x, 1].
-    """
+    """Return the response of [A, -F] to each channel, for small motions, shape (6, 24, 23)."""
     channels = np.eye(3 * len(QUANTITIES)).reshape(-1, len(QUANTITIES), 3)
     a = small_motion_rows(channels)
     f = np.concatenate((channels[:, FORCE], channels[:, MOMENT]), axis=-1)
@@ -267,10 +247,7 @@ def channel_rows() -> Array:
 
 
 def row_covariance(deviation: Array, estimate: Array) -> Array:
-    """Return the covariance of A x - F due to the noise of all channels, shape (..., 6, 6).
-
-    Rows share channels. Noise of products of two rates or angles is neglected.
-    """
+    """Return the covariance of A x - F by noise of all channels, to first order, (..., 6, 6)."""
     gain = channel_rows() @ np.append(estimate, 1.0)
     variance = deviation.reshape(*deviation.shape[:-2], 1, -1) ** 2
     return np.asarray((gain * variance) @ gain.T)
@@ -283,14 +260,14 @@ _TURN_GRAVITY = cross_matrix(GRAVITY)
 def gravity_change(angle: Array) -> Array:
     """Return R'g - g in the base's axes, m/s^2, for rotation vectors: (..., 3) -> (..., 3).
 
-    Rodrigues' formula: -sin(t)/t theta x g + (1 - cos t)/t^2 theta x (theta x g), t = |theta|.
+    Rodrigues: -sin(t)/t theta x g + (1 - cos t)/t^2 theta x (theta x g), t = |theta|.
     """
     square = (angle * angle).sum(axis=-1, keepdims=True)
     size = np.sqrt(square)
     half = np.sinc(size / (2.0 * np.pi))
     once = angle @ _TURN_GRAVITY
     twice = angle * (angle @ GRAVITY)[..., None] - square * GRAVITY
-    # sin(t) / t = sinc(t / 2) cos(t / 2), without the cost of a second sinc.
+    # sin(t) / t = sinc(t / 2) cos(t / 2).
     return np.asarray(0.5 * half * half * twice - half * np.cos(0.5 * size) * once)
 
 
@@ -306,7 +283,6 @@ def inertia_matrix(vector: Array) -> Array:
 
 
 def _set_diagonals(a: Array, damping: Array, stiffness: Array, first: int) -> None:
-    """Set the entries of damping and stiffness in the three rows from `first` on."""
     which = first + _DIAGONAL
     a[..., which, DAMPING.start + which] = damping
     a[..., which, STIFFNESS.start + which] = stiffness

@@ -50,11 +50,7 @@ RANGE = 3.0
 def reading_information(deviation: Array, most_bits: int = MOST_BITS) -> Array:
     """(11), (14), (15): return the bits about a parameter in a reading of it, 0 to most_bits.
 
-    The prior is uniform, the error normal, truncated at the ends; evaluated in the middle state.
-
-    Args:
-        deviation: Of the estimate, as a fraction of half the range, > 0, shape (...).
-        most_bits: I_max, >= 1.
+    For deviations of the estimate over half the range, > 0, of any shape, in the middle state.
     """
     states = 2**most_bits
     edges = np.linspace(-1.0, 1.0, states + 1) - 1.0 / states
@@ -76,10 +72,7 @@ def shares(information: Array) -> Array:
 
 
 def condition_number(_now: Array, after: Array) -> Array:
-    """Return log10 of the condition number of A, with columns in prior deviations.
-
-    The prior's unit matrix is subtracted, up to a remainder that keeps the number finite.
-    """
+    """Return log10 of the condition number of A, in prior deviations, without the prior's part."""
     values = np.linalg.eigvalsh(after)
     least = np.maximum(values[..., 0] - 1.0, 1e-9)
     return np.asarray(0.5 * np.log10((values[..., -1] - 1.0) / least))
@@ -102,15 +95,14 @@ METRICS: dict[str, Metric] = {
 
 # Prediction.
 
-# Fraction of the prior values to which impossible estimates are raised.
+# Fraction of the prior values that estimates are raised to.
 LEAST = 0.1
 
 
 def plausible(estimate: Array, start: Array) -> Array:
     """Return the nearest parameters with which motion can be predicted, shape (22,).
 
-    Positive parameters are raised to at least LEAST of the prior values; products of inertia shrink
-    until the tensor is positive definite.
+    By LEAST of the prior's positive values, and a positive definite tensor.
     """
     x = estimate.copy()
     positive = np.ones(SIZE, dtype=bool)
@@ -129,9 +121,7 @@ class Foresight:
 
     Args:
         estimate: Plausible parameters, shape (22,).
-        arm: Arm on the base.
-        rest: Angle of the arm when the sensors were zeroed, rad.
-        angle: Current angle of the arm, rad.
+        rest, angle: Of the arm when the sensors were zeroed, and now, rad.
         state: Measured [r, theta, r', theta'], shape (3 modes, 12).
         step: Step of the prediction, s.
     """
@@ -149,7 +139,6 @@ class Foresight:
         springs[:, :3, 3:] -= (base.mass + arm.mass) * tilt
         springs[:, 3:, 3:] -= arm.mass * cross_matrix(centre) @ tilt
         inverse = np.linalg.inv(mass)
-        # [q, q', Q, Q']' = S [q, q', Q, Q'] while Q is linear in time.
         system = np.zeros((MODES, 24, 24))
         system[:, :6, 6:12] = np.eye(6)
         system[:, 6:12, :6] = -inverse @ springs
@@ -160,15 +149,12 @@ class Foresight:
         self._advance = np.stack([expm(step * each)[:12] for each in system])
 
     def sense(self, motion: ArmMotion) -> Array:
-        """Return noise-free readings, shape (3 modes, n, k, 8, 3), of k candidates.
-
-        Each has n + 1 samples, one step apart; the first is the present.
-        """
+        """Return noise-free readings, (3 modes, n, k, 8, 3), of k candidates after the present."""
         push, base = self._push(motion), self._base
         states, push = self._states(push), push[:, 1:]
         whole = np.concatenate((states, push), axis=-1)
         acceleration = whole @ self._accelerate.swapaxes(-1, -2)[:, None]
-        # Force and moment at the arm's base follow from (4).
+        # By (4).
         rest = -base.stiffness * states[..., :6] - base.damping * states[..., 6:]
         tilt = cross(GRAVITY, states[..., 3:6])
         force = rest[..., :3] + base.mass * (tilt - acceleration[..., :3])
@@ -209,9 +195,7 @@ def information(values: Array, covariance: Array, unit: Array, window: int) -> A
         values: Channels, shape (3 modes, n, k, 8, 3); n a multiple of the window.
         covariance: Of one sample's six rows, shape (k, 6, 6).
         unit: Units of the parameters, shape (22,).
-        window: Number of samples that are averaged.
     """
-    # For small motions, rows of averaged channels are averaged rows.
     a = small_motion_rows(averaged(values, window))
     a = np.linalg.inv(np.linalg.cholesky(covariance / window)) @ (a * unit)
     stacked = np.moveaxis(a, 2, 0).reshape(a.shape[2], -1, SIZE)
@@ -246,13 +230,9 @@ class ExcitationPlanner:
     def choose(
         self, old: Sinusoid, estimator: ParameterEstimator, state: Array, largest: Array
     ) -> Sinusoid:
-        """Return the motion that replaces the old one.
+        """Return the motion that replaces the old one, whose time is counted from now.
 
-        Args:
-            old: Motion until now, its time counted from now.
-            estimator: Current knowledge.
-            state: Measured [r, theta, r', theta'], shape (3 modes, 12).
-            largest: Maximum of each channel so far, shape (8, 3).
+        `state`: measured [r, theta, r', theta'], (3 modes, 12); `largest`: of each channel, (8, 3).
         """
         settings, now = self._settings, estimator.information
         estimate = plausible(estimator.estimate, self._prior.start)
@@ -271,7 +251,7 @@ class ExcitationPlanner:
             cost, [(0.0, 1.0)] * 3, vectorized=True, updating="deferred", polish=False, tol=0.0,
             popsize=settings.population, maxiter=settings.generations, seed=self._random,
         )  # fmt: skip
-        # The old motion continues if no change is within the limits.
+        # If no change is within the limits.
         return self._candidates(best.x, old) if best.fun < FORBIDDEN else old
 
     def _candidates(self, unit: Array, old: Sinusoid) -> Sinusoid:
@@ -283,6 +263,5 @@ class ExcitationPlanner:
         settings = self._settings
         values = foresight.sense(motion)
         reached = np.maximum(largest, np.abs(values).max(axis=(0, 1)))
-        # Each step represents `thin` samples.
         covariance = row_covariance(settings.noise.deviation(reached), estimate) / settings.thin
         return information(values, covariance, self._prior.deviation, settings.foreseen_window)

@@ -47,10 +47,7 @@ class ArmLimits:
             raise ValueError(f"slowest = {self.slowest}: must be > 0 and below {self.fastest}")
 
     def sinusoid(self, unit: Array) -> tuple[Array, Array, Array]:
-        """Return offset, amplitude and frequency for three numbers from 0 to 1, shape (3, ...).
-
-        Every point of the cube is within the limits, so an optimiser needs only bounds.
-        """
+        """Return offset, amplitude and frequency, within the limits, for 3 numbers from 0 to 1."""
         frequency = self.slowest * (self.fastest / self.slowest) ** unit[1]
         largest = np.minimum(
             0.5 * (self.highest - self.lowest),
@@ -141,11 +138,7 @@ class _Driven(NamedTuple):
 
 
 class CompliantBase:
-    """The base in three modes of the arm at once, from rest at this angle, rad.
-
-    Raises:
-        ValueError: The parameters are physically impossible, or the period, s, is not > 0.
-    """
+    """The base in three modes of the arm at once, from rest at this angle, rad; period, s, > 0."""
 
     def __init__(self, truth: BaseParameters, arm: Arm, angle: float, period: float) -> None:
         truth.check_physical()
@@ -186,11 +179,11 @@ class CompliantBase:
         return _Driven(centre, push, speed * along, speed * AXIS, change * AXIS, inertia)
 
     def _step(self, driven: _Driven, implicit: Array) -> None:
-        """Advance one period; `implicit`: inverse of mass plus terms of damping and springs."""
+        """Advance one period; `implicit`: inverse of the mass, damping and springs."""
         h = self._period
         v, omega = self._motion[:, :3], self._motion[:, 3:]
         r, theta = self._place[:, :3], self._place[:, 3:]
-        # r and v change as the axes turn; terms of order theta^2 omega are left out.
+        # r and v change as the axes turn, but for terms of order theta^2 omega.
         motion = self._motion + 0.5 * h * self._acceleration
         motion[:, :3] -= h * cross(omega, v)
         place = self._place + 0.5 * h * (self._motion + motion)
@@ -201,7 +194,7 @@ class CompliantBase:
         self._acceleration = a
 
     def _loads(self, driven: _Driven, motion: Array, place: Array) -> Array:
-        """Return forces and moments without those of the accelerations, shape (..., 3 modes, 6)."""
+        """Return forces and moments without accelerations, (..., 3 modes, 6)."""
         base, omega = self._truth, motion[..., 3:]
         fall = gravity_change(place[..., 3:])
         push = self._arm.mass * (_swing(driven, omega) - fall - GRAVITY)
@@ -224,12 +217,12 @@ class CompliantBase:
 
 
 def _swing(driven: _Driven, omega: Array) -> Array:
-    """Return the acceleration of the arm's centre without the terms of a and alpha, m/s^2."""
+    """Return the acceleration of the arm's centre without a and alpha, m/s^2."""
     return driven.push + cross(omega, cross(omega, driven.centre) + 2.0 * driven.slide)
 
 
 def _twist(driven: _Driven, omega: Array) -> Array:
-    """Return the rate of the arm's angular momentum without the term of alpha, N m."""
+    """Return the rate of the arm's angular momentum without alpha, N m."""
     whole = omega + driven.turn
     spin = driven.spin + cross(omega, driven.turn)
     own = driven.inertia @ np.stack((spin, whole), axis=-1)
@@ -239,11 +232,7 @@ def _twist(driven: _Driven, omega: Array) -> Array:
 def coupled_mass(base: BaseParameters, arm: Arm, centre: Array, inertia: Array) -> Array:
     """Return the mass matrix of base and arm for [a, alpha], shape (..., 6, 6).
 
-    Args:
-        base: Parameters of the base.
-        arm: Arm on the base.
-        centre: p, m, shape (..., 3).
-        inertia: Of the arm about its centre, kg m^2, shape (..., 3, 3).
+    `centre`: p, m, (..., 3); `inertia` of the arm about it, kg m^2, (..., 3, 3).
     """
     p = cross_matrix(centre)
     matrix = np.zeros((*centre.shape[:-1], 6, 6))

@@ -32,12 +32,10 @@ LEAST_MOVING = 6
 class Coasting:
     """Readings of one axis after the motors were switched off.
 
-    Attributes:
-        period: s, > 0.
-        speed: V, Vn or W, (n,) m/s or rad/s, of either sign; may end at standstill.
+    `speed`: V, Vn or W, (n,) m/s or rad/s, every `period`, s, > 0; may end at standstill.
 
     Raises:
-        ValueError: The period is not > 0, a speed is not finite, or too few readings are in motion.
+        ValueError: A number is outside its limits, or too few readings are in motion.
     """
 
     period: float
@@ -77,16 +75,13 @@ class Coasting:
 def coasting_speed(
     time: ArrayLike, start: float | Array, rate: float, deceleration: float
 ) -> tuple[Array, Array]:
-    """Return the speed while coasting, and its derivatives; exact.
+    """Return the speed while coasting, (n,), and its derivatives by the last three, (n, 3); exact.
 
     Args:
         time: Since the motors were switched off, (n,) s.
         start: V0, > 0; one number, or one for each time.
-        rate: b, 1/s. Noise may make an estimate of it negative.
+        rate: b, 1/s, of any sign.
         deceleration: c, m/s^2 or rad/s^2.
-
-    Returns:
-        Speeds, (n,), and their derivatives by [start, rate, deceleration], (n, 3); 0 at rest.
     """
     time = np.asarray(time, dtype=float)
     moving = time < time_to_rest(start, deceleration, rate)
@@ -101,7 +96,7 @@ def _integral_by_rate(rate: float, time: Array) -> Array:
     x = rate * time
     with np.errstate(all="ignore"):
         exact = (time * np.exp(-x) - decay_integral(rate, time)) / rate
-    # The difference above loses digits for small x.
+    # For small x the difference above loses digits.
     return np.where(np.abs(x) < 1e-3, time**2 * (-0.5 + x / 3.0 - x**2 / 8.0), exact)
 
 
@@ -116,8 +111,7 @@ class CoastingSolution:
     Attributes:
         parameters: Of the law, (k,).
         starts: Magnitude of the speed at the first reading of each run, (m,).
-        inverse: Of the normal matrix, parameters first, (k + m, k + m).
-        jacobian: Derivatives of the model's speeds by the same, (N, k + m).
+        inverse: Of the normal matrix, parameters first, (k + m, k + m); `jacobian`: (N, k + m).
         by_law: Derivatives by [rate, deceleration], (N, 2).
         variance: Of the readings in motion about the model, (m/s)^2 or (rad/s)^2.
         freedom: Readings in motion minus parameters and starts.
@@ -144,7 +138,6 @@ def solve_coasting(runs: Sequence[Coasting], law: Law, guess: ArrayLike) -> Coas
     k = len(guess)
     seen = np.concatenate([run.forward for run in runs])
     time = np.concatenate([run.time for run in runs])
-    # One column for the start of each run.
     own = np.repeat(np.eye(len(runs)), [len(run.speed) for run in runs], axis=0)
 
     def model(p: Array) -> tuple[Array, Array, Array]:
@@ -174,11 +167,7 @@ def solve_coasting(runs: Sequence[Coasting], law: Law, guess: ArrayLike) -> Coas
 
 
 def mean_deceleration(run: Coasting) -> float:
-    """Return the deceleration of a line through the readings, m/s^2 or rad/s^2; a guess.
-
-    Raises:
-        ValueError: The speed does not decrease.
-    """
+    """Return the deceleration of a line through the readings, m/s^2 or rad/s^2, or ValueError."""
     n = run.moving
     result = -float(np.polyfit(run.time[:n], run.forward[:n], 1)[0])
     if not result > 0.0:
@@ -196,11 +185,8 @@ def mean_deceleration(run: Coasting) -> float:
 class CoastingFit:
     """Result of coasting for one axis; J in place of M for W.
 
-    Attributes:
-        rate: b = B / M, 1/s.
-        deceleration: c = C / M, m/s^2 or rad/s^2.
-        covariance: Of [b, c], (2, 2).
-        starts: Fitted first speeds of each run, m/s or rad/s; () if a method has none.
+    `rate`: b = B / M, 1/s; `deceleration`: c = C / M, m/s^2 or rad/s^2; fitted first speeds, if
+    a method has them: `starts`.
     """
 
     rate: UncertainValue
@@ -248,7 +234,7 @@ def fit_inertia(runs: Sequence[Coasting], steady: SteadyFit) -> UncertainValue:
     coasting_solution = solve_coasting(runs, law, guess)
     inertia = float(coasting_solution.parameters[0])
     noise = float(np.sqrt(coasting_solution.variance * coasting_solution.inverse[0, 0]))
-    # The fitted J compensates the effect of B_w and C_w: b = B_w / J, c = C_w / J.
+    # The fitted J compensates B_w and C_w.
     shift = (
         -(coasting_solution.inverse @ coasting_solution.jacobian.T @ coasting_solution.by_law)[0]
         / inertia
@@ -262,25 +248,17 @@ def fit_inertia(runs: Sequence[Coasting], steady: SteadyFit) -> UncertainValue:
 
 
 def euler_accelerations(runs: Sequence[Coasting]) -> tuple[Array, Array]:
-    """Return speeds and accelerations while the robot moves, (N,) each.
-
-    Raises:
-        ValueError: There are no runs.
-    """
+    """Return speeds and accelerations while the robot moves, (N,) each."""
     if not runs:
         raise ValueError("no runs of coasting: at least one is needed")
-    # The last reading above the limit was selected by its noise, which would bias.
+    # The last reading above the limit was selected by its noise.
     speeds = [run.forward[: run.moving - 1] for run in runs]
     rates = [np.diff(v) / run.period for v, run in zip(speeds, runs, strict=True)]
     return np.concatenate([v[:-1] for v in speeds]), np.concatenate(rates)
 
 
 def fit_coasting_published(runs: Sequence[Coasting]) -> CoastingFit:
-    """Fit (16)-(18) by Euler and ordinary least squares; biased by noise.
-
-    Raises:
-        ValueError: There are no runs.
-    """
+    """Fit (16)-(18) by Euler and ordinary least squares; biased by noise."""
     speed, acceleration = euler_accelerations(runs)
     rows = np.column_stack((-speed, -np.ones_like(speed)))
     fit = ordinary_least_squares(rows, acceleration)
@@ -288,10 +266,7 @@ def fit_coasting_published(runs: Sequence[Coasting]) -> CoastingFit:
 
 
 def inertia_published(runs: Sequence[Coasting], viscous: float, coulomb: float) -> UncertainValue:
-    """Return J by methods 1 + 2 as printed: least squares of dW/dt = -(B_w W + C_w) / J.
-
-    The interval takes B_w, N m/(rad/s), and C_w, N m, as exact, as the paper does.
-    """
+    """Return J by methods 1 + 2 as printed, dW/dt = -(B_w W + C_w) / J, both taken as exact."""
     speed, acceleration = euler_accelerations(runs)
     torque = -(viscous * speed + coulomb)
     power = float(torque @ torque)

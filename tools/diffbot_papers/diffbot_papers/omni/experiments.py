@@ -47,11 +47,7 @@ from diffbot_papers.omni.omni_identification import (
 
 @dataclass(frozen=True)
 class SensorModel:
-    """White normal noise and quantisation of one kind of reading, in its unit, >= 0 each.
-
-    Raises:
-        ValueError: A value is not finite or < 0.
-    """
+    """White normal noise and quantisation of one kind of reading, in its unit, >= 0 each."""
 
     noise: float
     step: float
@@ -71,10 +67,9 @@ class SensorModel:
 
 @dataclass(frozen=True)
 class OmniSensors:
-    """Sensors of the experiments: rim speed, m/s, current, A, and camera angle, rad.
+    """Sensors of the experiments, of which the paper specifies none: m/s, A, and rad.
 
-    The paper specifies none. This noise explains the differences between Tables 3 and 2, the
-    scatter in Table 1, and Fig. 9(b).
+    This noise explains Tables 3 and 2, the scatter in Table 1, and Fig. 9(b).
     """
 
     wheel_speed: SensorModel = SensorModel(0.012, 0.002)
@@ -100,7 +95,7 @@ class SpeedLoop:
         integral = self._integral + self._period * error
         correction = PROPORTIONAL * error + INTEGRAL * integral
         voltage = wheel_velocities(correction, robot.wheel_distance)
-        # Anti-windup: the integral is frozen while a motor is saturated.
+        # Anti-windup.
         free = np.all(np.abs(voltage) < robot.motor.supply, axis=-1, keepdims=True)
         self._integral = np.where(free, integral, self._integral)
         return robot.motor.duty(voltage)
@@ -141,11 +136,8 @@ def record(
     """Drive robots from rest with the speed loop on the sensor readings.
 
     Args:
-        robot: Robot of all runs.
         wanted: Desired [V, Vn, W], (..., 3); the leading dimensions are the runs.
-        driven: Whether the motors are on, for each period, (n,).
-        period: Of loop and readings, s.
-        sensors: Noise and quantisation.
+        driven: Whether the motors are on, for each period, s, (n,).
         random: Source of the noise.
     """
     wanted, driven = np.asarray(wanted, dtype=float), np.asarray(driven, dtype=bool)
@@ -184,15 +176,10 @@ def drive_steadily(
 
 
 def steady_points(recording: OmniRecording, robot: OmniRobot) -> tuple[Array, Array]:
-    """Return means over the steady part of each run, like the paper's Table 1.
-
-    Speeds and forces, (runs, 3 axes, speeds) each; m/s and N, rad/s and N m. Of the robot only l
-    K_t / r and b of (4)-(8) are used.
-    """
+    """Return speeds and forces, (runs, 3 axes, speeds), of the steady parts, as in Table 1."""
     steady = recording.time >= SETTLED
     speeds = recording.velocity[..., steady, :].mean(axis=-2)
     forces = steady_forces(recording.current[..., steady, :].mean(axis=-2), robot)
-    # Index of the driven axis of each experiment.
     own = np.arange(3)[:, None]
     column = np.arange(speeds.shape[-2])[None, :]
     return speeds[..., own, column, own], forces[..., own, column, own]
@@ -234,10 +221,7 @@ HANGING_DURATION, START_ANGLE = 4.5, 1.0
 def hang(
     rig: HangingRig, inertia: float, sensor: SensorModel, random: np.random.Generator, runs: int = 1
 ) -> Array:
-    """Return readings of theta from the mass's release on, (runs, n) rad; J in kg m^2.
-
-    Only the falling mass turns the robot, without friction.
-    """
+    """Return readings of theta from the mass's release on, (runs, n) rad; J in kg m^2."""
     time = np.arange(0.0, HANGING_DURATION + 1e-9, SAMPLE_PERIOD)
     truth = START_ANGLE + 0.5 * rig.acceleration(inertia) * time**2
     return sensor.of(np.broadcast_to(truth, (runs, len(time))), random)
@@ -248,13 +232,7 @@ def hang(
 
 @dataclass(frozen=True)
 class Repeated:
-    """One parameter by one method, over all runs.
-
-    Attributes:
-        truth: Its value in the simulated robot, SI.
-        values: Estimates of it, (runs,).
-        half_widths: Half widths of their 95 % intervals, (runs,).
-    """
+    """One parameter by one method, over all runs: the truth, estimates and half widths, SI."""
 
     method: str
     quantity: str
@@ -297,11 +275,7 @@ def repeat_experiments(
     runs: int,
     coastings: int = 5,
 ) -> list[Repeated]:
-    """Apply all methods to simulated experiments; they only use l K_t / r and b of the robot.
-
-    Raises:
-        ValueError: There are fewer than 2 runs or no coasting runs.
-    """
+    """Apply all methods to at least 2 simulated runs; of the robot they use l K_t / r and b."""
     if runs < 2 or coastings < 1:
         raise ValueError(f"runs = {runs}, coastings = {coastings}: at least 2 and 1 are needed")
     sensors = OmniSensors()

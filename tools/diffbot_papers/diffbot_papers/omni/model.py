@@ -131,14 +131,11 @@ def body_forces(wheel_forces: ArrayLike, wheel_distance: float) -> Array:
 
 
 def advance_pose(pose: ArrayLike, body: ArrayLike, duration: float) -> Array:
-    """Integrate (11) over a time, s, in which [V, Vn, W], (..., 3), are constant; exact.
-
-    `pose`: [x in m, y in m, theta in rad] in the world, (..., 3).
-    """
+    """Integrate (11) over a time, s, in which [V, Vn, W], (..., 3), are constant; exact."""
     x, y, theta = columns(pose)
     v, vn, w = columns(body)
     turn = w * duration
-    # The chord's direction is that after half the turn. np.sinc(x) is sin(pi x)/(pi x).
+    # The chord's direction is that after half the turn.
     chord = duration * np.sinc(0.5 * turn / np.pi)
     cos, sin = np.cos(theta + 0.5 * turn), np.sin(theta + 0.5 * turn)
     moved = (x + chord * (v * cos - vn * sin), y + chord * (v * sin + vn * cos), theta + turn)
@@ -150,10 +147,9 @@ def advance_pose(pose: ArrayLike, body: ArrayLike, duration: float) -> Array:
 
 @dataclass(frozen=True)
 class GearedMotor:
-    """Constants of one motor, its gear and its wheel.
+    """Constants of one motor, its gear and its wheel, > 0.
 
-    The paper prints none: substitutes, with currents and saturation like those in its figures. Only
-    l K_t / r = 6 N/A affects the forces.
+    The paper prints none: only l K_t / r = 6 N/A affects the forces.
 
     Attributes:
         reduction: l, turns of the rotor per turn of the wheel.
@@ -164,9 +160,6 @@ class GearedMotor:
         inductance: L_a, H.
         supply: Voltage at full duty, V.
         duty_steps: Steps of the duty cycle from 0 to full.
-
-    Raises:
-        ValueError: A value is not finite or not > 0.
     """
 
     reduction: float = 12.0
@@ -202,13 +195,9 @@ class GearedMotor:
     def advance(
         self, current: ArrayLike, voltage: ArrayLike, wheel_velocity: ArrayLike, duration: float
     ) -> tuple[Array, Array]:
-        """(9): return the current at the end, and its mean, A; exact.
+        """(9): return the current at the end, and its mean, A, after a duration, s, > 0; exact.
 
-        Args:
-            current: i at the start, A.
-            voltage: u, V.
-            wheel_velocity: v of the rim, m/s.
-            duration: s, > 0.
+        `current`: i at the start, A; `voltage`: u, V; `wheel_velocity`: v of the rim, m/s.
         """
         rotor = self.reduction / self.wheel_radius * np.asarray(wheel_velocity, dtype=float)
         steady = (np.asarray(voltage, dtype=float) - self.emf_constant * rotor) / self.resistance
@@ -291,13 +280,7 @@ def advance(
 ) -> Array:
     """Return the velocity after a time with a constant force, by (1)-(3); all broadcast.
 
-    Args:
-        velocity: At the start, m/s or rad/s.
-        force: F, N or N m.
-        mass: M or J, kg or kg m^2, > 0.
-        viscous: B, N/(m/s) or N m/(rad/s), >= 0.
-        coulomb: C, N or N m, >= 0.
-        duration: s, >= 0.
+    `velocity`: m/s or rad/s; `force`: N or N m; `mass`: M or J; `viscous`: B; `coulomb`: C.
     """
     velocity, force, mass, viscous, coulomb = (
         np.asarray(x, float) for x in (velocity, force, mass, viscous, coulomb)
@@ -307,7 +290,6 @@ def advance(
     rest = time_to_rest(np.abs(velocity), -direction * drive, rate)
     rest = np.where(direction == 0.0, 0.0, rest)
     moving = velocity * np.exp(-rate * duration) + drive * decay_integral(rate, duration)
-    # Only the force in excess of the friction accelerates.
     excess = np.sign(force) * np.maximum(np.abs(force) - coulomb, 0.0) / mass
     after = excess * decay_integral(rate, np.maximum(duration - rest, 0.0))
     return np.asarray(np.where(rest > duration, moving, after))
@@ -334,13 +316,7 @@ class OmniState:
 def simulate(
     robot: OmniRobot, state: OmniState, voltage: ArrayLike | None, duration: float
 ) -> OmniState:
-    """Return the state after a time, s, > 0, with constant voltages (..., 4) V.
-
-    None: the motors are off, their circuits open. (With u = 0 they would brake.)
-
-    Raises:
-        ValueError: The duration is not > 0.
-    """
+    """Return the state after a time, s, > 0, with constant voltages (..., 4), V; None: off."""
     if not duration > 0.0:
         raise ValueError(f"duration = {duration} s: must be > 0")
     steps = int(np.ceil(duration / STEP - 1e-9))

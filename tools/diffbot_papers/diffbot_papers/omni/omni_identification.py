@@ -61,10 +61,7 @@ class UncertainValue:
 
 
 def combined(stds: Sequence[float], freedoms: Sequence[float]) -> tuple[float, float]:
-    """Return the standard deviation of a sum of independent errors, and its degrees of freedom.
-
-    The latter by Welch and Satterthwaite.
-    """
+    """Return the deviation of a sum of independent errors, and its freedom (Satterthwaite)."""
     squares = np.square(stds)
     total = float(squares.sum())
     fraction = float(np.sum(squares**2 / np.asarray(freedoms)))
@@ -72,11 +69,7 @@ def combined(stds: Sequence[float], freedoms: Sequence[float]) -> tuple[float, f
 
 
 def mean(values: Sequence[float]) -> UncertainValue:
-    """Return the mean of repeated experiments, with an interval from their spread only.
-
-    Raises:
-        ValueError: There are fewer than two.
-    """
+    """Return the mean of two or more experiments, with an interval from their spread."""
     if len(values) < 2:
         raise ValueError(f"{len(values)} values: a mean with an interval needs at least 2")
     std = float(np.std(values, ddof=1)) / math.sqrt(len(values))
@@ -119,10 +112,7 @@ class SteadyFit:
 
 
 def steady_forces(current: ArrayLike, robot: OmniRobot) -> Array:
-    """(4)-(8): return [F_v, F_vn, Gamma], (..., 3) N, N, N m, from currents, (..., 4) A.
-
-    No interval here includes an error of l K_t / r or of b, which scales B and C alike.
-    """
+    """(4)-(8): return [F_v, F_vn, Gamma], (..., 3) N, N, N m, from currents, (..., 4) A."""
     return body_forces(robot.motor.wheel_force(current), robot.wheel_distance)
 
 
@@ -134,8 +124,7 @@ def fit_steady(speeds: ArrayLike, forces: ArrayLike) -> SteadyFit:
         forces: F_v, F_vn or Gamma, (n,) N or N m.
 
     Raises:
-        ValueError: There are too few points, the shapes differ, a value is not finite, a speed is
-            0, or the speeds' magnitudes do not differ.
+        ValueError: The points do not suffice.
     """
     speeds, forces = np.asarray(speeds, dtype=float), np.asarray(forces, dtype=float)
     if speeds.ndim != 1 or speeds.shape != forces.shape:
@@ -160,16 +149,7 @@ def fit_steady(speeds: ArrayLike, forces: ArrayLike) -> SteadyFit:
 
 @dataclass(frozen=True)
 class HangingRig:
-    """A mass on a wire that unwinds from a disc on the hanging robot.
-
-    Attributes:
-        load: m_o, kg, > 0.
-        radius: r_m of the disc, m, > 0.
-        gravity: g, m/s^2, > 0; the paper's by default.
-
-    Raises:
-        ValueError: A value is not finite or out of its range.
-    """
+    """A mass, kg, > 0, on a wire that unwinds from a disc of this radius, m, > 0, on the robot."""
 
     load: float
     radius: float = DISC_RADIUS
@@ -219,11 +199,7 @@ def _estimate(acceleration: UncertainValue | float) -> UncertainValue:
 
 
 def fit_acceleration(period: float, angle: ArrayLike) -> UncertainValue:
-    """Return dW/dt, rad/s^2, by least squares of theta0 + W0 t + (dW/dt) t^2 / 2 to the angles.
-
-    Args:
-        period: s.
-        angle: theta, (n,) rad, n >= 4, not wrapped.
+    """Return dW/dt, rad/s^2, of angles (n,), rad, n >= 4, not wrapped, by a parabola over time.
 
     Raises:
         ValueError: There are too few readings or one is not finite.
@@ -235,10 +211,7 @@ def fit_acceleration(period: float, angle: ArrayLike) -> UncertainValue:
 
 
 def fit_acceleration_published(period: float, angle: ArrayLike) -> UncertainValue:
-    """Return dW/dt, rad/s^2, as printed: W by differences of the angle, then a line, Fig. 9(b).
-
-    Its own interval is far too wide: neighbouring differences share a reading.
-    """
+    """Return dW/dt, rad/s^2, as printed: W by differences of the angle, then a line, Fig. 9(b)."""
     angle = _angles(angle)
     time = period * np.arange(len(angle) - 1)
     rows = np.column_stack((np.ones_like(time), time))
