@@ -8,11 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from arc_odometry.number_range import check_positive
-from diffbot_controllers.adaptation import (
-    AdaptationSettings,
-    FollowedParameter,
-    Four,
-)
+from diffbot_controllers.adaptation import AdaptationSettings, FollowedParameter, Four
 from diffbot_controllers.laws.friction import Laws
 from diffbot_description import FrictionLaw
 from diffbot_ident.torque.estimate import FRICTION_NAMES

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of K5..K8: reading identified parameters, and storing those of an adaptive run.
-
-They are ROS parameter files. Their content is checked before a law may use it.
-"""
+"""Files of K5..K8: reading identified parameters, and storing those of an adaptive run."""
 
 from __future__ import annotations
 
@@ -15,12 +12,7 @@ import yaml
 from diffbot_description import DynamicParameters
 from diffbot_description.files import named_file, read_section, write_atomically
 from diffbot_description.named_paths import expanded
-from diffbot_ident.torque.estimate import (
-    FRICTION_NAMES,
-    GEAR_NAMES,
-    TURNING_NAMES,
-    Four,
-)
+from diffbot_ident.torque.estimate import FRICTION_NAMES, GEAR_NAMES, TURNING_NAMES, Four
 
 NAMES = DynamicParameters._fields
 FRICTION_SIGMAS = 4.0  # friction may be below 0 by this many standard deviations
@@ -37,18 +29,11 @@ CHECKPOINT_PERIOD = 10.0  # robot time between two writings, s
 class DynamicsFile:
     """A ROS parameter file with K5..K8, as written by the identification; it is read once.
 
-    It contains k5, k6, k7, k8 below `NODE: ros__parameters:`, and identified ones also `state`,
-    `robot`, `covariance_diagonal` and `verification`, which are checked.
-
-    Args:
-        path: `~` is expanded.
-        advice: How to get a valid file, for messages.
-
-    Attributes:
-        section: Content of that node's parameters.
+    It has k5, k6, k7, k8 below `NODE: ros__parameters:`, and identified ones also `state`, `robot`,
+    `covariance_diagonal` and `verification`, which are checked.
 
     Raises:
-        ValueError: There is no such file, or it is another kind of file. The methods raise it for
+        ValueError: There is no such file, or it is another kind of file; by the methods, for
             unusable values. The message names the file, the field, its value and what to change.
     """
 
@@ -88,18 +73,11 @@ class DynamicsFile:
         return left, right
 
     def turning(self) -> tuple[float | None, ...]:
-        """Return the floor's resistance against turning, [viscous in N m s/rad, constant in N m].
-
-        None as in `friction`.
-        """
+        """Return the floor's resistance, [viscous in N m s/rad, constant in N m]."""
         return self._resistance("turning", TURNING_NAMES)
 
     def torque_delay(self) -> float | None:
-        """Return the time from a torque's report to its effect, s; None if not certain.
-
-        Raises:
-            ValueError: The delay is not between 0 and LONGEST_DELAY.
-        """
+        """Return the time from a torque's report to its effect, s; None: unknown."""
         delay = 1.0
         for name in ("torque_delay", "control_period"):
             value = self.section.get(name, math.nan)
@@ -186,13 +164,9 @@ def _check_verified(verification: Any) -> None:
 
 
 def usable_dynamics(values: Sequence[float], variances: Sequence[float]) -> DynamicParameters:
-    """Return the dynamics after checking that a law may use them.
+    """Return K5..K8 after checking that a law may use them; variances are 0 where unknown.
 
     Conservation of energy requires K5 K6 <= 0. Wrong signs within the uncertainty are accepted.
-
-    Args:
-        values: K5..K8.
-        variances: 0 where unknown.
 
     Raises:
         ValueError: A value or variance is not finite, or the values are not those of a robot.
@@ -218,9 +192,7 @@ def usable_dynamics(values: Sequence[float], variances: Sequence[float]) -> Dyna
 
 
 class ParameterCheckpoint:
-    """File that stores the parameters in use as the start of a later run.
-
-    It is a DynamicsFile, too; `~` in the path is expanded.
+    """File, also a DynamicsFile, that stores the parameters in use as the start of a later run.
 
     Raises:
         ValueError: The folder cannot be created.
@@ -243,7 +215,7 @@ class ParameterCheckpoint:
         """Return K5..K8 and the friction, as in DynamicsFile, of the file; None without a file.
 
         Raises:
-            ValueError: The file contains no usable parameters; the message states why.
+            ValueError: The file contains no usable parameters.
         """
         if not self.path.exists():
             return None

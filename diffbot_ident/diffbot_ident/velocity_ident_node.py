@@ -32,13 +32,14 @@ from diffbot_ident.velocity.velocity_precision import EXAMPLE, MIN_TIME, Velocit
 from diffbot_msgs.msg import IdentStatus, VelocityParameters
 from diffbot_node import CommandNode, CommandParameters, CountedTopic, RobotParameters, parameter
 from diffbot_node.checks import GOOD, Verdict
-from diffbot_node.odometry_look import SHORTEST_TIMEOUT, look_at
 from diffbot_node.odometry_sources import (
+    SHORTEST_TIMEOUT,
     OdometrySource,
     OdometryTopic,
     SourceKind,
     TransformTopic,
     WheelAngles,
+    look_at,
 )
 from diffbot_node.robot_messages import to_stamp
 from diffbot_node.velocity_interface import TWISTS, VelocityInterface, is_stamped

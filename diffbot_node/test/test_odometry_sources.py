@@ -16,10 +16,10 @@ from tf2_msgs.msg import TFMessage  # noqa: E402
 from arc_odometry import Arc, Pose, Velocity  # noqa: E402
 from arc_odometry.odometry_messages import quaternion  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
-from diffbot_node.odometry_look import SourceArrivals  # noqa: E402
 from diffbot_node.odometry_sources import (  # noqa: E402
     APART,
     OdometryTopic,
+    SourceArrivals,
     TransformTopic,
     WheelAngles,
 )

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trajectory_publisher node: publishes a trajectory at the robot's pace (see PacedNode).
+"""The trajectory_publisher and velocity_steps nodes, at the robot's pace (see PacedNode).
 
-Publishes `command` (geometry_msgs/Pose2D, the pose alone, as in Lages (2018), 5.3) and `reference`
-(diffbot_msgs/PoseReference: pose, velocity and acceleration). After the end of the trajectory its
-last pose is held.
+trajectory_publisher publishes `command` (geometry_msgs/Pose2D, the pose alone, as in Lages (2018),
+5.3) and `reference` (diffbot_msgs/PoseReference). After the end its last pose is held.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ PREFIX = "max_"
 
 
 def _limit(name: str) -> float:
-    """Return a parameter for this field of TrajectoryLimits."""
     what = name.replace("_", " ")
     return parameter(0.0, f"largest {what}, {UNITS[name]}; 0: no limit", minimum=0.0)
 
@@ -49,11 +47,7 @@ class SpeedParameters(PaceParameters):
 
 
 def limits(values: SpeedParameters) -> TrajectoryLimits:
-    """Return the limits given by a node's parameters; fields without a parameter have none.
-
-    Raises:
-        ValueError: A limit is too small or too large.
-    """
+    """Return the limits given by a node's parameters; a ValueError if one is out of range."""
     given = {name: getattr(values, PREFIX + name, 0.0) for name in UNITS}
     return TrajectoryLimits(**{name: value for name, value in given.items() if value})
 
@@ -199,11 +193,7 @@ def _least(one: Velocity, other: Velocity) -> Velocity:
 
 
 def _room(text: str, robot: Robot | None) -> tuple[float, float]:
-    """Return the largest distances from the beginning, along and across, m.
-
-    Raises:
-        ValueError: The arena is none, too small, or there is no robot.
-    """
+    """Return the largest distances from the beginning, along and across, m."""
     arena = Arena.parse(text)
     if arena is None:
         return math.inf, math.inf
@@ -213,11 +203,7 @@ def _room(text: str, robot: Robot | None) -> tuple[float, float]:
 
 
 class TrajectoryNode(PacedNode[TrajectoryParameters]):
-    """ROS interface of a trajectory.
-
-    Raises:
-        ValueError: A parameter is wrong; the message states which one and why.
-    """
+    """ROS interface of a trajectory."""
 
     def __init__(self) -> None:
         super().__init__("trajectory_publisher", TrajectoryParameters)
@@ -256,14 +242,12 @@ class TrajectoryNode(PacedNode[TrajectoryParameters]):
         self.trajectory = from_pose(self._shape, start, self._room)
 
     def begins(self, state: JointState | Odometry | None) -> None:
-        """Put the trajectory where the robot stands."""
         if self.values.begin == ROBOT and isinstance(state, Odometry):
             pose = state.pose.pose
             at = pose.position
             self._place(Pose(at.x, at.y, heading(pose.orientation)))
 
     def publish(self, stamp: Time, t: float) -> None:
-        """Publish the reference for time t, s."""
         now = self.trajectory.at(t)
         message = PoseReference()
         message.header.frame_id = self.values.frame
@@ -301,11 +285,7 @@ class VelocityStepsParameters(SpeedParameters):
 
 
 class VelocityStepsNode(PacedNode[VelocityStepsParameters]):
-    """ROS interface of VelocitySteps.
-
-    Raises:
-        ValueError: A parameter is wrong; the message states which one and why.
-    """
+    """ROS interface of VelocitySteps."""
 
     title = "the sequence of steps"
 
@@ -329,12 +309,10 @@ class VelocityStepsNode(PacedNode[VelocityStepsParameters]):
         self.topics = (self._topic,)
 
     def publish(self, stamp: Time, t: float) -> None:
-        """Publish the velocity for time t, s."""
         self._header = Header(stamp=stamp, frame_id=self.values.frame)
         self._send(*self.steps.at(t))
 
     def close(self) -> None:
-        """Command zero velocity if the robot is in motion."""
         if self._last != (0.0, 0.0):
             self._send(0.0, 0.0)
         super().close()

@@ -10,7 +10,6 @@ import cmath
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 from arc_odometry import REST, Velocity
 from arc_odometry.number_range import check_finite, check_limit, check_positive, within
@@ -110,13 +109,6 @@ class PiDesign:
         return PiGains(kp, ((1.0 - first) * (1.0 - second)).real / dt**2, weight=0.5)
 
 
-class GainsSource(Protocol):
-    """Source of the gains for a control period: PiDesign, or PiGains for fixed gains."""
-
-    def at(self, dt: float) -> PiGains:
-        """Return the gains for a control period of dt, s."""
-
-
 @dataclass(frozen=True)
 class LinearizingRecord:
     """All variables of one update.
@@ -169,7 +161,7 @@ class LinearizingController(DrivetrainLaw):
     def __init__(
         self,
         dynamics: DynamicParameters,
-        gains: GainsSource = PiDesign(),
+        gains: PiDesign | PiGains = PiDesign(),
         torque_limit: float = math.inf,
         mean_velocity: bool = False,
         published: bool = False,

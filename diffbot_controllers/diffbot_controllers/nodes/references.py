@@ -19,14 +19,7 @@ from diffbot_controllers.nodes.reference_input import ReferenceInput
 from diffbot_description import Robot
 from diffbot_description.arena import Arena, reach
 from diffbot_msgs.msg import ControllerState, PoseReference
-from diffbot_node import (
-    CommandNode,
-    CommandParameters,
-    CountedTopic,
-    parameter,
-    seconds,
-    to_stamp,
-)
+from diffbot_node import CommandNode, CommandParameters, CountedTopic, parameter, seconds, to_stamp
 from diffbot_node.checks import GOOD, Level, Verdict
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer

@@ -26,16 +26,15 @@ PULSE = 1.1
 
 
 class DeadBandCompensation:
-    """Compensates the dead bands of both axes; it stores whether they rest, and pulse errors.
+    """Compensates the dead bands of both axes.
 
-    A threshold gets pulses: what a period owed is carried to the next, less what took effect.
+    Thresholds get pulses: what a period owed is carried to the next, less what took effect.
     """
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Reset the compensation, as after a stop."""
         self._resting = [False, False]
         self._owed = [0.0, 0.0]
 
@@ -51,10 +50,7 @@ class DeadBandCompensation:
     ) -> Velocity:
         """Return the command that makes a velocity take effect, m/s and rad/s, without limits.
 
-        Args:
-            acting: Command by (12) that must take effect.
-            wanted: Desired velocity by the kinematic law, (10).
-            reference: Reference to follow.
+        `acting` is the command by (12), `wanted` the desired velocity by the kinematic law, (10).
         """
         stands = (
             reference.v == 0.0 and reference.dv == 0.0,

@@ -45,12 +45,9 @@ LONGEST_DEAD_TIME = 1.0
 
 
 class PoseError(NamedTuple):
-    """The error (9) in the robot's frame.
+    """The error (9) in the robot's frame: the reference is x m ahead and y m to the left.
 
-    Attributes:
-        x: Distance of the reference ahead of the robot, m.
-        y: Distance to the robot's left, m.
-        theta: Reference's heading minus the robot's, rad, within +-pi.
+    `theta`, rad, within +-pi, is the reference's heading minus the robot's.
     """
 
     x: float
@@ -60,7 +57,7 @@ class PoseError(NamedTuple):
 
 @dataclass(frozen=True)
 class KinematicGains:
-    """Settings of (11).
+    """Settings of (11); a ValueError if they are outside their limits.
 
     Attributes:
         damping: eps, > 0; below 1 the error oscillates, as in the paper.
@@ -68,9 +65,6 @@ class KinematicGains:
         floor: Minimum natural frequency, rad/s, >= 0; with 0, as in (11), a robot may stay at rest
             beside a reference at rest.
         approach: Maximum angle to the path during the return to it, rad, > 0.
-
-    Raises:
-        ValueError: A gain is outside its limits.
     """
 
     damping: float = 0.8
@@ -104,8 +98,7 @@ def pose_error(reference: Reference, pose: Pose) -> PoseError:
 class Braking:
     """Possible decelerations towards the reference's velocity, m/s^2 and rad/s^2, > 0.
 
-    Of v while the reference is ahead of or behind the robot, of omega while it must turn left or
-    right.
+    Of v while the reference is ahead or behind, of omega while the robot must turn left or right.
     """
 
     ahead: float = math.inf
@@ -341,12 +334,11 @@ class SigmaSource(Protocol):
 
 @dataclass(frozen=True)
 class TrackerSettings:
-    """Settings of the tracker.
+    """Settings of the tracker; a ValueError if they are outside their limits.
 
     Attributes:
         gains: Those of the kinematic law, (11).
-        k_v: k_v of (12), 1/s, > 0.
-        k_w: k_omega of (12), 1/s, > 0.
+        k_v: k_v of (12), 1/s, > 0; `k_w`: k_omega.
         dead_time: From a command to its effect on (v, omega), s, >= 0; an estimator only starts
             with them.
         dead_band: Of (v, omega), below their limits; an estimator only starts with them.
@@ -354,9 +346,6 @@ class TrackerSettings:
         direction: In which the robot arrives at a set point: either, forwards or backwards.
         published: Whether to use (10) and (11) as printed, which diverge.
         longest_gap: A longer time between two updates resets the tracker, s, > 0.
-
-    Raises:
-        ValueError: A setting is outside its limits.
     """
 
     gains: KinematicGains = KinematicGains()
@@ -441,12 +430,10 @@ class VelocityTracker:
 
     @property
     def sigma(self) -> Sigma:
-        """Sigma in use."""
         return self._sigma if self._estimator is None else self._estimator.trusted
 
     @property
     def dead_band(self) -> BandPair:
-        """Dead bands in use."""
         return self.settings.dead_band if self._estimator is None else self._estimator.dead_band
 
     @property
@@ -479,8 +466,7 @@ class VelocityTracker:
         """Return the command of (v, omega), m/s and rad/s, for the next period.
 
         Args:
-            stamp: Of the measurement, s.
-            reference: At that time, without preview.
+            stamp: Of the measurement, s; `reference`: at that time.
             pose: Measured x, y, theta, m and rad, in the frame of the reference.
             velocity: Measured v in m/s and omega in rad/s.
             applied: Command held since the previous update, if not the returned one.
@@ -552,7 +538,6 @@ class VelocityTracker:
     def _wanted(
         self, reference: Reference, pose: Pose, velocity: Velocity, set_point: bool
     ) -> Velocity:
-        """Return the desired velocity for a predicted motion, m/s and rad/s."""
         settings, sigma = self.settings, self.sigma
         if settings.published:
             return published_velocity(pose_error(reference, pose), velocity, settings.gains)

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The velocity_tracking_controller node: tracking for robots with velocity commands, see law.py.
 
-Subscribes to `odom` (nav_msgs/Odometry: pose, and velocity in the robot's own frame),
-`~/reference` (diffbot_msgs/PoseReference, in the odometry's frame) and `~/command`
-(geometry_msgs/Pose2D: a set point, to park at). Publishes `cmd_vel`
-(geometry_msgs/TwistStamped, or Twist with stamped = false), `~/status`
-(diffbot_msgs/VelocityTrackingStatus, once per odometry), `~/state` (diffbot_msgs/ControllerState,
-latched) and `~/parameters` (diffbot_msgs/VelocityParameters in use, latched).
+Subscribes to `odom` (nav_msgs/Odometry), `~/reference` (diffbot_msgs/PoseReference, in the
+odometry's frame) and `~/command` (geometry_msgs/Pose2D: a set point, to park at). Publishes
+`cmd_vel` (geometry_msgs/TwistStamped, or Twist), `~/status` (diffbot_msgs/VelocityTrackingStatus,
+once per odometry), `~/state` (diffbot_msgs/ControllerState, latched) and `~/parameters`
+(diffbot_msgs/VelocityParameters in use, latched).
 """
 
 from __future__ import annotations
@@ -142,8 +141,7 @@ def motion_limits(values: TrackingParameters) -> MotionLimits:
     """Return the limits of commands: those of the parameters, and of the robot if there is one.
 
     Raises:
-        ValueError: There is no such robot, its file is wrong, a parameter exceeds its limit, or
-            there is neither.
+        ValueError: Its file is wrong, a parameter exceeds its limit, or there is neither.
     """
     v, omega, rims = values.linear_velocity, values.angular_velocity, UNLIMITED_RIMS
     dv, domega = values.linear_acceleration or math.inf, values.angular_acceleration or math.inf
@@ -237,8 +235,7 @@ class InUse(NamedTuple):
     """What the tracker assumes of the robot, and estimates of it while driving.
 
     Attributes:
-        sigma: sigma1..sigma4.
-        variances: Theirs; NaN where unknown.
+        variances: Of sigma1..sigma4; NaN where unknown.
         dead_band: Of the commands of (v, omega).
         bands: Estimated dead bands, m/s and rad/s; NaN where nothing is identified.
         band_variances: NaN likewise, infinite where not identifiable.
@@ -255,7 +252,6 @@ class InUse(NamedTuple):
     dead_time_variances: Sequence[float]
 
     def fill(self, message: VelocityTrackingStatus | VelocityParameters) -> None:
-        """Write the fields that both messages have."""
         message.sigma[:] = self.sigma.as_array()
         message.dead_band[:] = [float(known.width) for known in self.dead_band]
         message.dead_band_variance[:] = self.band_variances
@@ -270,7 +266,7 @@ def fill_status(
     reference: Reference,
     record: TrackerRecord,
 ) -> None:
-    """Write settings, sample, reference and the tracker's record to a message."""
+    """Write all but what the node knows of the robot to a message."""
     status.header.stamp = to_stamp(sample.stamp)
     status.damping, status.b = float(settings.gains.damping), float(settings.gains.b)
     status.k_v, status.k_w = float(settings.k_v), float(settings.k_w)
@@ -290,11 +286,7 @@ def fill_status(
 
 
 class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
-    """ROS interface of the tracker.
-
-    Raises:
-        ValueError: A parameter is wrong; the message states which one and why.
-    """
+    """ROS interface of the tracker; a ValueError if a parameter is wrong."""
 
     def __init__(self) -> None:
         super().__init__("velocity_tracking_controller", TrackingParameters, VelocityTrackingStatus)
@@ -326,18 +318,15 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
     # The loop.
 
     def held_by(self) -> Verdict:
-        """Return whether a second node publishes odometry, if senders are not known."""
         if self.states.knows_senders:
             return GOOD
         return self.run.crowd(self._odom)
 
     @property
     def law_name(self) -> str:
-        """Name of the law: "fixed" sigma, or "adaptive" if it is identified while driving."""
         return "adaptive" if self.values.adaptive else "fixed"
 
     def on_sample(self, sample: OdometrySample) -> Velocity:
-        """Return the tracker's command for the sample; zero until a reference has arrived."""
         self._reference = None
         self.run.advance_to(sample.stamp, self._stamps.check(sample.stamp))
         self._continuity.check(sample.stamp, sample.pose)
@@ -385,7 +374,6 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
         )
 
     def on_commanded(self, sample: OdometrySample, command: tuple[float, float]) -> None:
-        """Publish the tracker's record, and at a lower rate the state."""
         if self.exit_code is not None:
             return
         record = self._tracker.last
@@ -405,11 +393,9 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
         self.run.tell_state(sample.stamp)
 
     def on_refused(self, sample: OdometrySample) -> None:
-        """Reset the tracker after an interruption."""
         self.on_silence()
 
     def on_stopped(self, sample: OdometrySample) -> None:
-        """Reset the tracker, so that it starts afresh when it is enabled again."""
         self.run.newest = sample.stamp
         self._stamps.check(sample.stamp)
         with suppress(ValueError):  # a stopped robot may be carried to another place
@@ -462,7 +448,6 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
                 )
 
     def complete_state(self, state: ControllerState) -> None:
-        """Publish the parameters in use beside it."""
         parameters, in_use = VelocityParameters(header=state.header), self._in_use()
         in_use.fill(parameters)
         parameters.covariance_diagonal[:] = in_use.variances
