@@ -7,7 +7,6 @@ import numpy as np
 
 from diffbot_recordings.samples import Array, RecordingError
 
-# Samples per median spacing.
 SAMPLES = 100
 # Ratio of spacings from which the rate is another, and how often in a row.
 RATIO, LASTING = 1.4, 3

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samples of a recording: blocks of channels on one clock, in SI units and in base_link.
 
-A source is one file or folder. Values of the same instants (a table's row, a message) are in the
-same block; values of another topic in blocks of their own.
+Values of the same instants (a table's row, a message) are in the same block.
 """
 
 from __future__ import annotations

@@ -44,9 +44,7 @@ class RunKind:
 
 
 RUNS = {
-    "ident": RunKind(
-        "diffbot_study.torque_run_report", "TorqueRunArguments", "simulate_torque_ident"
-    ),
+    "ident": RunKind("diffbot_study.torque_run", "TorqueRunArguments", "simulate_torque_ident"),
     "drive": RunKind("diffbot_study.drive_run", "DriveArguments", "simulate_torque_drive"),
 }
 
