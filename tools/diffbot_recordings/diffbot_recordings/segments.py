@@ -18,7 +18,6 @@ import numpy as np
 
 from arc_odometry import WheelGeometry
 from diffbot_recordings.counter_wraps import continuous
-from diffbot_recordings.sample_rate import SteadyRate
 from diffbot_recordings.samples import (
     COMMANDS,
     EFFORTS,
@@ -30,6 +29,7 @@ from diffbot_recordings.samples import (
     Batch,
     Mask,
     RecordingError,
+    SteadyRate,
     body_velocity,
     is_number,
     newest_by,

@@ -173,7 +173,10 @@ class TorqueRun:
         )
 
 
-def simulate_torque_ident(words: Sequence[str]) -> int:
+ARGUMENTS = TorqueRunArguments
+
+
+def simulate(words: Sequence[str]) -> int:
     """Run with arguments NAME:=VALUE; return the exit status. Raises ValueError."""
     arguments = read_arguments(TorqueRunArguments, words)
     robot = load_robot(arguments.robot)
