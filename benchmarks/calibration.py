@@ -54,9 +54,7 @@ from diffbot_calibration.calibration import Calibration, calibrate
 from diffbot_calibration.umbmark import Squares, calibrate_umbmark, square_end
 from diffbot_description import load_robot
 from diffbot_ident.excitation.velocity_excitation import VelocityExcitation
-from diffbot_recordings.odometry_turns import odometry_turns
-from diffbot_recordings.sensor_readings import Subject, WheelTurns
-from diffbot_recordings.wheel_path import WheelPath
+from diffbot_recordings.sensor_readings import Subject, WheelPath, WheelTurns, odometry_turns
 from pose2d_trajectories import make_trajectory
 
 GIVEN = WheelGeometry(0.075, 0.075, 0.27217)

@@ -128,7 +128,7 @@ def _described(path: Path) -> object:
 def _recording(path: Path) -> object:
     """Read all blocks of a recording, as `identify` does."""
     from diffbot_recordings.options import Options
-    from diffbot_recordings.recording_files import open_recording
+    from diffbot_recordings.recording_analysis import open_recording
     from diffbot_recordings.sysid_log import read_sysid
 
     if path.suffix == ".json":
@@ -178,8 +178,8 @@ def _words(path: Path) -> object:
     from diffbot_description.arena import Arena
     from diffbot_ident.torque.estimate import Precision
     from diffbot_node import pose_from_text
-    from diffbot_recordings.row_filter import RowFilter
     from diffbot_recordings.table_columns import parse_columns
+    from diffbot_recordings.table_rows import RowFilter
     from diffbot_report.summary import parse_arguments
     from diffbot_sim.virtual_robot import payload_from_text
 

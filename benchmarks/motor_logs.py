@@ -34,13 +34,12 @@ from arc_odometry.number_range import Array
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_recordings.effort_scale import in_newton_metres
 from diffbot_recordings.motor_analysis import MotorAnalysis, analyse_motors
-from diffbot_recordings.options import Options
+from diffbot_recordings.options import WEIGHED, Options, Weighing
 from diffbot_recordings.recording_analysis import analyse_recording
 from diffbot_recordings.samples import EFFORTS, POSITIONS, RecordingError
 from diffbot_recordings.segments import Segment
 from diffbot_recordings.torque_analysis import analyse_torque, learn_weighed
 from diffbot_recordings.verdict import Value
-from diffbot_recordings.weighed_mass import WEIGHED, Weighing
 from diffbot_sim.engines import make_simulator
 from diffbot_study.random_robots import RandomRobot, draw
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from lz4.frame import LZ4FrameCompressor
 
-from diffbot_recordings.decompression import zstd
+from diffbot_recordings.bag_part import zstd
 from made_recordings.mcap_records import mcap, record, text_field
 
 CANARY = "canary"

@@ -15,8 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from arc_odometry import WheelGeometry
-from diffbot_recordings.sensor_readings import Array, GyroReadings, PoseReadings, WheelTurns
-from diffbot_recordings.wheel_path import WheelPath
+from diffbot_recordings.sensor_readings import (
+    Array,
+    GyroReadings,
+    PoseReadings,
+    WheelPath,
+    WheelTurns,
+)
 
 PERIOD = 0.01
 """Time between readings of the wheels, s."""

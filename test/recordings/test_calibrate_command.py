@@ -27,8 +27,8 @@ from diffbot_recordings.recorded_readings import (
     read_readings,
 )
 from diffbot_recordings.samples import RecordingError
+from diffbot_recordings.sensor_readings import WheelPath
 from diffbot_recordings.table_columns import parse_columns
-from diffbot_recordings.wheel_path import WheelPath
 
 DEGREE = math.pi / 180.0
 TRUE = WheelGeometry(0.0760, 0.0748, 0.25)

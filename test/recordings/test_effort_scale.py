@@ -14,8 +14,8 @@ from identify_command import identify
 from made_recordings.excited_runs import RunSetting, driver, next_torque
 
 from diffbot_description import load_robot
+from diffbot_recordings.options import parse_mass
 from diffbot_recordings.samples import Batch, Recording
-from diffbot_recordings.weighed_mass import parse_mass
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import VirtualRobot
 

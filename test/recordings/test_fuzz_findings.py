@@ -20,11 +20,11 @@ from diffbot_description.files import parse_yaml
 from diffbot_description.velocity_parameters import read_sigma
 from diffbot_recordings.bag import Bag
 from diffbot_recordings.bag_topics import upright_yaw
-from diffbot_recordings.row_filter import RowFilter
 from diffbot_recordings.samples import RecordingError
 from diffbot_recordings.sysid_log import read_sysid
+from diffbot_recordings.table import CsvSource
 from diffbot_recordings.table_columns import parse_columns
-from diffbot_recordings.table_source import CsvSource
+from diffbot_recordings.table_rows import RowFilter
 from diffbot_report.summary import parse_arguments
 
 HUGE = "1" + "0" * 400

@@ -11,7 +11,7 @@ import pytest
 from identify_command import identify
 
 from diffbot_description import closed_form, load_robot
-from diffbot_export.mjcf import mjcf
+from diffbot_export.description_files import mjcf
 
 pytest.importorskip("mujoco")
 

@@ -13,8 +13,8 @@ from arc_odometry import JointSample, Velocity
 from diffbot_description.command_ramp import CommandRamp, RampCoupling
 from diffbot_description.sigma import Sigma
 from diffbot_description.velocity_parameters import read_sigma
-from diffbot_recordings.command_line import parse
-from diffbot_recordings.recording_files import open_recording
+from diffbot_recordings.options import parse
+from diffbot_recordings.recording_analysis import open_recording
 from diffbot_sim.velocity_robot import DriveDeadBand, VelocityRobot
 
 TRUTH = Sigma(0.3, 0.2, 1.05, 0.95)

@@ -10,8 +10,8 @@ from identify_command import identify
 from made_recordings.excited_runs import usual_run
 from made_recordings.random_runs import record_random
 
-from diffbot_recordings.command_line import parse
-from diffbot_recordings.recording_files import open_recording
+from diffbot_recordings.options import parse
+from diffbot_recordings.recording_analysis import open_recording
 from diffbot_recordings.samples import POSITIONS
 from diffbot_study.random_robots import draw
 

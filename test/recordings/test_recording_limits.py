@@ -16,8 +16,8 @@ from made_recordings.hostile_files import sqlite_pages
 from made_recordings.mcap_records import mcap, record, text_field
 from made_recordings.recorded_bag import RecordedBag
 
-from diffbot_recordings import bag_metadata, decompression
-from diffbot_recordings.bag import Bag
+from diffbot_recordings import bag_part
+from diffbot_recordings.bag import Bag, StorageFiles
 from diffbot_recordings.identify import main
 from diffbot_recordings.samples import RecordingError
 
@@ -52,7 +52,7 @@ def packed(folder, mode):
     """Compress a folder's storage file, as `ros2 bag record --compression-mode file` does."""
     (file,) = (f for f in folder.iterdir() if f.name != "metadata.yaml")
     target = file.with_name(f"{file.name}.zstd")
-    target.write_bytes(decompression.zstd.compress(file.read_bytes()))
+    target.write_bytes(bag_part.zstd.compress(file.read_bytes()))
     file.unlink()
     metadata = folder / "metadata.yaml"
     text = metadata.read_text().replace(file.name, target.name)
@@ -103,7 +103,7 @@ def chunks_of(file, compress):
 @pytest.mark.parametrize(
     "compress",
     [
-        lambda raw: ("zstd", decompression.zstd.compress(raw)),
+        lambda raw: ("zstd", bag_part.zstd.compress(raw)),
         lambda raw: ("lz4", lz4(raw)),
         lambda raw: ("lz4", lz4(raw[:1000]) + lz4(raw[1000:])),
         lambda raw: ("", raw),
@@ -147,7 +147,7 @@ def test_chunks_that_overlap_are_merged_by_time(tmp_path):
 @pytest.mark.parametrize("claimed", [1 << 30, 1000])
 def test_a_chunk_of_a_gigabyte_takes_no_memory(tmp_path, compression, claimed):
     batch = bytes(1 << 30)
-    small = decompression.zstd.compress(batch) if compression == "zstd" else lz4(batch)
+    small = bag_part.zstd.compress(batch) if compression == "zstd" else lz4(batch)
     head = struct.pack("<QQQI", 0, 1, claimed, 0) + text_field(compression)
     file = tmp_path / "bomb.mcap"
     file.write_bytes(mcap([record(6, head + struct.pack("<Q", len(small)) + small)]))
@@ -163,7 +163,7 @@ def test_a_chunk_of_a_gigabyte_takes_no_memory(tmp_path, compression, claimed):
 
 def test_many_chunks_are_limited_by_the_size_of_the_file(tmp_path):
     inside = record(7, bytes(1000)) * 30_000
-    small = decompression.zstd.compress(inside)
+    small = bag_part.zstd.compress(inside)
     head = struct.pack("<QQQI", 0, 1, len(inside), 0) + text_field("zstd")
     chunk = record(6, head + struct.pack("<Q", len(small)) + small)
     file = tmp_path / "many.mcap"
@@ -180,7 +180,7 @@ def test_a_compressed_file_may_not_fill_the_temporary_folder(tmp_path, monkeypat
     packed(tmp_path / "bag", "FILE")
     (file,) = (tmp_path / "bag").glob("*.zstd")
     whole = file.read_bytes()
-    file.write_bytes(decompression.zstd.compress(bytes(200_000_000)))
+    file.write_bytes(bag_part.zstd.compress(bytes(200_000_000)))
     with pytest.raises(RecordingError, match=r"\.zstd: cannot be decompressed: the ratio"):
         Bag(tmp_path / "bag")
     assert not list(tmp_path.glob("diffbot-bag-*/*"))
@@ -328,5 +328,5 @@ def test_names_of_topics_reach_the_terminal_as_text(tmp_path, capsys):
 
 def test_metadata_name_files_of_the_folder_only(tmp_path, storage):
     recorded(tmp_path / "bag", storage)
-    result = bag_metadata.StorageFiles.of(tmp_path / "bag")
+    result = StorageFiles.of(tmp_path / "bag")
     assert [file.parent for file in result.files] == [tmp_path / "bag"] and not result.warnings

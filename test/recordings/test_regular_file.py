@@ -18,8 +18,7 @@ from diffbot_description.urdf_shapes import mesh_box
 from diffbot_recordings.bag import Bag
 from diffbot_recordings.recorded_readings import ReadingOptions, read_readings
 from diffbot_recordings.samples import RecordingError, check_files
-from diffbot_recordings.sysid_log import read_sysid
-from diffbot_recordings.wpilog import read_entries
+from diffbot_recordings.sysid_log import read_entries, read_sysid
 from diffbot_sim.faults.fault import load_script
 
 REFUSED = "is not a regular file but a device or a pipe"

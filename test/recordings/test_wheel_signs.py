@@ -17,9 +17,9 @@ import pytest
 from diffbot_description import closed_form, load_robot
 from diffbot_description.robot import Joints
 from diffbot_recordings.bag_topics import find_wheels, joints, torques
-from diffbot_recordings.row_filter import RowFilter
 from diffbot_recordings.segments import Segment
-from diffbot_recordings.table_source import CsvSource
+from diffbot_recordings.table import CsvSource
+from diffbot_recordings.table_rows import RowFilter
 from diffbot_recordings.wheel_signs import WheelSigns, opposite_centre
 
 DURATION, STEP = 30.0, 0.001

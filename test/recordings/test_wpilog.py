@@ -9,9 +9,8 @@ import pytest
 from made_recordings.sysid_logs import PER_ROTATION, MadeDrivetrain, make_logs
 
 from diffbot_recordings.samples import RecordingError
-from diffbot_recordings.sysid_log import read_sysid
+from diffbot_recordings.sysid_log import STATES, read_sysid, read_wpilog
 from diffbot_recordings.voltage_analysis import LEFT, analyse_voltages
-from diffbot_recordings.wpilog import STATES, read_wpilog
 
 SYSID = {
     "state": "sysid-test-state-drive",

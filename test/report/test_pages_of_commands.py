@@ -17,9 +17,9 @@ from written_pages import assert_drawn, charts_of, data_of, numbers
 
 from diffbot_bringup import cli
 from diffbot_bringup.commands.delegated import identify
-from diffbot_calibration.calibration_charts import path_chart
 from diffbot_calibration.calibration_page import (
     calibration_page,
+    path_chart,
     write_calibration_page,
 )
 from diffbot_description.files import SUMMARY, write_json

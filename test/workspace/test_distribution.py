@@ -63,7 +63,7 @@ for package in sorted(entry for entry in os.listdir(site) if "." not in entry):
 for command in ("diffbot_recordings.identify", "diffbot_calibration.command",
                 "diffbot_description.describe_command", "diffbot_export.command",
                 "diffbot_study.study", "diffbot_study.fleet", "diffbot_study.simulate",
-                "diffbot_study.torque_run_report", "diffbot_study.drive_run",
+                "diffbot_study.torque_run", "diffbot_study.drive_run",
                 "diffbot_bringup.cli", "diffbot_bringup.commands.reproduce",
                 "diffbot_bringup.commands.view"):
     importlib.import_module(command)

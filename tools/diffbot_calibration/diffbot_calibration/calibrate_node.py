@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calibrate_node: records a drive and then calibrates radii and track from it.
+"""The calibrate_node: records a drive, follows it by `reference`, then calibrates; it only listens.
 
-It follows `reference`, or with the parameter `velocity` the drive of velocity_ident, and ends with
-it. Without joint states it calibrates the scales of the odometry on `odom`. It publishes nothing.
+Parameter `velocity`: the drive is velocity_ident's; without joint states `odom` is calibrated.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from diffbot_node import (
 from diffbot_node.node_process import Interrupted, interruptible
 from diffbot_node.presence import Complaints, Presence
 from diffbot_node.robot_messages import create_wall_timer
-from diffbot_recordings.transforms import Transforms, frames_of, planar_pose
+from diffbot_recordings.bag_topics import Transforms, frames_of, planar_pose
 from diffbot_report.summary import config_of, parse_arguments
 
 if TYPE_CHECKING:
@@ -90,7 +89,6 @@ class CalibrateParameters(RobotParameters):
 
 
 def _load() -> None:
-    """Import the modules for the calibration during the drive, as this takes seconds."""
     import diffbot_report.figure_style  # noqa: F401
 
 

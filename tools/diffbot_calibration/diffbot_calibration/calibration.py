@@ -10,12 +10,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Protocol
 
 import numpy as np
 from scipy.special import stdtrit
 
 from arc_odometry import WheelGeometry
-from diffbot_calibration.drive_parameters import GEOMETRY, Fit
+from diffbot_calibration.drive_model import GEOMETRY, Fit
 from diffbot_calibration.held_out import HeldOut, held_out_drift
 from diffbot_calibration.wheel_geometry import WheelGeometryFit
 from diffbot_ident.torque.estimate import NORMAL_95
@@ -241,7 +242,6 @@ def _proof(
     cut: float,
     drift: bool,
 ) -> HeldOut | None:
-    """Fit to the readings before the time `cut`, and evaluate the drift after it."""
     early = readings.until(cut)
     try:
         fit = WheelGeometryFit(
@@ -286,18 +286,15 @@ def _quantities(
     sizes = SizeIntervals(fit, lacks, _NO_SCALE)
     if subject is Subject.ODOMETRY:
         sizes = SizeIntervals(fit, lacks, _NO_LINEAR_SCALE)
-        results = _scales(sizes, after, given)
+        results = scale_values(sizes, after, given)
     else:
-        results = _sizes(sizes, after)
+        results = size_values(sizes, after)
     return results | _sensor_quantities(fit, lacks) | _noise_quantities(fit)
 
 
 @dataclass(frozen=True)
 class SizeIntervals:
-    """Intervals of functions of the fitted logarithms (mean radius, ratio of radii, track over it).
-
-    `lacks` is what the motion lacked, `no_scale` why the mean radius was not fitted.
-    """
+    """Intervals of a fit; `lacks`: what its motion lacked, `no_scale`: why it has no radius."""
 
     fit: Fit
     lacks: str
@@ -324,7 +321,7 @@ class SizeIntervals:
         return CalibratedValue(value, -math.inf, math.inf, unit, False, why)
 
     def relative(self, value: float, unit: str, *weights: float) -> CalibratedValue:
-        """Return a value whose logarithm is a sum of the three, with these weights."""
+        """See LogIntervals."""
         half = self.half_width(*weights)
         width = math.exp(min(half, 1.0))
         return self.unknown(value, half, unit) or CalibratedValue(
@@ -332,83 +329,60 @@ class SizeIntervals:
         )
 
     def absolute(self, value: float, unit: str, *weights: float) -> CalibratedValue:
-        """Return a value whose derivatives by the three are the weights."""
+        """See LogIntervals."""
         half = self.half_width(*weights)
         return self.unknown(value, half, unit) or CalibratedValue(
             value, value - half, value + half, unit
         )
 
 
-def skew_of(geometry: WheelGeometry) -> float:
-    """Return (right - left) / (right + left) of the radii."""
-    left, right = geometry.left_radius, geometry.right_radius
-    return (right - left) / (right + left)
+class LogIntervals(Protocol):
+    """Intervals of functions of three logarithms: mean radius, ratio of radii, track over it."""
+
+    def relative(self, value: float, unit: str, *weights: float) -> CalibratedValue:
+        """Return a value whose logarithm is a sum of the three, with these weights."""
+
+    def absolute(self, value: float, unit: str, *weights: float) -> CalibratedValue:
+        """Return a value whose derivatives by the three are the weights."""
 
 
-def _sizes(sizes: SizeIntervals, after: WheelGeometry) -> dict[str, CalibratedValue]:
-    mean, skew = 0.5 * (after.left_radius + after.right_radius), skew_of(after)
-    ratio = after.right_radius / after.left_radius
-    relative = sizes.relative
+def size_values(sizes: LogIntervals, after: WheelGeometry) -> dict[str, CalibratedValue]:
+    """Return radii and track, and their ratios, with intervals, by name."""
+    left, right, relative = after.left_radius, after.right_radius, sizes.relative
+    mean, skew = 0.5 * (left + right), (right - left) / (right + left)
     # d log r_l = d log r - (1 + s) / 2 d log ratio, with s = (r_r - r_l) / (r_r + r_l).
     return {
-        "left_radius": relative(after.left_radius, "m", 1.0, -0.5 * (1.0 + skew), 0.0),
-        "right_radius": relative(after.right_radius, "m", 1.0, 0.5 * (1.0 - skew), 0.0),
+        "left_radius": relative(left, "m", 1.0, -0.5 * (1.0 + skew), 0.0),
+        "right_radius": relative(right, "m", 1.0, 0.5 * (1.0 - skew), 0.0),
         "track": relative(after.separation, "m", 1.0, 0.0, 1.0),
         "track_over_mean_radius": relative(after.separation / mean, "1", 0.0, 0.0, 1.0),
-        "radius_ratio": relative(ratio, "1", 0.0, 1.0, 0.0),
+        "radius_ratio": relative(right / left, "1", 0.0, 1.0, 0.0),
     }
 
 
-@dataclass(frozen=True)
-class OdometryScales:
-    """Scales of an odometry, and the multipliers of the driver's wheels that correct it.
+def scale_values(
+    sizes: LogIntervals, after: WheelGeometry, given: WheelGeometry
+) -> dict[str, CalibratedValue]:
+    """Return the scales of an odometry, and the driver's multipliers, with intervals, by name.
 
     With given wheels of radius r and separation b, and true ones of r' (1 -+ s) and b', the true
-    velocities are v' = r'/r (v + s b w / 2) and w' = r' b / (r b') (w + 2 s v / b).
-
-    Attributes:
-        linear, angular: r'/r, r' b / (r b').
-        heading_drift: Yaw per metre of a straight line by odometry, rad/m.
-        left, right, track: Multipliers of radii and separation.
-        skew: s, of the multipliers.
-        drift_per_ratio: Derivative of the drift by the logarithm of the radii's ratio.
+    velocities are v' = r'/r (v + s b w / 2) and w' = r' b / (r b') (w + 2 s v / b), and a straight
+    line by odometry turns by the drift, rad/m.
     """
-
-    linear: float
-    angular: float
-    heading_drift: float
-    left: float
-    right: float
-    track: float
-    skew: float
-    drift_per_ratio: float
-
-    @classmethod
-    def of(cls, true: WheelGeometry, given: WheelGeometry) -> OdometryScales:
-        """Return the scales for the true wheels and those that odometry computes with."""
-        left, right = (
-            getattr(true, name) / getattr(given, name) for name in ("left_radius", "right_radius")
-        )
-        mean = (true.left_radius + true.right_radius) / (given.left_radius + given.right_radius)
-        skew, track = (right - left) / (right + left), true.separation / given.separation
-        angular = mean / track
-        drift = angular * 2.0 * skew / given.separation
-        per_ratio = angular * (1.0 - skew**2) / given.separation
-        return cls(mean, angular, drift, left, right, track, skew, per_ratio)
-
-
-def _scales(
-    sizes: SizeIntervals, after: WheelGeometry, given: WheelGeometry
-) -> dict[str, CalibratedValue]:
-    scales, relative = OdometryScales.of(after, given), sizes.relative
-    drift, skew = scales.heading_drift, scales.skew
+    relative = sizes.relative
+    left, right = after.left_radius / given.left_radius, after.right_radius / given.right_radius
+    linear = (after.left_radius + after.right_radius) / (given.left_radius + given.right_radius)
+    skew, track = (right - left) / (right + left), after.separation / given.separation
+    angular = linear / track
+    drift = angular * 2.0 * skew / given.separation
+    per_ratio = angular * (1.0 - skew**2) / given.separation  # by the logarithm of the ratio
     return {
-        "linear_scale": relative(scales.linear, "1", 1.0, 0.0, 0.0),
-        "angular_scale": relative(scales.angular, "1", 0.0, 0.0, -1.0),
-        "heading_drift": sizes.absolute(drift, "rad/m", 0.0, scales.drift_per_ratio, -drift),
-        "left_wheel_radius_multiplier": relative(scales.left, "1", 1.0, -0.5 * (1.0 + skew), 0.0),
-        "right_wheel_radius_multiplier": relative(scales.right, "1", 1.0, 0.5 * (1.0 - skew), 0.0),
-        "wheel_separation_multiplier": relative(scales.track, "1", 1.0, 0.0, 1.0),
+        "linear_scale": relative(linear, "1", 1.0, 0.0, 0.0),
+        "angular_scale": relative(angular, "1", 0.0, 0.0, -1.0),
+        "heading_drift": sizes.absolute(drift, "rad/m", 0.0, per_ratio, -drift),
+        "left_wheel_radius_multiplier": relative(left, "1", 1.0, -0.5 * (1.0 + skew), 0.0),
+        "right_wheel_radius_multiplier": relative(right, "1", 1.0, 0.5 * (1.0 - skew), 0.0),
+        "wheel_separation_multiplier": relative(track, "1", 1.0, 0.0, 1.0),
     }
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from arc_odometry import WheelGeometry
 from arc_odometry.odometry import wheel_turn
-from diffbot_recordings.odometry_turns import odometry_turns
 from diffbot_recordings.sensor_readings import (
     FASTEST,
     CalibrationReadings,
@@ -18,9 +17,9 @@ from diffbot_recordings.sensor_readings import (
     PoseReadings,
     Subject,
     WheelTurns,
+    odometry_turns,
 )
 
-# Minimum number of readings of a source.
 FEWEST = 20
 
 

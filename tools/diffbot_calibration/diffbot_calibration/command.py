@@ -198,7 +198,6 @@ def status(calibration: Calibration) -> int:
 
 
 def _given(result: argparse.Namespace, robot: Robot | None) -> WheelGeometry:
-    """Return the radii and track that odometry used."""
     radius, track = result.wheel_radius, result.track
     check_wheels(radius, track)
     if radius is not None and track is not None:

@@ -1,20 +1,158 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pose source and gyro measure on a drive, and its linearisation.
+"""One drive: its readings on common knots, the fitted parameters, and what sensors measure.
 
 See docs/theory/calibration.md#joint-fit.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.ndimage import median_filter
 
-from diffbot_calibration.drive_parameters import GEOMETRY, DriveReadings, Parameters
-from diffbot_calibration.noise_levels import Sensors, WalkSteps, WheelSlip
+from arc_odometry import WheelGeometry
+from diffbot_calibration.noise_levels import Mask, Noise, Sensors, WalkSteps, WheelSlip
 from diffbot_calibration.random_walk_fit import LinearProblem
-from diffbot_recordings.sensor_readings import Array
-from diffbot_recordings.wheel_path import WheelPath, driven
+from diffbot_recordings.sensor_readings import (
+    Array,
+    GyroReadings,
+    PoseReadings,
+    WheelPath,
+    WheelTurns,
+    driven,
+    gaps,
+)
+
+GEOMETRY = ("log_radius", "log_ratio", "log_track")
+POSE = ("pose_delay", "mount_x", "mount_y", "mount_yaw")
+GYRO = ("gyro_delay", "gyro_scale")
+DRIFT = ("pose_delay_rate", "gyro_delay_rate")
+# Spacing of the knots without a pose source, s; most poses used.
+KNOT, MOST = 0.05, 20000
+
+
+@dataclass(frozen=True)
+class DriveReadings:
+    """One drive's readings on the knots of the fit.
+
+    Attributes:
+        stamps: Stamps of the knots, s, (K,): those of the poses, or evenly spaced.
+        poses: Poses at the knots, [x, y, yaw], (K, 3).
+        breaks: Mask of the steps between knots over which nothing is known, (K - 1,).
+    """
+
+    wheels: WheelTurns
+    stamps: Array
+    poses: Array | None
+    gyro: GyroReadings | None
+    breaks: Mask
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Parameters of a drive: radii and track, delays, mounting and gyro.
+
+    Attributes:
+        names: Of GEOMETRY, POSE, GYRO and DRIFT.
+        values: (p,).
+        middle: Time at which a drifting clock is right, s.
+    """
+
+    names: tuple[str, ...]
+    values: Array
+    middle: float
+
+    def value(self, name: str) -> float:
+        """Return a parameter by name; 0 (for a scale: 1) if it was not fitted."""
+        if name in self.names:
+            return float(self.values[self.names.index(name)])
+        return 1.0 if name == "gyro_scale" else 0.0
+
+    def taken(self, stamps: Array) -> Array:
+        """Return the times at which poses with these stamps were taken, s of the wheels' clock."""
+        drift = self.value("pose_delay_rate") * (stamps - self.middle)
+        when: Array = stamps - self.value("pose_delay") - drift
+        return when
+
+    def gyro_stamps(self, times: Array) -> Array:
+        """Return the stamps of the gyro's readings at times of the wheels' clock, s."""
+        drift = self.value("gyro_delay_rate") * (times - self.middle)
+        stamps: Array = times + self.value("gyro_delay") + drift
+        return stamps
+
+    def geometry(self, radius: float) -> WheelGeometry:
+        """Return radii and track; `radius`, m, is used if it was not fitted (no pose source)."""
+        if "log_radius" in self.names:
+            radius = math.exp(self.value("log_radius"))
+        return _geometry(radius, self.value("log_ratio"), self.value("log_track"))
+
+    def moved(self, step: Array) -> Parameters:
+        """Return the parameters moved by a step, (p,)."""
+        return replace(self, values=self.values + step)
+
+
+@dataclass(frozen=True)
+class Fit(Parameters):
+    """Result of a fit.
+
+    Attributes:
+        covariance: Of the parameters, (p, p).
+        slip_covariance: Its derivative by the logarithm of the path noise, (p, p).
+        noise: Noise levels; those of missing sensors have no meaning.
+        noise_std: Standard deviation of each level's logarithm; inf: not identifiable.
+        walk: (a, c_x, c_y) and the gyro's (B, b) at the knots, (K, n).
+        residuals: (K, m).
+        used: Mask of the readings that are no outliers, (K,).
+        correlation: Largest correlation of neighbouring residuals of the pose source.
+    """
+
+    covariance: Array
+    slip_covariance: Array
+    noise: Noise
+    noise_std: dict[str, float]
+    walk: Array
+    residuals: Array
+    used: Mask
+    drive: DriveReadings
+    correlation: float
+
+    def std(self, name: str) -> float:
+        """Return the standard deviation of a parameter; inf if it was not fitted."""
+        if name not in self.names:
+            return math.inf
+        i = self.names.index(name)
+        return math.sqrt(max(0.0, float(self.covariance[i, i])))
+
+
+def _geometry(radius: float, log_ratio: float, log_track: float) -> WheelGeometry:
+    half = math.tanh(0.5 * log_ratio)  # (right - left) / (right + left)
+    return WheelGeometry(radius * (1.0 - half), radius * (1.0 + half), radius * math.exp(log_track))
+
+
+def drive_of(
+    wheels: WheelTurns, gyro: GyroReadings | None, poses: PoseReadings | None, delay: float
+) -> DriveReadings:
+    """Return the readings in the time that all sensors cover, on common knots.
+
+    `delay` is approximately that of the pose source, s.
+    """
+    begin, end = wheels.stamps[0], wheels.stamps[-1]
+    if gyro is not None:
+        begin, end = max(begin, gyro.stamps[0]), min(end, gyro.stamps[-1])
+    if poses is not None:
+        keep = (poses.stamps - delay >= begin) & (poses.stamps - delay <= end)
+        rows = np.flatnonzero(keep)
+        rows = rows[:: max(1, math.ceil(len(rows) / MOST))]
+        stamps, table = poses.stamps[rows], np.stack((poses.x, poses.y, poses.yaw), axis=1)[rows]
+    else:
+        stamps, table = np.arange(begin + 0.5 * KNOT, end - 0.5 * KNOT, KNOT), None
+    breaks = np.zeros(max(len(stamps) - 1, 0), dtype=bool)
+    for at in gaps(wheels):
+        breaks |= (stamps[:-1] - delay <= at) & (stamps[1:] - delay >= at)
+    return DriveReadings(wheels, stamps, table, gyro, breaks)
+
 
 # Steps of the parameters for numerical derivatives: relative, s, m, rad.
 STEPS = {
@@ -152,3 +290,67 @@ def rotated(angle: Array, places: Array) -> Array:
     cos, sin = np.cos(angle), np.sin(angle)
     x, y = places[:, 0], places[:, 1]
     return np.stack((cos * x - sin * y, sin * x + cos * y), axis=1)
+
+
+# A frame jumped if readings step by JUMP standard deviations of a median of JUMP_SPAN.
+JUMP, JUMP_SPAN = 7.0, 7
+
+
+def first_walk(model: DriveModel, beta: Parameters) -> tuple[Array, Noise]:
+    """Return a first walk, by running medians, and noise levels of a pose source."""
+    walk = np.zeros((len(model.drive.stamps), model.sensors.size))
+    residuals, odometry = model.predict(beta, walk)
+    turned = np.exp(1j * residuals[:, 2])
+    smooth = _median(turned.real) + 1j * _median(turned.imag)
+    walk[:, 0] = np.unwrap(np.angle(smooth))
+    residuals, odometry = model.predict(beta, walk)
+    c = residuals[:, :2]
+    # At the robot, where noise of the heading moves it little.
+    local = c + rotated(walk[:, 0], odometry)
+    noise = Noise(
+        position=max(_white_noise_std(np.concatenate((local[:, 0], [np.nan], local[:, 1]))), 1e-4),
+        yaw=max(_white_noise_std(residuals[:, 2]), 1e-4),
+    )
+    walk[:, 1], walk[:, 2] = _median(c[:, 0]), _median(c[:, 1])
+    return walk, noise
+
+
+def jumps(model: DriveModel, beta: Parameters, walk: Array, noise: Noise) -> Mask:
+    """Return the lasting steps of the pose source's frame, where the walk may jump, (K - 1,)."""
+    if len(model.drive.stamps) < 4 * JUMP_SPAN:
+        return np.zeros(max(len(walk) - 1, 0), dtype=bool)
+    anchored = np.tile(walk[len(walk) // 2], (len(walk), 1))
+    a = walk[:, 0]
+    anchored[:, 0] = a
+    residuals, odometry = model.predict(beta, anchored)
+    span = JUMP_SPAN
+    steps = np.zeros(len(residuals) - 1)
+    sizes = (noise.position, noise.position, noise.yaw)
+    index = np.arange(span - 1, len(residuals) - span)
+    offsets = np.arange(span)[:, None]
+    turned = np.column_stack((residuals[:, :2], residuals[:, 2] + a))
+    for column, size in enumerate(sizes):
+        before = turned[index - offsets, column]
+        after = turned[index + 1 + offsets, column]
+        step = np.median(after, axis=0) - np.median(before, axis=0)
+        step = (step + np.pi) % (2.0 * np.pi) - np.pi if column == 2 else step
+        usual = 1.4826 * float(np.median(np.abs(step - np.median(step))))
+        level = max(1.25 * size * math.sqrt(2.0 / span), usual)
+        steps[index] = np.maximum(steps[index], np.abs(step) / level)
+    result = np.zeros(len(steps), dtype=bool)
+    for at in np.argsort(-steps):
+        if steps[at] < JUMP:
+            break
+        if not result[max(0, at - 2 * span) : at + 2 * span].any():
+            result[at] = True
+    return result
+
+
+def _median(values: Array) -> Array:
+    smooth: Array = median_filter(values, size=2 * JUMP_SPAN + 1, mode="nearest")
+    return smooth
+
+
+def _white_noise_std(values: Array) -> float:
+    second = values[1:-1] - 0.5 * (values[:-2] + values[2:])
+    return 1.4826 * float(np.nanmedian(np.abs(second))) / math.sqrt(1.5)

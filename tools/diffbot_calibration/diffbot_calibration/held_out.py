@@ -13,10 +13,16 @@ import numpy as np
 from scipy.special import chdtri, ndtri, stdtr
 
 from arc_odometry import WheelGeometry
-from diffbot_calibration.drive_parameters import Fit
-from diffbot_recordings.sensor_readings import Array, CalibrationReadings, WheelTurns
+from diffbot_calibration.drive_model import Fit
+from diffbot_recordings.sensor_readings import (
+    Array,
+    CalibrationReadings,
+    WheelPath,
+    WheelTurns,
+    driven,
+    gaps,
+)
 from diffbot_recordings.sensor_turns import turned_by
-from diffbot_recordings.wheel_path import WheelPath, driven, gaps
 
 WINDOW = 3.0
 """Length of a window, s."""
@@ -28,7 +34,6 @@ STEP = 0.1
 LEAST_MOTION = 1.0
 # Probability of the interval in which a mean NEES is consistent.
 CONSISTENT = 0.99
-# Minimum number of windows.
 FEWEST = 3
 
 
@@ -184,7 +189,6 @@ def _errors(readings: CalibrationReadings, ends: Array, geometry: WheelGeometry,
 def _end(
     time: float, robot: Array, taken: Array, odometry: Array, heading: Array, source: Array
 ) -> tuple[float, complex]:
-    """Return the source's rotation against odometry, and its place, at the end of a window."""
     middle = int(np.searchsorted(taken, time))
     rows = slice(max(0, middle - AROUND // 2), max(0, middle - AROUND // 2) + AROUND)
     turned = heading[rows] - odometry[rows, 2]

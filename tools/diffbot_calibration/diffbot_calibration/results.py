@@ -11,7 +11,7 @@ import yaml
 
 from arc_odometry import WheelGeometry
 from diffbot_calibration.calibration import CalibratedValue, Calibration, sizes_of
-from diffbot_calibration.calibration_charts import evidence_groups, sizes_group
+from diffbot_calibration.calibration_page import evidence_groups, sizes_group
 from diffbot_calibration.held_out import HeldOut
 from diffbot_description import Robot, write_atomically
 from diffbot_description.files import CALIBRATION_FILE, SUMMARY, read_yaml, strict, write_json
@@ -73,7 +73,6 @@ def write_results(
             except ValueError as error:
                 refusal = f"{robot.name}{CALIBRATED} is not written: {error}"
     if about is not None:
-        # A run that gave nothing has not reached its aim.
         failed = {} if calibration.usable else {"outcome": "failed"}
         content = {
             **about,

@@ -19,9 +19,9 @@ from diffbot_calibration.calibration import (
     CalibratedValue,
     Calibration,
     CalibrationOutcome,
-    OdometryScales,
+    scale_values,
+    size_values,
     sizes_of,
-    skew_of,
 )
 from diffbot_recordings.sensor_readings import Array, Subject
 
@@ -142,7 +142,6 @@ def calibrate_umbmark(
         covariance[at, at] = scatter / len(runs)
     beta = np.array([math.log(formulas[1]), math.log(formulas[0])])
     information: Array = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
-    # Unequal wheels bend a straight leg.
     for _ in range(3):
         scale, scale_std, scale_dof = _scale(squares, geometry, beta)
         beta, square = _fitted(squares.side, geometry, beta, scale, means, information)
@@ -159,9 +158,9 @@ def calibrate_umbmark(
     true = _geometry(geometry, beta, scale)
     intervals = _Intervals(spread, dof, scale_std, scale_dof, len(squares.straight))
     if subject is Subject.ODOMETRY:
-        quantities = _scales(intervals, true, geometry)
+        quantities = scale_values(intervals, true, geometry)
     else:
-        quantities = _sizes(intervals, true)
+        quantities = size_values(intervals, true)
     notes = [
         f"Borenstein and Feng's formulas: E_b {umbmark.e_b:.5f}, E_d {umbmark.e_d:.5f}; systematic "
         f"error of the squares {1e3 * umbmark.error:.0f} mm, scatter {1e3 * umbmark.residual:.1f} "
@@ -182,7 +181,6 @@ def calibrate_umbmark(
 def _fitted(
     side: float, given: WheelGeometry, beta: Array, scale: float, means: Array, information: Array
 ) -> tuple[Array, Array]:
-    """Fit beta to the mean ends by Gauss-Newton steps; return beta and its information."""
     square = np.eye(2)
     for _ in range(20):
         rest = means - _ends(side, given, beta, scale)
@@ -232,26 +230,31 @@ def _scale(squares: Squares, given: WheelGeometry, beta: Array) -> tuple[float, 
 
 @dataclass(frozen=True)
 class _Intervals:
+    """See calibration.LogIntervals; `spread` is the covariance of ratio and track over radius."""
+
     spread: Array
     dof: int
     scale_std: float
     scale_dof: int
     straight: int
 
-    def half_width(self, *weights: float) -> float:
-        row = np.array(weights)
-        return float(stdtrit(self.dof, 0.975)) * math.sqrt(float(row @ self.spread @ row))
-
-    def relative(
-        self, value: float, unit: str, *weights: float, size: bool = True
-    ) -> CalibratedValue:
-        """Return a value whose logarithm has these weights; `size`: and that of the scale."""
-        width = self.half_width(*weights)
-        if size:
+    def relative(self, value: float, unit: str, *weights: float) -> CalibratedValue:
+        """See LogIntervals."""
+        width = self._half_width(*weights[1:])
+        if weights[0]:
             if math.isinf(self.scale_std):
                 return CalibratedValue(value, -math.inf, math.inf, unit, False, self._lacking())
             width = math.hypot(width, float(stdtrit(self.scale_dof, 0.975)) * self.scale_std)
         return CalibratedValue(value, value * math.exp(-width), value * math.exp(width), unit)
+
+    def absolute(self, value: float, unit: str, *weights: float) -> CalibratedValue:
+        """See LogIntervals; for values that do not depend on the radius."""
+        half = self._half_width(*weights[1:])
+        return CalibratedValue(value, value - half, value + half, unit)
+
+    def _half_width(self, *weights: float) -> float:
+        row = np.array(weights)
+        return float(stdtrit(self.dof, 0.975)) * math.sqrt(float(row @ self.spread @ row))
 
     def _lacking(self) -> str:
         if self.straight == 1:
@@ -261,35 +264,6 @@ class _Intervals:
             "drive a straight leg of 3 m or more, twice, and give its lengths (--straight "
             "BY_ODOMETRY,MEASURED)"
         )
-
-
-def _sizes(intervals: _Intervals, true: WheelGeometry) -> dict[str, CalibratedValue]:
-    mean, half = 0.5 * (true.left_radius + true.right_radius), skew_of(true)
-    ratio = true.right_radius / true.left_radius
-    relative = intervals.relative
-    return {
-        "left_radius": relative(true.left_radius, "m", -0.5 * (1.0 + half), 0.0),
-        "right_radius": relative(true.right_radius, "m", 0.5 * (1.0 - half), 0.0),
-        "track": relative(true.separation, "m", 0.0, 1.0),
-        "track_over_mean_radius": relative(true.separation / mean, "1", 0.0, 1.0, size=False),
-        "radius_ratio": relative(ratio, "1", 1.0, 0.0, size=False),
-    }
-
-
-def _scales(
-    intervals: _Intervals, true: WheelGeometry, given: WheelGeometry
-) -> dict[str, CalibratedValue]:
-    scales, relative = OdometryScales.of(true, given), intervals.relative
-    drift, skew = scales.heading_drift, scales.skew
-    half = intervals.half_width(scales.drift_per_ratio, -drift)
-    return {
-        "linear_scale": relative(scales.linear, "1", 0.0, 0.0),
-        "angular_scale": relative(scales.angular, "1", 0.0, -1.0, size=False),
-        "heading_drift": CalibratedValue(drift, drift - half, drift + half, "rad/m"),
-        "left_wheel_radius_multiplier": relative(scales.left, "1", -0.5 * (1.0 + skew), 0.0),
-        "right_wheel_radius_multiplier": relative(scales.right, "1", 0.5 * (1.0 - skew), 0.0),
-        "wheel_separation_multiplier": relative(scales.track, "1", 0.0, 1.0),
-    }
 
 
 def _verdict(

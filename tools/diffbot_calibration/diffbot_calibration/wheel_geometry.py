@@ -1,41 +1,115 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint fit of radii, track, delays, mounting, gyro and all noise levels to one drive.
 
-Model and method: docs/theory/calibration.md#joint-fit.
+First guess, model and method: docs/theory/calibration.md#joint-fit.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from arc_odometry import WheelGeometry
-from diffbot_calibration.drive_model import DriveModel
-from diffbot_calibration.drive_parameters import (
+from diffbot_calibration.drive_model import (
     DRIFT,
     GEOMETRY,
     GYRO,
     POSE,
+    DriveModel,
     DriveReadings,
     Fit,
     Parameters,
     drive_of,
+    first_walk,
+    jumps,
 )
-from diffbot_calibration.first_walk import first_walk, jumps
 from diffbot_calibration.noise_levels import Mask, Noise
-from diffbot_calibration.noise_likelihood import NoiseLikelihood
-from diffbot_calibration.random_walk_fit import Solution
-from diffbot_calibration.sensor_mounting import Mounting, mounting
-from diffbot_recordings.sensor_readings import Array, GyroReadings, PoseReadings, WheelTurns
+from diffbot_calibration.random_walk_fit import NoiseLikelihood, Solution
+from diffbot_recordings.sensor_readings import (
+    Array,
+    GyroReadings,
+    PoseReadings,
+    WheelPath,
+    WheelTurns,
+)
 from diffbot_recordings.sensor_turns import (
+    RATIO,
     CalibrationError,
     Turns,
     gyro_turns,
     pose_turns,
+    robust_regression,
     turned_by,
+    windows,
 )
+
+# Length of the windows, s, over which displacements are compared.
+PATH_WINDOW = 1.0
+# Least ratio of singular values at which track and mounting can be told apart.
+DISTINCT = 0.03
+
+
+@dataclass(frozen=True)
+class Mounting:
+    """Track and place [x ahead, y left] of a pose source, m, its yaw, rad, and the misfit, m."""
+
+    track: float
+    x: float
+    y: float
+    yaw: float
+    residual: float
+
+
+def mounting(
+    wheels: WheelTurns, poses: PoseReadings, turns: Turns, geometry: WheelGeometry
+) -> Mounting:
+    """Return a first guess of track and mounting for known turns.
+
+    Raises:
+        CalibrationError: The displacements are mirrored, in another unit, or do not suffice.
+    """
+    result = _mounting(wheels, poses, turns, mirrored=False)
+    mirror = _mounting(wheels, poses, turns, mirrored=True)
+    if mirror.residual < 0.5 * result.residual:
+        raise CalibrationError(
+            "the pose source's path bends opposite to its yaw: its frame is mirrored (y down); "
+            "change the sign of y"
+        )
+    ratio = result.track / geometry.separation
+    if not RATIO[0] < ratio < RATIO[1]:
+        unit = " (mm instead of m?)" if 500.0 < ratio < 2000.0 else ""
+        unit = " (cm instead of m?)" if 50.0 < ratio < 200.0 else unit
+        raise CalibrationError(
+            f"the pose source's path is {ratio:.3g} times as long as that of wheels of this "
+            f"radius{unit}, must be {RATIO[0]:g} to {RATIO[1]:g}: give x and y in m, and check "
+            "the wheels' radius in the robot file"
+        )
+    return result
+
+
+def _mounting(wheels: WheelTurns, poses: PoseReadings, turns: Turns, mirrored: bool) -> Mounting:
+    pairs, _ = windows(poses.stamps, PATH_WINDOW)
+    unit = WheelPath(wheels, WheelGeometry(turns.left, turns.right, 1.0))
+    there = unit.poses(poses.stamps - turns.delay)
+    place = there[:, 0] + 1j * there[:, 1]
+    source = poses.x + (-1j if mirrored else 1j) * poses.y
+    begin, end = pairs.T
+    path = (source[end] - source[begin]) * np.exp(-1j * poses.yaw[begin])
+    q = (place[end] - place[begin]) * np.exp(-1j * there[begin, 2])
+    turn = np.exp(1j * (there[end, 2] - there[begin, 2])) - 1.0
+    design = np.stack((q / max(float(np.std(np.abs(q))), 1e-9), turn), axis=1)
+    sizes = np.linalg.svd(design, compute_uv=False)
+    if not (np.mean(np.abs(q)) > 1e-3 and sizes[1] > DISTINCT * sizes[0]):
+        raise CalibrationError(
+            "too little motion: with turns on the spot or one circle only, the track cannot be "
+            "distinguished from the sensor's position; drive straight legs, and turns both ways"
+        )
+    (u, lever), residual = robust_regression(np.stack((q, turn), axis=1), path)
+    m = lever * np.exp(-1j * np.angle(u))
+    return Mounting(float(abs(u)), float(m.real), float(m.imag), float(-np.angle(u)), residual)
+
 
 # Squared normalised distance (chi^2 of 3 degrees of freedom, 1 in 8000) of an outlier.
 OUTLIER = 20.5

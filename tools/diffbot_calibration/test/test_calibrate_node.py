@@ -22,8 +22,8 @@ from diffbot_calibration.calibration import CalibratedValue, Calibration, Calibr
 from diffbot_description import load_robot  # noqa: E402
 from diffbot_msgs.msg import IdentStatus  # noqa: E402
 from diffbot_node import to_stamp  # noqa: E402
+from diffbot_recordings.bag_topics import frames_of  # noqa: E402
 from diffbot_recordings.sensor_readings import Subject  # noqa: E402
-from diffbot_recordings.transforms import frames_of  # noqa: E402
 
 TWIL = load_robot("twil")
 # True radii (left, right) and track, m, of the robot that is driven as twil.

@@ -16,9 +16,8 @@ from arc_odometry import WheelGeometry
 from diffbot_calibration.calibration import CalibrationOutcome, calibrate
 from diffbot_calibration.held_out import significance
 from diffbot_calibration.wheel_geometry import WheelGeometryFit
-from diffbot_recordings.sensor_readings import GyroReadings, PoseReadings, WheelTurns
+from diffbot_recordings.sensor_readings import GyroReadings, PoseReadings, WheelPath, WheelTurns
 from diffbot_recordings.sensor_turns import CalibrationError
-from diffbot_recordings.wheel_path import WheelPath
 
 GIVEN = WheelGeometry(0.075, 0.075, 0.27)
 TRUE = WheelGeometry(0.0760, 0.0748, 0.25)

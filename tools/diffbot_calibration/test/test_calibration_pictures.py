@@ -13,7 +13,7 @@ from made_recordings.made_readings import (
 
 from arc_odometry import WheelGeometry
 from diffbot_calibration.calibration import calibrate
-from diffbot_calibration.calibration_charts import evidence_groups, sizes_group
+from diffbot_calibration.calibration_page import evidence_groups, sizes_group
 from diffbot_report.chart import Chart, ChartGroup, Curve
 from diffbot_report.figure_style import group_figure
 

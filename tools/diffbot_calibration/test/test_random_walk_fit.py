@@ -7,8 +7,7 @@ import pytest
 from arc_odometry import Arc, DiffOdometry, Pose, WheelGeometry
 from arc_odometry.pose_covariance import Spread, propagate
 from diffbot_calibration.random_walk_fit import LinearProblem, solve
-from diffbot_recordings.sensor_readings import WheelTurns
-from diffbot_recordings.wheel_path import WheelPath
+from diffbot_recordings.sensor_readings import WheelPath, WheelTurns
 
 
 @pytest.mark.parametrize("seed", range(3))

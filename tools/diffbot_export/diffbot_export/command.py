@@ -15,7 +15,14 @@ from diffbot_description.files import closest, write_json
 from diffbot_description.named_paths import expanded
 from diffbot_description.terminal_text import complain, printable
 from diffbot_export.curvature_limits import LENGTH, bend_table, table_text
-from diffbot_export.description_files import sdf_file, urdf_file, write_sdf, write_urdf
+from diffbot_export.description_files import (
+    mjcf_file,
+    sdf_file,
+    urdf_file,
+    write_mjcf,
+    write_sdf,
+    write_urdf,
+)
 from diffbot_export.known_robot import (
     VELOCITY,
     AxisLimits,
@@ -24,7 +31,6 @@ from diffbot_export.known_robot import (
     known_robot,
     motion_limits,
 )
-from diffbot_export.mjcf import mjcf_file, write_mjcf
 from diffbot_export.nav2 import FILE as NAV2_FILE
 from diffbot_export.nav2 import nav2_yaml
 from diffbot_export.results import read_results
@@ -147,7 +153,6 @@ def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> tuple[lis
     limits = motion_limits(moved)
     looped = moved.copy()
     control = _control(looped, limits)
-    # What writes a target, the robot with what its file lacks, and the file's name.
     writers: dict[str, tuple[Writer, KnownRobot, str]] = {
         "ros2_control": (lambda own: ros2_control_yaml(own, limits, control), looped, CONTROL_FILE),
         "nav2": (lambda own: nav2_yaml(own, limits), moved, NAV2_FILE),

@@ -2,12 +2,11 @@
 """Maximum speed of a robot in bends for a tolerance of the path, by its identified model.
 
 The path is a line, a bend of 90 degrees of radius R, and a line. The follower knows the pose and,
-with the curvature k of the path, its distance e to the left and heading error a, commands
+with the path's curvature k, its distance e to the left and heading error a, commands
 
     omega = v (k - e / LENGTH^2 - 2 sin a / LENGTH)
 
-through the limits and, if there are any, the wheel loops. The deviation is the largest |e|, without
-errors of odometry or slip.
+through limits and wheel loops. The deviation is the largest |e|, without odometry's errors or slip.
 """
 
 from __future__ import annotations
@@ -125,7 +124,6 @@ def bend_table(follower: CurveFollower) -> tuple[BendRow, ...]:
         errors: list[float] = []
         for speed in speeds:
             errors.append(deviation(follower, speed, radius))
-            # A dead band makes slow bends worse than faster ones.
             if len(errors) > 1 and errors[-1] > max(*TOLERANCES, errors[-2]):
                 break
         slowest = speeds[0] if len(errors) < 2 or errors[1] >= errors[0] else None

@@ -240,7 +240,6 @@ def _beside(results: Results) -> Path | None:
 
 
 def _check_lengths(robot: KnownRobot) -> None:
-    """Check that the calibration can belong to the described robot. Raises ValueError."""
     described = robot.description
     if robot.results.calibration is None or described is None:
         return
@@ -403,9 +402,6 @@ def velocity_plant(robot: KnownRobot) -> Plant:
     return replace(plant, band=(bands[0] / ratio_v, bands[1] / ratio_w))
 
 
-# Limits of the motion.
-
-
 def motion_limits(robot: KnownRobot) -> tuple[AxisLimits, AxisLimits]:
     """Return the limits of v and omega; unknown ones are listed in `robot.missing`."""
     if robot.kind == VELOCITY:
@@ -433,10 +429,7 @@ def _described_speed(robot: KnownRobot, axis: int) -> SourcedValue | None:
 def _effort_limits(
     robot: KnownRobot, model: WheelModel, limit: SourcedValue, axis: int
 ) -> AxisLimits:
-    """Return the limits of one axis from a share of the effort limit.
-
-    The acceleration is the one available at top speed, the deceleration the one close to rest.
-    """
+    """Return the limits of one axis: acceleration at top speed, deceleration close to rest."""
     plant = model.plant
     dry = max(plant.dry) + (0.0, plant.scrub)[axis]
     drag = plant.total_drag[axis]

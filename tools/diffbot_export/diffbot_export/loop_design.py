@@ -137,7 +137,6 @@ def margins(axis: LoopAxis, p: float, i: float, period: float) -> Margins:
 
 
 def _at(size: Array, phase: Array, angles: Array, index: int) -> tuple[float, float]:
-    """Return phase and angle at which the gain crosses 1 between two frequencies."""
     above, below = math.log(size[index]), math.log(size[index + 1])
     fraction = above / (above - below) if above > below else 0.0
     return (

@@ -6,10 +6,74 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from diffbot_export.annotated_yaml import Entry, Tree, to_yaml
 from diffbot_export.known_robot import AxisLimits, KnownRobot
-from diffbot_export.sourced_value import SourcedValue
-from diffbot_export.stopping import stopping_distance, stopping_time
+from diffbot_export.results import VelocityAxis
+from diffbot_export.sourced_value import Entry, SourcedValue, Tree, product, to_yaml
+
+# Time constants after which a first-order robot has lost 95 % of its speed.
+SETTLED = 3.0
+
+
+def stopping_distance(robot: KnownRobot, linear: AxisLimits) -> SourcedValue | None:
+    """Return the distance from the top speed v, m; None: not a velocity robot, or not known.
+
+    gain (v (dead time + time constant) + v^2 / (2 a)), with the driver's limit of deceleration a.
+    """
+    axis, speed = robot.results.velocity.get("v"), linear.velocity
+    if axis is None or speed is None:
+        return None
+    gain = product("1", "1 / sigma3", (axis.drag, -1.0))
+    lag = _lag(axis, 1.0)
+    v = speed.value
+
+    def travelled(at: float, late: float, brake: float) -> float:
+        return at * v * (late + 0.5 * v / brake)
+
+    down = axis.deceleration
+    brakes = (math.inf,) * 3 if down is None else (down.value, down.low, down.high)
+    ramp = "" if down is None else f", and {down.cited()}"
+    return SourcedValue(
+        travelled(gain.value, lag.value, brakes[0]),
+        "m",
+        f"from {v:g} m/s ({speed.source}) by time constant, gain and dead time{ramp}",
+        travelled(gain.low, lag.low, brakes[2]) if lag.identified else None,
+        travelled(gain.high, lag.high, brakes[1]) if lag.identified else None,
+        speed.assumed,
+    )
+
+
+def stopping_time(robot: KnownRobot, linear: AxisLimits) -> SourcedValue | None:
+    """Return the time in which 95 % of the top speed is lost, s; None as stopping_distance."""
+    axis, speed = robot.results.velocity.get("v"), linear.velocity
+    if axis is None or speed is None:
+        return None
+    lag, down = _lag(axis, SETTLED), axis.deceleration
+    ends = (lag.value, lag.low, lag.high)
+    if down is not None:
+        brakes = (down.value, down.high, down.low)
+        ends = tuple(end + speed.value / b for end, b in zip(ends, brakes, strict=True))  # type: ignore[assignment]
+    return SourcedValue(
+        ends[0],
+        "s",
+        f"dead time and {SETTLED:g} time constants of v"
+        + ("" if down is None else ", and the driver's ramp from the top speed"),
+        ends[1] if lag.identified else None,
+        ends[2] if lag.identified else None,
+        speed.assumed and down is not None,
+    )
+
+
+def _lag(axis: VelocityAxis, constants: float) -> SourcedValue:
+    tau = product("s", "time constant", (axis.inertia, 1.0), (axis.drag, -1.0))
+    late = axis.dead_time
+    return SourcedValue(
+        late.value + constants * tau.value,
+        "s",
+        "dead time and time constant",
+        late.low + constants * tau.low if tau.identified else None,
+        late.high + constants * tau.high if tau.identified else None,
+    )
+
 
 FILE = "nav2.yaml"
 CHECKED = "navigation2 1.5.1 and 1.3.13"
@@ -234,7 +298,6 @@ def _collision_monitor(
 
 
 def _footprint(robot: KnownRobot) -> list[tuple[float, float]]:
-    """Return the outline of body and wheels as described, counter-clockwise; empty: not known."""
     if robot.description is None:
         robot.missing.append("footprint: give --robot FILE")
         return []

@@ -27,8 +27,7 @@ from arc_odometry import WheelGeometry
 from arc_odometry.number_range import within
 
 Pair = tuple[float, float]
-# Speed over which dry friction changes its sign, as a share of the largest reference: for a step
-# from rest, and for wheels that keep turning.
+# Speed over which dry friction changes sign, over the largest reference: from rest, and turning.
 SOFT, TURNING = 0.01, 0.05
 # Integration steps in a period, and largest step as a share of the smallest time constant.
 STEPS, LARGEST_STEP = 4, 0.5
@@ -231,7 +230,6 @@ class WheelLoops:
         return path
 
     def _integrated(self, speed: Pair, effort: Pair) -> Pair:
-        """Return the speeds after one step, by the second-order Runge-Kutta method."""
         h, plant, soft = self._step, self._plant, self._soft
         a = plant.acceleration(speed, effort, soft)
         middle = (speed[0] + 0.5 * h * a[0], speed[1] + 0.5 * h * a[1])

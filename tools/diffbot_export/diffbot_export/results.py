@@ -1,12 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read the results of identifications and calibrations from their folders or files.
 
-    dynamic_parameters.yaml     K5..K8 and friction of a torque robot: launch ident, identify
-    velocity_parameters.yaml    sigma, dead times and dead bands of a velocity robot: identify
-    voltage_parameters.yaml     ks, kv, ka: identify of SysId logs
-    calibration.yaml            radii, track, odometry noise: calibrate
-    summary.json                sigma estimated while driving: launch siwek
-
 Estimates that may not be used are refused; what was not identifiable is listed in `missing`.
 """
 
@@ -286,7 +280,6 @@ def _of_group(
     units: Sequence[str],
     values: Sequence[float | None],
 ) -> dict[str, SourcedValue]:
-    """Return the identified values of a group, by name, with its variances or deviations."""
     identified = {}
     for name, unit, value in zip(names, units, values, strict=True):
         entry = (group or {}).get(name)
@@ -483,7 +476,6 @@ def _multipliers(
 def _by_ratios(
     section: Mapping[str, Any], path: Path, results: Results
 ) -> dict[str, SourcedValue | None]:
-    """Return the lengths of a calibration by a gyro, for the given mean radius."""
     entries: dict[str, SourcedValue | None] = dict.fromkeys(
         ("left_radius", "right_radius", "track")
     )

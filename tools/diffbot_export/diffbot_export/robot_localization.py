@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from diffbot_export.annotated_yaml import Entry, to_yaml
 from diffbot_export.known_robot import AxisLimits, KnownRobot
+from diffbot_export.sourced_value import Entry, to_yaml
 
 FILE = "robot_localization.yaml"
 CHECKED = "robot_localization 3.6.0 and 3.5.2"
 NODE = "ekf_filter_node"
-# Order of the state, and the package's default process noise.
 STATE = (
     "x", "y", "z", "roll", "pitch", "yaw",
     "vx", "vy", "vz", "vroll", "vpitch", "vyaw", "ax", "ay", "az",

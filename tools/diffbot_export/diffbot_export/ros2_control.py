@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from diffbot_export.annotated_yaml import Entry, Tree, to_yaml
 from diffbot_export.curvature_limits import CurveFollower
 from diffbot_export.known_robot import (
     TORQUE,
@@ -22,7 +21,7 @@ from diffbot_export.known_robot import (
 )
 from diffbot_export.loop_design import RIPPLE, LoopGains, design
 from diffbot_export.plant import BAND, Pid, StepResponse, predicted_step
-from diffbot_export.sourced_value import SourcedValue, product
+from diffbot_export.sourced_value import Entry, SourcedValue, Tree, product, to_yaml
 
 FILE = "ros2_control.yaml"
 CHECKED = "ros2_controllers 6.9.0, 5.17.0 and 4.42.1"
@@ -124,7 +123,6 @@ def _largest_gain(robot: KnownRobot, limit: SourcedValue | None) -> float:
 
 
 def _step(model: WheelModel, pid: Pid, fastest: float) -> float:
-    """Return the wheel speed of predicted steps: above dry friction, but below the clamp."""
     if math.isfinite(pid.clamp):
         most = UNCLAMPED * pid.clamp / pid.p
         return min(most, OF_TOP_SPEED * fastest) if fastest > 0.0 else most
@@ -409,6 +407,5 @@ def _limits(axis: AxisLimits) -> dict[str, Any]:
 
 
 def _text(quantity: SourcedValue) -> str:
-    """Return value, interval and source of a limit, which takes the interval's safe end."""
     end = ", the lower end" if quantity.identified else ""
     return f"{quantity.text()}{end}; {quantity.source}"

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Export constants of a drivetrain for WPILib, as a Java class.
 
-SimpleMotorFeedforward takes ks, kv and ka of a side, identifyDrivetrainSystem kv and ka of both
-axes, those of yaw in volts per rad/s, and the track width.
+Those of yaw are in volts per rad/s, as identifyDrivetrainSystem takes them.
 """
 
 from __future__ import annotations

@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_description import load_robot
-from diffbot_export.annotated_yaml import scalar
 from diffbot_export.command import main
 from diffbot_export.curvature_limits import BendRow, table_text
 from diffbot_export.known_robot import Settings, known_robot, motion_limits
 from diffbot_export.results import read_results
-from diffbot_export.sourced_value import SourcedValue, product
+from diffbot_export.sourced_value import SourcedValue, product, scalar
 from diffbot_ident.torque.estimate import EstimateState, FrictionEstimate
 
 

@@ -14,8 +14,7 @@ from arc_odometry.number_range import Array
 from diffbot_description import Robot, load_robot
 from diffbot_learning.motions import motion_times
 from diffbot_recordings.options import Options
-from diffbot_recordings.recording_analysis import analyse_recording
-from diffbot_recordings.recording_files import open_recording
+from diffbot_recordings.recording_analysis import analyse_recording, open_recording
 from diffbot_recordings.samples import POSITIONS, Recording, body_velocity
 from diffbot_study.fleet_rows import COLUMNS, FleetRecording, findings_row
 from diffbot_study.parquet_store import Row

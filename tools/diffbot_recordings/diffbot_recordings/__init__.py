@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of robots: bags, tables and logs, and identification from them.
-
-`bag` and `table` read files, `segments` divides their samples, `torque_analysis`,
-`velocity_analysis`, `voltage_analysis` and `motor_analysis` identify from them, `identify` is the
-command.
-"""
+"""Recordings of robots: bags, tables and logs, and identification from them."""
 
 from typing import TYPE_CHECKING
 
@@ -18,7 +13,7 @@ if TYPE_CHECKING:
     from diffbot_recordings.recorded_arrays import identify_arrays as identify_arrays
     from diffbot_recordings.recorded_arrays import identify_frame as identify_frame
     from diffbot_recordings.recording_analysis import analyse_recording as analyse_recording
-    from diffbot_recordings.recording_files import open_recording as open_recording
+    from diffbot_recordings.recording_analysis import open_recording as open_recording
     from diffbot_recordings.samples import Recording as Recording
     from diffbot_recordings.samples import RecordingError as RecordingError
     from diffbot_recordings.sigma_batch_fit import VelocityRecording as VelocityRecording

@@ -13,9 +13,8 @@ from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_recordings.dead_time import DeadTimeFit, fit_dead_band, fit_dead_time, refitted
 from diffbot_recordings.first_order import AxisSegment, Prediction
 from diffbot_recordings.ramp_fit import fine, limits_of
-from diffbot_recordings.repeats import combined
 from diffbot_recordings.velocity_analysis import AxisAnalysis, prepared, values_of
-from diffbot_recordings.verdict import AnalysisVerdict, Evidence
+from diffbot_recordings.verdict import AnalysisVerdict, Evidence, combined
 
 # Plausible gains from command to velocity; others mean another unit.
 GAINS = (0.05, 20.0)

@@ -29,13 +29,12 @@ from diffbot_recordings.smoothed_response import Smoothing
 DEAD_TIME_STEP = 0.2
 # Longest time over which a reading is a mean: in readings, and s.
 WIDEST, LONGEST_WINDOW = 16.0, 0.5
-# The square of a window that smooths as much as a low-pass, over the square of its time constant.
+# Square of a window over that of the time constant of a low-pass that smooths as much.
 LAG_SQUARE = 12.0
 # Share of the difference between a mean and a low-pass that is added to a low-pass's deviations.
 SHAPE_FRACTION = 0.4
 # Step of the derivative by the square of that time, in readings^2.
 WINDOW_STEP = 0.25
-# Name of the search of that time.
 WINDOW = "time over which a reading is smoothed"
 # Relative tolerances of the fit for each dead time of the scan; the best one is refined later.
 TOLERANCE = 1e-4
@@ -191,7 +190,7 @@ class AxisSearch:
         fit, stds = fit_at(self._problem(*x[2:]), x[:2], others)
         if not stds[1] < self._bounds[1][1]:
             # Samples that all miss the time in which a window shifts over a step cannot tell it
-            # from a dead time, and it has no effect on the other parameters.
+            # from a dead time.
             fit, stds = fit_at(self._problem(*x[2:]), x[:2], np.delete(others, 1, axis=1))
             stds = np.insert(stds, 1, math.inf)
         # A deviation beyond the scan's width means that the dead time is not identifiable.
@@ -200,7 +199,6 @@ class AxisSearch:
         squares = [min(max(x[3] + side * half, 0.0), self._bounds[1][1]) for side in (-1.0, 1.0)]
         low, high = (self._smoothing(square) for square in squares)
         widest = self._smoothing(self._bounds[1][1]).width
-        # A window that the samples cannot tell has no effect on the other parameters.
         window = BoundedSearch(
             WINDOW, self._smoothing(x[3]).width, 0.0, widest, natural_low=True,
             natural_high=not math.isfinite(stds[1]),
@@ -226,7 +224,7 @@ class AxisSearch:
         )
 
     def _smoothing(self, square: float) -> Smoothing:
-        """Return the smoothing of a square. A low-pass filters means over the last period."""
+        """A low-pass filters means over the last period."""
         if not self._low_pass:
             return Smoothing(self._reading * math.sqrt(square))
         window, lag = math.sqrt(min(square, 1.0)), math.sqrt(max(square - 1.0, 0.0) / LAG_SQUARE)
@@ -243,7 +241,6 @@ class AxisSearch:
         return self._problem(*x[2:]).residuals(x[:2])
 
     def _jacobian(self, x: Array) -> Array:
-        """Return the Jacobian, shape (n, len(x)); by differences from the third column on."""
         x = self._within(x)
         columns = [self._problem(*x[2:]).jacobian(x[:2])]
         for i, step in zip(range(2, len(x)), self._steps, strict=False):

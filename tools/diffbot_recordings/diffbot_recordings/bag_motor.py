@@ -35,15 +35,12 @@ if TYPE_CHECKING:
 ARRAYS = ("std_msgs/msg/Float64MultiArray", "std_msgs/msg/Float32MultiArray")
 NUMBERS = ("std_msgs/msg/Float64", "std_msgs/msg/Float32")
 INTERFACES = "control_msgs/msg/DynamicJointState"
-# Words in the names of topics and interfaces, by quantity.
 WORDS = {
     "voltage": ("voltage", "volt"),
     "current": ("current", "amp"),
     "velocity": ("velocity", "velocities", "speed"),
 }
-# Number of messages that are searched for a number.
 SEARCHED = 200
-# A field's name, and the index or name in brackets after it.
 _STEP = re.compile(r"([A-Za-z]\w*)(?:\[([^\[\]]+)\])?")
 
 Pair = tuple[str, str]
@@ -187,7 +184,6 @@ def _joint_states(bag: Bag, quantity: str, options: Options) -> list[Pair]:
 def _of_joints(
     bag: Bag, topic: BagTopic, fields: tuple[str, ...], options: Options
 ) -> Iterable[Pair]:
-    """Yield the first field of joint states that is not empty, for both wheels."""
     message = _first(bag, topic)
     if message is None:
         return
@@ -253,7 +249,6 @@ def _names(parent: Any, field: str) -> list[str]:
     return []
 
 
-# Raised by a getter if a message has no such number.
 NO_VALUE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 

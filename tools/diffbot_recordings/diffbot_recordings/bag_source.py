@@ -131,7 +131,6 @@ class _Joints:
 
 
 def _torque_joints(bag: Bag, options: Options) -> _Joints | None:
-    """Return the joint states of a torque robot; None for a velocity robot."""
     there = {
         name: bool(options.topics[name] or candidates(bag.topics, role))
         for name, role in ROLES.items()

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Remove jumps of an encoder's counter that wraps, at any angle, or is set anew.
 
-How far the wheel turned over a jump follows from the samples around it, to about a count, or from
-all jumps if they have one size. Wraps after one turn are left: all that follows understands them.
-Jumps of different sizes that return at once are of two sources (SourceWatch).
+The rotation over a jump follows from the samples around it, or from all jumps if they are alike.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from diffbot_recordings.samples import Array
 
 Indices = NDArray[np.intp]
 
-# A jump differs from steps around it by JUMP, rad, and what this acceleration, rad/s^2, explains.
+# A jump differs from steps around it by JUMP, rad, and what ACCELERATION, rad/s^2, explains.
 JUMP, ACCELERATION = 0.5, 1500.0
 # Usual steps in a gap, over which nothing is known.
 GAP = 3.5

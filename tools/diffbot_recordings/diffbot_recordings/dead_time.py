@@ -39,7 +39,6 @@ LONGEST = 1.0
 FURTHEST = 4.0
 """Longer ones up to this are tried if the best is the longest tried, s."""
 
-# Step of the derivative by the exponent.
 EXPONENT_STEP = 0.01
 # Initial exponents, and the bounds of an exponent.
 EXPONENTS, LOWEST, HIGHEST = (0.6, 1.5, 2.0), 0.3, 4.0
@@ -49,14 +48,12 @@ BANDS, BAND_STEP = (0.0, 0.05, 0.12, 0.25, 0.45), 0.01
 MOST_BAND = 0.8
 # Number of thresholds tried per round, and number of rounds.
 THRESHOLDS, ROUNDS = 16, 3
-# Standard deviation stated for a range between two commands, as a share of its width: the interval
-# is the whole range.
+# A range between two commands is stated as its whole width.
 RANGE_STD = 0.5 / NORMAL_95
 # A threshold is possible up to this excess of the sum of squares, in residual variances.
 POSSIBLE_EXCESS = 4.0
 # Slowest ramp searched, s to the largest command; the fastest takes this share of a reading.
 SLOWEST_RAMP, FASTEST_RAMP = 20.0, 0.2
-# Step of the derivative by the logarithm of a limit.
 LIMIT_STEP = 0.02
 # Limits tried with each dead band, as shares of that without one.
 LIMIT_FRACTIONS = (0.6, 1.0, 1.7)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a driver makes of a command before the axis follows it: a dead band, a power law, ramps.
+"""What a driver or smoother makes of a command.
 
     u -> dead band or power law -> ramp -> s_inertia dv/dt + s_drag v = c(t - d)
 
-A ramp is a limit of acceleration, of the driver's own or of a smoother on the way to it;
-docs/theory/velocity_robots.md#ramps.
+See docs/theory/velocity_robots.md#ramps.
 """
 
 from __future__ import annotations
@@ -129,10 +128,7 @@ def power_law(command: Array, exponent: float) -> Array:
 
 
 def _ramped(segment: AxisSegment, ramp: Ramp, band: float, kind: DeadBandKind) -> AxisSegment:
-    """Return a segment whose commands are means over each period of what a ramp and a band leave.
-
-    A ramp of the wheels comes after the dead band in any case.
-    """
+    """Return a segment of mean commands after ramp and band; a ramp of wheels is the last."""
     period, count = segment.period, len(segment.velocity)
     own, other = _sent(segment), segment.beside
     if ramp.law is RampCoupling.WHEELS and other is not None:
@@ -149,11 +145,7 @@ def _ramped(segment: AxisSegment, ramp: Ramp, band: float, kind: DeadBandKind) -
 def _passed_course(
     corners: list[float], values: list[float], band: float, kind: DeadBandKind
 ) -> tuple[Array, Array, Array]:
-    """Return what a dead band leaves of straight lines between corners.
-
-    Returns:
-        Times of the ends of m lines, (m + 1,), s, and the value where each begins and ends, (m,).
-    """
+    """Return times (m + 1,), s, and values (m,) at both ends of lines that a dead band leaves."""
     # A command that never changes has one corner.
     at, height = np.array([corners[0] - 1.0, *corners]), np.array([values[0], *values])
     if band != 0.0:
@@ -189,7 +181,6 @@ def _steps(sent: SentCommands) -> tuple[list[float], list[float]]:
 
 
 def _ramp(sent: SentCommands, speeding: float, braking: float) -> tuple[list[float], list[float]]:
-    """Return corners of the limited command: times, s, and values."""
     times, targets = _steps(sent)
     now = targets[0]
     at, corners, values = times[0], [times[0]], [now]
@@ -201,7 +192,6 @@ def _ramp(sent: SentCommands, speeding: float, braking: float) -> tuple[list[flo
             corners.append(at)
             values.append(now)
         if now != 0.0 and (now > 0.0) != (target > 0.0):
-            # It brakes to rest first.
             at = begin + abs(now) / braking
             if at >= end:
                 now -= math.copysign(braking * (end - begin), now)
@@ -254,7 +244,6 @@ def _scaled(own: SentCommands, other: SentCommands, ramp: Ramp) -> tuple[list[fl
 
 
 def _wheels(own: SentCommands, other: SentCommands, ramp: Ramp, period: float, count: int) -> Array:
-    """Return means of a command of which each wheel's share is limited."""
     merged: Array = np.union1d(own.times, other.times)
     first, second = (
         each.values[np.maximum(np.searchsorted(each.times, merged, side="right") - 1, 0)]
@@ -272,12 +261,7 @@ def _wheels(own: SentCommands, other: SentCommands, ramp: Ramp, period: float, c
 
 
 def _means(at: Array, begin: Array, end: Array, period: float, count: int) -> Array:
-    """Return means over periods, from time 0 on, of a course of m straight lines, shape (count,).
-
-    Args:
-        at: Times of their ends, (m + 1,), s.
-        begin, end: Values where each begins and ends, (m,); the first and the last are held on.
-    """
+    """Return means over periods of m lines between times `at`, (m + 1,), s, shape (count,)."""
     first, last = min(float(at[0]), 0.0) - 1.0, max(float(at[-1]), period * count) + 1.0
     ends = (begin[0], end[-1]) if len(begin) else (0.0, 0.0)
     at = np.concatenate(([first], at, [last]))

@@ -25,8 +25,8 @@ WINDOW, DELAYS = 0.5, (-0.5, 0.5)
 # Length of a block, s; one in BATCHES is held out.
 BATCH, BATCHES = 4.0, 3
 NEEDED = (*WHEELS, "w")
-# Differences of more standard deviations are named. Of 24 pairs of recordings of one track the
-# largest was 2.2, with a spread of 1.1 (test_equal_tracks_are_not_called_different).
+# Differences of more standard deviations are named; of 24 pairs of equal tracks the largest was
+# 2.2.
 BEYOND_DOUBT = 4.0
 SUBJECT = "effective track"
 

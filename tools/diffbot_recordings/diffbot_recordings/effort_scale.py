@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Torque k of a unit of effort from a weighed mass or a known load, and K5..K8 in N m.
+"""Torque k of a unit of effort from a weighed mass or a load, and K5..K8 in N m.
 
     k = K7' r M_e,    k = r m_L / (1 / K7'_loaded - 1 / K7'),    M_e = m + 2 J / r^2
 
-with K7' from efforts in their unit; see docs/theory/recordings.md#effort-scale.
+See docs/theory/recordings.md#effort-scale.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState, FrictionEstimate
 from diffbot_ident.torque.physical import MAX_LINEAR_STD, Function, gradient_of
+from diffbot_recordings.options import UNIT_NAMES, Weighing
 from diffbot_recordings.samples import Array, RecordingError
 from diffbot_recordings.torque_analysis import TorqueResult
 from diffbot_recordings.verdict import Value
-from diffbot_recordings.weighed_mass import UNIT_NAMES, Weighing
 
 # Standard deviations from which two values or places contradict each other.
 CONTRADICTS = 3.0
@@ -93,8 +93,7 @@ def _check_identified(estimate: Estimate, which: str) -> None:
         )
 
 
-# Indices of the uncertain quantities: K5, K6, K7', K8' without load, K5 and K7' with it; mass,
-# load, radius over its nominal value.
+# Indices of K5, K6, K7', K8' without load, K5 and K7' with it; mass, load, radius over nominal.
 K7, K8, K5_LOADED, K7_LOADED, MASS, LOAD, RADIUS, COUNT = 2, 3, 4, 5, 6, 7, 8, 9
 
 
@@ -155,7 +154,6 @@ class _Scale:
         return Value(name, complex(function(self.at)).real, math.sqrt(max(variance, 0.0)), unit)
 
     def _fraction_of_mass(self) -> float:
-        """Return the weight of the mass in the mean of mass and load, 0 to 1."""
         if self._weighing.load is None:
             return 1.0
         self._check_change()
@@ -300,5 +298,4 @@ def _friction(friction: FrictionEstimate, k: float, fraction: float) -> Friction
         k**2 * (variance + fraction * value**2)
         for value, variance in zip(friction.values, friction.variances, strict=True)
     )
-    # A share of the torque has no unit.
     return replace(friction, values=values, variances=(a, b, c, d), covariance=None)

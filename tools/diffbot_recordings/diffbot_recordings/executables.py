@@ -13,7 +13,6 @@ def identify() -> int:
     end_on_interrupt()
     from diffbot_recordings.identify import main
 
-    # From here on an interrupt must end the command cleanly.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     return main()
 

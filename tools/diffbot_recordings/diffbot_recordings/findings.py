@@ -53,15 +53,14 @@ from diffbot_recordings.dead_band_analysis import NAME as DEAD_BAND
 from diffbot_recordings.effort_scale import EffortScale, in_newton_metres
 from diffbot_recordings.first_order import AxisSegment
 from diffbot_recordings.motor_analysis import MotorAnalysis
+from diffbot_recordings.options import Weighing
 from diffbot_recordings.recording_charts import Analyses, chart_groups
-from diffbot_recordings.repeats import combined
 from diffbot_recordings.segments import FRESH, Segment, between_readings
 from diffbot_recordings.sysid_log import SysIdLog
 from diffbot_recordings.torque_analysis import TorqueResult
 from diffbot_recordings.velocity_analysis import AxisAnalysis, analyse_axis
-from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
+from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value, combined
 from diffbot_recordings.voltage_analysis import VoltageAnalysis, analyse_voltages
-from diffbot_recordings.weighed_mass import Weighing
 from diffbot_report.chart import ChartGroup
 
 # Characters that fit below the title of a picture.
@@ -282,7 +281,6 @@ def _torque_verdict(
 
 
 def _physical(estimate: Estimate, robot: Robot | None) -> list[Value]:
-    """Return friction and, where the robot's description suffices, masses and inertias."""
     if estimate.state is not EstimateState.ESTIMATED:
         return []
     results = {**_frictions(estimate), **turning_quantities(estimate.turning)}
@@ -394,7 +392,6 @@ def analyse_axes(
 def _axis_segment(segment: Segment, axis: str, slow: bool) -> AxisSegment:
     channels, command = segment.channels, f"command_{axis}"
     fresh, sent = channels[FRESH] > 0.0 if slow else None, segment.sent.get(command)
-    # A smoother may slow both axes down together.
     beside = segment.sent.get("command_w" if axis == "v" else "command_v")
     return AxisSegment(
         segment.period, channels[command], channels[axis], fresh, sent, beside=beside

@@ -3,8 +3,7 @@
 
     s_inertia dv/dt + s_drag v = command(t - d)        v: sigma1, sigma3;  omega: sigma2, sigma4
 
-(3) of the 2023 paper with a dead time d, by Levenberg-Marquardt over [log tau, gain], with
-intervals for residuals that are correlated in time; docs/theory/velocity_robots.md#output-error.
+Intervals hold for residuals correlated in time; docs/theory/velocity_robots.md#output-error.
 """
 
 from __future__ import annotations
@@ -316,14 +315,9 @@ class OutputError:
     the next one's free response, and is eliminated with it.
 
     Args:
-        segments: At least one segment, all with the same period.
-        dead_time: Dead time, s, >= 0.
+        segments, dead_time, smoothing: See fit_first_order.
         lead: Time at each segment's beginning that is only used for past commands, s, >= dead_time.
             It must be equal for fits whose residuals are compared.
-        smoothing: How the velocity is smoothed; its delay is part of the dead time.
-
-    Raises:
-        ValueError: A fit is impossible, see fit_first_order.
     """
 
     def __init__(
@@ -343,8 +337,8 @@ class OutputError:
                 )
         self._lead = lead
         self._skip = math.ceil(lead / self.period - 1e-9)
-        # Which velocities count. The first `skip` do not: at the end of the lead a low-pass has
-        # forgotten how the segment began.
+        # The first `skip` do not count: at the end of the lead a low-pass has forgotten the
+        # beginning.
         uses = [segment.counts.copy() for segment in segments]
         for mask in uses:
             mask[: self._skip] = False
@@ -408,7 +402,6 @@ class OutputError:
         self._jacobian: Array | None = None
 
     def _acts(self, command: Array, changes: NDArray[np.int64], late: int) -> bool:
-        """Whether one of a segment's changes acts on samples that count."""
         acting = changes + late
         return bool(np.any((acting >= self._skip) & (acting < len(command) - 1)))
 
@@ -455,7 +448,6 @@ class OutputError:
     def jacobian(self, theta: Array) -> Array:
         """Return the derivative of the residuals by theta, shape (n, 2)."""
         self._evaluate(theta)
-        # A search needs it at few of its points.
         if self._jacobian is None:
             self._jacobian = np.stack((self._by_log_tau(theta), self._by_gain()), axis=1)
         return self._jacobian
@@ -570,10 +562,7 @@ def _autoregression(autocovariance: Array, samples: int) -> tuple[Array, float]:
 
 
 def _small_sample(coefficients: Array, samples: int, parameters: int) -> float:
-    """Return the factor on the variance for a small number of independent residuals.
-
-    First term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
-    """
+    """First term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu)."""
     impulse = lfilter((1.0,), coefficients, np.eye(1, min(samples, 2000))[0])
     # Number of samples equivalent to one independent sample.
     slow = max(float(np.sum(impulse)) ** 2 / float(impulse @ impulse), 1.0)

@@ -16,11 +16,9 @@ from rich.console import Console
 from diffbot_description.files import dated_folder, make_writable
 from diffbot_description.named_paths import expanded
 from diffbot_description.terminal_text import complain
-from diffbot_recordings.command_line import parse
-from diffbot_recordings.options import Options, robot_of
-from diffbot_recordings.recording_analysis import analyse_recording
+from diffbot_recordings.options import Options, parse, robot_of
+from diffbot_recordings.recording_analysis import SegmentReader, analyse_recording
 from diffbot_recordings.samples import RecordingError, check_files
-from diffbot_recordings.segment_reader import SegmentReader
 from diffbot_recordings.verdict import show
 from diffbot_report.progress import Progress
 
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 
 USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
 STATUS = {"all": 0, "none": 1, "some": 3}
-# Width of the output in columns if it does not go to a terminal.
 WIDTH = 110
 
 
@@ -74,10 +71,7 @@ class _Identify:
         return STATUS[result.usable.value]
 
     def _folder(self) -> tuple[Path, bool]:
-        """Make the folder of the results, and check before the analysis that it can be written.
-
-        Return it, and whether it is new.
-        """
+        """Make the folder of the results, writable; return it, and whether it is new."""
         directory = self._options.output
         made = directory is None or not expanded(directory).exists()
         try:

@@ -72,7 +72,6 @@ def _verdict_text(findings: Findings) -> str:
     if findings.usable is Usable.ALL:
         names = ", ".join(verdict.subject for verdict in findings.verdicts)
         return f"Identified and usable: {names}."
-    # Long reasons are in the table below.
     texts = (verdict.headline(160) for verdict in findings.verdicts if not verdict.usable)
     return "; ".join(texts)
 

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads MCAP files (https://mcap.dev/spec) within limits; of a truncated one the intact part.
-
-A file is the magic, records, and the magic; a chunk is a record that holds records. The summary at
-the end repeats schemas and channels, and lists the chunks; without it, the file is scanned.
-"""
+"""Reads MCAP files (https://mcap.dev/spec) within limits; of a truncated one the intact part."""
 
 from __future__ import annotations
 
@@ -21,8 +17,15 @@ from typing import BinaryIO
 from rosbags.interfaces import MessageDefinition
 
 from diffbot_description.limits import CHUNK, DEFINITION_TEXT, INDEX, MESSAGE, PENDING, TOPICS
-from diffbot_recordings.bag_part import FORMATS, UNDEFINED, BagTopic, DamagedError, Message
-from diffbot_recordings.decompression import Budget, unpack
+from diffbot_recordings.bag_part import (
+    FORMATS,
+    UNDEFINED,
+    BagTopic,
+    Budget,
+    DamagedError,
+    Message,
+    unpack,
+)
 
 MAGIC = b"\x89MCAP0\r\n"
 _PROFILE = "ros2"
@@ -59,8 +62,6 @@ class _IndexedChunk:
 
 @dataclass
 class _Content:
-    """What a file says about itself: schemas, channels, chunks, messages of each channel."""
-
     schemas: dict[int, tuple[str, MessageDefinition]] = field(default_factory=dict)
     channels: dict[int, tuple[str, str, MessageDefinition]] = field(default_factory=dict)
     chunks: list[_IndexedChunk] = field(default_factory=list)
@@ -189,7 +190,6 @@ class McapFile:
         return data
 
     def _record(self, at: int, end: int) -> tuple[int, bytes, int]:
-        """Return code and content of a record, and the position after it."""
         code, length = _RECORD.unpack(self._bytes(at, _RECORD.size))
         begin = at + _RECORD.size
         if begin + length > end:
@@ -198,7 +198,6 @@ class McapFile:
         return code, self._bytes(begin, length), begin + length
 
     def _read_summary(self) -> _Content:
-        """Return the content by the summary, or by a scan if there is none."""
         footer = self._size - _RECORD.size - _FOOTER.size - len(MAGIC)
         if footer < self._begin or self._bytes(self._size - len(MAGIC), len(MAGIC)) != MAGIC:
             raise DamagedError("File end magic is invalid")
@@ -243,7 +242,6 @@ class McapFile:
         return result
 
     def _all(self, wanted: Collection[int]) -> Iterator[tuple[int, int, bytes]]:
-        """Yield channel, time and data of the wanted messages in the order of the file."""
         for code, content in self._records(wanted):
             if code == Code.MESSAGE:
                 number, _, time, _ = _MESSAGE.unpack_from(content)
@@ -251,10 +249,7 @@ class McapFile:
                     yield number, time, content[_MESSAGE.size :]
 
     def _records(self, whole: Collection[int]) -> Iterator[tuple[int, bytes]]:
-        """Yield code and content of all data records, of messages that are not in `whole` the head.
-
-        It ends at the first incomplete record; an incomplete, uncompressed chunk is read up to it.
-        """
+        """Yield code and content of complete records; of messages not in `whole` the head."""
         at, budget = self._begin, Budget(self._size)
         while at + _RECORD.size <= self._size:
             code, length = _RECORD.unpack(self._bytes(at, _RECORD.size))
@@ -299,7 +294,6 @@ class McapFile:
         return content
 
     def _torn_chunk(self, begin: int, whole: Collection[int]) -> Iterator[tuple[int, bytes]]:
-        """Yield the complete records of a chunk whose end is missing."""
         left = self._size - begin
         if left < _CHUNK.size + 12:
             return
@@ -343,7 +337,6 @@ class McapFile:
 def _inside(
     content: bytes, whole: Collection[int], torn: bool = False
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield code and content of the records in a chunk; see McapFile._records."""
     at, end = 0, len(content)
     while at < end:
         if at + _RECORD.size > end:

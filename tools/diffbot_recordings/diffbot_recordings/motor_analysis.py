@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identify motors from voltage and current: resistance, Ke and friction; and find faults.
+"""Identify motors from voltage and current, and find faults.
 
     V = R (i - i_0) + Ke w,    Ke (i - i_0) = J dw/dt + b w + c sign(w)
 
-by two-stage least squares; see docs/theory/recordings.md#motors.
+See docs/theory/recordings.md#motors.
 """
 
 from __future__ import annotations
@@ -167,7 +167,6 @@ def _mechanical(
         z_sums = np.vstack((np.zeros(z.shape[1]), np.cumsum(z, axis=0) * period))
         z_window = z_sums[starts + width] - z_sums[starts]
         z_change = z[starts + width] - z[starts]
-        # Without the first column: the change of the constant is 0.
         parts.append((integral[:, 0], x, np.column_stack((z_window, z_change[:, 1:]))))
     if sum(len(part[0]) for part in parts) < LEAST_WINDOWS:
         unknown = np.full(3, math.nan)
@@ -273,7 +272,6 @@ def _unlike(
     electrical: Mapping[str, _Coefficients], mechanical: Mapping[str, _Coefficients]
 ) -> str | None:
     def ratio(results: Mapping[str, _Coefficients], i: int) -> tuple[float, float]:
-        """Return the logarithm of left over right, and its standard deviation."""
         left, right = (results[side].values[i] for side in SIDES)
         stds = [results[side].std[i] / abs(results[side].values[i]) for side in SIDES]
         if not (left > 0.0 and right > 0.0):
@@ -284,7 +282,6 @@ def _unlike(
         return abs(size[0]) > math.log(least) and abs(size[0]) > SIGNIFICANT_SIGMAS * size[1]
 
     def larger(size: tuple[float, float]) -> tuple[str, str]:
-        """Return the side with the larger value, and how many times the other's it is."""
         return SIDES[0 if size[0] > 0.0 else 1], f"{math.exp(abs(size[0])):.2g} times the"
 
     resistance, constant = ratio(electrical, 0), ratio(electrical, 1)

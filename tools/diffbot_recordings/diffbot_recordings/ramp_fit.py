@@ -116,7 +116,6 @@ def find_ramp(
     coupled = _only_of_other(segments, base, lates, before_band)
     if coupled is not None:
         return RampSearch(coupled, 0.0)
-    # The slowest that would be seen.
     worse = squares > base.fit.residual_std**2 * (1.0 + GAINED / _samples(segments))
     seen = int(np.argmin(worse)) if not worse.all() else LIMITS
     return RampSearch(None, math.exp(limits[seen - 1]) if seen > 0 else 0.0)
@@ -164,7 +163,6 @@ def _only_of_other(
     result = _fitted(segments, _started(segments, base, tried[best]), begin, free)
     if result is None or not (known(result) and better(result, base, segments)):
         return None
-    # Its own limit may act at times.
     limit = limit_free(segments, DriverParameter.LIMIT, largest_command(segments))
     ramp = replace(begin, ramp=result.driver.ramp).ramp or Ramp(fast, fast)
     starts = [
@@ -240,7 +238,6 @@ def _asymmetric(segments: Sequence[AxisSegment], ramped: DeadTimeFit) -> DeadTim
 def _coupled(
     segments: Sequence[AxisSegment], ramped: DeadTimeFit, law: RampCoupling
 ) -> DeadTimeFit | None:
-    """Return the fit with a limit that the other axis's command shares; None: unknown."""
     ramp = ramped.driver.ramp
     beside = _largest_beside(segments)
     if ramp is None or law is RampCoupling.OWN or beside == 0.0:
@@ -268,7 +265,6 @@ def _from_starts(
     starts: Sequence[Ramp],
     free: Sequence[Free],
 ) -> DeadTimeFit | None:
-    """Return the fit from the best of some starts; None: there is none."""
     parameters = [each.parameter for each in free]
     late = round(ramped.dead_time / segments[0].period)
     drivers = [replace(ramped.driver, ramp=ramp) for ramp in starts]

@@ -23,7 +23,7 @@ from diffbot_recordings.counter_wraps import continuous
 from diffbot_recordings.options import NEWTON_METRE
 from diffbot_recordings.samples import EFFORTS, POSITIONS
 from diffbot_recordings.table_columns import TIME, columns_of, parse_columns, unit_problem
-from diffbot_recordings.table_text import seconds_of
+from diffbot_recordings.table_rows import seconds_of
 from diffbot_recordings.torque_analysis import TORQUE_SEGMENTS, analyse_arrays, typical_motion
 
 

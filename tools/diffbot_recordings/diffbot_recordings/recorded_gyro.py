@@ -10,11 +10,11 @@ from diffbot_ident.torque.geometry_errors import effective_track
 from diffbot_ident.torque.yaw_gyro import YawGyro
 from diffbot_recordings.bag_topics import NO_TOPIC, ROLES, candidates, find_wheels
 from diffbot_recordings.options import Options, robot_of
-from diffbot_recordings.row_filter import RowFilter
 from diffbot_recordings.samples import POSITIONS, TABLES, RecordingError
 from diffbot_recordings.sensor_readings import GyroReadings, WheelTurns
+from diffbot_recordings.table import CsvSource
 from diffbot_recordings.table_columns import GYRO, GYRO_NAMES, KNOWN, Column, parse_columns
-from diffbot_recordings.table_source import CsvSource
+from diffbot_recordings.table_rows import RowFilter
 
 
 def yaw_gyro(gyro: GyroReadings, geometry: WheelGeometry) -> YawGyro:
@@ -55,7 +55,6 @@ def recorded_gyro(options: Options, geometry: WheelGeometry) -> tuple[GyroReadin
 
 
 def _topics(options: Options) -> tuple[list[str], str]:
-    """Return the topics that may be the gyro, and the user's choice as an option; empty: none."""
     from diffbot_recordings.bag import Bag  # the library rosbags may be missing
 
     chosen = options.topics.get("imu")
@@ -98,7 +97,6 @@ def _followed(
 def _read(
     options: Options, name: str, columns: Mapping[str, Column], geometry: WheelGeometry
 ) -> tuple[WheelTurns, GyroReadings | None]:
-    # SciPy takes long to load.
     from diffbot_recordings.recorded_readings import ReadingOptions, read_readings
 
     own = ("time", *POSITIONS, GYRO)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read wheels, gyro and poses for a calibration from recordings (bags or tables).
 
-Poses are PoseWithCovarianceStamped, PoseStamped, Odometry or transforms. Odometry in a frame `odom`
-is computed from the wheels themselves: it is a pose source only if it is named, and stands for the
-wheels where a recording holds no joint states.
+Poses are PoseWithCovarianceStamped, PoseStamped, Odometry or transforms; odometry of a frame `odom`
+only if it is named. It stands for the wheels where a recording holds no joint states.
 """
 
 from __future__ import annotations
@@ -26,18 +25,18 @@ from diffbot_recordings.bag_topics import (
     ROLES,
     Sides,
     TopicRole,
+    Transforms,
     candidates,
     choose,
     find_wheels,
     joined,
     joints,
+    planar_pose,
     stamp_of,
     without_rosbags,
 )
 from diffbot_recordings.counter_wraps import continuous
-from diffbot_recordings.odometry_turns import odometry_turns
 from diffbot_recordings.options import NEWTON_METRE
-from diffbot_recordings.row_filter import RowFilter
 from diffbot_recordings.samples import (
     EFFORTS,
     POSITIONS,
@@ -55,12 +54,12 @@ from diffbot_recordings.sensor_readings import (
     PoseReadings,
     Subject,
     WheelTurns,
+    odometry_turns,
 )
 from diffbot_recordings.sensor_turns import DEGREE, CalibrationError, follows
-from diffbot_recordings.table_columns import GYRO, GYRO_NAMES, KNOWN, TIME, Column
-from diffbot_recordings.table_sizes import beyond_wheels
-from diffbot_recordings.table_source import CsvSource
-from diffbot_recordings.transforms import Transforms, planar_pose
+from diffbot_recordings.table import CsvSource
+from diffbot_recordings.table_columns import GYRO, GYRO_NAMES, KNOWN, TIME, Column, beyond_wheels
+from diffbot_recordings.table_rows import RowFilter
 from diffbot_recordings.wheel_sources import WheelSources
 
 if TYPE_CHECKING:
@@ -75,7 +74,6 @@ IMU = TopicRole("--imu", ("sensor_msgs/msg/Imu",), "gyro")
 POSE = TopicRole("--pose", POSE_TYPES, "poses of a pose source")
 TF_TOPICS = "/tf", "tf"
 AXES = ("x", "y", "z")
-# Messages searched for the names of joints.
 SEARCHED = 200
 # Between joined recordings, s; longer than a gap of the wheels.
 TIME_BETWEEN = 2.0
@@ -431,7 +429,6 @@ def _overlap(wheels: WheelTurns, gyro: GyroReadings) -> bool:
 
 
 def _in_order(rows: Sequence[tuple[float, ...]]) -> Array:
-    """Return the rows of numbers in the order of their stamps, each stamp once, (n, columns)."""
     if not rows:
         return np.empty((0, 1))
     table = np.array(rows, dtype=float)

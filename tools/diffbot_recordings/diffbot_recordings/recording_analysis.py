@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a recording to findings, for each kind of recording: torque, velocity, motor, voltage."""
+"""From files to findings, for each kind of recording: torque, velocity, motor, voltage."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from diffbot_description.robot import Uncertainty
+from diffbot_description.terminal_text import printable
 from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_recordings.bag_topics import without_rosbags
 from diffbot_recordings.options import (
     MOTOR,
     SYSID,
@@ -24,19 +30,133 @@ from diffbot_recordings.options import (
     torque_scale,
     weighing_of,
 )
-from diffbot_recordings.recording_files import LOGS, WPILOG, open_recording
-from diffbot_recordings.samples import Recording, RecordingError, check_files
-from diffbot_recordings.segment_reader import SegmentReader
+from diffbot_recordings.samples import TABLES, Batch, Recording, RecordingError, check_files
 from diffbot_recordings.segments import Segment, Segmenter, SegmentSettings, evenly_chosen
-from diffbot_recordings.sysid_log import read_sysid
-from diffbot_recordings.wpilog import read_wpilog
+from diffbot_recordings.sysid_log import read_sysid, read_wpilog
+from diffbot_recordings.table import open_tables
+from diffbot_report.progress import Progress
 
 if TYPE_CHECKING:
     from arc_odometry import WheelGeometry
     from diffbot_description import Robot
     from diffbot_recordings.findings import Findings
+    from diffbot_recordings.options import Weighing
     from diffbot_recordings.torque_analysis import TorqueResult
-    from diffbot_recordings.weighed_mass import Weighing
+
+WPILOG = ".wpilog"
+LOGS, BAGS = (".json", WPILOG), (".mcap", ".db3")
+
+
+def open_recording(options: Options) -> Recording:
+    """Open bags or tables. Raises RecordingError."""
+    files = options.files
+    suffixes = {path.suffix.lower() for path in files if not path.is_dir()}
+    if suffixes and suffixes <= {*TABLES} and not any(path.is_dir() for path in files):
+        return open_tables(files, options)
+    if suffixes <= {*BAGS}:
+        return _open_bags(files, options)
+    if suffixes <= {*BAGS, *TABLES}:
+        raise RecordingError(
+            f"{', '.join(map(str, files))}: bags and tables together: give files of one kind"
+        )
+    strange = next(p for p in files if p.suffix.lower() not in (*BAGS, *TABLES) and not p.is_dir())
+    hint = ""
+    if strange.suffix == ".bag":
+        hint = "; turn a ROS 1 bag into a rosbag2 one with rosbags-convert"
+    if strange.suffix == ".zstd":
+        hint = "; give the folder with its metadata.yaml"
+    raise RecordingError(
+        f"{strange}: unknown kind of file: must be a rosbag2 folder, "
+        f"{', '.join((*BAGS, *TABLES, *LOGS))}, and all files of one kind{hint}"
+    )
+
+
+def _open_bags(paths: Sequence[Path], options: Options) -> Recording:
+    try:
+        from diffbot_recordings.bag_source import open_bags
+    except ModuleNotFoundError as error:
+        raise without_rosbags(error) from None
+    return open_bags(paths, options)
+
+
+class SegmentReader:
+    """Reads segments, and prints what was left out; what was read before Ctrl-C is evaluated."""
+
+    def __init__(self, files: Sequence[Path], console: Console) -> None:
+        self.interrupted = False
+        self.warnings: list[str] = []
+        self._files = files
+        self._console = console
+        # Interrupted while reading: all that was read is still processed.
+        self._cut_short = False
+
+    def segments(self, recording: Recording, segmenter: Segmenter) -> Iterator[Segment]:
+        """Yield the segments of a recording."""
+        # Only the main thread receives Ctrl-C.
+        main = threading.current_thread() is threading.main_thread()
+        before = signal.signal(signal.SIGINT, self._on_signal) if main else None
+        try:
+            with Progress("identify", None, self._console) as progress:
+                batches = self._read_batches(recording, progress)
+                for segment in segmenter.segments(batches, recording.channels, recording.optional):
+                    yield segment
+                    if self.interrupted and not self._cut_short:
+                        break
+        except RecordingError as error:
+            # A damaged file is often the cause.
+            self._report_exclusions(recording, segmenter)
+            files = [path.name for path in self._files]
+            if any(name in str(error) for name in files):
+                raise
+            raise RecordingError(f"{', '.join(files)}: {error}") from None
+        finally:
+            if main:
+                signal.signal(signal.SIGINT, before)
+        if self.interrupted:
+            self.say("interrupted: the results use only what was read before")
+        self._report_exclusions(recording, segmenter)
+
+    def _read_batches(self, recording: Recording, progress: Progress) -> Iterator[Batch]:
+        progress.show("reading")
+        for batch in recording.batches():
+            if self.interrupted:
+                self._cut_short = True
+                break
+            done, total = (
+                sum(getattr(source, name) for source in recording.sources)
+                for name in ("done", "total")
+            )
+            progress.update(done, total or None)
+            yield batch
+        progress.update(0.0, None)
+        progress.show("evaluating")
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = True
+
+    def _report_exclusions(self, recording: Recording, segmenter: Segmenter) -> None:
+        self.warnings = [text for source in recording.sources for text in source.warnings]
+        self.warnings += segmenter.notes
+        for warning in self.warnings:
+            self.say(f"warning: {warning}")
+        lines = segmenter.excluded.lines()
+        read = f"read {segmenter.seconds:.1f} s of recording"
+        self.say(read + (", ignored:" if lines else ""))
+        for line in lines:
+            self.say(f"  {line}")
+
+    def fitting(self) -> Progress:
+        """Show that parameters are being fitted, until the result's `with` ends."""
+        progress = Progress("identify", None, self._console)
+        progress.show("fitting")
+        return progress
+
+    def say(self, text: str) -> None:
+        """Print a sentence."""
+        self._console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
+
 
 # Standstill, where stiction dominates, m/s and rad/s.
 STILL = {"command_v": 0.005, "command_w": 0.01, "v": 0.005, "w": 0.01}

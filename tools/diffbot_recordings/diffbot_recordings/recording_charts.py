@@ -111,7 +111,6 @@ def _predicted(
     group: str,
     with_command: bool = True,
 ) -> list[Chart]:
-    """Chart measured and predicted values, and the residuals, of all segments side by side."""
     columns: list[list[Any]] = [[] for _ in range(5)]
     begin, gap = 0.0, np.array([math.nan])
     for segment, simulated in zip(prediction.segments, prediction.simulated, strict=True):

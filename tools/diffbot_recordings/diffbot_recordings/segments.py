@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resample streams of samples into segments in which all channels share their instants.
 
-Measured channels are interpolated linearly. A command counts by its mean over the period that
-begins at a sample. What is left out is counted by its cause.
+Measured channels are interpolated linearly; a command is its mean over the period that follows.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import numpy as np
 
 from arc_odometry import WheelGeometry
 from diffbot_recordings.counter_wraps import continuous
-from diffbot_recordings.sample_rate import SteadyRate
 from diffbot_recordings.samples import (
     COMMANDS,
     EFFORTS,
@@ -31,6 +29,7 @@ from diffbot_recordings.samples import (
     Batch,
     Mask,
     RecordingError,
+    SteadyRate,
     body_velocity,
     is_number,
     newest_by,
@@ -39,7 +38,6 @@ from diffbot_recordings.sent_commands import SentCommands
 
 # Most resampled samples for each recorded one.
 FINEST = 20
-# Samples from which on a segment is kept, however short.
 ENOUGH_SAMPLES = 200
 # A turn is judged over AROUND before and after, s; up to FLICKER, rad, an encoder may flicker.
 AROUND, FLICKER = 0.25, 0.05
@@ -190,7 +188,6 @@ class Segmenter:
             if not key or not len(batch.times):
                 continue
             if batch.run != self._run:
-                # Each recording has a clock of its own: cut the previous one by itself.
                 yield from self._end_clock(wanted)
                 self._run, self._rate = batch.run, SteadyRate()
             stream = self._streams.setdefault(key, _Stream(key, self._optional))
@@ -300,7 +297,6 @@ class Segmenter:
         if self._settings.uniform:
             # At a regular sensor's stamps nothing is interpolated.
             begin = float(times[np.searchsorted(times, begin)])
-            # A rounding error must not cost the last instant.
             count = int((end - begin) / self.period + 1e-6) + 1
             return begin + np.float64(self.period) * np.arange(count)
         kept: Array = times[(times >= begin) & (times <= end)]
@@ -309,8 +305,6 @@ class Segmenter:
 
 
 class _Stream:
-    """Samples of channels that share their instants, in the order of time."""
-
     def __init__(self, names: tuple[str, ...], optional: frozenset[str] = frozenset()) -> None:
         self.names = names
         self._optional = optional
@@ -369,11 +363,7 @@ class _Stream:
 
     @property
     def spacing(self) -> float:
-        """Median time between samples, s; NaN where there are too few.
-
-        Stamps since 1970 are rounded to 0.2 us: of steps that equal the median to rounding, the
-        mean.
-        """
+        """Median time between samples, s, beyond rounding of stamps (0.2 us); NaN: too few."""
         if len(self.times) < 3:
             return float("nan")
         steps = np.diff(self.times)
@@ -383,7 +373,6 @@ class _Stream:
         return float(np.mean(regular)) if len(regular) > 0.5 * len(steps) else usual
 
     def known(self, longest: float) -> Intervals:
-        """Return the intervals in which the channels are known, samples up to `longest` s apart."""
         times = self.times
         if not len(times):
             return []
@@ -518,8 +507,7 @@ def evenly_chosen(segments: Sequence[Segment], most: float) -> list[Segment]:
     return chosen
 
 
-# Readings that a slow sensor repeats until it has a new one. Of wheels read in turn, a body
-# velocity would mix new and old readings: each wheel is interpolated between its own.
+# A slow sensor repeats readings: each wheel is interpolated between its own new ones.
 
 FRESH = "fresh"
 """Channel that is 1 where a segment's velocity rests on a new reading, 0 elsewhere."""
@@ -532,8 +520,7 @@ LONGEST = 40
 REGULAR, FRACTION = 0.7, 0.15
 # Share of exactly equal holds that no encoder's scale makes.
 EXACT = 0.95
-# Changes up to this quantile are steps of the scale; FAST steps per sample in LEAST_FAST samples
-# show whether it repeats.
+# Changes up to this quantile are steps of the scale; FAST ones in LEAST_FAST samples tell repeats.
 FINEST_STEPS, FAST, LEAST_FAST = 0.05, 2.0, 10
 # Smaller changes, as a share of the largest, are rounding.
 ROUNDING = 1e-9

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
-from diffbot_recordings.sensor_readings import Array, GyroReadings, PoseReadings, WheelTurns
-from diffbot_recordings.wheel_path import angles
+from diffbot_recordings.sensor_readings import Array, GyroReadings, PoseReadings, WheelTurns, angles
 
 Complex = NDArray[np.complex128]
 

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands as they were sent: each is held until the next one.
-
-What a driver does to a command, such as a dead band, acts on these, not on means over a period.
-"""
+"""Commands as they were sent, each held until the next one: what a driver's dead band acts on."""
 
 from __future__ import annotations
 
@@ -13,7 +10,6 @@ import numpy as np
 
 from arc_odometry.number_range import Array
 
-# Levels closer than this share of the largest are rounding errors.
 SAME_LEVEL = 1e-6
 
 

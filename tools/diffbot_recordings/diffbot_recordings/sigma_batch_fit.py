@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batch fit of sigma1..sigma4 to a recording; section 3.2 of Siwek et al. (2023).
-
-Each axis of (3) is fitted by output error, see first_order.
-"""
+"""Batch fit of sigma1..sigma4 by output error; section 3.2 of Siwek et al. (2023)."""
 
 from __future__ import annotations
 

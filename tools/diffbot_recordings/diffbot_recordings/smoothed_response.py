@@ -206,7 +206,6 @@ class _AtInstants:
         every = drive.newer.shape[1]
         self._a = math.exp(-self._x)
         self._part = math.exp(-self._x * (1.0 - f))
-        # What remains of each sample's pull at the next reading.
         self._later = np.arange(every - 1.0, -1.0, -1.0)
         self._remains = self._a**self._later
         self._decay = math.exp(-self._x * every)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the SQLite files of rosbag2 within limits; of a damaged one the intact part.
 
-Only plain tables with the names of rosbag2: a view can be endless, and computed columns compute. A
-hostile file can refer to one page many times: no more is read than fits into its size.
+A view can be endless, computed columns compute, and a page be referred to many times: only plain
+tables are read, and no more than fits into the file's size.
 """
 
 from __future__ import annotations
@@ -88,7 +88,6 @@ class SqliteFile:
         return iter(self._database.execute(query))
 
     def _checked_tables(self) -> set[str]:
-        """Return the names of the tables that are there, all plain and of rosbag2."""
         marks = ", ".join("?" * len(_TABLES))
         rows = self._database.execute(
             f"SELECT name, type, rootpage FROM sqlite_master WHERE name IN ({marks}) LIMIT 10",

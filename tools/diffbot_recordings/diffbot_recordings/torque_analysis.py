@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimate K5..K8 of a torque-driven robot from a recording, verified on held-out parts.
-
-Estimator and verification are those of a running robot. The last seconds of each cycle are held
-out.
-"""
+"""Estimate K5..K8 from a recording as a running robot does, verified on held-out parts."""
 
 from __future__ import annotations
 
@@ -29,6 +25,7 @@ from diffbot_ident.torque.torque_delay import delayed
 from diffbot_ident.torque.wheel_speeds import nearest, turns
 from diffbot_ident.torque.yaw_gyro import YawGyro
 from diffbot_ident.verification import HeldOutMotion, Verification
+from diffbot_recordings.options import Weighing
 from diffbot_recordings.samples import (
     EFFORTS,
     POSITIONS,
@@ -40,7 +37,6 @@ from diffbot_recordings.samples import (
     body_velocity,
 )
 from diffbot_recordings.segments import Segment, Segmenter, SegmentSettings
-from diffbot_recordings.weighed_mass import Weighing
 from diffbot_recordings.wheel_check import WheelCheck
 from diffbot_recordings.wheel_signs import WheelSigns
 
@@ -54,7 +50,6 @@ MOST_HELD_OUT = 300.0
 WHEELS_STILL = dict.fromkeys(WHEELS, 0.02)
 # Longest time between joint states that is bridged, s; see SampleCheck.
 JOINT_GAP = 0.06
-# How recordings of torque robots are cut.
 TORQUE_SEGMENTS = SegmentSettings(gap=JOINT_GAP, shortest=0.5, still=WHEELS_STILL, uniform=False)
 UNKNOWN = (math.nan, math.nan)
 # Periods over which `free_run` averages velocities, to smooth encoder steps.
@@ -167,15 +162,8 @@ def analyse_arrays(
 ) -> TorqueResult | None:
     """Analyse arrays as `identify` does a table of these rows; None: no stretch can be used.
 
-    Args:
-        times: Increasing times, shape (n,), s.
-        angles: Angles of the wheels [left, right], shape (n, 2), rad.
-        efforts: Torques of the wheels [left, right], shape (n, 2), N m.
-        estimator: Another estimator than that of `identify`, new or reset.
-
-    Raises:
-        RecordingError: An encoder sticks, a wheel's sign is reversed, or the angles are not those
-            of the wheels.
+    Arguments as identify_arrays. Raises RecordingError if an encoder sticks, a wheel's sign is
+    reversed, or the angles are not those of the wheels.
     """
     columns = [*angles.T, *efforts.T]
     batch = Batch(times, dict(zip((*POSITIONS, *EFFORTS), columns, strict=True)))
@@ -213,8 +201,8 @@ def learn_weighed(
         samples: Number of samples of both recordings; 0: not known.
 
     Returns:
-        The result without the load (None: no segment can be used), the estimate with it (None: no
-            load), and the weighing with the ratio that both are in.
+        The result without the load (None: no segment can be used), the estimate with it, if any,
+            and the weighing with the ratio that both are in.
 
     Raises:
         RecordingError: The recording with the load cannot be used, or its model fails.
@@ -262,10 +250,7 @@ def _without_and_with_load(
 
 
 def _cycle(samples: int, period: float) -> tuple[int, int]:
-    """Return the samples from one held-out part to the next, and how many of them are learnt from.
-
-    Samples are counted, as sums of their steps have rounding errors.
-    """
+    """Return samples from one held-out part to the next, and how many are learnt from."""
     usual = nearest(CYCLE / period)
     # In a long recording, the held-out parts are spread over all of it.
     cycle = max(min(usual, samples or usual), math.ceil(samples * HELD_OUT / MOST_HELD_OUT))
@@ -357,7 +342,6 @@ class _Learner:
     @staticmethod
     def _verify(held_out: HeldOutMotion, estimate: Estimate, nominal: Model | None) -> Verification:
         model = _wheel_model(estimate)
-        # Without a description these figures are removed.
         verification = held_out.verify(model, nominal or model)
         if nominal is None:
             verification = replace(verification, one_step_nominal=UNKNOWN, horizon_nominal=UNKNOWN)

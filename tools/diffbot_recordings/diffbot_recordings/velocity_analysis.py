@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fit a first-order model to an axis of a velocity-commanded robot, and test it.
 
-The tests are derived in docs/theory/recordings.md#tests-of-a-first-order-axis. The values are those
-of a fit to all samples.
+The tests: docs/theory/recordings.md#tests-of-a-first-order-axis.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from diffbot_recordings.dead_band_analysis import (
     find_dead_band,
     kind_note,
     not_identifiable,
+    plateau_of,
 )
 from diffbot_recordings.dead_time import (
     LONGEST,
@@ -37,7 +37,6 @@ from diffbot_recordings.first_order import (
     Prediction,
     fit_first_order,
 )
-from diffbot_recordings.plateau import plateau_of
 from diffbot_recordings.ramp_fit import (
     better,
     find_ramp,
@@ -55,11 +54,9 @@ FOLDS = 5
 # Length of a block: this share of the motion, within bounds, s.
 BATCHES, SHORTEST_BATCH, LONGEST_BATCH = 15, 1.5, 20.0
 
-# Least held-out R^2; with noise alone, of which alternatives and past commands explain UNEXPLAINED
-# at most, LEAST_WITH_NOISE.
+# Least held-out R^2; with noise, if alternatives and past commands explain UNEXPLAINED at most.
 LEAST_R_SQUARED, LEAST_WITH_NOISE, UNEXPLAINED = 0.95, 0.92, 0.2
-# An alternative refutes the model if it explains this share of an error of practical size, a share
-# of the velocity's variance.
+# An alternative refutes the model by this share of an error of PRACTICAL_FRACTION of the variance.
 FRACTION, PRACTICAL_FRACTION = 0.5, 0.01
 # Allowed differences between the halves, as shares or in standard deviations.
 HALVES_DIFFERENCE, HALVES_SIGMAS = {"time constant": 0.5, "gain": 0.25}, 3.0
@@ -305,7 +302,6 @@ def _chosen(parts: Sequence[Array], masks: Sequence[Mask]) -> Array:
     return np.concatenate([part[mask] for part, mask in zip(parts, masks, strict=True)])
 
 
-# Least changes of the command, and samples.
 LEAST_CHANGES, LEAST_SAMPLES = 2, 60
 # Largest share of the squared error that remains with a power law.
 POWER_LAW_FRACTION = 0.7
@@ -391,7 +387,6 @@ def analyse_axis(
 def _best_model(
     plain: CrossValidation, longest: float, unit: str
 ) -> tuple[CrossValidation, Value, list[str]]:
-    """Return the model to use, the dead band of the command, and notes on both."""
     pieces = fine(plain.segments)
     latest = plain.fit.dead_time
     ramps = find_ramp(pieces, plain.fit, latest)
@@ -410,7 +405,6 @@ def _best_model(
         if known(fit) and better(fit, chosen, pieces):
             chosen, band = fit, finding
     if band.significant:
-        # A dead band hides a ramp, and a ramp changes with it.
         chosen = _with_ramp(pieces, chosen, latest)
         if chosen.driver.ramp is not None:
             chosen = _of_other_kind(pieces, chosen, plain.fit, longest, latest)
@@ -443,7 +437,6 @@ def _reordered(fit: DeadTimeFit) -> DeadTimeFit:
 
 
 def _with_ramp(pieces: Sequence[AxisSegment], banded: DeadTimeFit, latest: float) -> DeadTimeFit:
-    """Return the fit with the ramp that suits a dead band best; without, if there is none."""
     best = refine_ramp(pieces, banded)
     alone = replace(banded, driver=replace(banded.driver, ramp=None))
     for before_band in (False, True):
@@ -463,7 +456,6 @@ def _of_other_kind(
     longest: float,
     latest: float,
 ) -> DeadTimeFit:
-    """Return a fit with the other kind of dead band, and a ramp of its own, if it is better."""
     kind = next(kind for kind in DeadBandKind if kind is not chosen.kind)
     try:
         other = _with_ramp(pieces, fit_dead_band(pieces, longest, kind, plain=plain), latest)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Voltage gains ks, kv, ka of each side and both axes of a drivetrain, from SysId logs.
+"""Voltage gains of sides and axes of a drivetrain: docs/theory/recordings.md#voltage-gains.
 
     V = ks sign(v) + kv v + ka dv/dt
 
-of left, right, forward (means of both) and yaw, V = (right - left) / 2; output error on the motion
-after its start. Derivation and judgement: docs/theory/recordings.md#voltage-gains.
+of left, right, forward (means of both) and yaw, V = (right - left) / 2, after the motion's start.
 """
 
 from __future__ import annotations
@@ -18,40 +17,37 @@ from scipy.special import fdtri, stdtrit
 
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_recordings.first_order import AxisSegment, Prediction
-from diffbot_recordings.repeats import combined
 from diffbot_recordings.samples import Array, Mask, RecordingError
 from diffbot_recordings.segments import new_readings
-from diffbot_recordings.sysid_delay import (
+from diffbot_recordings.sysid_log import SysIdLog, SysIdTest
+from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value, combined
+from diffbot_recordings.voltage_gains import (
     LONGEST,
     ROWS,
     SysIdDelay,
+    VoltageGains,
     dead_time_of,
     delay_from_rest,
     filter_delay,
+    fit_voltage_gains,
     seen_dead_time,
     step_row,
 )
-from diffbot_recordings.sysid_log import SysIdLog, SysIdTest
-from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
-from diffbot_recordings.voltage_gains import VoltageGains, fit_voltage_gains
 
 LEFT, RIGHT, FORWARD, YAW = "left side", "right side", "forward axis", "yaw axis"
 SUBJECTS = (LEFT, RIGHT, FORWARD, YAW)
-# Least R^2 of a test that the others predict.
 LEAST_R_SQUARED = 0.9
 # Share of its largest velocity above which an axis moves.
 MOVING = 0.05
-# Periods in a gap, which ends a segment.
 GAP = 3.0
 # Share of the largest voltage that drives an axis.
 DRIVEN = 0.2
-# Minimum number of samples of motion in a test.
 LEAST_SAMPLES = 40
 # Starts to leave out, s; in slow tests at least SETTLE.
 CUTS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.4)
 SETTLE = 0.25
-# Time after the start to be fitted well, s; probability that noise fails it; share of the largest
-# velocity below which errors do not matter.
+# Time after the start to be fitted well, s; probability that noise fails it; errors that do not
+# matter.
 EARLY, SIGNIFICANCE, PRACTICAL_FRACTION = 0.05, 0.005, 0.002
 # A ramp's own dead time differs by these standard deviations, and this time, s.
 OTHER_SIGMAS, OTHER_TIME = 5.0, 0.02
@@ -197,13 +193,7 @@ def _period(motions: Motions) -> float:
 
 @dataclass(frozen=True)
 class _Start:
-    """The starts of motions that are left out, and the fit right after them.
-
-    Attributes:
-        cut: Length of the starts, s.
-        misfit: Errors right after the start relative to later ones; NaN: no fast test.
-        limit: Limit of `misfit`.
-    """
+    """The starts of motions left out, s, and the fit right after them; NaN: no fast test."""
 
     cut: float
     motions: Motions
@@ -242,7 +232,6 @@ class _Noise:
 
 
 def _late_errors(motions: Motions, delay: SysIdDelay) -> _Noise:
-    """Return the errors after the longest cut that leaves enough motion."""
     for cut in reversed(CUTS):
         left = _left(motions, cut)
         fast = [motion.segments[0] for motion in left.values() if motion.fast]
@@ -526,7 +515,6 @@ def motions_of(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> Mot
                 rows * segments[0].period,
                 float(rise) / max(segments[0].duration, segments[0].period),
             )
-    # One period for all tests, whose clocks differ slightly.
     periods = [s.period for motion in motions.values() for s in motion.segments]
     period = float(np.mean(periods)) if periods else 0.0
     return {
@@ -566,11 +554,9 @@ def _signals(test: SysIdTest, subject: str, sign: float) -> tuple[Array, Array, 
 
 
 def _pieces(times: Array, moving: Mask) -> list[slice]:
-    """Return the rows of the first lasting motion, divided where rows are missing."""
     lasting = np.flatnonzero(moving)
     if len(lasting) < LEAST_SAMPLES:
         return []
-    # The last sample at rest before the motion that lasts.
     still = np.flatnonzero(~moving[: lasting[len(lasting) // 2]])
     begin = int(still[-1]) + 1 if len(still) else 0
     stop = np.flatnonzero(~moving[begin:])

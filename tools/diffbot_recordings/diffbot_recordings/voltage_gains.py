@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gains ks, kv, ka of V = ks sign(v) + kv v + ka dv/dt, from segments with unknown initial state.
+"""Gains ks, kv, ka of V = ks sign(v) + kv v + ka dv/dt from segments, and the delay of a SysId log.
 
 With tau = ka / kv and g = 1 / kv, R the response of unit gain from rest, s the direction,
 
     v(k) = v_0 exp(-k T / tau) + g (R V)(k) - g ks (R s)(k)
 
-All but tau is linear and eliminated; docs/theory/velocity_robots.md#voltage-gains.
+All but tau is linear and eliminated; docs/theory/velocity_robots.md#voltage-gains. The delay is the
+shorter of two estimates: docs/theory/recordings.md#delay-of-a-sysid-log.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from scipy.signal import lfilter
 
 from diffbot_ident.velocity.bounded_search import BoundedSearch
 from diffbot_recordings.first_order import Array, AxisSegment, correlated_covariance
+from diffbot_recordings.verdict import Value
 
 # Search range of the time constant, as multiples of a period and of the longest segment, and number
 # of grid points.
@@ -28,11 +30,9 @@ FASTEST, SLOWEST, GRID = 0.5, 3.0, 12
 REACH = 1.0
 # A search ends at its end within this distance, in log tau.
 END = 1e-2
-# Step of the derivative by log tau.
 STEP = 1e-3
 # Relative standard deviation of a gain beyond which it is not identifiable.
 LARGEST_RELATIVE_STD = 0.5
-# Minimum number of samples of a segment that count.
 LEAST_SAMPLES = 5
 
 
@@ -134,7 +134,6 @@ class _CountedSegment:
         self.counts = counts[self.first :]
 
     def driven(self, group: int | None, groups: int) -> Array:
-        """Return the drive with a column for the friction of each group, shape (n, 2 + groups)."""
         own = np.zeros((len(self.drive), groups))
         if group is not None:
             own[:, group] = self.drive[:, 1]
@@ -154,8 +153,6 @@ def _response(drive: Array, period: float, tau: float) -> Array:
 
 
 class _Fit:
-    """The fit with the minimum sum of squares over log tau; arguments as fit_voltage_gains."""
-
     def __init__(
         self,
         segments: Sequence[AxisSegment],
@@ -177,8 +174,8 @@ class _Fit:
             )
         self._period = period = stretches[0].period
         longest = period * max(len(s.velocity) for s in stretches)
-        # All are filtered as one series: the response that one leaves in the next decays like the
-        # next one's first velocity, and is eliminated with it.
+        # Filtered as one series: what one leaves in the next decays like the next one's first
+        # velocity.
         count = 1 + max((group for _, group in pairs if group is not None), default=-1)
         self._drive = np.concatenate([s.driven(group, count) for s, group in pairs])
         self._use = np.concatenate([s.counts for s in stretches])
@@ -221,7 +218,6 @@ class _Fit:
         return max(middle - REACH, low), min(middle + REACH, high)
 
     def _best_of_grid(self) -> tuple[float, float]:
-        """Return the neighbours of the best time constant of a grid, in log tau."""
         grid = np.linspace(*self._bounds, GRID)
         best = int(np.argmin([self._error(value) for value in grid]))
         return float(grid[max(best - 1, 0)]), float(grid[min(best + 1, GRID - 1)])
@@ -247,7 +243,6 @@ class _Fit:
         return values, covariance
 
     def _projected(self, tau: float) -> tuple[Array, Array]:
-        """Return columns and velocities of the samples that count, with v_0 eliminated."""
         response = _response(self._drive, self._period, tau)[self._use]
         decay = np.exp(-self._period / tau * self._since)
         x = np.vstack((response.T, self._velocity))
@@ -279,3 +274,121 @@ def _least_squares(columns: Array, values: Array) -> Array:
     scaled = gram / np.outer(scale, scale)
     result: Array = np.linalg.lstsq(scaled, right / scale, rcond=1e-12)[0] / scale
     return result
+
+
+# Longest delay that is searched, s.
+LONGEST = 1.0
+# Rows from the first motion to the visible one, and their standard deviation.
+SEEN_LATE, ROWS = 0.75, 0.6
+# Visible: NOISE standard deviations of noise, and this share of the largest velocity.
+NOISE, SEEN = 5.0, 0.01
+# A filter's delay without positions, s (they average over 0 to 20 ms), and its deviation.
+FILTER, FILTER_STD = 0.005, 0.003
+# Share of a filter's delay after the first visible motion, its deviation, and that of a delay by
+# positions, s.
+AFTER, AFTER_STD, POSITIONS_STD = 0.6, 0.1, 0.0005
+# Relative error of velocities against positions; least rows.
+SCALE, LEAST_ROWS = 0.05, 20
+FROM_REST_STD = 0.002
+
+
+@dataclass(frozen=True)
+class SysIdDelay:
+    """Delay of the velocities after the voltage.
+
+    Attributes:
+        dead_time: Time to the first motion, s; not identifiable if no motion is visible.
+        total: Dead time plus the delay of the filter, s.
+        std: Standard deviation of `total`, s.
+    """
+
+    dead_time: Value
+    total: float
+    std: float
+
+    @classmethod
+    def seen(cls, dead_time: Value, filters: Sequence[float]) -> SysIdDelay:
+        """Return the delay from the dead time, and from filter delays by positions, s."""
+        late, std = FILTER, FILTER_STD
+        if filters:
+            late = AFTER * float(np.mean(filters))
+            own = AFTER * math.hypot(deviation_of_mean(filters), POSITIONS_STD)
+            std = math.hypot(own, AFTER_STD * late / AFTER)
+        if not dead_time.identifiable:
+            return cls(dead_time, late, math.hypot(0.01, std))
+        return cls(dead_time, dead_time.value + late, math.hypot(dead_time.std, std))
+
+    def from_rest(self, results: Sequence[float]) -> SysIdDelay:
+        """Return the delay from rest of fast tests, s, if shorter; otherwise self unchanged."""
+        if not results or float(np.mean(results)) >= self.total:
+            return self
+        std = math.hypot(deviation_of_mean(results), FROM_REST_STD)
+        return SysIdDelay(self.dead_time, float(np.mean(results)), std)
+
+
+def deviation_of_mean(values: Sequence[float]) -> float:
+    """Return the standard deviation of a mean, from the spread; 0 for a single value."""
+    return float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+
+
+def seen_dead_time(voltage: Array, velocity: Array, period: float) -> float | None:
+    """Return the time from a fast test's voltage step to the first motion, s; None: not visible."""
+    steps = np.diff(velocity)
+    noise = float(np.median(np.abs(steps))) / (0.6745 * math.sqrt(2.0)) if len(steps) else 0.0
+    moving = np.abs(velocity) > max(NOISE * noise, SEEN * float(np.abs(velocity).max(initial=0.0)))
+    if not moving.any():
+        return None
+    rows = int(np.argmax(moving)) - step_row(voltage)
+    return period * (rows - SEEN_LATE) if rows > 0 else None
+
+
+def step_row(voltage: Array) -> int:
+    """Return the row of a fast test at which the voltage steps up."""
+    sizes = np.abs(voltage)
+    return int(np.argmax(sizes > 0.5 * float(sizes.max(initial=0.0))))
+
+
+def dead_time_of(results: Sequence[float], period: float) -> Value:
+    """Return the mean dead time of fast tests, s; not identifiable if none or too long."""
+    if not results or not all(each.inside for each in searched(results)):
+        return Value("dead time", math.nan, math.inf, "s")
+    own = ROWS * period / math.sqrt(len(results))
+    std = math.hypot(own, deviation_of_mean(results))
+    return Value("dead time", float(np.mean(results)), std, "s")
+
+
+def searched(results: Sequence[float]) -> list[BoundedSearch]:
+    """Return how the searches of dead times, s, ended; those beyond the longest are no result."""
+    return [
+        BoundedSearch("dead time", min(each, LONGEST), 0.0, LONGEST, natural_low=True)
+        for each in results
+    ]
+
+
+def filter_delay(velocity: Array, position: Array, period: float) -> float | None:
+    """Return the delay of velocities after the change of positions, s; None: not identifiable."""
+    finite = np.isfinite(position).all() and np.isfinite(velocity).all()
+    if len(velocity) < LEAST_ROWS or not finite or np.ptp(position) == 0.0:
+        return None
+    path = np.concatenate(([0.0], np.cumsum(0.5 * (velocity[1:] + velocity[:-1])))) * period
+    columns = np.column_stack((path, velocity, np.ones_like(velocity)))
+    scale, late, _ = np.linalg.lstsq(columns, position, rcond=None)[0].tolist()
+    if abs(scale - 1.0) > SCALE or not late >= -period:
+        return None
+    return max(float(late), 0.0)
+
+
+def delay_from_rest(segment: AxisSegment, since: float, fit: VoltageGains) -> float | None:
+    """Return the time from a fast test's voltage step to the fitted start, s, if there is one.
+
+    `since`: time from the step to the first sample that counts of the segment, s.
+    """
+    first = int(np.argmax(segment.counts))
+    rows = max(round(since / segment.period), 1)
+    voltage = float(np.mean(np.abs(segment.command[max(first - rows, 0) : first + 1])))
+    end, tau = (voltage - fit.ks) / fit.kv, fit.ka / fit.kv
+    fraction = abs(float(fit.simulate(segment)[first])) / end if end > 0.0 else 1.0
+    if not (0.0 < fraction < 1.0 and tau > 0.0):
+        return None
+    delay = since + tau * math.log1p(-fraction)
+    return delay if -segment.period <= delay <= LONGEST else None

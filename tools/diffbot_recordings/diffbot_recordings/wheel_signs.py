@@ -34,12 +34,9 @@ _COLUMNS = 13
 
 @dataclass(frozen=True)
 class _Pattern:
-    """A fit with one product for each axis.
+    """A fit with one product for each axis, clear if both coefficients differ from 0.
 
-    Attributes:
-        likelihood: Twice the logarithm of its likelihood per window, up to a constant.
-        coefficients: Of the products in v' and omega'.
-        clear: Whether both differ from 0 by CLEAR standard deviations.
+    `likelihood`: twice the logarithm of its likelihood per window, up to a constant.
     """
 
     likelihood: float
@@ -119,7 +116,6 @@ class WheelSigns:
     def _by_coupling(
         self, pattern: _Pattern, k7: float, k8: float, robot: Robot | None
     ) -> tuple[int, ...] | None:
-        """Return the sides that may be reversed by the pattern of a reversed wheel; None: none."""
         along, turning = pattern.coefficients
         geometry = self._geometry
         mass, inertia = 1.0 / k7, -geometry.half_track / k8  # both times the radius
@@ -132,7 +128,6 @@ class WheelSigns:
         return (0,) if turning * k5 > 0.0 else (1,)
 
     def _by_inertia(self, k7: float, k8: float, robot: Robot | None) -> tuple[int, ...] | None:
-        """Return both sides if the inertias of both axes are exchanged; None: they are not."""
         if robot is None:
             return None
         result, own = (_inertias(DynamicParameters(0.0, 0.0, *k), self._geometry.half_track)

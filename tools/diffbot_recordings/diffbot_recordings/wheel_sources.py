@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wheels whose angles are not theirs: of two publishers, or of one encoder recorded twice.
-
-Two publishers alternate (SourceWatch). One encoder gives equal turns while speeds or efforts
-differ.
-"""
+"""Wheels whose angles are not theirs: of two publishers, or of one encoder recorded twice."""
 
 from __future__ import annotations
 
@@ -25,7 +21,6 @@ EQUAL, ALIKE, FAR = 1e-9, 100, 2.0
 DIFFERENT = 0.05
 # An angle is strange if both its neighbours agree and differ by this, rad.
 JUMP = 0.5
-# Least share of equal turns in the motion.
 MOST = 0.05
 
 

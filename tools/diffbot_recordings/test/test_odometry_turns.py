@@ -5,9 +5,7 @@ import numpy as np
 import pytest
 
 from arc_odometry import WheelGeometry
-from diffbot_recordings.odometry_turns import odometry_turns
-from diffbot_recordings.sensor_readings import ReadingsError, WheelTurns
-from diffbot_recordings.wheel_path import WheelPath
+from diffbot_recordings.sensor_readings import ReadingsError, WheelPath, WheelTurns, odometry_turns
 
 GEOMETRY = WheelGeometry(0.1, 0.1, 0.4)
 STAMPS = 5.0 + 0.1 * np.arange(200)

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from diffbot_recordings.options import Options
-from diffbot_recordings.row_filter import RowFilter
 from diffbot_recordings.samples import RecordingError
-from diffbot_recordings.table import open_tables
+from diffbot_recordings.table import CsvSource, open_tables
 from diffbot_recordings.table_columns import parse_columns
-from diffbot_recordings.table_source import CsvSource
+from diffbot_recordings.table_rows import RowFilter
 
 ROWS = [(0.02 * k, 0.1 * (k % 5), 0.05 * (k % 7)) for k in range(60)]
 

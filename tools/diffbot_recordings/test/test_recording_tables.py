@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from diffbot_recordings.row_filter import RowFilter
 from diffbot_recordings.samples import RecordingError
+from diffbot_recordings.table import CsvSource
 from diffbot_recordings.table_columns import parse_columns
-from diffbot_recordings.table_source import CsvSource
+from diffbot_recordings.table_rows import RowFilter
 
 
 def source(tmp_path, text, columns=(), where=(), name="log.csv"):

@@ -3,7 +3,7 @@
 
 import pytest
 
-from diffbot_recordings.bag_metadata import StorageFiles
+from diffbot_recordings.bag import StorageFiles
 
 
 @pytest.mark.parametrize(

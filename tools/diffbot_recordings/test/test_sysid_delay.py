@@ -5,15 +5,15 @@ import numpy as np
 import pytest
 
 from diffbot_recordings.first_order import AxisSegment
-from diffbot_recordings.sysid_delay import (
+from diffbot_recordings.voltage_gains import (
     LONGEST,
     SysIdDelay,
+    VoltageGains,
     dead_time_of,
     delay_from_rest,
     filter_delay,
     seen_dead_time,
 )
-from diffbot_recordings.voltage_gains import VoltageGains
 
 PERIOD, KS, KV, KA, VOLTS = 0.005, 0.6, 2.4, 0.5, 6.0
 

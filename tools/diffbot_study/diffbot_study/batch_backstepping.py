@@ -69,9 +69,7 @@ class BatchBackstepping:
         """Return the torques [left, right], N m, for the next period, shape (2, n).
 
         Args:
-            poses: Poses by odometry, rows x, y, theta, m and rad, shape (3, n).
-            mean: Mean velocities over the period that ends, rows v, omega, shape (2, n).
-            torque: Torques that acted over it, N m, shape (2, n).
+            poses, mean, torque: See BatchDrivetrain.motion.
             reference: Common reference of all robots, for the same instant.
             dt: Time since the previous update, s, > 0.
         """
@@ -165,12 +163,7 @@ class BatchBackstepping:
 
 
 class _BatchSetPoints:
-    """See GradualSetPoints; without a rise time the desired velocities are returned as they are.
-
-    Args:
-        acceleration: Largest rates of the set points, rows [v, omega], shape (2, n).
-        rise: Rise time of each robot's torque, s; 0: none.
-    """
+    """See GradualSetPoints: rates of set points, (2, n), and rise times of torques, s; 0: none."""
 
     def __init__(self, acceleration: Array, rise: Array) -> None:
         self._gradual = (rise > 0.0) & np.isfinite(acceleration).all(axis=0)
@@ -182,14 +175,7 @@ class _BatchSetPoints:
     def limited(
         self, wanted: Array, rate: Array, u: Array, tracks: Mask, dt: float
     ) -> tuple[Array, Array]:
-        """Return set points and rates fed forward, (2, n); see StandardBackstepping._desired.
-
-        Args:
-            wanted, rate: Desired velocities, rows [v, omega], shape (2, n), and their rates.
-            u: Present velocities.
-            tracks: Which robots track, shape (n,).
-            dt: Control period, s.
-        """
+        """Return set points and rates fed forward, (2, n); see StandardBackstepping._desired."""
         last = u if self._last is None else self._last
         left, jerk = wanted - last, self._jerk
         half = 0.5 * jerk * dt
@@ -218,20 +204,17 @@ class _BatchApproach:
         self._arrived = np.zeros(len(allowed), dtype=bool)
 
     def forget(self, which: Mask) -> None:
-        """See Approach.reset; for some robots."""
         self._psi[which] = np.nan
         self._arrived[which] = False
         self._direction[which] = self._first[which]
 
     def velocity(self, x: Dual, y: Dual, theta: Dual, v: Array) -> tuple[Dual, Dual]:
-        """See Approach.velocity."""
         eta1, eta2 = one_approach.polar_velocity(
             x, y, theta, self.gains, self._angles, _braking_gain
         )
         return self.bounded(eta1, eta2, v)
 
     def bounded(self, eta1: Dual, eta2: Dual, v: Array) -> tuple[Dual, Dual]:
-        """See Approach.bounded."""
         most, lateral = self.gains.angular_velocity, self.gains.lateral_acceleration
         size = dual.absolute(eta2)
         fast = size.value > most
@@ -262,7 +245,6 @@ class _BatchApproach:
         return eta1, eta2
 
     def _angles(self, e: Dual, x: Dual, y: Dual, theta: Dual) -> tuple[Dual, Dual]:
-        """See Approach._angles."""
         near = self.gains.near * np.where(self._arrived, one_approach.LEAVE, 1.0)
         self._arrived = _array(e.value) <= near
         ways = {sense: dual.atan2(-sense * y, -sense * x) for sense in (FORWARDS, BACKWARDS)}

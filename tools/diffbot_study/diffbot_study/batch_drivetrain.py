@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The drivetrains of many robots at once: observer, friction and rest on arrays.
 
-The formulas of motion.py, friction.py and drivetrain.py on arrays whose last axis is the robot;
-wheels are rows [left, right], body quantities rows [v, omega]. Friction is only viscous and Coulomb
-friction and gear losses of the wheels; torque delays are not predicted.
+The formulas of single robots on arrays whose last axis is the robot; wheels are rows [left, right],
+body quantities rows [v, omega]. Friction is viscous and Coulomb, with gear losses.
 """
 
 from __future__ import annotations
@@ -290,7 +289,6 @@ class _BatchAxes:
     def update(
         self, read: Array, acceleration: Array, noise: Array, stuck: Mask, dt: float
     ) -> None:
-        """Process readings; see motion._Axis.update."""
         if not self._begun:
             self._cov[3], self._begun = (read / dt) ** 2 + noise * dt, True
         pp, pu, pd, uu, ud, dd = predicted(self._cov, noise, np.where(stuck, 0.0, noise), dt)
@@ -326,11 +324,9 @@ class _BatchStandstill:
         self.leave()
 
     def leave(self) -> None:
-        """Note that no robot is at a goal."""
         self._rests = np.zeros(len(self._holds), dtype=bool)
 
     def update(self, ahead: Array, turn: Array, u: Array, stop_v: Array, stop_omega: Array) -> Mask:
-        """See Standstill.update."""
         may = self._holds & (stop_v > 0.0) & (stop_omega > 0.0)
         factor = np.where(self._rests, LEAVE, 1.0)
         ahead = ahead - u[0] * np.abs(u[0]) / np.where(may, 2.0 * stop_v, 1.0)

@@ -34,18 +34,14 @@ BATCH = 1000
 
 @dataclass(frozen=True)
 class BatchDrives:
-    """Results of n driven robots.
+    """Results of n driven robots, shape (n,) each.
 
     Attributes:
         settling_time: Time from which a robot stays within 1 cm and 1 degree of its reference, s;
-            infinite: never; shape (n,).
-        rms_position: Root mean square of the true position error in the second half, m, shape (n,).
-        rms_heading: Same for the heading error, rad.
-        max_position: Maximum true position error in the second half, m, shape (n,).
-        peak_torque: Maximum commanded torque of a wheel, N m, shape (n,).
-        rms_torque: Root mean square of both wheels' commanded torques, N m, shape (n,).
-        pose: True poses at the end, rows x, y, theta, m and rad, shape (3, n).
-        odometry: Same by odometry, shape (3, n).
+            infinite: never.
+        rms_position, rms_heading, max_position: Of the true errors in the second half, m and rad.
+        peak_torque, rms_torque: Of the wheels' commanded torques, N m.
+        pose, odometry: At the end, true and by odometry, rows x, y, theta, m and rad, shape (3, n).
     """
 
     settling_time: Array
@@ -69,18 +65,15 @@ def simulate_drives(
     torque_delay: int = 0,
     seeds: Sequence[int] = (),
 ) -> BatchDrives:
-    """Place n robots at rest at their start poses and drive them.
+    """Place n robots at rest at their start poses and drive them; see simulate_drive.
 
     Args:
         robots: n robots; their nodes observe their traction limits.
         laws: Control law of each robot, see BatchBackstepping.
         reference: Returns the reference of all laws at a time of the run, s.
-        duration: Duration, s.
         starts: True start poses, rows x, y, theta, m and rad, shape (3, n); None: all 0.
-        torque_noise: Standard deviation of the acting torque as a fraction of it; a number, or
-            (n,).
-        torque_delay: Delay of the motors, control periods.
-        seeds: Seeds of each robot's encoder phases and noise; empty: 0 for all.
+        torque_noise: A number, or (n,).
+        seeds: Of each robot; empty: 0 for all.
 
     Raises:
         ValueError: As raised by IdealBatch, BatchBackstepping, BatchActuator and BatchEncoders.
@@ -109,8 +102,6 @@ def simulate_drives(
 
 
 class _Driver:
-    """Odometry, control law and limits of all robots."""
-
     def __init__(self, robots: Sequence[Robot], law: BatchBackstepping, poses: Array) -> None:
         self.poses = poses
         self._law = law
@@ -124,7 +115,6 @@ class _Driver:
         self._torque = np.zeros((2, len(robots)))
 
     def answer(self, measured: Array, reference: Reference) -> Array:
-        """Return the torques of the next period, N m, for the wheels' measured angles, rad."""
         before, self._angles = self._angles, measured
         if self._first is None:
             self._first = BatchFirstReading(self._law.drivetrain, self.poses, measured)
@@ -143,8 +133,6 @@ class _Driver:
 
 
 class _Tally:
-    """Sums of errors and torques during the drive."""
-
     def __init__(self, n: int, since: float) -> None:
         self._since = since
         self._outside = np.full(n, -math.inf)

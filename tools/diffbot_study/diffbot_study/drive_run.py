@@ -191,7 +191,10 @@ class SimulatedDrive:
         )
 
 
-def simulate_torque_drive(words: Sequence[str]) -> int:
+ARGUMENTS = DriveArguments
+
+
+def simulate(words: Sequence[str]) -> int:
     """Run with arguments NAME:=VALUE; return the exit status. Raises ValueError."""
     arguments = read_arguments(DriveArguments, words)
     robot = load_robot(arguments.robot)

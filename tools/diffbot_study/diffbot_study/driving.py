@@ -226,8 +226,6 @@ def _pair(torque: Torque) -> Torque:
     return left, right
 
 
-# Live parameters.
-
 # Defaults of the nodes' parameters `period` and `estimate_delay`, s.
 ESTIMATE_PERIOD, ESTIMATE_DELAY = 0.2, 0.1
 STAMP_ROUNDING = 1e-6  # tolerance of stamps, s

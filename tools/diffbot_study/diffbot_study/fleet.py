@@ -39,11 +39,8 @@ from diffbot_study.fleet_trends import said
 from diffbot_study.parquet_store import ParquetStore, Row
 from diffbot_study.study import add_cluster_options, announce_page, status_of, store_results
 
-# Recordings per task: some seconds of work.
 CHUNK = 10
-# Maximum number of robots, and of rows with a reason, that are printed.
 SHOWN = 30
-# Values of a row's `usable` without a model; a reason is printed for these rows.
 REASONED = ("none", "unreadable")
 
 
@@ -147,7 +144,6 @@ def _check_descriptions(recordings: Sequence[FleetRecording], sizes: Mapping[str
 def _report_findings(
     rows: Sequence[Row], options: argparse.Namespace, console: Console
 ) -> dict[str, Any]:
-    """Analyse the rows, print and write the findings; return the content of fleet.json."""
     counts = Counter(row["usable"] for row in rows)
     said = ", ".join(f"{name}: {count}" for name, count in counts.most_common())
     console.print(f"rows by usability: {said or 'no rows'}")

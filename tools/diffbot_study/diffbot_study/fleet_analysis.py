@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Analysis of the robots of a fleet by their recordings: a prior per type, alarms, causes.
+"""Analysis of a fleet's recordings: a prior per type, alarms, causes.
 
-A robot raises an alarm if it deviates from its type, whose centre and spread are robust, or has
-changed (fleet_trends). After a step, only its later recordings are compared with those of others.
-Derivations: docs/theory/fleet.md#prior-and-alarms.
+A robot raises an alarm if it deviates from its type or has changed (fleet_trends); after a step,
+later recordings count. Derivations: docs/theory/fleet.md#prior-and-alarms.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ class RobotFinding:
         deviations: Deviations from the type's centre, by quantity.
         scores: The deviations in standard deviations.
         p: Probability of as large a score for a robot without a fault.
-        alarm: Whether it is unlike the others, by the rate of the whole fleet.
+        alarm: Whether it stands out, by the rate of the whole fleet.
         cause: Cause by its signature; empty without an alarm.
         confidence: Weight of the cause among all, 0 to 1.
         evidence: The largest scores, as text.
@@ -164,8 +163,6 @@ def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
 
 
 class _Type:
-    """Comparable recordings of robots of one type, in order of time."""
-
     def __init__(self, kind: str, quantities: Quantities, rows: Sequence[Row]) -> None:
         self.kind, self.quantities = kind, quantities
         self.robots: dict[str, list[Row]] = {}
@@ -174,7 +171,6 @@ class _Type:
                 self.robots.setdefault(row["robot"], []).append(row)
 
     def compared(self) -> tuple[dict[str, list[Row]], dict[str, str]]:
-        """Return the robots that can be compared, and why each of the others is left out."""
         full = {name: own for name, own in self.robots.items() if len(own) >= RECORDINGS}
         reasons = {
             name: f"has {len(own)} usable recordings, fewer than {RECORDINGS}"
@@ -200,7 +196,6 @@ def _sort_key(row: Row) -> tuple[float, str]:
 
 
 def _changes(kinds: Iterable[_Type], false_alarms: float) -> list[Trend]:
-    """Return the trends of all robots, with alarms by the rate of the whole fleet."""
     results = []
     for kind in kinds:
         tracks = {}
@@ -229,10 +224,7 @@ def _explained(trend: Trend, prior: TypePrior | None) -> Trend:
 
 
 def _change(trend: Trend, prior: TypePrior | None) -> tuple[Array, Array]:
-    """Return a change, and the errors used to find its cause, by quantity.
-
-    Signatures are only as precise as the differences between robots of a type.
-    """
+    """Return a change and the errors for its cause, at least the differences between robots."""
     spread = np.array([0.0 if prior is None else prior.spread[name] for name in trend.change])
     own = np.array([*trend.change_std.values()])
     return np.array([*trend.change.values()]), np.hypot(own, np.maximum(spread, LEAST_DIFFERENCE))
@@ -241,7 +233,6 @@ def _change(trend: Trend, prior: TypePrior | None) -> tuple[Array, Array]:
 def _compare(
     kind: _Type, robots: Mapping[str, Sequence[Row]]
 ) -> tuple[TypePrior, list[tuple[RobotFinding, Array]]]:
-    """Return the prior of a type, and its robots with the deviations' standard errors."""
     names, scale = kind.quantities.names, kind.quantities.scale
     pairs = [_of_robot(own, kind.quantities) for own in robots.values()]
     values, errors = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
@@ -293,11 +284,7 @@ def _spread(deviation: Array) -> Array:
 
 
 def _freedom(robots: int) -> float:
-    """Return the effective degrees of freedom of `_spread` for so many robots, FEWEST or more.
-
-    Fitted to simulated normal fleets, whose outermost robots must not exceed a limit of Student's t
-    more often than stated; a test checks this.
-    """
+    """Return the degrees of freedom of `_spread`, fitted to simulated fleets (tested)."""
     return min(0.6, 0.37 + 0.033 * (robots - FEWEST)) * (robots - 1)
 
 
@@ -311,15 +298,8 @@ def _k_covariance(
 ) -> tuple[tuple[float, ...], ...]:
     """Return the covariance of K5..K8 of a further robot of the type.
 
-    It uses the observed spread, including the robots' own errors, widened as Student's t requires
-    for so few robots. Correlations are those of deviations cut where those of faulty robots begin,
-    shrunk slightly towards zero.
-
-    Args:
-        centre: Centre of TORQUE, shape (quantities,).
-        scale: Reference values of K5 and K6.
-        deviation: Deviations of the robots, shape (robots, quantities).
-        spread: Standard deviations of a further robot, shape (quantities,).
+    The observed spread, with the robots' own errors, widened as Student's t requires for so few.
+    Correlations are of deviations cut where those of faulty robots begin, shrunk towards zero.
     """
     order = [TORQUE.index(name) for name in ("k5", "k6", "log_k7", "log_k8")]
     robots = len(deviation)
@@ -338,7 +318,6 @@ def _k_covariance(
 
 
 def _of_robot(rows: Sequence[Row], quantities: Quantities) -> tuple[Array, Array]:
-    """Return the medians of the quantities over a robot's recordings, and their standard errors."""
     table, intervals = quantities.of(rows)
     centre = np.median(table, axis=0)
     scatter = MAD * np.median(np.abs(table - centre), axis=0)

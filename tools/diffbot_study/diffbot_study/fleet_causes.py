@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Causes of a robot's deviation or change, found by their signatures.
 
-A signature is a set of directions in which quantities move together, each with an amplitude of its
-own that may be negative or not. The named cause explains the deviations with the smallest Akaike
-criterion, chi^2 + 2 x amplitudes. Its confidence is its fraction of all causes' weights
-exp(-criterion / 2).
+A signature is a set of directions in which quantities move together. The named cause has the
+smallest Akaike criterion, chi^2 + 2 x amplitudes; its confidence is its weight among all.
 """
 
 from __future__ import annotations
@@ -68,24 +66,10 @@ def _signatures(names: tuple[str, ...]) -> tuple[_Signatures, Array]:
 
 
 def _of_torque(names: tuple[str, ...]) -> tuple[_Signatures, Array]:
-    """Return the causes for TORQUE or WITH_GYRO.
+    """Return the causes for TORQUE or WITH_GYRO; docs/fleet.md lists the signatures.
 
-    Load: K7 falls, |K8| falls by less or as much, K5 and K6 move. Tyre: measured speeds are too
-    large by the factor s = nominal / true radius, so K7 and |K8| grow by s^2, K5 and K6 by 1 / s.
-    One of the two tyres: half of that, and a torque of that wheel has s times the effect. Brake:
-    Coulomb friction of one wheel grows. Current sensor of one wheel that reads too little: a
-    reported torque of that wheel has more effect than one of the other, both K grow by the mean,
-    and both frictions, which are in mean torques, fall; one that reads too much has the opposite
-    effects. Encoder: the residuals grow, and nothing else.
-
-    With a gyro the yaw rate is measured independently: with tyres, its scale over that of the
-    wheels moves by 1 / s, K8 moves with it, and K5 by its inverse square
-    (torque/geometry_errors.py). Track: a wider one moves the scale the other way, and |K8| grows by
-    the leverage of the wheels. Gyro: its own scale.
-
-    Residuals follow every difference of some per cent: torque noise, for example, acts through K7.
-    With large friction (brake) the wheels' torques seem to differ by some tenths of a per cent. So
-    small changes of either do not indicate a cause.
+    s = nominal / true radius of a tyre scales K7 and |K8| by s^2, K5 and K6 by 1 / s. Residuals,
+    and torque differences of wheels with large friction, follow everything a little.
     """
     axes = np.eye(len(names))
     k7, k8, k5, k6, left, right, residual, difference = axes[: len(TORQUE)]
@@ -123,14 +107,7 @@ def _of_torque(names: tuple[str, ...]) -> tuple[_Signatures, Array]:
 
 
 def _of_values(names: tuple[str, ...]) -> tuple[_Signatures, Array]:
-    """Return the causes for values of verdicts, "subject: name".
-
-    Motors: windings, R grows; magnets, Ke falls; brake, friction grows; current sensor that reads
-    the fraction f, R scales by 1 / f and quantities in N m by f; load, the inertias of both grow.
-    Voltages: brake, ks grows; motor, R or Ke as above move ks, kv and ka; battery or amplifier that
-    gives less than is logged, all grow alike; load, ka of both sides grows. Velocities: load, the
-    time constants grow; scale, the gains move; delay, the dead times grow.
-    """
+    """Return the causes for values of verdicts, "subject: name"; listed in docs/fleet.md."""
 
     def along(*terms: tuple[str, float]) -> Array | None:
         result = np.zeros(len(names))

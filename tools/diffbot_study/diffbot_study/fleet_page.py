@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fleet.html and robots/ROBOT.html: results of a fleet's recordings, overall and per robot.
-
-Both are made from the files of `diffbot fleet`: fleet.json and the rows of its table.
-"""
+"""fleet.html and robots/ROBOT.html: results of a fleet's recordings, overall and per robot."""
 
 from __future__ import annotations
 
@@ -30,8 +27,7 @@ ROBOTS = "robots"
 DRAWN, BESIDE, UNREAD = 12, 40, 200
 DAY = 86400.0
 LOG = "log_"  # prefix of the names of logarithms
-# Quantities of torque recordings: column of the row, name and unit. Other quantities are values of
-# the row's verdicts, under the names they have there.
+# Column of the row, name and unit; other quantities are values of the row's verdicts.
 COLUMNS = {
     "log_k7": ("k7", "K7", UNITS["K7"]),
     "log_k8": ("k8", "K8", UNITS["K8"]),
@@ -44,9 +40,7 @@ COLUMNS = {
     "log_gyro_scale": ("gyro_scale", "yaw rate by the gyro over that by the wheels", "1"),
     "radius_difference": ("radius_difference", "radii, right less left over both", "1"),
 }
-# Quantities in the table of a robot's recordings.
 SHOWN = ("k5", "k6", "log_k7", "log_k8", "coulomb_left", "coulomb_right")
-# Tones of the verdicts of a recording.
 TONES = {"all": None, "some": Tone.CAUTION}
 
 Row = Mapping[str, Any]
@@ -77,10 +71,8 @@ class _Fleet:
 
     Attributes:
         files: Path of each robot's page below the folder.
-        levels: Robots compared with the others of their type.
-        trends: Robots compared with their own past.
-        unlike: Those of `levels` that are unlike the others.
-        changed: Those of `trends` that have changed.
+        levels, unlike: Robots compared with others of their type, and those that differ.
+        trends, changed: Robots compared with their own past, and those that changed.
         drawn: Robots whose pages have charts, which make a page some megabytes large.
     """
 
@@ -96,7 +88,6 @@ class _Fleet:
 
     @property
     def alarms(self) -> dict[Robot, Finding]:
-        """The robots that stand out, unlike ones first, with the finding that names the cause."""
         return {**self.unlike, **{r: t for r, t in self.changed.items() if r not in self.unlike}}
 
 
@@ -108,7 +99,6 @@ def _by_robot(rows: Sequence[Row]) -> dict[Robot, list[Row]]:
 
 
 def _files(robots: Mapping[Robot, object]) -> dict[Robot, str]:
-    """Return the path of each robot's page below the folder; numbers make the names unique."""
     files: dict[Robot, str] = {}
     taken: set[str] = set()
     for kind, name in robots:
@@ -286,10 +276,7 @@ def _centre(prior: Mapping[str, Any], quantity: str) -> float:
 
 
 def _spreads(fleet: _Fleet) -> list[Part]:
-    """Plot the first two quantities of each type's robots, K7 over |K8| for torque recordings.
-
-    A load or a tyre shows in K7 and K8.
-    """
+    """Plot the first two quantities of each type's robots, K7 over |K8| for torque recordings."""
     parts: list[Part] = []
     for i, (kind, prior) in enumerate(fleet.summary["types"].items()):
         own = {robot: result for robot, result in fleet.levels.items() if robot[0] == kind}
@@ -384,7 +371,6 @@ def _trend_chart(
 def _model(
     change: Mapping[str, Any], rows: Sequence[Row], days: np.ndarray, values: np.ndarray
 ) -> Curve:
-    """Return the medians before and after a step, or the straight line of a drift."""
     if change["kind"] == "drift":
         slope, intercept = np.polyfit(days, values, 1)
         ends = np.array([days[0], days[-1]])
@@ -438,7 +424,6 @@ def _robot_page(robot: Robot, fleet: _Fleet, folder: Path) -> Page:
 
 
 def _compared(level: Mapping[str, Any] | None, trend: Mapping[str, Any] | None) -> list[str]:
-    """Return the quantities by which a robot was compared."""
     if level is not None:
         return [*level["deviations"]]
     return [] if trend is None else [*trend["change"]]

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantities by which the robots of a type are compared, from the rows of a fleet's table.
+"""Quantities by which the robots of a type are compared: logarithms, or fractions of medians.
 
-Torque recordings are compared by TORQUE, all others by values of their verdicts in COMPARED. All
-numbers are logarithms, or fractions of the type's medians.
+Torque recordings are compared by TORQUE, all others by values of their verdicts in COMPARED.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of a fleet as rows of a table: finding them, their robots, and their results.
 
-A recording is a rosbag2 folder or a file that `identify` reads. Its key is a hash of its content
-and of what it is read with, so that a copy is the same recording. Its time is the start in a
-rosbag2's metadata; without one, the date in its path, such as 20310504-101500 or 2031-05-04; else
-the time of its last modification, which a copy may not keep.
+Its key is a hash of the content and of what it is read with, so a copy is the same recording. Its
+time is in a rosbag2's metadata, else in its path, as 20310504-101500 or 2031-05-04, else that of
+its last modification.
 """
 
 from __future__ import annotations
@@ -32,8 +31,7 @@ from diffbot_ident.torque.estimate import FRICTION_NAMES, NAMES
 from diffbot_recordings.bag import METADATA
 from diffbot_recordings.findings import Findings
 from diffbot_recordings.options import Options
-from diffbot_recordings.recording_analysis import analyse_recording
-from diffbot_recordings.recording_files import BAGS, LOGS
+from diffbot_recordings.recording_analysis import BAGS, LOGS, analyse_recording
 from diffbot_recordings.samples import TABLES
 from diffbot_study.fleet_quantities import GYRO
 from diffbot_study.parquet_store import Row

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Detection of changes of a robot over its recordings: a step between two, or a drift over all.
+"""Changes of a robot over its recordings: a step between two, or a drift over all.
 
-Both are tested by Smyth's moderated t, which uses the scatter of the robot's type; one odd
-recording is no change. The rate of false alarms holds for independent recordings. Derivations:
-docs/theory/fleet.md#changes.
+Both are tested by Smyth's moderated t with the scatter of the type: docs/theory/fleet.md#changes.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ class Track:
 
 @dataclass(frozen=True)
 class Trend:
-    """The most significant change of a robot over its recordings.
+    """The most significant change of a robot over its recordings; mappings are by quantity.
 
     Attributes:
         recordings: Number of recordings used.
@@ -59,13 +57,9 @@ class Trend:
         p: Probability of such a change for a robot that did not change.
         between: Times, s since 1970, that bound the step with 95 %; for a drift, first and last
             recording.
-        change: Value after minus before the step, or total drift, by quantity.
-        change_std: Standard deviations of the changes, by quantity.
-        slopes: Slopes of straight lines, per day, by quantity.
-        slope_half_widths: Half widths of the slopes' 95 % intervals, by quantity.
-        alarm: Whether it is a change, by the rate of the whole fleet.
-        cause: Cause of the change, by its signature; empty without an alarm.
-        confidence: Weight of the cause among all, 0 to 1.
+        change, change_std: Value after minus before the step, or total drift, and its deviation.
+        slopes, slope_half_widths: Of straight lines, per day, and of their 95 % intervals.
+        alarm, cause, confidence: See RobotFinding.
     """
 
     name: str
@@ -105,13 +99,7 @@ def _scatter(tracks: Sequence[Track]) -> Array:
 
 @dataclass(frozen=True)
 class _Tested:
-    """Result of one of the two tests, for all quantities.
-
-    Attributes:
-        t: The smallest in magnitude with one recording left out, shape (quantities,).
-        change: Change, from all recordings, shape (quantities,).
-        std: Standard deviation of the change, shape (quantities,).
-    """
+    """The smallest t with one recording left out, change and its deviation, of all quantities."""
 
     t: Array
     change: Array
@@ -121,12 +109,7 @@ class _Tested:
 class _Sums:
     """Weighted sums over a robot's recordings, and with each recording left out in turn.
 
-    Args:
-        extra: Variances beyond the recordings' own, shape (quantities,).
-        weight: Degrees of freedom of the type's scatter.
-
-    Attributes:
-        freedom: Degrees of freedom of the t with one recording left out.
+    `extra`: variances beyond the recordings' own; `weight`: freedom of the type's scatter.
     """
 
     def __init__(self, track: Track, extra: Array, weight: float) -> None:
@@ -175,7 +158,6 @@ class _Sums:
         return _Tested(lowest, change[-1], std[-1])
 
     def misfit(self, split: int, quantity: int) -> float:
-        """Return chi^2 of a fit with two means."""
         own = self._own[:, :-1, quantity]
         parts = (own[:, :split].sum(axis=1), own[:, split:].sum(axis=1))
         return float(sum(q - y * y / w for w, y, q in parts))
@@ -227,7 +209,6 @@ def _trend(
 def _place(
     sums: _Sums, splits: Sequence[int], best: int, quantity: int, times: Array
 ) -> tuple[float, float]:
-    """Return times that bound the step with 95 %, by the misfit of other splits."""
     misfits = np.array([sums.misfit(split, quantity) for split in splits])
     scale = max(misfits[best] / max(len(times) - 2.0, 1.0), 1.0)
     likely = [split for split, m in zip(splits, misfits, strict=True)

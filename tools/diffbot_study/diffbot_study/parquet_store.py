@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A table stored as rows in Parquet files (parts) of one folder, with one row per key.
 
-A part is written under another name, flushed, and renamed: a killed process leaves no incomplete
-part. Of rows with the same key the last one counts. Many parts are merged into one, which is
-written before they are deleted.
+A part is written under another name and renamed, and of rows with the same key the last one counts:
+a killed process leaves nothing incomplete, and nothing counts twice.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from typing import Any
 
 Row = dict[str, Any]
 
-# Number of parts from which they are merged when a table is opened.
 MANY = 50
 _TYPES = ("float64", "int64", "string", "bool")
 

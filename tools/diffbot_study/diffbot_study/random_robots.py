@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots, sensors and motors drawn at random: for ensembles over robots.
 
-`draw` returns a robot of 0.5 to 500 kg that passes every check of the schema, together with what is
-not part of a robot file: control period, torque noise and torque delay. Its proportions are those
-of robots that do not tip over: the track grows with the mass, casters support the side of the
-centre of mass, and the excitation accelerates by 0.8 to 2 m/s^2.
-
-Drawn quantities, uniform unless noted otherwise:
+`draw` returns a robot that passes every check of the schema, with proportions of robots that do not
+tip over, and what is not part of a robot file. Drawn uniformly unless noted otherwise:
 
     mass 0.5 to 500 kg (logarithmic); wheels 2 to 30 cm; centre of mass 0.1 to 0.75 of half the
     track ahead of the axle or behind it, and at least what keeps the casters on the floor

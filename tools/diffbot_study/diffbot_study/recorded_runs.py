@@ -63,18 +63,9 @@ def record_batch(
     torque_delay: int = 0,
     period: float = PERIOD,
 ) -> BatchRecording:
-    """Excite robots at rest with guarded PRBS, each within its own limits.
+    """Excite robots at rest with guarded PRBS, each within its own limits; see simulate_drives.
 
-    Args:
-        seeds: Seed of each robot's excitation, noise and encoder phases.
-        seconds: Robot time, s.
-        torque_noise: Standard deviation of the acting torque as a fraction of it; a number, or
-            (n,).
-        torque_delay: Delay of the motors, control periods.
-        period: Control period, s.
-
-    Raises:
-        ValueError: As raised by IdealBatch, BatchActuator and BatchEncoders.
+    `seeds` are of each robot's excitation, noise and encoder phases; `seconds` are robot time.
     """
     sources = [prbs_of(robot, seed) for robot, seed in zip(robots, seeds, strict=True)]
     engine = IdealBatch(robots)

@@ -6,9 +6,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
 
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.terminal_text import complain
@@ -25,30 +23,8 @@ arguments, with their defaults: {prog} ident --help, or drive --help
 exit status: 0 completed, 1 the run failed, 2 wrong arguments, 130 Ctrl-C"""
 
 
-@dataclass(frozen=True)
-class RunKind:
-    """A kind of run, in a module that is loaded when it is asked for."""
-
-    module: str
-    class_of_arguments: str
-    function: str
-
-    def arguments(self) -> type[Any]:
-        """Return the dataclass of its arguments."""
-        kind: type[Any] = getattr(import_module(self.module), self.class_of_arguments)
-        return kind
-
-    def execute(self, words: Sequence[str]) -> int:
-        """Run with arguments NAME:=VALUE; return the exit status. Raises ValueError."""
-        return int(getattr(import_module(self.module), self.function)(words))
-
-
-RUNS = {
-    "ident": RunKind(
-        "diffbot_study.torque_run_report", "TorqueRunArguments", "simulate_torque_ident"
-    ),
-    "drive": RunKind("diffbot_study.drive_run", "DriveArguments", "simulate_torque_drive"),
-}
+# Each module has `simulate`, and the dataclass ARGUMENTS; it is loaded when it is asked for.
+RUNS = {"ident": "diffbot_study.torque_run", "drive": "diffbot_study.drive_run"}
 
 
 def main(argv: Sequence[str] | None = None, program: str = "diffbot simulate") -> int:
@@ -63,11 +39,11 @@ def main(argv: Sequence[str] | None = None, program: str = "diffbot simulate") -
     words = list(sys.argv[1:] if argv is None else argv)
     if words and words[0] in RUNS and {"-h", "--help"} & {*words[1:]}:
         print(f"arguments of {program} {words[0]}, with their defaults:")
-        print("\n".join(argument_lines(RUNS[words[0]].arguments())))
+        print("\n".join(argument_lines(import_module(RUNS[words[0]]).ARGUMENTS)))
         return 0
     options = parser.parse_args(words)
     try:
-        return RUNS[options.run].execute(options.arguments)
+        return int(import_module(RUNS[options.run]).simulate(options.arguments))
     except KeyboardInterrupt:
         print(f"{program}: interrupted; nothing was written", file=sys.stderr)
         return INTERRUPTED

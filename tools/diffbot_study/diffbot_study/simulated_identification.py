@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identification of K5..K8 in one process, without a ROS graph.
+"""Identification of K5..K8 in one process, without a ROS graph, as by launch/ident.launch.xml.
 
-`simulate_identification` corresponds to launch/ident.launch.xml but for the torque limiter, which
-does not affect an excitation within the robot's limits.
+The nodes' torque limiter is left out: it does not affect an excitation within the robot's limits.
 """
 
 from __future__ import annotations
@@ -91,16 +90,15 @@ def simulate_identification(
     Args:
         robot: The robot to simulate, or its name, or the path of its YAML.
         engine: "ideal", "mujoco" or "gazebo".
-        seed: Of the excitation and of the noise.
-        seconds: Robot time, at least one control period of 10 ms.
-        encoder_counts: Per wheel revolution; 0: exact; None: the robot's own.
-        torque_noise: Standard deviation of the acting torque as a fraction of it.
-        excitation: "prbs", "multisine" or "optimised", or your own signal, which is not guarded.
-        arena: Area in which the robot should stay; None: no bound.
-        hold: Control periods per bit or stage of the excitation; None: the robot's own.
-        register: Bits of the PRBS's shift register; None: the robot's own.
-        torque_delay: Control periods between a torque's command and its action.
-        prior: What the excitation knows of the robot; None: the closed form.
+        seed: Seed of the excitation and of the noise.
+        seconds: Robot time, s, at least one control period of 10 ms.
+        encoder_counts, torque_noise, torque_delay: See simulate_drive.
+        excitation: "prbs", "multisine" or "optimised", or your own signal, which is not guarded:
+            see `IdentificationRun.speeds`.
+        arena: Area in which the robot should stay; None for no bound.
+        hold: Control periods per bit or stage of the excitation; None for the robot's own.
+        register: Bits of the PRBS's shift register; None for the robot's own.
+        prior: Initial knowledge of the excitation about the robot; None for the closed form.
         record: Time between two entries of the history, s, at least one control period.
         estimator: "integral" or "rls", or your own, new or reset.
 

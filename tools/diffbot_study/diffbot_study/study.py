@@ -35,7 +35,6 @@ from diffbot_study.task_cluster import Cluster, ClusterLostError
 USAGE, SOME_FAILED, INTERRUPTED = 2, 3, 128 + signal.SIGINT
 # Matches a number on its own, but not the digit of K5.
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d.]*(?:e[-+]?\d+)?")
-# Maximum number of cells printed side by side.
 CELLS = 4
 # Maximum number of rows waiting to be written, and their maximum waiting time, s; kill -9 loses
 # them.
@@ -46,12 +45,7 @@ NEEDS = (
 
 
 def main(argv: Sequence[str] | None = None, program: str = "diffbot study") -> int:
-    """Run a study; return the exit status.
-
-    Args:
-        argv: Arguments; None: those of the process.
-        program: Name of the program, for messages.
-    """
+    """Run a study; return the exit status."""
     words = sys.argv[1:] if argv is None else argv
     options = _parser(program).parse_args(words)
 
@@ -172,13 +166,12 @@ def store_results(
     name: str,
     complaint: Callable[[Sequence[Any], str], str],
 ) -> int:
-    """Run tasks on a cluster and store their rows; return the exit status.
+    """Run tasks on a cluster and store their rows in batches; return the exit status.
 
     Args:
         function: Returns the rows of a task; importable by the workers.
         tasks: Items of each task.
-        store: Table to which the rows are added, in batches.
-        options: Of add_cluster_options.
+        options: Options of add_cluster_options.
         name: What the items are called.
         complaint: Returns the message about a task that failed, and why.
     """
@@ -210,7 +203,6 @@ def store_results(
                         waiting, written = [], time.monotonic()
                     progress.advance(bar, len(task))
             finally:
-                # Before the cluster closes, which takes seconds.
                 store.append(waiting)
     except KeyboardInterrupt:
         interrupted = True
@@ -265,7 +257,6 @@ def _report_results(
 
 
 def _reasons(rows: Sequence[Row]) -> dict[str, int]:
-    """Count the reasons, without their numbers, for which runs have no result."""
     counts: dict[str, int] = {}
     for row in rows:
         if row["failed"]:
@@ -275,7 +266,6 @@ def _reasons(rows: Sequence[Row]) -> dict[str, int]:
 
 
 def _print(study: Study, results: Sequence[Cell], console: Console) -> None:
-    """Print the cells as columns: there are more figures than cells fit side by side."""
     names = [name for name in results[0] if not name.endswith(("_median", "_share"))]
     names += [name for name in results[0] if name == "torque_share_95"]
     if not study.tolerance:
@@ -302,12 +292,10 @@ def _table(study: Study, cells: Sequence[Cell], names: Sequence[str]) -> Table:
 
 
 def _width(table: Table, console: Console) -> int:
-    """Return the number of text columns of a table that is not truncated."""
     return console.measure(table, options=console.options.update(width=10_000)).maximum
 
 
 def _figure(name: str, cells: Sequence[Cell]) -> list[str]:
-    """Return a row of the table: the figure with its unit, and its value in each cell."""
     label = LABELS.get(name)
     if label is None:
         return [name.replace("_", " "), *(_short(cell[name]) for cell in cells)]

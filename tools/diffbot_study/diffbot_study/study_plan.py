@@ -1,22 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Studies: YAML files with a grid and a sample, and the points that follow from them.
+"""Studies: YAML files with a grid and a sample, and the points that follow; see docs/studies.md.
 
-    kind: identification           # or drive
-    robot: random                  # a robot per seed, see random_robots.py; or a name, or a file
-    repeats: 20                    # seeds of each cell of the grid
-    first_seed: 0
-    grid:                          # every combination of these
-      encoder_counts: [512, 4096]
-      seconds: [10.0, 30.0]
-    sample:                        # drawn for each run, between the two
-      payload: [0.0, 0.5]
-    fixed:                         # of all runs
-      torque_noise: 0.02
-    tolerance:                     # what a cell has to keep to in 95 % of its runs
-      error_k7: 2.0
-
-A point is one run: its kind, its seed and its settings. Its key is a hash of those, so a study that
-was stopped or extended runs only what is missing.
+A point is one run: kind, seed and settings. Its key is a hash of those, so a study that was stopped
+or extended runs only what is missing.
 """
 
 from __future__ import annotations
@@ -65,7 +51,7 @@ class Setting:
     of: tuple[str, ...] = (IDENTIFICATION, DRIVE)
 
     def checked(self, name: str, value: Any) -> Any:
-        """Return the value if it is valid, else raise a ValueError that lists the valid ones."""
+        """Return the value if it is valid; the text of the ValueError names the valid ones."""
         if self.kind is str:
             if not isinstance(value, str) or (self.names and value not in self.names):
                 raise ValueError(f"{name} = {value!r}: must be one of {', '.join(self.names)}")
@@ -158,16 +144,9 @@ class Point:
 
 @dataclass(frozen=True)
 class Study:
-    """A study, as described by its file.
+    """A study, as described by its file; docs/studies.md explains the keys.
 
-    Attributes:
-        kind: IDENTIFICATION or DRIVE.
-        robots: RANDOM, or robots' names or files; several form an axis of the grid.
-        repeats: Number of runs of each cell; `first_seed`: that of the first one.
-        grid: Values by setting.
-        sample: Lower and upper limit by setting.
-        fixed: Value by setting.
-        tolerance: Maximum value of a result, by its column.
+    `robots`: RANDOM, or names or files; several form an axis of the grid.
     """
 
     name: str
@@ -209,11 +188,7 @@ class Study:
 
 
 def load_study(path: Path) -> Study:
-    """Load a study from a file.
-
-    Raises:
-        ValueError: The text names the file, the field, the value, the valid values and the remedy.
-    """
+    """Load a study from a file; the ValueError names field, value, valid values and remedy."""
     try:
         return study_from(parse_yaml(read_regular(path)), path.stem)
     except ValueError as error:

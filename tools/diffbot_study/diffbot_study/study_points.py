@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of a study's points: robots to rows of a table, one block at a time, without ROS.
 
-`chunks` groups points into tasks whose runs can share a block; a worker calls `run_chunk`. A run
-that fails becomes a row with its reason.
+A run that fails becomes a row with its reason, and the others of its chunk continue.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ from diffbot_study.simulated_identification import estimator_of, simulate_identi
 from diffbot_study.study_plan import DRIVE, IDENTIFICATION, RANDOM, SETTINGS, Point
 from pose2d_trajectories import Reference, make_trajectory
 
-# Results of BlockDrives that a row contains.
 DRIVEN = (
     "settling_time", "rms_position", "rms_heading", "max_position", "peak_torque", "rms_torque"
 )  # fmt: skip
@@ -242,7 +240,6 @@ def _drive(points: Sequence[tuple[Point, Robot]]) -> list[Row]:
     except (ValueError, FloatingPointError) as error:
         if len(ready) == 1:
             return [*rows, {**_about(ready[0][0]), "failed": True, "reason": str(error)}]
-        # One of them makes the block fail: run each on its own.
         for each in ready:
             rows += _drive([each[:2]])
         return rows
@@ -289,7 +286,6 @@ def _reference(path: str) -> Any:
 
 
 def _start(point: Point) -> list[float]:
-    """Return the start pose for a seed, the same in every cell."""
     parking = point.settings["path"] == "parking"
     first = _reference(point.settings["path"])(0.0)
     beside, turned = BESIDE_GOAL if parking else BESIDE_PATH

@@ -88,7 +88,6 @@ def cells(study: Study, rows: Sequence[Row]) -> list[Cell]:
 
 
 def _place(study: Study, cell: Cell) -> tuple[int, ...]:
-    """Return the indices of a cell in the grid."""
     axes = {"robot": study.robots, **study.grid}
     return tuple(axes[axis].index(cell[axis]) for axis in study.axes)
 
@@ -106,7 +105,6 @@ def _quantile(sizes: NDArray[np.float64], fraction: float) -> float:
 
 
 def _within(rows: Sequence[Row], tolerance: Mapping[str, float]) -> float:
-    """Return the fraction of runs within the whole tolerance; failed ones are not."""
     if not tolerance:
         return math.nan
     kept = [

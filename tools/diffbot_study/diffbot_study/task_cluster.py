@@ -37,8 +37,6 @@ class TaskEnd:
 
 @dataclass(frozen=True)
 class _Begun:
-    """Worker that has a task, and the time since when, s of the monotonic clock."""
-
     worker: str
     time: float
 
@@ -84,9 +82,8 @@ class Cluster:
             }
         )
         if scheduler is None:
-            # A terminal's Ctrl-C reaches all processes; workers must leave it to this one. They
-            # inherit the signal mask of the thread that starts them. multiprocessing's tracker
-            # unblocks the signal when it starts, so it is started before.
+            # Ctrl-C must not reach workers, which inherit the mask; the tracker, started before,
+            # unblocks it.
             resource_tracker.ensure_running()
             before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:
@@ -209,12 +206,10 @@ class Cluster:
         self._known = set(self._workers())
 
     def _workers(self) -> list[str]:
-        # `scheduler_info` may return what the client's own regular update has left meanwhile, which
-        # names no workers.
+        # `scheduler_info` may have lost the workers to the client's own update.
         return list(self._client.nthreads())
 
     def _watch(self) -> None:
-        """Report workers that have gone or come; raise if the scheduler is gone."""
         if self._client.status not in ("running", "connecting"):
             raise ClusterLostError(
                 "the scheduler no longer responds; finished tasks are kept: start a scheduler and "

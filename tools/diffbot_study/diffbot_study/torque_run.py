@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A whole run of `ident` on a simulated torque robot, in one process, without ROS.
+"""A whole run of `ident` on a simulated torque robot, in one process, without ROS; its report.
 
 Course, estimator, excitation, torque limits, motors and encoders are those of the nodes `ident` and
-`simulator` in lock-step, so equal settings give equal estimates. The watch for wheels that
-contradict their torque is left out: it never acts on a robot that is as described.
+`simulator`, so equal settings give equal estimates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime, timezone
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from arc_odometry.joints import RateLimit
 from arc_odometry.number_range import Array
 from diffbot_description import Robot, load_robot
 from diffbot_description.arena import Arena
+from diffbot_description.suite_version import suite_version
 from diffbot_ident.excitation.excitations import nominal_prior
 from diffbot_ident.identification_run import Identification
 from diffbot_ident.identification_setup import (
@@ -27,16 +28,21 @@ from diffbot_ident.identification_setup import (
     fleet_prior_of,
     make_identification,
 )
+from diffbot_ident.parameter_writer import export_results
 from diffbot_ident.verification import VerificationState
 from diffbot_node.command_guard import TorqueLimiter
 from diffbot_node.parameter_fields import parameter
+from diffbot_report.display import say
+from diffbot_report.ident_findings import identification_findings
 from diffbot_report.ident_recording import IdentRecording
-from diffbot_report.run_end import IdentState, RunPhase
+from diffbot_report.ident_results import identification_table
+from diffbot_report.run_end import Ending, IdentState, Outcome, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator_parameters import make_actuator, make_encoders
 from diffbot_sim.virtual_robot import VirtualRobot, as_received
-from diffbot_study.run_arguments import RunArguments
+from diffbot_study.run_arguments import RunArguments, read_arguments
+from diffbot_study.run_report import RunReport
 
 JOINT_STATES = "joint_states.csv"
 COLUMNS = ("time", "left_position", "right_position", "left_effort", "right_effort")
@@ -101,7 +107,6 @@ class TorqueRun:
             while True:
                 sample = as_received(virtual.sample)
                 self._rows.append((sample.stamp, *sample.position, *sample.effort))
-                # As in the nodes, zero answers the first: the time since the last is unknown.
                 limiter.apply(self._answer(sample), period if len(self._rows) > 1 else 0.0)
                 self.course.follow_up()
                 if self.course.ended:
@@ -166,3 +171,47 @@ class TorqueRun:
                 estimates=recording.estimates,
             )
         )
+
+
+ARGUMENTS = TorqueRunArguments
+
+
+def simulate(words: Sequence[str]) -> int:
+    """Run with arguments NAME:=VALUE; return the exit status. Raises ValueError."""
+    arguments = read_arguments(TorqueRunArguments, words)
+    robot = load_robot(arguments.robot)
+    run = TorqueRun(arguments, robot)
+    report = RunReport("ident", arguments, robot, "diffbot_report.ident_figures")
+    console, model = report.console, robot.model
+
+    def show(recording: IdentRecording) -> None:
+        table = identification_table(recording, model, console.width)
+        report.show(recording.elapsed, arguments.duration, table)
+
+    outcome = Outcome.COMPLETED
+    try:
+        run.execute(show)
+    except KeyboardInterrupt:
+        outcome = Outcome.STOPPED
+        run.stop("interrupted")
+    finally:
+        report.close()
+    report.save_table(JOINT_STATES, COLUMNS, run.joint_states)
+    course = run.course
+    export = export_results(
+        report.folder,
+        robot,
+        course.estimate,
+        date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        version=suite_version(),
+        seconds=course.excited,
+        verification=course.verified,
+    )
+    for path in export.paths:
+        say(console, str(path))
+    if export.refusal is not None:
+        say(console, export.refusal)
+    if course.problem and outcome is Outcome.COMPLETED:
+        outcome = Outcome.FAILED
+    findings = identification_findings(run.recording, robot, console.width, report.run.setting)
+    return report.write(findings, Ending(outcome, course.problem or ""))

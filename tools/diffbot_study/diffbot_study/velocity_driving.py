@@ -28,17 +28,14 @@ if TYPE_CHECKING:  # imports SciPy, three quarters of the time to import this pa
 
 @dataclass(frozen=True)
 class VelocityDrive:
-    """Samples of one run at the n control instants.
+    """Samples of one run at the n control instants; m, rad and s, shape (n, columns).
 
     Attributes:
-        time: Time, s, shape (n,).
-        pose: True x, y, theta, m and rad, shape (n, 3).
-        odometry: Same by odometry, as the tracker receives it, shape (n, 3).
-        velocity: True v, omega, m/s and rad/s, shape (n, 2).
-        measured: Measured v, omega, as the tracker receives them, shape (n, 2).
-        command: Commands of v and omega for the period that begins, m/s and rad/s, shape (n, 2).
-        reference: Reference x, y, theta, v, omega, m, rad and s, shape (n, 5).
-        sigma: Parameters in use, [sigma1, sigma2, sigma3, sigma4], shape (n, 4).
+        pose, velocity: True x, y, theta and v, omega.
+        odometry, measured: The same as the tracker receives them.
+        command: Commands of v and omega for the period that begins.
+        reference: x, y, theta, v, omega.
+        sigma: Parameters in use, [sigma1, sigma2, sigma3, sigma4].
         estimate: Parameters of the estimator, trusted or not; sigma if there is no estimator.
     """
 
@@ -100,18 +97,14 @@ def simulate_velocity_drive(
     period: float = PERIOD,
     new_sigma: tuple[float, Sigma] | None = None,
 ) -> VelocityDrive:
-    """Place the robot at rest on the trajectory's first pose and drive it.
+    """Place the robot at rest on the trajectory's first pose and drive it; see simulate_drive.
 
     Args:
         robot: Simulated robot, which is reset.
         tracker: Tracker, new or reset.
         trajectory: Trajectory to follow, from t = 0.
-        duration: Duration, s, at least one control period.
         estimator: The tracker's estimator, for `estimate`, if it has one.
-        encoder_counts: Encoder counts of the odometry, per wheel revolution; 0: exact.
         velocity_noise: Standard deviations of the measured (v, omega), m/s and rad/s.
-        seed: Seed of odometry's noise and encoders.
-        period: Control period, s.
         new_sigma: Time in s, and the robot's true sigma from then on, such as with a load.
     """
     first = trajectory.at(0.0)

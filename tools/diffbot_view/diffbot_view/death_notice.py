@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A notice in the terminal if the live view dies, because its stop button dies with it.
-
-A killed process says nothing, so a second one waits for its end and says it.
-"""
+"""A second process says in the terminal if the live view dies: its stop button dies with it."""
 
 from __future__ import annotations
 

@@ -305,7 +305,6 @@ def shown_node(status: Any) -> ShownNode:
 def estimate_content(message: Any) -> dict[str, Any]:
     """Return what is shown of a DynamicParameters besides its values."""
     return {
-        # State of each parameter, shown beside its value.
         "said": [
             {"state": STATES[int(state)], "reason": reason, "coverage": float(coverage)}
             for state, reason, coverage in zip(

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import os
 import queue
+import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from builtin_interfaces.msg import Time
 from rcl_interfaces.srv import GetParameters
 from rclpy.client import Client
 from rclpy.publisher import Publisher
@@ -29,15 +31,54 @@ from std_srvs.srv import SetBool
 from diffbot_description import Robot, load_robot
 from diffbot_description.terminal_text import printable
 from diffbot_msgs.srv import SetPayload
-from diffbot_node import RobotParameters, declare, parameter
+from diffbot_node import Node, RobotParameters, declare, parameter
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.stop_inputs import LATCHED, TOPIC
-from diffbot_view.commands import Button, PageCommand
 from diffbot_view.live_values import SPACING, Readings, ShownNode
-from diffbot_view.polled_node import PolledNode, raw_stamp
-from diffbot_view.server import AccessGate, LiveServer
+from diffbot_view.server import AccessGate, Button, LiveServer, PageCommand
 from diffbot_view.store import Store
+
+
+class PolledNode(Node):
+    """Hides subscriptions from the executor, to fetch their messages in batches.
+
+    A simulator may send some thousand messages a second; a callback for each would take a core.
+    """
+
+    # The base class reads its subscriptions before this class has created any.
+    _polled: tuple[Subscription[Any], ...] = ()
+
+    @property
+    def subscriptions(self) -> Iterator[Subscription[Any]]:
+        """The subscriptions that an executor serves."""
+        polled = {id(subscription) for subscription in self._polled}
+        return (s for s in super().subscriptions if id(s) not in polled)
+
+    def create_polled(self, message_type: type, topic: str, qos: QoSProfile) -> Subscription[Any]:
+        """Create a raw subscription for `take`; its queue must last until the next one."""
+        subscription = self.create_subscription(message_type, topic, lambda _: None, qos, raw=True)
+        self._polled = (*self._polled, subscription)
+        return subscription
+
+    @staticmethod
+    def take(subscription: Subscription[Any]) -> Iterator[bytes]:
+        """Yield the serialized messages received, oldest first."""
+        handle, kind = subscription.handle, subscription.msg_type
+        with handle:
+            while (taken := handle.take_message(kind, True)) is not None:
+                yield taken[0]
+
+
+def raw_stamp(serialized: bytes) -> Time:
+    """Return the stamp of a serialized message whose first field is a std_msgs/Header.
+
+    CDR puts 4 bytes in front, of which the second gives the byte order.
+    """
+    order = "<" if serialized[1] & 1 else ">"
+    seconds, nanoseconds = struct.unpack_from(order + "iI", serialized, 4)
+    return Time(sec=seconds, nanosec=nanoseconds)
+
 
 # Periods of handling the buttons, taking messages, and checking the graph, s.
 BUTTON_PERIOD, TAKE_PERIOD, LOOK_PERIOD = 0.01, 0.05, 0.5
@@ -54,7 +95,6 @@ SEEN = QoSProfile(
     reliability=ReliabilityPolicy.BEST_EFFORT,
     durability=DurabilityPolicy.VOLATILE,
 )
-# For rare, latched messages.
 REPORTED = QoSProfile(
     depth=1,
     reliability=ReliabilityPolicy.RELIABLE,
@@ -211,7 +251,6 @@ class LiveView(PolledNode):
                 self._readings.node_state(ShownNode(name, "quiet", "gone"))
 
     def _ask_for_robot(self) -> None:
-        """Ask each node once for its parameter `robot`."""
         for name, space in self.get_node_names_and_namespaces():
             full = f"{space.rstrip('/')}/{name}"
             if name.startswith("_") or full in self._asked or not full.startswith(self.below):

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from diffbot_view.commands import Button, PageCommand, parse_command
+from diffbot_view.server import Button, PageCommand, parse_command
 from diffbot_view.store import Store
 
 pytest.importorskip("websockets", minversion="13")
