@@ -232,7 +232,6 @@ def _run(words: list[str]) -> int:
         speaker = f"diffbot {words[0]}"
         return COMMANDS[words[0]].run(words[1:])
     except UsageError as error:
-        # Some list what there is, a line each.
         print(f"{speaker}: {printable_lines(error)}", file=sys.stderr)
         return 2
     except BrokenPipeError:

@@ -212,9 +212,6 @@ def _run(domain: int, name: str, where: str, launch: bool) -> DomainRun:
     return DomainRun(domain, name, os.getpid(), time.time(), where or os.getcwd(), launch)
 
 
-# The folder.
-
-
 def _folder() -> Path:
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     if runtime and os.access(runtime, os.W_OK | os.X_OK):
@@ -247,9 +244,6 @@ def _own_folder() -> Path:
             "remove it, or set TMPDIR to another place"
         )
     return folder
-
-
-# Files that are locked while a run is active.
 
 
 def _lock(path: Path, wait: bool) -> int | None:
@@ -290,9 +284,6 @@ def _longest_rested(folder: Path) -> Iterable[int]:
             return 0.0
 
     return sorted(random.SystemRandom().sample(DOMAINS, len(DOMAINS)), key=last_use)
-
-
-# Ports.
 
 
 def _bound_ports() -> set[int]:

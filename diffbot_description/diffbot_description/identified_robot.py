@@ -284,7 +284,6 @@ def _support(data: dict[str, Any]) -> list[str]:
     index = outermost(range(len(casters)), key=lambda i: float(casters[i]["x"]))
     before = casters[index]["x"]
     guessed = "casters" in data.get("assumed", ()) and casters[index]["y"] == 0.0
-    # Only a caster on this side can carry it.
     if not guessed or before * x <= 0.0 or abs(before) > abs(x):
         return []
     casters[index]["x"] = BEYOND * x

@@ -238,6 +238,3 @@ def _generated(source: str, content: str, *arguments: tuple[str, str]) -> str:
         mappings = {"robot": str(file), **dict(arguments)}
         text: str = xacro.process_file(source, mappings=mappings).toprettyxml(indent="  ")
     return text
-
-
-# Checks that concern several values of a robot at once.

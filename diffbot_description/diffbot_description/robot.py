@@ -27,7 +27,6 @@ TEXTS = {
         rf"[A-Za-z_]\w{{0,{LONGEST_NAME - 1}}}",
         f"of up to {LONGEST_NAME} letters, digits and underscores that starts with a letter",
     ),
-    # Names of URDF joints, which may have a robot's name before them.
     "joint": (
         r"[A-Za-z_][\w./-]{0,199}",
         "of up to 200 letters, digits and _ - . / that starts with a letter",

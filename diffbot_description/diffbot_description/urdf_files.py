@@ -31,7 +31,6 @@ _MOST_FOLDERS = 4000  # maximum number of folders searched
 _SKIPPED = ("build", "install", "log", "node_modules", "__pycache__")  # folders not searched
 _MOST_MISSING = 60  # maximum number of missing files and packages for which xacro is run again
 _PACKAGE = re.compile(r"[\w-]+")
-# Maintainer in the package.xml of each of the suite's packages.
 SUITE = "diffbot maintainers"
 _NO_PACKAGE = re.compile(r"package '?([\w-]+)'? not found")
 _XACRO_ELEMENT = re.compile(r"<\s*xacro:")
@@ -158,7 +157,6 @@ def _package_name(folder: Path) -> str:
     except (ElementTree.ParseError, ValueError):
         name = ""
     name = name.strip()
-    # The name becomes one of a folder.
     return name if _PACKAGE.fullmatch(name) else folder.name
 
 

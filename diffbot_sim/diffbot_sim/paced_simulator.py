@@ -200,8 +200,6 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         else:
             create_wall_timer(self, self.values.period / (speed or 1.0), self._run_on)
 
-    # What a subclass implements.
-
     @property
     @abstractmethod
     def stamp(self) -> float:
@@ -214,8 +212,6 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
     @abstractmethod
     def publish_state(self) -> None:
         """Publish the newest state."""
-
-    # A period.
 
     def take_command(self, command: tuple[float, float], came_from: Origin) -> None:
         """Process a received command, and its origin."""
@@ -248,8 +244,6 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
     def _send_state(self) -> None:
         self.publish_state()
         self._published = time.monotonic()
-
-    # Partners.
 
     def _look_around(self) -> None:
         if self.exit_code is not None:

@@ -9,7 +9,6 @@ from typing import Protocol
 from diffbot_description import DynamicParameters, Robot
 from diffbot_description.robot_parsing import support_span
 
-# Longest step, s.
 LONGEST_STEP = 1.0
 # Time after which a robot put on a floor has come to rest, s.
 SETTLING_TIME = 0.5

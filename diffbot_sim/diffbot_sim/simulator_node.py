@@ -124,8 +124,6 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
         floor = SlopedFloor(robot, values.slope, values.downhill) if values.slope > 0.0 else None
         return VirtualRobot(engine, actuator, encoders, values.period, floor)
 
-    # A period.
-
     @property
     def stamp(self) -> float:
         """Robot time of the newest state, s."""
@@ -175,8 +173,6 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
         """Close the engine."""
         super().close()
         self._virtual.engine.close()
-
-    # Services and drawing.
 
     def _on_set_payload(
         self, request: SetPayload.Request, response: SetPayload.Response

@@ -207,7 +207,6 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
     @property
     def stamp(self) -> float:
         """Robot time of the newest state, s."""
-        # Counted, not summed, so that stamps stay on the control grid in runs of hours.
         return self._steps * self.values.period
 
     def _on_command(self, message: Twist | TwistStamped, came_from: Origin) -> None:

@@ -98,7 +98,6 @@ def _main(root: Path, argv: list[str]) -> int:
             used.append(set_up_gazebo(root, environment, workspace))
     added = None
     part, needed = wanted_part(command, words)
-    # A ROS 2 install gets them in its own way, which the command explains.
     if part is not None and isinstance(environment, WheelsEnvironment):
         added = AddedPackages(root, environment.directory, environment.python, part)
         if needed:

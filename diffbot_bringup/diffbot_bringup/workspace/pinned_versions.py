@@ -17,7 +17,6 @@ from pathlib import Path
 from diffbot_bringup.workspace.uv import Uv
 
 DISTROS = ("jazzy", "kilted")
-# Versions of common packages are those of the first distribution.
 _FIRST = f"constraints-{DISTROS[0]}.txt"
 # Pinned files: requirements, and further constraints.
 FILES = {

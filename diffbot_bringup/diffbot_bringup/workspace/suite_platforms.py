@@ -14,7 +14,6 @@ from pathlib import Path
 
 from diffbot_bringup.workspace.uv import Uv
 
-# As uv names them.
 PLATFORMS = {
     "Linux x86-64": "x86_64-manylinux_2_28",
     "Linux aarch64": "aarch64-manylinux_2_28",

@@ -295,7 +295,6 @@ STUDY = "study"
 SITE = "docs"
 PARTS = {STUDY: "Dask and pyarrow (190 MB)", SITE: "Sphinx (105 MB)"}
 """What `./diffbot setup` can add, and what it says; constraints-<part>.txt has the versions."""
-# Commands of ./diffbot that may need a part.
 _USERS = {
     **dict.fromkeys(("study", "fleet", "test", "setup", "python"), STUDY),
     "docs": SITE,

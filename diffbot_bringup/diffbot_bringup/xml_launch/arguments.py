@@ -465,5 +465,4 @@ _NAMED: dict[str, Form] = {
 }
 
 
-# Numbers that have the same meaning in all launch files.
 _NOT_NEGATIVE = ("arena", "duration", "laps", "seed", "speed", "torque_limit", "verification")

@@ -65,7 +65,6 @@ class Guard:
         self._start()
 
     def _start(self) -> None:
-        # Both ends close on exec, so only guard and runner have them.
         self._socket, other = socket.socketpair()
         runner = os.getpid()
         self._pid = os.fork()

@@ -285,8 +285,6 @@ class Resolver:
             f"<include> of {root.file} must pass the required argument(s) {', '.join(texts)}"
         )
 
-    # The actions, in the order of the schema.
-
     def _arg(self, element: Element) -> None:
         argument = Argument.read(element)
         name = argument.name

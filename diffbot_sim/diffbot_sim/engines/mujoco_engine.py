@@ -161,7 +161,6 @@ class MujocoSimulator(ContactEngine):
         body = self._model.body(PAYLOAD)
         body.mass[:] = mass
         body.ipos[:] = (x, 0.0, z)
-        # Equal inertias about all axes are always physical.
         body.inertia[:] = yaw_inertia
         mujoco.mj_setConst(self._model, mujoco.MjData(self._model))
         self._friction.load(self.parameters(), mass, x)
@@ -262,7 +261,6 @@ class WheelJointFriction:
         limits = self._model.dof_frictionloss
         for _ in range(count):
             for dof, law, both in wheels:
-                # Speed at the middle of the step.
                 middle = float(velocity[dof]) + half_step * float(acceleration[dof])
                 limits[dof], offset = _dry_friction(law, middle)
                 applied[dof] = both - offset

@@ -91,7 +91,6 @@ def specification(robot: Robot, settings: ContactSettings) -> mujoco.MjSpec:
         pair.solref[0] = settings.time_constant
         pair.solimp[:2] = settings.impedance
         pair.solreffriction[:] = (LEAST_SLIP_TIME * settings.inner_step, 1.0)
-        # CasterDrag models the friction of all other shapes.
         if geom.name in rolling:
             pair.condim = 3
             pair.friction[:2] = settings.wheel_friction or robot.contact.wheel_friction
@@ -113,9 +112,7 @@ def _set_options(spec: mujoco.MjSpec, settings: ContactSettings) -> None:
     spec.option.cone = elliptic if settings.elliptic else mujoco.mjtCone.mjCONE_PYRAMIDAL
     spec.option.impratio = settings.impratio
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
-    # WheelJointFriction makes damping that of the step's middle.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
-    # Allow time constants below two inner steps.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_REFSAFE
     # One robot is one island. MuJoCo before 3.3.6 has no such flag.
     spec.option.disableflags |= getattr(mujoco.mjtDisableBit, "mjDSBL_ISLAND", 0)

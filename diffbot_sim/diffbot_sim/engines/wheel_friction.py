@@ -154,7 +154,6 @@ class WheelFriction:
         fraction = -np.linalg.solve(self._input[:, :2], self._input[:, 2])
         least, most = -math.inf, math.inf
         for side in (0, 1):
-            # Range of floor moments with which this wheel holds.
             ends = [
                 (push * self.limit(side, push) + torque[side]) / fraction[side]
                 for push in (-1.0, 1.0)

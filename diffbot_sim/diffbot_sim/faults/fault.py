@@ -216,8 +216,6 @@ class Fault:
         return begin <= now < begin + round(min(self.duration, FOR_EVER) * NANOSECONDS)
 
 
-# Scripts of faults in YAML.
-
 FAULTY = "faulty"
 _TYPE = re.compile(r"[a-z]\w*/(msg/)?[A-Z]\w*")
 

@@ -94,7 +94,6 @@ class FaultInjector:
         return self._waiting[0][0] / NANOSECONDS if self._waiting else None
 
     def _advance(self, now: float) -> int:
-        # Whole ns make the sum of a time and a delay exact.
         time = round(now * NANOSECONDS)
         if self._now is not None and time < self._now:
             self.reset()
@@ -110,9 +109,6 @@ class FaultInjector:
         if not parcel.overtakes:
             release = self._floor = max(release, self._floor)
         heapq.heappush(self._waiting, (release, next(self._numbers), parcel.message))
-
-
-# The kinds of faults: what each does with a message.
 
 
 @dataclass(frozen=True)
@@ -239,7 +235,6 @@ class Slow(Stage):
         # Times are rounded to whole ns.
         if now + 0.5 < self._following:
             return []
-        # On a time grid, for a right mean rate.
         period = NANOSECONDS / self.fault.rate
         self._following += period
         if self._following <= now:
@@ -276,9 +271,6 @@ STAGES: dict[str, type[Stage]] = {
     "delayed": Delayed,
     "intermittent": Intermittent,
 }
-
-
-# Changes of a message's content.
 
 
 def check_fields(message: Any, fault: Fault) -> None:

@@ -132,7 +132,6 @@ class GazeboServer:
                 )
             if camera and not display:
                 display = self._start_display()
-            # Without a camera the server starts faster without a display.
             self._variables["DISPLAY"] = display if camera else None
             # A camera must take its pictures on time; without a window no visuals are sent.
             options = ["--lockstep"] if camera else [] if gui else ["--minimal_comms"]
@@ -200,8 +199,6 @@ class GazeboServer:
         stop_all(self._processes, (END_PATIENCE, END_PATIENCE))
         self._processes.clear()
 
-    # The start.
-
     def _start(self, words: list[str]) -> None:
         for attempt in range(_ATTEMPTS):
             self._variables["GAZEBO_MASTER_URI"] = self._chosen or f"http://127.0.0.1:{free_port()}"
@@ -260,8 +257,6 @@ class GazeboServer:
         self._processes.append(process)
         return process
 
-    # Answers.
-
     def _receive(self, patience: float, passes: int = 1, count: int = 1) -> list[Answer]:
         end = time.monotonic() + patience
         waiting = True
@@ -293,7 +288,6 @@ class GazeboServer:
     def _control_world(self, option: str, value: int) -> None:
         words = ["world", "--world-name", WORLD, option, str(value)]
         command = [self._installation.program("gz"), *words]
-        # The server's next message shows whether it has worked.
         process = ChildProcess("gz", command, self._variables, self._log)
         if process.wait(ANSWER_PATIENCE) is None:
             stop_all([process])

@@ -68,7 +68,6 @@ class GzTopics:
                 partial(self._on_torque_seen, index),
                 10,
             )
-        # Gazebo repeats a state until the next period begins.
         node.create_subscription(JointState, f"{PREFIX}joint_states", self._on_joint_states, 1)
 
     def send(self, torque: tuple[float, float]) -> None:
@@ -211,8 +210,6 @@ class GzSimulatorNode(ExternalSimulator[GzParameters]):
             partition = self._launch.environment["GZ_PARTITION"]
             self.get_logger().info(f"Gazebo starts; GZ_PARTITION={partition}")
 
-    # A control period: command, torque seen, step, state.
-
     def _on_command(self, command: tuple[float, float], _came_from: Origin) -> None:
         self._command, self._answered = command, True
         if self.room is None:
@@ -287,8 +284,6 @@ class GzSimulatorNode(ExternalSimulator[GzParameters]):
     def _send_state(self) -> None:
         self._published = time.monotonic()
         self._topics.publish_sample(self._sample)
-
-    # Partners.
 
     def _look_around(self) -> None:
         if self.exit_code is not None:

@@ -44,7 +44,6 @@ WORLD = "diffbot"
 STEP = 0.001
 MODEL = "robot"
 CONTROL_SERVICE = f"/world/{WORLD}/control"
-# Prefix of the suite's ROS topics that the bridge relays.
 PREFIX = "gz/"
 # Suffix of the topics in the bridge's file that belong to a second bridge; see `split_bridge`.
 SEEN = "_seen"
@@ -54,7 +53,6 @@ FASTEST = 5.0
 QUIET = ("--log-level", "warn")
 GZ_WINDOW = ["gz", "sim", "-g", "-v", "1"]
 
-# Simulators with ros2_control inside, and their hardware class of the robot.
 HARDWARE = {
     "gz_ros2_control": "gz_ros2_control/GazeboSimSystem",
     "gazebo_ros": "gazebo_ros2_control/GazeboSystem",
@@ -72,9 +70,6 @@ PACKAGES = {
     "gz_ros2_control": ("ros_gz_sim", "ros_gz_bridge", "gz_ros2_control", *CONTROL_PACKAGES),
     "gazebo_ros": ("gazebo_ros", "gazebo_plugins", "gazebo_ros2_control", *CONTROL_PACKAGES),
 }
-
-
-# Installed packages and programs.
 
 
 def left_out(robot: Robot, sim: str) -> list[str]:
@@ -122,9 +117,6 @@ def require_program(sim: str, program: str, source: str) -> None:
 def executable(package: str, name: str) -> str:
     """Return the path of a ROS package's executable."""
     return str(Path(get_package_prefix(package)) / "lib" / package / name)
-
-
-# Files for a robot and a speed.
 
 
 def config_text(name: str, robot: Robot) -> str:
@@ -245,7 +237,6 @@ def gazebo_environment() -> dict[str, str | None]:
     return {
         "GAZEBO_MASTER_URI": os.environ.get("GAZEBO_MASTER_URI", f"http://127.0.0.1:{free_port()}"),
         "GAZEBO_PLUGIN_PATH": os.pathsep.join([f"{p}/lib" for p in prefixes] + [own]),
-        # No search for models on the network.
         "GAZEBO_MODEL_DATABASE_URI": "",
     }
 
@@ -258,9 +249,6 @@ def spawner_environment(folder: Path) -> dict[str, str | None]:
     home = os.environ.get("ROS_HOME") or str(Path.home() / ".ros")
     log = os.environ.get("ROS_LOG_DIR") or str(Path(home) / "log")
     return {"ROS_HOME": str(folder), "ROS_LOG_DIR": log}
-
-
-# Launches.
 
 
 def launch_gz(robot: Robot, start: Pose, gui: bool) -> Launch:

@@ -237,7 +237,6 @@ def _of_robot(**own: Callable[[Robots, np.random.Generator], Array]) -> Change:
     return change
 
 
-# What is not beyond the model, but hard.
 HARD: Mapping[str, DataKind] = {
     "torque noise": DataKind(_of_robot(noise=_uniform(0.05, 0.15))),
     "coarse encoders": DataKind(_of_robot(counts=_whole(100, 400))),

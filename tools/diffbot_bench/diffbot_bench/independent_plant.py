@@ -93,7 +93,6 @@ class Robots:
         )
 
 
-# Imperfections of each wheel.
 PAIRS = ("lag", "backlash", "creep", "offset", "scale", "radius_error", "count_error")
 
 
@@ -378,7 +377,6 @@ class TorquePlant:
             force = force + self._mass * bump[0]
             yaw = yaw + self._inertia / b * bump[1]
         if extra.caster.any():
-            # Velocity of the caster's contact, which lies behind the axle by b.
             aside = -b * omega
             speed = np.sqrt(v**2 + aside**2) + 1e-3
             force = force - extra.caster * v / speed
@@ -478,7 +476,6 @@ def drive(
     plant = TorquePlant(robots, imperfect, duration)
     driver = (driver_type or ExcitedDriver)(robots, imperfect, random, levels, hold)
     jitter = np.clip(random.normal(0.0, 1.0, (periods + 1, n)), -3.0, 3.0) * imperfect.jitter
-    # Times between readings; with jitter each robot's own.
     length = np.maximum(period + np.diff(jitter, axis=0, prepend=0.0), 0.2 * period)
     read_at = np.concatenate((np.zeros((1, n)), np.cumsum(length[1:], axis=0)))
     late = int(np.ceil(imperfect.delay.max() / period)) + 2

@@ -160,7 +160,6 @@ class VelocityPlant:
         before = list(self._limited)
         for axis, fraction in enumerate(fractions):
             self._limited[axis] += fraction * changes[axis]
-        # The mean over the step.
         return [0.5 * (a + b) for a, b in zip(before, self._limited, strict=True)]
 
 
