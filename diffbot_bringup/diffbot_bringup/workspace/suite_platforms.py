@@ -8,7 +8,6 @@ Only built files count, so that no compiler is needed. Nothing is installed.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -30,15 +29,8 @@ def unresolved(root: Path, platform: str, python: str, extra: str = "") -> str:
 
     `platform`: a name of uv's; `python`: a version; `extra`: one of EXTRAS.
     """
-    uv = Uv(root)
-    uv.prepare(-1)
-    command: list[str | Path] = [
-        uv.program, "pip", "compile", "--no-config", "--quiet", "--python-version", python,
-        "--python-platform", platform, "--only-binary", ":all:", "pyproject.toml",
-        *(["--extra", extra] if extra else []),
-    ]  # fmt: skip
-    ran = subprocess.run(command, cwd=root, env=uv.variables(), capture_output=True, text=True)
-    return ran.stderr.strip() if ran.returncode else ""
+    words = ["--extra", extra] if extra else []
+    return Uv(root).unresolved(platform, python, "pyproject.toml", *words)
 
 
 def main(root: Path) -> int:
