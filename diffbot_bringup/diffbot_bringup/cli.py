@@ -19,9 +19,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from diffbot_bringup.usage import UsageError, check_one_of, missing_extra, need_ros
-from diffbot_description.machine_limits import refusal_of_machine
 from diffbot_description.suite_version import suite_version
-from diffbot_description.terminal_text import complain, printable_lines
+from diffbot_description.terminal_text import complain, printable_lines, refusal_of_machine
 
 BROKEN_PIPE = 128 + 13  # SIGPIPE, which Windows does not have
 

@@ -15,8 +15,8 @@ import math
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from dataclasses import dataclass, field, fields
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -116,9 +116,14 @@ class _Sensor(ABC, Generic[R_co]):
         pass
 
 
-def _check(what: str, settings: object, limits: dict[str, tuple[float, float]]) -> None:
+def _within(default: Any, low: float, high: float) -> Any:
+    return field(default=default, metadata={"limits": (low, high)})
+
+
+def _check(what: str, settings: GyroErrors | PoseErrors) -> None:
     """Refuse numbers, or sequences of them, outside their limits."""
-    for name, (low, high) in limits.items():
+    for each in fields(settings):
+        name, (low, high) = each.name, each.metadata["limits"]
         value = getattr(settings, name)
         numbers = value if isinstance(value, Sequence) else (value,)
         if not all(low <= number <= high for number in numbers):
@@ -138,26 +143,15 @@ class GyroErrors:
         delay: How old the motion of a reading is, s.
     """
 
-    rate: float = 100.0
-    noise: float = 0.0
-    bias: float = 0.0
-    bias_walk: float = 0.0
-    scale: float = 1.0
-    delay: float = 0.0
+    rate: float = _within(100.0, 0.1, 1e4)
+    noise: float = _within(0.0, 0.0, 10.0)
+    bias: float = _within(0.0, -10.0, 10.0)
+    bias_walk: float = _within(0.0, 0.0, 10.0)
+    scale: float = _within(1.0, -10.0, 10.0)
+    delay: float = _within(0.0, 0.0, LONGEST_DELAY)
 
     def __post_init__(self) -> None:
-        _check(
-            "gyro",
-            self,
-            {
-                "rate": (0.1, 1e4),
-                "noise": (0.0, 10.0),
-                "bias": (-10.0, 10.0),
-                "bias_walk": (0.0, 10.0),
-                "scale": (-10.0, 10.0),
-                "delay": (0.0, LONGEST_DELAY),
-            },
-        )
+        _check("gyro", self)
 
 
 class GyroReading(NamedTuple):
@@ -198,34 +192,19 @@ class PoseErrors:
             their standard deviations, m and rad.
     """
 
-    rate: float = 20.0
-    position_noise: float = 0.0
-    heading_noise: float = 0.0
-    delay: float = 0.0
-    mounting: Triple = (0.0, 0.0, 0.0)
-    frame: Triple = (0.0, 0.0, 0.0)
-    outliers: float = 0.0
-    outlier_size: tuple[float, float] = (0.5, 0.5)
-    jump_interval: float = 0.0
-    jump_size: tuple[float, float] = (0.05, 0.02)
+    rate: float = _within(20.0, 0.1, 1e4)
+    position_noise: float = _within(0.0, 0.0, 10.0)
+    heading_noise: float = _within(0.0, 0.0, math.pi)
+    delay: float = _within(0.0, 0.0, LONGEST_DELAY)
+    mounting: Triple = _within((0.0, 0.0, 0.0), -1e3, 1e3)
+    frame: Triple = _within((0.0, 0.0, 0.0), -1e6, 1e6)
+    outliers: float = _within(0.0, 0.0, 1.0)
+    outlier_size: tuple[float, float] = _within((0.5, 0.5), 0.0, 1e3)
+    jump_interval: float = _within(0.0, 0.0, 1e6)
+    jump_size: tuple[float, float] = _within((0.05, 0.02), 0.0, 1e3)
 
     def __post_init__(self) -> None:
-        _check(
-            "pose source",
-            self,
-            {
-                "rate": (0.1, 1e4),
-                "position_noise": (0.0, 10.0),
-                "heading_noise": (0.0, math.pi),
-                "delay": (0.0, LONGEST_DELAY),
-                "mounting": (-1e3, 1e3),
-                "frame": (-1e6, 1e6),
-                "outliers": (0.0, 1.0),
-                "outlier_size": (0.0, 1e3),
-                "jump_interval": (0.0, 1e6),
-                "jump_size": (0.0, 1e3),
-            },
-        )
+        _check("pose source", self)
 
 
 class PoseReading(NamedTuple):

@@ -34,9 +34,8 @@ from diffbot_bringup.workspace.wheels import (
     WheelsEnvironment,
     wanted_part,
 )
-from diffbot_description.machine_limits import refusal_of_machine
 from diffbot_description.suite_version import checkout_version
-from diffbot_description.terminal_text import printable, printable_lines
+from diffbot_description.terminal_text import printable, printable_lines, refusal_of_machine
 
 _USAGE_STATUS = 2
 _FAILED_STATUS = 1
