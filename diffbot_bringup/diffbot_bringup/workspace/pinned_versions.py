@@ -63,7 +63,7 @@ def unresolved(root: Path, platform: str, python: str) -> str:
     ]
     with tempfile.TemporaryDirectory() as folder:
         (constraints := Path(folder, "versions.txt")).write_text("\n".join(versions))
-        words = ["--no-binary", _PURE_PYTHON, "-c", constraints, *BESIDE_ROS]
+        words: list[str | Path] = ["--no-binary", _PURE_PYTHON, "-c", constraints, *BESIDE_ROS]
         return Uv(root).unresolved(platform, python, *words, "-o", Path(folder, "found.txt"))
 
 
