@@ -30,6 +30,7 @@ from typing import IO, TextIO
 from diffbot_bringup import leftovers
 from diffbot_bringup.xml_launch.guard import GRACE, Guard, end_group, end_groups, signal_group
 from diffbot_description.named_paths import expanded
+from diffbot_node.launch_supervision import VARIABLE as FAILURES
 
 # Packages whose executables let Ctrl-C through once Python has started (executables.py of
 # diffbot_node), and have only temporary files in the folder of those.
@@ -268,9 +269,6 @@ class Process:
         return "\n".join([f"last lines of {self.log_file}:", *(f"    {line}" for line in lines)])
 
 
-# Variable with the path of the failures file. It repeats a name of
-# diffbot_node.launch_supervision, whose import would load ROS.
-FAILURES = "DIFFBOT_LAUNCH_FAILURES"
 _SUSPENDING = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, *_SUSPENDING)
 _GIVE_UP = 2.0  # s after SIGKILL: the kernel does not end a process that waits for a broken device
