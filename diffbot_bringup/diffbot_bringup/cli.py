@@ -27,11 +27,10 @@ BROKEN_PIPE = 128 + 13  # SIGPIPE, which Windows does not have
 
 @dataclass(frozen=True)
 class Command:
-    """One command of the `diffbot` script: its name, usage and summary, and how to run it.
+    """One command of the `diffbot` script.
 
-    A command is implemented by `main` of the module in commands/ with its name or, if delegated, by
-    the function with its name in commands/delegated.py. Commands of the set-up have neither. Some
-    need ROS 2; the others work where it is not installed.
+    It is implemented by `main` of the module in commands/ with its name or, if delegated, by the
+    function with its name in commands/delegated.py. Commands of the set-up have neither.
     """
 
     name: str

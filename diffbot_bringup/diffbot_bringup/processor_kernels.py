@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernel families: which linear algebra and SIMD code a run computes with.
 
-OpenBLAS, NumPy and the C library have code for each family of processors, whose last digits differ.
-This module finds the families that this processor can run, and the variables that select them.
+OpenBLAS, NumPy and the C library have code for each family of processors, with other last digits.
 `python -m diffbot_bringup.processor_kernels` prints, as JSON, what it computes with itself.
 """
 
