@@ -22,6 +22,7 @@ from typing import Any, Generic, TypeVar
 from rclpy.publisher import Publisher
 from std_srvs.srv import SetBool
 
+from diffbot_description.robot import Pair
 from diffbot_node import Node, declare, parameter
 from diffbot_node.launch_supervision import say_last_words
 from diffbot_node.presence import Presence
@@ -206,14 +207,14 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         """Robot time of the newest state, s."""
 
     @abstractmethod
-    def advance(self, command: tuple[float, float]) -> None:
+    def advance(self, command: Pair) -> None:
         """Advance by one period with a command."""
 
     @abstractmethod
     def publish_state(self) -> None:
         """Publish the newest state."""
 
-    def take_command(self, command: tuple[float, float], came_from: Origin) -> None:
+    def take_command(self, command: Pair, came_from: Origin) -> None:
         """Process a received command, and its origin."""
         self._commanders.heard(came_from)
         self._commanders.presence.met = True

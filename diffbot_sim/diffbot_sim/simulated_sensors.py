@@ -21,9 +21,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from arc_odometry import REST, Pose, Velocity
-
-Triple = tuple[float, float, float]
-"""x in m, y in m, heading in rad."""
+from diffbot_description.robot import Pair
+from diffbot_sim.simulator import Triple
 
 LONGEST_DELAY = 2.0  # s
 # Between a reading's time and a control instant, s.
@@ -47,7 +46,7 @@ class MotionHistory:
         self._length = length
         self._states: list[tuple[float, Pose, Velocity]] = []
 
-    def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> None:
+    def note(self, stamp: float, pose: Triple, velocity: Pair) -> None:
         """Add pose (m, m, rad, unwrapped) and velocity (m/s, rad/s) at a later stamp, s."""
         states = self._states
         if states and stamp <= states[-1][0]:
@@ -102,7 +101,7 @@ class _Sensor(ABC, Generic[R_co]):
         self._history = MotionHistory(delay + 1.0 / rate)
         self._count = 0
 
-    def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> list[R_co]:
+    def note(self, stamp: float, pose: Triple, velocity: Pair) -> list[R_co]:
         """Return the readings since the last instant; see MotionHistory.note."""
         self._history.note(stamp, pose, velocity)
         readings = []
@@ -199,9 +198,9 @@ class PoseErrors:
     mounting: Triple = _within((0.0, 0.0, 0.0), -1e3, 1e3)
     frame: Triple = _within((0.0, 0.0, 0.0), -1e6, 1e6)
     outliers: float = _within(0.0, 0.0, 1.0)
-    outlier_size: tuple[float, float] = _within((0.5, 0.5), 0.0, 1e3)
+    outlier_size: Pair = _within((0.5, 0.5), 0.0, 1e3)
     jump_interval: float = _within(0.0, 0.0, 1e6)
-    jump_size: tuple[float, float] = _within((0.05, 0.02), 0.0, 1e3)
+    jump_size: Pair = _within((0.05, 0.02), 0.0, 1e3)
 
     def __post_init__(self) -> None:
         _check("pose source", self)
@@ -240,5 +239,5 @@ class SimulatedPoses(_Sensor[PoseReading]):
         return PoseReading(time, x, y, math.remainder(yaw, math.tau))
 
 
-def _scaled(numbers: Sequence[float], sizes: tuple[float, float]) -> Triple:
+def _scaled(numbers: Sequence[float], sizes: Pair) -> Triple:
     return sizes[0] * numbers[0], sizes[0] * numbers[1], sizes[1] * numbers[2]

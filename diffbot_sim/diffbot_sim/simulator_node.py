@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from diffbot_description import Robot, load_robot
+from diffbot_description.robot import Pair
 from diffbot_msgs.msg import PoseReference
 from diffbot_msgs.srv import SetPayload
 from diffbot_node import parameter, pose_from_text
@@ -138,7 +139,7 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
     def paused(self, paused: bool) -> None:
         self._virtual.engine.paused = paused
 
-    def advance(self, command: tuple[float, float]) -> None:
+    def advance(self, command: Pair) -> None:
         """Advance by one period with the command; put the payload on when it is due."""
         stamp = self.stamp
         try:

@@ -22,6 +22,7 @@ from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_description import Robot, load_robot
 from diffbot_description.command_ramp import UNLIMITED, CommandRamp
 from diffbot_description.dead_band import DeadBandKind
+from diffbot_description.robot import Pair
 from diffbot_description.sigma import Sigma
 from diffbot_msgs.msg import VelocityParameters
 from diffbot_node import Node, parameter, pose_from_text, to_stamp
@@ -144,7 +145,7 @@ class OdometryTopics:
             self._tf.publish(TFMessage(transforms=[transform]))
 
 
-def _ramp(limits: tuple[float, float]) -> CommandRamp | None:
+def _ramp(limits: Pair) -> CommandRamp | None:
     slopes = Velocity(*(limit or math.inf for limit in limits))
     return None if slopes == UNLIMITED else CommandRamp(slopes, slopes, before_band=True)
 
@@ -223,7 +224,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         self._silent = 0.0
         self.take_command(command, came_from)
 
-    def advance(self, command: tuple[float, float]) -> None:
+    def advance(self, command: Pair) -> None:
         """Advance by one period with the command; change sigma when it is due."""
         if not self._changed and self.stamp >= self.values.change_time - TOLERANCE:
             self._change()

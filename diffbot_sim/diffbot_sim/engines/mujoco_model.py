@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from diffbot_description import Robot, urdf
+from diffbot_description.robot import Pair
 
 FLOOR = "floor"
 FREE_JOINT = "floating_base"
@@ -42,7 +43,7 @@ class ContactSettings:
     inner_step: float = 0.0005
     time_constant: float = 0.004
     friction_time_constant: float = 0.0
-    impedance: tuple[float, float] = (0.999, 0.9999)
+    impedance: Pair = (0.999, 0.9999)
     elliptic: bool = True
     impratio: float = 10.0
     wheel_friction: float | None = None
@@ -57,7 +58,7 @@ class WheelJointSettings:
         armature: Rotor, and viscous friction in half a step, kg m^2.
     """
 
-    friction_solref: tuple[float, float]
+    friction_solref: Pair
     armature: float
 
 

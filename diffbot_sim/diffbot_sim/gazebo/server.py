@@ -18,9 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+from diffbot_description.robot import Pair
 from diffbot_sim.child_processes import ChildProcess, stop_all
 from diffbot_sim.gazebo.installation import GazeboError, Installation
 from diffbot_sim.gazebo.world import WORLD
+from diffbot_sim.simulator import Triple
 
 LOOK, STEP, PLACE, PAYLOAD, LINE, FRICTION, MODEL = range(7)
 VALUES = 9
@@ -75,12 +77,12 @@ class Answer:
 
     notice: bool
     paused: bool
-    angles: tuple[float, float]
-    rates: tuple[float, float]
-    position: tuple[float, float, float]
+    angles: Pair
+    rates: Pair
+    position: Triple
     rotation: tuple[float, float, float, float]
-    linear: tuple[float, float, float]
-    angular: tuple[float, float, float]
+    linear: Triple
+    angular: Triple
 
     @classmethod
     def unpack(cls, data: bytes) -> Answer:

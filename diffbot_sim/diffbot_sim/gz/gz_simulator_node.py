@@ -21,6 +21,7 @@ from std_msgs.msg import Float64
 
 from arc_odometry import JointSample
 from diffbot_description import Robot
+from diffbot_description.robot import Pair
 from diffbot_node import Node, parameter
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.senders import Origin
@@ -70,16 +71,16 @@ class GzTopics:
             )
         node.create_subscription(JointState, f"{PREFIX}joint_states", self._on_joint_states, 1)
 
-    def send(self, torque: tuple[float, float]) -> None:
+    def send(self, torque: Pair) -> None:
         """Send Gazebo the torques [left, right] in N m."""
         for publisher, value in zip(self._torques, self._undamped(torque), strict=True):
             publisher.publish(Float64(data=value))
 
-    def has_seen(self, torque: tuple[float, float]) -> bool:
+    def has_seen(self, torque: Pair) -> bool:
         """Whether the newest torques confirmed by Gazebo are these, in N m."""
         return tuple(self._seen) == self._undamped(torque)
 
-    def _undamped(self, torque: tuple[float, float]) -> tuple[float, float]:
+    def _undamped(self, torque: Pair) -> Pair:
         left, right = (float(t * gain) for t, gain in zip(torque, self._gains, strict=True))
         return left, right
 
@@ -210,7 +211,7 @@ class GzSimulatorNode(ExternalSimulator[GzParameters]):
             partition = self._launch.environment["GZ_PARTITION"]
             self.get_logger().info(f"Gazebo starts; GZ_PARTITION={partition}")
 
-    def _on_command(self, command: tuple[float, float], _came_from: Origin) -> None:
+    def _on_command(self, command: Pair, _came_from: Origin) -> None:
         self._command, self._answered = command, True
         if self.room is None:
             self._go_on()

@@ -30,9 +30,7 @@ from diffbot_description import Robot, urdf
 from diffbot_sim.child_processes import Launch, ProgramStep
 from diffbot_sim.gazebo.installation import MULTIARCH
 from diffbot_sim.gazebo.server import free_port
-
-Pose = tuple[float, float, float]
-"""x (m), y (m), theta (rad)."""
+from diffbot_sim.simulator import Triple
 
 # World files: the element that sets the speed, and its value for real time.
 WORLDS = {
@@ -179,7 +177,7 @@ def gz_server_command(world: Path, running: bool) -> list[str]:
     return ["gz", "sim", "-s", "-v", "1", *(["-r"] if running else []), str(world)]
 
 
-def gz_spawn_command(file: Path, robot: Robot, start: Pose) -> list[str]:
+def gz_spawn_command(file: Path, robot: Robot, start: Triple) -> list[str]:
     """Return the command that spawns the robot of a URDF file in Gazebo (Ionic or newer)."""
     x, y, theta = start
     pose = {"x": x, "y": y, "z": robot.wheels.radius, "Y": theta}
@@ -198,7 +196,7 @@ def gazebo_server_command(world: Path) -> list[str]:
     return ["gzserver", str(world), *plugins, "--ros-args", *clock, "--"]
 
 
-def gazebo_spawn_command(file: Path, robot: Robot, start: Pose) -> list[str]:
+def gazebo_spawn_command(file: Path, robot: Robot, start: Triple) -> list[str]:
     """Return the command that spawns the robot of a URDF file in Gazebo 11."""
     pose = zip("xyY", start, strict=True)
     words = [word for name, value in pose for word in (f"-{name}", f"{value:.9f}")]
@@ -251,7 +249,7 @@ def spawner_environment(folder: Path) -> dict[str, str | None]:
     return {"ROS_HOME": str(folder), "ROS_LOG_DIR": log}
 
 
-def launch_gz(robot: Robot, start: Pose, gui: bool) -> Launch:
+def launch_gz(robot: Robot, start: Triple, gui: bool) -> Launch:
     """Start Gazebo (Ionic or newer) with a paused world, and its bridges to ROS.
 
     Spawning is repeated until it reports success, or `retries` is false: Gazebo may answer late.
@@ -274,7 +272,7 @@ def launch_gz(robot: Robot, start: Pose, gui: bool) -> Launch:
 
 
 def launch_ros2_control(
-    sim: str, robot: Robot, start: Pose, speed: float, gui: bool, patience: float
+    sim: str, robot: Robot, start: Triple, speed: float, gui: bool, patience: float
 ) -> Launch:
     """Start a simulator with ros2_control inside: server, description, robot, controllers.
 
