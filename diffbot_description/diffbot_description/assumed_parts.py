@@ -110,7 +110,6 @@ def _leaves(parts: Mapping[str, Any], where: str = "") -> Iterator[str]:
 
 
 def _has(data: Any, name: str) -> bool:
-    """Return whether a file has a value; a section that is no mapping is left to the parser."""
     for key in name.split("."):
         if not isinstance(data, dict):
             return True

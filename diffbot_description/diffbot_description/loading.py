@@ -137,7 +137,6 @@ def robot_text(data: dict[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Convert dataclasses, pairs and numbers of the schema to types of YAML."""
     if is_dataclass(value):
         entries = [(entry, getattr(value, entry.name)) for entry in fields(value)]
         return {

@@ -204,8 +204,8 @@ class Joints:
     """Names of the wheel joints in joint_states; the first of each side is also in the URDF.
 
     A side with several wheels is one wheel with their mean angle and speed and the sum of their
-    efforts. A joint with sign -1 is negative where its wheel rolls forward, only in messages and
-    recordings: JointReader, `published`, `shared` and `summed` convert it.
+    efforts. Signs concern only messages and recordings: JointReader, `published`, `shared` and
+    `summed` apply them.
     """
 
     left: tuple[Annotated[str, FieldSpec("", "name of the left wheel's joint", text="joint")], ...]

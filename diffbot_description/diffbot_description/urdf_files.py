@@ -140,7 +140,6 @@ def _is_suites_prefix(prefix: Path) -> bool:
 
 
 def _package_folders(top: Path) -> Iterator[Path]:
-    """Yield the folders with a package.xml below `top`, within limits."""
     for count, (folder, below, names) in enumerate(os.walk(top)):
         depth = len(Path(folder).relative_to(top).parts)
         if "package.xml" in names:
@@ -219,7 +218,6 @@ def _check_declared(path: Path, given: Mapping[str, str], declared: Sequence[str
 
 
 def _expanded(path: Path, arguments: dict[str, str], packages: Packages) -> str:
-    """Run xacro; repeat for each missing package or file that can be supplied."""
     with tempfile.TemporaryDirectory(prefix="diffbot-") as folder:
         supply = _Supply(Path(folder), packages)
         with XacroProcess(packages.search_path(*supply.prefixes)) as process:

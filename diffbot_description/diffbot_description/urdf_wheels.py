@@ -154,7 +154,6 @@ def compare_with_drives(tree: UrdfTree, pair: WheelPair, findings: DescriptionFi
 
 
 def _positive(text: str) -> float | None:
-    """Return a positive number from a text, or None."""
     try:
         value = float(text)
     except ValueError:

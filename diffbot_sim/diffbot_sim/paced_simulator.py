@@ -224,7 +224,6 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         self._answered = True
 
     def _go_on(self) -> bool:
-        """In lock-step, advance by one period if the newest state is answered and time is due."""
         if not self._answered or self.paused or self.exit_code is not None:
             return False
         if not self._obeyed:

@@ -120,7 +120,6 @@ def _within(default: Any, low: float, high: float) -> Any:
 
 
 def _check(what: str, settings: GyroErrors | PoseErrors) -> None:
-    """Refuse numbers, or sequences of them, outside their limits."""
     for each in fields(settings):
         name, (low, high) = each.name, each.metadata["limits"]
         value = getattr(settings, name)

@@ -3,8 +3,7 @@
 
 Publishes `joint_states`, `clock`, `ground_truth` and `ground_truth/dynamic_parameters` (latched),
 and `imu/data` and `pose` if selected. Subscribes to `effort_controller/commands` ([left, right],
-N m), and to `reference`, which it draws if the engine can. Serves `~/set_payload` and
-`~/set_paused`. See paced_simulator.py for its timing.
+N m), and to `reference`, to draw it. Serves `~/set_payload` and `~/set_paused`.
 """
 
 from __future__ import annotations

@@ -236,7 +236,6 @@ class GyroAndPoseParameters:
 
 
 def _errors(kind: type[E], values: GyroAndPoseParameters, prefix: str, **own: Any) -> E:
-    """Return the errors of the parameters; `own`: those with parameters of other names."""
     names = [each.name for each in fields(kind) if each.name not in own]
     return kind(**own, **{name: getattr(values, prefix + name) for name in names})
 

@@ -189,11 +189,10 @@ class VelocityOdometry:
     Args:
         robot: The robot to read; at rest, at the initial pose of the odometry.
         period: Time between two readings, s, > 0.
-        geometry: Wheel geometry that the odometry assumes.
+        geometry, wheels: Wheel geometry that the odometry assumes, and the true one if it differs.
         counts: Encoder counts per turn of a wheel; 0: exact pose, and velocity at the instant.
         velocity_noise, pose_noise: Standard deviations of (v, omega) and (x, y, theta), m and rad.
         seed: Seed of noise and encoders, >= 0.
-        wheels: True wheel geometry if it differs from `geometry`.
         path_noise: Variance of a wheel's path per path driven, m^2/m, >= 0, for the covariance.
 
     Attributes:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The velocity_simulator node: a robot that takes velocity commands, (3) of Siwek et al. (2023).
 
-Publishes `odom` (nav_msgs/Odometry with covariance), `clock` and `/tf` once per control period,
-`ground_truth`, and `ground_truth/velocity_parameters` (latched); `joint_states`, `imu/data` and
-`pose` if selected. Subscribes to `cmd_vel` (TwistStamped, or Twist with stamped = false). See
-paced_simulator.py for its timing.
+Publishes `odom` (with covariance), `clock` and `/tf` once per control period, `ground_truth`, and
+`ground_truth/velocity_parameters` (latched); `joint_states`, `imu/data` and `pose` if selected.
+Subscribes to `cmd_vel` (TwistStamped, or Twist with stamped = false).
 """
 
 from __future__ import annotations

@@ -177,7 +177,6 @@ def set_up_part(root: Path, packages: AddedPackages) -> None:
 
 @contextmanager
 def _tests_skip(command: str, tests: str) -> Iterator[None]:
-    """Let `test` go on without a part that cannot be installed."""
     try:
         yield
     except SetupError as error:

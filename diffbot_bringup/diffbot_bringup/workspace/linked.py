@@ -70,7 +70,6 @@ def _link_package(folder: Path, distribution: Distribution, prefix: Path, site: 
 
 
 def _write_executable(folder: Path, script: str) -> None:
-    """Write the executable of a console script "name = module:function"."""
     name, _, target = (part.strip() for part in script.partition("="))
     module, _, function = target.partition(":")
     head = f"#!{sys.executable}\n"

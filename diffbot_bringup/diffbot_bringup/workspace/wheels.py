@@ -321,7 +321,6 @@ def wanted_part(command: str, words: list[str]) -> tuple[str | None, bool]:
 
 
 def _runs_on_a_cluster(script: Path) -> bool:
-    """Whether a script, or a module beside it that it imports, imports CLUSTER."""
     try:
         text = script.read_text(encoding="utf-8") if script.suffix == ".py" else ""
         beside = (script.with_name(f"{name}.py") for name in _IMPORTED.findall(text))

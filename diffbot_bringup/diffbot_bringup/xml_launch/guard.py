@@ -112,7 +112,6 @@ class Guard:
 
 
 def _watch(run: socket.socket, runner: int) -> None:
-    """Run the guard; never returns."""
     try:
         os.setsid()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

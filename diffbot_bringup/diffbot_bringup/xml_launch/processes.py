@@ -419,7 +419,6 @@ class Supervisor:
                 self._stop(f"{description.name} was stopped by {name}")
 
     def _sweep(self) -> None:
-        """End what ended processes have left running."""
         end_groups(self._leftovers, ((signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0)))
         for group in self._leftovers:
             self._guard.remove(group)
@@ -440,7 +439,6 @@ class Supervisor:
         self._stop({signal.SIGINT: "Ctrl-C (SIGINT)"}.get(signal.Signals(number), name))
 
     def _stop(self, reason: str) -> None:
-        """Begin to stop all processes; a second call has no effect."""
         if self._ladder is not None:
             return
         if self._running:

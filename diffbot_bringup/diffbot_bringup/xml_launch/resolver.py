@@ -139,7 +139,6 @@ def _parameters(element: Element, scope: Scope, full_name: str) -> Command:
 
 
 def _substituted(path: str, scope: Scope) -> ParameterText:
-    """Return the text of a parameter file with its substitutions performed."""
     with open(path, "rb") as file:
         data = file.read(LARGEST + 1)
     if len(data) > LARGEST:

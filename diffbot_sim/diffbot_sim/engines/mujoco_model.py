@@ -120,7 +120,6 @@ def _set_options(spec: mujoco.MjSpec, settings: ContactSettings) -> None:
 
 
 def _wheel_geoms(spec: mujoco.MjSpec, robot: Robot) -> list[mujoco.MjsGeom]:
-    """Name and return the wheels' collision shapes; give their joints the viscous friction."""
     geoms = []
     for i, name in enumerate(robot.joints.first):
         joint = spec.joint(name)

@@ -53,7 +53,6 @@ class WheelFriction:
 
     Attributes:
         parameters: K5..K8, including the payload.
-        drag: Drag of the casters, and of the floor against turning.
         wheel_speed: Rows of the wheel speeds [left, right], rad/s.
         functions: Decay of each wheel's static friction, and direction of each dragging caster.
         holds: Whether each wheel, and the floor, has dry friction.

@@ -160,7 +160,6 @@ class FaultInjectorNode(Node):
         create_wall_timer(self, LOOK_PERIOD, self._look_around)
 
     def _time(self) -> float:
-        """Return the script's time, s."""
         now = self.get_clock().now().nanoseconds
         if now < self._newest - DISORDER:
             self.get_logger().warning(

@@ -41,9 +41,8 @@ NO_NUMBER = "scale, offset and wrap change numbers and stamps only"
 class FaultInjector:
     """Takes the messages of one topic, applies faults, and returns the results when they are due.
 
-    A message passes the faults in the order of the list; its time decides which apply. Equal
-    messages at equal times with equal seeds give equal results. Unless a fault lets them overtake,
-    messages keep their order. When time goes back waiting messages are lost.
+    A message passes the faults in the order of the list; its time decides which apply. Unless a
+    fault lets them overtake, messages keep their order. When time goes back waiting ones are lost.
 
     Attributes:
         active: Faults that are active at the newest time given.
@@ -139,7 +138,6 @@ class Stage:
         return [parcel]
 
     def _chance(self) -> bool:
-        """Decide whether the next message is hit."""
         fraction, burst = self.fault.probability, self.fault.burst
         if not self._left and self.random.random() < fraction / (
             fraction + burst * (1.0 - fraction)
@@ -339,7 +337,6 @@ def _like(before: Any, entries: list[Any]) -> Any:
 
 
 def _stranger(entry: Any) -> Any:
-    """Return an entry of unknown name, or of value 0."""
     if isinstance(entry, str):
         return STRANGER
     return type(entry)(0) if isinstance(entry, (bool, int, float)) else copy.deepcopy(entry)

@@ -98,12 +98,7 @@ class Answer:
 class GazeboServer:
     """gzserver with a world that has the plugin; it ends with this process, whatever ends that.
 
-    Args:
-        installation: The Gazebo to use.
-        plugin, world: Their files; the world's folder is searched for models.
-        gui: Whether to open Gazebo's window, too.
-        camera: Whether the world has a camera, which needs a display to render on.
-        seed: Seed of the server's random numbers.
+    The world's folder is searched for models; a camera needs a display to render on.
 
     Raises:
         GazeboError: It did not start, or has no display.
@@ -221,7 +216,6 @@ class GazeboServer:
                 self._log.write_text("")
 
     def _start_display(self) -> str:
-        """Start a virtual X server, and return its name."""
         program = shutil.which("Xvfb")
         if program is None:
             raise GazeboError(

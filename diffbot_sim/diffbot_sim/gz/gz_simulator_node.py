@@ -217,7 +217,6 @@ class GzSimulatorNode(ExternalSimulator[GzParameters]):
             self._go_on()
 
     def _go_on(self) -> bool:
-        """Begin the next period if the newest state is answered and time is due."""
         if not self._answered or self._phase is not Exchange.ASKING or self.exit_code is not None:
             return False
         if not self._obeyed:

@@ -49,13 +49,9 @@ class WheelReading:
 class SteppedRobot:
     """Makes joint samples from a simulator that is advanced period by period.
 
-    A command's torque must have reached the simulator before `step`, which advances it by one
-    period; the first reading at or after its end gives the sample, with a single, known torque.
-
-    Args:
-        actuator, encoders: Those of the robot.
-        period: Control period, s; a whole number of the simulator's steps.
-        grips: Whether a torque of 0.01 N m always moves a wheel (no friction in its bearing).
+    A command's torque must have reached the simulator before `step`; the first reading at or after
+    the end of the period (s) gives the sample, with a single, known torque. `grips`: whether a
+    torque of 0.01 N m always moves a wheel.
 
     Attributes:
         acting: Torque [left, right], N m, of the present period.
