@@ -112,7 +112,7 @@ class _Sensor(ABC, Generic[R_co]):
 
     @abstractmethod
     def _read(self, time: float, pose: Pose, velocity: Velocity) -> R_co:
-        pass
+        """Return the reading with a stamp, s, of the motion that it shows."""
 
 
 def _within(default: Any, low: float, high: float) -> Any:
