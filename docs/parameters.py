@@ -10,60 +10,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from arc_odometry.odometry_node import OdometryParameters
-from diffbot_calibration.calibrate_node import CalibrateParameters
-from diffbot_controllers.nodes.backstep_node import BackstepParameters
-from diffbot_controllers.nodes.linearizing_node import LinearizingParameters
-from diffbot_controllers.nodes.pose_node import PoseParameters
-from diffbot_controllers.velocity_tracking.velocity_tracking_node import TrackingParameters
-from diffbot_ident.estimator_node import EstimatorParameters
-from diffbot_ident.ident_node import IdentParameters
-from diffbot_ident.velocity_ident_node import VelocityIdentParameters
-from diffbot_learning.learn_node import LearnParameters
-from diffbot_node.effort_watchdog_node import WatchdogParameters
+from diffbot_bringup.node_parameters import PARAMETERS, table_of
 from diffbot_node.parameter_fields import Parameter
-from diffbot_recordings.recorder_node import RecorderParameters
-from diffbot_recordings.velocity_ident_report_node import VelocityIdentReportParameters
-from diffbot_report.drive_report_node import DriveReportParameters
-from diffbot_report.ident_report_node import IdentReportParameters
-from diffbot_sim.faults.fault_injector_node import FaultInjectorParameters
-from diffbot_sim.gz.external_simulator import Ros2ControlParameters
-from diffbot_sim.gz.gz_simulator_node import GzParameters
-from diffbot_sim.simulator_node import EngineParameters
-from diffbot_sim.velocity_simulator_node import VelocitySimulatorParameters
-from diffbot_view.live_view_node import LiveViewParameters
-from pose2d_trajectories.pose_nodes import PoseStampedParameters, PoseStepParameters
-from pose2d_trajectories.trajectory_node import TrajectoryParameters, VelocityStepsParameters
 
 PAGE = Path(__file__).with_suffix(".md")
-# Executables, and the class that has their parameters.
-NODES: dict[str, type[Any]] = {
-    "ident": IdentParameters,
-    "velocity_ident": VelocityIdentParameters,
-    "dynamics_estimator": EstimatorParameters,
-    "calibrate_node": CalibrateParameters,
-    "backstep_controller": BackstepParameters,
-    "pose_controller": PoseParameters,
-    "linearizing_controller": LinearizingParameters,
-    "velocity_tracking_controller": TrackingParameters,
-    "effort_watchdog": WatchdogParameters,
-    "trajectory_publisher": TrajectoryParameters,
-    "velocity_steps": VelocityStepsParameters,
-    "pose_step": PoseStepParameters,
-    "pose2d_to_pose_stamped": PoseStampedParameters,
-    "odometry_publisher": OdometryParameters,
-    "simulator": EngineParameters,
-    "velocity_simulator": VelocitySimulatorParameters,
-    "gz_simulator": GzParameters,
-    "ros2_control_simulator": Ros2ControlParameters,
-    "fault_injector": FaultInjectorParameters,
-    "ident_report": IdentReportParameters,
-    "velocity_ident_report": VelocityIdentReportParameters,
-    "drive_report": DriveReportParameters,
-    "recorder": RecorderParameters,
-    "live_view": LiveViewParameters,
-    "learn": LearnParameters,
-}
+NODES = {executable: table_of(executable) for executable in PARAMETERS}
 INTRODUCTION = """\
 # Parameters of the nodes
 

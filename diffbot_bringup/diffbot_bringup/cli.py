@@ -19,20 +19,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from diffbot_bringup.usage import UsageError, check_one_of, missing_extra, need_ros
-from diffbot_description.machine_limits import refusal_of_machine
 from diffbot_description.suite_version import suite_version
-from diffbot_description.terminal_text import complain, printable_lines
+from diffbot_description.terminal_text import complain, printable_lines, refusal_of_machine
 
 BROKEN_PIPE = 128 + 13  # SIGPIPE, which Windows does not have
 
 
 @dataclass(frozen=True)
 class Command:
-    """One command of the `diffbot` script: its name, usage and summary, and how to run it.
+    """One command of the `diffbot` script.
 
-    A command is implemented by `main` of the module in commands/ with its name or, if delegated, by
-    the function with its name in commands/delegated.py. Commands of the set-up have neither. Some
-    need ROS 2; the others work where it is not installed.
+    It is implemented by `main` of the module in commands/ with its name or, if delegated, by the
+    function with its name in commands/delegated.py. Commands of the set-up have neither.
     """
 
     name: str
@@ -232,7 +230,6 @@ def _run(words: list[str]) -> int:
         speaker = f"diffbot {words[0]}"
         return COMMANDS[words[0]].run(words[1:])
     except UsageError as error:
-        # Some list what there is, a line each.
         print(f"{speaker}: {printable_lines(error)}", file=sys.stderr)
         return 2
     except BrokenPipeError:

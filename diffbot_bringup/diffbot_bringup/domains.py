@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """DDS domains for runs that must not meet others, and the list of this machine's active runs.
 
-A domain is claimed by binding one of its UDP ports that DDS never uses, on the loopback interface;
-the kernel releases it when the last process that holds it has ended. A domain in which any DDS port
-is bound is not claimed.
+A domain is claimed by binding one of its UDP ports that DDS never uses, on the loopback interface,
+until the last process that holds it has ended, unless any DDS port of it is bound already. Each run
+has a file in a folder of its user, locked (flock) while the run is active; its modification time is
+the last use, and the domains unused for longest are claimed first.
 
-Each run has a file in a folder of its user that describes it and is locked (flock) while the run is
-active. Its modification time is the last use; the domains unused for longest are claimed first.
-
-It does not see other machines or bridged containers, other users' runs, or runs from a shell with
-another XDG_RUNTIME_DIR or TMPDIR. Imports no ROS.
+It does not see other machines, bridged containers, other users' runs, or shells with another
+XDG_RUNTIME_DIR or TMPDIR. Imports no ROS.
 """
 
 from __future__ import annotations
@@ -45,10 +43,10 @@ class DomainError(UsageError):
 
 @dataclass(frozen=True)
 class DomainRun:
-    """The run that uses a domain.
+    """The run that uses a domain, since `started` (s since the epoch).
 
-    `launch` is true for runs started by a person, which others may want to join. `started` is in s
-    since the epoch; `where`: folder of its results, or the one it was started in.
+    `launch` is true for runs started by a person, which others may want to join; `where`: folder of
+    its results, or the one it was started in.
     """
 
     domain: int
@@ -116,8 +114,7 @@ class Registration:
 def claim(name: str, launch: bool = False) -> Registration:
     """Claim a domain that nobody on this machine uses; `launch`: see DomainRun.
 
-    Raises:
-        DomainError: All DOMAINS are in use, or there is no folder for the list.
+    DomainError: All DOMAINS are in use, or there is no folder for the list.
     """
     folder = _own_folder()
     used = _bound_ports()
@@ -147,9 +144,7 @@ def announce(domain: int, name: str, where: str = "", launch: bool = False) -> R
 
 
 def simulate(domain: int, name: str, where: str, namespace: str = "") -> Registration:
-    """Register as the only run that simulates a robot in a domain that the user has chosen.
-
-    `where`: folder of its results; robots in other namespaces do not clash.
+    """Register as the only run that simulates a robot, in a namespace, in a domain of the user's.
 
     Raises:
         DomainError: Another run does so already, or there is no folder for the list.
@@ -212,9 +207,6 @@ def _run(domain: int, name: str, where: str, launch: bool) -> DomainRun:
     return DomainRun(domain, name, os.getpid(), time.time(), where or os.getcwd(), launch)
 
 
-# The folder.
-
-
 def _folder() -> Path:
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     if runtime and os.access(runtime, os.W_OK | os.X_OK):
@@ -247,9 +239,6 @@ def _own_folder() -> Path:
             "remove it, or set TMPDIR to another place"
         )
     return folder
-
-
-# Files that are locked while a run is active.
 
 
 def _lock(path: Path, wait: bool) -> int | None:
@@ -290,9 +279,6 @@ def _longest_rested(folder: Path) -> Iterable[int]:
             return 0.0
 
     return sorted(random.SystemRandom().sample(DOMAINS, len(DOMAINS)), key=last_use)
-
-
-# Ports.
 
 
 def _bound_ports() -> set[int]:

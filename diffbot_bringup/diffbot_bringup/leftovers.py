@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Temporary files of launches, and what killed ones have left of them.
 
-All temporary files of a launch lie in one folder, which its runner and guard keep locked. A launch
-removes its own at its end. What a killed one has left is removed by the next launch, and by
-`./diffbot clean`: folders that nobody locks, and half-written files among results. Logs in the
-checkout's own folder are limited in number.
+All lie in one folder, which runner and guard keep locked, and which a launch removes at its end.
+The next launch, and `./diffbot clean`, remove folders that nobody locks, and half-written results.
 """
 
 from __future__ import annotations

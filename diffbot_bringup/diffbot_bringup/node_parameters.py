@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -12,47 +11,58 @@ from diffbot_bringup.usage import suggestion
 from diffbot_node.parameter_fields import Parameter, table
 from diffbot_node.parameters import OF_ROS
 
-# A node's name may stand for several executables, of which a launch starts one.
-TABLES: dict[str, tuple[str, ...]] = {
-    "_live_view": ("diffbot_view.live_view_node:LiveViewParameters",),
-    "backstep_controller": ("diffbot_controllers.nodes.backstep_node:BackstepParameters",),
-    "calibrate_node": ("diffbot_calibration.calibrate_node:CalibrateParameters",),
-    "drive_report": ("diffbot_report.drive_report_node:DriveReportParameters",),
-    "dynamics_estimator": ("diffbot_ident.estimator_node:EstimatorParameters",),
-    "effort_watchdog": ("diffbot_node.effort_watchdog_node:WatchdogParameters",),
-    "ident": ("diffbot_ident.ident_node:IdentParameters",),
-    "ident_report": ("diffbot_report.ident_report_node:IdentReportParameters",),
-    "learn": ("diffbot_learning.learn_node:LearnParameters",),
-    "linearizing_controller": ("diffbot_controllers.nodes.linearizing_node:LinearizingParameters",),
-    "pose_controller": ("diffbot_controllers.nodes.pose_node:PoseParameters",),
-    "pose_step": ("pose2d_trajectories.pose_nodes:PoseStepParameters",),
-    "recorder": ("diffbot_recordings.recorder_node:RecorderParameters",),
-    "simulator": (
-        "diffbot_sim.simulator_node:EngineParameters",
-        "diffbot_sim.gz.gz_simulator_node:GzParameters",
-        "diffbot_sim.gz.external_simulator:Ros2ControlParameters",
-    ),
-    "trajectory_publisher": ("pose2d_trajectories.trajectory_node:TrajectoryParameters",),
-    "velocity_ident": ("diffbot_ident.velocity_ident_node:VelocityIdentParameters",),
-    "velocity_ident_report": (
-        "diffbot_recordings.velocity_ident_report_node:VelocityIdentReportParameters",
-    ),
-    "velocity_simulator": ("diffbot_sim.velocity_simulator_node:VelocitySimulatorParameters",),
-    "velocity_steps": ("pose2d_trajectories.trajectory_node:VelocityStepsParameters",),
+# Executables, and the classes of their parameters.
+PARAMETERS = {
+    "ident": "diffbot_ident.ident_node:IdentParameters",
+    "velocity_ident": "diffbot_ident.velocity_ident_node:VelocityIdentParameters",
+    "dynamics_estimator": "diffbot_ident.estimator_node:EstimatorParameters",
+    "calibrate_node": "diffbot_calibration.calibrate_node:CalibrateParameters",
+    "backstep_controller": "diffbot_controllers.nodes.backstep_node:BackstepParameters",
+    "pose_controller": "diffbot_controllers.nodes.pose_node:PoseParameters",
+    "linearizing_controller": "diffbot_controllers.nodes.linearizing_node:LinearizingParameters",
     "velocity_tracking_controller": (
-        "diffbot_controllers.velocity_tracking.velocity_tracking_node:TrackingParameters",
+        "diffbot_controllers.velocity_tracking.velocity_tracking_node:TrackingParameters"
     ),
+    "effort_watchdog": "diffbot_node.effort_watchdog_node:WatchdogParameters",
+    "trajectory_publisher": "pose2d_trajectories.trajectory_node:TrajectoryParameters",
+    "velocity_steps": "pose2d_trajectories.trajectory_node:VelocityStepsParameters",
+    "pose_step": "pose2d_trajectories.pose_nodes:PoseStepParameters",
+    "pose2d_to_pose_stamped": "pose2d_trajectories.pose_nodes:PoseStampedParameters",
+    "odometry_publisher": "arc_odometry.odometry_node:OdometryParameters",
+    "simulator": "diffbot_sim.simulator_node:EngineParameters",
+    "velocity_simulator": "diffbot_sim.velocity_simulator_node:VelocitySimulatorParameters",
+    "gz_simulator": "diffbot_sim.gz.gz_simulator_node:GzParameters",
+    "ros2_control_simulator": "diffbot_sim.gz.external_simulator:Ros2ControlParameters",
+    "fault_injector": "diffbot_sim.faults.fault_injector_node:FaultInjectorParameters",
+    "ident_report": "diffbot_report.ident_report_node:IdentReportParameters",
+    "velocity_ident_report": (
+        "diffbot_recordings.velocity_ident_report_node:VelocityIdentReportParameters"
+    ),
+    "drive_report": "diffbot_report.drive_report_node:DriveReportParameters",
+    "recorder": "diffbot_recordings.recorder_node:RecorderParameters",
+    "live_view": "diffbot_view.live_view_node:LiveViewParameters",
+    "learn": "diffbot_learning.learn_node:LearnParameters",
 }
+# Executables of the nodes of other names, of which a launch starts one.
+EXECUTABLES = {
+    "_live_view": ("live_view",),
+    "simulator": ("simulator", "gz_simulator", "ros2_control_simulator"),
+}
+
+
+def table_of(executable: str) -> type[Any]:
+    """Return the class of an executable's parameters."""
+    module, _, name = PARAMETERS[executable].partition(":")
+    kind: type[Any] = getattr(import_module(module), name)
+    return kind
 
 
 @cache
 def parameters_of(node: str) -> dict[str, Parameter]:
     """Return the parameters of a node, by name."""
     result: dict[str, Parameter] = {}
-    for place in reversed(TABLES[node]):
-        module, _, name = place.partition(":")
-        rows: Sequence[Any] = table(getattr(import_module(module), name))
-        result.update({each.name: each for each in rows})
+    for executable in reversed(EXECUTABLES.get(node, (node,))):
+        result.update({each.name: each for each in table(table_of(executable))})
     return result
 
 

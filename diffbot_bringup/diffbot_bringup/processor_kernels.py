@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernel families: which linear algebra and SIMD code a run computes with.
 
-OpenBLAS, NumPy and the C library have code for each family of processors, whose last digits differ.
-This module finds the families that this processor can run, and the variables that select them.
+OpenBLAS, NumPy and the C library have code for each family of processors, with other last digits.
 `python -m diffbot_bringup.processor_kernels` prints, as JSON, what it computes with itself.
 """
 
@@ -126,7 +125,6 @@ def probe(variables: Mapping[str, str]) -> Kernels | None:
 
 
 def _plain(own: Kernels | None) -> list[Family]:
-    """Return NumPy and the C library without their code paths for newer processors."""
     if own is None:
         return []
     variables = {LIBC: PLAIN_LIBC}
@@ -162,7 +160,6 @@ def _numpy_features() -> tuple[dict[str, bool], tuple[str, ...]]:
 
 
 def _cores() -> dict[str, str]:
-    """Return the family in use by each OpenBLAS that this process has loaded, by package."""
     maps = Path("/proc/self/maps").read_text(encoding="utf-8")
     paths = {line.split(maxsplit=5)[-1] for line in maps.splitlines() if "openblas" in line}
     cores = {}

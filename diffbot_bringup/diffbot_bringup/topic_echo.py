@@ -90,7 +90,6 @@ def matching_profile(offered: list[QoSProfile]) -> QoSProfile:
 
 
 def _message_class(name: str) -> type:
-    """Return the class of a message type. Raises UsageError."""
     try:
         return message_class(name)
     except ValueError as error:
@@ -118,7 +117,6 @@ def to_csv(message: Any, arrays: bool = True) -> str:
 
 
 def _tree(value: Any, leaf: Callable[[Any], Any], arrays: bool, kind: Any = None) -> Any:
-    """Return messages as dictionaries and arrays as lists, with their leaves converted."""
     if hasattr(value, "get_fields_and_field_types"):
         kinds = zip(value.get_fields_and_field_types(), value.SLOT_TYPES, strict=True)
         return {name: _tree(getattr(value, name), leaf, arrays, kind) for name, kind in kinds}

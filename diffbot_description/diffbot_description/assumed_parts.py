@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from diffbot_description.ground_loads import GRAVITY
 from diffbot_description.robot import name_from
 
 DENSITY = 250.0  # of the body's box, kg/m^3
 WHEEL_FRACTION = 0.03  # mass of a wheel as a fraction of the body's
 GRIP = 0.3  # traction as a fraction of the weight that half of the robot has
-GRAVITY = 9.81
 
 
 def with_assumed_parts(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
@@ -110,7 +110,6 @@ def _leaves(parts: Mapping[str, Any], where: str = "") -> Iterator[str]:
 
 
 def _has(data: Any, name: str) -> bool:
-    """Return whether a file has a value; a section that is no mapping is left to the parser."""
     for key in name.split("."):
         if not isinstance(data, dict):
             return True

@@ -94,7 +94,6 @@ class CommandRamp:
 
 def _after(now: float, target: float, speeding: float, braking: float, duration: float) -> float:
     if now * target < 0.0:
-        # It brakes to rest first.
         rests = abs(now) / braking
         if rests >= duration:
             return now - math.copysign(braking * duration, now)

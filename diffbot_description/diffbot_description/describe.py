@@ -284,7 +284,6 @@ def _assumed_wheel(body_mass: float, geometry: WheelPair) -> float:
 
 
 def _check_density(side: Sequence[Wheel], shapes: ShapeReader) -> None:
-    """Raise ValueError for wheels that are heavier than any metal."""
     for wheel in side:
         mass = raw_body(wheel.links).mass
         box = bounds(shapes.all_shapes(wheel.links))
@@ -424,7 +423,6 @@ def _body(
 def _center_of_mass(
     body: RigidBody, hull: dict[str, float], geometry: WheelPair, findings: DescriptionFindings
 ) -> tuple[float, float]:
-    """Return x ahead of the axle and z above the ground, inside the hull."""
     say = findings.replaced
     findings.sources["body.center_of_mass"] = "of all links of the body"
     if not np.any(body.com) and not np.any(body.inertia):

@@ -248,7 +248,6 @@ def kind_of(
 
 
 def _commanded_kind(tree: UrdfTree, joints: Sequence[str]) -> CommandKind | None:
-    """Return the kind of these joints' command interfaces; None if they have none, or both."""
     kinds = {
         interface.get("name")
         for joint in tree.element.findall("ros2_control/joint")

@@ -35,7 +35,6 @@ def ground_loads(robot: Robot, mass: float = 0.0, x: float = 0.0) -> GroundLoads
         casters = [robot.casters[i] for i in touching]
         carried = moment / (sum(caster.x for caster in casters) / len(casters))
         side = sum(caster.y for caster in casters) / len(casters)
-    # Balance of moments about the centre line.
     shift = carried * side / robot.wheels.separation
     half = 0.5 * (weight - carried)
     loads = [0.0] * len(robot.casters)

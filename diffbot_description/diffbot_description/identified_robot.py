@@ -178,9 +178,9 @@ def write_identified_robot(
         robot: Robot as described, or changed, such as by `with_track` and `with_drive`.
         directory: Directory for the files.
         k5, k7, k8: m, 1/(kg m), 1/(kg m^2).
-        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m]; None keeps the
-            described value. Identified Coulomb friction applies to both directions, includes the
-            rolling resistance and raises a static friction below it.
+        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m]; None: as
+            described. Coulomb friction includes rolling resistance, and raises a static friction
+            below it.
         notes: Lines for the comments of both files, such as intervals.
         gear_loss: Shares of torque that the gears lose [left, right]; None: as described.
         turning: Resistance against turning [viscous in N m s/rad, Coulomb in N m]; None likewise.
@@ -284,7 +284,6 @@ def _support(data: dict[str, Any]) -> list[str]:
     index = outermost(range(len(casters)), key=lambda i: float(casters[i]["x"]))
     before = casters[index]["x"]
     guessed = "casters" in data.get("assumed", ()) and casters[index]["y"] == 0.0
-    # Only a caster on this side can carry it.
     if not guessed or before * x <= 0.0 or abs(before) > abs(x):
         return []
     casters[index]["x"] = BEYOND * x
@@ -301,7 +300,6 @@ def _set_gear_loss(friction: dict[str, Any], losses: Sequence[float]) -> None:
 
 
 def _set_coulomb(friction: dict[str, Any], side: int, coulomb: float) -> None:
-    """Set a wheel's identified Coulomb friction, N m, of both directions; raise static friction."""
     friction["coulomb"][side] = coulomb
     if "coulomb_backward" in friction:
         friction["coulomb_backward"][side] = coulomb

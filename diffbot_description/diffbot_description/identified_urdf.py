@@ -163,9 +163,6 @@ def _check(tree: UrdfTree, robot: Robot) -> None:
         )
 
 
-# Changes of the text, which keep everything else as it is written.
-
-
 def _with_inertial(text: str, name: str, body: RigidBody, link: PlacedLink) -> str:
     """Return the text with another <inertial> of a link; `body` is in the root link's frame."""
     if _same(inertial(link.element, solid=False), body, link):

@@ -137,7 +137,6 @@ def robot_text(data: dict[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Convert dataclasses, pairs and numbers of the schema to types of YAML."""
     if is_dataclass(value):
         entries = [(entry, getattr(value, entry.name)) for entry in fields(value)]
         return {
@@ -238,6 +237,3 @@ def _generated(source: str, content: str, *arguments: tuple[str, str]) -> str:
         mappings = {"robot": str(file), **dict(arguments)}
         text: str = xacro.process_file(source, mappings=mappings).toprettyxml(indent="  ")
     return text
-
-
-# Checks that concern several values of a robot at once.

@@ -27,7 +27,6 @@ TEXTS = {
         rf"[A-Za-z_]\w{{0,{LONGEST_NAME - 1}}}",
         f"of up to {LONGEST_NAME} letters, digits and underscores that starts with a letter",
     ),
-    # Names of URDF joints, which may have a robot's name before them.
     "joint": (
         r"[A-Za-z_][\w./-]{0,199}",
         "of up to 200 letters, digits and _ - . / that starts with a letter",
@@ -205,8 +204,8 @@ class Joints:
     """Names of the wheel joints in joint_states; the first of each side is also in the URDF.
 
     A side with several wheels is one wheel with their mean angle and speed and the sum of their
-    efforts. A joint with sign -1 is negative where its wheel rolls forward, only in messages and
-    recordings: JointReader, `published`, `shared` and `summed` convert it.
+    efforts. Signs concern only messages and recordings: JointReader, `published`, `shared` and
+    `summed` apply them.
     """
 
     left: tuple[Annotated[str, FieldSpec("", "name of the left wheel's joint", text="joint")], ...]

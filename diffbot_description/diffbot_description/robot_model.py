@@ -85,7 +85,6 @@ def _rolling_joint(tree: UrdfTree, name: str) -> Joint:
 
 
 def _contact_shape(link: PlacedLink, radius: float | None) -> tuple[Array, float]:
-    """Return the centre (3,) and the radius of the collision shape that rolls."""
     owner = f"link '{link.name}'"
     for collision in link.element.findall("collision"):
         result = _round_radius(collision, owner)

@@ -36,7 +36,6 @@ def robot_from(data: Any, path: Path) -> Robot:
 
 
 def _read_section(cls: type[Section], data: Any, where: str = "", **given: Any) -> Section:
-    """Return a dataclass of the schema from a mapping, and from the fields `given`."""
     if not isinstance(data, dict):
         section = where or "the file"
         raise ValueError(f"{section} must hold named values, not {data!r}. Copy twil.yaml.")

@@ -67,7 +67,6 @@ def format_rows(rows: Sequence[Row]) -> str:
 
 
 def _sides(robot: Robot) -> str:
-    """Return a text on which joints count as one wheel; empty if each side has one."""
     if len(robot.joints.names) == 2:
         return ""
     left, right = (", ".join(side) for side in (robot.joints.left, robot.joints.right))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text of files on its way to the terminal, where escape sequences could do harm."""
+"""Text on its way to the terminal: of files, where escape sequences could do harm, and errors."""
 
 from __future__ import annotations
 
@@ -38,3 +38,22 @@ def _shown(character: str) -> str:
     if unicodedata.category(character) not in _HIDDEN:
         return character
     return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+# What the loader of shared libraries says when it gets no memory.
+_NO_MEMORY = ("failed to map segment", "cannot allocate memory", "cannot create shared object")
+_NO_THREAD = "can't start new thread"
+
+
+def refusal_of_machine(error: BaseException) -> str | None:
+    """Return a sentence about an error of the machine; None for any other error."""
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}"
+    text = str(error).lower()
+    library = isinstance(error, ImportError) and any(words in text for words in _NO_MEMORY)
+    if isinstance(error, MemoryError) or library:
+        return "not enough memory; end other programs, or raise the limit (ulimit -v)"
+    if isinstance(error, RuntimeError) and _NO_THREAD in text:
+        return "no further thread can start; end other programs, or raise the limit (ulimit -u, -v)"
+    return None

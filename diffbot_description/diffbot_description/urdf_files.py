@@ -31,7 +31,6 @@ _MOST_FOLDERS = 4000  # maximum number of folders searched
 _SKIPPED = ("build", "install", "log", "node_modules", "__pycache__")  # folders not searched
 _MOST_MISSING = 60  # maximum number of missing files and packages for which xacro is run again
 _PACKAGE = re.compile(r"[\w-]+")
-# Maintainer in the package.xml of each of the suite's packages.
 SUITE = "diffbot maintainers"
 _NO_PACKAGE = re.compile(r"package '?([\w-]+)'? not found")
 _XACRO_ELEMENT = re.compile(r"<\s*xacro:")
@@ -141,7 +140,6 @@ def _is_suites_prefix(prefix: Path) -> bool:
 
 
 def _package_folders(top: Path) -> Iterator[Path]:
-    """Yield the folders with a package.xml below `top`, within limits."""
     for count, (folder, below, names) in enumerate(os.walk(top)):
         depth = len(Path(folder).relative_to(top).parts)
         if "package.xml" in names:
@@ -158,7 +156,6 @@ def _package_name(folder: Path) -> str:
     except (ElementTree.ParseError, ValueError):
         name = ""
     name = name.strip()
-    # The name becomes one of a folder.
     return name if _PACKAGE.fullmatch(name) else folder.name
 
 
@@ -221,7 +218,6 @@ def _check_declared(path: Path, given: Mapping[str, str], declared: Sequence[str
 
 
 def _expanded(path: Path, arguments: dict[str, str], packages: Packages) -> str:
-    """Run xacro; repeat for each missing package or file that can be supplied."""
     with tempfile.TemporaryDirectory(prefix="diffbot-") as folder:
         supply = _Supply(Path(folder), packages)
         with XacroProcess(packages.search_path(*supply.prefixes)) as process:

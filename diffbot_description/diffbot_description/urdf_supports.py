@@ -88,8 +88,8 @@ def standing(
     """Return the casters on which the robot stands level.
 
     Those on the side of the centre of mass stand on the ground, those on the other side slightly
-    above it: with four points at one height it would be undefined which ones carry. If the robot
-    would rock whenever it accelerates, all casters stand on the ground.
+    above it, so that it is defined which ones carry. If the robot would rock whenever it
+    accelerates, all casters stand on the ground.
 
     Args:
         supports: Casters as found.

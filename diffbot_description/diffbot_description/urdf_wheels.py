@@ -33,7 +33,6 @@ FULL_TURN = 2 * math.pi * 0.99
 _NOT_DRIVEN = re.compile(r"cast[eo]r|idler|ball|swivel|trail|roller|passive|support", re.I)
 _STEERS = re.compile(r"wheel|steer", re.I)
 _DRIVE_TAGS = ("left_joint", "right_joint", "leftJoint", "rightJoint")
-# Parameters of simulators' drive plugins and of hardware interfaces.
 _TRACK_TAGS = {"wheel_separation", "wheelSeparation"}
 _RADIUS_TAGS = {"wheel_radius", "wheelRadius"}
 _DIAMETER_TAGS = {"wheel_diameter", "wheelDiameter"}
@@ -155,7 +154,6 @@ def compare_with_drives(tree: UrdfTree, pair: WheelPair, findings: DescriptionFi
 
 
 def _positive(text: str) -> float | None:
-    """Return a positive number from a text, or None."""
     try:
         value = float(text)
     except ValueError:

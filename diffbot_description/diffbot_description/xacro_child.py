@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The process in which xacro runs: expressions are checked, and time, memory and files limited.
 
-xacro itself only forbids dunder names in the outermost code of an expression, and `$(eval)` has all
-builtins; here the whole syntax tree is checked. Still a xacro file may read any YAML or XML file.
+xacro itself checks only the outermost code of an expression; here the whole syntax tree is. Still a
+xacro file may read any YAML or XML file. It imports nothing of the suite, to start quickly.
 
-It imports nothing of the suite, so that it starts quickly. Requests and answers are JSON, one a
-line: `{"path": ..., "arguments": {...}}`; `{"text": ...}`, or `{"fault": ...}` with messages.
+Requests and answers are JSON, one a line: `{"path": ..., "arguments": {...}}`; `{"text": ...}`, or
+`{"fault": ...}` with messages.
 """
 
 from __future__ import annotations
@@ -91,7 +91,6 @@ def _prepare(longest: int) -> Any:
 
 
 def _answer(error: BaseException) -> dict[str, str]:
-    """Return the messages of an exception and its causes in one line, or the limit it met."""
     parts: list[str] = []
     link: BaseException | None = error
     for _ in range(100):

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from diffbot_description.machine_limits import refusal_of_machine
+from diffbot_description.terminal_text import refusal_of_machine
 
 
 def test_files_are_named_with_the_reason():
@@ -39,7 +39,7 @@ def test_a_library_that_gets_no_memory_says_what_is_looked_for():
     """The words of this machine's loader."""
     text = """
 import resource, sys
-from diffbot_description.machine_limits import refusal_of_machine
+from diffbot_description.terminal_text import refusal_of_machine
 with open("/proc/self/statm") as file:
     used = int(file.read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + 3_000_000,) * 2)

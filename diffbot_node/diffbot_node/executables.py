@@ -14,8 +14,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from diffbot_description.machine_limits import refusal_of_machine
-from diffbot_description.terminal_text import complain
+from diffbot_description.terminal_text import complain, refusal_of_machine
 from diffbot_node.launch_supervision import PEERS, join_launch
 from diffbot_node.same_names import same_names
 

@@ -22,6 +22,7 @@ from typing import Any, Generic, TypeVar
 from rclpy.publisher import Publisher
 from std_srvs.srv import SetBool
 
+from diffbot_description.robot import Pair
 from diffbot_node import Node, declare, parameter
 from diffbot_node.launch_supervision import say_last_words
 from diffbot_node.presence import Presence
@@ -200,24 +201,20 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         else:
             create_wall_timer(self, self.values.period / (speed or 1.0), self._run_on)
 
-    # What a subclass implements.
-
     @property
     @abstractmethod
     def stamp(self) -> float:
         """Robot time of the newest state, s."""
 
     @abstractmethod
-    def advance(self, command: tuple[float, float]) -> None:
+    def advance(self, command: Pair) -> None:
         """Advance by one period with a command."""
 
     @abstractmethod
     def publish_state(self) -> None:
         """Publish the newest state."""
 
-    # A period.
-
-    def take_command(self, command: tuple[float, float], came_from: Origin) -> None:
+    def take_command(self, command: Pair, came_from: Origin) -> None:
         """Process a received command, and its origin."""
         self._commanders.heard(came_from)
         self._commanders.presence.met = True
@@ -227,7 +224,6 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         self._answered = True
 
     def _go_on(self) -> bool:
-        """In lock-step, advance by one period if the newest state is answered and time is due."""
         if not self._answered or self.paused or self.exit_code is not None:
             return False
         if not self._obeyed:
@@ -248,8 +244,6 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
     def _send_state(self) -> None:
         self.publish_state()
         self._published = time.monotonic()
-
-    # Partners.
 
     def _look_around(self) -> None:
         if self.exit_code is not None:

@@ -15,15 +15,14 @@ import math
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from dataclasses import dataclass, field, fields
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from arc_odometry import REST, Pose, Velocity
-
-Triple = tuple[float, float, float]
-"""x in m, y in m, heading in rad."""
+from diffbot_description.robot import Pair
+from diffbot_sim.simulator import Triple
 
 LONGEST_DELAY = 2.0  # s
 # Between a reading's time and a control instant, s.
@@ -47,7 +46,7 @@ class MotionHistory:
         self._length = length
         self._states: list[tuple[float, Pose, Velocity]] = []
 
-    def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> None:
+    def note(self, stamp: float, pose: Triple, velocity: Pair) -> None:
         """Add pose (m, m, rad, unwrapped) and velocity (m/s, rad/s) at a later stamp, s."""
         states = self._states
         if states and stamp <= states[-1][0]:
@@ -102,7 +101,7 @@ class _Sensor(ABC, Generic[R_co]):
         self._history = MotionHistory(delay + 1.0 / rate)
         self._count = 0
 
-    def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> list[R_co]:
+    def note(self, stamp: float, pose: Triple, velocity: Pair) -> list[R_co]:
         """Return the readings since the last instant; see MotionHistory.note."""
         self._history.note(stamp, pose, velocity)
         readings = []
@@ -113,12 +112,16 @@ class _Sensor(ABC, Generic[R_co]):
 
     @abstractmethod
     def _read(self, time: float, pose: Pose, velocity: Velocity) -> R_co:
-        pass
+        """Return the reading with a stamp, s, of the motion that it shows."""
 
 
-def _check(what: str, settings: object, limits: dict[str, tuple[float, float]]) -> None:
-    """Refuse numbers, or sequences of them, outside their limits."""
-    for name, (low, high) in limits.items():
+def _within(default: Any, low: float, high: float) -> Any:
+    return field(default=default, metadata={"limits": (low, high)})
+
+
+def _check(what: str, settings: GyroErrors | PoseErrors) -> None:
+    for each in fields(settings):
+        name, (low, high) = each.name, each.metadata["limits"]
         value = getattr(settings, name)
         numbers = value if isinstance(value, Sequence) else (value,)
         if not all(low <= number <= high for number in numbers):
@@ -138,26 +141,15 @@ class GyroErrors:
         delay: How old the motion of a reading is, s.
     """
 
-    rate: float = 100.0
-    noise: float = 0.0
-    bias: float = 0.0
-    bias_walk: float = 0.0
-    scale: float = 1.0
-    delay: float = 0.0
+    rate: float = _within(100.0, 0.1, 1e4)
+    noise: float = _within(0.0, 0.0, 10.0)
+    bias: float = _within(0.0, -10.0, 10.0)
+    bias_walk: float = _within(0.0, 0.0, 10.0)
+    scale: float = _within(1.0, -10.0, 10.0)
+    delay: float = _within(0.0, 0.0, LONGEST_DELAY)
 
     def __post_init__(self) -> None:
-        _check(
-            "gyro",
-            self,
-            {
-                "rate": (0.1, 1e4),
-                "noise": (0.0, 10.0),
-                "bias": (-10.0, 10.0),
-                "bias_walk": (0.0, 10.0),
-                "scale": (-10.0, 10.0),
-                "delay": (0.0, LONGEST_DELAY),
-            },
-        )
+        _check("gyro", self)
 
 
 class GyroReading(NamedTuple):
@@ -198,34 +190,19 @@ class PoseErrors:
             their standard deviations, m and rad.
     """
 
-    rate: float = 20.0
-    position_noise: float = 0.0
-    heading_noise: float = 0.0
-    delay: float = 0.0
-    mounting: Triple = (0.0, 0.0, 0.0)
-    frame: Triple = (0.0, 0.0, 0.0)
-    outliers: float = 0.0
-    outlier_size: tuple[float, float] = (0.5, 0.5)
-    jump_interval: float = 0.0
-    jump_size: tuple[float, float] = (0.05, 0.02)
+    rate: float = _within(20.0, 0.1, 1e4)
+    position_noise: float = _within(0.0, 0.0, 10.0)
+    heading_noise: float = _within(0.0, 0.0, math.pi)
+    delay: float = _within(0.0, 0.0, LONGEST_DELAY)
+    mounting: Triple = _within((0.0, 0.0, 0.0), -1e3, 1e3)
+    frame: Triple = _within((0.0, 0.0, 0.0), -1e6, 1e6)
+    outliers: float = _within(0.0, 0.0, 1.0)
+    outlier_size: Pair = _within((0.5, 0.5), 0.0, 1e3)
+    jump_interval: float = _within(0.0, 0.0, 1e6)
+    jump_size: Pair = _within((0.05, 0.02), 0.0, 1e3)
 
     def __post_init__(self) -> None:
-        _check(
-            "pose source",
-            self,
-            {
-                "rate": (0.1, 1e4),
-                "position_noise": (0.0, 10.0),
-                "heading_noise": (0.0, math.pi),
-                "delay": (0.0, LONGEST_DELAY),
-                "mounting": (-1e3, 1e3),
-                "frame": (-1e6, 1e6),
-                "outliers": (0.0, 1.0),
-                "outlier_size": (0.0, 1e3),
-                "jump_interval": (0.0, 1e6),
-                "jump_size": (0.0, 1e3),
-            },
-        )
+        _check("pose source", self)
 
 
 class PoseReading(NamedTuple):
@@ -261,5 +238,5 @@ class SimulatedPoses(_Sensor[PoseReading]):
         return PoseReading(time, x, y, math.remainder(yaw, math.tau))
 
 
-def _scaled(numbers: Sequence[float], sizes: tuple[float, float]) -> Triple:
+def _scaled(numbers: Sequence[float], sizes: Pair) -> Triple:
     return sizes[0] * numbers[0], sizes[0] * numbers[1], sizes[1] * numbers[2]

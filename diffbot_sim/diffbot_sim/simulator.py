@@ -7,9 +7,11 @@ import math
 from typing import Protocol
 
 from diffbot_description import DynamicParameters, Robot
+from diffbot_description.robot import Pair
 from diffbot_description.robot_parsing import support_span
 
-# Longest step, s.
+Triple = tuple[float, float, float]
+"""Three numbers; of a pose x and y in m, heading in rad."""
 LONGEST_STEP = 1.0
 # Time after which a robot put on a floor has come to rest, s.
 SETTLING_TIME = 0.5
@@ -32,15 +34,10 @@ class Simulator(Protocol):
     paused: bool
     """Whether time must stand still, by the engine's owner or its window."""
 
-    def reset(self, pose: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
+    def reset(self, pose: Triple = (0.0, 0.0, 0.0)) -> None:
         """Put the robot at rest at a pose, with wheel angles and time 0; a payload stays on it."""
 
-    def step(
-        self,
-        torque: tuple[float, float],
-        duration: float,
-        push: tuple[float, float] = NO_PUSH,
-    ) -> None:
+    def step(self, torque: Pair, duration: float, push: Pair = NO_PUSH) -> None:
         """Advance by a duration, s, in (0, 1], with constant wheel torques [left, right], N m.
 
         Gears lose a share of the motors' `torque`; `push` acts besides, such as gravity on a slope.
@@ -50,16 +47,16 @@ class Simulator(Protocol):
             FloatingPointError: The motion exceeds the engine's numerical range.
         """
 
-    def wheel_angles(self) -> tuple[float, float]:
+    def wheel_angles(self) -> Pair:
         """Angles of the wheel joints (left, right), rad, unwrapped."""
 
-    def wheel_velocities(self) -> tuple[float, float]:
+    def wheel_velocities(self) -> Pair:
         """Speeds of the wheel joints (left, right), rad/s."""
 
-    def pose(self) -> tuple[float, float, float]:
+    def pose(self) -> Triple:
         """True x (m), y (m) and theta (rad, unwrapped) of base_link in odom."""
 
-    def velocity(self) -> tuple[float, float]:
+    def velocity(self) -> Pair:
         """True forward speed v (m/s) and yaw rate omega (rad/s) of base_link."""
 
     def parameters(self) -> DynamicParameters:
@@ -83,7 +80,7 @@ class Simulator(Protocol):
         """Release what belongs to the engine, such as another program; the last call allowed."""
 
 
-def check_torque(torque: tuple[float, float]) -> tuple[float, float]:
+def check_torque(torque: Pair) -> Pair:
     """Return (left, right) as floats; ValueError unless both are finite."""
     left, right = torque
     for side, value in (("left", left), ("right", right)):
@@ -102,7 +99,7 @@ def check_duration(duration: float) -> float:
     return float(duration)
 
 
-def check_pose(pose: tuple[float, float, float]) -> tuple[float, float, float]:
+def check_pose(pose: Triple) -> Triple:
     """Return (x, y, theta) as floats; ValueError unless all are finite."""
     x, y, theta = (float(value) for value in pose)
     if not all(map(math.isfinite, (x, y, theta))):
@@ -139,7 +136,7 @@ def check_balance(robot: Robot, mass: float, x: float, yaw_inertia: float) -> No
         )
 
 
-def roll_pitch_yaw(w: float, x: float, y: float, z: float) -> tuple[float, float, float]:
+def roll_pitch_yaw(w: float, x: float, y: float, z: float) -> Triple:
     """Return roll, pitch and yaw, rad, of a body with this quaternion."""
     roll = math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
     pitch = math.asin(max(-1.0, min(1.0, 2 * (w * y - z * x))))

@@ -3,8 +3,7 @@
 
 Publishes `joint_states`, `clock`, `ground_truth` and `ground_truth/dynamic_parameters` (latched),
 and `imu/data` and `pose` if selected. Subscribes to `effort_controller/commands` ([left, right],
-N m), and to `reference`, which it draws if the engine can. Serves `~/set_payload` and
-`~/set_paused`. See paced_simulator.py for its timing.
+N m), and to `reference`, to draw it. Serves `~/set_payload` and `~/set_paused`.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from diffbot_description import Robot, load_robot
+from diffbot_description.robot import Pair
 from diffbot_msgs.msg import PoseReference
 from diffbot_msgs.srv import SetPayload
 from diffbot_node import parameter, pose_from_text
@@ -124,8 +124,6 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
         floor = SlopedFloor(robot, values.slope, values.downhill) if values.slope > 0.0 else None
         return VirtualRobot(engine, actuator, encoders, values.period, floor)
 
-    # A period.
-
     @property
     def stamp(self) -> float:
         """Robot time of the newest state, s."""
@@ -140,7 +138,7 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
     def paused(self, paused: bool) -> None:
         self._virtual.engine.paused = paused
 
-    def advance(self, command: tuple[float, float]) -> None:
+    def advance(self, command: Pair) -> None:
         """Advance by one period with the command; put the payload on when it is due."""
         stamp = self.stamp
         try:
@@ -175,8 +173,6 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
         """Close the engine."""
         super().close()
         self._virtual.engine.close()
-
-    # Services and drawing.
 
     def _on_set_payload(
         self, request: SetPayload.Request, response: SetPayload.Response

@@ -21,6 +21,7 @@ from arc_odometry import JointSample
 from arc_odometry.odometry_messages import quaternion
 from diffbot_description import DynamicParameters as TrueParameters
 from diffbot_description import Robot
+from diffbot_description.robot import Pair
 from diffbot_msgs.msg import DynamicParameters, VelocityParameters
 from diffbot_node import Node, parameter, to_stamp
 from diffbot_node.senders import Origin, WithOrigin
@@ -32,12 +33,12 @@ from diffbot_sim.simulated_sensors import (
     PoseReading,
     SimulatedGyro,
     SimulatedPoses,
-    Triple,
 )
+from diffbot_sim.simulator import Triple
 
 COMMANDS = "effort_controller/commands"
 
-OnCommand = Callable[[tuple[float, float], Origin], None]
+OnCommand = Callable[[Pair, Origin], None]
 """Called with a command and its origin."""
 DEPTH = 200
 
@@ -51,19 +52,13 @@ class TruthTopics:
 
     NAMES = {DynamicParameters: "dynamic_parameters", VelocityParameters: "velocity_parameters"}
 
-    def __init__(
-        self,
-        node: Node,
-        parameters_type: type = DynamicParameters,
-    ) -> None:
+    def __init__(self, node: Node, parameters_type: type = DynamicParameters) -> None:
         self._motion = node.create_publisher(Odometry, "ground_truth", DEPTH)
         name = f"ground_truth/{self.NAMES[parameters_type]}"
         qos = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self._parameters = node.create_publisher(parameters_type, name, qos)
 
-    def publish_motion(
-        self, stamp: float, pose: tuple[float, float, float], velocity: tuple[float, float]
-    ) -> None:
+    def publish_motion(self, stamp: float, pose: Triple, velocity: Pair) -> None:
         """Publish the true pose x, y, theta (m, rad) and velocity v, omega (m/s, rad/s)."""
         if not self._motion.get_subscription_count():
             return
@@ -241,7 +236,6 @@ class GyroAndPoseParameters:
 
 
 def _errors(kind: type[E], values: GyroAndPoseParameters, prefix: str, **own: Any) -> E:
-    """Return the errors of the parameters; `own`: those with parameters of other names."""
     names = [each.name for each in fields(kind) if each.name not in own]
     return kind(**own, **{name: getattr(values, prefix + name) for name in names})
 
@@ -267,7 +261,7 @@ class SensorTopics:
         """Whether there is any sensor."""
         return bool(self._sensors)
 
-    def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> None:
+    def note(self, stamp: float, pose: Triple, velocity: Pair) -> None:
         """Take readings at a new state; see MotionHistory.note."""
         for topic, sensor, fill in self._sensors:
             self._waiting += [(topic, fill(r)) for r in sensor.note(stamp, pose, velocity)]

@@ -21,9 +21,10 @@ from arc_odometry.number_range import Array, within
 from arc_odometry.pose_covariance import KNOWN, propagate
 from diffbot_description.command_ramp import CommandRamp
 from diffbot_description.dead_band import DeadBand, DeadBandKind
+from diffbot_description.robot import Pair
 from diffbot_description.sigma import Sigma
 from diffbot_sim.engines.motion_series import MOST_PIECES, evaluate, motion_series
-from diffbot_sim.simulator import check_duration, check_pose
+from diffbot_sim.simulator import Triple, check_duration, check_pose
 from diffbot_sim.virtual_robot import Encoders
 
 Velocity = tuple[float, float]
@@ -58,11 +59,11 @@ class VelocityRobot:
         self,
         sigma: Sigma,
         *,
-        speed_limits: tuple[float, float] = UNLIMITED,
+        speed_limits: Pair = UNLIMITED,
         rims: RimLimit = UNLIMITED_RIMS,
         ramp: CommandRamp | None = None,
         dead_time: float = 0.0,
-        command_noise: tuple[float, float] = (0.0, 0.0),
+        command_noise: Pair = (0.0, 0.0),
         dead_band: DriveDeadBand | None = None,
         seed: int = 0,
     ) -> None:
@@ -96,7 +97,7 @@ class VelocityRobot:
             (0.0, 0.0, 0.0, -sigma.s4 / sigma.s2),
         )
 
-    def reset(self, pose: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
+    def reset(self, pose: Triple = (0.0, 0.0, 0.0)) -> None:
         """Put the robot at rest at a pose (m, m, rad); restart time, distance and noise."""
         self._pose = Pose(*check_pose(pose))
         self._v = self._omega = 0.0
@@ -108,7 +109,7 @@ class VelocityRobot:
         self._pending: deque[tuple[float, Velocity]] = deque()
         self._generator = np.random.default_rng(self._seed)
 
-    def pose(self) -> tuple[float, float, float]:
+    def pose(self) -> Triple:
         """Return the true x, y in m and theta in rad, unwrapped, in the odom frame."""
         return self._pose.x, self._pose.y, self._pose.theta
 
@@ -188,11 +189,10 @@ class VelocityOdometry:
     Args:
         robot: The robot to read; at rest, at the initial pose of the odometry.
         period: Time between two readings, s, > 0.
-        geometry: Wheel geometry that the odometry assumes.
+        geometry, wheels: Wheel geometry that the odometry assumes, and the true one if it differs.
         counts: Encoder counts per turn of a wheel; 0: exact pose, and velocity at the instant.
         velocity_noise, pose_noise: Standard deviations of (v, omega) and (x, y, theta), m and rad.
         seed: Seed of noise and encoders, >= 0.
-        wheels: True wheel geometry if it differs from `geometry`.
         path_noise: Variance of a wheel's path per path driven, m^2/m, >= 0, for the covariance.
 
     Attributes:
@@ -207,8 +207,8 @@ class VelocityOdometry:
         geometry: WheelGeometry = WheelGeometry(0.0352, 0.0352, 0.23),  # noqa: B008  (frozen)
         *,
         counts: int = 0,
-        velocity_noise: tuple[float, float] = (0.0, 0.0),
-        pose_noise: tuple[float, float, float] = (0.0, 0.0, 0.0),
+        velocity_noise: Pair = (0.0, 0.0),
+        pose_noise: Triple = (0.0, 0.0, 0.0),
         seed: int = 0,
         wheels: WheelGeometry | None = None,
         path_noise: float = 0.0,
@@ -238,7 +238,7 @@ class VelocityOdometry:
         self._met = False  # whether it has been read
         angles = self._true_angles()
         self._encoders.reset(angles)
-        self.wheels: tuple[tuple[float, float], tuple[float, float]] = (angles, (0.0, 0.0))
+        self.wheels: tuple[Pair, Pair] = (angles, (0.0, 0.0))
 
     @property
     def covariance(self) -> Array:
@@ -279,11 +279,9 @@ class VelocityOdometry:
         v, omega, x, y, theta = values.tolist()
         return Pose(x, y, theta), (v, omega)
 
-    def _true_angles(self) -> tuple[float, float]:
+    def _true_angles(self) -> Pair:
         return self._true_geometry.wheel_velocity(self._robot.distance, self._robot.pose()[2])
 
-
-Pair = tuple[float, float]
 
 # Speed at which an axis or wheel without effective command sticks, per breakaway command.
 STICKS = 0.02

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The velocity_simulator node: a robot that takes velocity commands, (3) of Siwek et al. (2023).
 
-Publishes `odom` (nav_msgs/Odometry with covariance), `clock` and `/tf` once per control period,
-`ground_truth`, and `ground_truth/velocity_parameters` (latched); `joint_states`, `imu/data` and
-`pose` if selected. Subscribes to `cmd_vel` (TwistStamped, or Twist with stamped = false). See
-paced_simulator.py for its timing.
+Publishes `odom` (with covariance), `clock` and `/tf` once per control period, `ground_truth`, and
+`ground_truth/velocity_parameters` (latched); `joint_states`, `imu/data` and `pose` if selected.
+Subscribes to `cmd_vel` (TwistStamped, or Twist with stamped = false).
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_description import Robot, load_robot
 from diffbot_description.command_ramp import UNLIMITED, CommandRamp
 from diffbot_description.dead_band import DeadBandKind
+from diffbot_description.robot import Pair
 from diffbot_description.sigma import Sigma
 from diffbot_msgs.msg import VelocityParameters
 from diffbot_node import Node, parameter, pose_from_text, to_stamp
@@ -144,7 +144,7 @@ class OdometryTopics:
             self._tf.publish(TFMessage(transforms=[transform]))
 
 
-def _ramp(limits: tuple[float, float]) -> CommandRamp | None:
+def _ramp(limits: Pair) -> CommandRamp | None:
     slopes = Velocity(*(limit or math.inf for limit in limits))
     return None if slopes == UNLIMITED else CommandRamp(slopes, slopes, before_band=True)
 
@@ -207,7 +207,6 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
     @property
     def stamp(self) -> float:
         """Robot time of the newest state, s."""
-        # Counted, not summed, so that stamps stay on the control grid in runs of hours.
         return self._steps * self.values.period
 
     def _on_command(self, message: Twist | TwistStamped, came_from: Origin) -> None:
@@ -224,7 +223,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         self._silent = 0.0
         self.take_command(command, came_from)
 
-    def advance(self, command: tuple[float, float]) -> None:
+    def advance(self, command: Pair) -> None:
         """Advance by one period with the command; change sigma when it is due."""
         if not self._changed and self.stamp >= self.values.change_time - TOLERANCE:
             self._change()

@@ -17,6 +17,7 @@ from arc_odometry import JointSample
 from arc_odometry.number_range import Array, within
 from diffbot_description import Robot
 from diffbot_description.ground_loads import GRAVITY
+from diffbot_description.robot import Pair
 from diffbot_sim.simulator import (
     Simulator,
     check_balance,
@@ -58,7 +59,7 @@ class Actuator:
         delay_samples: int = 0,
         noise: float = 0.0,
         seed: int = 0,
-        dead_band: tuple[float, float] = (0.0, 0.0),
+        dead_band: Pair = (0.0, 0.0),
     ) -> None:
         if not (math.isfinite(limit) and limit > 0.0):
             raise ValueError(f"torque limit = {limit} N m: must be finite and > 0")
@@ -87,9 +88,7 @@ class Actuator:
         self._generator = np.random.default_rng(self._seed)
         self._pending = deque([(0.0, 0.0)] * self._delay)
 
-    def apply(
-        self, command: tuple[float, float]
-    ) -> tuple[tuple[float, float], tuple[float, float]]:
+    def apply(self, command: Pair) -> tuple[Pair, Pair]:
         """Return (reported, acting) torques of the next interval for a command, [left, right], N m.
 
         Raises:
@@ -157,13 +156,11 @@ class Encoders:
         self.phase = np.random.default_rng(seed).random(2).tolist()
         self.reset()
 
-    def reset(self, angles: tuple[float, float] = (0.0, 0.0)) -> None:
+    def reset(self, angles: Pair = (0.0, 0.0)) -> None:
         """Take these angles (rad) as the previous reading."""
         self._previous = self._counts(angles)
 
-    def read(
-        self, angles: tuple[float, float], velocities: tuple[float, float]
-    ) -> tuple[tuple[float, float], tuple[float, float]]:
+    def read(self, angles: Pair, velocities: Pair) -> tuple[Pair, Pair]:
         """Return measured positions, rad, and velocities, rad/s, [left, right]; once per period.
 
         Exact encoders return the true angles (unwrapped) and velocities.
@@ -186,7 +183,7 @@ class Encoders:
         self._previous = counts
         return (counts[0] * scale, counts[1] * scale), (measured[0], measured[1])
 
-    def _counts(self, angles: tuple[float, float]) -> list[int]:
+    def _counts(self, angles: Pair) -> list[int]:
         return [
             math.floor(angle * self._counts_per_radian + phase)
             for angle, phase in zip(angles, self.phase, strict=True)
@@ -213,7 +210,7 @@ class VirtualRobot:
         self._start = engine.time
         self.sample = self._measure((0.0, 0.0))
 
-    def advance(self, command: tuple[float, float]) -> JointSample:
+    def advance(self, command: Pair) -> JointSample:
         """Apply the command [left, right] in N m for one period; return the sample at its end.
 
         Raises:
@@ -228,7 +225,7 @@ class VirtualRobot:
         self.sample = self._measure(reported)
         return self.sample
 
-    def _measure(self, reported: tuple[float, float]) -> JointSample:
+    def _measure(self, reported: Pair) -> JointSample:
         position, velocity = self._encoders.read(
             self.engine.wheel_angles(), self.engine.wheel_velocities()
         )
@@ -413,7 +410,7 @@ class SlopedFloor:
         self._pull = GRAVITY * math.sin(math.radians(slope))
         self._downhill = math.radians(downhill)
 
-    def step(self, engine: Simulator, torque: tuple[float, float], duration: float) -> None:
+    def step(self, engine: Simulator, torque: Pair, duration: float) -> None:
         """Advance an engine on this floor; arguments and errors as in Simulator.step."""
         if self._pull == 0.0:
             engine.step(torque, duration)
@@ -430,7 +427,7 @@ class SlopedFloor:
             )
             engine.step((left, right), part, (own_left, own_right))
 
-    def _loads(self, engine: Simulator) -> tuple[float, float]:
+    def _loads(self, engine: Simulator) -> Pair:
         """Return mass (kg) and first moment about the axle (kg m), including the payload."""
         model, k = self._model, engine.parameters()
         r, b = model.wheel_radius, model.half_track

@@ -2,6 +2,7 @@
 """The world that Gazebo loads: the robot's settings arrive, and nothing appears twice."""
 
 import re
+import subprocess
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -141,14 +142,13 @@ def test_a_robot_that_gazebo_cannot_read_is_an_error_with_its_words(gazebo, twil
         write_world(broken, tmp_path, twil, PhysicsSettings(), None)
 
 
-def test_a_robot_is_converted_once_and_another_one_again(gazebo, robot, tmp_path, monkeypatch):
-    monkeypatch.setattr(world, "_CONVERTED", {})
-    runs, run = [], world._run_converter
-    monkeypatch.setattr(world, "_run_converter", lambda *args: runs.append(args) or run(*args))
-    folders = [tmp_path / name for name in "abc"]
-    for folder in folders:
-        folder.mkdir()
-    first, second = (robot_sdf(gazebo, robot, PhysicsSettings(), at) for at in folders[:2])
+def test_a_robot_is_converted_once_and_another_one_again(gazebo, robot, monkeypatch):
+    world._converted.cache_clear()
+    runs, run = [], subprocess.run
+    monkeypatch.setattr(
+        world.subprocess, "run", lambda *args, **kw: runs.append(args) or run(*args, **kw)
+    )
+    first, second = (robot_sdf(gazebo, robot, PhysicsSettings()) for _ in range(2))
     assert first == second and len(runs) == 1
-    other = robot_sdf(gazebo, robot, PhysicsSettings(damping=123.0), folders[2])
+    other = robot_sdf(gazebo, robot, PhysicsSettings(damping=123.0))
     assert other != first and len(runs) == 2

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 from launched import default_signals, wait_for
 
-from diffbot_bringup.xml_launch.processes import FAILURES, Tee
+from diffbot_bringup.xml_launch.processes import Tee
+from diffbot_node.launch_supervision import VARIABLE as FAILURES
 
 RUNNER = """
 import sys

@@ -78,7 +78,7 @@ NAMING = {
     "get_package_share_directory": slice(0, 1),
     "require_packages": slice(1, None),
 }
-IMPORTING = ("importorskip", "import_module", "find_spec")
+IMPORTING = ("importorskip", "import_module", "find_spec", "_of_tool")
 IN_LAUNCH = re.compile(r"""\bpkg="(\w+)"|\$\(find-pkg-(?:share|prefix) (\w+)\)|package://(\w+)/""")
 FIELD = re.compile(r"^(?:(\w+)/)?([A-Z]\w*)\S*\s+\w+", re.MULTILINE)
 RUNTIME = ("depend", "exec_depend")

@@ -1,48 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands implemented by the tools: one function each, named like the command.
+"""Commands implemented by the tools: functions of the arguments, named like the commands.
 
-This folder is the front door: the only one of the core that imports tools, when a command is
-called.
-
-Each takes the arguments after the command's name and returns the exit status. The modules of a
-command are imported when it is called: some load slowly, and --help needs none of them.
+This folder is the front door: the only one of the core that imports tools, when one is called, as
+some load slowly.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from diffbot_bringup.usage import need_ros
 
 
-def describe(argv: list[str]) -> int:
-    """Make a robot file from a URDF or xacro file; 0, or 2 for a file that cannot be described."""
-    from diffbot_description.describe_command import main
+def _of_tool(module: str, name: str) -> Callable[[list[str]], int]:
+    """Return the command that a module's `main` implements."""
 
-    return main(argv, "diffbot describe")
+    def run(argv: list[str]) -> int:
+        return int(import_module(module).main(argv, f"diffbot {name}"))
 
-
-def export(argv: list[str]) -> int:
-    """Write results as files for other software; 0, or 2 for what cannot be exported."""
-    from diffbot_export.command import main
-
-    return main(argv, "diffbot export")
+    return run
 
 
-def identify(argv: list[str]) -> int:
-    """Identify a robot's dynamics from recordings; 0: result usable, 1: not usable, 2: usage."""
-    from diffbot_recordings.identify import main
-
-    return main(argv, "diffbot identify")
-
-
-def calibrate(argv: list[str]) -> int:
-    """Calibrate radii and track, by recordings or tape; see diffbot_calibration.command."""
-    from diffbot_calibration.command import main
-
-    return main(argv, "diffbot calibrate")
+describe = _of_tool("diffbot_description.describe_command", "describe")
+export = _of_tool("diffbot_export.command", "export")
+identify = _of_tool("diffbot_recordings.identify", "identify")
+calibrate = _of_tool("diffbot_calibration.command", "calibrate")
+study = _of_tool("diffbot_study.study", "study")
+simulate = _of_tool("diffbot_study.simulate", "simulate")
+fleet = _of_tool("diffbot_study.fleet", "fleet")
+bench = _of_tool("diffbot_bench.command", "bench")
 
 
 def check(argv: list[str]) -> int:
@@ -55,34 +45,6 @@ def check(argv: list[str]) -> int:
         domains.join_launch("check")
 
     return main(argv, "diffbot check", join)
-
-
-def study(argv: list[str]) -> int:
-    """Run many robots, settings and seeds; 0: complete, 3: tasks failed, 2: usage."""
-    from diffbot_study.study import main
-
-    return main(argv, "diffbot study")
-
-
-def simulate(argv: list[str]) -> int:
-    """Simulate a whole run without ROS; 0: completed, 1: failed, 2: usage."""
-    from diffbot_study.simulate import main
-
-    return main(argv, "diffbot simulate")
-
-
-def fleet(argv: list[str]) -> int:
-    """Analyse recordings of many robots; 0: each has a row, 3: tasks failed, 2: other errors."""
-    from diffbot_study.fleet import main
-
-    return main(argv, "diffbot fleet")
-
-
-def bench(argv: list[str]) -> int:
-    """Score estimators on records of robots whose truth is known; 0, or 2 for a wrong argument."""
-    from diffbot_bench.command import main
-
-    return main(argv, "diffbot bench")
 
 
 def faults(argv: list[str]) -> int:

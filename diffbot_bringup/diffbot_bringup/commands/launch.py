@@ -84,7 +84,6 @@ def _launch(request: Request) -> int:
 
 
 def _check_names() -> None:
-    """Tell of packages of other projects that have the suite's names; refuse if they are used."""
     result = same_names(os.environ.get("AMENT_PREFIX_PATH", ""))
     for other in result:
         if other.used:
@@ -119,7 +118,6 @@ def _claimed(resolver: Resolver, name: str) -> Path | None:
 
 
 def _tell_of_missing_summary(folder: Path, name: str, status: int, failed: list[str]) -> None:
-    """Write a summary if the run left none, as its report was killed or found no space."""
     path = folder / SUMMARY
     if path.exists():
         return
@@ -146,7 +144,6 @@ def _tell_of_missing_summary(folder: Path, name: str, status: int, failed: list[
 
 
 def _about_domain(run: domains.Registration | None) -> list[str]:
-    """Report the run's domain when it may not be the one that the user expects."""
     if run is None or not run.run.launch:
         return []
     if run.own:
@@ -234,7 +231,6 @@ def _results(resolver: Resolver) -> str:
 
 
 def _simulates(process: ProcessDescription, domain: str) -> bool:
-    """Whether a process has a simulator in the given domain (the launch file may change it)."""
     program = Path(str(process.command[0]))
     alone = program.parent.name == "diffbot_sim" and program.name != "fault_injector"
     return (alone or process.is_composed) and process.environment.get(domains.VARIABLE) == domain

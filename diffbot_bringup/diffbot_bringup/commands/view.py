@@ -112,7 +112,6 @@ def _play(options: argparse.Namespace, recording: Path) -> int:
 
 
 def _results(options: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Write or find the page of the results and print its path."""
     for path in options.paths:
         if not os.path.exists(path):  # nor does a name that is too long
             raise UsageError(f"{path}: there is no such folder; give results of runs")

@@ -94,7 +94,6 @@ def changelog(package: str, versions: list[Version]) -> str:
 def _restructured(entry: str) -> str:
     """Return Markdown of one line as reStructuredText; links become their text."""
     text = _LINK.sub(r"\1", entry).replace("**", "")
-    # Every second part is code.
     parts = _CODE.split(text)
     return "".join(
         f"``{part}``" if place % 2 else _MARKUP.sub(r"\\\1", part)

@@ -34,9 +34,8 @@ from diffbot_bringup.workspace.wheels import (
     WheelsEnvironment,
     wanted_part,
 )
-from diffbot_description.machine_limits import refusal_of_machine
 from diffbot_description.suite_version import checkout_version
-from diffbot_description.terminal_text import printable, printable_lines
+from diffbot_description.terminal_text import printable, printable_lines, refusal_of_machine
 
 _USAGE_STATUS = 2
 _FAILED_STATUS = 1
@@ -98,7 +97,6 @@ def _main(root: Path, argv: list[str]) -> int:
             used.append(set_up_gazebo(root, environment, workspace))
     added = None
     part, needed = wanted_part(command, words)
-    # A ROS 2 install gets them in its own way, which the command explains.
     if part is not None and isinstance(environment, WheelsEnvironment):
         added = AddedPackages(root, environment.directory, environment.python, part)
         if needed:
@@ -179,7 +177,6 @@ def set_up_part(root: Path, packages: AddedPackages) -> None:
 
 @contextmanager
 def _tests_skip(command: str, tests: str) -> Iterator[None]:
-    """Let `test` go on without a part that cannot be installed."""
     try:
         yield
     except SetupError as error:

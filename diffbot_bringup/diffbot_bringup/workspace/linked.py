@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Installs Python packages as links to their sources, all of them in one prefix and one process.
 
-colcon would take a minute. The prefix is what `colcon build --symlink-install --merge-install`
-makes of ament_python packages. The interpreter of the environment, with setuptools, runs this file:
+The prefix is what `colcon build --symlink-install --merge-install` makes of ament_python packages
+in a minute. The interpreter of the environment, with setuptools, runs this file:
 
     python linked.py PREFIX SITE FOLDER [FOLDER ...]
 """
@@ -70,7 +70,6 @@ def _link_package(folder: Path, distribution: Distribution, prefix: Path, site: 
 
 
 def _write_executable(folder: Path, script: str) -> None:
-    """Write the executable of a console script "name = module:function"."""
     name, _, target = (part.strip() for part in script.partition("="))
     module, _, function = target.partition(":")
     head = f"#!{sys.executable}\n"

@@ -62,7 +62,6 @@ class Package:
 
 
 def _files(directory: Path) -> Iterator[Path]:
-    """Yield the files that can affect a build, following the links to launch and config."""
     for entry in os.scandir(directory):
         if entry.name.startswith(".") or entry.name.endswith(("~", ".egg-info", ".pyc")):
             continue
@@ -159,7 +158,6 @@ class Workspace:
         self._steps.set(_HOOKS_STEP, self._all)
 
     def _remove_gone(self) -> bool:
-        """Forget packages that were deleted; return whether there were any."""
         gone = set(self._stamps.names()) - {p.name for p in self.packages}
         for name in gone:
             self._stamps.clear(name)
@@ -168,7 +166,6 @@ class Workspace:
         return bool(gone)
 
     def _link(self, packages: list[Package], lock: int) -> None:
-        """Install all Python packages as links to their sources, which takes a second."""
         script = Path(__file__).with_name("linked.py")
         command = [self._environment.python, script, self._linked, self._site]
         folders = [p.path for p in packages]

@@ -17,7 +17,6 @@ from pathlib import Path
 from diffbot_bringup.workspace.uv import Uv
 
 DISTROS = ("jazzy", "kilted")
-# Versions of common packages are those of the first distribution.
 _FIRST = f"constraints-{DISTROS[0]}.txt"
 # Pinned files: requirements, and further constraints.
 FILES = {
@@ -55,8 +54,6 @@ def unresolved(root: Path, platform: str, python: str) -> str:
 
     `platform`: a name of uv's, for example ARM; `python`: a version, for example "3.12".
     """
-    uv = Uv(root)
-    uv.prepare(-1)
     pinned = [made for made in FILES if made in (_FIRST, "constraints-study.txt")]
     lines = [line for made in pinned for line in (root / made).read_text().splitlines()]
     versions = [
@@ -66,13 +63,8 @@ def unresolved(root: Path, platform: str, python: str) -> str:
     ]
     with tempfile.TemporaryDirectory() as folder:
         (constraints := Path(folder, "versions.txt")).write_text("\n".join(versions))
-        command: list[str | Path] = [
-            uv.program, "pip", "compile", "--no-config", "--quiet", "--python-version", python,
-            "--python-platform", platform, "--only-binary", ":all:", "--no-binary", _PURE_PYTHON,
-            "-c", constraints, *BESIDE_ROS, "-o", Path(folder, "found.txt"),
-        ]  # fmt: skip
-        ran = subprocess.run(command, cwd=root, env=uv.variables(), capture_output=True, text=True)
-    return ran.stderr.strip() if ran.returncode else ""
+        words: list[str | Path] = ["--no-binary", _PURE_PYTHON, "-c", constraints, *BESIDE_ROS]
+        return Uv(root).unresolved(platform, python, *words, "-o", Path(folder, "found.txt"))
 
 
 if __name__ == "__main__":

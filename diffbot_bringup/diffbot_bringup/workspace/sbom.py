@@ -36,10 +36,7 @@ def taken_from(words: Sequence[str]) -> tuple[list[str], Path | None]:
 def write_bill(file: Path, sites: Iterable[Path], debian: Path | None = None) -> int:
     """Write the bill of materials; return the number of components.
 
-    Args:
-        file: File to write; its folder must exist.
-        sites: Folders of installed Python packages.
-        debian: Folder into which Debian packages were unpacked.
+    `sites`: folders of installed Python packages; `debian`: of unpacked Debian packages.
 
     Raises:
         UsageError: The file cannot be written.

@@ -8,13 +8,11 @@ Only built files count, so that no compiler is needed. Nothing is installed.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 from diffbot_bringup.workspace.uv import Uv
 
-# As uv names them.
 PLATFORMS = {
     "Linux x86-64": "x86_64-manylinux_2_28",
     "Linux aarch64": "aarch64-manylinux_2_28",
@@ -31,15 +29,8 @@ def unresolved(root: Path, platform: str, python: str, extra: str = "") -> str:
 
     `platform`: a name of uv's; `python`: a version; `extra`: one of EXTRAS.
     """
-    uv = Uv(root)
-    uv.prepare(-1)
-    command: list[str | Path] = [
-        uv.program, "pip", "compile", "--no-config", "--quiet", "--python-version", python,
-        "--python-platform", platform, "--only-binary", ":all:", "pyproject.toml",
-        *(["--extra", extra] if extra else []),
-    ]  # fmt: skip
-    ran = subprocess.run(command, cwd=root, env=uv.variables(), capture_output=True, text=True)
-    return ran.stderr.strip() if ran.returncode else ""
+    words = ["--extra", extra] if extra else []
+    return Uv(root).unresolved(platform, python, "pyproject.toml", *words)
 
 
 def main(root: Path) -> int:

@@ -90,6 +90,19 @@ class Uv:
         log.unlink(missing_ok=True)
         _run(command, self.variables(), log, lock)
 
+    def unresolved(self, platform: str, python: str, *words: str | Path) -> str:
+        """Return why requirements have no built files for a platform of uv's; empty: all have."""
+        self.prepare(-1)
+        command: list[str | Path] = [
+            self.program, "pip", "compile", "--no-config", "--quiet", "--python-version", python,
+            "--python-platform", platform, "--only-binary", ":all:", *words,
+        ]  # fmt: skip
+        root = self._constraints.parent
+        ran = subprocess.run(
+            command, cwd=root, env=self.variables(), capture_output=True, text=True
+        )
+        return ran.stderr.strip() if ran.returncode else ""
+
     def variables(self) -> dict[str, str]:
         """Return the environment variables for the program, with the user's settings of pip."""
         listed = subprocess.run(

@@ -295,7 +295,6 @@ STUDY = "study"
 SITE = "docs"
 PARTS = {STUDY: "Dask and pyarrow (190 MB)", SITE: "Sphinx (105 MB)"}
 """What `./diffbot setup` can add, and what it says; constraints-<part>.txt has the versions."""
-# Commands of ./diffbot that may need a part.
 _USERS = {
     **dict.fromkeys(("study", "fleet", "test", "setup", "python"), STUDY),
     "docs": SITE,
@@ -322,7 +321,6 @@ def wanted_part(command: str, words: list[str]) -> tuple[str | None, bool]:
 
 
 def _runs_on_a_cluster(script: Path) -> bool:
-    """Whether a script, or a module beside it that it imports, imports CLUSTER."""
     try:
         text = script.read_text(encoding="utf-8") if script.suffix == ".py" else ""
         beside = (script.with_name(f"{name}.py") for name in _IMPORTED.findall(text))

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runner for XML launch files where ROS 2's own ``launch`` is not installed.
 
-A file means the same here as it does to ``ros2 launch``. Supported is what the suite's launch files
-use, and what a file around them for several robots needs; all else is refused, with file and line,
-before any process starts:
+A file means the same here as it does to ``ros2 launch``. All but this is refused, with file and
+line, before any process starts:
 
 elements
     launch, arg (with choice), let, include (with arg), group (scoped), push_ros_namespace,
@@ -13,6 +12,6 @@ substitutions
     ``$(command 'COMMAND' [fail|ignore|warn|capture])``, ``$(dirname)``,
     ``$(find-pkg-share PACKAGE)``
 
-It is stricter than ``ros2 launch``: an undeclared argument, or a value whose type differs from that
-of the default, is an error; a process that fails makes the exit status 1.
+It is stricter: an undeclared argument, or a value whose type differs from that of the default, is
+an error, and a process that fails makes the exit status 1.
 """

@@ -139,7 +139,6 @@ class Arguments:
                 raise UsageError(f"argument {argument.name!r} is {value!r}, {complaint}{about}")
 
     def _defaults(self, share: Share) -> dict[str, str]:
-        """Evaluate the defaults of all arguments, as far as they are known before the launch."""
         scope = Scope(os.environ, share)
         for argument in self.declared:
             if argument.default is not None:
@@ -412,7 +411,6 @@ def _robot(known: Sequence[str], text: str) -> str | None:
 
 
 def _check_robot(path: Path) -> None:
-    """Raise UsageError for a robot file that every node would refuse, too."""
     try:
         from diffbot_description import load_robot
     except ImportError:  # there is no environment yet; inside it, this check runs again
@@ -465,5 +463,4 @@ _NAMED: dict[str, Form] = {
 }
 
 
-# Numbers that have the same meaning in all launch files.
 _NOT_NEGATIVE = ("arena", "duration", "laps", "seed", "speed", "torque_limit", "verification")

@@ -71,7 +71,6 @@ def settings(root: Element, share: Share, including: tuple[Path, ...] = ()) -> l
 
 
 def _defaults(root: Element, share: Share) -> Scope:
-    """Return the variables of a launch whose arguments have their defaults."""
     scope = Scope(os.environ, share)
     for each in root.children:
         text = each.attributes.get({"arg": "default", "let": "value"}.get(each.tag, ""), "")
@@ -197,7 +196,6 @@ def _check_form(node: str, name: str, value: Any, known: Sequence[ConfigEntry]) 
 def _owners(
     name: Any, section: str, nodes: Sequence[str], known: Sequence[ConfigEntry], where: str
 ) -> list[str]:
-    """Return the nodes that a parameter below ``/**`` is meant for."""
     from diffbot_bringup.node_parameters import has_parameter
 
     own = [each.node for each in known if each.name == name and each.node != ALL_NODES]

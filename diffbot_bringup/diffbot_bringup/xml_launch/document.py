@@ -129,11 +129,8 @@ def launch_files(share: Share) -> dict[str, Path]:
 def find(name: str, words: list[str], share: Share) -> tuple[Path, list[str]]:
     """Return the absolute path of a launch file, and the remaining words.
 
-    Args:
-        name: Name of a launch file of the suite (``ident`` or ``ident.launch.xml``), a path, or a
-            package, whose launch file the first word names.
-        words: Words that follow the name on the command line.
-        share: Finds the share folder of a package.
+    `name` is that of a launch file of the suite (``ident`` or ``ident.launch.xml``), a path, or a
+    package, whose launch file the first of the `words` names.
 
     Raises:
         UsageError: No such launch file; the text lists the known names.

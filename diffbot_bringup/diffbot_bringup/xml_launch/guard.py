@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The guard of a launch: a second process that acts when the runner cannot.
 
-It is a fork of the runner in a session of its own. Through a socket it receives the process groups
-that run, and it looks at the runner's state in /proc every LOOK_PERIOD.
+It is a fork of the runner in a session of its own, gets the process groups that run through a
+socket, and looks at the runner's state in /proc every LOOK_PERIOD.
 
 - When the socket closes while groups are listed, the runner is gone: the guard ends them, SIGINT
   first, so that a node can still command zero torque.
 - When the runner is stopped (Ctrl-Z, SIGSTOP, SIGTTOU), the guard continues it with SIGTSTP
-  pending: the runner then ends the run. /proc tells "stopped" from "slow".
+  pending: the runner then ends the run.
 - When the run has ended, the guard stays until the runner has, and continues it if it is stopped.
-
-The runner sees the same of the guard: see `Guard.trouble`.
 """
 
 from __future__ import annotations
@@ -65,7 +63,6 @@ class Guard:
         self._start()
 
     def _start(self) -> None:
-        # Both ends close on exec, so only guard and runner have them.
         self._socket, other = socket.socketpair()
         runner = os.getpid()
         self._pid = os.fork()
@@ -115,7 +112,6 @@ class Guard:
 
 
 def _watch(run: socket.socket, runner: int) -> None:
-    """Run the guard; never returns."""
     try:
         os.setsid()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -30,6 +30,7 @@ from typing import IO, TextIO
 from diffbot_bringup import leftovers
 from diffbot_bringup.xml_launch.guard import GRACE, Guard, end_group, end_groups, signal_group
 from diffbot_description.named_paths import expanded
+from diffbot_node.launch_supervision import VARIABLE as FAILURES
 
 # Packages whose executables let Ctrl-C through once Python has started (executables.py of
 # diffbot_node), and have only temporary files in the folder of those.
@@ -268,9 +269,6 @@ class Process:
         return "\n".join([f"last lines of {self.log_file}:", *(f"    {line}" for line in lines)])
 
 
-# Variable with the path of the failures file. It repeats a name of
-# diffbot_node.launch_supervision, whose import would load ROS.
-FAILURES = "DIFFBOT_LAUNCH_FAILURES"
 _SUSPENDING = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, *_SUSPENDING)
 _GIVE_UP = 2.0  # s after SIGKILL: the kernel does not end a process that waits for a broken device
@@ -421,7 +419,6 @@ class Supervisor:
                 self._stop(f"{description.name} was stopped by {name}")
 
     def _sweep(self) -> None:
-        """End what ended processes have left running."""
         end_groups(self._leftovers, ((signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0)))
         for group in self._leftovers:
             self._guard.remove(group)
@@ -442,7 +439,6 @@ class Supervisor:
         self._stop({signal.SIGINT: "Ctrl-C (SIGINT)"}.get(signal.Signals(number), name))
 
     def _stop(self, reason: str) -> None:
-        """Begin to stop all processes; a second call has no effect."""
         if self._ladder is not None:
             return
         if self._running:

@@ -139,7 +139,6 @@ def _parameters(element: Element, scope: Scope, full_name: str) -> Command:
 
 
 def _substituted(path: str, scope: Scope) -> ParameterText:
-    """Return the text of a parameter file with its substitutions performed."""
     with open(path, "rb") as file:
         data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
@@ -284,8 +283,6 @@ class Resolver:
         raise origin.error(
             f"<include> of {root.file} must pass the required argument(s) {', '.join(texts)}"
         )
-
-    # The actions, in the order of the schema.
 
     def _arg(self, element: Element) -> None:
         argument = Argument.read(element)

@@ -90,7 +90,6 @@ class _Parser:
         return ValueError(f"bad substitution: expected {expected} but {result} at {where}")
 
     def template(self, quote: str) -> Template:
-        """Parse text and substitutions up to the closing quote (or to the end)."""
         parts: list[str | Call] = []
         while (part := self._part(_STRING[quote], quote)) is not None:
             parts.append(part)
@@ -398,7 +397,6 @@ def _part(part: str | Call, scope: Scope) -> str:
 
 
 def _used(part: Call, scope: Scope) -> dict[str, str]:
-    """Return names and values of the variables in a substitution, to explain its error."""
     used: dict[str, str] = {}
     for call in (inner for template in part.arguments for inner in template):
         if isinstance(call, Call):

@@ -39,7 +39,6 @@ def make_simulator(
     if gui or pictures is not None:
         wish = "gui" if gui else "pictures"
         raise ValueError(f"{wish}: sim:={name} has no window and no camera; use sim:=gazebo")
-    # On demand: MuJoCo may not be installed.
     if name == "ideal":
         from diffbot_sim.engines.ideal import IdealSimulator
 

@@ -148,7 +148,6 @@ class BatchSeries:
 
 
 def _convolved(first: list[Array], second: list[Array], k: int, scratch: Array) -> Array:
-    """Return coefficient k of the product of two series."""
     total = first[0] * second[k]
     for j in range(1, k + 1):
         total += np.multiply(first[j], second[k - j], out=scratch)
@@ -156,7 +155,6 @@ def _convolved(first: list[Array], second: list[Array], k: int, scratch: Array) 
 
 
 def _squared(series: list[Array], k: int, scratch: Array) -> Array:
-    """Return coefficient k of the square of a series."""
     if k == 0:
         return series[0] * series[0]
     total = series[0] * series[k]
@@ -169,7 +167,6 @@ def _squared(series: list[Array], k: int, scratch: Array) -> Array:
 
 
 def _value_and_integral(series: list[Array], time: Array | float) -> tuple[Array, Array]:
-    """Return the value of a series at a time, and its integral up to then."""
     value = series[-1] * time
     integral = value / len(series)
     for k in range(len(series) - 2, 0, -1):

@@ -12,6 +12,7 @@ from arc_odometry import Velocity
 from diffbot_description import DynamicParameters, Robot
 from diffbot_description.dynamics import NO_FRICTION, turning_resistance
 from diffbot_description.ground_loads import ground_loads
+from diffbot_description.robot import Pair
 
 # Speeds are regularised to sqrt(speed^2 + CREEP^2), m/s: a caster that holds creeps this fast.
 CREEP = 1e-9
@@ -50,7 +51,7 @@ class CasterDrag:
         """Whether anything drags."""
         return bool(self.casters) or self.turning != NO_FRICTION
 
-    def wrench(self, u: Velocity, torque: tuple[float, float], step: float) -> tuple[float, float]:
+    def wrench(self, u: Velocity, torque: Pair, step: float) -> Pair:
         """Return forward force, N, and moment about the axle's midpoint, N m, over a step, s.
 
         `u`: velocity at its start; `torque`: wheel torques [left, right] in it, N m.

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 
 from arc_odometry import Velocity
 from diffbot_description import DynamicParameters, Robot, closed_form
+from diffbot_description.robot import Pair
 from diffbot_sim.engines.caster_drag import CasterDrag
 from diffbot_sim.simulator import NO_PUSH, check_duration, check_torque
 
@@ -25,12 +26,7 @@ class ContactEngine(ABC):
         self._bare = robot.model
         self._payload = (0.0, 0.0, 0.0, 0.0)
 
-    def step(
-        self,
-        torque: tuple[float, float],
-        duration: float,
-        push: tuple[float, float] = NO_PUSH,
-    ) -> None:
+    def step(self, torque: Pair, duration: float, push: Pair = NO_PUSH) -> None:
         """See Simulator.step; the inner step divides duration evenly."""
         torque, push, duration = check_torque(torque), check_torque(push), check_duration(duration)
         total = torque[0] + push[0], torque[1] + push[1]
@@ -50,7 +46,7 @@ class ContactEngine(ABC):
         self._theta += math.remainder(self._yaw() - self._theta, math.tau)
         self.time += duration
 
-    def velocity(self) -> tuple[float, float]:
+    def velocity(self) -> Pair:
         """See Simulator.velocity; v lies along the heading, omega about the vertical."""
         return self._velocity(self._theta)
 
@@ -63,13 +59,7 @@ class ContactEngine(ABC):
         self._inner_step = inner_step
 
     @abstractmethod
-    def _do_steps(
-        self,
-        count: int,
-        torque: tuple[float, float],
-        push: tuple[float, float],
-        drag: tuple[float, float] = (0.0, 0.0),
-    ) -> None:
+    def _do_steps(self, count: int, torque: Pair, push: Pair, drag: Pair = (0.0, 0.0)) -> None:
         """Do inner steps with the torques of Simulator.step and a drag; see CasterDrag.wrench."""
 
     @abstractmethod
@@ -81,5 +71,5 @@ class ContactEngine(ABC):
         """Return the body's yaw, rad, within +-pi."""
 
     @abstractmethod
-    def _velocity(self, heading: float) -> tuple[float, float]:
+    def _velocity(self, heading: float) -> Pair:
         """Return the speed along a heading (rad), m/s, and the yaw rate, rad/s."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from diffbot_description import Robot, wheel_friction
+from diffbot_description.robot import Pair
 from diffbot_sim.engines.caster_drag import CasterDrag
 from diffbot_sim.engines.contact_engine import ContactEngine
 from diffbot_sim.gazebo import server as protocol
@@ -18,6 +19,7 @@ from diffbot_sim.gazebo.world import PhysicsSettings, write_world
 from diffbot_sim.simulator import (
     LARGEST_TILT,
     SETTLING_TIME,
+    Triple,
     check_balance,
     check_payload,
     check_pose,
@@ -75,7 +77,7 @@ class GazeboSimulator(ContactEngine):
     def paused(self, value: bool) -> None:
         self._server.set_paused(value)
 
-    def reset(self, pose: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
+    def reset(self, pose: Triple = (0.0, 0.0, 0.0)) -> None:
         """See Simulator.reset."""
         x, y, theta = check_pose(pose)
         place = protocol.request(protocol.PLACE, x, y, *self._stand, theta)
@@ -84,34 +86,28 @@ class GazeboSimulator(ContactEngine):
         self._theta = theta
         self.time = 0.0
 
-    def wheel_angles(self) -> tuple[float, float]:
+    def wheel_angles(self) -> Pair:
         """See Simulator.wheel_angles."""
         left, right = (a - b for a, b in zip(self._raw_angles(), self._zero, strict=True))
         return left, right
 
-    def wheel_velocities(self) -> tuple[float, float]:
+    def wheel_velocities(self) -> Pair:
         """See Simulator.wheel_velocities; relative to the body, as encoders see them."""
         return self._state.rates
 
-    def pose(self) -> tuple[float, float, float]:
+    def pose(self) -> Triple:
         """See Simulator.pose; corrected to the time of the velocities, like the wheel angles."""
         (x, y, _), (vx, vy, _) = self._state.position, self._state.linear
         half_step = 0.5 * self._inner_step
         theta = self._theta - half_step * self._state.angular[2]
         return x - half_step * vx, y - half_step * vy, theta
 
-    def _velocity(self, heading: float) -> tuple[float, float]:
+    def _velocity(self, heading: float) -> Pair:
         vx, vy, _ = self._state.linear
         v = vx * math.cos(heading) + vy * math.sin(heading)
         return v, self._state.angular[2]
 
-    def _do_steps(
-        self,
-        count: int,
-        torque: tuple[float, float],
-        push: tuple[float, float],
-        drag: tuple[float, float] = (0.0, 0.0),
-    ) -> None:
+    def _do_steps(self, count: int, torque: Pair, push: Pair, drag: Pair = (0.0, 0.0)) -> None:
         values = (*torque, self._inner_step, *drag, *push)
         self._state = self._server.exchange(
             protocol.request(protocol.STEP, *values, steps=count), count
@@ -150,9 +146,9 @@ class GazeboSimulator(ContactEngine):
 
     def draw_line(
         self,
-        start: tuple[float, float],
-        end: tuple[float, float],
-        colour: tuple[float, float, float],
+        start: Pair,
+        end: Pair,
+        colour: Triple,
         height: float,
         width: float,
     ) -> None:
@@ -162,7 +158,7 @@ class GazeboSimulator(ContactEngine):
         """
         self._server.exchange(protocol.request(protocol.LINE, *start, *end, *colour, height, width))
 
-    def attitude(self) -> tuple[float, float, float]:
+    def attitude(self) -> Triple:
         """Return the height of the axle's midpoint (m), and roll and pitch of the body (rad)."""
         roll, pitch, _ = roll_pitch_yaw(*self._state.rotation)
         return self._state.position[2], roll, pitch
@@ -172,7 +168,7 @@ class GazeboSimulator(ContactEngine):
         self._server.close()
         self._folder.cleanup()
 
-    def _raw_angles(self) -> tuple[float, float]:
+    def _raw_angles(self) -> Pair:
         # ODE's angles are half an inner step ahead of its velocities.
         half_step = 0.5 * self._inner_step
         left, right = (

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from diffbot_description import DynamicParameters, Robot
-from diffbot_description.robot import Friction
+from diffbot_description.robot import Friction, Pair
 from diffbot_sim.engines.motion_series import (
     MOST_PIECES,
     MotionSeries,
@@ -23,6 +23,7 @@ from diffbot_sim.engines.motion_series import (
 from diffbot_sim.engines.wheel_friction import HOLDING, ROUNDING, PlanarDynamics, WheelFriction
 from diffbot_sim.simulator import (
     NO_PUSH,
+    Triple,
     check_duration,
     check_payload,
     check_pose,
@@ -46,7 +47,7 @@ class IdealSimulator:
         self.paused = False
         self.reset()
 
-    def reset(self, pose: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
+    def reset(self, pose: Triple = (0.0, 0.0, 0.0)) -> None:
         """See Simulator.reset."""
         self._x, self._y, self._theta = check_pose(pose)
         self.time = 0.0
@@ -56,12 +57,7 @@ class IdealSimulator:
         drags = bool(self._friction.drag.casters)
         self._modes = [HOLDING if holds or drags else 1 for holds in self._friction.holds]
 
-    def step(
-        self,
-        torque: tuple[float, float],
-        duration: float,
-        push: tuple[float, float] = NO_PUSH,
-    ) -> None:
+    def step(self, torque: Pair, duration: float, push: Pair = NO_PUSH) -> None:
         """See Simulator.step."""
         torque, push = check_torque(torque), check_torque(push)
         self._friction.load_gears(torque)
@@ -95,11 +91,11 @@ class IdealSimulator:
             "use a shorter step or less torque"
         )
 
-    def wheel_angles(self) -> tuple[float, float]:
+    def wheel_angles(self) -> Pair:
         """See Simulator.wheel_angles."""
         return self._angles[0], self._angles[1]
 
-    def wheel_velocities(self) -> tuple[float, float]:
+    def wheel_velocities(self) -> Pair:
         """See Simulator.wheel_velocities; exactly 0 for a wheel that holds."""
         turn = self._half_track * self._omega
         left, right = self._modes[:2]
@@ -108,11 +104,11 @@ class IdealSimulator:
             0.0 if right == HOLDING else (self._v + turn) / self._radii[1],
         )
 
-    def pose(self) -> tuple[float, float, float]:
+    def pose(self) -> Triple:
         """See Simulator.pose."""
         return self._x, self._y, self._theta
 
-    def velocity(self) -> tuple[float, float]:
+    def velocity(self) -> Pair:
         """See Simulator.velocity."""
         return self._v, self._omega
 
@@ -167,7 +163,7 @@ class IdealSimulator:
                     end, event = time, None
         return end, event
 
-    def _stays(self, row: Row, sign: int, changes: tuple[float, float]) -> bool:
+    def _stays(self, row: Row, sign: int, changes: Pair) -> bool:
         """Return whether a quantity, linear in v and omega, surely keeps its sign."""
         _, _, per_v, per_omega, constant, *_ = row
         of_v, of_omega = per_v * self._v, per_omega * self._omega
@@ -197,9 +193,7 @@ class IdealSimulator:
         self._v, self._omega = evaluate(series.v, time), evaluate(series.omega, time)
         self._rest_holding_wheels()
 
-    def _change_mode(
-        self, wheel: int, friction: list[float], time: float, torque: tuple[float, float]
-    ) -> None:
+    def _change_mode(self, wheel: int, friction: list[float], time: float, torque: Pair) -> None:
         if self._modes[wheel] == HOLDING:
             self._modes[wheel] = -1 if evaluate(friction, time) > 0.0 else 1
             return
@@ -207,14 +201,14 @@ class IdealSimulator:
         self._rest_holding_wheels()
         self._choose_modes(torque)
 
-    def _choose_modes(self, torque: tuple[float, float]) -> None:
+    def _choose_modes(self, torque: Pair) -> None:
         if not self._is_stuck_by_casters():
             self._modes = self._friction.choose_modes(self._v, self._omega, torque, self._modes)
 
     def _is_stuck_by_casters(self) -> bool:
         return bool(self._friction.drag.casters) and self._modes == [HOLDING, HOLDING]
 
-    def _stop_or_start(self, torque: tuple[float, float], remaining: float) -> float:
+    def _stop_or_start(self, torque: Pair, remaining: float) -> float:
         """Stop a slow robot whose casters drag, or let it start; return the time taken, s.
 
         As it stops, casters turn ever faster and series become ever shorter. So below SLOW the

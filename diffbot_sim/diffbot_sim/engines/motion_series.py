@@ -285,7 +285,6 @@ def motion_series(
 
 
 def _has_converged(terms: list[float], horizon: float) -> bool:
-    """Return whether the last two terms of a function are below TRUNCATION up to the horizon."""
     last = len(terms) - 1
     power = horizon ** (last - 1)
     return max(abs(terms[-2]), abs(terms[-1]) * horizon) * power <= TRUNCATION
@@ -352,7 +351,6 @@ def first_root(coefficients: Sequence[float], end: float, depth: int = 0) -> flo
 
 
 def _bisect(coefficients: Sequence[float], end: float) -> float:
-    """Return the root in [0, end] of a polynomial that changes its sign there once."""
     low, high = 0.0, end
     while True:
         middle = 0.5 * (low + high)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_description import DynamicParameters, FrictionLaw, Robot, wheel_friction
+from diffbot_description.robot import Pair
 from diffbot_sim.engines.caster_drag import CasterDrag
 from diffbot_sim.engines.contact_engine import ContactEngine
 from diffbot_sim.engines.mujoco_model import (
@@ -26,6 +27,7 @@ from diffbot_sim.engines.mujoco_model import (
 from diffbot_sim.simulator import (
     LARGEST_TILT,
     SETTLING_TIME,
+    Triple,
     check_payload,
     check_pose,
     roll_pitch_yaw,
@@ -73,7 +75,7 @@ class MujocoSimulator(ContactEngine):
         self.paused = False
         self.reset()
 
-    def reset(self, pose: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
+    def reset(self, pose: Triple = (0.0, 0.0, 0.0)) -> None:
         """See Simulator.reset."""
         x, y, theta = check_pose(pose)
         mujoco.mj_resetData(self._model, self._data)
@@ -84,13 +86,7 @@ class MujocoSimulator(ContactEngine):
         self.time = 0.0
         self._theta = theta
 
-    def _do_steps(
-        self,
-        count: int,
-        torque: tuple[float, float],
-        push: tuple[float, float],
-        drag: tuple[float, float] = (0.0, 0.0),
-    ) -> None:
+    def _do_steps(self, count: int, torque: Pair, push: Pair, drag: Pair = (0.0, 0.0)) -> None:
         if self._drag.exists:
             force, moment = drag
             yaw = self._yaw()
@@ -103,7 +99,7 @@ class MujocoSimulator(ContactEngine):
     def _is_lost(self) -> bool:
         return bool(self._data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number)
 
-    def wheel_angles(self) -> tuple[float, float]:
+    def wheel_angles(self) -> Pair:
         """See Simulator.wheel_angles.
 
         Set back by half an inner step, by which MuJoCo's angles are ahead of its velocities.
@@ -115,18 +111,18 @@ class MujocoSimulator(ContactEngine):
         )
         return left, right
 
-    def wheel_velocities(self) -> tuple[float, float]:
+    def wheel_velocities(self) -> Pair:
         """See Simulator.wheel_velocities; relative to the body, as encoders see them."""
         qvel = self._data.qvel
         return float(qvel[self._speed[0]]), float(qvel[self._speed[1]])
 
-    def pose(self) -> tuple[float, float, float]:
+    def pose(self) -> Triple:
         """See Simulator.pose; corrected to the time of the velocities, like the wheel angles."""
         half_step = 0.5 * self._model.opt.timestep
         x, y = (self._data.qpos[:2] - half_step * self._data.qvel[:2]).tolist()
         return x, y, self._theta - half_step * self.velocity()[1]
 
-    def _velocity(self, heading: float) -> tuple[float, float]:
+    def _velocity(self, heading: float) -> Pair:
         vx, vy, _, *spin = self._data.qvel[:6].tolist()
         w, x, y, z = self._data.qpos[3:7].tolist()
         up = (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y))
@@ -147,11 +143,11 @@ class MujocoSimulator(ContactEngine):
             self._load(*before)
             raise
 
-    def contact_loads(self) -> tuple[float, float, float]:
+    def contact_loads(self) -> Triple:
         """Return the floor's normal forces on the left wheel, the right wheel and the rest, N."""
         return _contact_loads(self._model, self._data, self._wheels)
 
-    def attitude(self) -> tuple[float, float, float]:
+    def attitude(self) -> Triple:
         """Return the height of the axle's midpoint (m), and roll and pitch of the body (rad)."""
         roll, pitch, _ = roll_pitch_yaw(*self._data.qpos[3:7].tolist())
         return float(self._data.qpos[2]), roll, pitch
@@ -161,7 +157,6 @@ class MujocoSimulator(ContactEngine):
         body = self._model.body(PAYLOAD)
         body.mass[:] = mass
         body.ipos[:] = (x, 0.0, z)
-        # Equal inertias about all axes are always physical.
         body.inertia[:] = yaw_inertia
         mujoco.mj_setConst(self._model, mujoco.MjData(self._model))
         self._friction.load(self.parameters(), mass, x)
@@ -235,13 +230,7 @@ class WheelJointFriction:
             self._model.dof_solref[dof] = settings.friction_solref
             self._model.dof_armature[dof] = settings.armature
 
-    def step(
-        self,
-        data: mujoco.MjData,
-        torque: tuple[float, float],
-        push: tuple[float, float],
-        count: int,
-    ) -> None:
+    def step(self, data: mujoco.MjData, torque: Pair, push: Pair, count: int) -> None:
         """Do `count` inner steps with the torques of Simulator.step."""
         total = torque[0] + push[0], torque[1] + push[1]
         # Attributes of MuJoCo's objects are views that each access makes anew, slowly.
@@ -262,13 +251,12 @@ class WheelJointFriction:
         limits = self._model.dof_frictionloss
         for _ in range(count):
             for dof, law, both in wheels:
-                # Speed at the middle of the step.
                 middle = float(velocity[dof]) + half_step * float(acceleration[dof])
                 limits[dof], offset = _dry_friction(law, middle)
                 applied[dof] = both - offset
             mujoco.mj_step(self._model, data)
 
-    def _set_limits(self, speeds: tuple[float, float], torque: tuple[float, float]) -> None:
+    def _set_limits(self, speeds: Pair, torque: Pair) -> None:
         offsets = []
         for dof, law, speed, tau in zip(self._dofs, self._laws, speeds, torque, strict=True):
             self._model.dof_frictionloss[dof], offset = _dry_friction(law.under(tau), speed)
@@ -276,7 +264,7 @@ class WheelJointFriction:
         self._offsets = offsets
 
 
-def _dry_friction(law: FrictionLaw[float], speed: float) -> tuple[float, float]:
+def _dry_friction(law: FrictionLaw[float], speed: float) -> Pair:
     """Return mean and half difference, N m, of dry friction in both directions."""
     forward = law.dry(speed, 1.0)
     if law.coulomb_backward is None:
@@ -285,9 +273,7 @@ def _dry_friction(law: FrictionLaw[float], speed: float) -> tuple[float, float]:
     return 0.5 * (forward + backward), 0.5 * (forward - backward)
 
 
-def _contact_loads(
-    model: mujoco.MjModel, data: mujoco.MjData, wheels: list[int]
-) -> tuple[float, float, float]:
+def _contact_loads(model: mujoco.MjModel, data: mujoco.MjData, wheels: list[int]) -> Triple:
     """Return the floor's normal forces on the two wheels' bodies and on the rest, N."""
     loads = [0.0, 0.0, 0.0]
     force = np.zeros(6)

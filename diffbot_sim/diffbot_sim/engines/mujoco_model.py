@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from diffbot_description import Robot, urdf
+from diffbot_description.robot import Pair
 
 FLOOR = "floor"
 FREE_JOINT = "floating_base"
@@ -42,7 +43,7 @@ class ContactSettings:
     inner_step: float = 0.0005
     time_constant: float = 0.004
     friction_time_constant: float = 0.0
-    impedance: tuple[float, float] = (0.999, 0.9999)
+    impedance: Pair = (0.999, 0.9999)
     elliptic: bool = True
     impratio: float = 10.0
     wheel_friction: float | None = None
@@ -57,7 +58,7 @@ class WheelJointSettings:
         armature: Rotor, and viscous friction in half a step, kg m^2.
     """
 
-    friction_solref: tuple[float, float]
+    friction_solref: Pair
     armature: float
 
 
@@ -91,7 +92,6 @@ def specification(robot: Robot, settings: ContactSettings) -> mujoco.MjSpec:
         pair.solref[0] = settings.time_constant
         pair.solimp[:2] = settings.impedance
         pair.solreffriction[:] = (LEAST_SLIP_TIME * settings.inner_step, 1.0)
-        # CasterDrag models the friction of all other shapes.
         if geom.name in rolling:
             pair.condim = 3
             pair.friction[:2] = settings.wheel_friction or robot.contact.wheel_friction
@@ -113,16 +113,13 @@ def _set_options(spec: mujoco.MjSpec, settings: ContactSettings) -> None:
     spec.option.cone = elliptic if settings.elliptic else mujoco.mjtCone.mjCONE_PYRAMIDAL
     spec.option.impratio = settings.impratio
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
-    # WheelJointFriction makes damping that of the step's middle.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
-    # Allow time constants below two inner steps.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_REFSAFE
     # One robot is one island. MuJoCo before 3.3.6 has no such flag.
     spec.option.disableflags |= getattr(mujoco.mjtDisableBit, "mjDSBL_ISLAND", 0)
 
 
 def _wheel_geoms(spec: mujoco.MjSpec, robot: Robot) -> list[mujoco.MjsGeom]:
-    """Name and return the wheels' collision shapes; give their joints the viscous friction."""
     geoms = []
     for i, name in enumerate(robot.joints.first):
         joint = spec.joint(name)

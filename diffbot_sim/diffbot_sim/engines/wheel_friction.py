@@ -23,8 +23,10 @@ from diffbot_description import (
     wheel_friction,
 )
 from diffbot_description.dynamics import NO_FRICTION
+from diffbot_description.robot import Pair
 from diffbot_sim.engines.caster_drag import CasterDrag
 from diffbot_sim.engines.motion_series import Slip, StateFunction, Stribeck
+from diffbot_sim.simulator import Triple
 
 HOLDING = 0
 """Mode of a wheel at rest; +1 and -1 are the directions of a turning one."""
@@ -51,7 +53,6 @@ class WheelFriction:
 
     Attributes:
         parameters: K5..K8, including the payload.
-        drag: Drag of the casters, and of the floor against turning.
         wheel_speed: Rows of the wheel speeds [left, right], rad/s.
         functions: Decay of each wheel's static friction, and direction of each dragging caster.
         holds: Whether each wheel, and the floor, has dry friction.
@@ -96,12 +97,12 @@ class WheelFriction:
             [0.0, 0.0, *speeds, *(0.0,) * (self._columns - 4)] for speeds in self._wheels.tolist()
         ]
 
-    def load_gears(self, torque: tuple[float, float]) -> None:
+    def load_gears(self, torque: Pair) -> None:
         """Set the motors' torques [left, right], N m, of which the gears lose a share."""
         left, right = self._laws[:2]
         self._lost = left.lost(torque[0]), right.lost(torque[1]), 0.0
 
-    def dynamics(self, torque: tuple[float, float], modes: list[int]) -> PlanarDynamics:
+    def dynamics(self, torque: Pair, modes: list[int]) -> PlanarDynamics:
         """Return the equations of motion for these modes of the wheels [left, right]."""
         if modes.count(HOLDING) == 3:
             still = [0.0] * self._columns
@@ -149,12 +150,11 @@ class WheelFriction:
             rows = np.zeros_like(rows)
         return [(row[:-2], row[-2:]) for row in (*rows.tolist(), *holding.tolist())]
 
-    def _resting(self, torque: tuple[float, float]) -> tuple[float, float, float]:
+    def _resting(self, torque: Pair) -> Triple:
         """Return frictions that hold wheels and floor at rest, N m; the floor's is the smallest."""
         fraction = -np.linalg.solve(self._input[:, :2], self._input[:, 2])
         least, most = -math.inf, math.inf
         for side in (0, 1):
-            # Range of floor moments with which this wheel holds.
             ends = [
                 (push * self.limit(side, push) + torque[side]) / fraction[side]
                 for push in (-1.0, 1.0)
@@ -163,9 +163,7 @@ class WheelFriction:
         moment = min(max(0.0, least), most) if least <= most else 0.5 * (least + most)
         return fraction[0] * moment - torque[0], fraction[1] * moment - torque[1], moment
 
-    def choose_modes(
-        self, v: float, omega: float, torque: tuple[float, float], modes: list[int]
-    ) -> list[int]:
+    def choose_modes(self, v: float, omega: float, torque: Pair, modes: list[int]) -> list[int]:
         """Return the next modes: turning wheels keep theirs, wheels at rest hold or start to turn.
 
         `v`, `omega`: m/s, rad/s; `torque`: N m from now on; `modes`: HOLDING, or the direction.
@@ -205,7 +203,7 @@ class WheelFriction:
         """
         return self._laws[wheel].breakaway(-friction) + self._lost[wheel]
 
-    def departure(self, torque: tuple[float, float]) -> tuple[Velocity, list[int]] | None:
+    def departure(self, torque: Pair) -> tuple[Velocity, list[int]] | None:
         """Return accelerations and modes of a starting robot with dragging casters; None: it rests.
 
         A caster's friction opposes the acceleration; one choice of holding wheels is consistent.
@@ -231,7 +229,7 @@ class WheelFriction:
                 return start, modes
         return None
 
-    def _pivoting(self, torque: tuple[float, float], stuck: int, mode: int) -> Velocity | None:
+    def _pivoting(self, torque: Pair, stuck: int, mode: int) -> Velocity | None:
         """Return the accelerations about the contact point of a held wheel, if it then holds."""
         turning = 1 - stuck
         b = self._half_track
@@ -252,9 +250,7 @@ class WheelFriction:
         return start if abs(holding) <= self.limit(stuck, holding) else None
 
 
-def _coupling(
-    parameters: DynamicParameters, model: RobotModel, radii: tuple[float, float]
-) -> NDArray[np.float64]:
+def _coupling(parameters: DynamicParameters, model: RobotModel, radii: Pair) -> NDArray[np.float64]:
     """Return the matrix that maps [v', omega'] of equal wheels to those of unequal ones, (2, 2).
 
     The wheels' kinetic energy J (w_l^2 + w_r^2) / 2, w = (v -+ b omega) / r_i, contains v omega.

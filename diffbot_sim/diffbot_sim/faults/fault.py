@@ -79,14 +79,13 @@ class Fault:
 
     Attributes:
         start, duration: Messages that arrive at start <= t < start + duration, s, may be hit.
-        fields: Paths of the fields to change (message_fields.py). Without any, stuck freezes all;
-            garbage and wrong change each number outside the header.
+        fields: Paths of the fields to change (message_fields.py); none: all, or all numbers outside
+            the header.
         stamps: For stuck. "fresh": the header's stamp advances; "old": it is frozen, too.
-        value: For garbage. A number, "nan", "inf", "-inf", or "random" up to magnitude. Whole
-            numbers stay in the range of their type, and are unchanged by NaN or inf.
-        scale, offset, wrap: For wrong, in this order; for stamps the offset is in s. wrap: into
-            -wrap/2 <= x < wrap/2.
-        swap: For wrong; indices of two entries to swap in arrays of numbers; names stay.
+        value: For garbage. A number, "nan", "inf", "-inf", or "random" up to magnitude; whole
+            numbers stay in the range of their type.
+        scale, offset, wrap: For wrong, in this order; wrap: into -wrap/2 <= x < wrap/2.
+        swap: For wrong; indices of two entries to swap in arrays of numbers.
         arrays: For wrong: "reversed", "missing" (without entry `index`), "extra" (an unknown entry
             first), "duplicated" (entry `index` again), "short" (names stay), "empty".
         overtake: For delayed; whether a message may arrive before earlier ones.
@@ -215,8 +214,6 @@ class Fault:
         begin = round(self.start * NANOSECONDS)
         return begin <= now < begin + round(min(self.duration, FOR_EVER) * NANOSECONDS)
 
-
-# Scripts of faults in YAML.
 
 FAULTY = "faulty"
 _TYPE = re.compile(r"[a-z]\w*/(msg/)?[A-Z]\w*")

@@ -86,7 +86,6 @@ class RelayedTopic:
             qos = QoSProfile(depth=DEPTH)
             self._input = subscribe_to_states(node, message_type, relay.input, take)
         self._output: Any = node.create_publisher(message_type, relay.output, qos)
-        # Names after remapping.
         self._names = (self._input.topic_name, self._output.topic_name)
         if self._names[0] == self._names[1]:
             raise ValueError(
@@ -160,10 +159,7 @@ class FaultInjectorNode(Node):
         self._release_timer.cancel()
         create_wall_timer(self, LOOK_PERIOD, self._look_around)
 
-    # Time.
-
     def _time(self) -> float:
-        """Return the script's time, s."""
         now = self.get_clock().now().nanoseconds
         if now < self._newest - DISORDER:
             self.get_logger().warning(
@@ -209,8 +205,6 @@ class FaultInjectorNode(Node):
             if fault not in active:
                 self.get_logger().info(f"has ended: {fault}")
         self._active = active
-
-    # Partners.
 
     def _look_around(self) -> None:
         if self._origin is not None:

@@ -41,9 +41,8 @@ NO_NUMBER = "scale, offset and wrap change numbers and stamps only"
 class FaultInjector:
     """Takes the messages of one topic, applies faults, and returns the results when they are due.
 
-    A message passes the faults in the order of the list; its time decides which apply. Equal
-    messages at equal times with equal seeds give equal results. Unless a fault lets them overtake,
-    messages keep their order. When time goes back waiting messages are lost.
+    A message passes the faults in the order of the list; its time decides which apply. Unless a
+    fault lets them overtake, messages keep their order. When time goes back waiting ones are lost.
 
     Attributes:
         active: Faults that are active at the newest time given.
@@ -94,7 +93,6 @@ class FaultInjector:
         return self._waiting[0][0] / NANOSECONDS if self._waiting else None
 
     def _advance(self, now: float) -> int:
-        # Whole ns make the sum of a time and a delay exact.
         time = round(now * NANOSECONDS)
         if self._now is not None and time < self._now:
             self.reset()
@@ -110,9 +108,6 @@ class FaultInjector:
         if not parcel.overtakes:
             release = self._floor = max(release, self._floor)
         heapq.heappush(self._waiting, (release, next(self._numbers), parcel.message))
-
-
-# The kinds of faults: what each does with a message.
 
 
 @dataclass(frozen=True)
@@ -143,7 +138,6 @@ class Stage:
         return [parcel]
 
     def _chance(self) -> bool:
-        """Decide whether the next message is hit."""
         fraction, burst = self.fault.probability, self.fault.burst
         if not self._left and self.random.random() < fraction / (
             fraction + burst * (1.0 - fraction)
@@ -239,7 +233,6 @@ class Slow(Stage):
         # Times are rounded to whole ns.
         if now + 0.5 < self._following:
             return []
-        # On a time grid, for a right mean rate.
         period = NANOSECONDS / self.fault.rate
         self._following += period
         if self._following <= now:
@@ -276,9 +269,6 @@ STAGES: dict[str, type[Stage]] = {
     "delayed": Delayed,
     "intermittent": Intermittent,
 }
-
-
-# Changes of a message's content.
 
 
 def check_fields(message: Any, fault: Fault) -> None:
@@ -347,7 +337,6 @@ def _like(before: Any, entries: list[Any]) -> Any:
 
 
 def _stranger(entry: Any) -> Any:
-    """Return an entry of unknown name, or of value 0."""
     if isinstance(entry, str):
         return STRANGER
     return type(entry)(0) if isinstance(entry, (bool, int, float)) else copy.deepcopy(entry)

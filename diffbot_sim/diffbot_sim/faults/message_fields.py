@@ -23,7 +23,6 @@ EARLIEST = -(1 << 31)
 # `name`, or `name[entry]`; an entry is an index or the name of a joint.
 _PART = re.compile(r"([A-Za-z_]\w*)(?:\[([^\[\]]+)\])?")
 HEADER = "header"
-# Field with the names of the entries of a message's arrays, as in sensor_msgs/JointState.
 NAMES = "name"
 
 

@@ -29,7 +29,6 @@ MULTIARCH = f"{platform.machine()}-linux-gnu"
 
 _LIBRARIES = Path("usr/lib", MULTIARCH)
 _HEADERS = Path("usr/include")
-# All library folders of the private Gazebo, relative to the prefix.
 _LIBRARY_FOLDERS = (
     _LIBRARIES,
     _LIBRARIES / "blas",
@@ -81,7 +80,6 @@ class Installation:
         headers = self.prefix / _HEADERS
         patterns = ("gazebo-11", "gazebo-11/gazebo", "sdformat-9*", "ignition/*")
         results = [folder for pattern in patterns for folder in sorted(headers.glob(pattern))]
-        # The compiler searches the machine's own folders anyway.
         general = [headers, headers / MULTIARCH] if self.is_private() else []
         return results + general
 
@@ -107,7 +105,6 @@ class Installation:
         if self.is_private():
             folders = [str(self.prefix / folder) for folder in _LIBRARY_FOLDERS]
             variables["LD_LIBRARY_PATH"] = os.pathsep.join(folders)
-            # Software rendering, and keyboard layouts for the windows.
             variables["LIBGL_DRIVERS_PATH"] = str(libraries / "dri")
             variables["QT_PLUGIN_PATH"] = str(libraries / "qt5/plugins")
             variables["XKB_CONFIG_ROOT"] = str(self.prefix / "usr/share/X11/xkb")
@@ -157,7 +154,6 @@ def plugin(installation: Installation) -> Path:
 
 
 def _command(installation: Installation) -> list[str]:
-    # As system headers, to suppress their warnings.
     includes = [word for x in installation.include_folders() for word in ("-isystem", str(x))]
     return [
         *os.environ.get("CXX", "c++").split(),

@@ -18,9 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+from diffbot_description.robot import Pair
 from diffbot_sim.child_processes import ChildProcess, stop_all
 from diffbot_sim.gazebo.installation import GazeboError, Installation
 from diffbot_sim.gazebo.world import WORLD
+from diffbot_sim.simulator import Triple
 
 LOOK, STEP, PLACE, PAYLOAD, LINE, FRICTION, MODEL = range(7)
 VALUES = 9
@@ -75,12 +77,12 @@ class Answer:
 
     notice: bool
     paused: bool
-    angles: tuple[float, float]
-    rates: tuple[float, float]
-    position: tuple[float, float, float]
+    angles: Pair
+    rates: Pair
+    position: Triple
     rotation: tuple[float, float, float, float]
-    linear: tuple[float, float, float]
-    angular: tuple[float, float, float]
+    linear: Triple
+    angular: Triple
 
     @classmethod
     def unpack(cls, data: bytes) -> Answer:
@@ -96,12 +98,7 @@ class Answer:
 class GazeboServer:
     """gzserver with a world that has the plugin; it ends with this process, whatever ends that.
 
-    Args:
-        installation: The Gazebo to use.
-        plugin, world: Their files; the world's folder is searched for models.
-        gui: Whether to open Gazebo's window, too.
-        camera: Whether the world has a camera, which needs a display to render on.
-        seed: Seed of the server's random numbers.
+    The world's folder is searched for models; a camera needs a display to render on.
 
     Raises:
         GazeboError: It did not start, or has no display.
@@ -132,7 +129,6 @@ class GazeboServer:
                 )
             if camera and not display:
                 display = self._start_display()
-            # Without a camera the server starts faster without a display.
             self._variables["DISPLAY"] = display if camera else None
             # A camera must take its pictures on time; without a window no visuals are sent.
             options = ["--lockstep"] if camera else [] if gui else ["--minimal_comms"]
@@ -200,8 +196,6 @@ class GazeboServer:
         stop_all(self._processes, (END_PATIENCE, END_PATIENCE))
         self._processes.clear()
 
-    # The start.
-
     def _start(self, words: list[str]) -> None:
         for attempt in range(_ATTEMPTS):
             self._variables["GAZEBO_MASTER_URI"] = self._chosen or f"http://127.0.0.1:{free_port()}"
@@ -222,7 +216,6 @@ class GazeboServer:
                 self._log.write_text("")
 
     def _start_display(self) -> str:
-        """Start a virtual X server, and return its name."""
         program = shutil.which("Xvfb")
         if program is None:
             raise GazeboError(
@@ -260,8 +253,6 @@ class GazeboServer:
         self._processes.append(process)
         return process
 
-    # Answers.
-
     def _receive(self, patience: float, passes: int = 1, count: int = 1) -> list[Answer]:
         end = time.monotonic() + patience
         waiting = True
@@ -293,7 +284,6 @@ class GazeboServer:
     def _control_world(self, option: str, value: int) -> None:
         words = ["world", "--world-name", WORLD, option, str(value)]
         command = [self._installation.program("gz"), *words]
-        # The server's next message shows whether it has worked.
         process = ChildProcess("gz", command, self._variables, self._log)
         if process.wait(ANSWER_PATIENCE) is None:
             stop_all([process])

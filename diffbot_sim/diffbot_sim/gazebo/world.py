@@ -10,7 +10,9 @@ import os
 import re
 import subprocess
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 from xml.sax.saxutils import escape
@@ -75,7 +77,7 @@ def write_world(
         pictures = folder / PICTURES
     model = folder / ROBOT
     model.mkdir()
-    (model / "model.sdf").write_text(robot_sdf(installation, robot, settings, folder))
+    (model / "model.sdf").write_text(robot_sdf(installation, robot, settings))
     (model / "model.config").write_text(
         f'<model><name>{robot.name}</name><sdf version="1.6">model.sdf</sdf></model>'
     )
@@ -186,21 +188,16 @@ def _camera(pictures: Path) -> str:
   </model>"""
 
 
-def robot_sdf(
-    installation: Installation, robot: Robot, settings: PhysicsSettings, folder: Path
-) -> str:
-    """Return the robot as SDF; its URDF is written into the folder.
-
-    Raises:
-        GazeboError: Gazebo refuses the URDF; the message has its output.
-    """
+def robot_sdf(installation: Installation, robot: Robot, settings: PhysicsSettings) -> str:
+    """Return the robot as SDF; GazeboError, with Gazebo's output, if it refuses the URDF."""
     tree = ElementTree.fromstring(urdf(robot.with_forward_joints()))
     _set_contacts(tree, settings)
     _drop_friction(tree)
     visuals = list(tree.iter("visual"))
     for number, visual in enumerate(visuals):
         visual.set("name", _NAME.format(number))
-    model = ElementTree.fromstring(_convert(installation, tree, folder))
+    text = ElementTree.tostring(tree, encoding="unicode")
+    model = ElementTree.fromstring(_converted(installation, text))
     colours = _colours(tree)
     for visual in model.iter("visual"):
         match = _NUMBER.search(visual.get("name", ""))
@@ -238,31 +235,18 @@ def _set_contacts(tree: Element, settings: PhysicsSettings) -> None:
                 child.text = str(value)
 
 
-# By converter and URDF, the newest last: a conversion takes as long as the start of the server.
-_CONVERTED: dict[tuple[str, str], str] = {}
-_MOST_CONVERTED = 32
-
-
-def _convert(installation: Installation, tree: Element, folder: Path) -> str:
-    file = folder / "robot.urdf"
-    text = ElementTree.tostring(tree, encoding="unicode")
-    file.write_text(text, encoding="utf-8")
-    program = installation.program("gz")
-    if (program, text) not in _CONVERTED:
-        converted = _run_converter(installation, program, file, folder)
-        while len(_CONVERTED) >= _MOST_CONVERTED:
-            del _CONVERTED[next(iter(_CONVERTED))]
-        _CONVERTED[program, text] = converted
-    return _CONVERTED[program, text]
-
-
-def _run_converter(installation: Installation, program: str, file: Path, folder: Path) -> str:
-    result = subprocess.run(
-        [program, "sdf", "--print", str(file)],
-        env={**os.environ, **installation.variables(folder)},
-        capture_output=True,
-        text=True,
-    )
+@lru_cache(maxsize=32)
+def _converted(installation: Installation, text: str) -> str:
+    """Return a URDF as SDF; cached, as it takes as long as the start of the server."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "robot.urdf")
+        file.write_text(text, encoding="utf-8")
+        result = subprocess.run(
+            [installation.program("gz"), "sdf", "--print", str(file)],
+            env={**os.environ, **installation.variables(Path(folder))},
+            capture_output=True,
+            text=True,
+        )
     start = result.stdout.find("<sdf")
     if result.returncode != 0 or start < 0:
         raise GazeboError(f"Gazebo cannot read {file}:\n{result.stdout}{result.stderr}")

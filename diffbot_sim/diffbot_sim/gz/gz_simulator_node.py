@@ -21,6 +21,7 @@ from std_msgs.msg import Float64
 
 from arc_odometry import JointSample
 from diffbot_description import Robot
+from diffbot_description.robot import Pair
 from diffbot_node import Node, parameter
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.senders import Origin
@@ -68,19 +69,18 @@ class GzTopics:
                 partial(self._on_torque_seen, index),
                 10,
             )
-        # Gazebo repeats a state until the next period begins.
         node.create_subscription(JointState, f"{PREFIX}joint_states", self._on_joint_states, 1)
 
-    def send(self, torque: tuple[float, float]) -> None:
+    def send(self, torque: Pair) -> None:
         """Send Gazebo the torques [left, right] in N m."""
         for publisher, value in zip(self._torques, self._undamped(torque), strict=True):
             publisher.publish(Float64(data=value))
 
-    def has_seen(self, torque: tuple[float, float]) -> bool:
+    def has_seen(self, torque: Pair) -> bool:
         """Whether the newest torques confirmed by Gazebo are these, in N m."""
         return tuple(self._seen) == self._undamped(torque)
 
-    def _undamped(self, torque: tuple[float, float]) -> tuple[float, float]:
+    def _undamped(self, torque: Pair) -> Pair:
         left, right = (float(t * gain) for t, gain in zip(torque, self._gains, strict=True))
         return left, right
 
@@ -211,15 +211,12 @@ class GzSimulatorNode(ExternalSimulator[GzParameters]):
             partition = self._launch.environment["GZ_PARTITION"]
             self.get_logger().info(f"Gazebo starts; GZ_PARTITION={partition}")
 
-    # A control period: command, torque seen, step, state.
-
-    def _on_command(self, command: tuple[float, float], _came_from: Origin) -> None:
+    def _on_command(self, command: Pair, _came_from: Origin) -> None:
         self._command, self._answered = command, True
         if self.room is None:
             self._go_on()
 
     def _go_on(self) -> bool:
-        """Begin the next period if the newest state is answered and time is due."""
         if not self._answered or self._phase is not Exchange.ASKING or self.exit_code is not None:
             return False
         if not self._obeyed:
@@ -287,8 +284,6 @@ class GzSimulatorNode(ExternalSimulator[GzParameters]):
     def _send_state(self) -> None:
         self._published = time.monotonic()
         self._topics.publish_sample(self._sample)
-
-    # Partners.
 
     def _look_around(self) -> None:
         if self.exit_code is not None:

@@ -30,9 +30,7 @@ from diffbot_description import Robot, urdf
 from diffbot_sim.child_processes import Launch, ProgramStep
 from diffbot_sim.gazebo.installation import MULTIARCH
 from diffbot_sim.gazebo.server import free_port
-
-Pose = tuple[float, float, float]
-"""x (m), y (m), theta (rad)."""
+from diffbot_sim.simulator import Triple
 
 # World files: the element that sets the speed, and its value for real time.
 WORLDS = {
@@ -44,7 +42,6 @@ WORLD = "diffbot"
 STEP = 0.001
 MODEL = "robot"
 CONTROL_SERVICE = f"/world/{WORLD}/control"
-# Prefix of the suite's ROS topics that the bridge relays.
 PREFIX = "gz/"
 # Suffix of the topics in the bridge's file that belong to a second bridge; see `split_bridge`.
 SEEN = "_seen"
@@ -54,7 +51,6 @@ FASTEST = 5.0
 QUIET = ("--log-level", "warn")
 GZ_WINDOW = ["gz", "sim", "-g", "-v", "1"]
 
-# Simulators with ros2_control inside, and their hardware class of the robot.
 HARDWARE = {
     "gz_ros2_control": "gz_ros2_control/GazeboSimSystem",
     "gazebo_ros": "gazebo_ros2_control/GazeboSystem",
@@ -72,9 +68,6 @@ PACKAGES = {
     "gz_ros2_control": ("ros_gz_sim", "ros_gz_bridge", "gz_ros2_control", *CONTROL_PACKAGES),
     "gazebo_ros": ("gazebo_ros", "gazebo_plugins", "gazebo_ros2_control", *CONTROL_PACKAGES),
 }
-
-
-# Installed packages and programs.
 
 
 def left_out(robot: Robot, sim: str) -> list[str]:
@@ -122,9 +115,6 @@ def require_program(sim: str, program: str, source: str) -> None:
 def executable(package: str, name: str) -> str:
     """Return the path of a ROS package's executable."""
     return str(Path(get_package_prefix(package)) / "lib" / package / name)
-
-
-# Files for a robot and a speed.
 
 
 def config_text(name: str, robot: Robot) -> str:
@@ -187,7 +177,7 @@ def gz_server_command(world: Path, running: bool) -> list[str]:
     return ["gz", "sim", "-s", "-v", "1", *(["-r"] if running else []), str(world)]
 
 
-def gz_spawn_command(file: Path, robot: Robot, start: Pose) -> list[str]:
+def gz_spawn_command(file: Path, robot: Robot, start: Triple) -> list[str]:
     """Return the command that spawns the robot of a URDF file in Gazebo (Ionic or newer)."""
     x, y, theta = start
     pose = {"x": x, "y": y, "z": robot.wheels.radius, "Y": theta}
@@ -206,7 +196,7 @@ def gazebo_server_command(world: Path) -> list[str]:
     return ["gzserver", str(world), *plugins, "--ros-args", *clock, "--"]
 
 
-def gazebo_spawn_command(file: Path, robot: Robot, start: Pose) -> list[str]:
+def gazebo_spawn_command(file: Path, robot: Robot, start: Triple) -> list[str]:
     """Return the command that spawns the robot of a URDF file in Gazebo 11."""
     pose = zip("xyY", start, strict=True)
     words = [word for name, value in pose for word in (f"-{name}", f"{value:.9f}")]
@@ -245,7 +235,6 @@ def gazebo_environment() -> dict[str, str | None]:
     return {
         "GAZEBO_MASTER_URI": os.environ.get("GAZEBO_MASTER_URI", f"http://127.0.0.1:{free_port()}"),
         "GAZEBO_PLUGIN_PATH": os.pathsep.join([f"{p}/lib" for p in prefixes] + [own]),
-        # No search for models on the network.
         "GAZEBO_MODEL_DATABASE_URI": "",
     }
 
@@ -260,10 +249,7 @@ def spawner_environment(folder: Path) -> dict[str, str | None]:
     return {"ROS_HOME": str(folder), "ROS_LOG_DIR": log}
 
 
-# Launches.
-
-
-def launch_gz(robot: Robot, start: Pose, gui: bool) -> Launch:
+def launch_gz(robot: Robot, start: Triple, gui: bool) -> Launch:
     """Start Gazebo (Ionic or newer) with a paused world, and its bridges to ROS.
 
     Spawning is repeated until it reports success, or `retries` is false: Gazebo may answer late.
@@ -286,7 +272,7 @@ def launch_gz(robot: Robot, start: Pose, gui: bool) -> Launch:
 
 
 def launch_ros2_control(
-    sim: str, robot: Robot, start: Pose, speed: float, gui: bool, patience: float
+    sim: str, robot: Robot, start: Triple, speed: float, gui: bool, patience: float
 ) -> Launch:
     """Start a simulator with ros2_control inside: server, description, robot, controllers.
 

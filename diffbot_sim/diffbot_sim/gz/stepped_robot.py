@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from arc_odometry import JointSample
 from diffbot_description import Robot, wheel_friction
+from diffbot_description.robot import Pair
+from diffbot_sim.simulator import Triple
 from diffbot_sim.virtual_robot import Actuator, Encoders
 
 NANOSECONDS = 1_000_000_000
@@ -29,7 +31,7 @@ def moves_at_any_torque(robot: Robot) -> bool:
     return not any((*holding, *robot.drive.dead_band, robot.contact.caster_friction))
 
 
-def damping_gains(robot: Robot, step: float) -> tuple[float, float]:
+def damping_gains(robot: Robot, step: float) -> Pair:
     """Return factors [left, right] that correct DART's damping of torques, for a step in s."""
     left, right = (1.0 + step * c / robot.wheels.inertia_spin for c in robot.friction.viscous)
     return left, right
@@ -40,20 +42,16 @@ class WheelReading:
     """Wheel states at a stamp, ns: angles, rad, set back by half a step, and speeds, rad/s."""
 
     stamp: int
-    angles: tuple[float, float]
-    velocities: tuple[float, float]
+    angles: Pair
+    velocities: Pair
 
 
 class SteppedRobot:
     """Makes joint samples from a simulator that is advanced period by period.
 
-    A command's torque must have reached the simulator before `step`, which advances it by one
-    period; the first reading at or after its end gives the sample, with a single, known torque.
-
-    Args:
-        actuator, encoders: Those of the robot.
-        period: Control period, s; a whole number of the simulator's steps.
-        grips: Whether a torque of 0.01 N m always moves a wheel (no friction in its bearing).
+    A command's torque must have reached the simulator before `step`; the first reading at or after
+    the end of the period (s) gives the sample, with a single, known torque. `grips`: whether a
+    torque of 0.01 N m always moves a wheel.
 
     Attributes:
         acting: Torque [left, right], N m, of the present period.
@@ -79,7 +77,7 @@ class SteppedRobot:
         self._encoders.reset(reading.angles)
         return self._sample(reading, (0.0, 0.0))
 
-    def command(self, torque: tuple[float, float]) -> tuple[float, float]:
+    def command(self, torque: Pair) -> Pair:
         """Begin a period with a command [left, right] in N m; return the torque to send."""
         self._reported, self.acting = self._actuator.apply(torque)
         return self.acting
@@ -95,7 +93,7 @@ class SteppedRobot:
         self._target = None
         return self._sample(reading, self._torque_that_acted(reading))
 
-    def _torque_that_acted(self, reading: WheelReading) -> tuple[float, float]:
+    def _torque_that_acted(self, reading: WheelReading) -> Pair:
         # The first torque of a run may be lost while the programs still discover each other.
         if self._driven or not self._grips or max(map(abs, self.acting)) < SIGNIFICANT_TORQUE:
             return self._reported
@@ -107,7 +105,7 @@ class SteppedRobot:
         self._driven = True
         return self._reported
 
-    def _sample(self, reading: WheelReading, effort: tuple[float, float]) -> JointSample:
+    def _sample(self, reading: WheelReading, effort: Pair) -> JointSample:
         self._reading = reading
         position, velocity = self._encoders.read(reading.angles, reading.velocities)
         return JointSample(reading.stamp / NANOSECONDS, position, velocity, effort)
@@ -123,9 +121,7 @@ class GzPose:
         self._step = step
         self._last: tuple[float, float, float, float] | None = None
 
-    def update(
-        self, stamp: float, x: float, y: float, theta: float
-    ) -> tuple[tuple[float, float, float], tuple[float, float]]:
+    def update(self, stamp: float, x: float, y: float, theta: float) -> tuple[Triple, Pair]:
         """Return pose (m, m, rad) and mean velocity (m/s, rad/s) since the last one, 0 after a gap.
 
         The stamp is in s; theta may be wrapped.

@@ -36,12 +36,7 @@ def _entry(interval: Interval) -> float | list[float]:
 
 
 def read_answers(path: Path) -> tuple[str, dict[str, TaskAnswer]]:
-    """Return an estimator's name and its answers by task.
-
-    Raises:
-        ValueError: The file is not of this form; the message names file and entry.
-        OSError: It cannot be read.
-    """
+    """Return an estimator's name and its answers by task; ValueError names file and entry."""
     try:
         content = parse_json(read_regular(path))
     except ValueError as error:

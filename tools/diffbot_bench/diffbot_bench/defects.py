@@ -21,21 +21,14 @@ from diffbot_bench.independent_plant import (
     drive,
 )
 
-# Length of a run, s; share of it that `identify` learns from, as it holds the rest out; and sizes
-# of the torques, as shares of the amplitude.
+# Length of a run, s; share of it that `identify` learns from; sizes of the torques, as shares.
 SECONDS, LEARNT, LEVELS = 20.0, 0.75, (0.4, 0.7, 1.0)
 Change = Callable[[Robots, Imperfections, np.random.Generator], tuple[Robots, Imperfections]]
 
 
 @dataclass(frozen=True)
 class DataKind:
-    """A kind of data.
-
-    Attributes:
-        change: Adds the imperfection to robots.
-        words: Words of which a warning that names it contains at least one.
-        holds: Which of K5..K8 the data can tell.
-    """
+    """A kind of data: how robots change, words of a warning that names it, and what can be told."""
 
     change: Change
     words: tuple[str, ...] = ()
@@ -79,7 +72,6 @@ def _of_torque(low: float, high: float, *shape: int) -> Callable[..., Array]:
 
 
 def _moment(low: float, high: float) -> Callable[..., Array]:
-    """Return moments against turning, as shares of the excitation's."""
     return lambda robots, random: (
         2.0
         * robots.torque
@@ -101,7 +93,6 @@ def _slower(change: Change) -> Change:
 
 
 def _drag(low: float, high: float) -> Callable[..., Array]:
-    """Return forces of a caster, as shares of a wheel's from the excitation."""
     return lambda robots, random: (
         robots.torque / robots.radius * random.uniform(low, high, len(robots.mass))
     )
@@ -246,7 +237,6 @@ def _of_robot(**own: Callable[[Robots, np.random.Generator], Array]) -> Change:
     return change
 
 
-# What is not beyond the model, but hard.
 HARD: Mapping[str, DataKind] = {
     "torque noise": DataKind(_of_robot(noise=_uniform(0.05, 0.15))),
     "coarse encoders": DataKind(_of_robot(counts=_whole(100, 400))),
@@ -257,9 +247,8 @@ ALL = {**ROWS, **UNTUNED, **UNLISTED, **HARD}
 def _truth(robots: Robots, imperfect: Imperfections, k: int) -> tuple[Array, Array]:
     """Return K5..K8 and the friction [viscous, Coulomb] of a robot at the end of what is learnt.
 
-    The last quarter of a run is held out. A torque that fell by a share makes K7 and K8 smaller and
-    the friction larger by it: friction is what a reported torque has to overcome. So it is with a
-    wrong scale.
+    A torque that fell, or whose scale is wrong, makes K7 and K8 smaller and the friction larger:
+    friction is what a reported torque has to overcome.
     """
     left = 1.0 - LEARNT * imperfect.sag[k] - imperfect.settling[k] * (1.0 - math.exp(-5.0 * LEARNT))
     scale = np.tile(1.0 + imperfect.scale[:, k], 2)
@@ -274,7 +263,6 @@ Ensemble = TypeVar("Ensemble", Robots, Imperfections)
 
 
 def _joined(parts: Sequence[Ensemble]) -> Ensemble:
-    """Return the robots of all parts."""
     return type(parts[0])(
         **{
             name: np.concatenate([getattr(part, name) for part in parts], axis=-1)
@@ -284,7 +272,6 @@ def _joined(parts: Sequence[Ensemble]) -> Ensemble:
 
 
 def _chosen(ensemble: Ensemble, which: NDArray[np.intp]) -> Ensemble:
-    """Return some robots of an ensemble."""
     return type(ensemble)(**{name: value[..., which] for name, value in vars(ensemble).items()})
 
 
@@ -293,10 +280,9 @@ class RobotRun:
     """A recorded robot and its truth.
 
     Attributes:
-        row: Kind of data, a key of ALL.
-        index: Number of the robot within the row.
+        row, index: Kind of data, a key of ALL, and number of the robot within it.
         radius, track: As `identify` is told, m.
-        truth: K5..K8, shape (4,).
+        truth: K5..K8, (4,).
         friction: [viscous left, right, Coulomb left, right], N m s/rad and N m.
     """
 
@@ -317,16 +303,7 @@ def record(
     levels: tuple[float, ...] = LEVELS,
     hold: float = HOLD,
 ) -> list[RobotRun]:
-    """Record n robots, the same ones for each row.
-
-    Args:
-        rows: Keys of ALL.
-        n: Robots of each row.
-        seed: Seed of robots, defects and runs.
-        seconds: Length of a run, s.
-        levels: Sizes of the torques, as shares of the amplitude.
-        hold: Time for which they are held, s.
-    """
+    """Record n robots, the same ones for each row of ALL, for some seconds; see `drive`."""
     made = []
     for row in rows:
         random = np.random.default_rng([seed, *row.encode()])

@@ -63,11 +63,7 @@ ENTRANTS: Mapping[str, Entrant] = {
 
 
 def entrant(reference: str) -> Entrant:
-    """Return an estimator by its name or as FILE.py:function.
-
-    Raises:
-        ValueError: There is none; the message names the reference.
-    """
+    """Return an estimator by its name or as FILE.py:function; ValueError if there is none."""
     if reference in ENTRANTS:
         return ENTRANTS[reference]
     file, colon, function = reference.rpartition(":")
@@ -85,11 +81,7 @@ def entrant(reference: str) -> Entrant:
 
 
 def answer(estimate: Estimator, record: Record) -> TaskAnswer:
-    """Return what an estimator says of a record; whatever it raises is a refusal with the reason.
-
-    Raises:
-        ImportError: It needs a library that is not installed.
-    """
+    """Return what an estimator says of a record; any error but ImportError is a refusal."""
     begin = time.process_time()
     try:
         said = estimate(record)

@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Differential-drive robots with imperfections, independent of the suite's engines and models.
 
-Written from Newton's and Euler's equations, without any code of the packages, so that an estimator
-is tried on data that its authors did not make. Many robots move at once, one per column; the
-integration is explicit, of second order, with steps of at most 0.1 ms.
+Written from Newton's and Euler's equations, without the packages' code. Many robots move at once,
+one per column; the integration is explicit, of second order, with steps of at most 0.1 ms.
 
-The wheels' equations, with F the force of the floor on the robot at a wheel, forward positive:
+With F the force of the floor on the robot at a wheel, forward positive:
 
     M0 dv/dt = m_b d omega^2 + F_l + F_r + F_x
     I0 domega/dt = -m_b d v omega + b (F_r - F_l) + N_z
     J dw/dt = tau - friction(w) - r F             M0 = m_b + 2 m_w
                                                   I0 = I_b + m_b d^2 + 2 (I_wz + m_w b^2)
 
-Wheels that roll have w r = v -+ b omega. Wheels that creep move less than they roll, in proportion
-to the force: w r - (v -+ b omega) = creep |w r| F / (typical force). With backlash, part of J turns
-with motor and encoder and meets the rest, which turns with the wheel, only at both ends of the gap;
-viscous friction acts on the motor and dry friction on the wheel.
+Wheels that roll have w r = v -+ b omega. Wheels that creep have w r - (v -+ b omega) =
+creep |w r| F / (typical force). With backlash, part of J turns with motor and encoder and meets the
+rest only at both ends of the gap; viscous friction acts on the motor, dry friction on the wheel.
 """
 
 from __future__ import annotations
@@ -28,12 +26,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 GRAVITY = 9.81
-# Longest integration step, s.
-STEP = 1e-4
-# Length of the excitation's holds, s.
-HOLD = 0.2
-# Largest yaw acceleration of the excitation, rad/s^2.
-MOST_YAW = 15.0
+STEP = 1e-4  # longest integration step, s
+HOLD, MOST_YAW = 0.2, 15.0  # of the excitation: holds, s, and largest yaw acceleration, rad/s^2
 
 
 @dataclass(frozen=True)
@@ -41,11 +35,9 @@ class Robots:
     """n robots; arrays of shape (n,), pairs [left, right] of shape (2, n), SI units.
 
     Attributes:
-        mass: Body's mass, kg.
-        inertia: Body's yaw inertia about its centre of mass, kg m^2.
+        mass, inertia: Body's mass, kg, and yaw inertia about its centre of mass, kg m^2.
         ahead: Distance of the centre of mass ahead of the axle, m.
-        wheel_mass, wheel_yaw, wheel_spin: Each wheel's mass, kg, and inertias, kg m^2; the spin
-            inertia includes the rotor, reflected through the gear.
+        wheel_mass, wheel_yaw, wheel_spin: Each wheel's mass, kg, and inertias, kg m^2, with rotor.
         radius, half_track: Wheel radius and half the track, m.
         viscous, coulomb: Friction of the wheels, N m s/rad and N m.
         torque: Amplitude of the excitation at each wheel, N m.
@@ -101,7 +93,6 @@ class Robots:
         )
 
 
-# Imperfections of each wheel.
 PAIRS = ("lag", "backlash", "creep", "offset", "scale", "radius_error", "count_error")
 
 
@@ -109,41 +100,41 @@ PAIRS = ("lag", "backlash", "creep", "offset", "scale", "radius_error", "count_e
 class Imperfections:
     """What the robots have beyond the model; arrays of shape (n,), 0 where there is nothing.
 
+    Shares of torques are of the excitation's amplitude.
+
     Attributes:
         delay: Time from a command to the beginning of its effect, s.
-        lag: Time constants of the motors' torques, s, shape (2, n).
-        backlash: Gaps between motors and wheels, rad, shape (2, n).
-        creep: Slip of the wheels at the typical force of the excitation, shape (2, n).
-        turning_viscous, turning_coulomb: Moment of the floor against turning, N m s/rad and N m.
-        stiction: Static friction beyond the Coulomb friction, as a share of it.
-        stribeck: Wheel speed over which the static friction vanishes, rad/s.
+        lag: Time constants of the motors' torques, s, (2, n).
+        backlash: Gaps between motors and wheels, rad, (2, n).
+        creep: Slip of the wheels at the typical force of the excitation, (2, n).
+        turning_viscous, turning_coulomb: Moment against turning, N m s/rad and N m.
+        stiction, stribeck: Static friction beyond the Coulomb friction, as a share of it, and wheel
+            speed over which it vanishes, rad/s.
         caster: Force of a dragging caster, N, behind the axle by the half track.
         slope: Slope of the floor, rad.
-        offset: Torque that acts in addition to the commanded one, N m, shape (2, n).
-        scale: Torque over commanded torque, less 1, shape (2, n).
-        radius_error: True over assumed radius, less 1, shape (2, n).
-        saturation: Share of the excitation's amplitude that no torque exceeds; 0: no limit.
-        sag: Share of the torque lost over the run.
-        warm_up: Share of the viscous friction lost over the run.
+        offset, scale: Torque beyond the commanded one, N m, and acting over commanded, less 1, (2,
+            n).
+        radius_error: True over assumed radius, less 1, (2, n).
+        saturation: Share that no torque exceeds; 0: no limit.
+        sag, warm_up: Shares of the torque, and of the viscous friction, lost over the run.
         late: Largest lateness of the stamps, s, uniform from 0.
         jitter: Standard deviation of the control period, s, with true stamps.
         rounding: Stamps are rounded to multiples of this, s.
         dropped: Share of the samples that are lost.
-        stale: Share of the samples that repeat the sample before with a new stamp.
-        burst: Further samples that repeat it, too.
-        count_error: Counts per turn over the assumed ones, less 1, shape (2, n).
-        slew: Largest rate of the torques, in amplitudes of the excitation per second; 0: no limit.
-        quantum: Step of the acting torques, as a share of the amplitude; 0: none.
+        stale, burst: Share of the samples that repeat the one before, and further ones that do.
+        count_error: Counts per turn over the assumed ones, less 1, (2, n).
+        slew: Largest rate of the torques, in amplitudes per second; 0: no limit.
+        quantum: Step of the acting torques, as a share; 0: none.
         forward_gain: Gain of forward torques, less 1; that of the others is less than 1 by it.
-        ripple: Torque that varies 12 times per turn of a wheel, as a share of the amplitude.
-        flat: Torque of a flat spot of the wheels, as a share of the amplitude.
-        quadratic: Friction with the square of the speed, as a share of the amplitude at full speed.
-        rougher: Share by which Coulomb friction grows in the middle of the run, at once.
+        ripple, flat: Torque that varies 12 times per turn of a wheel, and of a flat spot, as
+            shares.
+        quadratic: Friction with the square of the speed, as a share at full speed.
+        rougher: Share by which Coulomb friction grows in the middle of the run.
         bumps: Random accelerations of the robot over 50 ms, m/s^2.
         filtered: Time constant of a filter through which efforts are reported, s.
         settling: Share of the torque lost with a time constant of a fifth of the run.
         clock_drift: Share by which the clock of the stamps gains over the run.
-        one_sided: Share by which the Coulomb friction of forward motion exceeds the backward one.
+        one_sided: Share by which forward Coulomb friction exceeds the backward one.
     """
 
     delay: Array
@@ -243,8 +234,8 @@ class TorqueLog:
     """Readings of one robot, as its driver publishes them.
 
     Attributes:
-        stamps: Stamps, s, shape (m,).
-        angles: Wheel angles by the encoders [left, right], rad, shape (m, 2).
+        stamps: Stamps, s, (m,).
+        angles: Wheel angles by the encoders [left, right], rad, (m, 2).
         efforts: Torques commanded over the period before each stamp [left, right], N m, (m, 2).
     """
 
@@ -253,33 +244,22 @@ class TorqueLog:
     efforts: Array
 
 
-# Share of the spin inertia that turns with the motor where there is backlash, and the stiffness of
-# the teeth as a frequency of that share, rad/s, with its damping ratio.
+# Where there is backlash: share of the spin inertia that turns with the motor; stiffness of the
+# teeth as a frequency of that share, rad/s, and damping ratio.
 MOTOR_FRACTION, TEETH, DAMPING = 0.5, 1500.0, 0.7
-# Time over which bumps of the floor last, s; ripples of the torque per turn of a wheel; and the
-# sine of half of the angle over which a flat spot extends.
+# Time of bumps, s; ripples per turn of a wheel; sine of half of the angle of a flat spot.
 BUMP, RIPPLES, FLAT = 0.05, 12.0, 0.05
 # Wheel speed below which creep no longer falls, m/s.
 CREEPING = 0.02
 _SIDE = np.array([[-1.0], [1.0]])
-# Rows of a plant's state: v, omega and heading; speeds and angles of the wheels, and of the motors
-# with their encoders, [left, right]; and the acting torques.
+# Rows of a plant's state: v, omega, heading; speeds and angles of wheels and motors; torques.
 V, OMEGA, HEADING = 0, 1, 2
 WHEEL, ANGLE, MOTOR, MOTOR_ANGLE, TORQUE = (slice(k, k + 2) for k in (3, 5, 7, 9, 11))
 ROWS = 13
 
 
 class TorquePlant:
-    """The moving robots.
-
-    Args:
-        robots: The robots.
-        imperfect: Their imperfections.
-        duration: Length of the run, s.
-
-    Attributes:
-        state: State of the robots, SI units, shape (ROWS, n).
-    """
+    """The moving robots over a run of a duration, s; `state` is in SI units, (ROWS, n)."""
 
     def __init__(self, robots: Robots, imperfect: Imperfections, duration: float) -> None:
         self._robots, self._imperfect, self._duration = robots, imperfect, duration
@@ -301,7 +281,7 @@ class TorquePlant:
         self._creeps = (imperfect.creep > 0.0).any(axis=0)
         self._own = np.where(self._loose, 1.0 - MOTOR_FRACTION, 1.0) * robots.wheel_spin
         self._rotor = MOTOR_FRACTION * robots.wheel_spin
-        # A sign that turns round over this speed keeps explicit steps stable, rad/s: some 0.1 mm/s.
+        # A sign that turns round over this speed, rad/s, keeps explicit steps stable.
         strongest = robots.coulomb.max(axis=0) * (1.0 + imperfect.stiction + imperfect.rougher)
         body = 1.0 / robots.equivalent_mass + robots.half_track**2 / robots.equivalent_inertia
         self._soft = 2.0 * STEP * strongest * self._radius**2 * body + 1e-5
@@ -366,7 +346,6 @@ class TorquePlant:
         return rates
 
     def _dry_friction(self, speed: Array) -> Array:
-        """Return Coulomb and static friction of the wheels, N m, shape (2, n)."""
         robots, extra = self._robots, self._imperfect
         size = robots.coulomb
         if extra.stiction.any():
@@ -376,7 +355,6 @@ class TorquePlant:
         return dry
 
     def _teeth(self) -> Array:
-        """Return the torque from motor to wheel through the teeth, N m, shape (2, n)."""
         state = self.state
         twist = state[MOTOR_ANGLE] - state[ANGLE]
         half = 0.5 * self._imperfect.backlash
@@ -386,7 +364,6 @@ class TorquePlant:
         return np.where(depth * push > 0.0, self._rotor * push, 0.0)
 
     def _body(self, drive: Array) -> tuple[Array, Array, Array]:
-        """Return dv/dt, domega/dt and the wheels' accelerations."""
         robots, extra = self._robots, self._imperfect
         v, omega, heading = self.state[:3]
         b, moment = robots.half_track, robots.mass * robots.ahead
@@ -400,7 +377,6 @@ class TorquePlant:
             force = force + self._mass * bump[0]
             yaw = yaw + self._inertia / b * bump[1]
         if extra.caster.any():
-            # Velocity of the caster's contact, which lies behind the axle by b.
             aside = -b * omega
             speed = np.sqrt(v**2 + aside**2) + 1e-3
             force = force - extra.caster * v / speed
@@ -425,7 +401,6 @@ class TorquePlant:
         )
 
     def _creep_forces(self, drive: Array) -> Array:
-        """Return the forces on the robot at wheels that creep, N, shape (2, n)."""
         robots, radius = self._robots, self._radius
         rolled = radius * self.state[WHEEL]
         moves = self.state[V] + _SIDE * robots.half_track * self.state[OMEGA]
@@ -443,9 +418,7 @@ class TorquePlant:
 class ExcitedDriver:
     """Excitation, delayed commands and readings of the robots.
 
-    Attributes:
-        levels: Sizes of the torques, as shares of the amplitude.
-        seconds: Time for which they are held, s.
+    `levels`: sizes of the torques, as shares of the amplitude; `seconds`: time of their holds.
     """
 
     robots: Robots
@@ -487,14 +460,12 @@ def drive(
     """Excite the robots and return what their drivers publish.
 
     Args:
-        robots: n robots that share a control period.
-        imperfect: Their imperfections.
+        robots, imperfect: n robots that share a control period.
         duration: Length of the run, s.
         seed: Seed of excitation, noise and stamps.
-        levels: Sizes of the torques, as shares of the amplitude.
+        levels, hold: Sizes of the torques, as shares of the amplitude, and time of their holds, s.
         watch: Called after each control period.
         driver_type: Commands the robots instead of the excitation.
-        hold: Time for which the excitation holds torques, s.
     """
     period = float(robots.period[0])
     if not np.all(robots.period == period):
@@ -505,7 +476,6 @@ def drive(
     plant = TorquePlant(robots, imperfect, duration)
     driver = (driver_type or ExcitedDriver)(robots, imperfect, random, levels, hold)
     jitter = np.clip(random.normal(0.0, 1.0, (periods + 1, n)), -3.0, 3.0) * imperfect.jitter
-    # Times between readings; with jitter each robot's own.
     length = np.maximum(period + np.diff(jitter, axis=0, prepend=0.0), 0.2 * period)
     read_at = np.concatenate((np.zeros((1, n)), np.cumsum(length[1:], axis=0)))
     late = int(np.ceil(imperfect.delay.max() / period)) + 2
@@ -522,7 +492,7 @@ def drive(
         own = length[index + 1]
         step = own / steps
         for k in range(steps):
-            # The command that was sent `delay` before the middle of this step acts now.
+            # The command sent `delay` before the middle of this step acts now.
             age = np.ceil((imperfect.delay - (k + 0.5) * step) / period).clip(0.0, late)
             acting = np.take_along_axis(
                 commands, np.broadcast_to(age.astype(int), (1, 2, n)), axis=0
@@ -553,7 +523,6 @@ def _published(
     i: int,
     random: np.random.Generator,
 ) -> TorqueLog:
-    """Return the readings of a robot as they are published."""
     count = 2.0 * np.pi / counts
     angles = angles * (1.0 + imperfect.count_error[:, i])
     angles = np.floor(angles / count + random.uniform(0.0, 1.0, 2)) * count

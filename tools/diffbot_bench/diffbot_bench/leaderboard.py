@@ -28,12 +28,7 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Board:
-    """Answers to tasks.
-
-    Attributes:
-        answers: By estimator and name of the task.
-        words: How the tasks were made, such as seed and robots.
-    """
+    """Answers to tasks, by estimator and task; `words`: how the tasks were made."""
 
     tasks: Sequence[BenchTask]
     answers: Mapping[str, Mapping[str, TaskAnswer]]
@@ -121,11 +116,7 @@ def _rows(table: Table) -> list[str]:
 
 
 def write_board(board: Board, folder: Path) -> list[Path]:
-    """Write the Markdown file and the page; return their paths.
-
-    Raises:
-        OSError: The folder cannot be written.
-    """
+    """Write the Markdown file and the page; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     first, *others = board.kinds()
     leaders = ", ".join(

@@ -33,8 +33,8 @@ class Rows:
     """Regressions of one record; the columns of `linear` and `angular` begin with those of (41).
 
     Attributes:
-        linear, angular: Regressors, shape (n, k), and accelerations, shape (n,).
-        speeds: Wheel speeds [left, right], rad/s, shape (n, 2).
+        linear, angular: Regressors, (n, k), and accelerations, (n,).
+        speeds: Wheel speeds [left, right], rad/s, (n, 2).
     """
 
     linear: tuple[Array, Array]

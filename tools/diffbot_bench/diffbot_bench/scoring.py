@@ -5,9 +5,8 @@ The cost of a value is its interval score (Gneiting and Raftery, 2007) in shares
 
     c = min(1, (high - low) + 2 / 0.05 * distance of the truth from [low, high])
 
-which is least in the mean for honest 95 % intervals. A value without an interval claims CLAIM on
-either side. A refusal costs REFUSAL: more than a wide interval that holds, and less than a wrong
-one.
+A value without an interval claims CLAIM on either side. A refusal costs REFUSAL: more than a wide
+interval that holds, and less than a wrong one.
 """
 
 from __future__ import annotations
@@ -34,13 +33,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class TaskAnswer:
-    """What an estimator says of a record.
-
-    Attributes:
-        values: By name; what is not there is refused.
-        seconds: Processor time, s.
-        reason: Why all was refused.
-    """
+    """What an estimator says of a record, by name, in some processor time, s, or why not."""
 
     values: Mapping[str, Interval]
     seconds: float = math.nan

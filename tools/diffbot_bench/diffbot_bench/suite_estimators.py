@@ -102,12 +102,7 @@ class _Recorded:
 
 
 def segments_of(odometry: Array, commands: Array) -> list[Segment]:
-    """Return the moving parts of a record.
-
-    Args:
-        odometry: Stamp, v and omega of each reading, shape (n, 3).
-        commands: The same of each command, shape (m, 3).
-    """
+    """Return the moving parts of a record; odometry and commands: stamp, v and omega, (n, 3)."""
     channels = ("command_v", "command_w", "v", "w")
     recording = Recording("velocity", [_Recorded(odometry, commands)], channels)
     segmenter = Segmenter(SegmentSettings(still=STILL))

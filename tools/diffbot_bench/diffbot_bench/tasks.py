@@ -32,10 +32,7 @@ from diffbot_ident.torque.estimate import NAMES
 class Record:
     """What an estimator gets: see the module.
 
-    Attributes:
-        task: Name of the task, such as "lag 1".
-        columns: Arrays by name.
-        wheel_radius, track: m; None: not known.
+    `task`: name such as "lag 1"; `wheel_radius`, `track`: m; None: not known.
     """
 
     task: str
@@ -53,13 +50,7 @@ class Record:
 
 @dataclass(frozen=True)
 class BenchTask:
-    """A record with its truth.
-
-    Attributes:
-        row: Kind of data.
-        truth: True values by name.
-        scale: What errors and widths are shares of, by name.
-    """
+    """A record of a kind of data with its truth, and what errors are shares of, by name."""
 
     row: str
     record: Record
@@ -111,13 +102,9 @@ VELOCITY_SECONDS, ROOM = 60.0, 1.5
 def make_tasks(
     rows: Sequence[str], n: int, seed: int, seconds: float | None = None
 ) -> list[BenchTask]:
-    """Make the tasks of n robots for each kind of data.
+    """Make the tasks of n robots for each kind of data of ROWS, equal for equal seeds.
 
-    Args:
-        rows: Of ROWS.
-        n: Robots of each.
-        seed: The same seed makes the same tasks.
-        seconds: Length of each record, s; None: SECONDS and VELOCITY_SECONDS.
+    `seconds`: length of each record; None: SECONDS and VELOCITY_SECONDS.
 
     Raises:
         ValueError: There is no such kind of data.

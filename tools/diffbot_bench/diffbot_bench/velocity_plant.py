@@ -3,10 +3,9 @@
 
 Each has, per axis, a lag of 0.05 to 1 s and a gain of 0.8 to 1.2, and one delay of 0 to 0.4 s; two
 of three have a dead band of 0 to 0.15 m/s (three times that in rad/s) of either kind. In a third
-acceleration is limited: by the driver, with the same or another limit of braking, or by a smoother
-before the dead band, with a limit of each axis or both slowed down together. Odometry at 10 to
-50 Hz is the mean over its period, by encoders of 500 to 4000 counts on wheels of 3 to 10 cm, with
-noise of 1 to 5 mm/s. The step is 2 ms.
+acceleration is limited, by the driver or a smoother before the dead band. Odometry at 10 to 50 Hz
+is the mean over its period, by encoders of 500 to 4000 counts on wheels of 3 to 10 cm, with noise
+of 1 to 5 mm/s.
 """
 
 from __future__ import annotations
@@ -161,19 +160,12 @@ class VelocityPlant:
         before = list(self._limited)
         for axis, fraction in enumerate(fractions):
             self._limited[axis] += fraction * changes[axis]
-        # The mean over the step.
         return [0.5 * (a + b) for a, b in zip(before, self._limited, strict=True)]
 
 
 @dataclass(frozen=True)
 class VelocityLog:
-    """What was recorded of one robot.
-
-    Attributes:
-        odometry: Stamp, s, v, m/s, and omega, rad/s, of each reading, shape (n, 3).
-        commands: The same of each command, shape (m, 3).
-        farthest: Largest |x| or |y|, m.
-    """
+    """Stamp, s, v, m/s, and omega, rad/s, of readings and commands, (n, 3), and room used, m."""
 
     odometry: Array
     commands: Array
@@ -181,11 +173,7 @@ class VelocityLog:
 
 
 class Odometer:
-    """What a robot's driver tells: pose by dead reckoning from counts, mean velocities with noise.
-
-    Attributes:
-        pose: By the last reading.
-    """
+    """What a driver tells: pose by dead reckoning from counts, mean velocities with noise."""
 
     def __init__(self, truth: LaggingRobot, rng: np.random.Generator) -> None:
         self._truth, self._rng, self._seen = truth, rng, np.zeros(2)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from diffbot_description.machine_limits import refusal_of_machine
+from diffbot_description.terminal_text import refusal_of_machine
 
 # Longest wall time to wait for matplotlib, s.
 LOADING_TIME = 60.0
