@@ -136,8 +136,11 @@ class _Path:
         self._within = max(2, math.ceil(STARTS * len(path) / float(times[-1] - times[0])))
         self._sum = np.concatenate(([0.0], np.cumsum(path)))
         windows = self._sum[self._within :] - self._sum[: -self._within]
-        self.moves = bool((windows > 0.0).any())
-        self._slow = SLOW * float(np.median(windows[windows > 0.0])) if self.moves else 0.0
+        moving = windows[windows > 0.0]
+        self.moves = len(moving) > 0
+        self._slow = 0.0
+        if self.moves:  # a count more is slow in any case
+            self._slow = max(SLOW * float(np.median(moving)), float(path[path > 0.0].min()))
 
     def is_slow_after(self, sample: int) -> bool:
         """Whether it is slow in the STARTS after a sample."""
