@@ -10,7 +10,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from diffbot_ident.identification_run import Identification
 from diffbot_ident.torque.estimate import NAMES, NORMAL_95, Estimate, EstimateState
-from diffbot_ident.velocity.velocity_precision import AxisQuantities, Quantity
+from diffbot_ident.velocity.velocity_precision import AxisQuantities, Estimated
 from diffbot_ident.verification import Verification, VerificationState
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, VelocityParameters
 from diffbot_msgs.msg import Verification as VerificationMessage
@@ -131,9 +131,9 @@ def quantities_of(message: VelocityParameters) -> tuple[AxisQuantities, AxisQuan
         inertia, drag = float(message.sigma[i]), float(message.sigma[2 + i])
         spread = deviation(message.covariance_diagonal[2 + i])
         return AxisQuantities(
-            Quantity(inertia / drag, deviation(message.time_constant_variance[i])),
-            Quantity(1.0 / drag, spread / (drag * drag)),
-            Quantity(float(message.dead_time[i]), deviation(message.dead_time_variance[i])),
+            Estimated(inertia / drag, deviation(message.time_constant_variance[i])),
+            Estimated(1.0 / drag, spread / (drag * drag)),
+            Estimated(float(message.dead_time[i]), deviation(message.dead_time_variance[i])),
             str(message.reason[i]),
         )
 

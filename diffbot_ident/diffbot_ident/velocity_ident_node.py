@@ -351,10 +351,8 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
         status.linear_velocity, status.angular_velocity = self._velocity
         status.information = status.predicted_information = math.nan
         status.guarded = self._excitation.shortened
-        found = self._stop_test and self._stop_test.result
-        if self._phase is Phase.DONE and found is None:
-            found = DriverStop(reason=_NOT_TRIED)
-        status.command_timeout, status.command_timeout_error, status.command_timeout_reason = (
-            (math.nan, math.nan, "") if not found else (found.seconds, found.error, found.reason)
-        )
+        untried = DriverStop(reason=_NOT_TRIED if self._phase is Phase.DONE else "")
+        stop = (self._stop_test and self._stop_test.result) or untried
+        status.command_timeout, status.command_timeout_error = stop.seconds, stop.error
+        status.command_timeout_reason = stop.reason
         self._status_topic.publish(status)

@@ -8,14 +8,14 @@ import pytest
 from diffbot_ident.velocity.velocity_precision import (
     EXAMPLE,
     AxisQuantities,
-    Quantity,
+    Estimated,
     VelocityPrecision,
 )
 
 
 def axis(lag=0.001, gain=0.001, late=0.002, reason=""):
     """Standard deviations of 0.2 s, 1 and 0.1 s."""
-    return AxisQuantities(Quantity(0.2, lag), Quantity(1.0, gain), Quantity(0.1, late), reason)
+    return AxisQuantities(Estimated(0.2, lag), Estimated(1.0, gain), Estimated(0.1, late), reason)
 
 
 def test_it_is_reached_if_both_axes_are_precise_and_usable():

@@ -144,9 +144,9 @@ def test_a_robot_is_identified_by_its_transforms_alone(tmp_path, domain):
     for axis in AXES:
         value = summary(tmp_path / "run")["verdicts"][axis]["parameters"]["time constant"]["value"]
         assert 0.1 < value < 0.4
-    found = summary(tmp_path / "run")["driver"]
-    assert found["stops_by_itself"] is True
-    assert abs(found["seconds_after_last_command"] - 0.5) < found["error"] + 0.15
+    stop = summary(tmp_path / "run")["driver"]
+    assert stop["stops_by_itself"] is True
+    assert abs(stop["seconds_after_last_command"] - 0.5) < stop["error"] + 0.15
     words = [str(tmp_path / "run"), "--to", "nav2", "--output", str(tmp_path / "nav2")]
     assert cli.main(["export", *words]) == 0
     known = load_robot(tmp_path / "run" / "robot.yaml")

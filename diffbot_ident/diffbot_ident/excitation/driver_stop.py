@@ -97,7 +97,7 @@ class DriverStopTest:
         self._before: tuple[float, float] | None = None  # stamp and speed of the previous sample
         self._longest_step = 0.0
         self._speeds: list[float] = []
-        self._found = DriverStop()
+        self._measured = DriverStop()
         self.result: DriverStop | None = None
 
     def command(self, stamp: float, velocity: Velocity) -> Velocity | None:
@@ -117,7 +117,7 @@ class DriverStopTest:
     def interrupt(self, why: str) -> None:
         """End the test, as something else was commanded."""
         if self.result is None:
-            self._found = DriverStop(reason=why)
+            self._measured = DriverStop(reason=why)
             self._end()
 
     def _next(self, stamp: float, speed: float) -> Velocity | None:
@@ -134,19 +134,19 @@ class DriverStopTest:
                 self._halved(self._crossing(stamp, speed, half))
                 return self._rest(stamp)
             if self._part is _Part.STOP and passed > LONGEST_STOP:
-                self._found = DriverStop(reason=RUNS_ON)
+                self._measured = DriverStop(reason=RUNS_ON)
                 return self._rest(stamp)
             if self._part is _Part.STOP:
                 return REST
             if passed <= LONGEST_SILENCE + self._stopped:
                 return None
-            self._found = DriverStop(math.inf, self._longest_step)
+            self._measured = DriverStop(math.inf, self._longest_step)
             return self._rest(stamp)
         stands = speed < STANDING * self._limit
         if self._part is _Part.REST and (stands or passed > LONGEST_STOP):
-            if not stands and not self._found.reason:
-                self._found = DriverStop(reason=RUNS_ON)
-            if self._found.reason or not math.isnan(self._found.seconds):
+            if not stands and not self._measured.reason:
+                self._measured = DriverStop(reason=RUNS_ON)
+            if self._measured.reason or not math.isnan(self._measured.seconds):
                 self._end()
                 return REST
             self._begin(_Part.TURN, stamp)
@@ -161,9 +161,9 @@ class DriverStopTest:
             if len(self._shares) > 1:
                 del self._shares[0]
             else:
-                share = f"{100.0 * SHARES[-1]:g} %"
-                why = f"it hardly turns at {share} of its largest yaw rate"
-                self._found = DriverStop(reason=why)
+                fraction = f"{100.0 * SHARES[-1]:g} %"
+                why = f"it hardly turns at {fraction} of its largest yaw rate"
+                self._measured = DriverStop(reason=why)
             return self._rest(stamp)
         if self._silent:
             self._begin(_Part.SILENCE, self._before[0])
@@ -174,8 +174,8 @@ class DriverStopTest:
     def _crossing(self, stamp: float, speed: float, half: float) -> float:
         """Return the time since the part began at which the speed was half, s."""
         then, faster = self._before or (stamp, speed)
-        share = (faster - half) / (faster - speed) if faster > speed else 1.0
-        return then + min(max(share, 0.0), 1.0) * (stamp - then) - self._since
+        fraction = (faster - half) / (faster - speed) if faster > speed else 1.0
+        return then + min(max(fraction, 0.0), 1.0) * (stamp - then) - self._since
 
     def _halved(self, after: float) -> None:
         if self._part is _Part.STOP:
@@ -183,7 +183,7 @@ class DriverStopTest:
             return
         mean, noise = fmean(self._speeds), pstdev(self._speeds)
         unsure = 2.0 * noise * self._stopped / (0.5 * mean)
-        self._found = DriverStop(max(after - self._stopped, 0.0), self._longest_step + unsure)
+        self._measured = DriverStop(max(after - self._stopped, 0.0), self._longest_step + unsure)
 
     def _rest(self, stamp: float) -> Velocity:
         self._begin(_Part.REST, stamp)
@@ -193,4 +193,4 @@ class DriverStopTest:
         self._part, self._since = part, stamp
 
     def _end(self) -> None:
-        self._part, self.result = _Part.DONE, self._found
+        self._part, self.result = _Part.DONE, self._measured

@@ -16,7 +16,7 @@ NAMES = {"time_constant": "%", "gain": "%", "dead_time": "ms"}
 EXAMPLE = "time_constant 2% gain 1% dead_time 10ms"
 
 
-class Quantity(NamedTuple):
+class Estimated(NamedTuple):
     """A value and its standard deviation, infinite or NaN where it is not known."""
 
     value: float
@@ -39,9 +39,9 @@ class AxisQuantities:
         reason: Why the values may not be used; empty if they may.
     """
 
-    time_constant: Quantity
-    gain: Quantity
-    dead_time: Quantity
+    time_constant: Estimated
+    gain: Estimated
+    dead_time: Estimated
     reason: str = ""
 
 

@@ -41,7 +41,7 @@ def test_a_run_that_begins_again_keeps_nothing_of_what_was_before():
 def test_what_is_known_so_far_is_told_with_intervals():
     """A robot with lags of 0.2 and 0.15 s and a gain of 1.1; 25 Hz, noise 2 mm/s, seed 5."""
     rng, record, live = np.random.default_rng(5), VelocityRecord(), LiveAnalysis()
-    velocity, command, told = np.zeros(2), np.zeros(2), False
+    velocity, command, fresh = np.zeros(2), np.zeros(2), False
     decays = np.exp(-0.04 / np.array([0.2, 0.15]))
     for k in range(round(20.0 / 0.04)):
         message = status(10.0 + 0.04 * k, 0.04 * k, velocity[0] + rng.normal(0.0, 0.002))
@@ -51,18 +51,18 @@ def test_what_is_known_so_far_is_told_with_intervals():
         message.command[:] = command
         record.add(message)
         velocity = 1.1 * command + (velocity - 1.1 * command) * decays
-        told = live.look(record)
-        assert not told or record.elapsed >= FIRST_LOOK
-    while not told:
+        fresh = live.look(record)
+        assert not fresh or record.elapsed >= FIRST_LOOK
+    while not fresh:
         time.sleep(0.01)
-        told = live.look(record)
+        fresh = live.look(record)
     live.close()
     message = message_of(live.axes, 11_000_000_000)
     assert message.header.stamp.sec == 11 and list(message.reason) == ["", ""]
     known = quantities_of(message)
     for axis, lag in zip(known, (0.2, 0.15), strict=True):
-        for found, true in ((axis.time_constant, lag), (axis.gain, 1.1), (axis.dead_time, 0.0)):
-            assert abs(found.value - true) < 5.0 * found.std + 1e-4
+        for result, true in ((axis.time_constant, lag), (axis.gain, 1.1), (axis.dead_time, 0.0)):
+            assert abs(result.value - true) < 5.0 * result.std + 1e-4
     assert VelocityPrecision.parse("time_constant 5% gain 2% dead_time 20ms").is_reached(known)
     assert not VelocityPrecision.parse("gain 0.0001%").is_reached(known)
     empty = message_of({}, 0)
