@@ -74,7 +74,7 @@ def main(
         parser.error("--robot, --fault and --yes need --rehearse")
     folder = expanded(options.folder)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, _end)
     try:
         make_writable(folder)
         guide = StartGuide(folder, options.rehearse)
@@ -86,9 +86,19 @@ def main(
             return TerminalGuide(guide, rehearsal, options.yes).lead()
     except KeyboardInterrupt:
         return INTERRUPTED
+    except EndedError as ended:
+        return 128 + int(ended.args[0])
     except (ValueError, OSError) as error:
         complain(program, error)
         return USAGE
+
+
+class EndedError(Exception):
+    """A signal ends the guide, and the command that runs; the argument is its number."""
+
+
+def _end(number: int, frame: object) -> None:
+    raise EndedError(number)
 
 
 class Rehearsal:
@@ -251,3 +261,7 @@ class TerminalGuide:
                 return process.wait()
             except KeyboardInterrupt:
                 continue  # the command got it, too, and ends by itself
+            except EndedError:
+                process.send_signal(signal.SIGINT)
+                process.wait()
+                raise
