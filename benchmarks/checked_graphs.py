@@ -243,6 +243,7 @@ MOVING_SOUND: dict[str, tuple[CommandKind, Wiring, dict[str, float]]] = {
     "velocity, slow": (VELOCITY, Wiring(delay=0.1), {"lag": 0.35}),
     "velocity, gyro": (VELOCITY, Wiring(gyro=True), {}),
 }
+ATTEMPTS = 4
 FARTHEST = 0.5 * math.pi  # rad, of a wheel of a sound robot
 
 
@@ -259,9 +260,15 @@ def report_of(make: Make, robot: str, seconds: float, *more: str) -> tuple[dict[
 def moved(
     kind: CommandKind, wiring: Wiring, seconds: float, **plant: float
 ) -> tuple[list[dict[str, str]], Any]:
-    """Return the findings of a moving check, and the plant."""
+    """Return the findings of a moving check, and the plant.
+
+    A busy computer holds it up; it is then repeated, up to ATTEMPTS times.
+    """
     make = moving(kind, wiring, **plant)
-    report, robot = report_of(make, ROBOTS[kind], seconds, "--moving", "--yes")
+    for _ in range(ATTEMPTS):
+        report, robot = report_of(make, ROBOTS[kind], seconds, "--moving", "--yes")
+        if report["moving"] and not report["moving"]["ended"]:
+            break
     return (report["moving"] or report)["findings"], robot.plant  # type: ignore[attr-defined]
 
 

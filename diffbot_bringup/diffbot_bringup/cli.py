@@ -84,8 +84,15 @@ COMMANDS = {
             "show in the browser: the active run, results (several: compared), or a recording",
         ),
         Command(
+            "start",
+            "[FOLDER] [--rehearse [--robot NAME] [--fault NAME]] [--help]",
+            "the first robot, step by step: connect, describe, check, identify, drive, export",
+            delegated=True,
+            needs_ros=True,
+        ),
+        Command(
             "check",
-            "[RECORDING] [robot:=FILE] [--seconds S] [--json] [--help]",
+            "[RECORDING] [robot:=FILE] [--moving] [--seconds S] [--json] [--help]",
             "before anything moves: what is there of a robot, what each task needs, what to type",
             delegated=True,
         ),

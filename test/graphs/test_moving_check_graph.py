@@ -118,3 +118,22 @@ def test_nothing_moves_without_the_word(domain):
         )
         assert process.returncode == 1 and "nothing was moved" in process.stderr
         assert robot.received == []
+
+
+def test_a_rehearsal_names_the_fault_that_is_planted(tmp_path):
+    """The guide sees the simulated robot, copies its file, and finds other joint names."""
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "diffbot_bringup.cli", "start", str(tmp_path), "--rehearse"),
+            *("--fault", "names"),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    said = process.communicate("\ntwil\n\nm\nq\n", timeout=2 * PATIENCE)[0]
+    assert process.returncode == 1
+    assert "may be 'wheel_left'" in said and "Mended: its driver uses the joint names" in said
+    assert "Left at 'check'" in said
+    assert json.loads((tmp_path / "check.json").read_text())["ready"] is False

@@ -7,9 +7,10 @@ some load slowly.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -45,6 +46,21 @@ def check(argv: list[str]) -> int:
         domains.join_launch("check")
 
     return main(argv, "diffbot check", join)
+
+
+def start(argv: list[str]) -> int:
+    """Lead through a robot's first ten minutes; 0: complete, 1: left before, 2: usage."""
+    from diffbot_bringup import domains
+    from diffbot_check.start_command import main
+
+    @contextlib.contextmanager
+    def claim(name: str) -> Iterator[None]:
+        with domains.claim(name) as own:
+            os.environ[domains.VARIABLE] = str(own.domain)
+            yield
+
+    need_ros()
+    return main(argv, "diffbot start", claim)
 
 
 def faults(argv: list[str]) -> int:

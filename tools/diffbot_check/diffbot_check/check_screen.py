@@ -99,12 +99,16 @@ def _of_stream(subject: CheckedRobot, topic: str) -> str:
 
 def plain(subject: CheckedRobot, report: CheckReport) -> dict[str, object]:
     """Return the report as values for JSON."""
+    seen, topics = subject.seen, subject.topics
     return {
         "ready": report.is_ready,
         "commands": report.kind.value,
         "robot": None if subject.robot is None else subject.robot.name,
         "seconds": subject.seen.seconds,
         "recording": subject.seen.recording or None,
+        "cmd_vel": sorted(
+            {each.type for each in seen.partners(topics.cmd_vel, EndpointRole.SUBSCRIBES)}
+        ),
         "tasks": {
             state.task.label: {
                 "ready": state.is_ready,

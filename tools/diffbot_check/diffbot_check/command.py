@@ -9,6 +9,7 @@ import math
 import signal
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from rich.console import Console
 
@@ -17,7 +18,7 @@ from diffbot_check.observation import CheckedRobot, Observation, TopicNames
 from diffbot_description import load_robot
 from diffbot_description.command_kind import CommandKind
 from diffbot_description.command_parser import CommandParser
-from diffbot_description.files import closest
+from diffbot_description.files import closest, write_json
 from diffbot_description.named_paths import expanded
 from diffbot_description.terminal_text import complain
 from diffbot_recordings.samples import RecordingError
@@ -62,6 +63,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     add("--yes", action="store_true", help="with --moving: the robot has room; do not ask")
     add("--write", action="store_true", help="with --moving: put the result into the robot's file")
     add("--all", dest="everything", action="store_true", help="all findings, on several screens")
+    add("--output", metavar="FILE", type=Path, help="write everything as JSON, too")
     add("--json", action="store_true", help="print everything as JSON")
     return parser
 
@@ -125,6 +127,8 @@ def _check(options: argparse.Namespace, join: Callable[[], None]) -> int:
         from diffbot_check.moving_command import check_moving
 
         return check_moving(options, subject, report, not more and options.by_hand)
+    if options.output is not None:
+        write_json(options.output, plain(subject, report))
     if options.json:
         print(json.dumps(plain(subject, report), indent=2))
     else:

@@ -13,6 +13,7 @@ from rich.console import Console
 from diffbot_check.check_finding import Part, Severity
 from diffbot_check.check_screen import WIDTH, plain, show
 from diffbot_check.judging import CheckReport
+from diffbot_check.moving_guard import in_time
 from diffbot_check.moving_rules import judged
 from diffbot_check.moving_run import MovingGraph
 from diffbot_check.moving_screen import is_sound, write
@@ -21,6 +22,7 @@ from diffbot_check.moving_screen import show as show_moving
 from diffbot_check.moving_test import MovingTest
 from diffbot_check.observation import CheckedRobot
 from diffbot_description.command_kind import CommandKind
+from diffbot_description.files import write_json
 
 READY, LACKING, REFUSED = 0, 1, 1
 ANSWER = "yes"
@@ -61,6 +63,7 @@ def check_moving(
     if not options.yes and not _agreed(errors, test):
         errors.print("nothing was moved")
         return REFUSED
+    in_time()
     with MovingGraph(subject, test) as graph, errors.status("starting the guard ...") as line:
         shown = 0.0
 
@@ -72,14 +75,17 @@ def check_moving(
 
         graph.run(progress)
     judgement = judged(subject, test, pushed)
+    content = {**plain(subject, report), "moving": plain_moving(test, judgement)}
+    if options.output is not None:
+        write_json(options.output, content)
     if options.json:
-        content = {**plain(subject, report), "moving": plain_moving(test, judgement)}
         print(json.dumps(content, indent=2))
     else:
         show_moving(console, test, judgement)
     if options.write:
-        file, old = write(subject, test, judgement)
-        errors.print(f"written: {file}; before: {old}", soft_wrap=True)
+        written = write(subject, test, judgement)
+        said = "written: {}; before: {}".format(*written) if written else "nothing to write"
+        errors.print(said, soft_wrap=True)
     return READY if is_sound(judgement) else LACKING
 
 

@@ -11,6 +11,7 @@ neither Ctrl-C nor Ctrl-Z in the terminal reaches it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -18,6 +19,8 @@ import subprocess
 import sys
 import time
 from typing import Any
+
+from diffbot_node.executables import REAL_TIME_PRIORITY
 
 BEAT, END = b".", b"q"
 PATIENCE = 0.2  # s of wall time without a sign of life
@@ -74,6 +77,12 @@ class MovingGuard:
         return True
 
 
+def in_time() -> None:
+    """Take real-time priority if that is permitted, as effort_watchdog does: zero must not wait."""
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REAL_TIME_PRIORITY))
+
+
 def zero_of(kind: str, count: int) -> tuple[Any, Any]:
     """Return the message's class and a zero command; `count`: values of an array."""
     from diffbot_node.message_types import message_class
@@ -88,6 +97,7 @@ def main(words: list[str]) -> int:
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # it ends with its input
+    in_time()
     topic, kind, count = words
     message, zero = zero_of(kind, int(count))
     with HiddenNode("check_guard", args=[]) as hidden:

@@ -92,11 +92,15 @@ def is_sound(judgement: MovingJudgement) -> bool:
     return all(each.severity < Severity.FAULT for each in judgement.findings)
 
 
-def write(subject: CheckedRobot, test: MovingTest, judgement: MovingJudgement) -> tuple[Path, Path]:
+def write(
+    subject: CheckedRobot, test: MovingTest, judgement: MovingJudgement
+) -> tuple[Path, Path] | None:
     """Write joints and what was measured into the robot's file; return it and the old one's copy.
 
+    None: nothing was measured that the file stores.
+
     Raises:
-        ValueError: The robot is no file that can be changed, or nothing was measured.
+        ValueError: The robot is no file that can be changed.
         OSError: It cannot be written.
     """
     robot = subject.robot
@@ -114,7 +118,7 @@ def write(subject: CheckedRobot, test: MovingTest, judgement: MovingJudgement) -
     if test.kind is CommandKind.VELOCITY and robot.drive.command is None:
         changed = replace(changed, drive=replace(robot.drive, command=CommandKind.VELOCITY))
     if changed == robot:
-        raise ValueError("nothing was measured that the robot's file stores")
+        return None
     old = _free(robot.path)
     shutil.copy2(robot.path, old)
     save_robot(changed, robot.path)

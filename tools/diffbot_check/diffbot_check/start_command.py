@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``diffbot start``: the guide in the terminal, from the first look to exported files."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+
+from rich.console import Console
+
+from diffbot_check.rehearsal_faults import RehearsalFault
+from diffbot_check.start_guide import (
+    NEXT_TO_REFUSAL,
+    ROBOT_FILE,
+    StartGuide,
+    StartStep,
+    StepOutcome,
+)
+from diffbot_description import load_robot
+from diffbot_description.arena import Arena
+from diffbot_description.command_parser import CommandParser
+from diffbot_description.files import make_writable
+from diffbot_description.loading import save_robot
+from diffbot_description.named_paths import expanded
+from diffbot_description.spoken_commands import spoken
+from diffbot_description.terminal_text import complain, printable
+
+DONE, LEFT, USAGE, INTERRUPTED = 0, 1, 2, 128 + signal.SIGINT
+REHEARSAL_ROOM = "4x4"
+# Runs of a step that fails without a fault, in a rehearsal without questions.
+ATTEMPTS = 4
+# Time for the simulated robot to end, s.
+ENDING = 5.0
+
+_EPILOG = """\
+Each step says what will happen and shows its command. Enter runs it, s skips it, b goes back one
+step, a step's name goes there, q leaves: the same command with the same folder continues.
+exit status: 0 all steps are done or skipped, 1 left before, 2 wrong arguments, 130 Ctrl-C"""
+
+
+def _parser(program: str) -> argparse.ArgumentParser:
+    parser = CommandParser(
+        program, "Lead through a robot's first ten minutes, one command after the other.", _EPILOG
+    )
+    add = parser.add_argument
+    add("folder", nargs="?", default="my_robot", help="for robot file, results (default: my_robot)")
+    add("--rehearse", action="store_true", help="with a simulated robot in real time")
+    add("--robot", metavar="NAME", help="of the rehearsal: twil (default), agv or turtlebot2")
+    add(
+        "--fault",
+        choices=[each.value for each in RehearsalFault],
+        default=RehearsalFault.NONE.value,
+        help="of the rehearsal, to be found",
+    )
+    add("--yes", action="store_true", help="of the rehearsal: run all steps without a question")
+    return parser
+
+
+def main(
+    argv: Sequence[str], program: str, claim: Callable[[str], AbstractContextManager[object]]
+) -> int:
+    """Lead; return the exit status.
+
+    `claim` sets a domain of its own for a rehearsal while its context lasts.
+    """
+    parser = _parser(program)
+    options = parser.parse_args(argv)
+    if not options.rehearse and (options.robot or options.yes or options.fault != "none"):
+        parser.error("--robot, --fault and --yes need --rehearse")
+    folder = expanded(options.folder)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)
+    try:
+        make_writable(folder)
+        guide = StartGuide(folder, options.rehearse)
+        with ExitStack() as stack:
+            rehearsal = None
+            if options.rehearse:
+                stack.enter_context(claim("start"))
+                rehearsal = stack.enter_context(Rehearsal(options.robot or "twil", options.fault))
+            return TerminalGuide(guide, rehearsal, options.yes).lead()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except EndedError as ended:
+        return 128 + int(ended.args[0])
+    except (ValueError, OSError) as error:
+        complain(program, error)
+        return USAGE
+
+
+class EndedError(Exception):
+    """A signal ends the guide, and the command that runs; the argument is its number."""
+
+
+def _end(number: int, frame: object) -> None:
+    raise EndedError(number)
+
+
+class Rehearsal:
+    """A simulated robot in a process, as a context manager."""
+
+    def __init__(self, robot: str, fault: str) -> None:
+        self.robot, self.fault = robot, RehearsalFault(fault)
+        load_robot(robot)
+
+    def __enter__(self) -> Rehearsal:
+        words = ["-m", "diffbot_check.rehearsal_robot", self.robot, self.fault.value]
+        self._process = subprocess.Popen([sys.executable, *words], start_new_session=True)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(ENDING)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def mend(self) -> str:
+        """Start the robot again without its fault; return what was mended."""
+        said = self.fault.mending
+        self.__exit__()
+        self.fault = RehearsalFault.NONE
+        self.__enter__()
+        return said
+
+
+class TerminalGuide:
+    """Asks, runs the steps' commands, and says what comes next."""
+
+    def __init__(self, guide: StartGuide, rehearsal: Rehearsal | None, yes: bool) -> None:
+        self._guide, self._rehearsal, self._yes = guide, rehearsal, yes
+        self._console = Console(highlight=False)
+
+    def lead(self) -> int:
+        """Lead through the steps that are left; return the exit status."""
+        self._say(f"Folder {self._guide.folder}: robot file, results and commands.txt.")
+        while (step := self._guide.state.next_step) is not None:
+            if not self._step(step):
+                where = spoken("start", str(self._guide.folder))
+                self._say(f"Left at '{step.value}'. To continue: {where}")
+                return LEFT
+        self._say(
+            f"All steps are done. {self._guide.folder / 'commands.txt'} has the commands that "
+            "repeat them."
+        )
+        return DONE
+
+    def _say(self, text: str, style: str = "") -> None:
+        self._console.print(printable(text), style=style or None, soft_wrap=True)
+
+    def _step(self, step: StartStep) -> bool:
+        """Do one step; return False to leave."""
+        guide = self._guide
+        self._announce(step)
+        if refusal := guide.refusal(step):
+            self._say(f"It cannot begin: {refusal}.", "yellow")
+        answer = self._ask(step, bool(refusal))
+        if answer is None or answer == "q":
+            return False
+        if answer == "s":
+            guide.skipped(step)
+        elif answer == "b":
+            self._back(step)
+        elif answer in {each.value for each in StartStep}:
+            guide.reopened(next(each for each in StartStep if each.value == answer))
+        elif answer == "m" and self._rehearsal is not None:
+            self._say(f"Mended: {self._rehearsal.mend() or 'there was nothing'}.", "green")
+        elif answer and not step.asks:
+            self._say(f"'{answer}' is none of the choices.", "yellow")
+        elif not refusal:
+            self._do(step, answer)
+        return True
+
+    def _announce(self, step: StartStep) -> None:
+        steps = [*StartStep]
+        self._console.rule(f"{steps.index(step) + 1} of {len(steps)}: {step.value}", align="left")
+        self._say(step.text)
+        self._say(f"Room: {step.room}. Time: about {step.time}.", "dim")
+
+    def _ask(self, step: StartStep, refused: bool) -> str | None:
+        """Return the answer: a letter of the choices, or that to the step's question."""
+        guide, question = self._guide, step.asks
+        choices = "s skip, b back, q leave, or the name of an earlier step"
+        if self._rehearsal is not None:
+            choices += ", m mend the simulated robot"
+        if not question and not refused:
+            self._say(f"    {spoken(*guide.command(step))}", "cyan")
+        if self._yes:
+            return self._by_itself(step, refused)
+        begin = f"{question}; " if question else "" if refused else "Enter run, "
+        self._console.print(f"{begin}{choices}: ", end="", markup=False)
+        line = sys.stdin.readline()
+        return line.strip() if line else None
+
+    def _by_itself(self, step: StartStep, refused: bool) -> str | None:
+        """The answer of a rehearsal without questions: a fault is mended once a step has failed."""
+        assert self._rehearsal is not None
+        if step is StartStep.DESCRIBE:
+            return self._rehearsal.robot
+        if step is StartStep.ROOM:
+            return REHEARSAL_ROOM
+        if refused and step is StartStep.DRIVE:
+            runs = self._guide.state.runs.get(StartStep.IDENTIFY.value, 0)
+            return StartStep.IDENTIFY.value if runs < ATTEMPTS else None
+        if refused or step is StartStep.CALIBRATE:
+            return "s"
+        if self._guide.state.outcome(step) is StepOutcome.FAILED:
+            if self._rehearsal.fault is not RehearsalFault.NONE:
+                return "m"
+            return "" if self._guide.state.runs.get(step.value, 0) < ATTEMPTS else None
+        return ""
+
+    def _back(self, step: StartStep) -> None:
+        steps = [*StartStep]
+        self._guide.reopened(steps[max(steps.index(step) - 1, 0)])
+
+    def _do(self, step: StartStep, answer: str) -> None:
+        guide = self._guide
+        if step is StartStep.ROOM:
+            try:
+                if Arena.parse(answer) is None:
+                    raise ValueError(f"arena = {answer!r}: give length x width in m, such as 3x3")
+                guide.measured(answer)
+            except ValueError as error:
+                self._say(str(error), "yellow")
+            return
+        if step is StartStep.DESCRIBE and not answer:
+            return
+        words, folder = guide.command(step, answer), guide.results_of(step)
+        guide.begun(step)
+        try:
+            status = self._run(words) if words else self._take(answer)
+            if step is StartStep.DESCRIBE and not status:
+                guide.described(load_robot(guide.robot_file))
+        except ValueError as error:
+            self._say(str(error), "yellow")
+            status = USAGE
+        if guide.ended(step, status, words, folder) is StepOutcome.FAILED:
+            self._say(NEXT_TO_REFUSAL.get(step, "Repeat it, or skip it."), "yellow")
+
+    def _take(self, answer: str) -> int:
+        """Copy a robot's file, or that of a robot of the package."""
+        save_robot(load_robot(answer), self._guide.robot_file)
+        self._say(f"written: {self._guide.folder / ROBOT_FILE}")
+        return 0
+
+    def _run(self, words: list[str]) -> int:
+        if self._yes and "--moving" in words:
+            words = [*words, "--yes"]
+        self._console.file.flush()
+        command = [sys.executable, "-m", "diffbot_bringup.cli", *words]
+        process = subprocess.Popen(command, env=dict(os.environ))
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:
+                continue  # the command got it, too, and ends by itself
+            except EndedError:
+                process.send_signal(signal.SIGINT)
+                process.wait()
+                raise

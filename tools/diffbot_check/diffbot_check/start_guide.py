@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of `diffbot start`, and how far a person is with them. Knows no ROS and no terminal.
+
+Each step is a command of the suite; nothing is done here that the command does not do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from diffbot_description import Robot
+from diffbot_description.command_kind import CommandKind
+from diffbot_description.files import (
+    parse_json,
+    parse_yaml,
+    read_text,
+    write_atomically,
+    write_json,
+)
+from diffbot_description.spoken_commands import spoken
+
+STATE, COMMANDS, ROBOT_FILE = "start.json", "commands.txt", "robot.yaml"
+SEEN, MOVED = "check.json", "check_moving.json"
+VERSION = 1
+TWIST = "geometry_msgs/msg/Twist"
+
+
+class StartStep(str, Enum):
+    """A step: its name, what happens, how much room and time it takes."""
+
+    CONNECT = (
+        "connect",
+        "Look which nodes and topics of a robot are there. Nothing moves.",
+        "no room",
+        "10 s",
+    )
+    DESCRIBE = (
+        "describe",
+        "Make the robot's file from a URDF, from /robot_description, or take a file that there is. "
+        "Nothing moves.",
+        "no room",
+        "1 minute",
+    )
+    CHECK = (
+        "check",
+        "Compare the robot with its file, and say what each task lacks. Nothing moves.",
+        "no room",
+        "10 s",
+    )
+    MOVING = (
+        "check moving",
+        "Turn one wheel at a time by less than a quarter turn: which motor turns which wheel, in "
+        "which direction, and does the driver stop by itself? The result goes into the robot's "
+        "file.",
+        "wheels lifted, or 20 cm on all sides",
+        "1 minute",
+    )
+    ROOM = (
+        "room",
+        "Say how large the free rectangle around the robot is. It starts in the middle, heading "
+        "along the length; what follows stays inside.",
+        "measure it",
+        "1 minute",
+    )
+    IDENTIFY = (
+        "identify",
+        "The robot shakes forward, backward and in turns; its parameters are computed with their "
+        "intervals. Wheels on the ground.",
+        "the rectangle",
+        "2 minutes",
+    )
+    CALIBRATE = (
+        "calibrate",
+        "The robot drives squares; radii and track are computed. It needs a gyro on imu/data or a "
+        "pose source.",
+        "the rectangle",
+        "4 minutes",
+    )
+    DRIVE = (
+        "drive a test",
+        "The robot drives a figure-8 with what was identified.",
+        "the rectangle",
+        "2 minutes",
+    )
+    EXPORT = (
+        "export",
+        "Write the results as files for ros2_control and Nav2. Nothing moves.",
+        "no room",
+        "10 s",
+    )
+
+    text: str
+    room: str
+    time: str
+
+    def __new__(cls, value: str, text: str, room: str, time: str) -> StartStep:
+        """Return a member with its value and what is said of it."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.text, member.room, member.time = text, room, time
+        return member
+
+    @property
+    def asks(self) -> str:
+        """The question whose answer the step needs; empty if it needs none."""
+        return QUESTIONS.get(self, "")
+
+
+QUESTIONS = {
+    StartStep.DESCRIBE: "URDF, xacro or robot file (.yaml), or auto for /robot_description",
+    StartStep.ROOM: "length x width in m, such as 3x3",
+}
+NEXT_TO_REFUSAL = {
+    StartStep.CONNECT: "Start the robot's driver in this ROS_DOMAIN_ID, then repeat.",
+    StartStep.DESCRIBE: "Type the missing values into the file that it names, or name another one.",
+    StartStep.CHECK: "Type what stands below each X, then repeat.",
+    StartStep.MOVING: "Mend what stands behind X, then repeat; go on only when no X is left.",
+    StartStep.IDENTIFY: "Read the reason above and in report.html; often more room helps: go back "
+    "to room.",
+    StartStep.CALIBRATE: "Without a gyro or a pose source, skip it.",
+    StartStep.DRIVE: "If nothing was identified, repeat identify first.",
+    StartStep.EXPORT: "It needs the results of identify.",
+}
+"""What to do when a step's command refuses or fails."""
+
+
+class StepOutcome(str, Enum):
+    """What has become of a step."""
+
+    OPEN = "open"
+    DONE = "done"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class StartState:
+    """How far a person is; it is stored after each step.
+
+    Attributes:
+        kind: What the robot takes; None: not known yet.
+        arena: Free rectangle, such as 3x3; empty: not given yet.
+        outcomes: By the name of the step; a missing one is open.
+        runs: How often a step was begun, by its name: each has its own folder.
+        results: Folder of the last complete run, by the name of the step, relative to the state's.
+        lines: Commands that have succeeded, as typed.
+    """
+
+    kind: CommandKind | None = None
+    arena: str = ""
+    outcomes: Mapping[str, str] = field(default_factory=dict)
+    runs: Mapping[str, int] = field(default_factory=dict)
+    results: Mapping[str, str] = field(default_factory=dict)
+    lines: tuple[str, ...] = ()
+
+    def outcome(self, step: StartStep) -> StepOutcome:
+        """Return what has become of a step."""
+        return StepOutcome(self.outcomes.get(step.value, StepOutcome.OPEN.value))
+
+    @property
+    def next_step(self) -> StartStep | None:
+        """The first step that is open or has failed; None: all are done or skipped."""
+        ended = (StepOutcome.DONE, StepOutcome.SKIPPED)
+        return next((step for step in StartStep if self.outcome(step) not in ended), None)
+
+
+class StartGuide:
+    """The guide of one folder.
+
+    Args:
+        folder: For state, robot file, results and exports.
+        rehearsal: Whether the robot is simulated: the excitation is shorter.
+
+    Raises:
+        ValueError: The folder's state cannot be read.
+    """
+
+    def __init__(self, folder: Path, rehearsal: bool = False) -> None:
+        self.folder, self._rehearsal = folder, rehearsal
+        self.state = _read(folder / STATE)
+
+    @property
+    def robot_file(self) -> Path:
+        """The robot's file; it may not exist yet."""
+        return self.folder / ROBOT_FILE
+
+    def results_of(self, step: StartStep) -> Path:
+        """Return the folder for the next run of a step."""
+        word = step.value.split()[0]
+        return self.folder / f"{word}-{self.state.runs.get(step.value, 0) + 1}"
+
+    def refusal(self, step: StartStep) -> str:
+        """Return why a step cannot begin yet; empty if it can."""
+        needs_file = (*StartStep,)[(*StartStep,).index(StartStep.CHECK) :]
+        if step in needs_file and step is not StartStep.ROOM and not self.robot_file.exists():
+            return f"it needs {self.robot_file}: describe comes first"
+        moves = (StartStep.IDENTIFY, StartStep.CALIBRATE, StartStep.DRIVE)
+        if step in moves and not self.state.arena:
+            return "it needs the free rectangle: room comes first"
+        needs_values = (StartStep.DRIVE, StartStep.EXPORT)
+        if step in needs_values and StartStep.IDENTIFY.value not in self.state.results:
+            return "it needs identified values: identify comes first"
+        if step is StartStep.DRIVE and self.state.kind is CommandKind.EFFORT:
+            return "" if self._verified() else "the identified values are not verified: identify"
+        return ""
+
+    def command(self, step: StartStep, answer: str = "") -> list[str]:
+        """Return the command of a step, as after `diffbot`; empty if the step needs none.
+
+        Args:
+            step: A step without a refusal.
+            answer: To the step's question.
+        """
+        robot = f"robot:={self.robot_file}"
+        if step is StartStep.CONNECT:
+            return ["check", "--seconds", "3"]
+        if step is StartStep.DESCRIBE:
+            return self._describe(answer)
+        if step is StartStep.CHECK:
+            return ["check", robot, "--output", str(self.folder / SEEN)]
+        if step is StartStep.MOVING:
+            report = str(self.folder / MOVED)
+            return ["check", robot, "--moving", "--write", "--output", report]
+        if step is StartStep.EXPORT:
+            results = self.folder / self.state.results[StartStep.IDENTIFY.value]
+            words = ["export", str(results), "--to", "ros2_control", "nav2"]
+            return [*words, "--robot", str(self.robot_file), "--output", str(self.folder / step)]
+        return [] if step is StartStep.ROOM else self._launch(step, robot)
+
+    def _describe(self, answer: str) -> list[str]:
+        if answer == "auto":
+            return ["run", "diffbot_check", "draft", "--folder", str(self.folder)]
+        if answer.endswith((".yaml", ".yml")) or "." not in answer:
+            return []  # it is copied
+        return ["describe", answer, "--output", str(self.robot_file)]
+
+    def _launch(self, step: StartStep, robot: str) -> list[str]:
+        name = step.value.split()[0]
+        words = ["launch", "ident" if step is StartStep.IDENTIFY else name, "sim:=none", robot]
+        words.append(f"arena:={self.state.arena}")
+        if step is StartStep.IDENTIFY and self._rehearsal:
+            words.append("duration:=30")
+        if step is StartStep.DRIVE:
+            results = self.folder / self.state.results[StartStep.IDENTIFY.value]
+            velocity = self.state.kind is CommandKind.VELOCITY
+            file = "velocity_parameters.yaml" if velocity else "dynamic_parameters.yaml"
+            words += [f"parameters:={results / file}", "laps:=1"]
+            if velocity and self._takes_twist():
+                words.append("stamped:=false")
+        return [*words, f"results:={self.results_of(step)}"]
+
+    def _takes_twist(self) -> bool:
+        """Whether the robot's driver takes Twist, and not TwistStamped, as check has seen."""
+        try:
+            return TWIST in parse_json(read_text(self.folder / SEEN))["cmd_vel"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+
+    def _verified(self) -> bool:
+        """Whether the identified torque parameters were verified, which controllers demand."""
+        file = (
+            self.folder / self.state.results[StartStep.IDENTIFY.value] / "dynamic_parameters.yaml"
+        )
+        try:
+            values = parse_yaml(read_text(file))["/**"]["ros__parameters"]
+            return bool(values["verification"]["state"] == "verified")
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+
+    # What has happened.
+
+    def begun(self, step: StartStep) -> None:
+        """Note that a run of a step begins: its folder is not used again."""
+        runs = {**self.state.runs, step.value: self.state.runs.get(step.value, 0) + 1}
+        self._store(replace(self.state, runs=runs))
+
+    def ended(self, step: StartStep, status: int, words: list[str], folder: Path) -> StepOutcome:
+        """Note the exit status of a step's command; return the outcome."""
+        outcome = StepOutcome.FAILED if status else StepOutcome.DONE
+        state = self._with(step, outcome)
+        if not status and words:
+            state = replace(state, lines=(*state.lines, spoken(*words)))
+        if not status and folder.is_dir():
+            state = replace(state, results={**state.results, step.value: folder.name})
+        self._store(state)
+        return outcome
+
+    def skipped(self, step: StartStep) -> None:
+        """Note that a step is left out."""
+        self._store(self._with(step, StepOutcome.SKIPPED))
+
+    def reopened(self, step: StartStep) -> None:
+        """Note that a step is to be done again."""
+        self._store(self._with(step, StepOutcome.OPEN))
+
+    def described(self, robot: Robot) -> None:
+        """Note the kind of the robot that has a file now."""
+        kind = CommandKind.VELOCITY if robot.takes_velocity else CommandKind.EFFORT
+        self._store(replace(self.state, kind=kind))
+
+    def measured(self, arena: str) -> None:
+        """Note the free rectangle."""
+        self._store(replace(self._with(StartStep.ROOM, StepOutcome.DONE), arena=arena))
+
+    def _with(self, step: StartStep, outcome: StepOutcome) -> StartState:
+        return replace(self.state, outcomes={**self.state.outcomes, step.value: outcome.value})
+
+    def _store(self, state: StartState) -> None:
+        self.state = state
+        content: dict[str, Any] = {"version": VERSION, **asdict(state)}
+        write_json(self.folder / STATE, content)
+        head = "# The commands of this folder that have succeeded, in their order.\n"
+        text = "".join(f"{line}\n" for line in state.lines)
+        write_atomically(self.folder / COMMANDS, head + text)
+
+
+def _read(path: Path) -> StartState:
+    if not path.exists():
+        return StartState()
+    try:
+        content = parse_json(read_text(path))
+        if content.pop("version") != VERSION:
+            raise ValueError("it is of another version of the suite")
+        kind = content.pop("kind")
+        lines = tuple(map(str, content.pop("lines")))
+        state = StartState(kind=None if kind is None else CommandKind(kind), lines=lines, **content)
+        for step in StartStep:
+            state.outcome(step)
+        return state
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"{path} cannot be read ({error}); remove it to begin anew") from None
