@@ -124,7 +124,8 @@ class Collected:
     def readings(self, geometry: WheelGeometry) -> CalibrationReadings:
         """Return the readings, without sources that have too few; check `missing` first.
 
-        `geometry` is of wheels that would have caused the odometry, which must move (ReadingsError).
+        `geometry` is of wheels that would have caused the odometry, which must move, else
+        ReadingsError.
         """
         gyro, poses = (len(source.rows) >= FEWEST for source in (self.gyro, self.poses))
         if self.subject is Subject.WHEELS:
