@@ -75,10 +75,11 @@ def watcher(domain):
 
 
 @pytest.fixture(scope="module")
-def plain(gazebo, tmp_path_factory):
+def plain(gazebo, tmp_path_factory, own_domain):
     """Summary of a run with nothing special."""
     results = tmp_path_factory.mktemp("plain")
-    status, output = run("ident", results, *RUN, config(results, simulator=EXACT))
+    with own_domain():
+        status, output = run("ident", results, *RUN, config(results, simulator=EXACT))
     assert status == 0, output
     assert "Traceback" not in output
     return summary(results)

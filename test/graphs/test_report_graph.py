@@ -62,9 +62,10 @@ def reported(summary):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
+def undisturbed(tmp_path_factory, own_domain):
     folder = tmp_path_factory.mktemp("undisturbed")
-    status, output = run(RUN[0], folder, *RUN[1:])
+    with own_domain():
+        status, output = run(RUN[0], folder, *RUN[1:])
     assert status == 0, output
     return summary(folder)
 
