@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds a robot that changes in mid-run: at once, as by a payload, or slowly, as by warming up.
 
-The run is divided into units. Each has its own factor 1 + c on all that acts through a force,
+Units of the run have their own factor 1 + c on all that acts through a force, and drifts t X theta:
 
-    c = sum g (y - X theta) / sum g^2,    g = X theta without the product of velocities,
+    c = sum g (y - X theta) / sum g^2,    g = X theta without the product of velocities
 
-and regressors t X theta tell drifts;
-docs/theory/integral_estimator.md#a-robot-that-changes-or-drifts.
+See docs/theory/integral_estimator.md#a-robot-that-changes-or-drifts.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from diffbot_ident.torque.torque_delay import delay_weights
 
 # Length of the first units after the opening, in disjoint windows.
 UNIT_WINDOWS = 4
-# Maximum number of units; beyond it, each two successive ones become one.
+# Most units; beyond it, each two successive ones become one.
 MOST_UNITS = 32
 # Minimum number of units of a test, and of driven ones before and after a change: one alone, which
 # is driven little, may differ by friction or readings that the model lacks.
@@ -37,23 +36,19 @@ FEWEST, FEWEST_BEFORE, FEWEST_AFTER = 10, 1, 2
 SIGNIFICANT_CHANGE, LEAST_CHANGE, SIGNIFICANT_AFTER_OPENING = 30.0, 0.05, 45.0
 # A unit counts if it was driven at least by this share of the mean power.
 DRIVEN = 0.1
-# Standard deviations beyond which a drift is taken into account, and beyond which it is named; and
-# least drift over the run, as a share of the torques and of the friction, that matters, and that is
-# named: other effects look like a smaller one of the torques. By chance, units (Student's
-# distribution, some 20 degrees of freedom) exceed 4 deviations in one of 1000 runs.
+# Deviations beyond which a drift is taken into account, and named (by chance in one of 1000 runs);
+# least drift of [torques, friction] over the run that matters, and that is named, as a share.
 LIKELY_DRIFT, SIGNIFICANT_DRIFT, LEAST_DRIFT = 3.0, 4.0, (0.005, 0.05)
 LEAST_NAMED = (0.0125, 0.05)
-# Largest drift of the torques: what changes more is another robot, as with a payload.
+# Largest drift of the torques: what changes more is another robot.
 MOST_DRIFT = 0.15
-# Largest drift of friction: beyond it, friction would be negative at one end.
+# Largest drift of friction, which else would be negative at one end.
 MOST_FRICTION_DRIFT = 2.0
-# Standard deviation of a value at the end, as a share of its drift: a straight line misses the
-# end of an exponential by that.
+# Deviation of a value at the end over its drift: a line misses an exponential's end by that.
 CURVED = 0.2
-# Parameters that the scores of the units cannot distinguish from their scatter.
+# Parameters of the scores of the units.
 UNIT_PARAMETERS = 6
-# Standard deviations from which on viscous and Coulomb friction are taken to drift both, and
-# differently.
+# Deviations from which on viscous and Coulomb friction drift differently.
 UNLIKE = 5.0
 
 Three = tuple[float, float, float]
@@ -64,12 +59,11 @@ class ForceDrift:
     """Drifts of a robot over a run.
 
     Attributes:
-        shares: Drifts of [torques, viscous, Coulomb friction] over the run, relative to their
-            means; 0 where none is likely.
+        shares: Drifts of [torques, viscous, Coulomb friction], relative to their means; 0: none.
         deviations: Relative standard deviations that they add to the values at the end.
         significant: Whether the drifts of [torques, friction] are sure enough for a warning.
-        correction: A row at time t, times (t - 1/2) times this matrix (columns, columns), is what
-            makes its outputs those of the robot at the end.
+        correction: (columns, columns); a row at time t, times (t - 1/2) times this matrix, makes
+            its outputs those of the robot at the end.
     """
 
     shares: Three
@@ -106,7 +100,7 @@ class ForceDrift:
 
 
 def _trend(fraction: float) -> str:
-    """Return a drift over the run, relative to the mean, in words: relative to the start."""
+    """Return a drift, relative to the mean, in words: relative to the start."""
     change = max(fraction / max(1.0 - 0.5 * fraction, 0.1), -1.0)
     return f"{'fell' if fraction < 0.0 else 'rose'} by {float(f'{100.0 * abs(change):.2g}'):g} %"
 
@@ -115,9 +109,7 @@ def _trend(fraction: float) -> str:
 class _UnitFits:
     """Fits of [linear, angular] to all units; columns that only one axis has are 0 in the other.
 
-    Attributes:
-        units: Moments of the p regressors and the output in n units, shape (2, n, p + 1, p + 1).
-        theta: Parameters of all units, shape (2, p).
+    `units`: moments of p regressors and output, (2, n, p + 1, p + 1); `theta`: of all, (2, p).
     """
 
     units: Array
@@ -125,7 +117,6 @@ class _UnitFits:
 
     @classmethod
     def of(cls, units: Array, extra: ExtraColumns, thetas: Sequence[Array]) -> _UnitFits:
-        """Return them from the moments of all columns in n units, and the parameters by axis."""
         size = max(map(len, thetas))
         theta, moments = np.zeros((2, size)), np.zeros((2, len(units), size + 1, size + 1))
         for side, (axis, own) in enumerate(zip(AXES, extra, strict=True)):
@@ -142,8 +133,7 @@ class ChangeWatch:
     Args:
         window: Length of a disjoint window, control periods.
         sums: Sums of all rows so far, which are the first unit.
-        stamp: Stamp of the newest sample, s.
-        began: Stamp of the first sample, s.
+        stamp, began: Stamps of the newest and of the first sample, s.
 
     Attributes:
         left: Control periods until the current unit ends.
@@ -153,22 +143,16 @@ class ChangeWatch:
         self._fine = sums.fine
         self._unit = self.left = UNIT_WINDOWS * window
         self._so_far = sums.products.copy()
-        # Products of the units, of which only the first len(self._ends) are known.
+        # Of the units, the first len(self._ends).
         self._products = np.empty((MOST_UNITS, *self._so_far.shape))
         self._products[0] = self._so_far
         self._began = began
         self._ends: list[float] = [stamp]
-        # What the last fits belong to, and the fits: a look for a change and one for a drift share
-        # them.
+        # The last fits, which a look for a change and one for a drift share, and what they are of.
         self._last: tuple[tuple[object, ...], _UnitFits] | None = None
 
     def pass_by(self, periods: int, sums: RowSums, stamp: float) -> bool:
-        """Note the periods that were learnt; return whether a unit has ended.
-
-        Args:
-            periods: Control periods since the last call, at most `left`.
-            stamp: Stamp of the newest sample, s.
-        """
+        """Note at most `left` learnt periods, up to a stamp, s; return whether a unit ended."""
         self.left -= periods
         if self.left > 0:
             return False
@@ -185,16 +169,16 @@ class ChangeWatch:
     def change(
         self, sums: RowSums, delay: float, extra: ExtraColumns, lag: float = 0.0
     ) -> float | None:
-        """Return the stamp (s) of a change of the robot, to within a unit; None: none is sure.
+        """Return the stamp (s) of a change, to within a unit; None: none is sure.
 
-        Delay and lag of the torque are in control periods; `extra` are additional regressors.
+        Delay and lag are in control periods; `extra` are additional regressors.
         """
         if len(self._ends) < FEWEST:
             return None
         results = []
         for effect, weight in _effects(self._fits(sums, delay, extra, lag)):
             ratio, at = _split(effect, weight)
-            # The newest unit may have changed in its midst: the share is at least this.
+            # The newest unit may have changed in its midst.
             if (
                 ratio > (SIGNIFICANT_CHANGE if at > 1 else SIGNIFICANT_AFTER_OPENING)
                 and abs(_step(effect, weight, at)) > LEAST_CHANGE
@@ -209,7 +193,7 @@ class ChangeWatch:
     def drift(
         self, sums: RowSums, delay: float, extra: ExtraColumns, lag: float = 0.0
     ) -> ForceDrift | None:
-        """Return the drift of the robot over the run; None: none is likely. See `change`."""
+        """Return the drift over the run; None: none is likely. See `change`."""
         if len(self._ends) < FEWEST:
             return None
         fits = self._fits(sums, delay, extra, lag)
@@ -241,7 +225,7 @@ class ChangeWatch:
         return known_robot
 
     def _times(self) -> Array:
-        """Return the times of the units' middles, -1/2 to 1/2 over the run, shape (n,)."""
+        """Return the middles of the units, -1/2 to 1/2 over the run, shape (n,)."""
         ends = np.array([self._began, *self._ends])
         middles = 0.5 * (ends[1:] + ends[:-1] - ends[0] - ends[-1])
         result: Array = middles / (ends[-1] - ends[0])
@@ -261,7 +245,6 @@ class ChangeWatch:
 
 
 def _effects(fits: _UnitFits) -> list[tuple[Array, Array]]:
-    """Return of each axis c of the module docstring and its weight, shape (n,) each."""
     error = np.concatenate((-fits.theta, np.ones((2, 1))), axis=1)[:, None, :, None]
     forced = np.concatenate((fits.theta, np.zeros((2, 1))), axis=1)
     forced[:, 0] = 0.0
@@ -275,13 +258,9 @@ def _effects(fits: _UnitFits) -> list[tuple[Array, Array]]:
 
 
 def _trends(fits: _UnitFits, time: Array) -> tuple[Array, Array]:
-    """Return the drifts of torques, viscous and Coulomb friction, and their information matrix.
+    """Return drifts of torques, viscous and Coulomb friction, by axis, and their information.
 
-    Args:
-        time: Times of the n units, shape (n,).
-
-    Returns:
-        Of both axes, shapes (2, 3) and (2, 3, 3).
+    `time` of the n units is (n,); shapes (2, 3) and (2, 3, 3).
     """
     theta, count = fits.theta, len(time)
     x, y = fits.units[:, :, :-1, :-1], fits.units[:, :, :-1, -1]
@@ -307,8 +286,7 @@ def _trends(fits: _UnitFits, time: Array) -> tuple[Array, Array]:
     return value[..., 0], left @ _solve(spread, left)
 
 
-# Drifts of [torques, viscous, Coulomb friction] by those of [torques, friction]: of both frictions,
-# or of one of them.
+# Drifts of [torques, viscous, Coulomb friction] by those of [torques, friction]: both, or one.
 _ONE_FRICTION = np.array(
     [
         [[1.0, 0.0], [0.0, viscous], [0.0, coulomb]]
@@ -320,18 +298,10 @@ _ONE_FRICTION = np.array(
 def _likely_drifts(
     information: Array, weighted: Array
 ) -> tuple[Three, Three, tuple[bool, bool]] | None:
-    """Return the drifts of [torques, viscous, Coulomb friction] and the deviations they add.
+    """Return the drifts of [torques, viscous, Coulomb], their deviations, and which are sure.
 
-    Either both frictions drift alike, or one of them, whatever explains the units best, unless they
-    contradict all of these.
-
-    Args:
-        information: Information matrix of the drifts, shape (3, 3).
-        weighted: Information matrix times the drifts, shape (3,).
-
-    Returns:
-        Drifts, 0 where not likely, the deviations, and whether those of [torques, friction] are
-        sure; None if none is likely.
+    Both frictions drift alike, or one of them, whatever explains the units best, unless they
+    contradict all of these. `information` is (3, 3), `weighted` it times the drifts. None: none.
     """
     across = _ONE_FRICTION.swapaxes(1, 2)
     covariances = pseudo_inverse(across @ information @ _ONE_FRICTION)
@@ -353,7 +323,7 @@ def _likely_drifts(
     unlike = bool(np.isfinite(own_std).all()) and float(weighted @ each) - gain > UNLIKE**2
     unlike = unlike and bool((np.abs(each[1:]) <= MOST_FRICTION_DRIFT).all())
     shares = np.where(alike @ likely, each if unlike else alike @ common, 0.0)
-    # While they may drift alike, neither can be more uncertain than the drift is large.
+    # While they may drift alike, neither is more uncertain than the drift is large.
     own_std = np.where(
         unlike, own_std, np.minimum(own_std, np.maximum(np.abs(shares), alike @ std))
     )
@@ -383,7 +353,6 @@ def _split(effect: Array, weight: Array) -> tuple[float, int]:
     count = np.count_nonzero(weight)
     if count < FEWEST:
         return 0.0, 1
-    # Sums over the units before each, of the deviations from the mean of all.
     away = effect - float(weight @ effect) / float(weight.sum())
     w, sums, squares = np.cumsum([weight, weight * away, weight * away**2], axis=1)
     units = np.cumsum(weight != 0.0)
@@ -400,7 +369,6 @@ def _split(effect: Array, weight: Array) -> tuple[float, int]:
 
 
 def _drifts(effect: Array, weight: Array, time: Array, ratio: float) -> bool:
-    """Return whether a drift explains the units better than a change with this ratio."""
     middle = float(weight @ time) / float(weight.sum())
     away = weight * (time - middle)
     fraction = float(away @ effect) / float(away @ time)
@@ -409,20 +377,18 @@ def _drifts(effect: Array, weight: Array, time: Array, ratio: float) -> bool:
 
 
 def _likelihood_ratio(effect: Array, weight: Array, scatter: float) -> float:
-    """Return that of two parameters that leave this scatter against one level."""
+    """Return that of two parameters, which leave this scatter, against one level."""
     least = np.finfo(float).tiny
     count = np.count_nonzero(weight)
     return (count - 2) * math.log((_scatter(effect, weight) + least) / (scatter + least))
 
 
 def _scatter(effect: Array, weight: Array) -> float:
-    """Return the weighted sum of squares about the mean."""
     mean = float(weight @ effect) / float(weight.sum())
     return float(weight @ np.square(effect - mean))
 
 
 def _step(effect: Array, weight: Array, at: int) -> float:
-    """Return the change from the units before to those after, relative to that before."""
     before, after = (
         float(weight[part] @ effect[part]) / max(float(weight[part].sum()), np.finfo(float).tiny)
         for part in (slice(None, at), slice(at, None))

@@ -37,12 +37,7 @@ NO_DRIFT, OTHER_DRIFT = (0.0, 0.0, 0.0), 0.2
 
 
 class RobotWatch:
-    """Watches the robot of a run, from the opening on.
-
-    Attributes:
-        units: Units of the run.
-        drift: Drift of the robot over the run; None: none is likely.
-    """
+    """Watches the robot of a run, from the opening on; `drift` None: none is likely."""
 
     def __init__(self, learning: Learning, stamp: float, began: float) -> None:
         self._learning = learning
@@ -75,10 +70,10 @@ class RobotWatch:
 
 @dataclass(frozen=True)
 class Prior:
-    """Prior knowledge of the parameters, before the first sample; standard deviations > 0.
+    """Prior knowledge of the parameters, before the first sample.
 
     Attributes:
-        values: [K5, K6, K7, K8]; `relative`: their relative standard deviations.
+        values: [K5, K6, K7, K8]; `relative`: their relative standard deviations, > 0.
         friction: [viscous left, right in N m s/rad, Coulomb left, right in N m]; `friction_std`.
     """
 
@@ -90,10 +85,9 @@ class Prior:
     def of_axes(
         self, geometry: WheelGeometry, turning: bool = False
     ) -> tuple[AxisPrior, AxisPrior]:
-        """Return the prior of the linear and of the angular axis.
+        """Return the prior of both axes, whose friction parameters are K7 or K8 times friction.
 
-        Their friction parameters are K7 or K8 times friction. With `turning`, that of omega is
-        unknown.
+        With `turning`, nothing is known about that of omega.
         """
         k, spread = np.array(self.values), np.array(self.relative) * np.abs(self.values)
         friction, std = np.array(self.friction), np.array(self.friction_std)
@@ -118,7 +112,7 @@ class Prior:
 RESPONSE_WINDOWS = 5
 # and the share by which each interval between updates grows, inverse.
 UPDATES = 4
-# Length of the opening, windows: built with a poor response, its rows are rebuilt with each update.
+# Length of the opening, windows: its rows are rebuilt with each update of the response.
 WARM_UP_WINDOWS = 20
 # Windows of it that are kept while the response stays unknown, as of a parked robot.
 KEPT_WINDOWS = 200
@@ -189,7 +183,6 @@ class StagedRegression:
         self._result = self._latest = TrustResult()  # of the last look, and of the last estimate
         self._slope = LastingSlope(settings.forgetting, EFFECT_WINDOWS)
         self._response = settings.response
-        # Samples until effects beside the model are first looked for.
         self._first: WarmUp | None = None
         self._changed: float | None = None  # stamp of the last change, s
         self._began = self.since = math.nan
@@ -262,7 +255,6 @@ class StagedRegression:
         if len(samples) and math.isnan(self._began):
             self._began = float(samples[0, 0])
         before = self._learnt
-        # At fixed samples, whether or not estimates are requested between.
         while len(samples):
             now = self._rows.fine * self._until_update
             part, samples = samples[:now], samples[now:]
@@ -386,7 +378,6 @@ class StagedRegression:
         """Return the estimate from the rows so far, not judged yet."""
         self._latest = self._result
         if self._settings.remembers and self.learning.windows >= EFFECT_WINDOWS:
-            # Up to a fifth of the rows came after the last look.
             self._latest = self._looks.latest(self._result)
         return self.estimating.estimate(
             self._fitting, self._latest, self._drift, samples, self.since

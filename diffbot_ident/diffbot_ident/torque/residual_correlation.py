@@ -24,8 +24,8 @@ MIN_LENGTHS = 20
 CHANCE_STDS_OF_VARIANCE = 3.0
 # Share of new rows after which the parameters are fitted again.
 REFIT_FRACTION = 0.4
-# The last parameters were too poor if their residuals' mean square exceeds that of new ones so:
-# with 2 slow forces are found less often, 6 causes false warnings.
+# Ratio of old to new residuals' mean squares by which the parameters were too poor: with 2 slow
+# forces are found less often, 6 causes false warnings.
 POOR = 4.0
 
 
@@ -69,12 +69,9 @@ class ResidualCorrelation:
         extra: ExtraColumns = NO_COLUMNS,
         lag: float = 0.0,
     ) -> None:
-        """Add new rows, which must already be part of `sums`.
+        """Add new rows, which must already be part of `sums`, at a delay and lag, control periods.
 
-        Args:
-            turning: Whether all directions are kept in a row, shape (n,).
-            delay: Delay of the torque, control periods; `lag`: time constant behind it.
-            extra: Additional regressors; when they change, earlier residuals are forgotten.
+        `turning`: all directions are kept in a row, (n,); other `extra` regressors begin anew.
         """
         self._length = sums.window + sums.smoothing + 1
         if extra != self._extra:

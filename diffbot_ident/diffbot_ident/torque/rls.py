@@ -76,7 +76,6 @@ class RecursiveLeastSquares:
         theta = (a + px * left, b + pz * left)
         p = (p11 - px * px / scale, p12 - px * pz / scale, p22 - pz * pz / scale)
         squared = error * left
-        # A sum with an absurd value is infinite or NaN.
         if not math.isfinite(sum(theta) + sum(p) + squared):
             raise ValueError(
                 f"regressors {list(phi)} with output {y}: must be finite and of usual size"
@@ -172,8 +171,7 @@ class Regression(ABC):
 class PositionRegression(Regression):
     """Velocities from differences of wheel angles; the driver's velocities are ignored.
 
-    Between the middles of two periods of lengths dt_1, dt_2 each torque acted for half of its
-    period:
+    Between the middles of two periods each torque acted for half of its period:
 
         u_2 - u_1 = (dt_1 a_1 + dt_2 a_2) / 2,   a_i from the effort reported at the end of i.
     """
@@ -185,7 +183,6 @@ class PositionRegression(Regression):
         if last is None:
             return None
         self._period = sample.stamp - last.stamp
-        # Encoders may wrap.
         left, right = (
             math.remainder(new - old, math.tau)
             for new, old in zip(sample.position, last.position, strict=True)

@@ -128,9 +128,8 @@ class RobotFit:
     def response(self, before: TorqueResponse, most_stuck: float) -> TorqueResponse:
         """Return the response to the torques, with 0 for what is too uncertain.
 
-        Rows in which the floor may hold the robot corrupt the estimate for good: while the holding
-        moment is uncertain it is above the dry friction, up to `most_stuck`, N m. Of the floor,
-        what the fit does not tell is as `before`.
+        Rows in which the floor may hold the robot corrupt the estimate for good: an uncertain
+        holding moment is above the dry friction, up to `most_stuck`, N m, or as `before`.
         """
         friction, turning = self.frictions()
         k7, k8 = (_known_gain(axis, 1) for axis in self.axes)
@@ -169,13 +168,10 @@ class RobotFit:
         return (0.0, 0.0) if own is None else static_friction(own)
 
     def estimate(self, known: Estimate, period: float, wander: float, bias: float) -> Estimate:
-        """Return the estimate of the fit, not judged yet.
+        """Return the estimate of the fit, not judged yet, with what is known beside it.
 
-        Args:
-            known: What the fit itself does not tell.
-            period: Period of the regression, s.
-            wander: Relative deviation of K5..K8 due to the clock; `bias`: that of K5 and K6 due
-                to errors of the readings' times.
+        `period`: of the regression, s; `wander`: relative deviation of K5..K8 due to the clock;
+        `bias`: that of K5 and K6 due to errors of the readings' times.
         """
         linear, angular = self.axes
         values = np.array([linear.theta[0], angular.theta[0], linear.theta[1], angular.theta[1]])
@@ -303,8 +299,7 @@ class Estimating:
         delay = self._timing = fitting.evident_delay(result.effects, result.lags)
         linear, angular = fitting.axes(delay, result)
         if self._remembers:
-            # With forgetting or a prior, a new load leaves correlated residuals until it is learnt,
-            # and an interval that widens for it would keep the estimate from being used.
+            # With forgetting or a prior, intervals that widen for a new load would not be used.
             factors = learning.residuals.variance_factors()
             linear, angular = (
                 own.with_covariance(result.misfit * factor * own.covariance)

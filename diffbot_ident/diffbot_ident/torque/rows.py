@@ -90,8 +90,7 @@ class IntegralRows:
         self._period = period
         self._slow = slow
         self._side = level_side(period)
-        # Near the ends of a segment fewer periods are averaged, and both guesses of reversals
-        # worse.
+        # Near the ends of a segment both guesses of reversals are worse.
         self.first = max(FINE_DELAYS, 2 * self._side)
         self._back = 2 * self._side + 1
         self.overlap = window + smoothing + self.first + self._back - 1
@@ -279,7 +278,6 @@ def _add_torques(steps: Array, pair: Array, first: int, fine: int) -> None:
         near, single = 0, range(DELAYS + 1)
     else:
         weights = np.concatenate((np.arange(fine) + 0.5, fine - 0.5 - np.arange(fine))) / fine
-        # Under the triangle over two periods.
         every = np.lib.stride_tricks.sliding_window_view(pair, 2 * fine, axis=0) @ weights
         start = (first + REACH) * fine
         near, single = (FINE_DELAYS - 1) * fine + 2, range(FINE_DELAYS, DELAYS)
@@ -321,10 +319,9 @@ def _products(x: Array, y: Array) -> Array:
 
 
 def _means(steps: Array, period: Array, count: int) -> Array:
-    """Return means over `count` periods, by their n + 1 lengths, s, of columns (n) accumulated.
+    """Return means over `count` periods, (n + 1), s, of accumulated columns: distance over time.
 
-    A mean velocity is distance over time: jitter e shifts it by e / (count period); means of the
-    periods' own velocities would be too large by 2 (e / period)^2.
+    Means of the periods' own velocities would be too large by 2 (jitter / period)^2.
     """
     gathered = np.zeros((len(steps) + 1, steps.shape[1]))
     steps.cumsum(axis=0, out=gathered[1:])
@@ -354,7 +351,6 @@ def stuck_wheels(motion: StepMotion) -> NDArray[np.bool_]:
     holding = np.minimum(np.maximum(torques, -dry), dry)
     resistance = np.where(slow, holding, np.sign(speeds) * dry) + speeds * response.friction[:2]
     dv, domega = accelerations(k, v, omega, *(torques - resistance).T)
-    # The floor may resist turning by anything up to its friction.
     most_turning = abs(response.k8) * radius / b * response.holding
     turns_slowly = np.abs(motion.yaw.middle[:, 0]) < SLOW_TURNS * most_turning * period
     domega -= np.where(turns_slowly, 0.0, np.sign(omega) * most_turning)

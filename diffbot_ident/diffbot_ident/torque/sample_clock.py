@@ -96,7 +96,6 @@ class StampScatter:
     def left(self) -> float:
         """Standard deviation of the times found, s."""
         reported = self.fraction * (1.0 - self.fraction) + self.deviation**2
-        # A jitter finer than the rounding is not in the stamps.
         rounded = self.rounding / math.sqrt(12.0) if self.size > RESOLUTION else 0.0
         return max(self.size * math.sqrt(reported), rounded)
 
@@ -253,7 +252,6 @@ class SampleClock:
             return samples
         if math.isnan(self.began):
             self.began = float(samples[0, 0])
-        # Differences from the first stamp have small rounding errors.
         known_robot = samples.copy()
         known_robot[:, 0] -= self.began
         times = []
@@ -269,7 +267,6 @@ class SampleClock:
             self._begin(warm_up)
             times.append(self._times_of(warm_up))
             if first == FIRST:
-                # The period is known better now.
                 self._update()
                 self._begin(warm_up)
                 times = [self._times_of(warm_up)]
@@ -293,7 +290,6 @@ class SampleClock:
             self.period = float(around[np.argmax(np.abs(turned))])
         phase = np.angle(np.exp(2j * np.pi * passed / self.period).sum()) / (2.0 * np.pi)
         self._stamp = self._time = float(readings[0, 0])
-        # Within half a period of its place in the grid.
         self._place = self._slow = self._stamp + self.period * (float(phase) - 1.0)
         self._number = self._given = -1
 

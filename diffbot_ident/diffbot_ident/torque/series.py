@@ -22,7 +22,7 @@ def halves(per_period: Array) -> Array:
 def moving_sum(columns: Array, length: int, add: np.ufunc = np.add) -> Array:
     """Return sums (np.minimum: the least) over `length` rows, (n - length + 1, columns)."""
     count = max(len(columns) - length + 1, 0)
-    # By sums over 1, 2, 4, ... rows: faster than a cumulative sum's differences, without drift.
+    # Faster than a cumulative sum's differences, and without drift.
     power, size = columns, 1
     while not length & size:
         power = add(power[size:], power[:-size])

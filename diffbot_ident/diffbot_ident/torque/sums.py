@@ -50,8 +50,8 @@ def weighted_products(products: Array, weights: Array) -> Array:
 TURNING_WEIGHT, TURNING_PERIOD = 0.5, 0.02
 # Weight of a row in which a sample was lost; not 0: with one lost in five there are few others.
 GAP_WEIGHT = 1e-4
-# Parts of half a window over which rows are averaged to tell the noises apart: the more, the less
-# the readings' noise matters, but the fewer means there are.
+# Parts of half a window over which rows are averaged to tell the noises apart: more suppress the
+# readings' noise, but leave fewer means.
 AVERAGED_PARTS = 9
 
 

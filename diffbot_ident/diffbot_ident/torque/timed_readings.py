@@ -35,7 +35,7 @@ class RepeatedReadings:
 
     def interrupt(self) -> None:
         """Start a new segment: the next sample does not continue the previous ones."""
-        # The last two samples passed on, with those not decided yet; samples between the two.
+        # The last two samples passed on, with undecided ones; samples between the two.
         self._kept = np.empty((0, 5))
         self._passed_on, self._span = 0, 1
 

@@ -21,7 +21,7 @@ FINE_DELAYS = 5
 BATCHES = (2, 3, 5, 9)
 # Control periods before a step whose torques its columns contain.
 REACH = DELAYS + 1 + sum(BATCHES)
-# Maximum number of parts of a period with separate torques.
+# Most parts of a period with separate torques.
 FINEST = 8
 # Least delay, samples: commands logged after they acted have a negative one.
 EARLIEST = -0.25
@@ -72,9 +72,7 @@ def acting_weights(delays: Array, lags: Array, fine: int) -> Array:
         [[0.5, 0.5, 0.0], [0.125, 0.75, 0.125]]
 
     Args:
-        delays: Control periods, EARLIEST / fine to DELAYS - 1, shape (n,).
-        lags: Time constants, control periods, >= 0, shape (n,).
-        fine: Samples per period.
+        delays: Control periods, EARLIEST / fine to DELAYS - 1, shape (n,); `lags`: >= 0.
 
     Returns:
         Shape (n, delay_columns(fine)).
@@ -87,7 +85,6 @@ def acting_weights(delays: Array, lags: Array, fine: int) -> Array:
         part = part[:, None]
         at: Array = constant + part * (linear + part * square)
         return at
-    # How many parts of the response act before the end of each cell.
     first = max(int(begin.searchsorted(delays.min(), "right")) - 1, 0)
     last = max(int(begin.searchsorted((delays + _PARTS[-1] * lags).max(), "right")), first + 1)
     begin, width, polynomials = begin[first:last], width[first:last], polynomials[:, first:last]
@@ -99,7 +96,6 @@ def acting_weights(delays: Array, lags: Array, fine: int) -> Array:
     ends[:, -1] = LAG_PARTS
     sums = _LAG_SUMS.take(ends, axis=1)
     number, parts, squares = sums[:, :, 1:] - sums[:, :, :-1]
-    # Of the places within the cells, and of their squares.
     late = lag * parts
     squares = number * away**2 + 2.0 * away * late + lag * lag * squares
     powers = np.concatenate((number, (number * away + late) / width, squares / width**2), axis=1)
@@ -180,8 +176,7 @@ def delayed(torque: Array, delay: float, lag: float = 0.0) -> Array:
 class Decimation:
     """Groups the samples of a fast robot; each group is one period of the estimator.
 
-    At 1 kHz one encoder count of 4096 is 1.5 rad/s: speeds of single periods are mere noise. `fine`
-    parts of a group, the largest divisor up to FINEST, have separate torques.
+    At 1 kHz speeds are mere noise. `fine` parts of a group have separate torques.
     """
 
     def __init__(self, factor: int) -> None:
@@ -227,8 +222,8 @@ class TorqueDelay:
         lag: Time constant of a first-order lag behind the delay; `lag_std`.
         shared: Covariance of mean delay and lag.
         gain: Twice the logarithm of the likelihood ratio against a delay alone.
-        evidence: `lag_evidence`, standard deviations; 0 where it was not looked for.
-        early: Whether it is the earliest that was searched: a torque may act earlier.
+        evidence: `lag_evidence`; 0 where it was not looked for.
+        early: Whether it is the earliest that was searched.
     """
 
     value: float
@@ -308,7 +303,6 @@ SLOWEST = 0.2
 POLISHED = 1e-10
 
 
-# A point and its eight neighbours.
 _AROUND = np.array([(i, j) for i in (-1.0, 0.0, 1.0) for j in (-1.0, 0.0, 1.0)])
 
 
@@ -446,7 +440,6 @@ class DelaySearch:
         a, b, c, d, e, f, g, h, i = value.tolist()
         mixed = (i - g - c + a) / (4.0 * step * wide)
         bend = [[(b - 2.0 * e + h) / step**2, mixed], [mixed, (d - 2.0 * e + f) / wide**2]]
-        # Where R is no bowl, both are known roughly.
         values, vectors = np.linalg.eigh(0.5 * self._windows * np.array(bend))
         values = np.maximum(values, 1.0 / (mean + lag) ** 2)
         known: Array = (vectors / values) @ vectors.T

@@ -116,8 +116,7 @@ def each_wheel(pair: Array) -> Array:
 
 # Speed below which a wheel has no direction, rad/s.
 STILL = 1e-5
-# Distance from a half that `nearest` takes for one: rounding errors must not decide about 0.05 /
-# 0.02.
+# Distance from a half that `nearest` takes for one, as stamps have rounding errors.
 HALF = 0.05
 
 
@@ -170,7 +169,6 @@ def wheel_speeds(
     torque = each_wheel(impulse)
     coulomb = response.dry_friction(torque, period)
     torque -= viscous * speed * period[:, None]
-    # A moment against turning is equal and opposite torques.
     moment = 0.5 * radius / geometry.half_track * np.array([-1.0, 1.0])
     rubs, turns = bool(coulomb.any()), any(response.turning)
     if turns:
@@ -185,7 +183,6 @@ def wheel_speeds(
     for _ in range(PASSES):
         rising, whole = _frictions(result, coulomb, moment, response, geometry)
         gained = free - whole @ gains
-        # From a period's mean to its end; the slope changes where a wheel reverses.
         rest = half - rising @ gains
         after = gained.cumsum(axis=0)
         level = _centred_mean(speed - after + rest, side) + after
@@ -256,7 +253,7 @@ class WheelSpeeds:
         """Return speeds that change linearly by `gained` to `end`, rad/s, where wheels move."""
         end, gained = moves * end, moves * gained
         speeds = end - gained, end, end - 0.5 * gained
-        # Counts that add up to 0 leave rounding errors, which have no sign.
+        # Counts that add up to 0 leave rounding errors.
         begin, end, middle = (np.where(np.abs(each) < STILL, 0.0, each) for each in speeds)
         return cls(begin, end, middle, change, period)
 
@@ -269,7 +266,6 @@ class WheelSpeeds:
         )
         still = STILL * radius / geometry.half_track
         begin, end, middle = (np.where(np.abs(each) < still, 0.0, each) for each in rates)
-        # 1 / I_e = -r K8 / b.
         friction = -radius * response.k8 / geometry.half_track * response.turning[1]
         return WheelSpeeds(begin, end, middle, friction * self.period[:, None], self.period)
 
@@ -311,7 +307,6 @@ class WheelSpeeds:
 def _centred_mean(values: Array, side: int) -> Array:
     """Return means over `side` rows on each side, (n, m); near the ends over fewer."""
     count = len(values)
-    # Sums up to each row, the first and last repeated beyond the ends.
     sums = np.zeros((count + 2 * side + 1, values.shape[1]))
     values.cumsum(axis=0, out=sums[side + 1 : side + 1 + count])
     sums[side + 1 + count :] = sums[side + count]
