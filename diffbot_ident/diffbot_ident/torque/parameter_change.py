@@ -33,7 +33,7 @@ MOST_UNITS = 32
 FEWEST, FEWEST_BEFORE, FEWEST_AFTER = 10, 1, 2
 # Likelihood ratio beyond which, and share of the gain from which on, a change is found; and ratio
 # where only the opening differs, as its rows belong to a response that was hardly known.
-SIGNIFICANT_CHANGE, LEAST_CHANGE, SIGNIFICANT_AFTER_OPENING = 30.0, 0.05, 45.0
+SIGNIFICANT_CHANGE, LEAST_CHANGE, SIGNIFICANT_AFTER_WARM_UP = 30.0, 0.05, 45.0
 # A unit counts if it was driven at least by this share of the mean power.
 DRIVEN = 0.1
 # Deviations beyond which a drift is taken into account, and named (by chance in one of 1000 runs);
@@ -180,7 +180,7 @@ class ChangeWatch:
             ratio, at = _split(effect, weight)
             # The newest unit may have changed in its midst.
             if (
-                ratio > (SIGNIFICANT_CHANGE if at > 1 else SIGNIFICANT_AFTER_OPENING)
+                ratio > (SIGNIFICANT_CHANGE if at > 1 else SIGNIFICANT_AFTER_WARM_UP)
                 and abs(_step(effect, weight, at)) > LEAST_CHANGE
                 and not _drifts(effect, weight, self._times(), ratio)
             ):

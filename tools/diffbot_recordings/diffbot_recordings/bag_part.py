@@ -21,7 +21,7 @@ else:
 
 ZSTD = b"\x28\xb5\x2f\xfd"
 """First bytes of data compressed by zstd."""
-_BLOCK = 1 << 20  # bytes
+_CHUNK = 1 << 20  # bytes
 
 
 class Budget:
@@ -95,12 +95,12 @@ def unpack_file(source: Path, target: Path) -> None:
     free = shutil.disk_usage(target.parent).free // 2
     try:
         with zstd.open(source, "rb") as packed, target.open("wb") as file:
-            while block := packed.read(_BLOCK):
-                budget.spend(len(block))
-                free -= len(block)
+            while chunk := packed.read(_CHUNK):
+                budget.spend(len(chunk))
+                free -= len(chunk)
                 if free < 0:
                     raise TEMPORARY.error()
-                file.write(block)
+                file.write(chunk)
     except (zstd.ZstdError, EOFError) as error:
         raise DamagedError(f"{source.name}: {error}") from None
 
