@@ -21,7 +21,7 @@ else:
 
 ZSTD = b"\x28\xb5\x2f\xfd"
 """First bytes of data compressed by zstd."""
-_BLOCK = 1 << 20  # bytes
+_AT_ONCE = 1 << 20  # bytes
 
 
 class Budget:
@@ -95,12 +95,12 @@ def unpack_file(source: Path, target: Path) -> None:
     free = shutil.disk_usage(target.parent).free // 2
     try:
         with zstd.open(source, "rb") as packed, target.open("wb") as file:
-            while block := packed.read(_BLOCK):
-                budget.spend(len(block))
-                free -= len(block)
+            while data := packed.read(_AT_ONCE):
+                budget.spend(len(data))
+                free -= len(data)
                 if free < 0:
                     raise TEMPORARY.error()
-                file.write(block)
+                file.write(data)
     except (zstd.ZstdError, EOFError) as error:
         raise DamagedError(f"{source.name}: {error}") from None
 
