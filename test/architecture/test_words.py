@@ -26,13 +26,11 @@ OF_OTHERS = {
 }
 # The field's own words: held-out data, a hold of commands, an opening bracket.
 FIELDS = re.compile(r"held_?out|held_by|HELD_OUT|HeldOut", re.IGNORECASE)
-# Places where `share` is the folder of that name, `block` one of a compressed file, and `outline`
-# Pillow's.
+# Places where `share` is the folder of that name, and `outline` Pillow's.
 BY_PLACE = {
     "share": re.compile(
         r"diffbot_bringup/|setup\.py|gazebo/|test/conftest|test/launch_runner|test/command"
     ),
-    "block": re.compile(r"decompression"),
     "opening": re.compile(r"substitutions"),
     "outline": re.compile(r"animation"),
 }
