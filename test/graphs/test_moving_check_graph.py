@@ -62,12 +62,15 @@ def test_zero_is_the_last_command_however_it_ends(domain, number):
             time.sleep(0.005)
         if number == signal.SIGSTOP:
             process.send_signal(signal.SIGCONT)
-        said = process.communicate(timeout=PATIENCE)[0]
+        said, errors = process.communicate(timeout=PATIENCE)
         assert robot.received[-1] == (0.0, 0.0)
+    # On a busy machine it may have stopped by itself just before the signal.
+    stopped = process.returncode == 1 and "stopped: " in said
     if number == signal.SIGSTOP:
-        assert process.returncode == 1 and "stopped: " in said
+        assert stopped, (said, errors)
     else:
-        assert process.returncode == {signal.SIGKILL: -signal.SIGKILL}.get(number, 130)
+        expected = {signal.SIGKILL: -signal.SIGKILL}.get(number, 130)
+        assert stopped or process.returncode == expected, (said, errors)
 
 
 def test_a_second_commander_ends_it(domain):

@@ -36,7 +36,7 @@ MEETING = 5.0
 PAUSE = 0.15
 # Publishers of the commands while the test runs: its own and the guard's.
 OWN = 2
-ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP)
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP)
 
 
 class MovingGraph:
@@ -55,6 +55,7 @@ class MovingGraph:
         self._angles: Pair = ZERO
         self._stamp: float | None = None
         self._pressed = ""
+        self._signals: list[int] = []
 
     def __enter__(self) -> MovingGraph:
         self._hidden = HiddenNode("check_moving", args=[]).__enter__()
@@ -137,7 +138,7 @@ class MovingGraph:
             ValueError: It cannot begin: nothing was moved.
             KeyboardInterrupt: Ctrl-C, Ctrl-Z or SIGTERM; zero was sent.
         """
-        with _ending_signals():
+        with _ending_signals() as self._signals:
             self._meet()
             try:
                 self._steps(progress)
@@ -191,6 +192,8 @@ class MovingGraph:
         self._test.now = time.monotonic()
 
     def _look(self) -> None:
+        if self._signals:
+            raise KeyboardInterrupt
         if self._pressed:
             raise SurpriseError(self._pressed)
         if rivals := self._rivals():
@@ -221,15 +224,20 @@ class MovingGraph:
 
 
 @contextlib.contextmanager
-def _ending_signals() -> Iterator[None]:
-    """Turn signals that would end or stop the process into KeyboardInterrupt."""
+def _ending_signals() -> Iterator[list[int]]:
+    """Turn signals that end or stop the process into KeyboardInterrupt; yield those that came.
+
+    Python drops an exception that is raised while it frees an object: so each is noted, too.
+    """
+    came: list[int] = []
 
     def interrupt(number: int, frame: object) -> None:
+        came.append(number)
         raise KeyboardInterrupt
 
     before = {number: signal.signal(number, interrupt) for number in ENDING}
     try:
-        yield
+        yield came
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
