@@ -8,6 +8,8 @@ robot drives a minute in 4 m x 4 m (calibration_legs), with slip of --path-noise
     pose   20 Hz, 1 cm, 0.5 deg, 60 ms late, mounted anywhere within 20 cm and any yaw, 2 % outliers
     gyro   bias 0.02 rad/s (1 sigma) with a walk, 0.005 rad/s noise, scale within --gyro-scale-std,
            up to 30 ms delay
+    laser  10 Hz, 720 rays a turn in 80 ms, 1 cm, range scale 0.2 % (1 sigma), in a random room with
+           furniture and --people who walk in it, mounted like the pose source
     tape   UMBmark: five squares of 4 m each way, ends scatter by 1 cm; three straight legs by 3 mm
 
 With --odometry the robot takes velocities and publishes nothing but odometry, at 10 to 50 Hz: its
@@ -37,6 +39,7 @@ import numpy as np
 from benchmark_tables import Table, options, percent
 from ensemble import ensemble
 from made_recordings.calibration_drives import GYRO, POSES, record_drive, write_miscalibrated
+from made_recordings.made_laser import MadeLaser, laser_poses, room
 from made_recordings.made_readings import (
     PERIOD,
     RAMP,
@@ -54,7 +57,13 @@ from diffbot_calibration.calibration import Calibration, calibrate
 from diffbot_calibration.umbmark import Squares, calibrate_umbmark, square_end
 from diffbot_description import load_robot
 from diffbot_ident.excitation.velocity_excitation import VelocityExcitation
-from diffbot_recordings.sensor_readings import Subject, WheelPath, WheelTurns, odometry_turns
+from diffbot_recordings.laser_poses import LASER_ERRORS
+from diffbot_recordings.sensor_readings import (
+    Subject,
+    WheelPath,
+    WheelTurns,
+    odometry_turns,
+)
 from pose2d_trajectories import make_trajectory
 
 GIVEN = WheelGeometry(0.075, 0.075, 0.27217)
@@ -107,6 +116,14 @@ def by_sensor(
         scale = 1.0 + rng.normal(0.0, arguments.gyro_scale_std)
         made = MadeGyro(bias=rng.normal(0.0, 0.02), scale=scale, delay=rng.uniform(0.0, 0.03))
         gyro = drive.gyro(made, rng)
+    errors = None
+    if sensor == "laser":
+        x, y = rng.uniform(-0.2, 0.2, 2)
+        mounting = (float(x), float(y), float(rng.uniform(-3.0, 3.0)))
+        laser = MadeLaser(
+            mounting=mounting, scale=1.0 + rng.normal(0.0, 0.002), people=arguments.people
+        )
+        poses, errors = laser_poses(drive, room(rng), laser, rng), LASER_ERRORS
     if "pose" in sensor:
         x, y = rng.uniform(-0.2, 0.2, 2)
         mounting = (float(x), float(y), float(rng.uniform(-3.0, 3.0)))
@@ -114,7 +131,7 @@ def by_sensor(
     result = calibrate(
         wheels, geometry=GIVEN, gyro=gyro, poses=poses,
         gyro_scale_std=arguments.gyro_scale_std,
-        subject=Subject.ODOMETRY if arguments.odometry else Subject.WHEELS,
+        subject=Subject.ODOMETRY if arguments.odometry else Subject.WHEELS, pose_errors=errors,
     )  # fmt: skip
     ends = drive.truth.poses(drive.wheels.stamps)[:, :2]
     return result, float(np.max(np.abs(ends)))
@@ -304,10 +321,11 @@ def print_table(robots: list[Calibrated]) -> None:
 def main() -> None:
     """Print the table of one sensor."""
     parser = options(__doc__, robots=12, seed=20000, cluster=True)
-    parser.add_argument("sensor", choices=("pose", "gyro", "gyro+pose", "tape"))
+    parser.add_argument("sensor", choices=("pose", "laser", "gyro", "gyro+pose", "tape"))
     parser.add_argument("--path-noise", type=float, default=1e-6, help="of the slip, m^2/m")
     parser.add_argument("--gyro-scale-std", type=float, default=0.001)
     parser.add_argument("--duration", type=float, default=60.0, help="duration of the drive, s")
+    parser.add_argument("--people", type=int, default=0, help="who walk through the laser's room")
     parser.add_argument("--odometry", action="store_true", help="velocity robots, odometry only")
     parser.add_argument("--arena", type=float, default=4.0, help="with --odometry, its side, m")
     parser.add_argument("--right", action="store_true", help="correct robot files")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from sensor_msgs.msg import Imu, JointState
+from sensor_msgs.msg import Imu, JointState, LaserScan
 from tf2_msgs.msg import TFMessage
 
 from diffbot_calibration.collected_readings import Collected
@@ -33,6 +33,7 @@ from diffbot_node.node_process import Interrupted, interruptible
 from diffbot_node.presence import Complaints, Presence
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_recordings.bag_topics import Transforms, frames_of, planar_pose
+from diffbot_recordings.laser_poses import LASER_ERRORS, LaserPoses, scan_of
 from diffbot_report.summary import config_of, parse_arguments
 
 if TYPE_CHECKING:
@@ -45,10 +46,12 @@ LOOK_PERIOD = 0.05  # s of wall time between two checks of which nodes are prese
 DISCOVERY = 3.0
 # A node counts as gone after being absent for this long, s of wall time.
 PARTING = 0.5
+LASER = "laser"
 POSE_TYPES: dict[str, Any] = {
     "pose_with_covariance": PoseWithCovarianceStamped,
     "pose": PoseStamped,
     "odometry": Odometry,
+    LASER: LaserScan,
 }
 MOTIONS = ("calibration", "umbmark")
 # Sensor drivers publish as best effort, which a reliable subscriber would not receive.
@@ -104,6 +107,7 @@ class CalibrateNode(Node):
         self._reader = self._robot.joint_reader(("position",))
         self._collected = Collected()
         self._transforms = Transforms(*frames_of(values.tf)) if values.tf else None
+        self._laser = LaserPoses()
         self._complaints = Complaints()
         self._drive = Presence(values.patience, PARTING)
         self._begun: float | None = None  # wall time of the first joint state or odometry, s
@@ -132,7 +136,9 @@ class CalibrateNode(Node):
         self.create_subscription(Imu, IMU_TOPIC, self._on_imu, SENSORS)
         if self._transforms is None:
             kind = POSE_TYPES[self.values.pose_type]
-            self.create_subscription(kind, POSE_TOPIC, self._on_pose, SENSORS)
+            laser = self.values.pose_type == LASER
+            heard = self._on_scan if laser else self._on_pose
+            self.create_subscription(kind, POSE_TOPIC, heard, SENSORS)
         else:
             self.create_subscription(TFMessage, TF_TOPIC, self._on_transforms, SENSORS)
 
@@ -168,6 +174,11 @@ class CalibrateNode(Node):
 
     def _on_pose(self, message: Any) -> None:
         self._collected.add_pose(seconds(message.header.stamp), *planar_pose(message))
+
+    def _on_scan(self, message: LaserScan) -> None:
+        scan = scan_of(message)
+        if scan is not None and self._laser.add(scan):
+            self._collected.add_pose(*self._laser.rows[-1])
 
     def _on_transforms(self, message: TFMessage) -> None:
         if self._transforms is not None:
@@ -279,6 +290,7 @@ class CalibrateNode(Node):
                     gyro=result.gyro,
                     poses=result.poses,
                     subject=collected.subject,
+                    pose_errors=LASER_ERRORS if self._laser.rows else None,
                 )
             written = write_results(
                 calibration, self._folder, robot=self._robot, about=self._about("completed")

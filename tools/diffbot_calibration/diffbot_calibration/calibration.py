@@ -23,6 +23,7 @@ from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_recordings.sensor_readings import (
     CalibrationReadings,
     GyroReadings,
+    PoseErrors,
     PoseReadings,
     ReadingsError,
     Subject,
@@ -154,6 +155,7 @@ def calibrate(
     poses: PoseReadings | None = None,
     gyro_scale_std: float = GYRO_SCALE_STD,
     subject: Subject = Subject.WHEELS,
+    pose_errors: PoseErrors | None = None,
 ) -> Calibration:
     """Calibrate radii and track, or the scales of an odometry, by a fit to the whole drive.
 
@@ -167,6 +169,7 @@ def calibrate(
         gyro: Yaw rates.
         poses: Poses of a pose source; it or the gyro is needed.
         gyro_scale_std: Standard deviation of the gyro's scale about 1, from its data sheet.
+        pose_errors: Errors that all poses have in common, which no fit can see; None: none.
 
     Raises:
         CalibrationError: The readings do not belong together.
@@ -194,7 +197,9 @@ def calibrate(
     held_out = _proof(
         CalibrationReadings(wheels, gyro, poses), geometry, gyro_scale_std, cut, drift
     )
-    quantities = _quantities(fit, geometry, _lacks(wheels, fit, geometry), subject)
+    quantities = _quantities(
+        fit, geometry, _lacks(wheels, fit, geometry), subject, pose_errors or PoseErrors()
+    )
     return _judged(fit, geometry, quantities, held_out, notes, subject)
 
 
@@ -280,12 +285,12 @@ _NO_LINEAR_SCALE = (
 
 
 def _quantities(
-    fit: Fit, given: WheelGeometry, lacks: str, subject: Subject
+    fit: Fit, given: WheelGeometry, lacks: str, subject: Subject, errors: PoseErrors
 ) -> dict[str, CalibratedValue]:
     after = fit.geometry(0.5 * (given.left_radius + given.right_radius))
-    sizes = SizeIntervals(fit, lacks, _NO_SCALE)
+    sizes = SizeIntervals(fit, lacks, _NO_SCALE, errors)
     if subject is Subject.ODOMETRY:
-        sizes = SizeIntervals(fit, lacks, _NO_LINEAR_SCALE)
+        sizes = SizeIntervals(fit, lacks, _NO_LINEAR_SCALE, errors)
         results = scale_values(sizes, after, given)
     else:
         results = size_values(sizes, after)
@@ -299,6 +304,7 @@ class SizeIntervals:
     fit: Fit
     lacks: str
     no_scale: str
+    errors: PoseErrors = PoseErrors()
 
     def half_width(self, *weights: float) -> float:
         """Return the half width of the 95 % interval of a sum of the three, so weighted."""
@@ -311,7 +317,11 @@ class SizeIntervals:
                 return math.inf
         variance = max(0.0, float(row @ fit.covariance @ row))
         of_slip = float(row @ fit.slip_covariance @ row)
-        return _quantile(variance, of_slip, fit) * math.sqrt(variance)
+        common = np.multiply(weights, (self.errors.scale, self.errors.skew, self.errors.turn))
+        return math.hypot(
+            _quantile(variance, of_slip, fit) * math.sqrt(variance),
+            NORMAL_95 * float(np.linalg.norm(common)),
+        )
 
     def unknown(self, value: float, half: float, unit: str) -> CalibratedValue | None:
         """Return a value that is not identified; None if it is."""

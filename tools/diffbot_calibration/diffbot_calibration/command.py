@@ -241,6 +241,7 @@ def _recorded(
             poses=readings.poses,
             subject=readings.subject,
             gyro_scale_std=result.gyro_scale_std,
+            pose_errors=readings.pose_errors,
         )
 
 

@@ -101,7 +101,7 @@ def drive(node, seconds=20.0, gyro=True, poses=True):
 def stand_in_of(calls):
     """A calibration that notes what it is called with, and finds the truth."""
 
-    def calibrate(wheels, *, geometry, gyro, poses, subject):
+    def calibrate(wheels, *, geometry, gyro, poses, subject, pose_errors):
         calls.append((wheels, gyro, poses))
         sizes = zip(("left_radius", "right_radius", "track"), TRUE, strict=True)
         quantities = {name: CalibratedValue(v, 0.999 * v, 1.001 * v, "m") for name, v in sizes}

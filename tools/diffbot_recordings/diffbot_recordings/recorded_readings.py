@@ -36,6 +36,7 @@ from diffbot_recordings.bag_topics import (
     without_rosbags,
 )
 from diffbot_recordings.counter_wraps import continuous
+from diffbot_recordings.laser_poses import LASER_ERRORS, LaserPoses, scan_of
 from diffbot_recordings.options import NEWTON_METRE
 from diffbot_recordings.samples import (
     EFFORTS,
@@ -51,6 +52,7 @@ from diffbot_recordings.sensor_readings import (
     Array,
     CalibrationReadings,
     GyroReadings,
+    PoseErrors,
     PoseReadings,
     Subject,
     WheelTurns,
@@ -70,8 +72,11 @@ POSE_TYPES = (
     "geometry_msgs/msg/PoseStamped",
     ODOMETRY,
 )
+# Fraction of a laser's scans that may give no pose.
+MOST_LOST = 0.2
+LASER = "sensor_msgs/msg/LaserScan"
 IMU = TopicRole("--imu", ("sensor_msgs/msg/Imu",), "gyro")
-POSE = TopicRole("--pose", POSE_TYPES, "poses of a pose source")
+POSE = TopicRole("--pose", (*POSE_TYPES, LASER), "poses of a pose source, or scans of a laser")
 TF_TOPICS = "/tf", "tf"
 AXES = ("x", "y", "z")
 SEARCHED = 200
@@ -144,6 +149,7 @@ class _Rows:
     odometry: list[tuple[float, ...]] = field(default_factory=list)
     gyro: list[tuple[float, ...]] = field(default_factory=list)
     poses: list[tuple[float, ...]] = field(default_factory=list)
+    pose_errors: PoseErrors = PoseErrors()
     notes: list[str] = field(default_factory=list)
 
 
@@ -216,6 +222,7 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
         raise RecordingError("--columns is for tables; topics are chosen by --imu, --pose, --tf")
     bag = Bag(path)
     rows = _Rows()
+    laser: LaserPoses | None = None
     feeds: dict[str, tuple[Callable[[Any], Iterable[tuple[float, ...]]], list[Any]]] = {}
     odometry = _odometry_topic(bag, options)
     if odometry is not None:
@@ -242,7 +249,11 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
                 f"--pose {pose.name}: this odometry is calibrated; name another pose source, or "
                 "with --odom another odometry"
             )
-        feeds[pose.name] = _stamped(planar_pose), rows.poses
+        if pose.type == LASER:
+            laser, rows.pose_errors = LaserPoses(), LASER_ERRORS
+            feeds[pose.name] = _scanned(laser), rows.poses
+        else:
+            feeds[pose.name] = _stamped(planar_pose), rows.poses
         listed.append(f"poses {pose.name} ({pose.type})")
     decoders = {name: bag.decoder(bag.topics[name]) for name in feeds}
     for name, _, data in bag.messages(feeds):
@@ -255,6 +266,9 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
             f"--tf {' '.join(options.tf)}: /tf of {path} never holds the transform between these "
             "frames, direct or via one frame; check with ros2 run tf2_tools view_frames"
         )
+    if laser is not None and laser.sentence():
+        _check_laser(path, laser)
+        listed.append(laser.sentence())
     rows.notes += [f"{path.name}: {', '.join(listed)}", *bag.warnings]
     return rows
 
@@ -309,11 +323,13 @@ def _pose_topic(bag: Bag, options: ReadingOptions) -> BagTopic | None:
         return None
     if options.pose is not None:
         return choose(bag.topics, POSE, options.pose)
-    independent = []
-    for topic in candidates(bag.topics, POSE):
-        if topic.type == ODOMETRY and _is_odometry(bag, topic):
-            continue
-        independent.append(topic)
+    independent = [
+        topic
+        for topic in candidates(bag.topics, POSE)
+        if not (topic.type == ODOMETRY and _is_odometry(bag, topic))
+    ]
+    # A localisation sees more than the scans alone do.
+    independent = [each for each in independent if each.type != LASER] or independent
     if len(independent) > 1:
         raise RecordingError(
             "which topic holds the poses of a pose source? Choose with --pose TOPIC among: "
@@ -330,6 +346,23 @@ def _stamped(
         return () if values is None or stamp is None else ((stamp, *values),)
 
     return rows
+
+
+def _scanned(laser: LaserPoses) -> Callable[[Any], Iterable[tuple[float, ...]]]:
+    def rows(message: Any) -> Iterable[tuple[float, ...]]:
+        scan = scan_of(message)
+        return laser.rows[-1:] if scan is not None and laser.add(scan) else ()
+
+    return rows
+
+
+def _check_laser(path: Path, laser: LaserPoses) -> None:
+    lost = sum(laser.faults.values())
+    if lost > MOST_LOST * (lost + len(laser.rows)):
+        raise RecordingError(
+            f"{path}: {laser.sentence()}: drive where the laser sees walls in two directions "
+            "within its range, away from people, or name another source with --pose TOPIC"
+        )
 
 
 def _rates(message: Any) -> tuple[float, float, float]:
@@ -360,7 +393,7 @@ def _readings(
             "frame with z up, such as base_link"
         )
     source = PoseReadings(*poses.T) if len(poses) else None
-    return RecordedReadings(turns, gyro, source, subject, rows.notes)
+    return RecordedReadings(turns, gyro, source, subject, rows.pose_errors, rows.notes)
 
 
 def _wheel_turns(path: Path, rows: _Rows) -> WheelTurns:
@@ -482,5 +515,6 @@ def _joined(parts: Sequence[RecordedReadings]) -> RecordedReadings:
         None if gyro is None else GyroReadings(*gyro),
         None if poses is None else PoseReadings(*poses),
         parts[0].subject,
+        parts[0].pose_errors,
         [note for part in parts for note in part.notes],
     )

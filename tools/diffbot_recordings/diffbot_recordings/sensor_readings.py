@@ -96,6 +96,21 @@ class PoseReadings:
         _check(self)
 
 
+@dataclass(frozen=True)
+class PoseErrors:
+    """Standard deviations of relative errors that all poses of a source have in common.
+
+    Attributes:
+        scale: Of lengths.
+        skew: Of the radii's ratio, by a map that is bent.
+        turn: Of turns against lengths.
+    """
+
+    scale: float = 0.0
+    skew: float = 0.0
+    turn: float = 0.0
+
+
 class Subject(Enum):
     """What is calibrated."""
 
@@ -121,6 +136,7 @@ class CalibrationReadings:
     gyro: GyroReadings | None = None
     poses: PoseReadings | None = None
     subject: Subject = Subject.WHEELS
+    pose_errors: PoseErrors = PoseErrors()
 
     def until(self, time: float) -> CalibrationReadings:
         """Return the readings up to a time, s."""
@@ -132,7 +148,7 @@ class CalibrationReadings:
             return type(source)(*(column[early] for column in vars(source).values()))
 
         return CalibrationReadings(
-            kept(self.wheels), kept(self.gyro), kept(self.poses), self.subject
+            kept(self.wheels), kept(self.gyro), kept(self.poses), self.subject, self.pose_errors
         )
 
 

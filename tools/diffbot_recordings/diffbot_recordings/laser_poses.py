@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Poses of a planar laser scanner, by registration of its scans (GICP, library small_gicp).
+
+Each scan is registered to an old keyframe that is near: coming back to a place brings back its
+pose, so that errors do not add up while the robot stays in a room. What moves while it scans is
+straightened by the velocity since the scan before. No wheel is used.
+
+A scan whose walls leave one direction open (a corridor), that has too few points or that does not
+fit the keyframes gives no pose.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from diffbot_recordings.bag_topics import stamp_of
+from diffbot_recordings.sensor_readings import PoseErrors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+FEWEST_POINTS, MOST_RAYS = 60, 20000
+"""Points and rays of a scan."""
+# Distance and turn from a keyframe at which a scan becomes one; a new one is sought that near.
+KEYFRAME_DISTANCE, KEYFRAME_TURN = 0.7, math.radians(40.0)  # m, rad
+# Distance of a point from its neighbour in the keyframe: coarse and fine registration, m.
+COARSE, FINE = 0.5, 0.1
+ITERATIONS = 20
+# Fraction of points that must find a neighbour within FINE.
+FEWEST_INLIERS = 0.5
+# Smallest fraction of the scan's information in its least determined direction.
+CORRIDOR = 0.02
+# Height of the two layers into which a scan is copied, m: walls need an extent upwards.
+LAYER = 0.05
+NEIGHBOURS = 12
+LASER_ERRORS = PoseErrors(scale=0.002, skew=0.0006, turn=0.0006)
+"""Of a laser: its ranges to 0.4 % in 19 of 20, and what its map of keyframes is bent."""
+# Longest time without a scan over which the velocity is believed, s.
+LONGEST_GAP = 0.5
+
+
+class ScanFault(enum.Enum):
+    """Why a scan gives no pose."""
+
+    FEW_POINTS = f"fewer than {FEWEST_POINTS} points within range"
+    OPEN_DIRECTION = "walls in one direction only, as in a corridor"
+    NO_FIT = "it does not fit the scans before, as after a jump or among moving things"
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A scan: stamp of the first ray in s, ranges in m, angles in rad, times between rays in s."""
+
+    stamp: float
+    ranges: Array
+    angle_min: float
+    angle_increment: float
+    range_min: float
+    range_max: float
+    time_increment: float = 0.0
+
+    def points(self) -> tuple[Array, Array]:
+        """Return the points within range, (n, 2) in m, and their times after the stamp, s."""
+        ranges = self.ranges[:MOST_RAYS]
+        seen = np.isfinite(ranges) & (ranges > self.range_min) & (ranges < self.range_max)
+        rays = np.flatnonzero(seen)
+        angles = self.angle_min + self.angle_increment * rays
+        points = self.ranges[rays, None] * np.column_stack((np.cos(angles), np.sin(angles)))
+        return points, self.time_increment * rays
+
+    @property
+    def middle(self) -> float:
+        """Time for which the scan's pose stands, s."""
+        return self.stamp + 0.5 * self.time_increment * (len(self.ranges) - 1)
+
+
+def scan_of(message: Any) -> Scan | None:
+    """Return the scan of a sensor_msgs/LaserScan; None: no stamp, no ranges, no finite angles."""
+    stamp = stamp_of(message)
+    numbers = [
+        float(getattr(message, name))
+        for name in ("angle_min", "angle_increment", "range_min", "range_max", "time_increment")
+    ]
+    if stamp is None or not all(map(math.isfinite, numbers)) or not len(message.ranges):
+        return None
+    between = min(max(numbers[4], 0.0), LONGEST_GAP / len(message.ranges))
+    return Scan(stamp, np.asarray(message.ranges, dtype=float), *numbers[:4], between)
+
+
+@dataclass
+class _Keyframe:
+    pose: Array
+    cloud: Any
+    tree: Any
+
+
+@dataclass
+class LaserPoses:
+    """Scans in the order of their stamps to poses of the sensor in the frame of the first scan.
+
+    Attributes:
+        rows: Poses [time s, x m, y m, yaw rad].
+        faults: Number of scans without a pose, by cause.
+    """
+
+    rows: list[tuple[float, float, float, float]] = field(default_factory=list)
+    faults: Counter[ScanFault] = field(default_factory=Counter)
+    _keyframes: list[_Keyframe] = field(default_factory=list)
+
+    def add(self, scan: Scan) -> bool:
+        """Take the next scan; return whether it gives a pose.
+
+        Raises:
+            ImportError: The library small_gicp is not installed.
+        """
+        if self.rows and scan.middle <= self.rows[-1][0]:
+            return False  # seen before
+        points, times = scan.points()
+        if len(points) < FEWEST_POINTS:
+            self.faults[ScanFault.FEW_POINTS] += 1
+            return False
+        velocity = self._velocity(scan.middle)
+        cloud, tree = _cloud(_straightened(points, times, scan, velocity))
+        if not self._keyframes:
+            self._keyframes.append(_Keyframe(np.zeros(3), cloud, tree))
+            self.rows.append((scan.middle, 0.0, 0.0, 0.0))
+            return True
+        pose = self._guess(scan.middle, velocity)
+        for keyframe in self._near(pose):
+            rough, fault = _registered(keyframe, cloud, pose, COARSE)
+            if fault is None:
+                break
+        if fault is None:
+            # The velocity up to this scan is known better now.
+            last = self.rows[-1]
+            if scan.middle - last[0] < LONGEST_GAP:
+                velocity = _between(np.array(last[1:]), rough) / (scan.middle - last[0])
+            cloud, tree = _cloud(_straightened(points, times, scan, velocity))
+            pose, fault = _registered(keyframe, cloud, rough, FINE)
+        if fault is not None:
+            self.faults[fault] += 1
+            return False
+        if _far(pose, keyframe.pose):
+            self._keyframes.append(_Keyframe(pose, cloud, tree))
+        self.rows.append((scan.middle, *pose.tolist()))
+        return True
+
+    def sentence(self) -> str:
+        """Return how many scans gave no pose, and why; empty: all gave one."""
+        lost = sum(self.faults.values())
+        if not lost:
+            return ""
+        causes = "; ".join(f"{count}: {fault.value}" for fault, count in self.faults.most_common())
+        return f"{lost} of {lost + len(self.rows)} scans give no pose ({causes})"
+
+    def _velocity(self, time: float) -> Array:
+        """Return the sensor's velocity (x, y, yaw) in its own frame, from the last two poses."""
+        if len(self.rows) < 2 or time - self.rows[-2][0] > LONGEST_GAP:
+            return np.zeros(3)
+        before, last = np.array(self.rows[-2]), np.array(self.rows[-1])
+        moved = _between(before[1:], last[1:])
+        return np.asarray(moved / (last[0] - before[0]))
+
+    def _guess(self, time: float, velocity: Array) -> Array:
+        last = np.array(self.rows[-1])
+        return _after(last[1:], velocity * min(time - last[0], LONGEST_GAP))
+
+    def _near(self, pose: Array) -> list[_Keyframe]:
+        """Return keyframes near a pose, the oldest first, at last the nearest of all."""
+        nearest = min(self._keyframes, key=lambda each: _distance(each.pose, pose))
+        near = [each for each in self._keyframes if not _far(pose, each.pose)]
+        return [*near[:2], nearest]
+
+
+def _far(pose: Array, keyframe: Array) -> bool:
+    turn = math.remainder(pose[2] - keyframe[2], math.tau)
+    apart = math.hypot(pose[0] - keyframe[0], pose[1] - keyframe[1])
+    return apart > KEYFRAME_DISTANCE or abs(turn) > KEYFRAME_TURN
+
+
+def _distance(pose: Array, keyframe: Array) -> float:
+    turn = math.remainder(pose[2] - keyframe[2], math.tau)
+    apart = math.hypot(pose[0] - keyframe[0], pose[1] - keyframe[1])
+    return math.hypot(apart / KEYFRAME_DISTANCE, turn / KEYFRAME_TURN)
+
+
+def _straightened(points: Array, times: Array, scan: Scan, velocity: Array) -> Array:
+    """Return the points as they would be seen at once, in the middle of the scan."""
+    after = times - (scan.middle - scan.stamp)
+    turn = velocity[2] * after
+    cos, sin = np.cos(turn), np.sin(turn)
+    x, y = points.T
+    moved = after[:, None] * velocity[:2]
+    return np.column_stack((cos * x - sin * y, sin * x + cos * y)) + moved
+
+
+def _cloud(points: Array) -> tuple[Any, Any]:
+    """Return points and their covariances for the registration, with a search tree."""
+    import small_gicp
+
+    layers = [np.column_stack((points, np.full(len(points), z))) for z in (-LAYER, LAYER)]
+    cloud = small_gicp.PointCloud(np.vstack(layers))
+    tree = small_gicp.KdTree(cloud)
+    small_gicp.estimate_covariances(cloud, tree, NEIGHBOURS)
+    return cloud, tree
+
+
+def _registered(
+    keyframe: _Keyframe, cloud: Any, guess: Array, reach: float
+) -> tuple[Array, ScanFault | None]:
+    """Return the pose of a cloud by registration to a keyframe, from a guess, or what is wrong."""
+    import small_gicp
+
+    begin = _matrix(_between(keyframe.pose, guess))
+    result = small_gicp.align(
+        keyframe.cloud, cloud, keyframe.tree, begin, "GICP", reach, 1, ITERATIONS, 1e-4, 1e-4
+    )
+    pose = _after(keyframe.pose, _planar(result.T_target_source))
+    # Neighbours that change to and fro end at the last iteration; the pose is as good.
+    if result.num_inliers < FEWEST_INLIERS * cloud.size():
+        return pose, ScanFault.NO_FIT
+    # The Hessian is of rotation (x, y, z), then translation.
+    information = np.linalg.eigvalsh(result.H[3:5, 3:5])
+    if information[0] < CORRIDOR * information[1]:
+        return pose, ScanFault.OPEN_DIRECTION
+    return pose, None
+
+
+def _matrix(pose: Array) -> Array:
+    cos, sin = math.cos(pose[2]), math.sin(pose[2])
+    return np.array([
+        [cos, -sin, 0.0, pose[0]], [sin, cos, 0.0, pose[1]],
+        [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0],
+    ])  # fmt: skip
+
+
+def _planar(matrix: Array) -> Array:
+    return np.array((matrix[0, 3], matrix[1, 3], math.atan2(matrix[1, 0], matrix[0, 0])))
+
+
+def _between(first: Array, second: Array) -> Array:
+    """Return the pose of the second in the frame of the first; yaw within half a turn."""
+    cos, sin = math.cos(first[2]), math.sin(first[2])
+    x, y = second[0] - first[0], second[1] - first[1]
+    yaw = math.remainder(second[2] - first[2], math.tau)
+    return np.array((cos * x + sin * y, cos * y - sin * x, yaw))
+
+
+def _after(pose: Array, moved: Array) -> Array:
+    """Return a pose after a motion in its own frame; yaw goes on beyond half a turn."""
+    cos, sin = math.cos(pose[2]), math.sin(pose[2])
+    x, y = pose[0] + cos * moved[0] - sin * moved[1], pose[1] + sin * moved[0] + cos * moved[1]
+    return np.array((x, y, pose[2] + moved[2]))
