@@ -92,7 +92,9 @@ def scans(
             walked = (stamp - begin) * np.array((math.cos(course), math.sin(course)))
             place = (start + walked + 3.0) % 6.0 - 3.0
             if math.dist(place, origins[0]) > 0.6:
-                seen = np.concatenate((seen, _box(*place, 0.4, 0.3, course)))
+                seen = np.concatenate(
+                    (seen, _box(float(place[0]), float(place[1]), 0.4, 0.3, course))
+                )
         ranges = laser.scale * _cast(origins, poses[:, 2] + yaw + angles, seen)
         ranges += rng.normal(0.0, laser.noise, count)
         ranges[(rng.random(count) < laser.dropouts) | (ranges > laser.range_max)] = math.inf
@@ -121,4 +123,4 @@ def _cast(origins: Array, angles: Array, walls: Array) -> Array:
         part = offset[..., 0] * direction[:, None, 1] - offset[..., 1] * direction[:, None, 0]
         part /= cross
     hit = (distance > 0.0) & (part >= 0.0) & (part <= 1.0)
-    return np.where(hit, distance, math.inf).min(axis=1)
+    return np.asarray(np.where(hit, distance, math.inf).min(axis=1))

@@ -49,6 +49,7 @@ PYTHON = {
     "distributed": (None, "distributed"),
     "pyarrow": (None, "pyarrow"),
     "scipy": ("python3-scipy", "scipy"),
+    "small_gicp": (None, "small_gicp"),
     "statsmodels": (None, "statsmodels"),
     # ROS distributions up to 2024 have one that is too old.
     "websockets": (None, "websockets"),

@@ -15,6 +15,7 @@ setup(
     ],
     install_requires=["setuptools", "numpy", "pyyaml", "rich", "scipy"],
     extras_require={
+        "laser": ["small_gicp"],
         "recordings": ["rosbags", "backports-zstd", "lz4"],
         "test": ["pytest", "hypothesis"],
     },

@@ -22,8 +22,8 @@ from diffbot_calibration.wheel_geometry import WheelGeometryFit
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_recordings.sensor_readings import (
     CalibrationReadings,
+    CommonPoseErrors,
     GyroReadings,
-    PoseErrors,
     PoseReadings,
     ReadingsError,
     Subject,
@@ -155,7 +155,7 @@ def calibrate(
     poses: PoseReadings | None = None,
     gyro_scale_std: float = GYRO_SCALE_STD,
     subject: Subject = Subject.WHEELS,
-    pose_errors: PoseErrors | None = None,
+    pose_errors: CommonPoseErrors | None = None,
 ) -> Calibration:
     """Calibrate radii and track, or the scales of an odometry, by a fit to the whole drive.
 
@@ -198,7 +198,7 @@ def calibrate(
         CalibrationReadings(wheels, gyro, poses), geometry, gyro_scale_std, cut, drift
     )
     quantities = _quantities(
-        fit, geometry, _lacks(wheels, fit, geometry), subject, pose_errors or PoseErrors()
+        fit, geometry, _lacks(wheels, fit, geometry), subject, pose_errors or CommonPoseErrors()
     )
     return _judged(fit, geometry, quantities, held_out, notes, subject)
 
@@ -285,7 +285,7 @@ _NO_LINEAR_SCALE = (
 
 
 def _quantities(
-    fit: Fit, given: WheelGeometry, lacks: str, subject: Subject, errors: PoseErrors
+    fit: Fit, given: WheelGeometry, lacks: str, subject: Subject, errors: CommonPoseErrors
 ) -> dict[str, CalibratedValue]:
     after = fit.geometry(0.5 * (given.left_radius + given.right_radius))
     sizes = SizeIntervals(fit, lacks, _NO_SCALE, errors)
@@ -304,7 +304,7 @@ class SizeIntervals:
     fit: Fit
     lacks: str
     no_scale: str
-    errors: PoseErrors = PoseErrors()
+    errors: CommonPoseErrors = CommonPoseErrors()
 
     def half_width(self, *weights: float) -> float:
         """Return the half width of the 95 % interval of a sum of the three, so weighted."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from diffbot_recordings.bag_topics import stamp_of
-from diffbot_recordings.sensor_readings import PoseErrors
+from diffbot_recordings.sensor_readings import CommonPoseErrors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +41,7 @@ CORRIDOR = 0.02
 # Height of the two layers into which a scan is copied, m: walls need an extent upwards.
 LAYER = 0.05
 NEIGHBOURS = 12
-LASER_ERRORS = PoseErrors(scale=0.002, skew=0.0006, turn=0.0006)
+LASER_ERRORS = CommonPoseErrors(scale=0.002, skew=0.0006, turn=0.0006)
 """Of a laser: its ranges to 0.4 % in 19 of 20, and what its map of keyframes is bent."""
 # Longest time without a scan over which the velocity is believed, s.
 LONGEST_GAP = 0.5
@@ -74,7 +74,7 @@ class Scan:
         rays = np.flatnonzero(seen)
         angles = self.angle_min + self.angle_increment * rays
         points = self.ranges[rays, None] * np.column_stack((np.cos(angles), np.sin(angles)))
-        return points, self.time_increment * rays
+        return points, np.asarray(self.time_increment * rays, dtype=float)
 
     @property
     def middle(self) -> float:
@@ -85,14 +85,16 @@ class Scan:
 def scan_of(message: Any) -> Scan | None:
     """Return the scan of a sensor_msgs/LaserScan; None: no stamp, no ranges, no finite angles."""
     stamp = stamp_of(message)
-    numbers = [
+    first, increment, near, far, between = (
         float(getattr(message, name))
         for name in ("angle_min", "angle_increment", "range_min", "range_max", "time_increment")
-    ]
-    if stamp is None or not all(map(math.isfinite, numbers)) or not len(message.ranges):
+    )
+    finite = all(map(math.isfinite, (first, increment, near, far, between)))
+    if stamp is None or not finite or not len(message.ranges):
         return None
-    between = min(max(numbers[4], 0.0), LONGEST_GAP / len(message.ranges))
-    return Scan(stamp, np.asarray(message.ranges, dtype=float), *numbers[:4], between)
+    between = min(max(between, 0.0), LONGEST_GAP / len(message.ranges))
+    ranges = np.asarray(message.ranges, dtype=float)
+    return Scan(stamp, ranges, first, increment, near, far, between)
 
 
 @dataclass

@@ -51,8 +51,8 @@ from diffbot_recordings.sensor_readings import (
     FASTEST,
     Array,
     CalibrationReadings,
+    CommonPoseErrors,
     GyroReadings,
-    PoseErrors,
     PoseReadings,
     Subject,
     WheelTurns,
@@ -149,7 +149,7 @@ class _Rows:
     odometry: list[tuple[float, ...]] = field(default_factory=list)
     gyro: list[tuple[float, ...]] = field(default_factory=list)
     poses: list[tuple[float, ...]] = field(default_factory=list)
-    pose_errors: PoseErrors = PoseErrors()
+    pose_errors: CommonPoseErrors = CommonPoseErrors()
     notes: list[str] = field(default_factory=list)
 
 

@@ -97,7 +97,7 @@ class PoseReadings:
 
 
 @dataclass(frozen=True)
-class PoseErrors:
+class CommonPoseErrors:
     """Standard deviations of relative errors that all poses of a source have in common.
 
     Attributes:
@@ -136,7 +136,7 @@ class CalibrationReadings:
     gyro: GyroReadings | None = None
     poses: PoseReadings | None = None
     subject: Subject = Subject.WHEELS
-    pose_errors: PoseErrors = PoseErrors()
+    pose_errors: CommonPoseErrors = CommonPoseErrors()
 
     def until(self, time: float) -> CalibrationReadings:
         """Return the readings up to a time, s."""
