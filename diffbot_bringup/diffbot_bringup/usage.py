@@ -25,7 +25,13 @@ def need_ros() -> None:
 
 
 # Optional packages, and the extra of diffbot-suite that installs each.
-EXTRAS = {"mujoco": "mujoco", "dask": "fleet", "distributed": "fleet", "pyarrow": "fleet"}
+EXTRAS = {
+    "mujoco": "mujoco",
+    "dask": "fleet",
+    "distributed": "fleet",
+    "pyarrow": "fleet",
+    "small_gicp": "laser",
+}
 
 
 def missing_extra(error: BaseException | None) -> str:

@@ -14,6 +14,7 @@ from rosbags.typesys import Stores, get_typestore
 
 from arc_odometry import JointSample
 from diffbot_recordings.bag import with_control_types
+from diffbot_recordings.laser_poses import Scan
 
 STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 JOINTS = ("left_wheel_joint", "right_wheel_joint")
@@ -51,6 +52,19 @@ class RecordedBag:
         numbers = (np.array(field, dtype=float) for field in fields)
         kind = "sensor_msgs/msg/JointState"
         self._write(topic, kind, sample.stamp, _header(sample.stamp), list(names), *numbers)
+
+    def scan(self, topic: str, scan: Scan) -> None:
+        """Write a LaserScan."""
+        kind = "sensor_msgs/msg/LaserScan"
+        count = len(scan.ranges)
+        last = scan.angle_min + (count - 1) * scan.angle_increment
+        numbers = (
+            *(scan.angle_min, last, scan.angle_increment, scan.time_increment, 0.1),
+            *(scan.range_min, scan.range_max),
+        )
+        ranges = (scan.ranges.astype(np.float32), np.zeros(0, dtype=np.float32))
+        header = _header(scan.stamp, "laser")
+        self._write(topic, kind, scan.stamp, header, *numbers, *ranges)
 
     def torques(self, topic: str, stamp: float, torque: tuple[float, float]) -> None:
         """Write a Float64MultiArray of [left, right], N m, logged at this time (s)."""

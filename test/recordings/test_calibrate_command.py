@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from made_recordings.made_laser import MadeLaser, corridor, room, scans
 from made_recordings.made_readings import (
     MadeGyro,
     MadePoses,
@@ -82,6 +83,29 @@ def test_a_bag_becomes_files(drive, tmp_path, capsys) -> None:
     assert robot.geometry.right_radius != robot.geometry.left_radius
     for name in ("calibration.png", "way.png", "drift.png", "odometry_parameters.yaml"):
         assert (output / name).stat().st_size > 100
+
+
+@pytest.mark.parametrize("walls", [room(np.random.default_rng(1)), corridor()], ids=len)
+def test_a_laser_alone_measures_radii_and_track_in_a_room(drive, walls, tmp_path, capsys):
+    run, output = drive[0], tmp_path / "out"
+    begin, end = run.wheels.stamps[0], run.wheels.stamps[-1]
+    with RecordedBag(tmp_path / "bag") as bag:
+        for stamp, *angles in zip(*vars(run.wheels).values(), strict=True):
+            sample = JointSample(stamp, tuple(angles), (0, 0), (0, 0))
+            bag.joint_state("/joint_states", sample, effort=False)
+        rng = np.random.default_rng(2)
+        for scan in scans(run.truth.poses, walls, MadeLaser(rays=360), begin, end - 0.2, rng):
+            bag.scan("/scan", scan)
+    status = main([str(tmp_path / "bag"), "--robot", "twil", "--output", str(output)])
+    said = capsys.readouterr()
+    if len(walls) == 2:
+        assert status == 2 and "walls in one direction only, as in a corridor" in said.err
+        return
+    assert status == 0 and "poses /scan (sensor_msgs/msg/LaserScan)" in said.out
+    result = json.loads((output / "summary.json").read_text())["calibration"]
+    for name, true in (("left_radius", TRUE.left_radius), ("track", TRUE.separation)):
+        assert result[name]["lower"] < true < result[name]["upper"]
+        assert result[name]["value"] == pytest.approx(true, rel=0.003)
 
 
 def write_odometry_bag(folder: Path, drive) -> Path:

@@ -53,7 +53,8 @@ RECORDING is a rosbag2 recording (folder, .mcap, .db3) or a table (.csv) with an
 or the odometry of a robot that takes cmd_vel (its linear and angular scale are calibrated), and
   a gyro         sensor_msgs/Imu: ratio of the radii, and of track to radius
   a pose source  PoseWithCovarianceStamped, PoseStamped, Odometry of SLAM, or tf: all sizes
-or both. With a tape: drive squares of --side by odometry, both ways; type in where they ended."""
+  a laser        LaserScan of a planar laser in a room: all sizes
+or several. With a tape: drive squares of --side by odometry, both ways; type in where they end."""
 
 _EPILOG = """\
 examples:

@@ -85,15 +85,16 @@ class Scan:
 def scan_of(message: Any) -> Scan | None:
     """Return the scan of a sensor_msgs/LaserScan; None: no stamp, no ranges, no finite angles."""
     stamp = stamp_of(message)
-    first, increment, near, far, between = (
-        float(getattr(message, name))
-        for name in ("angle_min", "angle_increment", "range_min", "range_max", "time_increment")
-    )
+    names = ("angle_min", "angle_increment", "range_min", "range_max", "time_increment")
+    try:
+        first, increment, near, far, between = (float(getattr(message, name)) for name in names)
+        ranges = np.asarray(message.ranges, dtype=float).ravel()
+    except (AttributeError, TypeError, ValueError, OverflowError):
+        return None  # a type that the recording defines may have anything there
     finite = all(map(math.isfinite, (first, increment, near, far, between)))
-    if stamp is None or not finite or not len(message.ranges):
+    if stamp is None or not finite or not len(ranges):
         return None
-    between = min(max(between, 0.0), LONGEST_GAP / len(message.ranges))
-    ranges = np.asarray(message.ranges, dtype=float)
+    between = min(max(between, 0.0), LONGEST_GAP / len(ranges))
     return Scan(stamp, ranges, first, increment, near, far, between)
 
 

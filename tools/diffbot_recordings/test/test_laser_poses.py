@@ -98,6 +98,11 @@ def test_a_message_is_a_scan_or_nothing():
     scan = scan_of(Message())
     points, times = scan.points()
     assert len(points) == len(times) == 1 and scan.middle == pytest.approx(5.0002)
-    for changes in ({"angle_min": math.nan}, {"ranges": []}, {"range_max": math.inf}):
+    for changes in (
+        {"angle_min": math.nan},
+        {"ranges": []},
+        {"range_max": math.inf},
+        {"ranges": "far"},
+    ):
         assert scan_of(Message(**changes)) is None
     assert scan_of(Message(time_increment=1e6)).middle < 6.0
