@@ -261,7 +261,11 @@ class CalibrateNode(Node):
                 )
             if not collected.motion.rows and self._reader.mismatch:
                 missing = self._reader.mismatch
-            return self._fail(f"too few readings: {missing}")
+            return self._fail(f"too few readings: {self._laser.sentence() or missing}")
+        if refusal := self._laser.refusal():
+            return self._fail(refusal)
+        if lost := self._laser.sentence():
+            self.get_logger().warning(lost)
         for source in collected.sources:
             if source.refused:
                 self.get_logger().warning(

@@ -7,13 +7,16 @@ import random
 import signal
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from made_recordings.made_laser import MadeLaser, corridor, room, scans
+from made_recordings.made_readings import calibration_legs, simulated_drive
 
 rclpy = pytest.importorskip("rclpy")
 
 from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
-from sensor_msgs.msg import Imu, JointState  # noqa: E402
+from sensor_msgs.msg import Imu, JointState, LaserScan  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 
 from arc_odometry import WheelGeometry  # noqa: E402
@@ -51,13 +54,20 @@ def velocity():
 
 
 @pytest.fixture
-def node(tmp_path, domain, pages, frames, velocity, monkeypatch):
+def kind(request):
+    """Type of the pose source."""
+    return getattr(request, "param", "pose_with_covariance")
+
+
+@pytest.fixture
+def node(tmp_path, domain, pages, frames, velocity, kind, monkeypatch):
     def write_page(calibration, folder):
         summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
         pages.append((calibration, summary["outcome"]))
         return folder / "report.html"
 
-    given = [f"results:={tmp_path}", "sim:=test", *([f"tf:={frames}"] if frames else [])]
+    given = [f"results:={tmp_path}", "sim:=test", f"pose_type:={kind}"]
+    given += [f"tf:={frames}"] if frames else []
     given += ["velocity:=true"] if velocity else []
     rclpy.init(args=["--ros-args", *(word for text in given for word in ("-p", text))])
     monkeypatch.setattr(calibration_page, "write_calibration_page", write_page)
@@ -325,3 +335,34 @@ def test_a_drive_that_the_excitation_stopped_says_why(node, tmp_path):
     assert node.exit_code == 1
     summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
     assert summary["outcome"] == "failed" and reason in summary["reason"]
+
+
+def laser_message(scan):
+    message = LaserScan(
+        angle_min=scan.angle_min, angle_increment=scan.angle_increment,
+        range_min=scan.range_min, range_max=scan.range_max, time_increment=scan.time_increment,
+        ranges=scan.ranges.astype("float32").tolist(),
+    )  # fmt: skip
+    message.header.stamp = to_stamp(scan.stamp)
+    return message
+
+
+@pytest.mark.parametrize("kind", ["laser"], indirect=True)
+@pytest.mark.parametrize("walls", [room(np.random.default_rng(3)), corridor()], ids=len)
+def test_scans_are_a_pose_source(node, walls, monkeypatch, capfd):
+    calls = []
+    monkeypatch.setattr("diffbot_calibration.calibration.calibrate", stand_in_of(calls))
+    drive(node, poses=False)
+    run = simulated_drive(WheelGeometry(*TRUE), calibration_legs(20.0), np.random.default_rng(4))
+    begin = run.wheels.stamps[0]
+    laser = MadeLaser(rays=360, scan_time=0.0)
+    rng = np.random.default_rng(5)
+    for scan in scans(run.truth.poses, walls, laser, begin, begin + 5.0, rng):
+        node._on_scan(laser_message(scan))
+    if len(walls) == 2:
+        assert node._finish() == 1
+        assert "walls in one direction only, as in a corridor" in capfd.readouterr().err
+        return
+    assert node._finish() == 0
+    ((_, _, poses),) = calls
+    assert len(poses.stamps) == pytest.approx(50, abs=1)

@@ -43,6 +43,8 @@ LAYER = 0.05
 NEIGHBOURS = 12
 LASER_ERRORS = CommonPoseErrors(scale=0.002, skew=0.0006, turn=0.0006)
 """Of a laser: its ranges to 0.4 % in 19 of 20, and what its map of keyframes is bent."""
+# Fraction of scans that may give no pose.
+MOST_LOST = 0.2
 # Longest time without a scan over which the velocity is believed, s.
 LONGEST_GAP = 0.5
 
@@ -163,6 +165,16 @@ class LaserPoses:
             return ""
         causes = "; ".join(f"{count}: {fault.value}" for fault, count in self.faults.most_common())
         return f"{lost} of {lost + len(self.rows)} scans give no pose ({causes})"
+
+    def refusal(self) -> str:
+        """Return why the poses cannot be used, if too many scans give none; empty: they can."""
+        lost = sum(self.faults.values())
+        if lost <= MOST_LOST * (lost + len(self.rows)):
+            return ""
+        return (
+            f"{self.sentence()}: drive where the laser sees walls in two directions within its "
+            "range, away from people, or use another pose source"
+        )
 
     def _velocity(self, time: float) -> Array:
         """Return the sensor's velocity (x, y, yaw) in its own frame, from the last two poses."""

@@ -72,8 +72,6 @@ POSE_TYPES = (
     "geometry_msgs/msg/PoseStamped",
     ODOMETRY,
 )
-# Fraction of a laser's scans that may give no pose.
-MOST_LOST = 0.2
 LASER = "sensor_msgs/msg/LaserScan"
 IMU = TopicRole("--imu", ("sensor_msgs/msg/Imu",), "gyro")
 POSE = TopicRole("--pose", (*POSE_TYPES, LASER), "poses of a pose source, or scans of a laser")
@@ -267,7 +265,8 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
             "frames, direct or via one frame; check with ros2 run tf2_tools view_frames"
         )
     if laser is not None and laser.sentence():
-        _check_laser(path, laser)
+        if refusal := laser.refusal():
+            raise RecordingError(f"{path}: {refusal}")
         listed.append(laser.sentence())
     rows.notes += [f"{path.name}: {', '.join(listed)}", *bag.warnings]
     return rows
@@ -354,15 +353,6 @@ def _scanned(laser: LaserPoses) -> Callable[[Any], Iterable[tuple[float, ...]]]:
         return laser.rows[-1:] if scan is not None and laser.add(scan) else ()
 
     return rows
-
-
-def _check_laser(path: Path, laser: LaserPoses) -> None:
-    lost = sum(laser.faults.values())
-    if lost > MOST_LOST * (lost + len(laser.rows)):
-        raise RecordingError(
-            f"{path}: {laser.sentence()}: drive where the laser sees walls in two directions "
-            "within its range, away from people, or name another source with --pose TOPIC"
-        )
 
 
 def _rates(message: Any) -> tuple[float, float, float]:
