@@ -228,7 +228,8 @@ class StartGuide:
         if step is StartStep.EXPORT:
             results = self.folder / self.state.results[StartStep.IDENTIFY.value]
             words = ["export", str(results), "--to", "ros2_control", "nav2"]
-            return [*words, "--robot", str(self.robot_file), "--output", str(self.folder / step)]
+            words += ["--robot", str(self.robot_file)]
+            return [*words, "--output", str(self.folder / step.value)]
         return [] if step is StartStep.ROOM else self._launch(step, robot)
 
     def _describe(self, answer: str) -> list[str]:

@@ -51,6 +51,7 @@ def test_the_commands_are_those_of_the_suite_with_what_is_known(tmp_path):
     assert not guide.refusal(StartStep.DRIVE)
     assert f"parameters:={file}" in guide.command(StartStep.DRIVE)
     assert guide.results_of(StartStep.IDENTIFY) == tmp_path / "identify-2"
+    assert guide.command(StartStep.EXPORT)[-2:] == ["--output", str(tmp_path / "export")]
     assert (tmp_path / "commands.txt").read_text().splitlines()[1].endswith(words[-1])
 
 
