@@ -2,8 +2,9 @@
 """When a robot's driver stops by itself: the time since the last command, from the robot's motion.
 
 The robot turns on the spot at a low speed, so that it stays where it is. It is stopped once by a
-zero command, and once by silence. Dead time, lag and odometry delay both stops alike: the
-difference of the times at which half of the speed is left is the driver's timeout.
+zero command, and once by silence. Lag and odometry delay both stops alike: the difference of the
+times at which half of the speed is left is the driver's timeout T, or, if the dead time d of
+commands lies behind the driver's clock, T - d. The result is the middle of both.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ SHARES = (0.25, 0.5)
 TURN, SHORTEST_TURN, LONGEST_TURN = 2.0, 1.0, 6.0
 # Share of the turn, its end, in which the speed is measured.
 MEASURED = 1.0 / 3.0
+# Share of the speed that is left when the dead time of a zero command is over for certain.
+SLOWED = 0.8
 # A driver that has not stopped after this time of silence does not stop by itself, s.
 LONGEST_SILENCE = 2.5
 # Longest time in which a commanded stop is awaited, s.
@@ -35,8 +38,8 @@ class DriverStop:
 
     Attributes:
         seconds: After the last command, s; infinite: not within LONGEST_SILENCE; NaN: not measured.
-        error: Largest error of it, s: the time between two odometry messages, and the noise of the
-            speed over the slope with which it falls.
+        error: Largest error of it, s: the time between two odometry messages, the noise of the
+            speed over the slope with which it falls, and half of the longest possible dead time.
         reason: Why it was not measured; empty if it was.
     """
 
@@ -94,6 +97,7 @@ class DriverStopTest:
         self._part, self._since = _Part.TURN, math.nan
         self._silent = False  # whether this turn ends in silence
         self._stopped = math.nan  # time from zero commands to half of the speed, s
+        self._slowed = math.nan  # time from zero commands to a share SLOWED of the speed, s
         self._before: tuple[float, float] | None = None  # stamp and speed of the previous sample
         self._longest_step = 0.0
         self._speeds: list[float] = []
@@ -130,6 +134,9 @@ class DriverStopTest:
             return self._stop(stamp)
         if self._part in (_Part.STOP, _Part.SILENCE):
             half = 0.5 * fmean(self._speeds)
+            slowed = 2.0 * SLOWED * half
+            if self._part is _Part.STOP and math.isnan(self._slowed) and speed <= slowed:
+                self._slowed = self._crossing(stamp, speed, slowed)
             if speed <= half:
                 self._halved(self._crossing(stamp, speed, half))
                 return self._rest(stamp)
@@ -183,7 +190,10 @@ class DriverStopTest:
             return
         mean, noise = fmean(self._speeds), pstdev(self._speeds)
         unsure = 2.0 * noise * self._stopped / (0.5 * mean)
-        self._measured = DriverStop(max(after - self._stopped, 0.0), self._longest_step + unsure)
+        dead = 0.5 * self._slowed
+        self._measured = DriverStop(
+            max(after - self._stopped, 0.0) + dead, self._longest_step + unsure + dead
+        )
 
     def _rest(self, stamp: float) -> Velocity:
         self._begin(_Part.REST, stamp)

@@ -70,7 +70,7 @@ class MovingResult:
         responses: One of each ramp; the last of a channel and sign counts.
         delay: From a command to the first motion that was seen, s: at most so much.
         gain: Acceleration of a wheel by its own torque, rad/s^2 per N m, friction apart.
-        timeout: After how long the driver ends a motion by itself, s.
+        timeout: Within how long the driver has ended a motion by itself, s.
         watched: How long nothing was sent, s; 0: not tried.
         farthest: Largest turn of a wheel from its first angle, rad.
         ended: Why the test ended early; empty if it did not.

@@ -130,7 +130,7 @@ class MovingMeasures:
             usual = max(usual, size())
             result.watched = elapsed
             if elapsed > TICK and size() < STOPPED * usual:
-                result.timeout = max(elapsed - (result.delay or 0.0), 0.0)
+                result.timeout = elapsed
                 return
             if max(map(abs, test.record.turns(start))) > SILENT_TURN:
                 return

@@ -45,7 +45,7 @@ def summaries(test: MovingTest) -> Iterator[str]:
     if result.delay is not None:
         yield f"delay: at most {result.delay:.2f} s from a command to the first motion seen"
     if result.timeout is not None:
-        yield f"the driver stops by itself {result.timeout:.2f} s after the last command"
+        yield f"the driver stops by itself within {result.timeout:.2f} s after the last command"
     elif not result.watched:
         yield "not known: whether the driver stops by itself"
     yield f"farthest turn of a wheel: {result.farthest:.2f} rad"

@@ -111,7 +111,7 @@ def test_the_drivers_own_stop_is_seen(name, kind, timeout):
     elif test.result.timeout is None:  # a velocity ends where the wheel has turned far enough
         assert kind is VELOCITY and test.result.watched < timeout + 0.2 and "still acted" in said[0]
     else:
-        assert test.result.timeout == pytest.approx(timeout, abs=0.12)
+        assert timeout - 0.01 <= test.result.timeout <= timeout + 0.3
         assert bool(said) == (timeout > 1.0)
 
 
