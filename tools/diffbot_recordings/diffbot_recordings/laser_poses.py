@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 FEWEST_POINTS, MOST_RAYS = 60, 20000
 """Points and rays of a scan."""
+FARTHEST = 1000.0
+"""Ranges beyond it are none, m."""
 # Distance and turn from a keyframe at which a scan becomes one; a new one is sought that near.
 KEYFRAME_DISTANCE, KEYFRAME_TURN = 0.7, math.radians(40.0)  # m, rad
 # Distance of a point from its neighbour in the keyframe: coarse and fine registration, m.
@@ -97,7 +99,7 @@ def scan_of(message: Any) -> Scan | None:
     if stamp is None or not finite or not len(ranges):
         return None
     between = min(max(between, 0.0), LONGEST_GAP / len(ranges))
-    return Scan(stamp, ranges, first, increment, near, far, between)
+    return Scan(stamp, ranges, first, increment, near, min(far, FARTHEST), between)
 
 
 @dataclass

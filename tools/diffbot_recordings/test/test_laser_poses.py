@@ -106,3 +106,4 @@ def test_a_message_is_a_scan_or_nothing():
     ):
         assert scan_of(Message(**changes)) is None
     assert scan_of(Message(time_increment=1e6)).middle < 6.0
+    assert len(scan_of(Message(range_max=1e308)).points()[0]) == 1
