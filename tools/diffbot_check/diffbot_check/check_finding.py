@@ -88,3 +88,13 @@ class CheckFinding:
     what: str
     why: str
     line: str = ""
+
+    def plain(self) -> dict[str, str]:
+        """Return it as values for JSON."""
+        return {
+            "severity": self.severity.name.lower(),
+            "part": self.part.value,
+            "what": self.what,
+            "why": self.why,
+            "line": self.line,
+        }

@@ -116,16 +116,7 @@ def plain(subject: CheckedRobot, report: CheckReport) -> dict[str, object]:
             }
             for state in report.tasks
         },
-        "findings": [
-            {
-                "severity": each.severity.name.lower(),
-                "part": each.part.value,
-                "what": each.what,
-                "why": each.why,
-                "line": each.line,
-            }
-            for each in report.findings
-        ],
+        "findings": [each.plain() for each in report.findings],
         "seen": [{"part": part.value, "text": text} for part, text in summaries(subject)],
     }
 

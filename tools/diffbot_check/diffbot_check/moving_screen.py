@@ -63,16 +63,7 @@ def plain(test: MovingTest, judgement: MovingJudgement) -> dict[str, Any]:
         "gain": result.gain,
         "farthest": result.farthest,
         "ended": result.ended or None,
-        "findings": [
-            {
-                "severity": each.severity.name.lower(),
-                "part": each.part.value,
-                "what": each.what,
-                "why": each.why,
-                "line": each.line,
-            }
-            for each in judgement.findings
-        ],
+        "findings": [each.plain() for each in judgement.findings],
     }
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arc_odometry import Pose
 from diffbot_recordings.bag_topics import stamp_of
 from diffbot_recordings.sensor_readings import CommonPoseErrors
 
@@ -192,21 +193,19 @@ class LaserPoses:
 
     def _near(self, pose: Array) -> list[_Keyframe]:
         """Return keyframes near a pose, the oldest first, at last the nearest of all."""
-        nearest = min(self._keyframes, key=lambda each: _distance(each.pose, pose))
+        nearest = min(self._keyframes, key=lambda each: math.hypot(*_apart(pose, each.pose)))
         near = [each for each in self._keyframes if not _far(pose, each.pose)]
         return [*near[:2], nearest]
 
 
+def _apart(pose: Array, keyframe: Array) -> tuple[float, float]:
+    """Return distance and turn from a keyframe as fractions of those at which it is far."""
+    x, y, turn = _between(keyframe, pose)
+    return math.hypot(x, y) / KEYFRAME_DISTANCE, abs(turn) / KEYFRAME_TURN
+
+
 def _far(pose: Array, keyframe: Array) -> bool:
-    turn = math.remainder(pose[2] - keyframe[2], math.tau)
-    apart = math.hypot(pose[0] - keyframe[0], pose[1] - keyframe[1])
-    return apart > KEYFRAME_DISTANCE or abs(turn) > KEYFRAME_TURN
-
-
-def _distance(pose: Array, keyframe: Array) -> float:
-    turn = math.remainder(pose[2] - keyframe[2], math.tau)
-    apart = math.hypot(pose[0] - keyframe[0], pose[1] - keyframe[1])
-    return math.hypot(apart / KEYFRAME_DISTANCE, turn / KEYFRAME_TURN)
+    return max(_apart(pose, keyframe)) > 1.0
 
 
 def _straightened(points: Array, times: Array, scan: Scan, velocity: Array) -> Array:
@@ -265,10 +264,8 @@ def _planar(matrix: Array) -> Array:
 
 def _between(first: Array, second: Array) -> Array:
     """Return the pose of the second in the frame of the first; yaw within half a turn."""
-    cos, sin = math.cos(first[2]), math.sin(first[2])
-    x, y = second[0] - first[0], second[1] - first[1]
-    yaw = math.remainder(second[2] - first[2], math.tau)
-    return np.array((cos * x + sin * y, cos * y - sin * x, yaw))
+    x, y, yaw = Pose(*second.tolist()).relative_to(Pose(*first.tolist()))
+    return np.array((x, y, math.remainder(yaw, math.tau)))
 
 
 def _after(pose: Array, moved: Array) -> Array:
