@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from arc_odometry import JointSample
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import Robot, load_robot
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
 from diffbot_study.driving import DriveSamples, LiveAdaptation, simulate_drive

@@ -47,7 +47,7 @@ from diffbot_controllers.velocity_tracking.law import (
 )
 from diffbot_description.dead_band import DeadBand, DeadBandKind, passed_of
 from diffbot_description.sigma import Sigma
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_recordings.dead_band_analysis import NAME
 from diffbot_recordings.dead_time import fit_dead_band

@@ -22,7 +22,7 @@ from ensemble import Ensemble, ensemble
 
 from diffbot_description import Robot, load_robot
 from diffbot_description.described_robot import described_from
-from diffbot_ident.torque.estimate import NAMES
+from diffbot_ident.estimate import NAMES
 from diffbot_study.simulated_identification import IdentificationRun, simulate_identification
 
 ENGINES = ("ideal", "mujoco")

@@ -33,10 +33,10 @@ from ensemble import Ensemble, ensemble
 from made_recordings.random_runs import record_random
 
 from diffbot_export.command import main as export
+from diffbot_ident.estimate import EstimateState
+from diffbot_ident.estimators import make_estimator
 from diffbot_ident.parameter_writer import parameter_document, save_parameters
 from diffbot_ident.prediction_model import Model
-from diffbot_ident.torque.estimate import EstimateState
-from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.verification import HeldOutMotion
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Encoders

@@ -27,7 +27,7 @@ from diffbot_controllers import (
 )
 from diffbot_description import load_robot
 from diffbot_description.files import strict
-from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.estimators import make_estimator
 from diffbot_papers.page import PAPERS, section_maker
 from diffbot_papers.siwek2023_experiments import (
     NOISE,

@@ -47,7 +47,7 @@ from ensemble import Ensemble, ensemble
 from diffbot_controllers.friction_adaptation import friction_laws, friction_values
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import DynamicParameters, Robot, load_robot
-from diffbot_ident.torque.estimate import EstimateState
+from diffbot_ident.estimate import EstimateState
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.simulator import Simulator
 from diffbot_study.driving import PERIOD, DriveSamples, Law, simulate_drive

@@ -27,10 +27,10 @@ from made_recordings.random_runs import record_random
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description.robot import Uncertainty
-from diffbot_ident.torque.estimate import NAMES, Estimate, EstimateState
-from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.torque.geometry_errors import DimensionedEstimator
-from diffbot_ident.torque.yaw_gyro import LIVE_MEMORY, YawGyro
+from diffbot_ident.estimate import NAMES, Estimate, EstimateState
+from diffbot_ident.estimators import make_estimator
+from diffbot_ident.interpretation.geometry_errors import DimensionedEstimator
+from diffbot_ident.interpretation.yaw_gyro import LIVE_MEMORY, YawGyro
 from diffbot_sim.engines import make_simulator
 from diffbot_study.random_robots import draw
 

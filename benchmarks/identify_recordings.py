@@ -26,7 +26,7 @@ from benchmark_tables import Table, options
 from made_recordings.excited_runs import RecordedRun, RunSetting, record
 from made_recordings.recorded_bag import STORAGES, write_run
 
-from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.estimators import make_estimator
 
 RUN, SEED = 70.0, 3
 NAMES = ("K5", "K6", "K7", "K8")

@@ -44,8 +44,8 @@ from diffbot_controllers.laws.motion import WheelFeedback
 from diffbot_controllers.velocity_tracking.law import TrackerSettings, VelocityTracker
 from diffbot_description import load_robot
 from diffbot_description.sigma import Sigma
-from diffbot_ident.torque.estimate import EstimateState
-from diffbot_ident.torque.estimators import make_live_estimator
+from diffbot_ident.estimate import EstimateState
+from diffbot_ident.estimators import make_live_estimator
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_node.command_guard import CommandGuard, TorqueLimiter
 from diffbot_papers import siwek2023_experiments as siwek

@@ -31,7 +31,7 @@ from made_recordings.recorded_bag import RecordedBag
 
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.number_range import Array
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_recordings.effort_scale import in_newton_metres
 from diffbot_recordings.motor_analysis import MotorAnalysis, analyse_motors
 from diffbot_recordings.options import WEIGHED, Options, Weighing

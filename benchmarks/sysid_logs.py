@@ -28,7 +28,7 @@ from benchmark_tables import INTERVALS, Table, interval_cells, options, percent
 from ensemble import ensemble
 from made_recordings.sysid_logs import MadeDrivetrain, drawn, make_logs, repeated
 
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_recordings.sysid_log import TESTS, SysIdLog, read_sysid
 from diffbot_recordings.verdict import AnalysisVerdict
 from diffbot_recordings.voltage_analysis import analyse_voltages

@@ -39,7 +39,7 @@ from scipy.signal import lfilter
 
 from arc_odometry import WheelGeometry
 from arc_odometry.number_range import Array
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_recordings.findings import analyse_axes
 from diffbot_recordings.recording_analysis import STILL
 from diffbot_recordings.samples import WHEELS, Batch, Recording

@@ -24,8 +24,8 @@ import numpy as np
 
 from diffbot_bench.suite_estimators import segments_of
 from diffbot_bench.velocity_plant import AXES, NAMES, LaggingRobot, draw, record
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_ident.excitation.velocity_excitation import VelocityExcitation
-from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_recordings.findings import analyse_axes
 from diffbot_recordings.velocity_analysis import AxisAnalysis
 

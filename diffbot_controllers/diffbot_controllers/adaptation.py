@@ -14,8 +14,8 @@ from enum import Enum, IntEnum
 
 from diffbot_controllers.parameter_reader import NAMES, usable_dynamics
 from diffbot_description import DynamicParameters
-from diffbot_ident.torque.estimate import NORMAL_95
-from diffbot_ident.torque.fleet_prior import FleetPrior
+from diffbot_ident.estimate import NORMAL_95
+from diffbot_ident.interpretation.fleet_prior import FleetPrior
 from diffbot_node.parameter_fields import check_settings, parameter
 
 Four = tuple[float, float, float, float]

@@ -11,7 +11,7 @@ from arc_odometry.number_range import check_positive
 from diffbot_controllers.adaptation import AdaptationSettings, FollowedParameter, Four
 from diffbot_controllers.laws.friction import Laws
 from diffbot_description import FrictionLaw
-from diffbot_ident.torque.estimate import FRICTION_NAMES
+from diffbot_ident.estimate import FRICTION_NAMES
 
 # Largest half width of the 95 % interval at which a gate opens, relative to the value or COUNTS.
 PRECISION = 0.3

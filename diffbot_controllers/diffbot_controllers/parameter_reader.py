@@ -12,7 +12,7 @@ import yaml
 from diffbot_description import DynamicParameters
 from diffbot_description.files import named_file, read_section, write_atomically
 from diffbot_description.named_paths import expanded
-from diffbot_ident.torque.estimate import FRICTION_NAMES, GEAR_NAMES, TURNING_NAMES, Four
+from diffbot_ident.estimate import FRICTION_NAMES, GEAR_NAMES, TURNING_NAMES, Four
 
 NAMES = DynamicParameters._fields
 FRICTION_SIGMAS = 4.0  # friction may be below 0 by this many standard deviations

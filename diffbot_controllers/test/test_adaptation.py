@@ -19,7 +19,7 @@ from diffbot_controllers.adaptation import (
     LiveEstimate,
 )
 from diffbot_description import DynamicParameters
-from diffbot_ident.torque.fleet_prior import FleetPrior
+from diffbot_ident.interpretation.fleet_prior import FleetPrior
 
 NOMINAL = DynamicParameters(0.0844, -3.77, 2.647, -16.08)
 HALF_TRACK = 0.136

@@ -18,7 +18,7 @@ from diffbot_controllers.nodes.pose_node import PoseNode  # noqa: E402
 from diffbot_controllers.parameter_reader import ParameterCheckpoint  # noqa: E402
 from diffbot_description import DynamicParameters as InUse  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
-from diffbot_ident.torque.fleet_prior import FleetPrior, write_prior  # noqa: E402
+from diffbot_ident.interpretation.fleet_prior import FleetPrior, write_prior  # noqa: E402
 from diffbot_msgs.msg import AdaptationStatus, DynamicParameters  # noqa: E402
 from diffbot_node import seconds, to_stamp  # noqa: E402
 from pose2d_trajectories.pose_message import Pose2D  # noqa: E402

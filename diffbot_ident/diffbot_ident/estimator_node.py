@@ -18,8 +18,8 @@ from sensor_msgs.msg import JointState
 from arc_odometry.joints import STAMP_TOLERANCE
 from diffbot_description import closed_form, load_robot
 from diffbot_ident import parameters_message
-from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
-from diffbot_ident.torque.fleet_prior import NONE, read_prior
+from diffbot_ident.estimators import LiveSettings, make_live_estimator
+from diffbot_ident.interpretation.fleet_prior import NONE, read_prior
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import Node, RobotParameters, declare, parameter, seconds
 from diffbot_node.presence import PARTING, Complaints, Presence

@@ -27,10 +27,10 @@ from diffbot_ident.identification_setup import (
     fleet_prior_of,
     make_identification,
 )
+from diffbot_ident.interpretation.fleet_prior import FleetPrior
+from diffbot_ident.interpretation.yaw_gyro import LIVE_MEMORY, YawGyro
 from diffbot_ident.parameter_writer import export_results
 from diffbot_ident.parameters_message import diagnostics, fill, status_message, verification_message
-from diffbot_ident.torque.fleet_prior import FleetPrior
-from diffbot_ident.torque.yaw_gyro import LIVE_MEMORY, YawGyro
 from diffbot_ident.verification import VerificationState
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
 from diffbot_node import (

@@ -11,13 +11,13 @@ from enum import IntEnum
 from arc_odometry import DiffOdometry, JointOdometry, JointSample, WheelGeometry
 from arc_odometry.joints import LONGEST_PROGRESS
 from arc_odometry.sample_check import EffortSize, SampleCheck
+from diffbot_ident.estimate import Estimate, EstimateState, Estimator, Four, Precision
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import Excitation
+from diffbot_ident.interpretation.effort_units import EffortCheck
+from diffbot_ident.interpretation.geometry_errors import as_wheels_see
 from diffbot_ident.prediction_model import Model
 from diffbot_ident.runaway import ROUNDING, BrakingToRest, RunawayLimits, RunawayWatch
-from diffbot_ident.torque.effort_units import EffortCheck
-from diffbot_ident.torque.estimate import Estimate, EstimateState, Estimator, Four, Precision
-from diffbot_ident.torque.geometry_errors import as_wheels_see
 from diffbot_ident.verification import HeldOutMotion, Verification
 
 # Robot time between two updates of the estimate, s.
@@ -154,7 +154,7 @@ class Identification:
         >>> from diffbot_description import load_robot
         >>> from diffbot_ident.excitation.excitations import make_excitation
         >>> from diffbot_ident.torque.learning import MotionScale
-        >>> from diffbot_ident.torque.estimators import make_estimator
+        >>> from diffbot_ident.estimators import make_estimator
         >>> robot = load_robot("twil")
         >>> estimator = make_estimator("integral", robot.geometry, MotionScale(0.5, 2.0, 0.4))
         >>> limits = RunawayLimits(1.0, 4.0, 0.4, robot.name)

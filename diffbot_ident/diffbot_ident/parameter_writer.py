@@ -18,7 +18,7 @@ import yaml
 from diffbot_description import Robot, write_atomically, write_identified_robot
 from diffbot_description.files import DYNAMIC_FILE
 from diffbot_description.identified_robot import chosen_k5, with_track
-from diffbot_ident.torque.estimate import (
+from diffbot_ident.estimate import (
     FRICTION_NAMES,
     FRICTION_UNITS,
     GEAR_NAMES,
@@ -31,8 +31,8 @@ from diffbot_ident.torque.estimate import (
     Pair,
     TurningEstimate,
 )
-from diffbot_ident.torque.geometry_errors import effective_track
-from diffbot_ident.torque.physical import (
+from diffbot_ident.interpretation.geometry_errors import effective_track
+from diffbot_ident.interpretation.physical import (
     PhysicalQuantity,
     friction_quantities,
     gear_quantities,

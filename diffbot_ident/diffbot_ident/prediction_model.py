@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot
 from diffbot_description.dynamics import accelerations, acting_torque, turning_resistance
-from diffbot_ident.torque.estimate import Array, Estimate, Four, Pair
+from diffbot_ident.estimate import Array, Estimate, Four, Pair
 
 # Wheel speed over which the sign of Coulomb friction is smoothed, rad/s.
 FADE = 0.05

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description.spoken import spoken
+from diffbot_ident.estimate import Array, Pair
 from diffbot_ident.prediction_model import Model
 from diffbot_ident.prediction_model import predictions as predict
-from diffbot_ident.torque.estimate import Array, Pair
-from diffbot_ident.torque.timed_readings import readings_of
+from diffbot_ident.samples.timed_readings import readings_of
+from diffbot_ident.samples.wheel_speeds import Heading, turns, wraps
 from diffbot_ident.torque.torque_delay import delayed
-from diffbot_ident.torque.wheel_speeds import Heading, turns, wraps
 
 
 @dataclass(frozen=True)

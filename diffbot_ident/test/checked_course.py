@@ -10,9 +10,9 @@ from test_estimator_sequences import check
 from test_safety_filter import PERIOD, PRIORS, TWIL, step
 
 from arc_odometry import JointSample
+from diffbot_ident.estimate import EstimateState
 from diffbot_ident.identification_run import Phase
 from diffbot_ident.runaway import MAX_BRAKING, RUNAWAY_FRACTION, RUNAWAY_TIME
-from diffbot_ident.torque.estimate import EstimateState
 
 OWN, PRIOR = TWIL.excitation, PRIORS["twil"]
 GEOMETRY = TWIL.geometry

@@ -9,12 +9,12 @@ import pytest
 from test_regression import GEOMETRY, samples_of_linear_plant
 
 from arc_odometry import WheelGeometry
+from diffbot_ident.samples.wheel_speeds import TorqueResponse, WheelSpeeds
 from diffbot_ident.torque import rows
 from diffbot_ident.torque.columns import ModelColumn, column_names
 from diffbot_ident.torque.effects import EFFECTS, TORQUES, WITHIN
 from diffbot_ident.torque.effects.stiction import slow_integrals
 from diffbot_ident.torque.rows import IntegralRows, stuck_wheels
-from diffbot_ident.torque.wheel_speeds import TorqueResponse, WheelSpeeds
 
 
 def steps_and_motion(monkeypatch, fine):

@@ -18,8 +18,8 @@ from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.joints import LONGEST_STEP
 from diffbot_description import load_robot
 from diffbot_description.sigma import Sigma
-from diffbot_ident.torque.estimate import EstimateState
-from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator, make_live_estimator
+from diffbot_ident.estimate import EstimateState
+from diffbot_ident.estimators import ESTIMATORS, make_estimator, make_live_estimator
 from diffbot_ident.torque.learning import MotionScale
 from diffbot_ident.velocity.sigma_fit import RecursiveFit
 

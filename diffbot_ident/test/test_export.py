@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from diffbot_description import closed_form, load_robot
+from diffbot_ident.estimate import Estimate, EstimateState, FrictionEstimate
 from diffbot_ident.parameter_writer import estimate_physical, export_results, usable_friction
-from diffbot_ident.torque.estimate import Estimate, EstimateState, FrictionEstimate
 from diffbot_ident.verification import Verification, VerificationState
 
 TWIL = load_robot("twil")

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_description import load_robot
-from diffbot_ident.torque.estimate import NORMAL_95, Advice, Estimate, EstimateState
-from diffbot_ident.torque.fleet_prior import (
+from diffbot_ident.estimate import NORMAL_95, Advice, Estimate, EstimateState
+from diffbot_ident.interpretation.fleet_prior import (
     FleetPrior,
     PriorEstimator,
     read_prior,

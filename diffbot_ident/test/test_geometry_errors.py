@@ -13,8 +13,8 @@ from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import load_robot
 from diffbot_description.dynamics import accelerations, closed_form
 from diffbot_description.robot import Uncertainty
-from diffbot_ident.torque.estimate import Estimate, EstimateState, GyroFit
-from diffbot_ident.torque.geometry_errors import (
+from diffbot_ident.estimate import Estimate, EstimateState, GyroFit
+from diffbot_ident.interpretation.geometry_errors import (
     BY_RADIUS,
     BY_TRACK,
     DimensionedEstimator,
@@ -22,7 +22,7 @@ from diffbot_ident.torque.geometry_errors import (
     widened,
     with_gyro,
 )
-from diffbot_ident.torque.yaw_gyro import GyroError, YawGyro
+from diffbot_ident.interpretation.yaw_gyro import GyroError, YawGyro
 
 TRUE = WheelGeometry(0.075, 0.075, 0.272)
 FIT = GyroFit(1.05, 1e-3, 0.0, 1e-3, 0.01, 0.02, 1e-4, 0.99, 100)

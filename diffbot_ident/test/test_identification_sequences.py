@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from test_safety_filter import PERIOD, TWIL
 
 from diffbot_description.arena import Arena
+from diffbot_ident.estimate import EstimateState
+from diffbot_ident.estimators import make_estimator
 from diffbot_ident.excitation.excitations import make_excitation
 from diffbot_ident.identification_run import Identification, Phase
 from diffbot_ident.prediction_model import Model
 from diffbot_ident.runaway import MAX_BRAKING, RunawayLimits
-from diffbot_ident.torque.estimate import EstimateState
-from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.learning import MotionScale
 
 LENGTH, AFTER = 150, 5  # messages of a segment, and after the end

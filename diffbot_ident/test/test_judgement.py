@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState
+from diffbot_ident.estimate import Advice, Estimate, EstimateState
 from diffbot_ident.torque.judgement import judge
 
 GOOD = (0.084, -3.77, 2.65, -16.1)

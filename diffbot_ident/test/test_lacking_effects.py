@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from arc_odometry import JointSample, WheelGeometry
+from diffbot_ident.estimate import EstimateState
 from diffbot_ident.torque.effects import BACKLASH
-from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.fitting import EffectLooks
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.learning import MotionScale

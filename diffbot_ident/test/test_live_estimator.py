@@ -9,8 +9,8 @@ import pytest
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import load_robot
-from diffbot_ident.torque.estimate import EstimateState
-from diffbot_ident.torque.estimators import ExcitationMonitor, make_live_estimator
+from diffbot_ident.estimate import EstimateState
+from diffbot_ident.estimators import ExcitationMonitor, make_live_estimator
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
 NOMINAL = (0.0844, -3.77, 2.647, -16.08)

@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
+from diffbot_ident.samples.series import pseudo_inverse
 from diffbot_ident.torque.learning import MadeRows
-from diffbot_ident.torque.series import pseudo_inverse
 
 
 def test_rows_are_taken_by_control_periods():

@@ -8,7 +8,7 @@ import pytest
 from test_regression import GEOMETRY, K7, K8
 
 from arc_odometry import JointSample
-from diffbot_ident.torque.estimate import EstimateState
+from diffbot_ident.estimate import EstimateState
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.learning import MotionScale
 from diffbot_ident.torque.parameter_change import SIGNIFICANT_CHANGE, _split

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_description import RobotModel, closed_form
-from diffbot_ident.torque.estimate import FRICTION_NAMES
-from diffbot_ident.torque.physical import (
+from diffbot_ident.estimate import FRICTION_NAMES
+from diffbot_ident.interpretation.physical import (
     DELTA,
     EVERYTHING,
     FIELLER,

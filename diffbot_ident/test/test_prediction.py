@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arc_odometry import WheelGeometry
+from diffbot_ident.estimate import Estimate, FrictionEstimate
 from diffbot_ident.prediction_model import Model
-from diffbot_ident.torque.estimate import Estimate, FrictionEstimate
 from diffbot_ident.torque.torque_delay import delayed
 
 VALUES = (0.08, -3.8, 2.6, -16.0)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.torque.rls import PositionRegression, VelocityRegression
+from diffbot_ident.rls import PositionRegression, VelocityRegression
 
 GEOMETRY = WheelGeometry(0.1, 0.1, 0.5)
 K7, K8 = 0.8, -3.0

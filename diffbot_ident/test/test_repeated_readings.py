@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from clocked_robot import errors, estimator, readings, rows
 
-from diffbot_ident.torque.timed_readings import MOST, RepeatedReadings
+from diffbot_ident.samples.timed_readings import MOST, RepeatedReadings
 
 PERIOD = 0.01
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_ident.torque.rls import RecursiveLeastSquares
+from diffbot_ident.rls import RecursiveLeastSquares
 
 
 def rows(seed, count, noise, size=2):

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arc_odometry import JointSample, WheelGeometry
+from diffbot_ident.estimate import EstimateState
 from diffbot_ident.excitation.signals import GuardedPrbs as Excitation
-from diffbot_ident.torque.estimate import EstimateState
-from diffbot_ident.torque.rls import PositionRegression, RlsEstimator
+from diffbot_ident.rls import PositionRegression, RlsEstimator
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
 TRUTH = (0.08444, -3.7706, 2.6468, -16.084)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from test_regression import GEOMETRY, K7, K8, period, torque
 from test_regression import samples_of_linear_plant as linear_plant
 
+from diffbot_ident.samples.wheel_speeds import Heading, TorqueResponse
 from diffbot_ident.torque.columns import (
     DOMEGA,
     DV,
@@ -24,7 +25,6 @@ from diffbot_ident.torque.effects import DIFFERENCE, SUM
 from diffbot_ident.torque.effects.slope import COS_HEADING, SIN_HEADING
 from diffbot_ident.torque.rows import IntegralRows
 from diffbot_ident.torque.torque_delay import DELAYS, delay_weights, delayed
-from diffbot_ident.torque.wheel_speeds import Heading, TorqueResponse
 
 
 def samples_of_linear_plant(steps, wrap):

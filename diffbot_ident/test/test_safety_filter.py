@@ -12,10 +12,10 @@ from scipy.integrate import solve_ivp
 
 from diffbot_description import load_robot
 from diffbot_description.arena import Arena, extent, reach, silhouette
+from diffbot_ident.estimate import Estimate, EstimateState
 from diffbot_ident.excitation.body_model import BodyModel, BodyPrior, Motion, brake_torque
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import LOOK_BACK
-from diffbot_ident.torque.estimate import Estimate, EstimateState
 
 TWIL, AGV = load_robot("twil"), load_robot("agv")
 PRIORS = {robot.name: nominal_prior(robot) for robot in (TWIL, AGV)}

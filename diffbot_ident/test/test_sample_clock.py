@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from clocked_robot import errors, estimator, readings, rows
 
-from diffbot_ident.torque.estimate import EstimateState
-from diffbot_ident.torque.sample_clock import FIRST, UPDATE, SampleClock
+from diffbot_ident.estimate import EstimateState
+from diffbot_ident.samples.sample_clock import FIRST, UPDATE, SampleClock
 
 PERIODS = (0.005, 0.01, 0.02)
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from arc_odometry import JointSample, WheelGeometry
+from diffbot_ident.estimate import Estimate, FrictionEstimate
 from diffbot_ident.prediction_model import Model
-from diffbot_ident.torque.estimate import Estimate, FrictionEstimate
 from diffbot_ident.verification import HORIZON, MIN_PREDICTIONS, SPACING, HeldOutMotion
 
 RADIUS, HALF = 0.075, 0.136

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_regression import GEOMETRY
 
-from diffbot_ident.torque.wheel_speeds import (
+from diffbot_ident.samples.wheel_speeds import (
     UNKNOWN_RESPONSE,
     TorqueResponse,
     WheelSpeeds,

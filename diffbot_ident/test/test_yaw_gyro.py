@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.torque.yaw_gyro import KNOTS, YawGyro, _BiasLine, _Windows
+from diffbot_ident.interpretation.yaw_gyro import KNOTS, YawGyro, _BiasLine, _Windows
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.27)
 

@@ -9,8 +9,8 @@ pytest.importorskip("rclpy")
 from one_process import Together
 
 from diffbot_description import load_robot
+from diffbot_ident.estimate import NORMAL_95, EstimateState
 from diffbot_ident.ident_node import IdentNode
-from diffbot_ident.torque.estimate import NORMAL_95, EstimateState
 from diffbot_sim.simulator_node import SimulatorNode
 
 GYRO = ["imu:=true", "imu_noise:=0.003", "imu_bias:=0.01", "imu_delay:=0.015"]

@@ -15,7 +15,7 @@ from rclpy.context import Context  # noqa: E402
 
 from diffbot_description import closed_form, load_robot  # noqa: E402
 from diffbot_ident.ident_node import IdentNode  # noqa: E402
-from diffbot_ident.torque.fleet_prior import FleetPrior, write_prior  # noqa: E402
+from diffbot_ident.interpretation.fleet_prior import FleetPrior, write_prior  # noqa: E402
 
 PICTURES = {"parameters", "covariance", "excitation", "trust", "verification"}
 

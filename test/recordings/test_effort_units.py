@@ -16,18 +16,18 @@ from made_recordings.recorded_bag import write_run
 
 from arc_odometry import WheelGeometry
 from diffbot_description import load_robot
+from diffbot_ident.estimate import EstimateState, FrictionEstimate
+from diffbot_ident.estimators import make_estimator
 from diffbot_ident.excitation.excitations import make_excitation
 from diffbot_ident.identification_run import Identification, Phase
-from diffbot_ident.runaway import RunawayLimits
-from diffbot_ident.torque.effort_units import (
+from diffbot_ident.interpretation.effort_units import (
     EffortCheck,
     EffortUnit,
     Sign,
     effort_question,
     suggested,
 )
-from diffbot_ident.torque.estimate import EstimateState, FrictionEstimate
-from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.runaway import RunawayLimits
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import VirtualRobot
 

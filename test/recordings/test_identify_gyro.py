@@ -15,7 +15,7 @@ from made_recordings.recorded_bag import RecordedBag
 
 from arc_odometry import JointSample
 from diffbot_description import load_robot
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_recordings.identify import main
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulated_sensors import GyroErrors, SimulatedGyro

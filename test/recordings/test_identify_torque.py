@@ -19,7 +19,7 @@ from made_recordings.recorded_bag import RecordedBag, write_run
 
 from diffbot_description import load_robot, save_robot
 from diffbot_description.loading import share_directory
-from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.estimators import make_estimator
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import VirtualRobot
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from diffbot_ident.torque.estimate import Estimate, EstimateState, FrictionEstimate
+from diffbot_ident.estimate import Estimate, EstimateState, FrictionEstimate
 from diffbot_ident.verification import Verification, VerificationState
 from diffbot_report.ident_recording import IdentRecording
 from diffbot_report.run_end import IdentState, RunPhase

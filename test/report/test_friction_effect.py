@@ -9,7 +9,7 @@ import pytest
 from ident_example import FRICTION, example_estimate, example_recording
 
 from diffbot_description import RobotModel
-from diffbot_ident.torque.estimate import EstimateState, FrictionEstimate
+from diffbot_ident.estimate import EstimateState, FrictionEstimate
 from diffbot_report.friction_effect import FrictionEffect
 
 MODEL = RobotModel(0.075, 0.136, 4.2375, 0.0544, 0.1004, 0.25, 0.00084375, 0.000441)

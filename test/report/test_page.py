@@ -21,7 +21,7 @@ from rich.console import Console
 from written_pages import assert_drawn, charts_of, data_of, numbers, verdict_of
 
 from diffbot_description import load_robot
-from diffbot_ident.torque.estimate import EstimateState, FrictionEstimate
+from diffbot_ident.estimate import EstimateState, FrictionEstimate
 from diffbot_ident.verification import VerificationState
 from diffbot_report.chart import Chart, Curve
 from diffbot_report.controller_topics import CONTROLLERS, VELOCITY

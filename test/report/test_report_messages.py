@@ -10,8 +10,8 @@ messages = pytest.importorskip("diffbot_msgs.msg")
 
 from nav_msgs.msg import Odometry  # noqa: E402
 
+from diffbot_ident.estimate import Estimate, EstimateState  # noqa: E402
 from diffbot_ident.parameters_message import fill  # noqa: E402
-from diffbot_ident.torque.estimate import Estimate, EstimateState  # noqa: E402
 from diffbot_ident.verification import VerificationState  # noqa: E402
 from diffbot_report.controller_topics import CONTROLLERS, TRUTH  # noqa: E402
 from diffbot_report.messages import (  # noqa: E402

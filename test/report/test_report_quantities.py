@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ident_example import TRUE, make_estimate
 
 from diffbot_description import RobotModel
-from diffbot_ident.torque.estimate import EstimateState, FrictionEstimate
+from diffbot_ident.estimate import EstimateState, FrictionEstimate
 from diffbot_report.ident_results import state_notes
 from diffbot_report.quantity import (
     friction_quantities,

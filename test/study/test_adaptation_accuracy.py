@@ -17,7 +17,7 @@ from diffbot_controllers import tuned_backstepping
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import load_robot
 from diffbot_description.robot import Friction
-from diffbot_ident.torque.estimators import LiveSettings
+from diffbot_ident.estimators import LiveSettings
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, SlopedFloor, payload_from_text
 from diffbot_study.driving import LiveAdaptation, simulate_drive

@@ -8,8 +8,8 @@ import pytest
 from made_recordings.excited_runs import RunSetting, record
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.torque.estimate import EstimateState
-from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
+from diffbot_ident.estimate import EstimateState
+from diffbot_ident.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.learning import MotionScale
 
 GEOMETRY, SCALE = WheelGeometry(0.075, 0.075, 0.272), MotionScale(1.0, 5.0, 0.4)

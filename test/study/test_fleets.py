@@ -16,7 +16,7 @@ from made_recordings.made_fleet import make_fleet
 from test_studies import InProcess
 
 from diffbot_description import load_robot
-from diffbot_ident.torque.fleet_prior import read_prior
+from diffbot_ident.interpretation.fleet_prior import read_prior
 from diffbot_recordings.findings import Usable
 from diffbot_study import fleet as command
 from diffbot_study import fleet_rows, study

@@ -15,9 +15,9 @@ from made_recordings.random_runs import record_random, with_turning, with_unmode
 from made_recordings.recorded_bag import write_run
 
 from diffbot_description import closed_form, load_robot
+from diffbot_ident.estimators import make_estimator
 from diffbot_ident.parameter_writer import export_results
 from diffbot_ident.prediction_model import Model
-from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.verification import HeldOutMotion
 from diffbot_study.random_robots import draw
 

@@ -14,8 +14,8 @@ from made_recordings.excited_runs import RunSetting, record
 from arc_odometry import WheelGeometry
 from diffbot_description import load_robot
 from diffbot_description.arena import Arena
-from diffbot_ident.torque.estimate import EstimateState
-from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.estimate import EstimateState
+from diffbot_ident.estimators import make_estimator
 from diffbot_recordings import identify_arrays
 from diffbot_study.simulated_identification import simulate_identification
 

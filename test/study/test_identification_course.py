@@ -13,12 +13,12 @@ import pytest
 from arc_odometry import JointSample
 from diffbot_description import load_robot
 from diffbot_description.arena import Arena, extent, silhouette
+from diffbot_ident.estimate import Estimate, EstimateState, Precision
+from diffbot_ident.estimators import make_estimator
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_ident.identification_run import Identification, Phase
 from diffbot_ident.prediction_model import Model
 from diffbot_ident.runaway import RunawayLimits
-from diffbot_ident.torque.estimate import Estimate, EstimateState, Precision
-from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.learning import MotionScale
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot

@@ -13,10 +13,10 @@ from made_recordings.excited_runs import RunSetting, record
 
 from arc_odometry import JointSample
 from diffbot_description import load_robot
+from diffbot_ident.estimate import Advice, EstimateState
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import make_excitation
 from diffbot_ident.torque.effects import TORQUES
-from diffbot_ident.torque.estimate import Advice, EstimateState
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.learning import MotionScale
 from diffbot_ident.torque.parameter_change import MOST_UNITS

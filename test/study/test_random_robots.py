@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from made_recordings.random_runs import record_random, with_unmodelled_effect
 
 from diffbot_description import load_robot
+from diffbot_ident.estimate import NORMAL_95, EstimateState
+from diffbot_ident.estimators import make_estimator
 from diffbot_ident.excitation.signals import wheel_speed_limit
-from diffbot_ident.torque.estimate import NORMAL_95, EstimateState
-from diffbot_ident.torque.estimators import make_estimator
 from diffbot_sim.engines import make_simulator
 from diffbot_study.random_robots import draw
 

@@ -10,7 +10,7 @@ import yaml
 
 from diffbot_description import load_robot
 from diffbot_description.suite_version import suite_version
-from diffbot_ident.torque.estimate import EstimateState
+from diffbot_ident.estimate import EstimateState
 from diffbot_recordings.identify import main as identify
 from diffbot_study import simulate
 from diffbot_study.torque_run import TorqueRun, TorqueRunArguments

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from made_recordings.random_runs import record_random
 
+from diffbot_ident.estimators import make_estimator
 from diffbot_ident.prediction_model import Model
 from diffbot_ident.torque.effects.slope import floor_slope, gravity_along
-from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.verification import HeldOutMotion
 from diffbot_recordings.samples import EFFORTS, POSITIONS
 from diffbot_recordings.segments import Segment

@@ -11,13 +11,13 @@ from made_recordings.random_runs import record_random, with_turning
 from arc_odometry import WheelGeometry
 from diffbot_description import load_robot
 from diffbot_description.robot import Turning as DescribedTurning
+from diffbot_ident.estimate import EstimateState
+from diffbot_ident.estimators import make_estimator
 from diffbot_ident.prediction_model import Model
 from diffbot_ident.torque.columns import AxisFit
 from diffbot_ident.torque.effect_search import EffectSearch
 from diffbot_ident.torque.effects import DRAG
 from diffbot_ident.torque.effects.turning import TURNING_COLUMNS
-from diffbot_ident.torque.estimate import EstimateState
-from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.friction_fit import friction_terms, fuse_more
 from diffbot_ident.torque.regression import Prior
 from diffbot_sim.engines import make_simulator

@@ -11,7 +11,7 @@ import pytest
 from made_recordings.random_runs import record_random
 from test_slope_identification import identified
 
-from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.estimators import make_estimator
 from diffbot_ident.torque.parameter_change import _likely_drifts, _solve
 from diffbot_study.random_robots import OncePerTurn, draw
 

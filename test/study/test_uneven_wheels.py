@@ -15,8 +15,8 @@ from made_recordings.excited_runs import RunSetting, record
 
 from arc_odometry import JointSample
 from diffbot_description import load_robot
-from diffbot_ident.torque.estimate import NORMAL_95, EstimateState
-from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.estimate import NORMAL_95, EstimateState
+from diffbot_ident.estimators import make_estimator
 
 SEEDS = range(3)
 SECONDS = 45.0

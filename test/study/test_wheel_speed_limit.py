@@ -27,11 +27,11 @@ from diffbot_controllers.velocity_tracking.law import (
 )
 from diffbot_description import Sigma, closed_form, load_robot
 from diffbot_description.arena import Arena
+from diffbot_ident.estimators import make_estimator
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_ident.identification_run import Identification
 from diffbot_ident.runaway import RunawayLimits
-from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.learning import MotionScale
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.velocity_robot import VelocityRobot

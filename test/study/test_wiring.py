@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 from made_recordings.excited_runs import RunSetting, record
 
-from diffbot_ident.torque.estimate import EstimateState
+from diffbot_ident.estimate import EstimateState
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.wiring import Wiring
 

@@ -349,7 +349,7 @@ def _precision(text: str) -> str | None:
     if text == AUTO:
         return None
     try:
-        from diffbot_ident.torque.estimate import Precision
+        from diffbot_ident.estimate import Precision
         from diffbot_ident.velocity.velocity_precision import NAMES as VELOCITY_NAMES
         from diffbot_ident.velocity.velocity_precision import VelocityPrecision
     except ImportError:  # there is no environment yet; inside it, this check runs again

@@ -31,7 +31,7 @@ from diffbot_controllers.laws.friction import Laws
 from diffbot_controllers.nodes.references import LOOK_PERIOD, ReferenceParameters
 from diffbot_controllers.parameter_reader import ParameterCheckpoint
 from diffbot_description import DynamicParameters, Robot
-from diffbot_ident.torque.fleet_prior import read_prior
+from diffbot_ident.interpretation.fleet_prior import read_prior
 from diffbot_msgs import msg
 from diffbot_node import CountedTopic, EffortNode, EffortParameters, parameter, seconds, to_stamp
 from diffbot_node.checks import GOOD, Level, Verdict

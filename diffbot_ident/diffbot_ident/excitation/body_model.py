@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diffbot_ident.torque.estimate import Array, Four
+from diffbot_ident.estimate import Array, Four
 
 # Integration steps under constant torque and while braking, s.
 STEP = 0.025

@@ -19,6 +19,7 @@ import numpy as np
 from diffbot_description import Robot, closed_form
 from diffbot_description.arena import Arena, reach
 from diffbot_description.robot import ExcitationDefaults
+from diffbot_ident.estimate import Array, Estimate
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.information import BodyInformation, predicted_window
 from diffbot_ident.excitation.safety_filter import (
@@ -37,7 +38,6 @@ from diffbot_ident.excitation.signals import (
     PrbsPair,
     wheel_speed_limit,
 )
-from diffbot_ident.torque.estimate import Array, Estimate
 
 KINDS = ("prbs", "multisine", "optimised")
 # Time between two decisions about a sequence of torques, s.

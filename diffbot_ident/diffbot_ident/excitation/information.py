@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from diffbot_ident.estimate import Array
 from diffbot_ident.excitation.body_model import BodyModel, BodyPrior, Motion, Paths
-from diffbot_ident.torque.estimate import Array
 
 
 def log2_determinant(information: Array) -> Array:

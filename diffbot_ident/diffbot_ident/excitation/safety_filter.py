@@ -17,9 +17,9 @@ from typing import Protocol
 import numpy as np
 
 from arc_odometry import UNLIMITED_RIMS, RimLimit
+from diffbot_ident.estimate import Array, Estimate
 from diffbot_ident.excitation.body_model import BodyModel, BodyPrior, Motion, Paths, brake_torque
 from diffbot_ident.excitation.information import BodyInformation
-from diffbot_ident.torque.estimate import Array, Estimate
 
 Torque = tuple[float, float]
 

@@ -13,8 +13,8 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from diffbot_ident.estimate import Array, Estimate
 from diffbot_ident.excitation.body_model import Motion
-from diffbot_ident.torque.estimate import Array, Estimate
 
 # Exponents of one primitive feedback polynomial per register length.
 PRIMITIVE_TAPS = {

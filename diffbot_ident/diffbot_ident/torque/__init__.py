@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimators of K5..K8 and friction from wheel angles and torques."""
+"""Stages of the recommended estimator of K5..K8, friction and delay: regression.py."""

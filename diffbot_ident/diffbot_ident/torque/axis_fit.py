@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from diffbot_ident.estimate import Array
 from diffbot_ident.torque.columns import (
     DOMEGA,
     DV,
@@ -31,7 +32,6 @@ from diffbot_ident.torque.columns import (
     V,
 )
 from diffbot_ident.torque.effects import DIFFERENCE, SUM, TORQUES
-from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.sums import AVERAGED_PARTS, RowSums, kernels
 
 # Factor on the deviations for errors beside the two noises: 94.3 % of the intervals held without it

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from diffbot_ident.torque.estimate import Array
+from diffbot_ident.estimate import Array
 
 
 class ModelColumn(IntEnum):

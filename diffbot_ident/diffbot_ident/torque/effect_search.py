@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from diffbot_ident.estimate import Pair
 from diffbot_ident.torque.axis_fit import fit_axes, fits, joined
 from diffbot_ident.torque.columns import NO_COLUMNS, AxisFit, ExtraColumns
 from diffbot_ident.torque.effects import EFFECTS, UNEVEN, WITHIN, Effect
@@ -23,7 +24,6 @@ from diffbot_ident.torque.effects.evidence import (
     statistic,
 )
 from diffbot_ident.torque.effects.within_period import BENT, bend
-from diffbot_ident.torque.estimate import Pair
 from diffbot_ident.torque.sums import RowSums
 
 # Share of the evidence of a stronger effect below which another one is what its columns leave.

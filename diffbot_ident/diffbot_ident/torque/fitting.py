@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from diffbot_ident.estimate import Array
 from diffbot_ident.torque.axis_fit import (
     AxisPrior,
     DelayedResiduals,
@@ -21,7 +22,6 @@ from diffbot_ident.torque.axis_fit import (
 from diffbot_ident.torque.columns import AxisFit, ExtraColumns, averaged
 from diffbot_ident.torque.effect_search import EffectSearch, TrustResult, probability
 from diffbot_ident.torque.effects import DIFFERENCE, SLOPE, SUM, TURNING, WITHIN, Effect
-from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.sums import RowSums, of_both_torques, weighted_products
 from diffbot_ident.torque.torque_delay import (
     DELAYS,

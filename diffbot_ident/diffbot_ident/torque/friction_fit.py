@@ -9,11 +9,11 @@ from functools import lru_cache
 import numpy as np
 
 from arc_odometry import WheelGeometry
+from diffbot_ident.estimate import Array, FrictionEstimate, TurningEstimate
 from diffbot_ident.torque.axis_fit import batch
 from diffbot_ident.torque.columns import AxisFit, ExtraColumns
 from diffbot_ident.torque.effects.gear_loss import GEAR_COLUMNS, GEAR_LEFT
 from diffbot_ident.torque.effects.turning import SIGN_OMEGA
-from diffbot_ident.torque.estimate import Array, FrictionEstimate, TurningEstimate
 
 # Coefficients are separable with at least this smallest eigenvalue of their correlations.
 MIN_EIGENVALUE = 1e-9

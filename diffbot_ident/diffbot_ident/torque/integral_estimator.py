@@ -13,14 +13,14 @@ import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.sample_check import SampleCheck
-from diffbot_ident.torque.estimate import Estimate, EstimateState
+from diffbot_ident.estimate import Estimate, EstimateState
+from diffbot_ident.samples.timed_readings import TimedReadings
+from diffbot_ident.samples.wheel_speeds import Heading, nearest
 from diffbot_ident.torque.judgement import MIN_WINDOWS, judge
 from diffbot_ident.torque.learning import MotionScale
 from diffbot_ident.torque.regression import Prior, RegressionSettings, StagedRegression
 from diffbot_ident.torque.rows import SLOW_FRACTION, IntegralRows
-from diffbot_ident.torque.timed_readings import TimedReadings
 from diffbot_ident.torque.torque_delay import Decimation
-from diffbot_ident.torque.wheel_speeds import Heading, nearest
 from diffbot_ident.torque.wiring import likely_wiring, standing_wheel
 
 # Stamp, angles [left, right], torques [left, right].

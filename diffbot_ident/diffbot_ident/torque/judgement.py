@@ -13,9 +13,7 @@ from enum import Enum
 
 import numpy as np
 
-from diffbot_ident.torque.columns import DOMEGA, DV
-from diffbot_ident.torque.effects import DIFFERENCE, SUM
-from diffbot_ident.torque.estimate import (
+from diffbot_ident.estimate import (
     MIN_SAMPLES,
     NORMAL_95,
     Advice,
@@ -23,6 +21,8 @@ from diffbot_ident.torque.estimate import (
     Estimate,
     EstimateState,
 )
+from diffbot_ident.torque.columns import DOMEGA, DV
+from diffbot_ident.torque.effects import DIFFERENCE, SUM
 from diffbot_ident.torque.sums import RowSums
 from diffbot_ident.torque.torque_delay import DELAYS
 

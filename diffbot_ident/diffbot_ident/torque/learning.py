@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from diffbot_ident.estimate import Array
+from diffbot_ident.samples.wheel_speeds import TorqueResponse
 from diffbot_ident.torque.columns import DOMEGA, DV, OMEGA, V
 from diffbot_ident.torque.effects import DIFFERENCE, SUM
-from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.residual_correlation import ResidualCorrelation
 from diffbot_ident.torque.rows import Flags, IntegralRows
 from diffbot_ident.torque.sums import RowSums
 from diffbot_ident.torque.torque_delay import REACH
-from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from diffbot_ident.estimate import Array
+from diffbot_ident.samples.series import pseudo_inverse
 from diffbot_ident.torque.axis_fit import AXES, batch, solutions
 from diffbot_ident.torque.columns import OMEGA, SIGN_LEFT, SIGN_RIGHT, ExtraColumns, V
-from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.series import pseudo_inverse
 from diffbot_ident.torque.sums import RowSums, torque_weights, weighted_products
 from diffbot_ident.torque.torque_delay import delay_weights
 

@@ -14,12 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from arc_odometry import WheelGeometry
+from diffbot_ident.estimate import Array, Estimate, Four
+from diffbot_ident.samples.sample_clock import SampleClock
+from diffbot_ident.samples.wheel_speeds import TorqueResponse
 from diffbot_ident.torque.axis_fit import AxisPrior
 from diffbot_ident.torque.columns import NO_COLUMNS
 from diffbot_ident.torque.effect_search import TrustResult
 from diffbot_ident.torque.effects import SLOPE, TURNING, Effect
 from diffbot_ident.torque.effects.turning import TURNING_COLUMNS
-from diffbot_ident.torque.estimate import Array, Estimate, Four
 from diffbot_ident.torque.fitting import EffectLooks, Fitting, LastingSlope
 from diffbot_ident.torque.friction_fit import friction_terms
 from diffbot_ident.torque.judgement import MIN_WINDOWS
@@ -27,10 +29,8 @@ from diffbot_ident.torque.learning import Learning, MadeRows, MotionScale, WarmU
 from diffbot_ident.torque.parameter_change import ChangeWatch, ForceDrift
 from diffbot_ident.torque.robot_fit import Estimating
 from diffbot_ident.torque.rows import IntegralRows
-from diffbot_ident.torque.sample_clock import SampleClock
 from diffbot_ident.torque.sums import RowSums
 from diffbot_ident.torque.torque_delay import Decimation
-from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
 # Share of a drift by which it differs from another one.
 NO_DRIFT, OTHER_DRIFT = (0.0, 0.0, 0.0), 0.2

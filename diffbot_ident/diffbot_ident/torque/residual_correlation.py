@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 
+from diffbot_ident.estimate import Array
 from diffbot_ident.torque.axis_fit import AXES, solutions
 from diffbot_ident.torque.columns import NO_COLUMNS, ExtraColumns
 from diffbot_ident.torque.effects import TORQUES
-from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.rows import Flags
 from diffbot_ident.torque.sums import RowSums, torque_weights
 

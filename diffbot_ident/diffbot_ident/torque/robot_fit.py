@@ -11,6 +11,15 @@ from functools import cached_property
 import numpy as np
 
 from arc_odometry import WheelGeometry
+from diffbot_ident.estimate import (
+    Array,
+    Estimate,
+    FrictionEstimate,
+    Pair,
+    TurningEstimate,
+)
+from diffbot_ident.samples.sample_clock import SampleClock
+from diffbot_ident.samples.wheel_speeds import TorqueResponse
 from diffbot_ident.torque.axis_fit import fit_axes
 from diffbot_ident.torque.columns import ACTING_DIFFERENCE, ACTING_SUM, ONE, AxisFit
 from diffbot_ident.torque.effect_search import EffectSearch, TrustResult
@@ -26,26 +35,17 @@ from diffbot_ident.torque.effects import (
 from diffbot_ident.torque.effects.slope import LEAST_SLOPE, floor_slope
 from diffbot_ident.torque.effects.stiction import static_friction
 from diffbot_ident.torque.effects.unlike_wheels import MOST_UNEVEN, unlike_radii
-from diffbot_ident.torque.estimate import (
-    Array,
-    Estimate,
-    FrictionEstimate,
-    Pair,
-    TurningEstimate,
-)
 from diffbot_ident.torque.fitting import Fitting
 from diffbot_ident.torque.friction_fit import fuse_friction, fuse_more
 from diffbot_ident.torque.judgement import MAX_RELATIVE_STD
 from diffbot_ident.torque.learning import Learning
 from diffbot_ident.torque.parameter_change import ForceDrift
-from diffbot_ident.torque.sample_clock import SampleClock
 from diffbot_ident.torque.torque_delay import (
     TOO_EARLY,
     TOO_LATE,
     Decimation,
     TorqueDelay,
 )
-from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
 # Friction counts as present beyond so many of its standard deviations.
 SIGNIFICANT_FRICTION = 3.0

@@ -16,6 +16,17 @@ from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
 from diffbot_description.dynamics import accelerations
+from diffbot_ident.estimate import Array
+from diffbot_ident.samples.series import differences, halves, moving_sum
+from diffbot_ident.samples.wheel_speeds import (
+    SUM_AND_DIFFERENCE,
+    UNKNOWN_RESPONSE,
+    TorqueResponse,
+    each_wheel,
+    level_side,
+    turns,
+    wheel_speeds,
+)
 from diffbot_ident.torque.columns import (
     DOMEGA,
     DV,
@@ -28,8 +39,6 @@ from diffbot_ident.torque.columns import (
     V,
 )
 from diffbot_ident.torque.effects import TORQUES, StepMotion, fill_columns
-from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.series import differences, halves, moving_sum
 from diffbot_ident.torque.torque_delay import (
     BATCHES,
     DELAYS,
@@ -37,15 +46,6 @@ from diffbot_ident.torque.torque_delay import (
     REACH,
     delay_columns,
     delayed,
-)
-from diffbot_ident.torque.wheel_speeds import (
-    SUM_AND_DIFFERENCE,
-    UNKNOWN_RESPONSE,
-    TorqueResponse,
-    each_wheel,
-    level_side,
-    turns,
-    wheel_speeds,
 )
 
 Flags = NDArray[np.bool_]

@@ -9,10 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from diffbot_ident.estimate import Array
+from diffbot_ident.samples.series import moving_sum
 from diffbot_ident.torque.effects import TORQUES
-from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.rows import Flags
-from diffbot_ident.torque.series import moving_sum
 from diffbot_ident.torque.torque_delay import acting_weights, delay_columns
 
 

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from diffbot_ident.torque.estimate import Array
+from diffbot_ident.estimate import Array
 
 # Whole torque delays that are searched, in control periods: 0 to DELAYS - 1;
 DELAYS = 9

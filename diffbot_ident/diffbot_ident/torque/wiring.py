@@ -10,10 +10,10 @@ from enum import Enum
 
 import numpy as np
 
+from diffbot_ident.estimate import Array
 from diffbot_ident.torque.axis_fit import TINY, batch
 from diffbot_ident.torque.columns import DOMEGA, DV, OMEGA, SIGN_LEFT, SIGN_RIGHT, V
 from diffbot_ident.torque.effects import DIFFERENCE, SUM, TORQUES
-from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.sums import RowSums
 from diffbot_ident.torque.torque_delay import DELAYS
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand, DeadBandKind, passed_of
-from diffbot_ident.torque.estimate import NORMAL_95, Array
+from diffbot_ident.estimate import NORMAL_95, Array
 from diffbot_ident.velocity.batch_moments import BatchMoments, GridFit
 from diffbot_ident.velocity.bounded_search import BoundedSearch
 from diffbot_ident.velocity.constant_commands import integral_of_velocity

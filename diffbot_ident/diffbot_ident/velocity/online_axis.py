@@ -11,7 +11,7 @@ import numpy as np
 
 from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand
 from diffbot_description.sigma import AXES
-from diffbot_ident.torque.estimate import NORMAL_95, Array
+from diffbot_ident.estimate import NORMAL_95, Array
 from diffbot_ident.velocity.batch_moments import at_least
 from diffbot_ident.velocity.constant_commands import ConstantCommands
 from diffbot_ident.velocity.dead_band_estimate import DeadBandEstimator

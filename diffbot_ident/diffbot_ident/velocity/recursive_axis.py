@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diffbot_ident.torque.estimate import Array
+from diffbot_ident.estimate import Array
 from diffbot_ident.velocity.causal_rows import SLOWEST, CausalRows
 from diffbot_ident.velocity.constant_commands import integral_of_velocity
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from diffbot_description.dead_band import DeadBand
 from diffbot_description.sigma import Sigma
-from diffbot_ident.torque.estimate import Array
+from diffbot_ident.estimate import Array
 from diffbot_ident.velocity.dead_time_estimate import furthest
 from diffbot_ident.velocity.online_axis import (
     LEAST_SAMPLES,

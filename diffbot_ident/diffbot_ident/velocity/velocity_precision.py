@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 
 # Robot time before which no precision counts as reached, s: in it all sizes of command are driven.
 MIN_TIME = 20.0

@@ -13,7 +13,7 @@ from diffbot_bench.independent_plant import Array
 from diffbot_bench.regressions import STEP, axes_of, ols_friction
 from diffbot_bench.suite_estimators import Entry
 from diffbot_bench.tasks import NAMES_K, Record
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 
 # Step of the simulation, s, and its largest speed, m/s and rad/s.
 FINE, FASTEST = 0.01, 1e3

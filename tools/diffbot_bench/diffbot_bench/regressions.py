@@ -20,7 +20,7 @@ from diffbot_bench.independent_plant import Array
 from diffbot_bench.suite_estimators import Entry
 from diffbot_bench.tasks import Record, even
 from diffbot_description.command_kind import CommandKind
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 
 # Step of resampled velocity records, s.
 STEP = 0.02

@@ -10,7 +10,7 @@ import numpy as np
 from diffbot_bench.independent_plant import Array
 from diffbot_bench.tasks import NAMES_K, Record
 from diffbot_description.command_kind import CommandKind
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
+from diffbot_ident.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_recordings import identify_arrays
 from diffbot_recordings.findings import analyse_axes
 from diffbot_recordings.recording_analysis import STILL

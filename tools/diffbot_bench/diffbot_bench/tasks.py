@@ -24,8 +24,8 @@ from diffbot_bench.defects import ALL, SECONDS, RobotRun, record
 from diffbot_bench.independent_plant import Array
 from diffbot_description import write_atomically
 from diffbot_description.command_kind import CommandKind
+from diffbot_ident.estimate import NAMES
 from diffbot_ident.excitation.velocity_excitation import VelocityExcitation
-from diffbot_ident.torque.estimate import NAMES
 
 
 @dataclass(frozen=True)

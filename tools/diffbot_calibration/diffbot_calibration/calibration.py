@@ -19,7 +19,7 @@ from arc_odometry import WheelGeometry
 from diffbot_calibration.drive_model import GEOMETRY, Fit
 from diffbot_calibration.held_out import HeldOut, held_out_drift
 from diffbot_calibration.wheel_geometry import WheelGeometryFit
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_recordings.sensor_readings import (
     CalibrationReadings,
     CommonPoseErrors,

@@ -30,7 +30,7 @@ from diffbot_description.identified_urdf import own_urdf
 from diffbot_description.loading import with_rotors_in_wheels
 from diffbot_export.known_robot import KnownRobot
 from diffbot_export.sourced_value import SourcedValue
-from diffbot_ident.torque.estimate import FRICTION_NAMES, NAMES, TURNING_NAMES
+from diffbot_ident.estimate import FRICTION_NAMES, NAMES, TURNING_NAMES
 from diffbot_sim.simulator import SETTLING_TIME
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from diffbot_export.results import (
     SourcedGains,
 )
 from diffbot_export.sourced_value import SourcedValue, product
-from diffbot_ident.torque.estimate import UNITS
+from diffbot_ident.estimate import UNITS
 
 TORQUE, VELOCITY, VOLTAGE = "torque", "velocity", "voltage"
 # Share of its top speed by which a velocity robot may lag behind a ramp of the command.

@@ -28,7 +28,7 @@ from diffbot_description.files import (
 from diffbot_description.named_paths import expanded
 from diffbot_description.sigma import AXES
 from diffbot_export.sourced_value import SourcedValue
-from diffbot_ident.torque.estimate import (
+from diffbot_ident.estimate import (
     FRICTION_NAMES,
     FRICTION_UNITS,
     NAMES,

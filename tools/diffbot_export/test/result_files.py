@@ -11,8 +11,8 @@ import numpy as np
 import yaml
 
 from diffbot_description import closed_form, load_robot
+from diffbot_ident.estimate import Estimate, EstimateState, FrictionEstimate
 from diffbot_ident.parameter_writer import parameter_document
-from diffbot_ident.torque.estimate import Estimate, EstimateState, FrictionEstimate
 
 ROBOT = "twil"
 FRICTION = (0.002, 0.003, 0.02, 0.025)

@@ -16,7 +16,7 @@ from diffbot_export.curvature_limits import BendRow, table_text
 from diffbot_export.known_robot import Settings, known_robot, motion_limits
 from diffbot_export.results import read_results
 from diffbot_export.sourced_value import SourcedValue, product, scalar
-from diffbot_ident.torque.estimate import EstimateState, FrictionEstimate
+from diffbot_ident.estimate import EstimateState, FrictionEstimate
 
 
 def refusal(capsys, *words):

@@ -11,7 +11,7 @@ import result_files
 
 from diffbot_description import load_robot
 from diffbot_export.command import main
-from diffbot_ident.torque.estimate import FrictionEstimate
+from diffbot_ident.estimate import FrictionEstimate
 from diffbot_sim.engines import make_simulator
 
 pytest.importorskip("mujoco")

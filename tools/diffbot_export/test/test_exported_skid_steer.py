@@ -20,13 +20,13 @@ from diffbot_description.robot import Turning
 from diffbot_export.command import main
 from diffbot_export.known_robot import Settings, known_robot, motion_limits
 from diffbot_export.results import read_results
-from diffbot_ident.parameter_writer import export_results
-from diffbot_ident.torque.estimate import (
+from diffbot_ident.estimate import (
     Estimate,
     EstimateState,
     FrictionEstimate,
     TurningEstimate,
 )
+from diffbot_ident.parameter_writer import export_results
 
 TURNING = (0.3, 3.5)
 WHEEL = """

@@ -15,7 +15,7 @@ import numpy as np
 
 from diffbot_description import load_robot, write_atomically
 from diffbot_description.files import read_regular, strict
-from diffbot_ident.torque.estimate import FRICTION_NAMES, NAMES
+from diffbot_ident.estimate import FRICTION_NAMES, NAMES
 from diffbot_learning.learned_values import LearnedValue, combine
 from diffbot_learning.motions import fractions
 from diffbot_learning.stretch import Stretch

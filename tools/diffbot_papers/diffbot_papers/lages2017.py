@@ -24,9 +24,9 @@ from diffbot_controllers import PublishedBackstepping, tuned_backstepping, tuned
 from diffbot_controllers.laws.feedback_linearization import PUBLISHED, PiDesign
 from diffbot_description import load_robot
 from diffbot_description.robot import Friction
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_ident.excitation.signals import Prbs
-from diffbot_ident.torque.estimate import NORMAL_95
-from diffbot_ident.torque.rls import RecursiveLeastSquares
+from diffbot_ident.rls import RecursiveLeastSquares
 from diffbot_papers.page import (
     ComparisonRow,
     ComparisonTable,

@@ -9,7 +9,7 @@ import numpy as np
 
 from arc_odometry import MotionLimits
 from diffbot_description.sigma import Sigma
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_papers.adaptation_law import AdaptationGains, AdaptationLaw
 from diffbot_papers.page import (
     ComparisonRow,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import least_squares, leastsq
 
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_ident.velocity.bounded_search import BoundedSearch
 from diffbot_recordings.driver_model import DriverModel, DriverParameter
 from diffbot_recordings.first_order import (

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from diffbot_description.dead_band import DeadBandKind
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_ident.velocity.bounded_search import BoundedSearch
 from diffbot_ident.velocity.dead_band_estimate import BANDS, LEAST_FRACTION, SMALL
 from diffbot_recordings.axis_search import AxisSearch

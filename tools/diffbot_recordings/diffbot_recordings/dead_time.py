@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from diffbot_description.dead_band import DeadBandKind
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_ident.velocity.bounded_search import BoundedSearch, search_further
 from diffbot_recordings.axis_search import (
     LONGEST_WINDOW,

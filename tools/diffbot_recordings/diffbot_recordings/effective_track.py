@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.torque.estimate import NORMAL_95, GyroFit
-from diffbot_ident.torque.yaw_gyro import GyroError, YawGyro
+from diffbot_ident.estimate import NORMAL_95, GyroFit
+from diffbot_ident.interpretation.yaw_gyro import GyroError, YawGyro
 from diffbot_recordings.samples import WHEELS
 from diffbot_recordings.segments import Segment
 from diffbot_recordings.velocity_analysis import LEAST_R_SQUARED

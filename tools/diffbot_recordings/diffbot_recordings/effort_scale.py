@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState, FrictionEstimate
-from diffbot_ident.torque.physical import MAX_LINEAR_STD, Function, gradient_of
+from diffbot_ident.estimate import NORMAL_95, Estimate, EstimateState, FrictionEstimate
+from diffbot_ident.interpretation.physical import MAX_LINEAR_STD, Function, gradient_of
 from diffbot_recordings.options import UNIT_NAMES, Weighing
 from diffbot_recordings.samples import Array, RecordingError
 from diffbot_recordings.torque_analysis import TorqueResult

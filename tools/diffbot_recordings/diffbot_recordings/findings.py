@@ -29,6 +29,14 @@ from diffbot_description.files import (
 from diffbot_description.identified_robot import with_drive
 from diffbot_description.spoken import spoken
 from diffbot_description.suite_version import suite_version
+from diffbot_ident.estimate import NAMES, UNITS, Estimate, EstimateState
+from diffbot_ident.interpretation.effort_units import compared
+from diffbot_ident.interpretation.physical import (
+    PhysicalQuantity,
+    friction_quantities,
+    gear_quantities,
+    turning_quantities,
+)
 from diffbot_ident.parameter_writer import (
     LABELS,
     Export,
@@ -38,14 +46,6 @@ from diffbot_ident.parameter_writer import (
     parameter_document,
     save_parameters,
     verification_section,
-)
-from diffbot_ident.torque.effort_units import compared
-from diffbot_ident.torque.estimate import NAMES, UNITS, Estimate, EstimateState
-from diffbot_ident.torque.physical import (
-    PhysicalQuantity,
-    friction_quantities,
-    gear_quantities,
-    turning_quantities,
 )
 from diffbot_ident.verification import MAX_ERROR_FRACTION, Verification
 from diffbot_recordings.axis_checks import checked, over_runs

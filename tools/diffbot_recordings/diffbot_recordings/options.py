@@ -15,8 +15,8 @@ from diffbot_description import Robot, load_robot
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.robot import Wheels
 from diffbot_description.robot_parsing import check_field
-from diffbot_ident.torque.effort_units import EffortUnit
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
+from diffbot_ident.interpretation.effort_units import EffortUnit
 from diffbot_recordings.bag_topics import ROLES
 from diffbot_recordings.samples import RecordingError
 from diffbot_recordings.table_columns import CHANNELS, FACTORS

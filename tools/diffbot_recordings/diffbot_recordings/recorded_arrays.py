@@ -16,8 +16,8 @@ from arc_odometry.number_range import Array
 from arc_odometry.odometry import MAX_WHEEL_SPEED
 from diffbot_description.robot import Wheels
 from diffbot_description.robot_parsing import check_field
-from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator
-from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.estimate import Advice, Estimate, EstimateState, Estimator
+from diffbot_ident.estimators import make_estimator
 from diffbot_ident.torque.rows import LONG_STEP
 from diffbot_recordings.counter_wraps import continuous
 from diffbot_recordings.options import NEWTON_METRE

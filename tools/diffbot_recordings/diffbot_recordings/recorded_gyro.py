@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.torque.geometry_errors import effective_track
-from diffbot_ident.torque.yaw_gyro import YawGyro
+from diffbot_ident.interpretation.geometry_errors import effective_track
+from diffbot_ident.interpretation.yaw_gyro import YawGyro
 from diffbot_recordings.bag_topics import NO_TOPIC, ROLES, candidates, find_wheels
 from diffbot_recordings.options import Options, robot_of
 from diffbot_recordings.samples import POSITIONS, TABLES, RecordingError

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from diffbot_description.robot import Uncertainty
 from diffbot_description.terminal_text import printable
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_recordings.bag_topics import without_rosbags
 from diffbot_recordings.options import (
     MOTOR,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from diffbot_ident.torque.estimate import NAMES, NORMAL_95, UNITS
+from diffbot_ident.estimate import NAMES, NORMAL_95, UNITS
 from diffbot_recordings.first_order import AxisSegment, Prediction
 from diffbot_recordings.motor_analysis import MotorAnalysis
 from diffbot_recordings.torque_analysis import AVERAGE, TorqueResult, free_run

@@ -15,15 +15,15 @@ from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.sample_check import EffortSize
 from diffbot_description import Robot
 from diffbot_description.robot import Uncertainty
+from diffbot_ident.estimate import Advice, Estimate, EstimateState, Estimator
+from diffbot_ident.interpretation.effort_units import EffortCheck, EffortQuestion, EffortUnit
+from diffbot_ident.interpretation.geometry_errors import EXACT, DimensionedEstimator, as_wheels_see
+from diffbot_ident.interpretation.yaw_gyro import YawGyro
 from diffbot_ident.prediction_model import Model
-from diffbot_ident.torque.effort_units import EffortCheck, EffortQuestion, EffortUnit
-from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator
-from diffbot_ident.torque.geometry_errors import EXACT, DimensionedEstimator, as_wheels_see
+from diffbot_ident.samples.wheel_speeds import nearest, turns
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.learning import MotionScale
 from diffbot_ident.torque.torque_delay import delayed
-from diffbot_ident.torque.wheel_speeds import nearest, turns
-from diffbot_ident.torque.yaw_gyro import YawGyro
 from diffbot_ident.verification import HeldOutMotion, Verification
 from diffbot_recordings.options import Weighing
 from diffbot_recordings.samples import (

@@ -22,7 +22,7 @@ from scipy.special import chdtri, stdtrit
 from diffbot_description.files import finite
 from diffbot_description.spoken import spoken
 from diffbot_description.terminal_text import printable
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_recordings.samples import Array
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.special import fdtri, stdtrit
 
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_recordings.first_order import AxisSegment, Prediction
 from diffbot_recordings.samples import Array, Mask, RecordingError
 from diffbot_recordings.segments import new_readings

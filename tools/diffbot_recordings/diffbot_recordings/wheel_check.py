@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diffbot_ident.torque.estimate import NORMAL_95, FrictionEstimate
-from diffbot_ident.torque.wheel_speeds import turns
+from diffbot_ident.estimate import NORMAL_95, FrictionEstimate
+from diffbot_ident.samples.wheel_speeds import turns
 from diffbot_recordings.samples import EFFORTS, POSITIONS, SIDES, Array, Mask
 from diffbot_recordings.segments import Segment
 from diffbot_recordings.wheel_sources import WheelSources

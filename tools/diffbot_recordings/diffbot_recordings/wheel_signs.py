@@ -14,7 +14,7 @@ import numpy as np
 
 from arc_odometry import WheelGeometry
 from diffbot_description import DynamicParameters, Robot, closed_form
-from diffbot_ident.torque.wheel_speeds import turns
+from diffbot_ident.samples.wheel_speeds import turns
 from diffbot_recordings.samples import POSITIONS, SIDES, Array
 from diffbot_recordings.segments import Segment
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from clocked_robot import GEOMETRY, readings, rows
 
-from diffbot_ident.torque.wheel_speeds import level_side, nearest
+from diffbot_ident.samples.wheel_speeds import level_side, nearest
 from diffbot_recordings.options import Options
 from diffbot_recordings.recording_analysis import analyse_recording
 from diffbot_recordings.samples import Batch

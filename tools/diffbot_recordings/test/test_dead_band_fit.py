@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from diffbot_description.dead_band import DeadBandKind, passed_of
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_recordings.dead_band_analysis import NAME
 from diffbot_recordings.dead_time import fit_dead_band
 from diffbot_recordings.first_order import AxisSegment, FirstOrder

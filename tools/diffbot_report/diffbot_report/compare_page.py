@@ -17,7 +17,7 @@ import numpy as np
 
 from diffbot_description.files import SUMMARY, parse_json, read_regular, strict
 from diffbot_description.limits import JSON
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_report.chart import FOUR, Chart, Curve, Intervals, Role
 from diffbot_report.page import REPORT, Page, Part, Scene, Section, Table, Tone, read_data, unpacked
 from diffbot_report.quantity import (

@@ -17,7 +17,7 @@ from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_PO
 from diffbot_description import FrictionLaw, Robot, wheel_friction
 from diffbot_description.dynamics import Array
 from diffbot_description.spoken_commands import spoken
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_report.chart import FOUR, Chart, Curve, Role
 from diffbot_report.controller_topics import TORQUE, VELOCITY
 from diffbot_report.drive_metrics import LAST_SECOND

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from diffbot_controllers.adaptation import AdaptationState
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_report.controller_topics import TORQUE, VELOCITY
 from diffbot_report.display import new_table, printed
 from diffbot_report.drive_metrics import (

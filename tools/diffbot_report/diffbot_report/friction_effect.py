@@ -14,7 +14,7 @@ import numpy as np
 
 from diffbot_description import RobotModel
 from diffbot_description.dynamics import Array
-from diffbot_ident.torque.estimate import Estimate, EstimateState, FrictionEstimate, Pair
+from diffbot_ident.estimate import Estimate, EstimateState, FrictionEstimate, Pair
 from diffbot_report.ident_recording import IdentRecording
 from diffbot_report.quantity import Quantity, friction_quantities, significant, smallest_torque
 

@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
-from diffbot_ident.torque.estimate import Estimate, EstimateState
+from diffbot_ident.estimate import Estimate, EstimateState
 from diffbot_ident.verification import Verification
 from diffbot_report import figure_style as style
 from diffbot_report.drawing import Picture

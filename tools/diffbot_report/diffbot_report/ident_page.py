@@ -14,9 +14,9 @@ import numpy as np
 from diffbot_description import Robot
 from diffbot_description.dynamics import Array
 from diffbot_description.files import DYNAMIC_FILE
+from diffbot_ident.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_ident.prediction_model import Model
 from diffbot_ident.torque.effects.slope import gravity_along
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_ident.verification import HORIZON, VerificationState
 from diffbot_report.chart import Chart, Curve, Role
 from diffbot_report.friction_effect import friction_torques

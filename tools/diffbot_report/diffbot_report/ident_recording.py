@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from diffbot_ident.torque.estimate import Estimate, EstimateState
+from diffbot_ident.estimate import Estimate, EstimateState
 from diffbot_ident.verification import Verification, VerificationState
 from diffbot_report.run_end import IdentState, RunPhase
 from diffbot_report.sample_buffer import (

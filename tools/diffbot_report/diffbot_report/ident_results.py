@@ -11,9 +11,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from diffbot_description import RobotModel
+from diffbot_ident.estimate import Estimate, EstimateState
+from diffbot_ident.interpretation.effort_units import compared
 from diffbot_ident.parameter_writer import floor_section
-from diffbot_ident.torque.effort_units import compared
-from diffbot_ident.torque.estimate import Estimate, EstimateState
 from diffbot_ident.verification import Verification, VerificationState
 from diffbot_report.display import printed
 from diffbot_report.friction_effect import FrictionEffect

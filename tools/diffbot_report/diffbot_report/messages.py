@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from builtin_interfaces.msg import Time
 
-from diffbot_ident.torque.estimate import Estimate, EstimateState, FrictionEstimate, TurningEstimate
+from diffbot_ident.estimate import Estimate, EstimateState, FrictionEstimate, TurningEstimate
 from diffbot_ident.verification import Verification, VerificationState
 from diffbot_msgs import msg
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, VelocityParameters

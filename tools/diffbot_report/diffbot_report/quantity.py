@@ -12,11 +12,15 @@ import numpy as np
 
 from diffbot_description import RobotModel
 from diffbot_description.files import finite
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState, FrictionEstimate
-from diffbot_ident.torque.physical import PhysicalQuantity, gear_quantities, turning_quantities
-from diffbot_ident.torque.physical import friction_quantities as identified_friction
-from diffbot_ident.torque.physical import physical_quantities as identified_quantities
-from diffbot_ident.torque.physical import smallest_torque as identified_smallest_torque
+from diffbot_ident.estimate import NORMAL_95, Estimate, EstimateState, FrictionEstimate
+from diffbot_ident.interpretation.physical import (
+    PhysicalQuantity,
+    gear_quantities,
+    turning_quantities,
+)
+from diffbot_ident.interpretation.physical import friction_quantities as identified_friction
+from diffbot_ident.interpretation.physical import physical_quantities as identified_quantities
+from diffbot_ident.interpretation.physical import smallest_torque as identified_smallest_torque
 from diffbot_report.controller_topics import TORQUE
 
 UNITS = dict(zip(TORQUE.parameters, TORQUE.parameter_units, strict=True))

@@ -30,8 +30,8 @@ from diffbot_controllers.laws.drivetrain import DrivetrainLaw
 from diffbot_controllers.laws.motion import WheelFeedback
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_description import DynamicParameters, Robot, Torque, load_robot, wheel_friction
-from diffbot_ident.torque.estimate import Estimate, EstimateState
-from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
+from diffbot_ident.estimate import Estimate, EstimateState
+from diffbot_ident.estimators import LiveSettings, make_live_estimator
 from diffbot_node.command_guard import TorqueLimiter
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator import Simulator

@@ -23,7 +23,7 @@ from diffbot_description import load_robot
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.files import write_json
 from diffbot_description.terminal_text import printable
-from diffbot_ident.torque.fleet_prior import FleetPrior, write_prior
+from diffbot_ident.interpretation.fleet_prior import FleetPrior, write_prior
 from diffbot_study.fleet_analysis import FEWEST, RECORDINGS, UNKNOWN, Fleet, analyse_fleet
 from diffbot_study.fleet_rows import (
     COLUMNS,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from diffbot_ident.torque.estimate import NORMAL_95, Four
+from diffbot_ident.estimate import NORMAL_95, Four
 from diffbot_study.fleet_causes import NO_CAUSE, name_cause
 from diffbot_study.fleet_quantities import (
     LOG,

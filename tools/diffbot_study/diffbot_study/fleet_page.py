@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from diffbot_description.spoken_commands import spoken
-from diffbot_ident.torque.estimate import NAMES, NORMAL_95
+from diffbot_ident.estimate import NAMES, NORMAL_95
 from diffbot_report.chart import Chart, Curve, Intervals, Role
 from diffbot_report.page import REPORT, Page, Part, Section, Table, Tone, write_page
 from diffbot_report.quantity import MISSING, UNITS, significant, with_uncertainty

@@ -27,7 +27,7 @@ from typing import Any
 
 from diffbot_description import load_robot
 from diffbot_description.files import finite, parse_yaml, read_regular, read_yaml
-from diffbot_ident.torque.estimate import FRICTION_NAMES, NAMES
+from diffbot_ident.estimate import FRICTION_NAMES, NAMES
 from diffbot_recordings.bag import METADATA
 from diffbot_recordings.findings import Findings
 from diffbot_recordings.options import Options

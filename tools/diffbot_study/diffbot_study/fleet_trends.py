@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_study.fleet_quantities import LOG, Array
 
 # Minimum number of recordings of a robot at different times, and on either side of a step.

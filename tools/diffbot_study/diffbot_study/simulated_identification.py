@@ -17,10 +17,10 @@ from arc_odometry import DiffOdometry
 from arc_odometry.number_range import Array
 from diffbot_description import Robot, load_robot
 from diffbot_description.arena import Arena, extent, silhouette
+from diffbot_ident.estimate import Estimate, EstimateState, Estimator
+from diffbot_ident.estimators import make_estimator
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.excitations import Excitation, make_excitation, nominal_prior
-from diffbot_ident.torque.estimate import Estimate, EstimateState, Estimator
-from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.learning import MotionScale
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot, periods_in

@@ -21,7 +21,7 @@ from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.tuning import approach_gains
 from diffbot_description import DynamicParameters, Robot, closed_form, load_robot
-from diffbot_ident.torque.estimate import NAMES, NORMAL_95, Estimate, EstimateState
+from diffbot_ident.estimate import NAMES, NORMAL_95, Estimate, EstimateState
 from diffbot_study.batch_driving import simulate_drives
 from diffbot_study.driving import PERIOD
 from diffbot_study.parquet_store import Row

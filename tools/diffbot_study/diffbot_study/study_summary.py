@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from diffbot_ident.torque.estimate import NAMES
+from diffbot_ident.estimate import NAMES
 from diffbot_report.chart import FOUR, Chart, Curve
 from diffbot_study.parquet_store import Row
 from diffbot_study.study_plan import IDENTIFICATION, RESULTS, Study

@@ -14,7 +14,7 @@ from typing import Any
 
 from arc_odometry import DiffOdometry, JointSample
 from diffbot_description import Robot
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.estimate import NORMAL_95
 from diffbot_report.controller_topics import CONTROLLERS, TORQUE, VELOCITY, StatusFields
 from diffbot_report.robot_silhouette import RobotSilhouette
 from diffbot_view.store import Store

@@ -6,6 +6,7 @@ effect_search decides which are present.
 
 from __future__ import annotations
 
+from diffbot_ident.estimate import Array
 from diffbot_ident.torque.columns import column_names
 from diffbot_ident.torque.effects.backlash import BACKLASH
 from diffbot_ident.torque.effects.direction import DIRECTION
@@ -20,7 +21,6 @@ from diffbot_ident.torque.effects.stiction import BREAKAWAY
 from diffbot_ident.torque.effects.turning import TURNING
 from diffbot_ident.torque.effects.unlike_wheels import UNEVEN
 from diffbot_ident.torque.effects.within_period import WITHIN
-from diffbot_ident.torque.estimate import Array
 
 EFFECTS = (
     DIRECTION,

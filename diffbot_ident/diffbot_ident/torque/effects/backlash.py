@@ -11,11 +11,11 @@ import math
 
 import numpy as np
 
+from diffbot_ident.estimate import Array, Estimate, Pair
+from diffbot_ident.samples.series import differences, halves, moving_sum
 from diffbot_ident.torque.columns import new_columns
 from diffbot_ident.torque.effects.effect import Effect, EffectFit, StepMotion
 from diffbot_ident.torque.effects.evidence import along_the_torque
-from diffbot_ident.torque.estimate import Array, Estimate, Pair
-from diffbot_ident.torque.series import differences, halves, moving_sum
 from diffbot_ident.torque.torque_delay import delayed
 
 # Relative deviation of K5..K8: reversals are known for typical gears only (beyond_the_model.py).

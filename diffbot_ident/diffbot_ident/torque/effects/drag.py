@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from diffbot_ident.estimate import Array
+from diffbot_ident.samples.series import halves
+from diffbot_ident.samples.wheel_speeds import SUM_AND_DIFFERENCE
 from diffbot_ident.torque.columns import new_columns
 from diffbot_ident.torque.effects.effect import Effect, StepMotion
 from diffbot_ident.torque.effects.evidence import of_resistance
-from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.series import halves
-from diffbot_ident.torque.wheel_speeds import SUM_AND_DIFFERENCE
 
 DRAG_V, DRAG_OMEGA = new_columns("drag v", "drag omega")
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from diffbot_ident.estimate import Array, Estimate, Pair
+from diffbot_ident.samples.series import differences
 from diffbot_ident.torque.columns import ONE, new_columns
 from diffbot_ident.torque.effects.backlash import in_degrees
 from diffbot_ident.torque.effects.effect import Effect, EffectFit, StepMotion
-from diffbot_ident.torque.estimate import Array, Estimate, Pair
-from diffbot_ident.torque.series import differences
 
 # Largest mean direction (a vector of length 1) of a wheel that turns far enough.
 MOST_ONE_SIDED = 0.5

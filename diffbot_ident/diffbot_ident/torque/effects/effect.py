@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from arc_odometry import WheelGeometry
+from diffbot_ident.estimate import Array, Estimate, Pair
+from diffbot_ident.samples.wheel_speeds import TorqueResponse, WheelSpeeds
 from diffbot_ident.torque.columns import AxisFit, ExtraColumns
 from diffbot_ident.torque.effects.evidence import beyond_chance
-from diffbot_ident.torque.estimate import Array, Estimate, Pair
-from diffbot_ident.torque.wheel_speeds import TorqueResponse, WheelSpeeds
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from diffbot_ident.estimate import Array
+from diffbot_ident.samples.series import LEAST_EIGENVALUE, pseudo_inverse
 from diffbot_ident.torque.columns import AxisFit, ExtraColumns
-from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.series import LEAST_EIGENVALUE, pseudo_inverse
 
 # Wald's statistic beyond which an effect is accepted, plus that per column: by chance in fewer than
 # one of 10 000 runs.

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
+from diffbot_ident.estimate import Array, Estimate, Pair
 from diffbot_ident.torque.columns import SIGN_LEFT, SIGN_RIGHT, ExtraColumns, new_columns
 from diffbot_ident.torque.effects.effect import Effect, StepMotion
 from diffbot_ident.torque.effects.evidence import of_each_wheel
-from diffbot_ident.torque.estimate import Array, Estimate, Pair
 
 # Least share of the power of a wheel's torque size beyond that of a constant size, without which a
 # gear loss cannot be told from Coulomb friction. Binary torques have 0.

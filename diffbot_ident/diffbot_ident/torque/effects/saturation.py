@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from diffbot_ident.estimate import Array
+from diffbot_ident.samples.series import halves
 from diffbot_ident.torque.columns import new_columns
 from diffbot_ident.torque.effects.effect import Effect, StepMotion
 from diffbot_ident.torque.effects.evidence import against_the_torque
 from diffbot_ident.torque.effects.gear_loss import loads_vary
-from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.series import halves
 
 LARGE_LEFT, LARGE_RIGHT = new_columns("large left", "large right")
 

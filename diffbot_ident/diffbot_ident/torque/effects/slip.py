@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from diffbot_ident.estimate import Array, Estimate, Pair
+from diffbot_ident.samples.series import differences, halves
 from diffbot_ident.torque.columns import new_columns
 from diffbot_ident.torque.effects.effect import Effect, EffectFit, StepMotion
 from diffbot_ident.torque.effects.evidence import along_the_torque
-from diffbot_ident.torque.estimate import Array, Estimate, Pair
-from diffbot_ident.torque.series import differences, halves
 
 # Relative deviation of K5..K8: changes are known for typical tyres only (beyond_the_model.py).
 SLIP_FLOOR = 1e-3

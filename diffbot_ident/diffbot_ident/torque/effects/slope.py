@@ -14,9 +14,9 @@ import math
 import numpy as np
 
 from diffbot_description.ground_loads import GRAVITY
+from diffbot_ident.estimate import Array, Estimate, Pair
 from diffbot_ident.torque.columns import new_columns
 from diffbot_ident.torque.effects.effect import Effect, StepMotion
-from diffbot_ident.torque.estimate import Array, Estimate, Pair
 
 # Smallest slope to report, rad: errors of the model look like it.
 LEAST_SLOPE = 3e-4

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from diffbot_ident.estimate import Array, Pair
+from diffbot_ident.samples.wheel_speeds import WheelSpeeds
 from diffbot_ident.torque.columns import AxisFit, ExtraColumns, new_columns
 from diffbot_ident.torque.effects.effect import Effect, EffectFit, StepMotion
 from diffbot_ident.torque.effects.evidence import (
@@ -17,8 +19,6 @@ from diffbot_ident.torque.effects.evidence import (
     of_both_wheels,
     of_each_wheel,
 )
-from diffbot_ident.torque.estimate import Array, Pair
-from diffbot_ident.torque.wheel_speeds import WheelSpeeds
 
 # Relative deviation of K5..K8 per static friction beyond Coulomb's over the typical torque; by twil
 # and agv, static friction 1.5 to 2.5 times Coulomb's, 2 to 10 % of the top speed.

@@ -6,9 +6,9 @@ Which rows tell anything depends on it, so the estimator begins again when it is
 
 from __future__ import annotations
 
+from diffbot_ident.estimate import Array, Estimate, Pair
 from diffbot_ident.torque.columns import ExtraColumns, new_columns
 from diffbot_ident.torque.effects.effect import Effect, StepMotion
-from diffbot_ident.torque.estimate import Array, Estimate, Pair
 
 (SIGN_OMEGA,) = new_columns("sign omega")
 TURNING_COLUMNS: ExtraColumns = ((), (SIGN_OMEGA,))

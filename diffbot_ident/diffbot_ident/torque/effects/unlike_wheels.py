@@ -18,6 +18,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from diffbot_ident.estimate import Array, Estimate, Pair
+from diffbot_ident.samples.series import pseudo_inverse
 from diffbot_ident.torque.columns import (
     ACTING_DIFFERENCE,
     ACTING_SUM,
@@ -28,8 +30,6 @@ from diffbot_ident.torque.columns import (
     new_columns,
 )
 from diffbot_ident.torque.effects.effect import Effect, StepMotion
-from diffbot_ident.torque.estimate import Array, Estimate, Pair
-from diffbot_ident.torque.series import pseudo_inverse
 
 # Relative difference of the wheels' torque gains from which on one of them has no effect.
 MOST_UNEVEN = 1.0

@@ -14,11 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from diffbot_ident.estimate import Array
+from diffbot_ident.samples.series import differences
+from diffbot_ident.samples.wheel_speeds import SUM_AND_DIFFERENCE
 from diffbot_ident.torque.columns import AxisFit, ExtraColumns, new_columns
 from diffbot_ident.torque.effects.effect import Effect, StepMotion
-from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.series import differences
-from diffbot_ident.torque.wheel_speeds import SUM_AND_DIFFERENCE
 
 BENT_SUM, BENT_DIFFERENCE = new_columns("bent sum", "bent difference")
 NEXT_BENT_SUM, NEXT_BENT_DIFFERENCE = new_columns("next bent sum", "next bent difference")

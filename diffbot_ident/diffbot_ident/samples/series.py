@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from diffbot_ident.torque.estimate import Array
+from diffbot_ident.estimate import Array
 
 
 def differences(values: Array) -> Array:

@@ -20,7 +20,7 @@ from arc_odometry import JointSample
 from diffbot_description import Robot
 from diffbot_description.files import parse_yaml, read_regular, write_atomically
 from diffbot_description.named_paths import expanded
-from diffbot_ident.torque.estimate import (
+from diffbot_ident.estimate import (
     NAMES,
     UNITS,
     Advice,

@@ -16,7 +16,7 @@ import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.sample_check import SampleCheck
-from diffbot_ident.torque.estimate import (
+from diffbot_ident.estimate import (
     MIN_SAMPLES,
     NAMES,
     Advice,

@@ -16,11 +16,11 @@ import numpy as np
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.sample_check import SampleCheck
 from diffbot_description import Robot
-from diffbot_ident.torque.estimate import Estimate, Estimator
+from diffbot_ident.estimate import Estimate, Estimator
+from diffbot_ident.rls import PositionRegression, RlsEstimator, VelocityRegression
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.learning import MotionScale
 from diffbot_ident.torque.regression import Prior
-from diffbot_ident.torque.rls import PositionRegression, RlsEstimator, VelocityRegression
 
 ESTIMATORS = ("integral", "rls")
 

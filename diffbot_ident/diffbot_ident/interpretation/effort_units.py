@@ -14,7 +14,7 @@ from arc_odometry import WheelGeometry
 from diffbot_description import Robot, closed_form
 from diffbot_description.robot_model import RobotModel
 from diffbot_description.spoken import spoken
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
+from diffbot_ident.estimate import NORMAL_95, Estimate, EstimateState
 
 # Factor between the masses by efforts and description with which efforts are in doubt; a warning.
 HEAVIER, NOTABLE = 5.0, 1.5

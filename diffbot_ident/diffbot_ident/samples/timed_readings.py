@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.sample_clock import SampleClock
-from diffbot_ident.torque.wheel_speeds import turns
+from diffbot_ident.estimate import Array
+from diffbot_ident.samples.sample_clock import SampleClock
+from diffbot_ident.samples.wheel_speeds import turns
 
 # Steps of a wheel's angle up to this are rounding errors, rad; the finest encoders make 1e-5.
 RESOLVED = 2e-6

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.series import differences
-from diffbot_ident.torque.wheel_speeds import turns
+from diffbot_ident.estimate import Array
+from diffbot_ident.samples.series import differences
+from diffbot_ident.samples.wheel_speeds import turns
 
 # Readings from which the period, and a segment's grid, is found.
 FIRST, FIRST_OF_SEGMENT = 24, 8

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.torque.estimate import Array, GyroFit
+from diffbot_ident.estimate import Array, GyroFit
 
 Flags = NDArray[np.bool_]
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from diffbot_description import RobotModel
-from diffbot_ident.torque.estimate import (
+from diffbot_ident.estimate import (
     FRICTION_NAMES,
     FRICTION_UNITS,
     GEAR_NAMES,

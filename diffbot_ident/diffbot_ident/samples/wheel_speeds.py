@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.torque.estimate import Array, Four, Pair
-from diffbot_ident.torque.series import differences
+from diffbot_ident.estimate import Array, Four, Pair
+from diffbot_ident.samples.series import differences
 
 # [left, right] times this matrix are [left + right, left - right].
 SUM_AND_DIFFERENCE = np.array([[1.0, 1.0], [1.0, -1.0]])

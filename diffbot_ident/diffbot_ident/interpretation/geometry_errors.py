@@ -17,7 +17,7 @@ import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description.robot import Uncertainty
-from diffbot_ident.torque.estimate import (
+from diffbot_ident.estimate import (
     NAMES,
     NORMAL_95,
     Advice,
@@ -27,8 +27,8 @@ from diffbot_ident.torque.estimate import (
     Four,
     GyroFit,
 )
+from diffbot_ident.interpretation.yaw_gyro import GyroError, YawGyro
 from diffbot_ident.torque.judgement import MAX_HALF_WIDTH
-from diffbot_ident.torque.yaw_gyro import GyroError, YawGyro
 
 # Relative changes of K5..K8 per relative change of radius and of track.
 BY_RADIUS = np.array([-1.0, -1.0, 1.0, 1.0])
