@@ -115,7 +115,7 @@ def path_figure(results: DriveResults, title: str, robot: Robot) -> Figure:
     points = np.concatenate(poses)[:, :2]
     points = points[np.isfinite(points).all(axis=1)]
     low, high = (
-        points.min(axis=0) - 1.15 * silhouette.reach,
+        points.min(axis=0) - np.array([1.15, 1.5]) * silhouette.reach,  # below: the labels
         points.max(axis=0) + 1.15 * silhouette.reach,
     )
     width = style.WIDTH - LEFT - RIGHT
@@ -170,11 +170,9 @@ def _robots(axes: Axes, run: DriveRun, silhouette: RobotSilhouette, colour: Colo
     names = ("start", "end") if moved > silhouette.reach else ("", "start and end")
     for at, name, alpha in ((known[0], names[0], 0.35), (known[-1], names[1], 0.9)):
         _robot(axes, run.pose[at], silhouette, colour, alpha)
-        x, y, theta = run.pose[at]
-        side = np.array([-np.sin(theta), np.cos(theta)]) * 1.35 * silhouette.half_track
-        side *= 1.0 if side[1] < 0.0 or abs(side[1]) < 1e-9 else -1.0
+        x, y, _ = run.pose[at]
         axes.annotate(
-            name, (x + side[0], y + side[1]), fontsize=10, color=style.INK, ha="center",
+            name, (x, y - silhouette.reach), fontsize=10, color=style.INK, ha="center",
             va="top", zorder=10,
         )  # fmt: skip
 
