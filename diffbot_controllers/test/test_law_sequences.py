@@ -25,8 +25,9 @@ from diffbot_controllers.adaptation import Adaptation, LiveEstimate
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.motion import WheelFeedback
 from diffbot_description import DynamicParameters, FrictionLaw
-from diffbot_node.command_guard import CommandGuard, GuardState, TorqueLimiter
+from diffbot_node.command_guard import CommandGuard, TorqueLimiter
 from diffbot_node.state_age import StateAge
+from diffbot_node.stop_states import GuardState
 from pose2d_trajectories import Reference
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)

@@ -15,6 +15,7 @@ from diffbot_node.presence import PARTING, Presence
 from diffbot_node.robot_messages import NodeClock
 from diffbot_node.state_age import StateClock
 from diffbot_node.state_subscription import Arrival, StateSubscription
+from diffbot_node.stop_states import GuardState
 
 _ABANDONED = Verdict(
     Level.STOP,
@@ -145,7 +146,7 @@ class CommandChecks:
 
     def _silence(self, pending: Any) -> Verdict:
         state = self._output.guard
-        if not self._age.began or not state.may_command or state.silent:
+        if not self._age.began or not state.may_command or state.state is GuardState.SILENT:
             return GOOD
         silence = self._age.silence(self._composed).reason
         return judged(

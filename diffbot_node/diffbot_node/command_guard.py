@@ -1,22 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Decides how much of a desired command is sent; knows no ROS.
 
-CommandGuard is the state machine that decides whether commands may be non-zero (docs/safety.md):
-
-    WAITING --begin--> HOLDING <--apply, hold--> ACTIVE
-       ^                 ^  |                      |
-       |              enable stop, press           |
-       |                 |  v                      |
-       +---enable----- STOPPED <----stop, press----+        any --end--> ENDED
-
-WAITING sends nothing, ACTIVE what PairLimiter allows, all others zero. HOLDING resumes with the
-next good state, STOPPED only when somebody enables it.
+CommandGuard follows the stop state machine (stop_states.py).
 """
 
 from __future__ import annotations
 
 import math
-from enum import Enum
+
+from diffbot_node.stop_states import GuardState, Sends, StopEvent, after
 
 Pair = tuple[float, float]
 
@@ -92,32 +84,18 @@ class TorqueLimiter(PairLimiter):
         return self.command
 
 
-class GuardState(Enum):
-    """State of a commanding node, as on `diagnostics`."""
-
-    WAITING = "waiting"
-    ACTIVE = "active"
-    HOLDING = "holding"
-    STOPPED = "stopped"
-    ENDED = "ended"
-
-
 class CommandGuard:
-    """The state machine of a commanding node.
+    """The stop state machine of a commanding node, its limiter, and why it is where it is.
 
     Attributes:
         reason: Why only zero is commanded; empty while ACTIVE.
-        silent: Whether it is HOLDING because no state arrives, rather than a faulty one.
         pressed: Why the emergency stop counts as pressed; empty while it does not.
-        began: Whether the first state has arrived with all that is needed to command the robot.
     """
 
     def __init__(self, limiter: PairLimiter) -> None:
         self._limiter = limiter
-        self.began = False
         self.state = GuardState.WAITING
         self.reason = "nothing received yet"
-        self.silent = False
         self.pressed = ""
 
     @property
@@ -126,36 +104,46 @@ class CommandGuard:
         return self._limiter.command
 
     @property
+    def began(self) -> bool:
+        """Whether the first state has arrived with all that is needed to command the robot."""
+        return self.state.sends in (Sends.LAW, Sends.ZERO)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it waits for somebody to enable it."""
+        return self.state.label == GuardState.STOPPED.label
+
+    @property
+    def ended(self) -> bool:
+        return self.state.label == GuardState.ENDED.label
+
+    @property
     def may_command(self) -> bool:
-        return self.state not in (GuardState.STOPPED, GuardState.ENDED)
+        return not (self.stopped or self.ended)
 
     def begin(self) -> None:
-        self.began = True
-        if self.state is GuardState.WAITING:
-            self._enter(GuardState.HOLDING, "received the first state")
+        self._take(StopEvent.STATE, "received the first state")
 
     def apply(self, wanted: Pair, period: float) -> Pair:
         """Return the answer to a good state, `period` s, >= 0, after the last one.
 
         Where PairLimiter raises a ValueError the caller must `hold`.
         """
-        if not self.may_command:
-            return self._limiter.stop()
-        command = self._limiter.apply(wanted, period)
-        self._enter(GuardState.ACTIVE, "")
+        moves = after(self.state, StopEvent.ANSWER) is GuardState.ACTIVE
+        command = self._limiter.apply(wanted, period) if moves else self._limiter.stop()
+        self._take(StopEvent.ANSWER, "")
         return command
 
     def hold(self, reason: str, silent: bool = False) -> Pair:
         """Command zero until the next good state, and return it; `silent`: no state arrived."""
-        if self.may_command:
-            self._enter(GuardState.HOLDING, reason)
-            self.silent = silent
+        self._take(StopEvent.SILENCE if silent else StopEvent.REFUSAL, reason)
+        if self.state in (GuardState.HOLDING, GuardState.SILENT):
+            self.reason = reason
         return self._limiter.stop()
 
     def stop(self, reason: str) -> Pair:
         """Command zero until `enable`; the first reason is kept."""
-        if self.may_command:
-            self._enter(GuardState.STOPPED, reason)
+        self._take(StopEvent.STOP, reason)
         return self._limiter.stop()
 
     def press(self, reason: str) -> Pair:
@@ -163,30 +151,30 @@ class CommandGuard:
         if self.reason == self.pressed:
             self.reason = reason
         self.pressed = reason
-        return self.stop(reason)
+        self._take(StopEvent.PRESS, reason)
+        return self._limiter.stop()
 
     def release(self) -> None:
         """Keep zero until `enable`."""
         if self.pressed and self.reason == self.pressed:
             self.reason = f"{self.pressed} (released since); call ~/enable to continue"
         self.pressed = ""
+        self._take(StopEvent.RELEASE, self.reason)
 
     def enable(self) -> str:
         """Leave STOPPED; return why that is refused, empty if it is not."""
-        if self.state is GuardState.ENDED:
+        self._take(StopEvent.ENABLE, "enabled; commands from the next good state on")
+        if self.ended:
             return self.reason
-        if self.pressed:
-            return f"{self.pressed}: release it first"
-        if self.state is GuardState.STOPPED:
-            after = GuardState.HOLDING if self.began else GuardState.WAITING
-            self._enter(after, "enabled; commands from the next good state on")
-        return ""
+        return f"{self.pressed}: release it first" if self.pressed else ""
 
     def end(self, reason: str) -> Pair:
         """Command zero for ever."""
-        if self.state is not GuardState.ENDED:
-            self._enter(GuardState.ENDED, reason)
+        self._take(StopEvent.END, reason)
         return self._limiter.stop()
 
-    def _enter(self, state: GuardState, reason: str) -> None:
-        self.state, self.reason, self.silent = state, reason, False
+    def _take(self, event: StopEvent, reason: str) -> None:
+        """Change the state; the reason is that of the first event with this label."""
+        before, self.state = self.state, after(self.state, event)
+        if self.state.label != before.label:
+            self.reason = reason

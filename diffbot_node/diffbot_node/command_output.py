@@ -10,7 +10,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.publisher import Publisher
 
 from diffbot_node.checks import GOOD, Level, Verdict
-from diffbot_node.command_guard import CommandGuard, GuardState, Pair
+from diffbot_node.command_guard import CommandGuard, Pair
 from diffbot_node.command_interfaces import RobotInterface
 from diffbot_node.diagnostics import Diagnostics
 from diffbot_node.endpoints import EndpointRole
@@ -19,6 +19,7 @@ from diffbot_node.launch_supervision import reported_failures
 from diffbot_node.parameters import CommandParameters
 from diffbot_node.presence import Complaints
 from diffbot_node.stop_inputs import LAST_PERIOD, LAST_ZEROS, WATCHDOG, StopInputs, zero_to_wheels
+from diffbot_node.stop_states import GuardState, Sends
 from diffbot_node.topic_nodes import Instead, Subscribers, beyond_discovery
 
 
@@ -51,12 +52,12 @@ class CommandOutput:
 
     @property
     def ended(self) -> bool:
-        return self.guard.state is GuardState.ENDED
+        return self.guard.ended
 
     @property
     def stopped_by(self) -> str:
         """Why it waits for somebody to enable the node; empty if it does not."""
-        return self.guard.reason if self.guard.state is GuardState.STOPPED else ""
+        return self.guard.reason if self.guard.stopped else ""
 
     def send(self, command: Pair) -> None:
         self._publisher.publish(self._robot.message_of(command))
@@ -73,7 +74,8 @@ class CommandOutput:
 
     def hold(self, why: str, silent: bool = False) -> None:
         self.withheld = False
-        self.send(self.guard.hold(why, silent))
+        self.guard.hold(why, silent)
+        self._send_zero()
 
     def refuse(self, why: str) -> None:
         self.refused += 1
@@ -95,9 +97,8 @@ class CommandOutput:
     def stop(self, why: str) -> None:
         """Command zero until somebody enables the node; sent if it was commanded before."""
         first, self.withheld = self.guard.may_command, False
-        zero = self.guard.stop(why)
-        if self.guard.began:
-            self.send(zero)
+        self.guard.stop(why)
+        self._send_zero()
         if first:
             self._node.get_logger().error(
                 f"stopped: {why}. Zero {self._robot.command_name} until "
@@ -105,10 +106,15 @@ class CommandOutput:
             )
 
     def end(self, why: str) -> None:
-        """Command zero for ever; not sent if it never began as another node commands."""
-        zero = self.guard.end(why)
-        if self.guard.began or not self.rivals():
-            self.send(zero)
+        """Command zero for ever."""
+        self.guard.end(why)
+        self._send_zero()
+
+    def _send_zero(self) -> None:
+        """Send zero if the state sends any."""
+        sends = self.guard.state.sends
+        if sends is Sends.ZERO or (sends is Sends.ZERO_IF_ALONE and not self.rivals()):
+            self.send((0.0, 0.0))
 
     def close(self) -> None:
         # First to the wheels if the way to them is known to be cut off: they hold the last torque.
@@ -187,7 +193,7 @@ class CommandDiagnostics:
 
         `refused` is the number of states and inputs so far that could not be used.
         """
-        if self._topic.due((guard.state, guard.silent)):
+        if self._topic.due(guard.state):
             self.publish(guard, waits_for, refused)
 
     def publish(self, guard: CommandGuard, waits_for: str, refused: int) -> None:
@@ -199,19 +205,16 @@ class CommandDiagnostics:
         elif state is GuardState.ACTIVE and lately > 0:
             reason = f"refused {lately} of the latest messages"
         values = {
-            "state": state.value,
+            "state": state.label,
             "reason": reason,
             "emergency stop": guard.pressed or "not pressed",
             f"command, {self._unit}": list(guard.command),
             "refused": refused,
         }
-        text = f"{state.value}: {reason}" if reason else state.value
-        self._topic.publish((state, guard.silent), _level(guard, lately > 0), text, values)
+        text = f"{state.label}: {reason}" if reason else state.label
+        self._topic.publish(state, _level(state, lately > 0), text, values)
 
 
-def _level(guard: CommandGuard, troubled: bool) -> Any:
-    if guard.state is GuardState.ACTIVE:
-        return DiagnosticStatus.WARN if troubled else DiagnosticStatus.OK
-    if guard.state is GuardState.STOPPED:
-        return DiagnosticStatus.ERROR
-    return DiagnosticStatus.STALE if guard.silent else DiagnosticStatus.WARN
+def _level(state: GuardState, troubled: bool) -> Any:
+    level = "WARN" if state is GuardState.ACTIVE and troubled else state.level
+    return getattr(DiagnosticStatus, level)

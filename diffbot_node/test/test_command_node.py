@@ -24,6 +24,7 @@ from diffbot_node import (  # noqa: E402
     topic_nodes,
 )
 from diffbot_node.stop_inputs import LATCHED  # noqa: E402
+from diffbot_node.stop_states import GuardState  # noqa: E402
 
 ZERO = (0.0, 0.0)
 
@@ -332,7 +333,7 @@ def test_a_simulator_that_has_gone_is_noticed_though_its_time_stands(make_graph,
     drive(graph)
     monkeypatch.setattr(state_age, "LONGEST_PAUSE", 0.3)
     graph.spin_until(lambda: graph.commands[-1] == ZERO, "zero")
-    assert graph.node.output.guard.silent
+    assert graph.node.output.guard.state is GuardState.SILENT
     assert (
         "limit 0.3 s of wall time, even if the simulator pauses" in graph.node.output.guard.reason
     )
@@ -343,7 +344,7 @@ def test_an_answer_that_comes_too_late_is_zero(graph):
     graph.node.missing = "a reference"
     graph.stamp += 0.01
     graph.publish()
-    graph.spin_until(lambda: graph.node.output.guard.silent, "the silence")
+    graph.spin_until(lambda: graph.node.output.guard.state is GuardState.SILENT, "the silence")
     graph.node.missing = ""
     graph.node.loop.resume()
     assert graph.node.output.guard.command == ZERO

@@ -12,8 +12,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_node.command_guard import CommandGuard, GuardState, PairLimiter
+from diffbot_node.command_guard import CommandGuard, PairLimiter
 from diffbot_node.state_age import StateAge
+from diffbot_node.stop_states import GuardState
 
 LIMITS, RATES, INPUT_TIMEOUT = (1.5, 0.7), (40.0, 500.0), 0.08
 PERIOD, LENGTH = 0.01, 1000  # s, messages of a segment
@@ -131,12 +132,8 @@ class Wire:
             )
         if guard.state is not GuardState.ACTIVE:
             assert command == (0.0, 0.0)
-        if self.ended:
-            assert guard.state is GuardState.ENDED
-        elif self.stopped:
-            assert guard.state is GuardState.STOPPED
-        else:
-            assert guard.state not in (GuardState.ENDED, GuardState.STOPPED)
+        assert guard.ended == self.ended
+        assert guard.stopped == (self.stopped and not self.ended)
         assert (guard.reason == "") == (guard.state is GuardState.ACTIVE)
 
 
