@@ -133,6 +133,8 @@ MAX_ERROR_FRACTION = 0.5
 # and at most this factor times the description's, or this share of those without a model, as an
 # exact description cannot be beaten.
 MAX_OF_NOMINAL, SMALL_FRACTION = 1.2, 0.05
+# Standard deviations of chance by which one period may be predicted worse than without a model.
+CHANCE = 3.0
 # Larger errors are accepted if a model within this squared distance in the estimate's deviations
 # (exceeded in one of a hundred, chi squared, 8 values) predicts.
 MAX_DEVIATIONS = 20.09
@@ -286,12 +288,13 @@ class HeldOutMotion:
             )
             if still := self._still(far_errors["none"]):
                 return self._undecided(still)
-            reason = _reason(near_errors, far_errors, far_errors["model"])
+            worse = _worse(errors_near, identified)
+            reason = _reason(near_errors, far_errors, far_errors["model"], worse)
             if reason is not None:
                 # A model within the doubts of the identified one may predict better.
                 overlap = max(1.0, far.steps / far.spacing)
                 within = _within_doubts(errors_far, identified, far_errors["nominal"], overlap)
-                reason = _reason(near_errors, far_errors, within)
+                reason = _reason(near_errors, far_errors, within, worse)
         return Verification(
             state=VerificationState.VERIFIED if reason is None else VerificationState.REFUTED,
             reason=reason or "",
@@ -423,13 +426,31 @@ def _compared(errors: Errors, identified: Model, nominal: Model) -> dict[str, Pa
     return dict(zip(("model", "nominal", "none"), map(_rms, (*both, none)), strict=True))
 
 
+def _worse(errors: Errors, identified: Model) -> tuple[bool, bool]:
+    """Return whether a model predicts [v, omega] worse than none does, beyond chance.
+
+    Of single periods, errors of the readings, as by play, may exceed all that torques change.
+    """
+    (none,) = errors(()).swapaxes(0, 1)
+    (model,) = errors((identified,)).swapaxes(0, 1)
+    more = model**2 - none**2
+    chance = np.std(more, axis=1) / math.sqrt(max(more.shape[1], 1))
+    v, omega = (~(np.mean(more, axis=1) <= CHANCE * chance)).tolist()
+    return v, omega
+
+
 def _rms(errors: Array) -> Pair:
     v, omega = np.sqrt(np.mean(errors**2, axis=1)).tolist()
     return v, omega
 
 
-def _reason(one: dict[str, Pair], far: dict[str, Pair], within: Pair) -> str | None:
-    """Return why the model, or one `within` its doubts, does not predict, by errors; or None."""
+def _reason(
+    one: dict[str, Pair], far: dict[str, Pair], within: Pair, worse: tuple[bool, bool]
+) -> str | None:
+    """Return why the model, or one `within` its doubts, does not predict, by errors; or None.
+
+    `worse`: whether [v, omega] of one period are, beyond chance.
+    """
     for i, (name, unit) in enumerate((("velocity", "m/s"), ("yaw rate", "rad/s"))):
         result, none, nominal = (far[key][i] for key in ("model", "none", "nominal"))
         if not result <= MAX_ERROR_FRACTION * none:
@@ -448,11 +469,11 @@ def _reason(one: dict[str, Pair], far: dict[str, Pair], within: Pair) -> str | N
                 f"worse; identify "
                 "for longer, and a robot with gears with torques of several sizes (levels: 4)"
             )
-        if not one["model"][i] <= one["none"][i]:
+        if worse[i]:
             return (
                 f"{name} is predicted one control period ahead with an error of "
                 f"{spoken(one['model'][i])} {unit}, without a model with {spoken(one['none'][i])} "
                 f"{unit}: "
-                "must not be worse; check the torque's delay, and the angles for jumps"
+                "must not be worse; check the torque's delay, and the angles for jumps and play"
             )
     return None

@@ -5,6 +5,7 @@ The motion is integrated here by Runge-Kutta steps of 1 ms, independently of the
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -163,6 +164,29 @@ def test_the_right_delay_predicts_best(true_delay):
     right = errors.pop(true_delay)
     for wrong in errors.values():
         assert (right < wrong).all()
+
+
+def test_readings_that_err_by_more_than_a_period_changes_the_speed_refute_nothing():
+    """60 counts: 0.8 m/s a period, in which torques change the speed by 0.02. Before, chance
+    refused every other right model."""
+    worse = 0
+    for seed in range(31, 37):
+        kept = held_out(motion(8.0, seed=seed, counts=60))
+        verification = kept.verify(Model(TRUTH), Model(TRUTH))
+        assert verification.passed, (seed, verification.reason)
+        pairs = zip(verification.one_step, verification.one_step_no_model, strict=True)
+        worse += any(own > none for own, none in pairs)
+    assert worse
+
+
+def test_torques_that_never_act_refute_a_model(plain):
+    """They cancel within four periods, so that after 2 s nothing is left of them."""
+    jagged = [
+        replace(sample, effort=tuple(each + (-1.0) ** (k // 2) for each in sample.effort))
+        for k, sample in enumerate(plain)
+    ]
+    verification = held_out(jagged).verify(Model(TRUTH), Model(TRUTH))
+    assert not verification.passed and "one control period ahead" in verification.reason
 
 
 def test_gaps_cost_no_more_than_themselves(plain):

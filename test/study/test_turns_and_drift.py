@@ -123,6 +123,18 @@ def test_friction_that_would_be_negative_at_one_end_does_not_drift():
         assert drift is not None and (drift[0][1] != 0.0) is drifts and drift[0][0] > 0.04
 
 
+def test_friction_that_drifts_alone_is_known_as_well_as_the_torques_allow():
+    """Where it resembles a drift of the torques: 3.8 deviations beside one, 6.3 without."""
+    information = np.array([[1e6, 25298.0, 0.0], [25298.0, 1e3, 0.0], [0.0, 0.0, 1e-6]])
+    drift = _likely_drifts(information, information @ np.array([0.0, -0.2, 0.0]))
+    assert drift is not None and drift[0] == pytest.approx((0.0, -0.2, 0.0))
+    assert drift[2] == (False, True)
+    # What the torques explain better is no drift of the friction.
+    assert _likely_drifts(information, information @ np.array([0.003, 0.0, 0.0])) is None
+    drift = _likely_drifts(information, information @ np.array([0.02, 0.0, 0.0]))
+    assert drift is not None and drift[0] == pytest.approx((0.02, 0.0, 0.0))
+
+
 def test_information_that_rounding_leaves_is_no_drift_and_no_error():
     """Before, a gentle drive ended with "Eigenvalues did not converge"."""
     information = np.diag([1e4, 4e2, -1e-9])

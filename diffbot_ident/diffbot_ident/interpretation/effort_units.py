@@ -12,7 +12,6 @@ from enum import Enum
 
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot, closed_form
-from diffbot_description.robot_model import RobotModel
 from diffbot_description.spoken import spoken
 from diffbot_ident.estimate import NORMAL_95, Estimate, EstimateState
 
@@ -29,6 +28,8 @@ DENSITIES, MASSES = (1.0, 25e3), (0.5, 500.0)
 # Torques of fixed units, N m, and how well the mass must agree with one.
 FIXED = (("N cm", 0.01), ("N mm", 0.001), ("kgf cm", 0.0980665))
 AGREES = 1.35
+# Fields of a description without which K5, K6, K7 and K8 cannot be compared with it.
+ASSUMPTIONS = ("body.center_of_mass.x",) * 2 + ("body.mass", "body.inertia.yaw")
 # Largest efforts of a share of full torque, of per cent, and of a PWM register.
 FRACTION, PERCENT, PWM = 1.0, 100.0, (255.0, 1023.0, 4095.0)
 # Plausible torques of an ampere at the wheel, gears included, N m.
@@ -139,16 +140,20 @@ def effort_question(
     return None
 
 
-def compared(estimate: Estimate, model: RobotModel) -> str | None:
-    """Return a line that compares an estimate with the robot's description; None without K7, K8."""
-    if not _is_precise(estimate):
+def compared(estimate: Estimate, robot: Robot) -> str | None:
+    """Return a line that compares an estimate with what the robot's description knows; or None."""
+    if not _has_masses(estimate, robot):
         return None
-    own, described = estimate.values, closed_form(model)
+    own, described = estimate.values, closed_form(robot.model)
     mass = _change(described.k7 / own[2])
     text = f"compared with the robot's description: equivalent mass {mass}"
-    if estimate.parameter_states[3] is EstimateState.ESTIMATED and own[3] < 0.0:
+    known = [
+        state is EstimateState.ESTIMATED and assumed not in robot.assumed
+        for state, assumed in zip(estimate.parameter_states, ASSUMPTIONS, strict=True)
+    ]
+    if known[3] and own[3] < 0.0:
         text += f", equivalent yaw inertia {_change(described.k8 / own[3])}"
-    if estimate.parameter_states[0] is EstimateState.ESTIMATED:
+    if known[0]:
         text += f", K5 {1e3 * (own[0] - described.k5):+.1f} mm"
     return text
 
@@ -162,6 +167,11 @@ def _is_precise(estimate: Estimate) -> bool:
     return estimate.values[2] > 0.0 and estimate.parameter_states[2] is EstimateState.ESTIMATED
 
 
+def _has_masses(estimate: Estimate, robot: Robot) -> bool:
+    """Whether both the efforts and the description tell the mass."""
+    return _is_precise(estimate) and ASSUMPTIONS[2] not in robot.assumed
+
+
 def _is_beyond(size: float, robot: Robot) -> bool:
     """Whether efforts break a torque limit that the robot's file gives."""
     return "limits.torque" not in robot.assumed and size > BEYOND * robot.limits.torque
@@ -169,7 +179,7 @@ def _is_beyond(size: float, robot: Robot) -> bool:
 
 def _heavier(estimate: Estimate, robot: Robot | None) -> float | None:
     """Return the mass by efforts over the described one, nearest to 1 within its interval."""
-    if robot is None or "body.mass" in robot.assumed or not _is_precise(estimate):
+    if robot is None or not _has_masses(estimate, robot):
         return None
     ratio = closed_form(robot.model).k7 / estimate.values[2]
     doubt = NORMAL_95 * math.sqrt(estimate.variances[2]) / estimate.values[2]

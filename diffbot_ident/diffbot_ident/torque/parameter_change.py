@@ -301,7 +301,8 @@ def _likely_drifts(
     """Return the drifts of [torques, viscous, Coulomb], their deviations, and which are sure.
 
     Both frictions drift alike, or one of them, whatever explains the units best, unless they
-    contradict all of these. `information` is (3, 3), `weighted` it times the drifts. None: none.
+    contradict all of these; where a drift of the torques is not likely, friction is fitted alone.
+    `information` is (3, 3), `weighted` it times the drifts. None: none.
     """
     across = _ONE_FRICTION.swapaxes(1, 2)
     covariances = pseudo_inverse(across @ information @ _ONE_FRICTION)
@@ -310,9 +311,18 @@ def _likely_drifts(
     best = int(np.argmax(gains))
     gain, alike, common = gains[best], _ONE_FRICTION[best], commons[best, :, 0]
     std = _deviations(covariances[best])
+    likely = _is_likely(common, std)
+    if not likely[0]:
+        # Without a drift of the torques, that of friction is known better.
+        frictions, tiny = _ONE_FRICTION[:, :, 1], np.finfo(float).tiny
+        known = np.maximum((frictions @ information * frictions).sum(axis=1), tiny)
+        along = frictions @ weighted
+        one = int(np.argmax(along**2 / known))
+        if along[one] ** 2 / known[one] > weighted[0] ** 2 / max(information[0, 0], tiny):
+            alike, common = _ONE_FRICTION[one], np.array([0.0, along[one] / known[one]])
+            std = np.array([std[0], known[one] ** -0.5])
+            likely = _is_likely(common, std)
     size = np.abs(common)
-    likely = (size > LIKELY_DRIFT * std) & (size > LEAST_DRIFT)
-    likely[1] &= size[1] <= MOST_FRICTION_DRIFT
     if not likely.any() or (likely[0] and size[0] > MOST_DRIFT):
         return None
     of_torques, of_friction = (
@@ -330,6 +340,13 @@ def _likely_drifts(
     deviations = np.where(shares != 0.0, np.hypot(0.5 * own_std, CURVED * shares), 0.0)
     (a, b, c), (d, e, f) = shares.tolist(), deviations.tolist()
     return (a, b, c), (d, e, f), (of_torques, of_friction)
+
+
+def _is_likely(drifts: Array, std: Array) -> Array:
+    size = np.abs(drifts)
+    likely: Array = (size > LIKELY_DRIFT * std) & (size > LEAST_DRIFT)
+    likely[1] &= size[1] <= MOST_FRICTION_DRIFT
+    return likely
 
 
 def _deviations(covariance: Array) -> Array:

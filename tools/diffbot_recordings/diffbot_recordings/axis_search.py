@@ -107,7 +107,9 @@ class AxisSearch:
         key = (self._low_pass, float(late), float(square), more)
         if self._last is None or self._last[0] != key:
             segments = self._changed_by(more)
-            dead_time, smoothing = float(late) * self._period, self._smoothing(square)
+            # Of a lead of whole samples, the last one may be longer by rounding.
+            dead_time = min(float(late) * self._period, self.lead)
+            smoothing = self._smoothing(square)
             if self._last is None:
                 problem = OutputError(segments, dead_time, self.lead, smoothing)
             else:

@@ -219,7 +219,7 @@ def torque_findings(
         verdicts=(verdict,),
         notes=[
             rests,
-            *([line] if robot and (line := compared(estimate, robot.model)) else []),
+            *([line] if robot and (line := compared(estimate, robot)) else []),
             *(() if scale is None else scale.notes),
             *(f"warning: {text}" for text in texts),
         ],

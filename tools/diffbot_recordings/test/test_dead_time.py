@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 
+from diffbot_recordings.axis_search import AxisSearch
 from diffbot_recordings.dead_time import fit_dead_time
 from diffbot_recordings.driver_model import power_law
 from diffbot_recordings.first_order import AxisSegment, FirstOrder
@@ -50,6 +51,16 @@ def test_a_dead_time_beyond_the_scan_is_searched_further():
     dead_time_fit = fit_dead_time([recording(np.random.default_rng(3), 0.9)], longest=0.4)
     assert dead_time_fit.dead_time_search.inside and dead_time_fit.longest > 0.9
     assert abs(dead_time_fit.dead_time - 0.9) < 4.0 * dead_time_fit.dead_time_std < 0.05
+
+
+@pytest.mark.parametrize("samples", [17, 34, 39])
+def test_a_dead_time_of_the_whole_lead_is_tried_however_it_is_rounded(samples):
+    """Of these, the period times the number of samples is longer than the lead."""
+    lead = round(samples * T, 2)
+    assert samples * T > lead
+    search = AxisSearch([recording(np.random.default_rng(6), 0.1)], lead)
+    errors, _, late = search.scan((0, 2, samples))
+    assert np.isfinite(errors).all() and late == 2
 
 
 def test_the_exponent_of_a_power_law_is_found_with_its_interval():

@@ -55,7 +55,7 @@ def identification_findings(
     return RunFindings(
         duration=recording.elapsed,
         table=lambda title: (
-            identification_table(recording, model, width, title)
+            identification_table(recording, robot, width, title)
             if len(recording.motion()[0])
             else Text(title)
         ),

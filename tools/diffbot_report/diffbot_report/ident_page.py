@@ -74,7 +74,7 @@ def ident_page(
     physical = physical_quantities(estimate, robot.model, recording.true_parameters.last)
     friction = tuple(friction_quantities(estimate).values())
     phrases = meanings(parameters, physical)
-    notes = all_notes(recording, parameters, robot.model)
+    notes = all_notes(recording, parameters, robot)
     notes += [f"incomplete: {sentence}" for sentence in summary["missing"]]
     sections = [
         Section("Estimates", "Estimates over time, with their 95 % intervals.",

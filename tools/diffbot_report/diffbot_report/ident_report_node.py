@@ -41,7 +41,6 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
 
     def __init__(self) -> None:
         super().__init__("ident_report", IdentReportParameters)
-        self._model = self.robot.model
         self._newest: DynamicParameters | None = None
         self.watch(
             "ident",
@@ -91,7 +90,7 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
     def table(self) -> RenderableType:
         """Return a table of the current K5..K8."""
         self._read_newest()
-        return identification_table(self.recording, self._model, self.console.width)
+        return identification_table(self.recording, self.robot, self.console.width)
 
     def findings(self) -> RunFindings:
         """Return K5..K8 at the end, and the quantities derived from them."""

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from diffbot_description import RobotModel
+from diffbot_description import Robot, RobotModel
 from diffbot_ident.estimate import Estimate, EstimateState
 from diffbot_ident.interpretation.effort_units import compared
 from diffbot_ident.parameter_writer import floor_section
@@ -57,25 +57,23 @@ GEARS_ADVICE = (
 
 
 def identification_table(
-    recording: IdentRecording, model: RobotModel, width: int, title: str = ""
+    recording: IdentRecording, robot: Robot, width: int, title: str = ""
 ) -> RenderableType:
     """Return the current parameters of a run as a table `width` columns wide."""
     estimate = recording.estimate
     parameters = parameter_quantities(estimate, recording.true_parameters.last)
-    phrases = meanings(parameters, physical_quantities(estimate, model))
+    phrases = meanings(parameters, physical_quantities(estimate, robot.model))
     friction = tuple(friction_quantities(estimate).values())
-    notes = all_notes(recording, parameters, model)
+    notes = all_notes(recording, parameters, robot)
     return parameter_table(parameters, phrases, title, notes, width, friction)
 
 
-def all_notes(
-    recording: IdentRecording, parameters: Sequence[Quantity], model: RobotModel
-) -> list[str]:
+def all_notes(recording: IdentRecording, parameters: Sequence[Quantity], robot: Robot) -> list[str]:
     """Return the lines below the results of a run."""
     return [
         *state_notes(parameters),
-        *friction_notes(recording, model),
-        *description_notes(recording, model),
+        *friction_notes(recording, robot.model),
+        *description_notes(recording, robot),
         *confidence_notes(recording.estimate, recording.verdict, recording.verification),
     ]
 
@@ -139,11 +137,11 @@ def friction_notes(recording: IdentRecording, model: RobotModel) -> list[str]:
     return [] if note is None else [note]
 
 
-def description_notes(recording: IdentRecording, model: RobotModel) -> list[str]:
+def description_notes(recording: IdentRecording, robot: Robot) -> list[str]:
     """Return a line that compares a real robot with its description."""
     if recording.estimate is None or recording.true_parameters.last is not None:
         return []
-    note = compared(recording.estimate, model)
+    note = compared(recording.estimate, robot)
     return [] if note is None else [note]
 
 

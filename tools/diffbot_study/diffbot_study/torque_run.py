@@ -182,10 +182,10 @@ def simulate(words: Sequence[str]) -> int:
     robot = load_robot(arguments.robot)
     run = TorqueRun(arguments, robot)
     report = RunReport("ident", arguments, robot, "diffbot_report.ident_figures")
-    console, model = report.console, robot.model
+    console = report.console
 
     def show(recording: IdentRecording) -> None:
-        table = identification_table(recording, model, console.width)
+        table = identification_table(recording, robot, console.width)
         report.show(recording.elapsed, arguments.duration, table)
 
     outcome = Outcome.COMPLETED
