@@ -85,7 +85,7 @@ COMMANDS = {
         ),
         Command(
             "start",
-            "[FOLDER] [--rehearse [--robot NAME] [--fault NAME]] [--help]",
+            "[FOLDER] [--browser | --terminal] [--rehearse [--robot NAME] [--fault NAME]] [--help]",
             "the first robot, step by step: connect, describe, check, identify, drive, export",
             delegated=True,
             needs_ros=True,

@@ -137,7 +137,7 @@ def _from_topics(
         *_lines(content, Robot, 0),
     ]
     file = write_atomically(folder / FILE, "\n".join(lines) + "\n")
-    missing = tuple(f"{name}: {_meaning(name)}" for name in UNSEEN)
+    missing = tuple(f"{name}: {meaning_of(name)}" for name in UNSEEN)
     return RobotDraft(file, tuple(sentences), missing)
 
 
@@ -181,7 +181,8 @@ def _lines(content: dict[str, Any], section: Any, depth: int) -> Iterator[str]:
             yield f"{pad}{key}: {json.dumps(value)}"
 
 
-def _meaning(name: str) -> str:
+def meaning_of(name: str) -> str:
+    """Return meaning and unit of a field of a robot file, such as "wheels.radius"."""
     kind: Any = Robot
     for part in name.split("."):
         kind = present(get_type_hints(kind, include_extras=True)[part])

@@ -14,28 +14,19 @@ from contextlib import AbstractContextManager, ExitStack
 from rich.console import Console
 
 from diffbot_check.rehearsal_faults import RehearsalFault
-from diffbot_check.start_guide import (
-    NEXT_TO_REFUSAL,
-    ROBOT_FILE,
-    StartGuide,
-    StartStep,
-    StepOutcome,
-)
-from diffbot_description import load_robot
-from diffbot_description.arena import Arena
+from diffbot_check.start_guide import StartGuide, StartStep, StepOutcome
+from diffbot_check.start_run import Rehearsal, do_step
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.files import make_writable
-from diffbot_description.loading import save_robot
 from diffbot_description.named_paths import expanded
 from diffbot_description.spoken_commands import spoken
 from diffbot_description.terminal_text import complain, printable
 
 DONE, LEFT, USAGE, INTERRUPTED = 0, 1, 2, 128 + signal.SIGINT
 REHEARSAL_ROOM = "4x4"
+PORT = 8765
 # Runs of a step that fails without a fault, in a rehearsal without questions.
 ATTEMPTS = 4
-# Time for the simulated robot to end, s.
-ENDING = 5.0
 
 _EPILOG = """\
 Each step says what will happen and shows its command. Enter runs it, s skips it, b goes back one
@@ -57,6 +48,12 @@ def _parser(program: str) -> argparse.ArgumentParser:
         default=RehearsalFault.NONE.value,
         help="of the rehearsal, to be found",
     )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--browser", action="store_true", help="lead in a browser (default where one can be opened)"
+    )
+    where.add_argument("--terminal", action="store_true", help="lead in this terminal")
+    add("--port", metavar="N", type=int, help="of the guide in a browser (default: 8765)")
     add("--yes", action="store_true", help="of the rehearsal: run all steps without a question")
     return parser
 
@@ -83,6 +80,8 @@ def main(
             if options.rehearse:
                 stack.enter_context(claim("start"))
                 rehearsal = stack.enter_context(Rehearsal(options.robot or "twil", options.fault))
+            if _in_browser(options):
+                return _lead_in_browser(guide, rehearsal, options)
             return TerminalGuide(guide, rehearsal, options.yes).lead()
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -93,41 +92,27 @@ def main(
         return USAGE
 
 
+def _in_browser(options: argparse.Namespace) -> bool:
+    from diffbot_check.start_browser import has_browser
+
+    return options.browser or not (options.terminal or options.yes) and has_browser()
+
+
+def _lead_in_browser(
+    guide: StartGuide, rehearsal: Rehearsal | None, options: argparse.Namespace
+) -> int:
+    from diffbot_check.start_browser import lead_in_browser
+
+    port = PORT if options.port is None else options.port
+    return lead_in_browser(guide, rehearsal, port, lambda text: print(text, flush=True))
+
+
 class EndedError(Exception):
     """A signal ends the guide, and the command that runs; the argument is its number."""
 
 
 def _end(number: int, frame: object) -> None:
     raise EndedError(number)
-
-
-class Rehearsal:
-    """A simulated robot in a process, as a context manager."""
-
-    def __init__(self, robot: str, fault: str) -> None:
-        self.robot, self.fault = robot, RehearsalFault(fault)
-        load_robot(robot)
-
-    def __enter__(self) -> Rehearsal:
-        words = ["-m", "diffbot_check.rehearsal_robot", self.robot, self.fault.value]
-        self._process = subprocess.Popen([sys.executable, *words], start_new_session=True)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._process.terminate()
-        try:
-            self._process.wait(ENDING)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-
-    def mend(self) -> str:
-        """Start the robot again without its fault; return what was mended."""
-        said = self.fault.mending
-        self.__exit__()
-        self.fault = RehearsalFault.NONE
-        self.__enter__()
-        return said
 
 
 class TerminalGuide:
@@ -221,38 +206,13 @@ class TerminalGuide:
         self._guide.reopened(steps[max(steps.index(step) - 1, 0)])
 
     def _do(self, step: StartStep, answer: str) -> None:
-        guide = self._guide
-        if step is StartStep.ROOM:
-            try:
-                if Arena.parse(answer) is None:
-                    raise ValueError(f"arena = {answer!r}: give length x width in m, such as 3x3")
-                guide.measured(answer)
-            except ValueError as error:
-                self._say(str(error), "yellow")
-            return
-        if step is StartStep.DESCRIBE and not answer:
-            return
-        words, folder = guide.command(step, answer), guide.results_of(step)
-        guide.begun(step)
-        try:
-            status = self._run(words) if words else self._take(answer)
-            if step is StartStep.DESCRIBE and not status:
-                guide.described(load_robot(guide.robot_file))
-        except ValueError as error:
-            self._say(str(error), "yellow")
-            status = USAGE
-        if guide.ended(step, status, words, folder) is StepOutcome.FAILED:
-            self._say(NEXT_TO_REFUSAL.get(step, "Repeat it, or skip it."), "yellow")
-
-    def _take(self, answer: str) -> int:
-        """Copy a robot's file, or that of a robot of the package."""
-        save_robot(load_robot(answer), self._guide.robot_file)
-        self._say(f"written: {self._guide.folder / ROBOT_FILE}")
-        return 0
+        end = do_step(self._guide, step, answer, self._run, may_move=self._yes)
+        if end.said:
+            self._say(end.said, "yellow")
+        elif step is StartStep.DESCRIBE:
+            self._say(f"written: {self._guide.robot_file}")
 
     def _run(self, words: list[str]) -> int:
-        if self._yes and "--moving" in words:
-            words = [*words, "--yes"]
         self._console.file.flush()
         command = [sys.executable, "-m", "diffbot_bringup.cli", *words]
         process = subprocess.Popen(command, env=dict(os.environ))

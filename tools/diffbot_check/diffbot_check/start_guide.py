@@ -6,6 +6,8 @@ Each step is a command of the suite; nothing is done here that the command does 
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
@@ -24,32 +26,32 @@ from diffbot_description.files import (
 from diffbot_description.spoken_commands import spoken
 
 STATE, COMMANDS, ROBOT_FILE = "start.json", "commands.txt", "robot.yaml"
-SEEN, MOVED = "check.json", "check_moving.json"
+CONNECTED, SEEN, MOVED = "connect.json", "check.json", "check_moving.json"
 VERSION = 1
 TWIST = "geometry_msgs/msg/Twist"
 
 
 class StartStep(str, Enum):
-    """A step: its name, what happens, how much room and time it takes."""
+    """A step: its name, what happens, how much room and how many seconds it takes."""
 
     CONNECT = (
         "connect",
         "Look which nodes and topics of a robot are there. Nothing moves.",
         "no room",
-        "10 s",
+        10.0,
     )
     DESCRIBE = (
         "describe",
         "Make the robot's file from a URDF, from /robot_description, or take a file that there is. "
         "Nothing moves.",
         "no room",
-        "1 minute",
+        60.0,
     )
     CHECK = (
         "check",
         "Compare the robot with its file, and say what each task lacks. Nothing moves.",
         "no room",
-        "10 s",
+        10.0,
     )
     MOVING = (
         "check moving",
@@ -57,52 +59,65 @@ class StartStep(str, Enum):
         "which direction, and does the driver stop by itself? The result goes into the robot's "
         "file.",
         "wheels lifted, or 20 cm on all sides",
-        "1 minute",
+        60.0,
     )
     ROOM = (
         "room",
         "Say how large the free rectangle around the robot is. It starts in the middle, heading "
         "along the length; what follows stays inside.",
         "measure it",
-        "1 minute",
+        60.0,
     )
     IDENTIFY = (
         "identify",
         "The robot shakes forward, backward and in turns; its parameters are computed with their "
         "intervals. Wheels on the ground.",
         "the rectangle",
-        "2 minutes",
+        120.0,
     )
     CALIBRATE = (
         "calibrate",
         "The robot drives squares; radii and track are computed. It needs a gyro on imu/data or a "
         "pose source.",
         "the rectangle",
-        "4 minutes",
+        240.0,
     )
     DRIVE = (
         "drive a test",
         "The robot drives a figure-8 with what was identified.",
         "the rectangle",
-        "2 minutes",
+        120.0,
     )
     EXPORT = (
         "export",
         "Write the results as files for ros2_control and Nav2. Nothing moves.",
         "no room",
-        "10 s",
+        10.0,
     )
 
     text: str
     room: str
-    time: str
+    seconds: float
 
-    def __new__(cls, value: str, text: str, room: str, time: str) -> StartStep:
+    def __new__(cls, value: str, text: str, room: str, seconds: float) -> StartStep:
         """Return a member with its value and what is said of it."""
         member = str.__new__(cls, value)
         member._value_ = value
-        member.text, member.room, member.time = text, room, time
+        member.text, member.room, member.seconds = text, room, seconds
         return member
+
+    @property
+    def time(self) -> str:
+        """How long it takes, in words."""
+        minutes = round(self.seconds / 60.0)
+        if not minutes:
+            return f"{self.seconds:g} s"
+        return f"{minutes} minute{'s' if minutes > 1 else ''}"
+
+    @property
+    def moves(self) -> bool:
+        """Whether the robot moves."""
+        return self in (StartStep.MOVING, *IN_THE_ROOM)
 
     @property
     def asks(self) -> str:
@@ -110,6 +125,12 @@ class StartStep(str, Enum):
         return QUESTIONS.get(self, "")
 
 
+IN_THE_ROOM = (StartStep.IDENTIFY, StartStep.CALIBRATE, StartStep.DRIVE)
+"""Steps that move the robot within the free rectangle."""
+CHANGE_FILE = (StartStep.DESCRIBE, StartStep.MOVING)
+"""Steps that write the robot's file."""
+REPORTS = {StartStep.CONNECT: CONNECTED, StartStep.CHECK: SEEN, StartStep.MOVING: MOVED}
+"""Files of what a step has seen."""
 QUESTIONS = {
     StartStep.DESCRIBE: "URDF, xacro or robot file (.yaml), or auto for /robot_description",
     StartStep.ROOM: "length x width in m, such as 3x3",
@@ -117,8 +138,8 @@ QUESTIONS = {
 NEXT_TO_REFUSAL = {
     StartStep.CONNECT: "Start the robot's driver in this ROS_DOMAIN_ID, then repeat.",
     StartStep.DESCRIBE: "Type the missing values into the file that it names, or name another one.",
-    StartStep.CHECK: "Type what stands below each X, then repeat.",
-    StartStep.MOVING: "Mend what stands behind X, then repeat; go on only when no X is left.",
+    StartStep.CHECK: "Do what stands below each fault, X, then repeat.",
+    StartStep.MOVING: "Mend each fault, X, then repeat; go on only when none is left.",
     StartStep.IDENTIFY: "Read the reason above and in report.html; often more room helps: go back "
     "to room.",
     StartStep.CALIBRATE: "Without a gyro or a pose source, skip it.",
@@ -198,8 +219,7 @@ class StartGuide:
         needs_file = (*StartStep,)[(*StartStep,).index(StartStep.CHECK) :]
         if step in needs_file and step is not StartStep.ROOM and not self.robot_file.exists():
             return f"it needs {self.robot_file}: describe comes first"
-        moves = (StartStep.IDENTIFY, StartStep.CALIBRATE, StartStep.DRIVE)
-        if step in moves and not self.state.arena:
+        if step in IN_THE_ROOM and not self.state.arena:
             return "it needs the free rectangle: room comes first"
         needs_values = (StartStep.DRIVE, StartStep.EXPORT)
         if step in needs_values and StartStep.IDENTIFY.value not in self.state.results:
@@ -214,10 +234,13 @@ class StartGuide:
         Args:
             step: A step without a refusal.
             answer: To the step's question.
+
+        Raises:
+            ValueError: The answer cannot be one.
         """
         robot = f"robot:={self.robot_file}"
         if step is StartStep.CONNECT:
-            return ["check", "--seconds", "3"]
+            return ["check", "--seconds", "3", "--output", str(self.folder / CONNECTED)]
         if step is StartStep.DESCRIBE:
             return self._describe(answer)
         if step is StartStep.CHECK:
@@ -233,6 +256,8 @@ class StartGuide:
         return [] if step is StartStep.ROOM else self._launch(step, robot)
 
     def _describe(self, answer: str) -> list[str]:
+        if answer.startswith("-"):
+            raise ValueError(f"{answer!r}: give {QUESTIONS[StartStep.DESCRIBE]}")
         if answer == "auto":
             return ["run", "diffbot_check", "draft", "--folder", str(self.folder)]
         if answer.endswith((".yaml", ".yml")) or "." not in answer:
@@ -272,10 +297,27 @@ class StartGuide:
         except (OSError, ValueError, KeyError, TypeError):
             return False
 
+    def findings(self, step: StartStep) -> list[dict[str, str]]:
+        """Return what a step's last run has found: severity, part, what, why and line of each."""
+        if step not in REPORTS or self.state.outcome(step) in (
+            StepOutcome.OPEN,
+            StepOutcome.SKIPPED,
+        ):
+            return []
+        try:
+            content = parse_json(read_text(self.folder / REPORTS[step]))
+            listed = (content.get("moving") or content)["findings"]
+            keys = ("severity", "part", "what", "why", "line")
+            return [{key: str(each[key]) for key in keys} for each in listed]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return []
+
     # What has happened.
 
     def begun(self, step: StartStep) -> None:
         """Note that a run of a step begins: its folder is not used again."""
+        if step in CHANGE_FILE and self.robot_file.exists():
+            shutil.copy2(self.robot_file, self._file_before(step))
         runs = {**self.state.runs, step.value: self.state.runs.get(step.value, 0) + 1}
         self._store(replace(self.state, runs=runs))
 
@@ -297,6 +339,31 @@ class StartGuide:
     def reopened(self, step: StartStep) -> None:
         """Note that a step is to be done again."""
         self._store(self._with(step, StepOutcome.OPEN))
+
+    def undone(self, step: StartStep) -> str:
+        """Take back what a step has left; return what was taken back, a sentence or empty.
+
+        Folders of results stay; the steps after it do not use them any more.
+        """
+        said, state = "", self._with(step, StepOutcome.OPEN)
+        if step in CHANGE_FILE:
+            before = self._file_before(step)
+            if before.exists():
+                os.replace(before, self.robot_file)
+                said = f"{self.robot_file} is as it was before."
+            elif step is StartStep.DESCRIBE and self.robot_file.exists():
+                aside = self.robot_file.with_suffix(".undone")
+                os.replace(self.robot_file, aside)
+                said = f"{self.robot_file} is now {aside}."
+        if step is StartStep.ROOM:
+            state = replace(state, arena="")
+        results = {name: folder for name, folder in state.results.items() if name != step.value}
+        self._store(replace(state, results=results))
+        return said
+
+    def _file_before(self, step: StartStep) -> Path:
+        """The robot's file as it was before a step."""
+        return self.folder / f"robot.before_{step.name.lower()}"
 
     def described(self, robot: Robot) -> None:
         """Note the kind of the robot that has a file now."""

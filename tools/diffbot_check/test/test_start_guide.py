@@ -115,7 +115,7 @@ def test_the_terminal_leads_repeats_skips_and_goes_back(monkeypatch, tmp_path, c
     said = capsys.readouterr().out
     assert left == 1 and "Left at 'identify'" in said
     assert [words[0] for words in ran] == ["check"] * 3
-    assert "Type what stands below each X" in said and "3 by 3" in said
+    assert "Do what stands below each fault" in said and "3 by 3" in said
     assert "'what' is none of the choices" in said
     assert StartGuide(tmp_path).state.arena == "3x3"
     left, ran = led(monkeypatch, tmp_path, ["q"])

@@ -36,7 +36,7 @@ from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.stop_inputs import LATCHED, TOPIC
 from diffbot_view.live_values import SPACING, Readings, ShownNode
-from diffbot_view.server import AccessGate, Button, LiveServer, PageCommand
+from diffbot_view.server import AccessGate, Button, LiveServer, PageAddition, PageCommand
 from diffbot_view.store import Store
 
 
@@ -145,24 +145,32 @@ class LiveViewParameters(RobotParameters):
 
 
 class LiveView(PolledNode):
-    """ROS interface of the live view."""
+    """ROS interface of the live view.
 
-    def __init__(self) -> None:
+    Args:
+        addition: What its page has besides.
+
+    Attributes:
+        store: What its page shows.
+    """
+
+    def __init__(self, addition: PageAddition | None = None) -> None:
         super().__init__(NAME)
         self.exit_code: int | None = None
         self.values = declare(self, LiveViewParameters)
         robot = load_robot(self.values.robot or RobotParameters.robot)
         self._asked: set[str] = set()
         self._is_known = bool(self.values.robot)
-        self._store = Store(SPACING)
-        self._readings = Readings(robot, self._store)
+        self.store = Store(SPACING)
+        self._readings = Readings(robot, self.store)
         self._feeds: dict[str, tuple[str, Subscription[Any]]] = {}
         self._last: dict[str, float] = {}
         self._commands: queue.SimpleQueue[PageCommand] = queue.SimpleQueue()
-        self._buttons = Buttons(self, self._store)
+        self._robots: queue.SimpleQueue[Robot] = queue.SimpleQueue()
+        self._buttons = Buttons(self, self.store)
         self._graph = Presence(0.0, PARTING)
         self._looked = self._taken = -1e9
-        self._store.set(
+        self.store.set(
             mode="live",
             controls=self.values.controls,
             title=_title(robot),
@@ -171,7 +179,7 @@ class LiveView(PolledNode):
         self._heard: float | None = None
         gate = AccessGate.of(self.values.address, self.values.token)
         self._server = LiveServer(
-            self._store, gate, self.values.port, self.values.rate, self._commands.put
+            self.store, gate, self.values.port, self.values.rate, self._commands.put, addition
         )
         self.get_logger().info(f"live view: {self._server.url}")
         create_wall_timer(self, BUTTON_PERIOD, self._turn)
@@ -186,6 +194,10 @@ class LiveView(PolledNode):
         """URL of the page."""
         return self._server.url
 
+    def show_robot(self, robot: Robot) -> None:
+        """Show this robot from now on; from any thread."""
+        self._robots.put(robot)
+
     def close(self) -> None:
         """Disconnect the browsers; stopped nodes stay stopped until somebody enables them."""
         self._server.close()
@@ -194,6 +206,8 @@ class LiveView(PolledNode):
         now = time.monotonic()
         for _ in range(self._commands.qsize()):  # no more than are there, or nothing else is done
             self._on_browser_command(self._commands.get_nowait())
+        for _ in range(self._robots.qsize()):
+            self._use(self._robots.get_nowait())
         self._buttons.look(now)
         if now - self._looked >= LOOK_PERIOD:
             self._looked = now
@@ -223,12 +237,12 @@ class LiveView(PolledNode):
             self._ask_for_robot()
         leaves = self.values.leave_when_alone
         if self._graph.have_left(there) and self._graph.met:
-            self._store.set(ended=True)
+            self.store.set(ended=True)
             if leaves:
                 self.get_logger().info("the nodes that were shown have ended")
                 self.exit_code = 0
         else:
-            self._store.set(ended=False)
+            self.store.set(ended=False)
 
     def _subscribe(self, topic: str, package: str, kind: str) -> None:
         message_type = getattr(import_module(f"{package}.msg"), kind)
@@ -242,8 +256,9 @@ class LiveView(PolledNode):
             for name, space in self.get_node_names_and_namespaces()
             if f"{space}/".startswith(self.below) and not name.startswith("_")
         }
-        known = {each["name"]: each for each in self._store.get("nodes")}
-        for name in names - known.keys():
+        known = {each["name"]: each for each in self.store.get("nodes")}
+        left = {name for name, each in known.items() if each["text"] == "gone"}
+        for name in names - (known.keys() - left):
             self._readings.node_state(ShownNode(name, "quiet", "there"))
         for name, each in known.items():
             gone = name.partition(" (")[0] not in names
@@ -271,9 +286,12 @@ class LiveView(PolledNode):
         except (ValueError, OSError) as error:
             self.get_logger().warning(f"the nodes' robot cannot be shown: {printable(error)}")
             return
+        self._use(robot)
+
+    def _use(self, robot: Robot) -> None:
         self._is_known = True
         self._readings.use_robot(robot)
-        self._store.set(title=_title(robot))
+        self.store.set(title=_title(robot))
 
     def _take_all(self, now: float) -> None:
         for topic, (kind, feed) in self._feeds.items():
@@ -281,7 +299,7 @@ class LiveView(PolledNode):
                 self._heard = now
                 self._readings.take(topic, kind, deserialize_message(data, feed.msg_type))
         silent = None if self._heard is None else round(now - self._heard, 1)
-        self._store.set(silent=silent if silent is None or silent > 0.5 else 0.0)
+        self.store.set(silent=silent if silent is None or silent > 0.5 else 0.0)
 
     def _chosen(self, topic: str, taken: list[bytes]) -> list[bytes]:
         """Return the newest and evenly spaced earlier messages: decoding takes 40 µs each."""

@@ -54,15 +54,43 @@ class PageCommand:
     x: float = 0.0
 
 
-def parse_command(text: str | bytes) -> PageCommand:
-    """Return the command in a message of a browser. Raises ValueError."""
+@dataclass(frozen=True)
+class PageAddition:
+    """What a page has besides the view.
+
+    Attributes:
+        html: Is put above the robot.
+        style, script: Are appended to those of the view.
+        take: Called in the server's thread with each message of a browser; returns whether it is
+            the addition's own. Raises ValueError: what is wrong with it.
+        document: Returns a page of results by its path in the address; None: there is none.
+    """
+
+    html: str
+    style: str
+    script: str
+    take: Callable[[dict[str, Any]], bool]
+    document: Callable[[str], bytes | None] = lambda path: None
+
+
+def read_message(text: str | bytes) -> dict[str, Any]:
+    """Return a message of a browser, in which all numbers are floats. Raises ValueError."""
     try:
-        # Numbers of any length become floats, and infinite ones are refused below.
+        # Numbers of any length become floats, and infinite ones are refused later.
         message = json.loads(text, parse_int=float)
     except RecursionError:
         raise ValueError("brackets are nested too deeply") from None
     if not isinstance(message, dict):
         raise ValueError("a message must be an object")
+    return message
+
+
+def parse_command(text: str | bytes) -> PageCommand:
+    """Return the view's command in a message of a browser. Raises ValueError."""
+    return _command_of(read_message(text))
+
+
+def _command_of(message: dict[str, Any]) -> PageCommand:
     name = message.pop("do", None)
     if not isinstance(name, str) or name not in {each.value for each in Button}:
         raise ValueError("do must be a button of the page")
@@ -112,6 +140,12 @@ MOST_PENDING = 1 << 16
 # Time between two requests of a browser, s; more of them wait.
 REQUEST_PERIOD = 0.02
 LATER_PORTS = 20  # number of ports that are tried, the given one included
+# Scripts of a document are in an origin of their own: they can neither connect nor press a button.
+DOCUMENT_POLICY = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "
+    "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 TOKEN_BYTES = 16
 
@@ -171,6 +205,7 @@ class LiveServer:
         port: If it is taken, one of the next ones; 0: any free port.
         rate: Updates of a browser, 1/s.
         on_command: Called in the server's thread with each valid request.
+        addition: What the page has besides the view.
 
     Raises:
         OSError: It cannot listen there; the message states what to change.
@@ -183,10 +218,12 @@ class LiveServer:
         port: int,
         rate: float,
         on_command: Callable[[PageCommand], None],
+        addition: PageAddition | None = None,
     ) -> None:
         self._store, self._gate, self._on_command = store, gate, on_command
+        self._addition = addition
         self._period = 1.0 / rate
-        self._page, self._policy = assemble()
+        self._page, self._policy = assemble(addition)
         self._clients: set[ServerConnection] = set()
         self._listener = _listen(gate.address, port)
         shown = gate.address if not ipaddress.ip_address(gate.address).is_unspecified else _name()
@@ -265,11 +302,12 @@ class LiveServer:
                     HTTPStatus.SERVICE_UNAVAILABLE, f"{MOST_BROWSERS} browsers are connected"
                 )
             return None
-        if url.path != "/":
-            return _refusal(HTTPStatus.NOT_FOUND, "there is the page / only")
-        headers = _headers("text/html; charset=utf-8", len(self._page))
-        headers["Content-Security-Policy"] = self._policy
-        return Response(HTTPStatus.OK, "OK", headers, self._page)
+        if url.path == "/":
+            return _page(self._page, self._policy)
+        document = None if self._addition is None else self._addition.document(url.path)
+        if document is None:
+            return _refusal(HTTPStatus.NOT_FOUND, "there is no such page")
+        return _page(document, DOCUMENT_POLICY)
 
     async def _send_updates(self, browser: ServerConnection) -> None:
         self._clients.add(browser)
@@ -290,7 +328,9 @@ class LiveServer:
         """Receive a browser's requests; whatever is wrong ends the connection."""
         try:
             async for text in browser:
-                self._on_command(parse_command(text))
+                message = read_message(text)
+                if self._addition is None or not self._addition.take(message):
+                    self._on_command(_command_of(message))
                 await asyncio.sleep(REQUEST_PERIOD)
         except ConnectionClosed:
             return
@@ -300,15 +340,19 @@ class LiveServer:
             await browser.close(1011, "failed")
 
 
-def assemble() -> tuple[bytes, str]:
+def assemble(addition: PageAddition | None = None) -> tuple[bytes, str]:
     """Return the page in one file, and the policy that permits only its own script."""
     web = files("diffbot_view") / "web"
     style = colours() + (web / "live.css").read_text(encoding="utf-8")
     scripts = [
         (web / name).read_text(encoding="utf-8") for name in ("scene.js", "charts.js", "live.js")
     ]
+    html = ""
+    if addition is not None:
+        html, style = addition.html, style + addition.style
+        scripts.append(addition.script)
     script = "\n".join(scripts)
-    page = (web / "live.html").read_text(encoding="utf-8")
+    page = (web / "live.html").read_text(encoding="utf-8").replace("<!--ADDITION-->", html)
     page = page.replace("/*STYLE*/", style).replace("/*SCRIPT*/", script)
     policy = (
         # 'self' includes the WebSocket of the same address.
@@ -336,6 +380,12 @@ def _headers(kind: str, length: int) -> Headers:
             "X-Frame-Options": "DENY",
         }
     )
+
+
+def _page(content: bytes, policy: str) -> Response:
+    headers = _headers("text/html; charset=utf-8", len(content))
+    headers["Content-Security-Policy"] = policy
+    return Response(HTTPStatus.OK, "OK", headers, content)
 
 
 def _refusal(status: HTTPStatus, why: str) -> Response:

@@ -279,7 +279,7 @@ function draw(cursor, span) {
   const last = (rows) => rows.length ? rows[rows.length - 1].slice(1) : null;
   const at = last(pose);
   scene.draw({
-    robot: state.robot, pose: at, wheels: last(wheels), arena: state.arena,
+    robot: state.robot, pose: at || state.standing, wheels: last(wheels), arena: state.arena,
     path: pose.map((row) => [row[1], row[2]]), whole: (series.pose || []).map((row) => [row[1], row[2]]),
     reference: (series.reference || []).map((row) => [row[1], row[2]]), ghost: last(reference),
   }, style);
@@ -298,6 +298,8 @@ function draw(cursor, span) {
   }
 }
 
+// What an addition to the page draws.
+const additions = [];
 let before = performance.now(), headed = 0;
 function frame(now) {
   const [cursor, span] = play((now - before) / 1000);
@@ -310,6 +312,7 @@ function frame(now) {
     facts();
     nodes();
     draw(cursor, span);
+    for (const each of additions) each();
     document.body.dataset.drawn = "true";
   }
   requestAnimationFrame(frame);
