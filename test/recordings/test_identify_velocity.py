@@ -127,7 +127,7 @@ def test_a_dead_band_is_found_written_and_read_by_the_controller(tmp_path):
 
 def test_a_limit_of_acceleration_is_written_and_read_by_the_controller(tmp_path):
     slopes = Velocity(0.5, 1.0)
-    write_bag(tmp_path / "bag", drive(60.0, 8, ramp=CommandRamp(slopes, slopes)))
+    write_bag(tmp_path / "bag", drive(30.0, 8, ramp=CommandRamp(slopes, slopes)))
     status, summary = identify(tmp_path, tmp_path / "bag")
     assert status == 0
     ramp = read_sigma(str(tmp_path / "out" / "velocity_parameters.yaml")).ramp

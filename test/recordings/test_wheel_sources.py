@@ -43,17 +43,16 @@ def wrapped(angles, size, low):
     return low + np.remainder(angles - low, size)
 
 
-@pytest.mark.parametrize("wheels", [(1,), (2,), (1, 2)])
 @pytest.mark.parametrize(
-    ("size", "low"),
+    ("wheels", "size", "low"),
     [
-        (65536 * COUNT, -65536 * COUNT),
-        (16.0 * math.tau, 0.0),
-        (7777 * COUNT, 0.0),
-        (10000 * COUNT, -10000 * COUNT),
-        (math.tau, -math.pi),
-        (2.0 * math.tau, 0.0),
-        (2048 * COUNT, 0.0),
+        ((1,), 65536 * COUNT, -65536 * COUNT),
+        ((2,), 16.0 * math.tau, 0.0),
+        ((1, 2), 7777 * COUNT, 0.0),
+        ((2,), 10000 * COUNT, -10000 * COUNT),
+        ((1,), math.tau, -math.pi),
+        ((1, 2), 2.0 * math.tau, 0.0),
+        ((1, 2), 2048 * COUNT, 0.0),
     ],
 )
 def test_a_counter_may_wrap_anywhere(rows, expected, tmp_path, wheels, size, low):
@@ -71,9 +70,9 @@ def test_a_counter_may_wrap_anywhere(rows, expected, tmp_path, wheels, size, low
         assert abs(result["value"] - whole["value"]) < 0.5 * whole["std"], name
 
 
-@pytest.mark.parametrize("at", [5.0, 16.0, 24.0, 29.0])
+@pytest.mark.parametrize("at", [5.0, 24.0])
 def test_a_counter_that_is_set_anew_once_costs_nothing(rows, expected, tmp_path, capsys, at):
-    """At 24 and 29 s it falls into a part that is held out."""
+    """At 24 s it falls into a part that is held out."""
     rows = rows.copy()
     begin = int(np.searchsorted(rows[:, 0], at))
     rows[begin:, 1] -= rows[begin, 1] + 761.9
@@ -120,8 +119,9 @@ def second_publisher(samples, kind, every=10):
             yield JointSample(sample.stamp + 0.003, angles, (0.0, 0.0), (0.0, 0.0))
 
 
-@pytest.mark.parametrize("kind", ["zeros", "elsewhere", "moves"])
-@pytest.mark.parametrize("bag", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "bag"), [("zeros", True), ("zeros", False), ("elsewhere", True), ("moves", False)]
+)
 def test_a_second_publisher_is_named(tmp_path, capsys, kind, bag):
     """Before: "not excited: 2772 of 2773 samples; give a longer recording"."""
     samples = list(second_publisher(usual_run().samples, kind))
@@ -140,7 +140,7 @@ def test_a_second_publisher_is_named(tmp_path, capsys, kind, bag):
         assert float(often[1]) == pytest.approx(10.0, rel=0.05)
 
 
-@pytest.mark.parametrize("every", [1, 2, 100])
+@pytest.mark.parametrize("every", [1, 100])
 def test_a_second_publisher_of_any_rate_is_named(tmp_path, capsys, every):
     """Tables asked for degrees or ticks where it was as fast as the first one."""
     samples = second_publisher(usual_run().samples, "zeros", every)
@@ -193,10 +193,10 @@ def test_motion_that_torques_do_not_explain_is_not_a_lack_of_motion(rows, tmp_pa
         assert "the wheels move together" not in summary["reason"]
 
 
-def stamped_apart(folder, apart, log_apart=0.0):
+def stamped_apart(folder, apart, log_apart=0.0, count=1000):
     """A bag whose torque commands are stamped by another clock, as velocity commands in a table."""
     with RecordedBag(folder) as bag:
-        for k in range(1000):
+        for k in range(count):
             stamp = 200.0 + 0.02 * k
             v = 0.3 * math.sin(0.8 * stamp)
             bag.odometry("/odom", stamp, (v, 0.0))
@@ -215,7 +215,7 @@ def test_two_clocks_are_named(tmp_path, capsys, apart):
 
 
 def test_commands_a_little_late_are_of_one_clock(tmp_path, capsys):
-    stamped_apart(tmp_path / "bag", 0.2)
+    stamped_apart(tmp_path / "bag", 0.2, count=300)
     identify(tmp_path, tmp_path / "bag")
     assert "two clocks" not in capsys.readouterr().err
 
@@ -296,9 +296,9 @@ def faulty_motion(random, kind):
 
 @pytest.mark.parametrize("kind", ["none", "spikes", "set", "two sources", "gaps"])
 def test_only_readings_that_matter_are_judged_one_by_one(monkeypatch, kind):
-    """The same is found as if every reading were judged; seeds 0 to 39."""
+    """The same is found as if every reading were judged; seeds 0 to 14."""
     judged = {False: 0, True: 0}
-    for seed in range(40):
+    for seed in range(15):
         times, angles = faulty_motion(np.random.default_rng(seed), kind)
         channels = dict(zip(POSITIONS, angles.T, strict=True))
         outcomes = []
@@ -321,5 +321,5 @@ def test_only_readings_that_matter_are_judged_one_by_one(monkeypatch, kind):
                     sources.check(Segment(times[part], 0.01, own), POSITIONS)
             outcomes.append((sources._sign, sources.alternating()))
         assert repr(outcomes[0]) == repr(outcomes[1]), seed
-    assert judged[True] == 40 * 800 > 1.5 * judged[False]
+    assert judged[True] == 15 * 800 > 1.5 * judged[False]
     assert kind != "none" or judged[False] < 0.1 * judged[True]

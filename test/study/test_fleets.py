@@ -288,14 +288,14 @@ def causes_in(rows):
 
 def test_a_single_tyre_is_named_with_its_side(tmp_path):
     """Of 8 made robots with 2 recordings each, one with a left wheel that is 2 % smaller."""
-    make_fleet(tmp_path, ["twil"], 8, 2, faults={5: "tyre left"}, seconds=22.0, seed=4)
+    make_fleet(tmp_path, ["twil"], 8, 2, faults={5: "tyre left"}, seconds=15.0, seed=4)
     assert causes_in(rows_of(tmp_path)) == {"twil-005": "tyre left"}
 
 
 def test_a_gyro_tells_tyres_from_a_track_and_from_itself(tmp_path):
     """Of 8 made robots with a gyro, three with what only a gyro tells apart."""
     faults = {2: "tyre", 5: "track", 7: "gyro"}
-    make_fleet(tmp_path, ["twil"], 8, 2, faults=faults, seconds=22.0, seed=4, gyro=True)
+    make_fleet(tmp_path, ["twil"], 8, 2, faults=faults, seconds=15.0, seed=4, gyro=True)
     rows = rows_of(tmp_path)
     assert all(row["gyro_scale"] == pytest.approx(1.0, abs=0.05) for row in rows)
     named = causes_in(rows)

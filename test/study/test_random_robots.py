@@ -113,11 +113,11 @@ def test_intervals_hold_the_truth_of_robots_with_friction():
 
 @pytest.mark.numeric
 def test_intervals_of_friction_hold_the_truth_of_robots_whose_casters_drag(tmp_path):
-    """3 robots of fresh seeds on mujoco, 20 s each: 12 intervals of viscous and Coulomb friction.
+    """2 robots of fresh seeds on mujoco, 20 s each: 8 intervals of viscous and Coulomb friction.
 
     They held 58 to 78 % of 40 robots while the drag's roughness widened K5..K8 only.
     """
-    seeds = [seed for seed in range(4100, 4130) if draw(seed).period > 0.008][:3]
+    seeds = [seed for seed in range(4100, 4130) if draw(seed).period > 0.008][:2]
     robots = [with_unmodelled_effect(draw(seed).written(tmp_path), "caster") for seed in seeds]
     kept = np.array([intervals_that_hold(robot, "mujoco") for robot in robots])[:, 4:]
     assert kept.sum() >= 0.85 * kept.size, kept

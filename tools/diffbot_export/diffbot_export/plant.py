@@ -73,30 +73,35 @@ class Plant:
         """Body velocity per wheel speed of the axes: r in m, r / b in 1."""
         return self.radius, self.radius / self.geometry.half_track
 
-    def acceleration(self, speed: Pair, effort: Pair, soft: float) -> Pair:
-        """Return the wheel accelerations (left, right), rad/s^2, at their speeds, rad/s.
+    def accelerations(self, soft: float) -> Callable[[float, float, float, float], Pair]:
+        """Return a function of wheel speeds (left, right), rad/s, and efforts that act on (c, d).
 
-        `effort` is of the axes (c, d), after the delay; dry friction changes sign over `soft`.
+        It returns the wheel accelerations (left, right), rad/s^2; dry friction changes sign over
+        `soft`. A table of bends calls it a million times: what is 0 is left out.
         """
-        left, right = speed
-        f_left = self.viscous[0] * left + self.dry[0] * math.tanh(left / soft)
-        f_right = self.viscous[1] * right + self.dry[1] * math.tanh(right / soft)
-        w_c, w_d = 0.5 * (right + left), 0.5 * (right - left)
-        ratio_v, ratio_w = self.axis_ratio
-        v, omega = ratio_v * w_c, ratio_w * w_d
-        k5, k6 = self.coupling
-        a_c = (
-            _after_dead_band(effort[0], self.band[0])
-            - 0.5 * (f_right + f_left)
-            - self.drag[0] * w_c
-        ) / self.inertia[0] + k5 * omega * omega / ratio_v
-        a_d = (
-            _after_dead_band(effort[1], self.band[1])
-            - 0.5 * (f_right - f_left)
-            - self.drag[1] * w_d
-            - self.scrub * math.tanh(w_d / soft)
-        ) / self.inertia[1] + k6 * v * omega / ratio_w
-        return a_c - a_d, a_c + a_d
+        (viscous_left, viscous_right), (dry_left, dry_right) = self.viscous, self.dry
+        (inertia_c, inertia_d), (drag_c, drag_d) = self.inertia, self.drag
+        (ratio_v, ratio_w), (k5, k6), scrub = self.axis_ratio, self.coupling, self.scrub
+        dry, coupled, tanh = bool(dry_left or dry_right), bool(k5 or k6), math.tanh
+
+        def of(left: float, right: float, effort_c: float, effort_d: float) -> Pair:
+            f_left, f_right = viscous_left * left, viscous_right * right
+            if dry:
+                f_left += dry_left * tanh(left / soft)
+                f_right += dry_right * tanh(right / soft)
+            w_c, w_d = 0.5 * (right + left), 0.5 * (right - left)
+            drive_d = effort_d - 0.5 * (f_right - f_left) - drag_d * w_d
+            if scrub:
+                drive_d -= scrub * tanh(w_d / soft)
+            a_c = (effort_c - 0.5 * (f_right + f_left) - drag_c * w_c) / inertia_c
+            a_d = drive_d / inertia_d
+            if coupled:
+                v, omega = ratio_v * w_c, ratio_w * w_d
+                a_c += k5 * omega * omega / ratio_v
+                a_d += k6 * v * omega / ratio_w
+            return a_c - a_d, a_c + a_d
+
+        return of
 
     def steps(self, period: float, soft: float) -> int:
         """Return the number of integration steps in a period, s."""
@@ -177,6 +182,7 @@ class WheelLoops:
         # Delayed efforts of the axes: one entry per integration step.
         lags = [round(delay / self._step) for delay in plant.delay]
         self._delayed = tuple(deque([0.0] * lag) for lag in lags)
+        self._accelerations = plant.accelerations(self._soft)
         self.speed = (0.0, 0.0)
         self._measured = (0.0, 0.0)
 
@@ -213,28 +219,30 @@ class WheelLoops:
                     self._controllers, reference, self._measured, strict=True
                 )
             )
-        given = (0.5 * (right + left), 0.5 * (right - left))
+        given_c, given_d = 0.5 * (right + left), 0.5 * (right - left)
+        (line_c, line_d), (band_c, band_d) = self._delayed, self._plant.band
+        of, h = self._accelerations, self._step
         path = []
-        turned = [0.0, 0.0]
+        turned_left = turned_right = 0.0
+        left, right = self.speed
         for _ in range(self.steps):
-            acting = []
-            for line, effort in zip(self._delayed, given, strict=True):
-                line.append(effort)
-                acting.append(line.popleft())
-            before = self.speed
-            self.speed = self._integrated(before, (acting[0], acting[1]))
-            for side in (0, 1):
-                turned[side] += 0.5 * (before[side] + self.speed[side]) * self._step
-            path.append(self.speed)
-        self._measured = (turned[0] / self._period, turned[1] / self._period)
+            line_c.append(given_c)
+            line_d.append(given_d)
+            acting_c = _after_dead_band(line_c.popleft(), band_c)
+            acting_d = _after_dead_band(line_d.popleft(), band_d)
+            # By the midpoint rule.
+            a_left, a_right = of(left, right, acting_c, acting_d)
+            a_left, a_right = of(
+                left + 0.5 * h * a_left, right + 0.5 * h * a_right, acting_c, acting_d
+            )
+            before_left, before_right = left, right
+            left, right = left + h * a_left, right + h * a_right
+            turned_left += 0.5 * (before_left + left) * h
+            turned_right += 0.5 * (before_right + right) * h
+            path.append((left, right))
+        self.speed = (left, right)
+        self._measured = (turned_left / self._period, turned_right / self._period)
         return path
-
-    def _integrated(self, speed: Pair, effort: Pair) -> Pair:
-        h, plant, soft = self._step, self._plant, self._soft
-        a = plant.acceleration(speed, effort, soft)
-        middle = (speed[0] + 0.5 * h * a[0], speed[1] + 0.5 * h * a[1])
-        a = plant.acceleration(middle, effort, soft)
-        return speed[0] + h * a[0], speed[1] + h * a[1]
 
 
 @dataclass(frozen=True)

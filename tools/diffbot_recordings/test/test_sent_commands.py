@@ -63,8 +63,9 @@ def recorded(seed, kind, widths, levels):
 def test_the_interval_of_a_threshold_ends_at_commands_that_were_sent():
     levels = (0.05, 0.15, 0.3, 0.4), (0.08, 0.4, 0.6, 1.0)
     segments = recorded(0, DeadBandKind.THRESHOLD, (0.12, 0.25), levels)
+    analyses = analyse_axes(segments)
     for axis, ends in (("v", (0.05, 0.15)), ("w", (0.08, 0.4))):
-        analysis = analyse_axes(segments)[axis]
+        analysis = analyses[axis]
         assert analysis.fit.kind is DeadBandKind.THRESHOLD
         assert analysis.verdict.value(NAME).interval95 == pytest.approx(ends, abs=1e-6)
         note = next(note for note in analysis.verdict.notes if "threshold" in note)
