@@ -49,10 +49,10 @@ from diffbot_description.dead_band import DeadBand, DeadBandKind, passed_of
 from diffbot_description.sigma import Sigma
 from diffbot_ident.estimate import NORMAL_95
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
+from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.dead_band_analysis import NAME
 from diffbot_recordings.dead_time import fit_dead_band
 from diffbot_recordings.findings import analyse_axes
-from diffbot_recordings.first_order import AxisSegment
 from diffbot_recordings.recording_analysis import STILL
 from diffbot_recordings.samples import Batch
 from diffbot_recordings.segments import Segment, Segmenter, SegmentSettings

@@ -20,9 +20,10 @@ from benchmark_tables import options
 from made_recordings.made_fleet import make_fleet, spread_robot
 
 from diffbot_description import Robot, load_robot
-from diffbot_ident.estimate import NORMAL_95, Estimate, EstimateState, Precision
+from diffbot_ident.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_ident.estimators import make_estimator
 from diffbot_ident.interpretation.fleet_prior import FleetPrior, read_prior, with_prior
+from diffbot_ident.precision import Precision
 from diffbot_ident.torque.learning import MotionScale
 from diffbot_study.fleet import write_priors
 from diffbot_study.fleet_analysis import analyse_fleet

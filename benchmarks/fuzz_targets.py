@@ -176,7 +176,7 @@ def _words(path: Path) -> object:
     """Parse texts of parameters and command lines; the first word selects the parser."""
     from diffbot_description import load_robot
     from diffbot_description.arena import Arena
-    from diffbot_ident.estimate import Precision
+    from diffbot_ident.precision import Precision
     from diffbot_node import pose_from_text
     from diffbot_recordings.table_columns import parse_columns
     from diffbot_recordings.table_rows import RowFilter

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from diffbot_ident.estimate import EstimateState as EstimateState
     from diffbot_ident.estimate import Estimator as Estimator
     from diffbot_ident.estimate import FrictionEstimate as FrictionEstimate
-    from diffbot_ident.estimate import Precision as Precision
     from diffbot_ident.estimators import LiveEstimator as LiveEstimator
     from diffbot_ident.estimators import make_estimator as make_estimator
     from diffbot_ident.estimators import make_live_estimator as make_live_estimator
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from diffbot_ident.identification_run import Identification as Identification
     from diffbot_ident.interpretation.physical import PhysicalQuantity as PhysicalQuantity
     from diffbot_ident.interpretation.physical import physical_quantities as physical_quantities
+    from diffbot_ident.precision import Precision as Precision
     from diffbot_ident.rls import RecursiveLeastSquares as RecursiveLeastSquares
     from diffbot_ident.rls import RlsEstimator as RlsEstimator
     from diffbot_ident.torque.integral_estimator import IntegralEstimator as IntegralEstimator

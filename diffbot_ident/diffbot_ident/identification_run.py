@@ -11,11 +11,12 @@ from enum import IntEnum
 from arc_odometry import DiffOdometry, JointOdometry, JointSample, WheelGeometry
 from arc_odometry.joints import LONGEST_PROGRESS
 from arc_odometry.sample_check import EffortSize, SampleCheck
-from diffbot_ident.estimate import Estimate, EstimateState, Estimator, Four, Precision
+from diffbot_ident.estimate import Estimate, EstimateState, Estimator, Four
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import Excitation
 from diffbot_ident.interpretation.effort_units import EffortCheck
 from diffbot_ident.interpretation.geometry_errors import as_wheels_see
+from diffbot_ident.precision import Precision
 from diffbot_ident.prediction_model import Model
 from diffbot_ident.runaway import ROUNDING, BrakingToRest, RunawayLimits, RunawayWatch
 from diffbot_ident.verification import HeldOutMotion, Verification

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from diffbot_description import Robot
 from diffbot_description.arena import Arena
 from diffbot_description.robot import MotorDrive
-from diffbot_ident.estimate import Estimator, Precision
+from diffbot_ident.estimate import Estimator
 from diffbot_ident.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.excitation.body_model import BodyPrior
 from diffbot_ident.excitation.excitations import KINDS, Excitation, make_excitation
@@ -19,6 +19,7 @@ from diffbot_ident.interpretation.effort_units import EffortCheck, EffortUnit
 from diffbot_ident.interpretation.fleet_prior import NONE, FleetPrior, PriorEstimator, read_prior
 from diffbot_ident.interpretation.geometry_errors import DimensionedEstimator, wants_dimensions
 from diffbot_ident.interpretation.yaw_gyro import YawGyro
+from diffbot_ident.precision import Precision
 from diffbot_ident.prediction_model import Model
 from diffbot_ident.runaway import RunawayLimits
 from diffbot_ident.torque.learning import MotionScale

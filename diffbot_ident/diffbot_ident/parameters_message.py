@@ -10,7 +10,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from diffbot_ident.estimate import NAMES, NORMAL_95, Estimate, EstimateState
 from diffbot_ident.identification_run import Identification
-from diffbot_ident.velocity.velocity_precision import AxisQuantities, Estimated
+from diffbot_ident.precision import AxisQuantities, Estimated
 from diffbot_ident.verification import Verification, VerificationState
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, VelocityParameters
 from diffbot_msgs.msg import Verification as VerificationMessage

@@ -19,7 +19,7 @@ from diffbot_description import Robot, load_robot
 from diffbot_ident.excitation.velocity_course import VelocityCourse, VelocityCourseSettings
 from diffbot_ident.identification_run import Phase
 from diffbot_ident.parameters_message import quantities_of
-from diffbot_ident.velocity.velocity_precision import EXAMPLE, VelocityPrecision
+from diffbot_ident.precision import VELOCITY_EXAMPLE, VelocityPrecision
 from diffbot_msgs.msg import IdentStatus, VelocityParameters
 from diffbot_node import CommandNode, CommandParameters, CountedTopic, RobotParameters, parameter
 from diffbot_node.checks import GOOD, Verdict
@@ -69,7 +69,7 @@ class VelocityIdentParameters(VelocityCourseSettings, CommandParameters, RobotPa
     until: str = parameter(
         "",
         "precision at which the excitation ends early, not before 20 s: half widths of the 95 % "
-        f"intervals, such as '{EXAMPLE}'; empty or none: never",
+        f"intervals, such as '{VELOCITY_EXAMPLE}'; empty or none: never",
     )
     driver_stop: bool = parameter(
         True,

@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from diffbot_ident.velocity.velocity_precision import (
-    EXAMPLE,
+from diffbot_ident.precision import (
+    VELOCITY_EXAMPLE,
     AxisQuantities,
     Estimated,
     VelocityPrecision,
@@ -19,7 +19,7 @@ def axis(lag=0.001, gain=0.001, late=0.002, reason=""):
 
 
 def test_it_is_reached_if_both_axes_are_precise_and_usable():
-    asked = VelocityPrecision.parse(EXAMPLE)
+    asked = VelocityPrecision.parse(VELOCITY_EXAMPLE)
     assert asked.limits == pytest.approx({"time_constant": 0.02, "gain": 0.01, "dead_time": 0.01})
     assert asked.is_reached((axis(), axis()))
     for bad in (

@@ -116,10 +116,14 @@ def test_each_argument_takes_its_default_and_refuses_by_its_name_what_cannot_be(
         (
             "ident",
             "until:=K5",
-            "'K5', no precision: '' after K5 must be a percentage > 0; for example",
+            "'K5', no precision: '' after K5 must be a number > 0, in %; for example",
         ),
-        ("ident", "until:=K5 5", "'K5 5', no precision: K5 5 has no unit: write K5 5% for a half"),
-        ("ident", "until:=K5 0%", "no precision: '0' after K5 must be a percentage > 0; for "),
+        (
+            "ident",
+            "until:=K5 5",
+            "'K5 5', no precision: K5 5 must have the unit %: write K5 5%; for",
+        ),
+        ("ident", "until:=K5 0%", "no precision: '0' after K5 must be a number > 0, in %; for "),
         ("ident", "until:=K5 5% k5 6%", "'k5' must be one of K5, K6, K7, K8, each once; for "),
         ("ident", "arena:=x", "'x', not length x width such as 3x3, both above 0"),
         ("ident", f"seed:={2**63}", "beyond the largest whole number of a parameter, 922337203685"),

@@ -13,10 +13,11 @@ import pytest
 from arc_odometry import JointSample
 from diffbot_description import load_robot
 from diffbot_description.arena import Arena, extent, silhouette
-from diffbot_ident.estimate import Estimate, EstimateState, Precision
+from diffbot_ident.estimate import Estimate, EstimateState
 from diffbot_ident.estimators import make_estimator
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_ident.identification_run import Identification, Phase
+from diffbot_ident.precision import Precision
 from diffbot_ident.prediction_model import Model
 from diffbot_ident.runaway import RunawayLimits
 from diffbot_ident.torque.learning import MotionScale
@@ -344,13 +345,13 @@ def test_no_precision_is_none(text):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("K5 5", "K5 5 has no unit: write K5 5%"),
-        ("K5 5% K7 0.01", "K7 0.01 has no unit: write K7 0.01%"),
+        ("K5 5", "K5 5 must have the unit %: write K5 5%"),
+        ("K5 5% K7 0.01", "K7 0.01 must have the unit %: write K7 0.01%"),
         ("K5 5 K6 5%", "write K5 5%"),
-        ("K5", "'' after K5 must be a percentage > 0"),
-        ("K5 %", "'%' after K5 must be a percentage"),
+        ("K5", "'' after K5 must be a number > 0, in %"),
+        ("K5 %", "'%' after K5 must be a number > 0, in %"),
         ("K5 -5%", "'-5' after K5"),
-        ("K5 nan%", "must be a percentage > 0"),
+        ("K5 nan%", "must be a number > 0, in %"),
         ("5%", "'5' must be one of K5, K6, K7, K8"),
         ("K5 5% 1%", "'1' must be one of"),
         ("K9 5%", "'K9' must be one of"),

@@ -349,14 +349,12 @@ def _precision(text: str) -> str | None:
     if text == AUTO:
         return None
     try:
-        from diffbot_ident.estimate import Precision
-        from diffbot_ident.velocity.velocity_precision import NAMES as VELOCITY_NAMES
-        from diffbot_ident.velocity.velocity_precision import VelocityPrecision
+        from diffbot_ident.precision import VELOCITY_UNITS, Precision, VelocityPrecision
     except ImportError:  # there is no environment yet; inside it, this check runs again
         return None
     try:
         # The node of the other kind of robot refuses it.
-        of_velocity = any(name in text for name in VELOCITY_NAMES)
+        of_velocity = any(name in text for name in VELOCITY_UNITS)
         (VelocityPrecision if of_velocity else Precision).parse(text)
     except ValueError as error:
         return f"no precision: {str(error).removeprefix(f'until = {text!r}: ')}"

@@ -25,7 +25,7 @@ from diffbot_ident.excitation.velocity_excitation import (
 )
 from diffbot_ident.excitation.velocity_watch import VelocityWatch
 from diffbot_ident.identification_run import Phase
-from diffbot_ident.velocity.velocity_precision import MIN_TIME
+from diffbot_ident.precision import MIN_TIME
 from diffbot_node.parameter_fields import parameter
 
 # Room where none is given, m.

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from diffbot_ident.estimate import NORMAL_95
+from diffbot_recordings.axis_segment import AxisSegment, Prediction
 from diffbot_recordings.dead_time import DeadTimeFit, fit_dead_band, fit_dead_time, refitted
-from diffbot_recordings.first_order import AxisSegment, Prediction
 from diffbot_recordings.ramp_fit import fine, limits_of
 from diffbot_recordings.velocity_analysis import AxisAnalysis, prepared, values_of
 from diffbot_recordings.verdict import AnalysisVerdict, Evidence, combined

@@ -15,14 +15,9 @@ from scipy.optimize import least_squares, leastsq
 
 from diffbot_ident.estimate import NORMAL_95
 from diffbot_ident.velocity.bounded_search import BoundedSearch
+from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.driver_model import DriverModel, DriverParameter
-from diffbot_recordings.first_order import (
-    Array,
-    AxisSegment,
-    FirstOrderFit,
-    OutputError,
-    fit_at,
-)
+from diffbot_recordings.first_order import Array, FirstOrderFit, OutputError, fit_at
 from diffbot_recordings.smoothed_response import Smoothing
 
 # Step of the derivative by the dead time, in samples.

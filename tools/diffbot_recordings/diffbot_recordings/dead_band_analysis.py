@@ -18,8 +18,9 @@ from diffbot_ident.estimate import NORMAL_95
 from diffbot_ident.velocity.bounded_search import BoundedSearch
 from diffbot_ident.velocity.dead_band_estimate import BANDS, LEAST_FRACTION, SMALL
 from diffbot_recordings.axis_search import AxisSearch
+from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.dead_time import DeadTimeFit, fit_dead_band, largest_command
-from diffbot_recordings.first_order import Array, AxisSegment
+from diffbot_recordings.first_order import Array
 from diffbot_recordings.sent_commands import levels_of
 from diffbot_recordings.verdict import Value
 

@@ -29,8 +29,9 @@ from diffbot_recordings.axis_search import (
     Free,
     reading_spacing,
 )
+from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.driver_model import DriverModel, DriverParameter
-from diffbot_recordings.first_order import Array, AxisSegment, FirstOrderFit
+from diffbot_recordings.first_order import Array, FirstOrderFit
 from diffbot_recordings.sent_commands import SAME_LEVEL, levels_of
 from diffbot_recordings.smoothed_response import UNSMOOTHED, Smoothing
 

@@ -17,7 +17,8 @@ import numpy as np
 
 from diffbot_description.command_ramp import RampCoupling
 from diffbot_description.dead_band import DeadBandKind, passed_of
-from diffbot_recordings.first_order import Array, AxisSegment
+from diffbot_recordings.axis_segment import AxisSegment
+from diffbot_recordings.first_order import Array
 from diffbot_recordings.sent_commands import SentCommands
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_ident.estimate import NORMAL_95, GyroFit
 from diffbot_ident.interpretation.yaw_gyro import GyroError, YawGyro
+from diffbot_recordings.held_out_tests import LEAST_R_SQUARED
 from diffbot_recordings.samples import WHEELS
 from diffbot_recordings.segments import Segment
-from diffbot_recordings.velocity_analysis import LEAST_R_SQUARED
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
 
 # Window and delays of the yaw rate, s; negative, as slow wheel speeds are late themselves.

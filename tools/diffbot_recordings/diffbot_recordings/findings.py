@@ -49,9 +49,9 @@ from diffbot_ident.parameter_writer import (
 )
 from diffbot_ident.verification import MAX_ERROR_FRACTION, Verification
 from diffbot_recordings.axis_checks import checked, over_runs
+from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.dead_band_analysis import NAME as DEAD_BAND
 from diffbot_recordings.effort_scale import EffortScale, in_newton_metres
-from diffbot_recordings.first_order import AxisSegment
 from diffbot_recordings.motor_analysis import MotorAnalysis
 from diffbot_recordings.options import Weighing
 from diffbot_recordings.recording_charts import Analyses, chart_groups

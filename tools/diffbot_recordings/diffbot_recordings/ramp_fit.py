@@ -15,6 +15,7 @@ import numpy as np
 from diffbot_description.command_ramp import RampCoupling
 from diffbot_description.dead_band import DeadBandKind
 from diffbot_recordings.axis_search import AxisSearch, Free
+from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.dead_time import (
     DRIVER_SEARCHES,
     DeadTimeFit,
@@ -23,7 +24,7 @@ from diffbot_recordings.dead_time import (
     refitted,
 )
 from diffbot_recordings.driver_model import DriverModel, DriverParameter, Ramp
-from diffbot_recordings.first_order import Array, AxisSegment, FirstOrder
+from diffbot_recordings.first_order import Array, FirstOrder
 from diffbot_recordings.verdict import Value
 
 # Longest piece of a ramp that is taken for a held command, s, and most samples of such pieces.

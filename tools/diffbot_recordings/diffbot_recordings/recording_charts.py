@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from diffbot_ident.estimate import NAMES, NORMAL_95, UNITS
-from diffbot_recordings.first_order import AxisSegment, Prediction
+from diffbot_recordings.axis_segment import AxisSegment, Prediction
 from diffbot_recordings.motor_analysis import MotorAnalysis
 from diffbot_recordings.torque_analysis import AVERAGE, TorqueResult, free_run
 from diffbot_recordings.velocity_analysis import AxisAnalysis

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from diffbot_description.sigma import AXES, Sigma
-from diffbot_recordings.first_order import Array, AxisSegment, fit_first_order
+from diffbot_recordings.axis_segment import AxisSegment
+from diffbot_recordings.first_order import Array, fit_first_order
 
 
 @dataclass(frozen=True)

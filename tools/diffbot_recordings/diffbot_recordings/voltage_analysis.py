@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import fdtri, stdtrit
 
 from diffbot_ident.estimate import NORMAL_95
-from diffbot_recordings.first_order import AxisSegment, Prediction
+from diffbot_recordings.axis_segment import AxisSegment, Prediction
 from diffbot_recordings.samples import Array, Mask, RecordingError
 from diffbot_recordings.segments import new_readings
 from diffbot_recordings.sysid_log import SysIdLog, SysIdTest

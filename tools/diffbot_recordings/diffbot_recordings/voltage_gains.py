@@ -20,7 +20,8 @@ from scipy.optimize import minimize_scalar
 from scipy.signal import lfilter
 
 from diffbot_ident.velocity.bounded_search import BoundedSearch
-from diffbot_recordings.first_order import Array, AxisSegment, correlated_covariance
+from diffbot_recordings.axis_segment import AxisSegment
+from diffbot_recordings.first_order import Array, correlated_covariance
 from diffbot_recordings.verdict import Value
 
 # Search range of the time constant, as multiples of a period and of the longest segment, and number

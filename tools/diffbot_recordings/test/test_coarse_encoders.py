@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
+from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.dead_time import fit_dead_time
-from diffbot_recordings.first_order import AxisSegment
 from diffbot_recordings.samples import Batch
 from diffbot_recordings.segments import Segmenter, SegmentSettings, new_readings
 from diffbot_recordings.velocity_analysis import prepared

@@ -11,9 +11,10 @@ import pytest
 
 from diffbot_description.dead_band import DeadBandKind, passed_of
 from diffbot_ident.estimate import NORMAL_95
+from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.dead_band_analysis import NAME
 from diffbot_recordings.dead_time import fit_dead_band
-from diffbot_recordings.first_order import AxisSegment, FirstOrder
+from diffbot_recordings.first_order import FirstOrder
 from diffbot_recordings.velocity_analysis import analyse_axis
 
 T, COUNT = 0.05, 800

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from diffbot_recordings.axis_search import AxisSearch
+from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.dead_time import fit_dead_time
 from diffbot_recordings.driver_model import power_law
-from diffbot_recordings.first_order import AxisSegment, FirstOrder
+from diffbot_recordings.first_order import FirstOrder
 from diffbot_recordings.segments import new_readings
 
 T = 0.05

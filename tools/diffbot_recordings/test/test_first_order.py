@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.signal import lfilter
 
+from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.first_order import (
     FEWEST,
-    AxisSegment,
     FirstOrder,
     OutputError,
     correlated_covariance,

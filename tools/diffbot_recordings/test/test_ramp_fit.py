@@ -6,8 +6,9 @@ import pytest
 
 from diffbot_description.command_ramp import RampCoupling
 from diffbot_description.dead_band import DeadBandKind
+from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.driver_model import DriverModel, Ramp
-from diffbot_recordings.first_order import AxisSegment, FirstOrder
+from diffbot_recordings.first_order import FirstOrder
 from diffbot_recordings.sent_commands import SentCommands
 from diffbot_recordings.velocity_analysis import analyse_axis
 from diffbot_recordings.verdict import AnalysisOutcome

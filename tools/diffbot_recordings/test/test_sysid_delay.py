@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from diffbot_recordings.first_order import AxisSegment
+from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.voltage_gains import (
     LONGEST,
     SysIdDelay,

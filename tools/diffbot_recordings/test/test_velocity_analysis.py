@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from diffbot_recordings.first_order import AxisSegment, FirstOrder
-from diffbot_recordings.velocity_analysis import CrossValidation, analyse_axis
+from diffbot_recordings.axis_segment import AxisSegment
+from diffbot_recordings.first_order import FirstOrder
+from diffbot_recordings.held_out_tests import CrossValidation
+from diffbot_recordings.velocity_analysis import analyse_axis
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Value
 
 T = 0.05

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("rclpy")
 
 from diffbot_ident.parameters_message import quantities_of
-from diffbot_ident.velocity.velocity_precision import VelocityPrecision
+from diffbot_ident.precision import VelocityPrecision
 from diffbot_msgs.msg import IdentStatus
 from diffbot_node.robot_messages import to_stamp
 from diffbot_recordings.velocity_ident_report_node import (

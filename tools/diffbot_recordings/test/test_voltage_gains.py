@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from diffbot_recordings.first_order import AxisSegment
+from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.voltage_gains import fit_voltage_gains
 
 KS, KV, KA, PERIOD = 0.6, 2.5, 0.4, 0.01

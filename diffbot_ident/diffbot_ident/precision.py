@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When an estimate is precise enough to end an excitation (`until`), of torques and velocities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from diffbot_ident.estimate import NAMES, NORMAL_95, Estimate, EstimateState
+
+UNITS = {"%": 0.01, "ms": 0.001}
+"""Units of half widths, and their sizes: of the value itself, and s."""
+
+
+def parse_until(text: str, units: Mapping[str, str], example: str) -> dict[str, float] | None:
+    """Read half widths such as `example`; None where the text is empty or "none".
+
+    Args:
+        units: Unit of each name that may be asked for.
+
+    Returns:
+        By name, in lower case: the half width relative to the value, or in s.
+
+    Raises:
+        ValueError: The text does not consist of these names, each with a number > 0 and its unit.
+    """
+    if text.strip() in ("", "none"):
+        return None
+
+    def refused(why: str) -> ValueError:
+        return ValueError(f"until = {text!r}: {why}; for example {example!r}")
+
+    spaced = text.replace("=", " ").replace(",", " ")
+    for unit in UNITS:
+        spaced = spaced.replace(unit, f" {unit} ")
+    known = {name.lower(): unit for name, unit in units.items()}
+    words, limits = spaced.split(), dict[str, float]()
+    while words:
+        name, number, given = [*words, "", ""][:3]
+        key = name.lower()
+        if key not in known or key in limits:
+            raise refused(f"{name!r} must be one of {', '.join(units)}, each once")
+        try:
+            value = float(number)
+        except ValueError:
+            value = math.nan
+        unit = known[key]
+        if not 0.0 < value < math.inf:
+            raise refused(f"{number!r} after {name} must be a number > 0, in {unit}")
+        if given != unit:
+            raise refused(f"{name} {number} must have the unit {unit}: write {name} {number}{unit}")
+        limits[key] = value * UNITS[unit]
+        del words[:3]
+    return limits or None
+
+
+TORQUE_EXAMPLE = "K5 5% K6 5% K7 1% K8 1%"
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Precision at which an identification may stop: half widths of the 95 % intervals.
+
+        >>> Precision.parse("K5 5% K7 1%").limits
+        {'k5': 0.05, 'k7': 0.01}
+
+    Attributes:
+        limits: Largest half width relative to the value, for parameters "k5" to "k8", each > 0.
+    """
+
+    limits: dict[str, float]
+
+    @classmethod
+    def parse(cls, text: str) -> Precision | None:
+        """Read names and percentages, such as `TORQUE_EXAMPLE`; see parse_until."""
+        limits = parse_until(text, {name.upper(): "%" for name in NAMES}, TORQUE_EXAMPLE)
+        return None if limits is None else cls(limits)
+
+    def is_reached(self, estimate: Estimate) -> bool:
+        """Whether all are precise enough; K5 and K6 of a centre of mass on the axle always are."""
+        if estimate.state is not EstimateState.ESTIMATED:
+            return False
+        for name, value, variance in zip(NAMES, estimate.values, estimate.variances, strict=True):
+            half = NORMAL_95 * math.sqrt(variance)
+            limit = self.limits.get(name, math.inf)
+            if math.isfinite(half) and half > limit * abs(value):
+                return False
+        return True
+
+
+# Robot time before which no precision of a velocity robot counts as reached, s: in it all sizes of
+# command are driven.
+MIN_TIME = 20.0
+VELOCITY_UNITS = {"time_constant": "%", "gain": "%", "dead_time": "ms"}
+VELOCITY_EXAMPLE = "time_constant 2% gain 1% dead_time 10ms"
+
+
+class Estimated(NamedTuple):
+    """A value and its standard deviation, infinite or NaN where it is not known."""
+
+    value: float
+    std: float
+
+    @property
+    def half_width(self) -> float:
+        """Half width of the 95 % interval."""
+        return NORMAL_95 * self.std
+
+
+@dataclass(frozen=True)
+class AxisQuantities:
+    """What is known of an axis; the names are those of VELOCITY_UNITS.
+
+    Attributes:
+        time_constant: s.
+        gain: 1.
+        dead_time: s.
+        reason: Why the values may not be used; empty if they may.
+    """
+
+    time_constant: Estimated
+    gain: Estimated
+    dead_time: Estimated
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class VelocityPrecision:
+    """Precision at which an excitation may end: half widths of the 95 % intervals of both axes.
+
+        >>> VelocityPrecision.parse("gain 1% dead_time 10ms").limits
+        {'gain': 0.01, 'dead_time': 0.01}
+
+    Attributes:
+        limits: Of time_constant and gain relative to the value, of dead_time in s, each > 0.
+    """
+
+    limits: dict[str, float]
+
+    @classmethod
+    def parse(cls, text: str) -> VelocityPrecision | None:
+        """Read names with % or ms, such as `VELOCITY_EXAMPLE`; see parse_until."""
+        limits = parse_until(text, VELOCITY_UNITS, VELOCITY_EXAMPLE)
+        return None if limits is None else cls(limits)
+
+    def is_reached(self, axes: tuple[AxisQuantities, AxisQuantities]) -> bool:
+        """Whether all values may be used, and are precise enough."""
+        for axis in axes:
+            for name, limit in self.limits.items():
+                value, half = getattr(axis, name).value, getattr(axis, name).half_width
+                if axis.reason or not half <= limit * (1.0 if name == "dead_time" else value):
+                    return False
+        return True
