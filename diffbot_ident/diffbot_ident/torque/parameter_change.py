@@ -16,6 +16,7 @@ from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from diffbot_ident.estimate import Array
 from diffbot_ident.samples.series import pseudo_inverse
@@ -342,9 +343,9 @@ def _likely_drifts(
     return (a, b, c), (d, e, f), (of_torques, of_friction)
 
 
-def _is_likely(drifts: Array, std: Array) -> Array:
+def _is_likely(drifts: Array, std: Array) -> NDArray[np.bool_]:
     size = np.abs(drifts)
-    likely: Array = (size > LIKELY_DRIFT * std) & (size > LEAST_DRIFT)
+    likely: NDArray[np.bool_] = (size > LIKELY_DRIFT * std) & (size > LEAST_DRIFT)
     likely[1] &= size[1] <= MOST_FRICTION_DRIFT
     return likely
 
