@@ -28,7 +28,12 @@ from diffbot_ident.torque.effects import (
 )
 from diffbot_ident.torque.effects.backlash import PLAY_ANGULAR
 from diffbot_ident.torque.effects.drag import DRAG_OMEGA, DRAG_V
-from diffbot_ident.torque.effects.evidence import along_the_torque, beyond_chance
+from diffbot_ident.torque.effects.evidence import (
+    along_the_torque,
+    beyond_chance,
+    of_both_wheels,
+    of_each_wheel,
+)
 from diffbot_ident.torque.effects.gear_loss import GEAR_LEFT, GEAR_RIGHT
 from diffbot_ident.torque.effects.slip import SLIP_ANGULAR
 from diffbot_ident.torque.effects.slope import COS_HEADING, SIN_HEADING
@@ -331,6 +336,16 @@ def test_friction_that_is_less_at_low_speed_is_no_stiction(seed):
     search = EffectSearch(sums(seed, (SLOW_LEFT,), -0.2))
     assert search.evidence(BREAKAWAY) == -math.inf
     assert BREAKAWAY not in search.likely()
+
+
+@pytest.mark.parametrize("std", [1e-160, 1e-120, 1e-90, 0.0])
+def test_motion_without_any_noise_is_no_overflow(std):
+    """As of one encoder that is recorded as both wheels: the robot never turns."""
+    theta = np.array([0.0, K7, *np.full(6, 1e-3)])
+    fits = [AxisFit(theta, std**2 * np.eye(8), 0.0, (0.0, 0.0))] * 2
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        assert math.isfinite(of_both_wheels(fits))
+        assert not math.isnan(of_each_wheel(fits, ((6, 7), (6, 7))))
 
 
 def test_a_pattern_becomes_likely_before_it_is_sure():

@@ -156,6 +156,7 @@ def test_one_encoder_in_half_of_the_recording_is_named(rows, tmp_path, capsys):
     assert status == 2 and "one encoder is recorded as both wheels" in capsys.readouterr().err
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("speeds", [True, False])
 def test_one_encoder_recorded_twice_is_named(rows, tmp_path, capsys, speeds):
     """Before: "the robot changed 32 s after its first sample, as by a payload"."""

@@ -17,6 +17,8 @@ from diffbot_ident.torque.columns import AxisFit, ExtraColumns
 SIGNIFICANT, SIGNIFICANT_COLUMN = 18.0, 2.0
 # Standard deviations by which an extra friction of a wheel may be below 0.
 LIKELY_FRICTION = 3.0
+# Deviations up to this stem from rounding, and are no information: their squares overflow.
+NO_NOISE = 1e-100
 # Share of a wheel's effect by which the other one may seem to have its reverse.
 OTHER_WHEEL = 0.5
 
@@ -95,7 +97,7 @@ def resisting(fits: Sequence[AxisFit]) -> Iterator[tuple[float, Array, Array, Ar
         result, spread = fitted.theta[-2:], fitted.covariance[-2:, -2:]
         scale = np.sqrt(np.diag(spread))
         inverse = np.zeros((2, 2))
-        if (scale > 0.0).all():
+        if (scale > NO_NOISE).all():
             shape = np.outer(scale, scale)
             inverse = pseudo_inverse(spread / shape) / shape
         yield float(fitted.theta[1]), result, inverse, direction
