@@ -39,7 +39,8 @@ def _assumed(data: Mapping[str, Any]) -> dict[str, Any]:
     radius = _positive(data, "wheels.radius", 0.05)
     track = _positive(data, "wheels.separation", 0.3)
     front = _positive(data, "body.shape.front", track / 2)
-    length = front + abs(_number(data, "body.shape.rear", -track / 2))
+    rear = abs(_number(data, "body.shape.rear", -track / 2))
+    length = front + rear
     width = _positive(data, "body.shape.width", track)
     bottom = _positive(data, "body.shape.bottom", radius / 2)
     top = max(_number(data, "body.shape.top", 2.5 * radius), bottom + radius)
@@ -51,7 +52,6 @@ def _assumed(data: Mapping[str, Any]) -> dict[str, Any]:
     thickness = min(0.5 * radius, 0.3 * track)
     traction = GRIP * GRAVITY * (mass / 2 + wheel) * radius
     spin = wheel * radius**2 / 2
-    reach = max(front, radius)
 
     def box(first: float, second: float) -> float:
         return mass * (first**2 + second**2) / 12
@@ -74,7 +74,8 @@ def _assumed(data: Mapping[str, Any]) -> dict[str, Any]:
             "shape": {"bottom": bottom, "top": top},
         },
         "casters": [
-            {"x": x, "y": 0.0, "radius": radius / 2, "clearance": 0.0} for x in (reach, -reach)
+            {"x": x, "y": 0.0, "radius": radius / 2, "clearance": 0.0}
+            for x in (max(front, radius), -max(rear, radius))
         ],
         "joints": {"left": "left_wheel_joint", "right": "right_wheel_joint"},
         "friction": {"viscous": [0.0, 0.0], "coulomb": [0.0, 0.0]},

@@ -18,6 +18,8 @@ class RehearsalFault(str, Enum):
     NAMES = "names"
     LATE = "late"
     NO_TIMEOUT = "no_timeout"
+    SECOND = "second"
+    """Another node publishes commands, too."""
 
     @property
     def mending(self) -> str:
@@ -34,4 +36,5 @@ _MENDING = {
     RehearsalFault.NAMES: "its driver uses the joint names of the robot's file",
     RehearsalFault.LATE: "its clock is set",
     RehearsalFault.NO_TIMEOUT: "its driver gets a timeout of 0.5 s",
+    RehearsalFault.SECOND: "the other node that publishes commands is ended",
 }

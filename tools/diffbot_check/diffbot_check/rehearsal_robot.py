@@ -20,7 +20,7 @@ from typing import Any
 import rclpy
 from geometry_msgs.msg import Twist
 from nav_msgs.msg import Odometry
-from rclpy.executors import ExternalShutdownException
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
@@ -39,6 +39,8 @@ PERIOD, TIMEOUT, DELAY = 0.01, 0.5, 0.02  # s
 FRICTION, VISCOUS = 0.02, 0.001
 SIGMA = Sigma(0.2, 0.15, 1.0, 1.0)
 LATE, AMPERES = 0.4, 4.0  # s; reported A for 1 N m
+# Environment variable: a file for true headings, and the period of its lines, s.
+HEADINGS_FILE, HEADINGS = "DIFFBOT_REHEARSAL_HEADINGS", 0.02
 # Longest time that is simulated at once after a pause of this process, s.
 LONGEST = 0.5
 
@@ -91,6 +93,13 @@ class RehearsalRobot(Node):
         self.declare_parameter("cmd_vel_timeout", Parameter.Type.DOUBLE)
         self.set_parameters([Parameter("cmd_vel_timeout", value=timeout)])
         self.create_timer(PERIOD, self._advance)
+
+    @property
+    def heading(self) -> float:
+        """True heading, rad, from the start on."""
+        if self._robot.takes_velocity:
+            return self._velocity.pose()[2]
+        return self._engine.pose()[2]
 
     def _on_twist(self, message: Twist) -> None:
         self._take((message.linear.x, message.angular.z))
@@ -155,14 +164,36 @@ class RehearsalRobot(Node):
         self._topic.publish(message)
 
 
+def teleoperation(robot: Robot) -> Node:
+    """Return the node of RehearsalFault.SECOND: it commands zero."""
+    node = Node("teleoperation")
+    message: Any = Twist() if robot.takes_velocity else Float64MultiArray(data=[0.0, 0.0])
+    topic = "cmd_vel" if robot.takes_velocity else "effort_controller/commands"
+    publisher: Any = node.create_publisher(type(message), topic, 10)
+    node.create_timer(0.1, lambda: publisher.publish(message))
+    return node
+
+
+def note_headings(node: RehearsalRobot, path: str) -> None:
+    """Append time, s since the epoch, and true heading, rad, to a file, for those who judge."""
+    file = open(path, "a", buffering=1, encoding="utf-8")  # noqa: SIM115  (until the process ends)
+    node.create_timer(HEADINGS, lambda: file.write(f"{time.time():.3f} {node.heading:.5f}\n"))
+
+
 def main(words: list[str]) -> int:
     """Run the robot until SIGTERM or SIGINT."""
     robot, fault = load_robot(words[0]), RehearsalFault(words[1])
     rclpy.init(args=[])
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     node = RehearsalRobot(robot, fault)
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    if fault is RehearsalFault.SECOND:
+        executor.add_node(teleoperation(robot))
+    if path := os.environ.get(HEADINGS_FILE):
+        note_headings(node, path)
     try:
-        rclpy.spin(node)
+        executor.spin()
     except (KeyboardInterrupt, ExternalShutdownException):
         return 0
     return 0

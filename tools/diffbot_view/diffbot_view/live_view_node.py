@@ -247,6 +247,8 @@ class LiveView(PolledNode):
     def _subscribe(self, topic: str, package: str, kind: str) -> None:
         message_type = getattr(import_module(f"{package}.msg"), kind)
         latched = kind in LATCHED_KINDS or f"/{TRUTH}/" in topic
+        offered = [each.qos_profile for each in self.get_publishers_info_by_topic(topic)]
+        latched = latched and all(each.durability == REPORTED.durability for each in offered)
         feed = self.create_polled(message_type, topic, REPORTED if latched else SEEN)
         self._feeds[topic] = (kind, feed)
 

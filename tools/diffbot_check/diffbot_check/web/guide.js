@@ -84,7 +84,9 @@ function describe(form) {
     const input = control(typed ? "number" : "text", each.value, { name: each.name, step: "any" });
     field(numbers, each.meaning, input).dataset.kind = each.kind || "";
   }
-  hand.append(numbers, element("p", "", "caution"));
+  const problem = element("p", "", "caution");
+  problem.setAttribute("role", "status");
+  hand.append(problem, numbers);
   form.append(file, known, hand);
   hand.addEventListener("input", drawNumbers);
   ways_shown();
@@ -226,7 +228,9 @@ function drawGuide() {
     build(step);
     byId("printed").open = false;
     const busy = document.activeElement;
-    if (guide.ran && (busy === document.body || byId("step").contains(busy))) byId("go").focus({ preventScroll: true });
+    // One that moves the robot is reached by Tab: Enter once too often must not begin it.
+    const first = step.moves ? "step-title" : "go";
+    if (guide.ran && (busy === document.body || byId("step").contains(busy))) byId(first).focus({ preventScroll: true });
   }
   byId("step-title").textContent = complete ? "All steps are done" : step.name[0].toUpperCase() + step.name.slice(1);
   byId("step-text").textContent = complete
@@ -273,8 +277,8 @@ function drawGuide() {
   }
   byId("typed").hidden = complete || !step.command;
   byId("command").textContent = step.command;
+  document.body.classList.toggle("drawing", step.name === "describe" && way() === "by hand" && !byId("step-form").hidden);
   const note = byId("step-form").querySelector(".way-hand p");
   if (note) note.textContent = way() === "by hand" && state.guide_drawn ? state.guide_drawn.problem : "";
 }
 additions.push(drawGuide);
-addEventListener("keydown", (event) => { if (event.key === "Enter" && event.target === byId("step-title")) run(); });
