@@ -19,9 +19,8 @@ from datetime import datetime
 from pathlib import Path
 
 LAUNCH = "DIFFBOT_LAUNCH"
-CLAIM = ".run"
 # As diffbot_description.files, which would load NumPy.
-SUMMARY = "summary.json"
+CLAIM, SUMMARY = ".run", "summary.json"
 # Longest time to wait for another process that writes its claim, s.
 _PATIENCE = 2.0
 _locks: dict[tuple[int, int], int] = {}  # device and inode of a claim -> descriptor, open for good

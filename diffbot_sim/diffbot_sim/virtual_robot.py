@@ -233,10 +233,15 @@ class VirtualRobot:
         return JointSample(self._start + self._steps * self._period, position, velocity, reported)
 
 
+def received_stamp(stamp: float) -> float:
+    """Return a stamp, s, as a node receives it: whole nanoseconds."""
+    whole, rest = divmod(round(stamp * NANOSECONDS), NANOSECONDS)
+    return whole + rest / NANOSECONDS
+
+
 def as_received(sample: JointSample) -> JointSample:
-    """Return a sample as a node receives it: its stamp in whole nanoseconds."""
-    whole, rest = divmod(round(sample.stamp * NANOSECONDS), NANOSECONDS)
-    return replace(sample, stamp=whole + rest / NANOSECONDS)
+    """Return a sample as a node receives it."""
+    return replace(sample, stamp=received_stamp(sample.stamp))
 
 
 class Payload(NamedTuple):

@@ -17,15 +17,15 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
-from arc_odometry import Pose, Velocity
+from arc_odometry import Pose
 from arc_odometry.odometry_messages import heading
 from diffbot_description import Robot, load_robot
 from diffbot_description.arena import Arena, reach
-from diffbot_description.velocity_parameters import read_sigma
 from diffbot_msgs.msg import PoseReference
 from diffbot_node import parameter, pose_from_text
 from pose2d_trajectories.paced_node import HOLD, PacedNode, PaceParameters
 from pose2d_trajectories.pose_message import Pose2D
+from pose2d_trajectories.robot_limits import robot_limits
 from pose2d_trajectories.shapes import OPTIONS, TRAJECTORIES, from_pose, make_trajectory
 from pose2d_trajectories.timing import UNITS, TrajectoryLimits
 from pose2d_trajectories.velocity_steps import DEMONSTRATION, VelocitySteps
@@ -53,8 +53,6 @@ def limits(values: SpeedParameters) -> TrajectoryLimits:
 
 
 OWN, ROBOT, NO_ROBOT = "own", "robot", "none"
-# Part of the robot's speeds and accelerations that a trajectory takes; the rest is for corrections.
-SPEED_FRACTION, ACCELERATION_FRACTION = 0.8, 0.6
 _FORM = {
     "points": " [x0, y0, x1, y1, ...]; empty: the trajectory's own",
     "corners": "; empty: the trajectory's own",
@@ -167,29 +165,12 @@ def limits_for(values: TrajectoryParameters, robot: Robot) -> TrajectoryLimits:
     Raises:
         ValueError: The file of identified values cannot be used.
     """
-    given = limits(values)
-    speeds = Velocity(robot.limits.linear_velocity, robot.limits.angular_velocity)
-    own = robot.acceleration_limits()
-    if values.identified != NO_ROBOT:
-        identified = read_sigma(values.identified)
-        reached = identified.accelerations(speeds)
-        own, speeds = _least(own, reached), _least(speeds, identified.speeds(speeds))
-    assumed = values.assumed_linear_acceleration, values.assumed_angular_acceleration
-    v, omega = (SPEED_FRACTION * speed for speed in speeds)
-    dv, domega = (
-        ACCELERATION_FRACTION * limit if limit < math.inf else otherwise or math.inf
-        for limit, otherwise in zip(own, assumed, strict=True)
+    return robot_limits(
+        robot,
+        None if values.identified == NO_ROBOT else values.identified,
+        (values.assumed_linear_acceleration, values.assumed_angular_acceleration),
+        limits(values),
     )
-    return TrajectoryLimits(
-        min(given.linear_velocity, v),
-        min(given.angular_velocity, omega),
-        min(given.linear_acceleration, dv),
-        min(given.angular_acceleration, domega),
-    )
-
-
-def _least(one: Velocity, other: Velocity) -> Velocity:
-    return Velocity(*map(min, one, other))
 
 
 def _room(text: str, robot: Robot | None) -> tuple[float, float]:

@@ -15,7 +15,14 @@ pytest.importorskip("rclpy")
 ROOT = Path(__file__).resolve().parents[2]
 MADE = runpy.run_path(str(ROOT / "docs" / "parameters.py"))
 # Arguments of `diffbot simulate`, which shows them itself: no node declares them.
-OF_COMMANDS = {"DriveArguments", "RunArguments", "TorqueRunArguments"}
+OF_COMMANDS = {
+    "DriveArguments",
+    "PathArguments",
+    "RunArguments",
+    "TorqueRunArguments",
+    "VelocityArguments",
+    "VelocityDriveArguments",
+}
 SOURCES = [
     path for package in find_packages(ROOT) for path in (package.path / package.name).rglob("*.py")
 ]

@@ -35,8 +35,10 @@ def numbers(value, path=()):
         ("ident", "ident", ("sim:=ideal", "seed:=1", "duration:=10")),
         ("ident", "ident", ("sim:=mujoco", "robot:=agv", "seed:=4", "arena:=4x4", "duration:=10")),
         ("backstepping", "drive", ("sim:=ideal", "seed:=2", "laps:=1", "start:=-0.1,0.1,0")),
+        ("ident", "ident", ("sim:=velocity", "seed:=5", "duration:=15")),
+        ("drive", "drive", ("sim:=velocity", "seed:=6", "laps:=1", "duration:=12")),
     ],
-    ids=["ideal", "mujoco", "drive"],
+    ids=["ideal", "mujoco", "drive", "velocity", "velocity drive"],
 )
 def test_a_simulated_run_is_its_launch(launch, own, arguments, tmp_path, domain):
     launched, simulated = tmp_path / "launched", tmp_path / "simulated"

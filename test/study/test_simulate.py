@@ -108,8 +108,14 @@ def test_a_run_that_fails_says_so(tmp_path):
         (["ident", "duration:=-1"], "parameter 'duration' = -1.0: must be finite and > 0"),
         (["ident", "sim:=bullet"], "must be one of ideal, mujoco, gazebo"),
         (["ident", "robot:=nobody"], "nobody"),
-        (["ident", "robot:=turtlebot2"], "robot turtlebot2 takes velocities (drive.command)"),
-        (["drive", "robot:=turtlebot2"], "robot turtlebot2 takes velocities (drive.command)"),
+        (["ident", "robot:=turtlebot2", "sim:=ideal"], "turtlebot2 takes velocities (drive.comm"),
+        (["drive", "robot:=turtlebot2", "sim:=ideal"], "turtlebot2 takes velocities (drive.comm"),
+        (["ident", "sim:=velocity", "sigma:=1,1"], "'sigma' = '1,1': must be as many numbers as"),
+        (["ident", "sim:=velocity", "dead_time:=11"], "'dead_time' = 11.0: must be finite and >="),
+        (["ident", "sim:=velocity", "arena:=0.2x0.2"], "0.2"),
+        (["ident", "sim:=velocity", "torque_noise:=1"], "unknown argument 'torque_noise'"),
+        (["drive", "sim:=velocity", "parameters:=nowhere.yaml"], "nowhere.yaml"),
+        (["ident", "record:=bag"], "must be one of none, mcap, sqlite3"),
         (["ident", "arena:=small"], "small"),
         (["ident", "amplitude:=1e6"], "amplitude = 1000000.0 N m: must be <="),
         (["ident", "until:=K9 1%"], "K9"),
@@ -135,6 +141,8 @@ def test_the_help_lists_every_argument(capsys):
     assert "seed:=0" in said and "torque_delay:=0" in said and "until:=K5 1%" in said
     assert simulate.main(["drive", "-h"]) == 0
     assert "trajectory:=figure_eight" in capsys.readouterr().out
+    assert simulate.main(["ident", "sim:=velocity", "--help"]) == 0
+    assert "sigma:=0.2,0.15,1,1" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         simulate.main(["--help"])
     assert "drive --help" in capsys.readouterr().out
@@ -154,6 +162,56 @@ def test_a_robot_drives_with_what_was_identified(tmp_path):
     assert said["samples"] == said["samples_true"] > 500
     again = (driven / "report.html").read_text()
     assert "simulate drive robot:=twil" in again and (driven / "joint_states.csv").is_file()
+
+
+def test_a_velocity_robot_is_identified_and_driven_by_its_file(tmp_path):
+    """Lags 0.3 and 0.25 s, dead time 0.06 s; the odometry is one period (10 ms) older."""
+    identified, driven, again = tmp_path / "identified", tmp_path / "driven", tmp_path / "again"
+    words = ("sim:=velocity", "seed:=4", "sigma:=0.3,0.25,1,1", "dead_time:=0.06", "report:=html")
+    ident = ["ident", *words, "duration:=30", "record:=mcap", f"results:={identified}"]
+    assert simulate.main(ident) == 0
+    said = summary(identified)
+    assert said["outcome"] == "completed" and said["complete"]
+    truths = {"time constant": (0.3, 0.25), "gain": (1.0, 1.0), "dead time": (0.065, 0.065)}
+    for name, pair in truths.items():
+        for axis, true in zip(said["axes"].values(), pair, strict=True):
+            value = axis["parameters"][name]
+            assert abs(value["value"] - true) < 4.0 * value["std"] + 1e-3, name
+    assert identify([str(identified / "recording"), "--no-pictures", "--output", str(again)]) == 0
+    for axis, values in summary(again)["axes"].items():
+        lag = values["parameters"]["time constant"]
+        assert abs(lag["value"] - said["axes"][axis]["parameters"]["time constant"]["value"]) < 5e-3
+    file = identified / "velocity_parameters.yaml"
+    drive = ["drive", *words, "trajectory:=circle", "laps:=1", f"parameters:={file}"]
+    assert simulate.main([*drive, f"results:={driven}"]) == 0
+    said = summary(driven)
+    assert said["outcome"] == "completed" and said["samples"] == said["samples_true"] > 2000
+    assert said["tracking"]["true"]["rms_position"] < 2e-3
+    page = (driven / "report.html").read_text()
+    assert "simulate drive robot:=turtlebot2 sim:=velocity" in page
+
+
+def test_a_torque_run_is_recorded_as_a_bag_too(tmp_path):
+    results, again = tmp_path / "results", tmp_path / "again"
+    words = [f"results:={results}", "duration:=20", "record:=sqlite3", *SHORT[1:]]
+    assert simulate.main(["ident", *words]) == 0
+    bag = [str(results / "recording"), "--robot", "twil", "--no-pictures", "--output", str(again)]
+    assert identify(bag) == 0
+    table = [str(results / "joint_states.csv"), *bag[1:-1], str(tmp_path / "table")]
+    assert identify(table) == 0
+    one, other = (summary(each)["parameters"] for each in (again, tmp_path / "table"))
+    for name in ("K5", "K6", "K7", "K8"):
+        # A bag is cut into parts elsewhere than a table.
+        assert abs(one[name]["value"] - other[name]["value"]) < 0.2 * other[name]["std"], name
+
+
+def test_no_run_is_overwritten(tmp_path, capsys):
+    words = ["drive", "trajectory:=line", "report:=html", f"results:={tmp_path}/one"]
+    assert simulate.main(words) == 0
+    before = (tmp_path / "one" / "summary.json").read_bytes()
+    assert simulate.main([*words, "seed:=2"]) == 2
+    assert "it holds the results of another run; give another folder" in capsys.readouterr().err
+    assert (tmp_path / "one" / "summary.json").read_bytes() == before
 
 
 def test_an_interrupted_drive_keeps_what_there_is(tmp_path, monkeypatch):

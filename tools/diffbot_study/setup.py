@@ -14,7 +14,10 @@ setup(
         (f"share/{PACKAGE}", ["package.xml"]),
     ],
     install_requires=["setuptools", "matplotlib", "numpy", "rich", "scipy"],
-    extras_require={"cluster": ["dask", "distributed", "pyarrow"]},
+    extras_require={
+        "cluster": ["dask", "distributed", "pyarrow"],
+        "recordings": ["rosbags"],
+    },
     zip_safe=True,
     maintainer="diffbot maintainers",
     maintainer_email="maintainers@example.org",

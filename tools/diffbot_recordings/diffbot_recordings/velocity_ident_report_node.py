@@ -1,55 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
 """The velocity_ident_report node: identifies a robot that velocity_ident excites, and reports it.
 
-Subscribes to `velocity_ident/status` alone. A command counts from the stamp of the odometry message
-that it answers, as in the controllers, so dead times include the age of the odometry. While the
-robot is excited, what the data tell so far is shown and published on `~/velocity_parameters`, by
-the same analysis as at the end. Ends with the run: status 0 if completed or stopped by the user, 1
-if it failed.
+Subscribes to `velocity_ident/status` alone. While the robot is excited, what the data tell so far
+is shown and published on `~/velocity_parameters`, by the same analysis as at the end. Ends with the
+run: status 0 if completed or stopped by the user, 1 if it failed.
 """
 
 from __future__ import annotations
 
 import math
-from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+from rich.console import RenderableType
 
-from arc_odometry.number_range import Array
-from diffbot_description import known_robots, save_robot
-from diffbot_description.files import finite, write_atomically
+from diffbot_description.robot import Pair
 from diffbot_ident.excitation.driver_stop import DriverStop
 from diffbot_msgs.msg import IdentStatus, VelocityParameters
 from diffbot_node import parameter, to_stamp
-from diffbot_recordings.samples import Batch, RecordingError
-from diffbot_recordings.segments import Segment, Segmenter, SegmentSettings
-from diffbot_recordings.verdict import results_table, values_table
-from diffbot_report.drawing import Picture
+from diffbot_recordings.velocity_record import (
+    NODE,
+    VelocityRecord,
+    analysed,
+    live_table,
+    velocity_run_findings,
+)
 from diffbot_report.inbox import Inbox
 from diffbot_report.messages import ident_state, nanoseconds
-from diffbot_report.page import Page
-from diffbot_report.run_end import IdentState, RunPhase
+from diffbot_report.run_end import RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS
-from diffbot_report.summary import RunDescription, RunFindings, repeat_command
+from diffbot_report.summary import RunFindings
 from diffbot_report.watching_node import ReportParameters, WatchingNode
 
 if TYPE_CHECKING:  # loads slowly
     from diffbot_recordings.velocity_analysis import AxisAnalysis
 
-NODE = "velocity_ident"
-CHANNELS = ("v", "w", "command_v", "command_w")
-COLUMNS = ("time", *CHANNELS)
-TABLE = "velocities.csv"
-# A cut loses the commands before it, s.
-LONGEST_SEGMENT = 3600.0
 # Robot time before the first analysis of a run that goes on, and between two of them, s.
 FIRST_LOOK, LOOK_PERIOD = 15.0, 8.0
 
@@ -66,99 +53,13 @@ class VelocityIdentReportParameters(ReportParameters):
     )
 
 
-class VelocityRecord:
-    """Velocities and commands of a run.
-
-    Attributes:
-        state: The latest status of velocity_ident; None before the first.
-        driver: When the robot's driver stops by itself, at the end of the run.
-        warnings, done, total: See samples.Source.
-    """
-
-    name = f"{NODE}/status"
-
-    def __init__(self) -> None:
-        self.state: IdentState | None = None
-        self.driver = DriverStop()
-        self.warnings: list[str] = []
-        self.done = self.total = 0
-        self._numbers = array("d")
-
-    @property
-    def elapsed(self) -> float:
-        """Robot time since the excitation began, s."""
-        return self.state.elapsed if self.state else 0.0
-
-    def missing(self) -> list[str]:
-        """Return sentences on messages that were not received."""
-        sent = self.state.statuses if self.state else 0
-        if self.total == sent:
-            return []
-        return [f"{sent - self.total} of {sent} messages on {self.name}"]
-
-    def add(self, message: IdentStatus) -> None:
-        """Add a status."""
-        before, self.state = self.elapsed, ident_state(message)
-        self.driver = DriverStop(
-            message.command_timeout, message.command_timeout_error, message.command_timeout_reason
-        )
-        self.total += 1
-        if self.elapsed < before:  # the run has begun again, as its velocities were wrong
-            self._numbers = array("d")
-        if self.state.phase is RunPhase.EXCITING:
-            stamp = nanoseconds(message.header.stamp) / NANOSECONDS
-            self._numbers.extend((stamp, *self.state.velocity, *message.command))
-
-    def copied(self) -> VelocityRecord:
-        """Return a copy of the data."""
-        copy = VelocityRecord()
-        copy.state, copy.driver, copy._numbers = self.state, self.driver, self._numbers[:]
-        return copy
-
-    def rows(self) -> Array:
-        """Return time, v, omega, and the commands of both, s, m/s and rad/s, shape (n, 5)."""
-        return np.array(self._numbers).reshape(-1, len(COLUMNS))
-
-    def batches(self) -> Iterator[Batch]:
-        """Yield the velocities, and the commands that answered them."""
-        times, v, omega, command_v, command_w = self.rows().T
-        yield Batch(times, {"v": v, "w": omega})
-        yield Batch(times, {"command_v": command_v, "command_w": command_w})
-
-    def segments(self, segmenter: Segmenter) -> list[Segment]:
-        """Return the uninterrupted parts of the run.
-
-        Raises:
-            RecordingError: The data cannot be used.
-        """
-        return list(segmenter.segments(self.batches(), CHANNELS))
-
-    def save(self, path: Path) -> str:
-        """Write a table for `diffbot identify`; return its name."""
-
-        def write(target: Path) -> None:
-            np.savetxt(target, self.rows(), "%.17g", ",", header=",".join(COLUMNS), comments="")
-
-        return write_atomically(path, write).name
-
-
-def analysed(record: VelocityRecord) -> dict[str, AxisAnalysis]:
-    """Return the analyses of the axes, as far as the data go; none if nothing has moved."""
-    from diffbot_recordings.findings import analyse_axes
-
-    segments, _ = segments_of(record)
-    return analyse_axes(segments) if segments else {}
-
-
-def segments_of(record: VelocityRecord) -> tuple[list[Segment], str]:
-    """Return the uninterrupted parts of the data, and why there are none."""
-    from diffbot_recordings.recording_analysis import STILL
-
-    try:
-        segments = record.segments(Segmenter(SegmentSettings(still=STILL, longest=LONGEST_SEGMENT)))
-    except RecordingError as error:
-        return [], str(error)
-    return segments, "the robot did not move"
+def answer_of(message: IdentStatus) -> tuple[Pair, DriverStop]:
+    """Return the command that a status tells, and when the driver stops by itself."""
+    driver = DriverStop(
+        message.command_timeout, message.command_timeout_error, message.command_timeout_reason
+    )
+    v, omega = message.command
+    return (v, omega), driver
 
 
 class LiveAnalysis:
@@ -214,19 +115,6 @@ def message_of(axes: Mapping[str, AxisAnalysis], stamp: int) -> VelocityParamete
     return message
 
 
-def driver_keys(driver: DriverStop) -> dict[str, Any]:
-    """Return what summary.json tells of the driver's own stop."""
-    measured = not driver.reason
-    return {
-        "driver": {
-            "stops_by_itself": not driver.runs_on if measured else None,
-            "seconds_after_last_command": finite(driver.seconds),
-            "error": finite(driver.error),
-            "reason": str(driver),
-        }
-    }
-
-
 class VelocityIdentReport(WatchingNode[VelocityRecord, VelocityIdentReportParameters]):
     """ROS interface of the report of a velocity robot's identification."""
 
@@ -248,7 +136,7 @@ class VelocityIdentReport(WatchingNode[VelocityRecord, VelocityIdentReportParame
         """Read all statuses."""
         statuses = self._statuses.take()
         for message in statuses:
-            self.recording.add(message)
+            self.recording.add(ident_state(message), *answer_of(message))
             self._newest = nanoseconds(message.header.stamp)
         if statuses and self.recording.elapsed > 0.0:
             self.real_time.update(self.recording.elapsed, now)
@@ -262,61 +150,11 @@ class VelocityIdentReport(WatchingNode[VelocityRecord, VelocityIdentReportParame
         return None if self.recording.missing() else self._newest
 
     def table(self) -> RenderableType:
-        """Return what the data tell so far, or before that the robot's motion."""
-        if axes := self._live.axes:
-            parts: list[RenderableType] = []
-            for verdict in (analysis.verdict for analysis in axes.values()):
-                parts += [Text(verdict.summary()), values_table(verdict)]
-            return Group(*parts)
-        table = Table("", "v, m/s", "omega, rad/s", "x, m", "y, m")
-        if (state := self.recording.state) is not None:
-            numbers = (*state.velocity, *state.position)
-            table.add_row("now", *(f"{number:.3f}" for number in numbers))
-        return table
+        """Return what is known so far."""
+        return live_table(self.recording, self._live.axes)
 
     def findings(self) -> RunFindings:
-        """Identify the robot, if the run was completed; the data are saved in any case."""
-        from diffbot_recordings.findings import analyse_axes, velocity_findings
-        from diffbot_recordings.identify_page import findings_page
-
+        """Identify the robot."""
         self._live.close()
-        elapsed, missing = self.recording.elapsed, self.recording.missing()
-        more = {"data": [self.recording.save(self.folder / TABLE)]}
-        segments, reason = self._segments()
-        if not segments:
-            text = f"not identified: {reason}; the data are in {TABLE}"
-            return RunFindings(elapsed, lambda title: f"{title}\n{text}", {}, more, missing, None)
         self.console.print("identifying", markup=False)
-        seconds, driver = sum(segment.duration for segment in segments), self.recording.driver
-        findings = velocity_findings(
-            analyse_axes(segments),
-            f"{seconds:.1f} s of motion in {len(segments)} stretches",
-            self.robot.name,
-            f"{NODE}, {self.run.setting}",
-        )
-        said = f"warning: {driver}" if driver.runs_on else str(driver)
-        findings = replace(findings, notes=[*findings.notes, said])
-        written = findings.write(self.folder)
-        if self.robot.name not in known_robots():  # for exports, and for driving
-            save_robot(self.robot, self.folder / f"{self.robot.name}.yaml")
-
-        def page(run: RunDescription, folder: Path, summary: Mapping[str, Any]) -> Page:
-            texts = {"Repeat this run": repeat_command(run)}
-            return findings_page(findings, summary, folder, run.label, texts)
-
-        return RunFindings(
-            elapsed,
-            lambda title: results_table(title, findings.verdicts),
-            findings.content(written),
-            {**more, **driver_keys(driver)},
-            missing,
-            lambda: [Picture(name, draw) for name, draw in findings.pictures().items()],
-            page,
-        )
-
-    def _segments(self) -> tuple[list[Segment], str]:
-        """Return the data of a completed run, or no data and the reason."""
-        state = self.recording.state
-        if state is None or state.phase is not RunPhase.DONE:
-            return [], "the run was not completed"
-        return segments_of(self.recording)
+        return velocity_run_findings(self.recording, self.folder, self.robot, self.run.setting)

@@ -16,9 +16,11 @@ from diffbot_node.robot_messages import to_stamp
 from diffbot_recordings.velocity_ident_report_node import (
     FIRST_LOOK,
     LiveAnalysis,
-    VelocityRecord,
+    answer_of,
     message_of,
 )
+from diffbot_recordings.velocity_record import VelocityRecord
+from diffbot_report.messages import ident_state
 
 
 def status(stamp, elapsed, v):
@@ -27,13 +29,17 @@ def status(stamp, elapsed, v):
     return message
 
 
+def add(record, message):
+    record.add(ident_state(message), *answer_of(message))
+
+
 def test_a_run_that_begins_again_keeps_nothing_of_what_was_before():
     record = VelocityRecord()
     for k in range(5):
-        record.add(status(10.0 + k, float(k), 0.1))
+        add(record, status(10.0 + k, float(k), 0.1))
     assert record.rows()[:, 0].tolist() == [10.0, 11.0, 12.0, 13.0, 14.0]
-    record.add(status(15.0, 0.0, 0.3))
-    record.add(status(16.0, 1.0, 0.4))
+    add(record, status(15.0, 0.0, 0.3))
+    add(record, status(16.0, 1.0, 0.4))
     assert record.rows()[:, :2].tolist() == [[15.0, 0.3], [16.0, 0.4]]
     assert record.total == 7
 
@@ -49,7 +55,7 @@ def test_what_is_known_so_far_is_told_with_intervals():
         if k % 12 == 0:
             command = rng.uniform(-0.5, 0.5, 2)
         message.command[:] = command
-        record.add(message)
+        add(record, message)
         velocity = 1.1 * command + (velocity - 1.1 * command) * decays
         fresh = live.look(record)
         assert not fresh or record.elapsed >= FIRST_LOOK

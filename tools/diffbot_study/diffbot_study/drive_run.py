@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -31,12 +30,13 @@ from diffbot_report.run_end import ControllerState, Ending, Outcome, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator import Simulator
+from diffbot_sim.simulator_parameters import SensorParameters
 from diffbot_study.driving import PERIOD, simulate_drive
-from diffbot_study.run_arguments import RunArguments, read_arguments
+from diffbot_study.run_arguments import PathArguments, read_arguments
+from diffbot_study.run_bag import record_joints
 from diffbot_study.run_report import RunReport
 from diffbot_study.torque_run import COLUMNS, JOINT_STATES
 from pose2d_trajectories import make_trajectory
-from pose2d_trajectories.shapes import TRAJECTORIES, options_of
 
 NODE, LAW = "backstep_controller", "standard"
 HOLD = 1.0  # robot time for which the last reference is held, s
@@ -44,14 +44,9 @@ STATE_RATE = 10.0  # states noted per second of robot time
 
 
 @dataclass(frozen=True)
-class DriveArguments(RunArguments):
+class DriveArguments(PathArguments, SensorParameters):
     """Arguments of a simulated drive."""
 
-    trajectory: str = parameter("figure_eight", "path to follow", choices=tuple(TRAJECTORIES))
-    laps: int = parameter(2, "laps of a closed trajectory", minimum=1)
-    duration: float = parameter(
-        0.0, "robot time to drive, s; 0: to the end of the trajectory", minimum=0.0
-    )
     start: str = parameter("0,0,0", "pose of the robot at the start, x,y,theta in m, m, rad")
     parameters: str = parameter(
         FROM_ROBOT,
@@ -73,16 +68,13 @@ class SimulatedDrive:
         self._arguments, self._robot = arguments, robot
         if robot.takes_velocity:
             raise ValueError(
-                f"robot {robot.name} takes velocities (drive.command), not torques: drive it in a "
-                "ROS workspace with launch drive"
+                f"robot {robot.name} takes velocities (drive.command), not torques: give "
+                "sim:=velocity"
             )
         robot.check_limit("torque_limit", arguments.torque_limit, "torque", "N m")
         self._limit = arguments.torque_limit or robot.limits.traction
         self._start = pose_from_text("start", arguments.start)
-        laps: dict[str, Any] = (
-            {"laps": arguments.laps} if "laps" in options_of(arguments.trajectory) else {}
-        )
-        self._trajectory = make_trajectory(arguments.trajectory, **laps)
+        self._trajectory = make_trajectory(arguments.trajectory, **arguments.laps_of_path)
         self._known = KnownDynamics(robot, arguments.parameters)
         self._law = self._make_law()
         self.recording = DriveRecording(CONTROLLERS[NODE], truth_due=True)
@@ -203,11 +195,14 @@ def simulate(words: Sequence[str]) -> int:
     ending = Ending(Outcome.COMPLETED)
     try:
         run.execute(
-            lambda recording: report.show(recording.elapsed, run.duration, live_table(recording))
+            lambda recording: report.show(
+                recording.elapsed, run.duration, lambda: live_table(recording)
+            )
         )
     except KeyboardInterrupt:
         ending = Ending(Outcome.STOPPED, "interrupted")
         run.stop(ending.reason)
     report.save_table(JOINT_STATES, COLUMNS, run.joint_states)
+    record_joints(report, robot, run.joint_states)
     findings = drive_findings(run.recording, report.run, NODE, run.gains, robot)
     return report.write(findings, ending)

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -13,7 +14,13 @@ from rich.console import RenderableType
 
 from arc_odometry.number_range import Array
 from diffbot_description import Robot
-from diffbot_description.files import dated_folder, make_writable, write_atomically
+from diffbot_description.files import (
+    CLAIM,
+    SUMMARY,
+    dated_folder,
+    make_writable,
+    write_atomically,
+)
 from diffbot_description.named_paths import expanded
 from diffbot_report.display import RunProgress, make_console, make_display, say
 from diffbot_report.drawing import Drawing
@@ -32,10 +39,13 @@ class RunReport:
     Args:
         name: Name of the run, such as "ident".
         figures: Module that draws the pictures.
+
+    Attributes:
+        record: Storage of the recording, or none.
     """
 
     def __init__(self, name: str, arguments: RunArguments, robot: Robot, figures: str) -> None:
-        self._shown = arguments.report
+        self._shown, self.record = arguments.report, arguments.record
         file = expanded(arguments.robot)
         self.run = RunDescription(
             name=name,
@@ -54,12 +64,12 @@ class RunReport:
         self._begin = time.monotonic()
         self._seen = self._begin - SHOWN_EVERY
 
-    def show(self, elapsed: float, duration: float, table: RenderableType) -> None:
-        """Show progress, robot times in s, if it is time for it."""
+    def show(self, elapsed: float, duration: float, table: Callable[[], RenderableType]) -> None:
+        """Show progress, robot times in s, and a table, if it is time for it."""
         now = time.monotonic()
         if now - self._seen >= SHOWN_EVERY:
             self._seen = now
-            self._display.show(RunProgress(self.run.label, elapsed, duration), table, now)
+            self._display.show(RunProgress(self.run.label, elapsed, duration), table(), now)
 
     def save_table(self, name: str, columns: Sequence[str], rows: Array) -> None:
         """Write a table for `diffbot identify`."""
@@ -85,10 +95,21 @@ class RunReport:
 
 
 def _writable(results: str, name: str) -> Path:
+    """Return the folder of a new run."""
     folder = expanded(results) if results else Path("results")
     try:
         folder = folder if results else dated_folder(name)
         make_writable(folder)
+        if (folder / SUMMARY).exists():
+            raise FileExistsError
+        with open(folder / CLAIM, "x", encoding="utf-8") as claim:  # as the nodes of a launch do
+            since = datetime.now().isoformat(" ", "seconds")
+            json.dump({"launch": "", "run": f"simulate {name}", "since": since}, claim)
+    except FileExistsError:
+        raise ValueError(
+            f"results = {str(folder)!r}: it holds the results of another run; give another "
+            "folder, or remove that one; without results:= each run makes its own"
+        ) from None
     except OSError as error:
         raise ValueError(
             f"results = {results or str(folder)!r}: {error.strerror}; give a folder that can be "

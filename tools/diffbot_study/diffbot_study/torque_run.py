@@ -39,9 +39,10 @@ from diffbot_report.ident_results import identification_table
 from diffbot_report.run_end import Ending, IdentState, Outcome, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS
 from diffbot_sim.engines import make_simulator
-from diffbot_sim.simulator_parameters import make_actuator, make_encoders
+from diffbot_sim.simulator_parameters import SensorParameters, make_actuator, make_encoders
 from diffbot_sim.virtual_robot import VirtualRobot, as_received
 from diffbot_study.run_arguments import RunArguments, read_arguments
+from diffbot_study.run_bag import record_joints
 from diffbot_study.run_report import RunReport
 
 JOINT_STATES = "joint_states.csv"
@@ -50,7 +51,7 @@ COLUMNS = ("time", "left_position", "right_position", "left_effort", "right_effo
 
 
 @dataclass(frozen=True)
-class TorqueRunArguments(IdentSettings, RunArguments):
+class TorqueRunArguments(IdentSettings, RunArguments, SensorParameters):
     """Arguments of a simulated identification of K5 to K8."""
 
     until: str = parameter(
@@ -70,8 +71,8 @@ class TorqueRun:
         self._arguments, self._robot = arguments, robot
         if robot.takes_velocity:
             raise ValueError(
-                f"robot {robot.name} takes velocities (drive.command), not torques: identify it "
-                "from a recording, or in a ROS workspace with launch ident"
+                f"robot {robot.name} takes velocities (drive.command), not torques: give "
+                "sim:=velocity"
             )
         if arguments.amplitude > robot.limits.traction:
             raise ValueError(
@@ -185,8 +186,11 @@ def simulate(words: Sequence[str]) -> int:
     console = report.console
 
     def show(recording: IdentRecording) -> None:
-        table = identification_table(recording, robot, console.width)
-        report.show(recording.elapsed, arguments.duration, table)
+        report.show(
+            recording.elapsed,
+            arguments.duration,
+            lambda: identification_table(recording, robot, console.width),
+        )
 
     outcome = Outcome.COMPLETED
     try:
@@ -197,6 +201,7 @@ def simulate(words: Sequence[str]) -> int:
     finally:
         report.close()
     report.save_table(JOINT_STATES, COLUMNS, run.joint_states)
+    record_joints(report, robot, run.joint_states)
     course = run.course
     export = export_results(
         report.folder,
