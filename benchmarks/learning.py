@@ -1,16 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learning from ordinary driving: do the combined intervals hold, and are changes found?
 
-Robots of the independent plant drive missions (speeds and turns held for some seconds, with gentle
-ramps, by a velocity controller), in stretches with pauses between. In every second robot the mass
-changes after half of the stretches. Truth is K5..K8 of the closed form and the plant's friction.
+torque  Robots of the independent plant drive missions (speeds and turns held for some seconds, with
+        gentle ramps, by a velocity controller), in stretches with pauses between. In every second
+        robot --fault happens after half of the stretches. Truth is K5..K8 of the closed form.
+hours   Robots with wrong files work for --stretches minutes with slip of their own and, by
+        --sensor, a gyro, poses (10 Hz, 1 cm, 0.5 deg, 2 % outliers) or a laser in a room of its
+        own each minute. One slow spin each way is in it. Truth is radii, track, gyro and mounting.
+weeks   The same, with a fault after half of the stretches in three of five robots: a tyre of
+        -1 %, a gyro of 1 %, a sensor moved by 2 cm, slip; `--sensor gyro`: tyre and track only.
+long    72 simulated hours of values, minute by minute: time and memory; killed 20 times and
+        continued, to be equal; a damaged state.
 
-    ./diffbot python benchmarks/learning.py --robots 10 --stretches 12 --seed 1
+    ./diffbot python benchmarks/learning.py torque --robots 10 --stretches 12 --seed 1
+    ./diffbot python benchmarks/learning.py hours --robots 20 --stretches 60 --sensor both
 """
 
 from __future__ import annotations
 
+import argparse
+import json
+import math
+import resource
+import signal
+import subprocess
+import sys
 import tempfile
+import time
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -20,7 +37,11 @@ import numpy as np
 import yaml
 from benchmark_tables import options, wilson
 from beyond_the_model import write_table
+from calibration import random_geometry
+from made_recordings.made_laser import MadeLaser, laser_poses, room
+from made_recordings.made_readings import Leg, MadeGyro, MadePoses, simulated_drive
 
+from arc_odometry import WheelGeometry
 from diffbot_bench.independent_plant import (
     OMEGA,
     ExcitedDriver,
@@ -32,8 +53,12 @@ from diffbot_bench.independent_plant import (
 )
 from diffbot_description import load_robot
 from diffbot_description.files import read_yaml
-from diffbot_learning.learned_robot import LearnedRobot, RobotChange
-from diffbot_learning.stretch import Stretch, read_stretch
+from diffbot_learning.changes import RobotChange
+from diffbot_learning.driven_sizes import StretchValue, driven_sizes
+from diffbot_learning.learned_robot import DamagedState, LearnedRobot, summary
+from diffbot_learning.stretch import Stretch, driven_motions, read_stretch
+from diffbot_recordings.laser_poses import LASER_ERRORS
+from diffbot_recordings.sensor_readings import CalibrationReadings, CommonPoseErrors
 
 # Mission: longest and shortest time of a speed, s; accelerations as fractions of the torque limit.
 LONGEST, SHORTEST, GENTLE = 6.0, 2.0, 0.4
@@ -206,25 +231,25 @@ def _result(file: Path, robots: Robots, i: int, stretches: Sequence[Stretch]) ->
     return Result(learning.stretches, errors, widths, tuple(changes), refusals)
 
 
-def main() -> None:
-    """Print the coverage of the intervals, and the changes that were found."""
-    parser = options(__doc__, robots=10, seed=1)
-    parser.add_argument("--stretches", type=int, default=12, help="of each robot, %(default)s")
-    parser.add_argument("--seconds", type=float, default=30.0, help="of a stretch, %(default)s")
-    arguments = parser.parse_args()
+def torque(arguments: argparse.Namespace) -> None:
+    """Print the coverage of the intervals of K5..K8, and the changes that were found."""
     n = arguments.robots
     robots = replace(draw(n, arguments.seed), period=np.full(n, 0.01))
     changed = np.arange(n) % 2 == 1
-    factor = np.where(changed, MASS, 1.0)
+    factor = np.where(changed & (arguments.fault == "load"), MASS, 1.0)
     after = replace(robots, mass=robots.mass * factor, inertia=robots.inertia * factor)
+    if arguments.fault == "brake":
+        coulomb = robots.coulomb.copy()
+        coulomb[0] *= np.where(changed, 2.0, 1.0)
+        after = replace(robots, coulomb=coulomb)
     results = learn(robots, after, arguments.stretches, arguments.seconds, arguments.seed)
     for i, result in enumerate(results):
         causes = ", ".join(change.cause for change in result.changes) or "none"
         errors = " ".join(f"{k} {e:+.2f}" for k, e in result.errors.items())
-        mass = "mass changes" if changed[i] else "unchanged"
+        state = f"{arguments.fault} changes" if changed[i] else "unchanged"
         for reason in result.refusals[:3]:
             print(f"    refused: {reason[:150]}")
-        print(f"robot {i}: {mass}; {result.learnt} stretches; changes: {causes}; {errors}")
+        print(f"robot {i}: {state}; {result.learnt} stretches; changes: {causes}; {errors}")
     for name in NAMES:
         errors = [r.errors[name] for r in results if name in r.errors]
         widths = [r.widths[name] for r in results if name in r.widths]
@@ -239,6 +264,275 @@ def main() -> None:
         f"changes alarmed: {(alarmed & changed).sum()} of {changed.sum()}; false alarms: "
         f"{(alarmed & ~changed).sum()} of {(~changed).sum()}"
     )
+
+
+# Radii, track, gyro, mounting.
+
+FAULTS = ("tyre left", "gyro", "pose source moved", "slip")
+SPIN = 0.6  # yaw rate of a slow spin, rad/s
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A robot at work, and its sensors; None: there is none."""
+
+    geometry: WheelGeometry
+    path_noise: float
+    gyro: MadeGyro | None
+    poses: MadePoses | None
+    laser: MadeLaser | None
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, sensor: str) -> Worker:
+        """Draw a robot whose file is wrong, see benchmarks/calibration.py."""
+        x, y = rng.uniform(-0.2, 0.2, 2)
+        mounting = (float(x), float(y), float(rng.uniform(-3.0, 3.0)))
+        gyro = MadeGyro(
+            bias=rng.normal(0.0, 0.02),
+            scale=1.0 + rng.normal(0.0, 0.005),
+            delay=rng.uniform(0.0, 0.03),
+        )
+        poses = MadePoses(mounting=mounting, period=0.1)
+        laser = MadeLaser(mounting=mounting, scale=1.0 + rng.normal(0.0, 0.002))
+        return cls(
+            random_geometry(rng),
+            float(10.0 ** rng.uniform(-6.5, -5.5)),
+            gyro if sensor in ("gyro", "both") else None,
+            poses if sensor in ("pose", "both") else None,
+            laser if sensor == "laser" else None,
+        )
+
+    def with_fault(self, fault: str) -> Worker:
+        """Return the robot with a fault; "": none."""
+        own = self.geometry
+        if fault == "tyre left":
+            smaller = WheelGeometry(0.99 * own.left_radius, own.right_radius, own.separation)
+            return replace(self, geometry=smaller)
+        if fault == "slip":
+            return replace(self, path_noise=30.0 * self.path_noise)
+        if fault == "gyro" and self.gyro is not None:
+            return replace(self, gyro=replace(self.gyro, scale=self.gyro.scale + 0.01))
+        if fault == "pose source moved":
+            moved = {
+                name: None
+                if (sensor := getattr(self, name)) is None
+                else replace(sensor, mounting=(sensor.mounting[0] + 0.02, *sensor.mounting[1:]))
+                for name in ("poses", "laser")
+            }
+            return replace(self, **moved)
+        return self
+
+    def work(self, rng: np.random.Generator, seconds: float, spin: bool, begin: float) -> Stretch:
+        """Return what a mission of about these seconds tells."""
+        drive = simulated_drive(self.geometry, mission(rng, seconds, spin), rng, self.path_noise)
+        gyro = None if self.gyro is None else drive.gyro(self.gyro, rng)
+        poses = None if self.poses is None else drive.poses(self.poses, rng)
+        errors = CommonPoseErrors()
+        if self.laser is not None:
+            poses, errors = laser_poses(drive, room(rng, 14.0), self.laser, rng), LASER_ERRORS
+        readings = CalibrationReadings(drive.wheels, gyro, poses, pose_errors=errors)
+        twil = load_robot("twil")
+        values, reason = driven_sizes(readings, twil.geometry)
+        return Stretch(begin, values, {}, driven_motions(drive.wheels, twil), reason)
+
+    def truth(self) -> dict[str, float]:
+        """Return the true values, by the names of what is learnt."""
+        own = self.geometry
+        mean = 0.5 * (own.left_radius + own.right_radius)
+        sensor = self.poses or self.laser
+        known = {
+            "left_radius": own.left_radius,
+            "right_radius": own.right_radius,
+            "track": own.separation,
+            "track_over_mean_radius": own.separation / mean,
+            "radius_ratio": own.right_radius / own.left_radius,
+        }
+        if self.gyro is not None:
+            known["gyro_scale"] = self.gyro.scale
+        if sensor is not None:
+            known |= dict(zip(("mount_x", "mount_y"), sensor.mounting[:2], strict=True))
+        return known
+
+
+def mission(rng: np.random.Generator, seconds: float, spin: bool) -> list[Leg]:
+    """Return legs to and fro: straight, turns on the spot, curves, idling; it stays within 4 m."""
+    legs: list[Leg] = []
+    if spin:
+        legs += [(0.0, sign * SPIN, math.tau / SPIN) for sign in (1.0, -1.0)]
+    while sum(leg[2] + 0.8 for leg in legs) < seconds:
+        speed, along = rng.uniform(0.2, 0.6), rng.uniform(0.5, 2.0)
+        bend = rng.uniform(-0.8, 0.8) * (rng.random() < 0.5)
+        legs.append((speed, bend * speed, along / speed))
+        turn = rng.uniform(0.4, math.pi) * rng.choice((-1.0, 1.0))
+        legs.append((0.0, math.copysign(1.0, turn), abs(turn)))
+        legs.append((speed, 0.0, along / speed))
+        if rng.random() < 0.5:
+            legs.append((0.0, 0.0, rng.uniform(2.0, 8.0)))
+    return legs
+
+
+@dataclass(frozen=True)
+class Life:
+    """What was learnt of a worker: errors, in half widths and relative; changes; refusals."""
+
+    fault: str
+    errors: dict[str, float]
+    relative: dict[str, float]
+    changes: tuple[tuple[float, str], ...]
+    refused: int
+
+
+def live(job: tuple[int, str, str, int, float]) -> Life:
+    """Let a worker of a seed learn; its fault comes after half of the stretches."""
+    seed, sensor, fault, stretches, seconds = job
+    rng = np.random.default_rng(seed)
+    before = Worker.draw(rng, sensor)
+    after, learning, changes = before.with_fault(fault), LearnedRobot("twil"), []
+    for k in range(stretches):
+        worker = before if 2 * k < stretches else after
+        made = worker.work(rng, seconds, k == stretches // 2, 60.0 * k)
+        if (change := learning.add(made)) is not None:
+            changes.append((float(k), change.cause))
+    truth = after.truth()
+    values = {value.name: value for value in learning.values() if value.name in truth}
+    errors = {n: (v.value - truth[n]) / v.half_width for n, v in values.items()}
+    relative = {n: abs(v.value / truth[n] - 1.0) for n, v in values.items() if "mount" not in n}
+    return Life(fault, errors, relative, tuple(changes), learning.refused)
+
+
+def hours(arguments: argparse.Namespace) -> None:
+    """Print coverage and errors of sizes, and false alarms."""
+    lives = _lives(arguments, [""] * arguments.robots)
+    for name in sorted({name for life in lives for name in life.errors}):
+        errors = np.array([life.errors[name] for life in lives if name in life.errors])
+        relative = [100.0 * life.relative[name] for life in lives if name in life.relative]
+        text = f"{name}: {len(errors)} robots, inside {wilson(np.abs(errors) <= 1.0)} %, largest "
+        text += f"{np.abs(errors).max():.2f} half widths"
+        if relative:
+            text += (
+                f"; 95 % within {np.percentile(relative, 95.0):.2f} %, all {max(relative):.2f} %"
+            )
+        print(text)
+    every = np.concatenate([[*life.errors.values()] for life in lives])
+    print(f"all {len(every)} intervals: inside {wilson(np.abs(every) <= 1.0)} %")
+    print(f"stretches that made nothing: {sum(life.refused for life in lives)}")
+    print(f"false alarms: {sum(bool(life.changes) for life in lives)} of {len(lives)}")
+
+
+def weeks(arguments: argparse.Namespace) -> None:
+    """Print which planted faults were found and named, and false alarms."""
+    faults = ("tyre left",) if arguments.sensor == "gyro" else FAULTS
+    if arguments.sensor in ("pose", "laser"):
+        faults = tuple(fault for fault in FAULTS if fault != "gyro")
+    planted = [
+        faults[i // 2 % len(faults)] if i % 5 not in (0, 1) else "" for i in range(arguments.robots)
+    ]
+    lives = _lives(arguments, planted)
+    for fault in sorted({*planted}):
+        own = [life for life in lives if life.fault == fault]
+        said = Counter(", ".join(cause for _, cause in life.changes) or "nothing" for life in own)
+        print(f"{fault or 'no fault'}: {len(own)} robots; found: {dict(said)}")
+    middle = arguments.stretches / 2
+    named = [any(c == life.fault for _, c in life.changes) for life in lives if life.fault]
+    early = sum(any(k < middle or not life.fault for k, _ in life.changes) for life in lives)
+    delay = [k - middle for life in lives if life.fault for k, c in life.changes if c == life.fault]
+    print(f"found and named: {sum(named)} of {len(named)}; false alarms: {early} of {len(lives)}")
+    if delay:
+        print(f"stretches until an alarm: median {np.median(delay):.0f}, all {max(delay):.0f}")
+
+
+def _lives(arguments: argparse.Namespace, faults: Sequence[str]) -> list[Life]:
+    jobs = [
+        (arguments.seed + i, arguments.sensor, fault, arguments.stretches, arguments.seconds)
+        for i, fault in enumerate(faults)
+    ]
+    with ProcessPoolExecutor(arguments.workers) as pool:
+        return [*pool.map(live, jobs)]
+
+
+# Hours, days: the state.
+
+MINUTES, KILLS = 72 * 60, 20
+
+
+def minute(k: int) -> Stretch:
+    """Return the values of a minute, the same whenever it is asked for."""
+    rng = np.random.default_rng([7, k])
+    names = {"left_radius": 0.075, "right_radius": 0.075, "track": 0.27, "gyro_scale": 1.0}
+    values = {
+        name: StretchValue(float(rng.normal(true, 1e-3 * true)), 1e-3 * true, "m")
+        for name, true in names.items()
+    }
+    values["K7"] = StretchValue(float(rng.normal(2.5, 0.02)), 0.02, "1/(kg m)")
+    return Stretch(60.0 * k, values, {}, {"forwards": 30.0}, "")
+
+
+def continue_life(folder: Path, until: int) -> None:
+    """Go on from a folder's state to a minute, saved after each."""
+    learning, path = LearnedRobot("twil"), folder / "learning.json"
+    if path.exists():
+        learning.load(path)
+    for k in range(learning.stretches, until):
+        learning.add(minute(k))
+        learning.save(path)
+    (folder / "learned.json").write_text(json.dumps(summary(learning), sort_keys=True))
+
+
+def long(arguments: argparse.Namespace) -> None:
+    """Print time and memory of a long life, and whether one that is killed ends the same."""
+    if arguments.folder:
+        continue_life(Path(arguments.folder), MINUTES)
+        return
+    with tempfile.TemporaryDirectory() as name:
+        whole, killed = Path(name, "whole"), Path(name, "killed")
+        whole.mkdir()
+        killed.mkdir()
+        for until in range(MINUTES // 8, MINUTES + 1, MINUTES // 8):
+            begun = time.process_time()
+            continue_life(whole, until)
+            each = 1e3 * (time.process_time() - begun) / (MINUTES // 8)
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+            size = (whole / "learning.json").stat().st_size / 1024.0
+            print(f"{until / 60:.0f} h: {each:.1f} ms a minute, {memory:.0f} MB, {size:.0f} kB")
+        kills = _killed(killed, arguments.seed)
+        same = (whole / "learned.json").read_text() == (killed / "learned.json").read_text()
+        print(f"killed {kills} times and continued: {'equal' if same else 'DIFFERENT'}")
+        path = killed / "learning.json"
+        path.write_bytes(path.read_bytes()[:-99])
+        try:
+            LearnedRobot("twil").load(path)
+        except DamagedState as error:
+            print(f"damaged: refused: {str(error).rpartition('/')[2]}")
+
+
+def _killed(folder: Path, seed: int) -> int:
+    """Run a life in processes that are killed at random times; return how many were."""
+    rng, kills = np.random.default_rng(seed), 0
+    words = [sys.executable, __file__, "long", "--folder", str(folder)]
+    while True:
+        process = subprocess.Popen(words)
+        try:
+            limit = rng.uniform(2.0, 20.0) if kills < KILLS else None
+            process.wait(limit)
+            return kills
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            kills += 1
+
+
+def main() -> None:
+    """Print what one kind of run tells."""
+    parser = options(__doc__, robots=10, seed=1)
+    parser.add_argument("kind", choices=("torque", "hours", "weeks", "long"))
+    parser.add_argument("--stretches", type=int, default=12, help="of each robot, %(default)s")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of a stretch, %(default)s")
+    parser.add_argument("--fault", choices=("load", "brake"), default="load", help="of torque")
+    parser.add_argument("--sensor", choices=("both", "pose", "gyro", "laser"), default="both")
+    parser.add_argument("--workers", type=int, default=2, help="processes, %(default)s")
+    parser.add_argument("--folder", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    {"torque": torque, "hours": hours, "weeks": weeks, "long": long}[arguments.kind](arguments)
 
 
 if __name__ == "__main__":

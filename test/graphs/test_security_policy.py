@@ -91,7 +91,10 @@ RECORDED = {
     for word in re.sub(r"\$\(var (\w+)\)", r"\1", topics).split()
 } - {"recorded_topics"}
 # As the topics of the robot appear.
-LISTENED = ("cmd_vel", "effort_controller/commands", "imu/data", "joint_states", "odom")
+LISTENED = (
+    *("cmd_vel", "effort_controller/commands", "imu/data", "joint_states", "odom"),
+    *("pose", "scan", "tf"),
+)
 LATER["learn"] = {("subscribe", f"/{topic}") for topic in LISTENED}
 LATER["recorder"] = {
     ("subscribe", f"/{topic.lstrip('/')}") for topic in RECORDED - DEFAULT_RECORDED

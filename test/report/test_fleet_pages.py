@@ -13,6 +13,7 @@ from test_page import needs_browser
 from written_pages import assert_drawn, charts_of, numbers, verdict_of
 
 from diffbot_report.page import write_page
+from diffbot_study.fleet_alarms import Alarm, Morning
 from diffbot_study.fleet_analysis import analyse_fleet
 from diffbot_study.fleet_page import write_fleet_pages
 from diffbot_study.fleet_rows import COLUMNS
@@ -62,7 +63,18 @@ def fleet(tmp_path_factory):
     out = folder / "out"
     out.mkdir()
     (out / "prior_twil.yaml").write_text("fleet_prior: {}")
-    write_fleet_pages(summary, rows, out, ["in", "--output", "out"])
+    (brake,) = [robot for robot in summary["robots"] if robot["alarm"]]
+    seen = Alarm("<odd> a/b", "twil", brake["cause"], BEGIN, acknowledged="Ann knows")
+    new = Alarm("r0", "twil", "load", BEGIN + 9.5 * DAY)
+    morning = Morning(
+        now=BEGIN + 10.0 * DAY,
+        alarms={("twil", alarm.robot): alarm for alarm in (seen, new)},
+        ended=[Alarm("r6", "twil", "encoder", BEGIN, ended=BEGIN + 9.6 * DAY)],
+        recordings=8,
+        silent={"r7": "has no usable recording for 3 days"},
+        copies={"a/torn.mcap": ["b/torn again.mcap"]},
+    )
+    write_fleet_pages(summary, rows, out, ["in", "--output", "out"], morning)
     return out, summary
 
 
@@ -81,6 +93,25 @@ def test_the_fleets_page_names_the_robots_that_stand_out_and_leads_to_them(fleet
     shown = numbers(charts["trend_0"]["curves"][0]["y"])
     assert shown[0] / shown[-1] == pytest.approx(1 / 0.9, rel=0.02)
     assert {"spread_0", "first_0"} <= set(charts)
+
+
+def test_the_page_of_the_morning_begins_with_what_is_new_and_says_what_to_do(fleet):
+    text = (fleet[0] / "fleet.html").read_text(encoding="utf-8")
+    for said in (
+        "Begin with r0: load",
+        "look for a load, or weigh it",
+        "seen: Ann knows",
+        "lift the wheel and turn it by hand",
+        "has no usable recording for 3 days",
+        "New recordings: 8.",
+        "b/torn again.mcap",
+        "no longer",
+    ):
+        assert said in text
+    assert "sigma" not in text.partition("<section id='data'")[0].partition("plotly")[0]
+    order = ("Since yesterday", "All robots", "Recordings without", "Changes over time")
+    places = [text.index(f"<h2>{title}") for title in order]
+    assert places == sorted(places)
 
 
 def test_a_robots_page_has_its_recordings_and_leads_to_their_reports(fleet):
@@ -157,6 +188,16 @@ def test_a_browser_draws_the_pages_and_follows_a_robots_name(tab, fleet, study):
         tab.open(page, 390)
         assert_drawn(tab, page)
         assert tab.value("document.documentElement.scrollWidth") <= 390
+    rows = "Math.max(...Array.from(document.querySelectorAll('tr')).map(r => r.offsetHeight))"
+    beyond = (
+        "Math.max(...Array.from(document.querySelectorAll('.table'))"
+        ".map(t => t.scrollWidth - t.clientWidth))"
+    )
+    for name in ("fleet.html", "robots/r0.html"):
+        tab.open(folder / name, 1280)
+        assert tab.value("document.documentElement.scrollWidth") <= 1280
+        assert tab.value(rows) < 120 and tab.value(beyond) <= 0, name
+    tab.open(folder / "fleet.html", 390)
     robot = folder / "robots" / "odd_a_b.html"
     link = "document.querySelector('a[href=\"robots/odd_a_b.html\"]').href"
     assert tab.value(link) == robot.as_uri()

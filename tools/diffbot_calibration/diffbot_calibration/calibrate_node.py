@@ -33,7 +33,7 @@ from diffbot_node.node_process import Interrupted, interruptible
 from diffbot_node.presence import Complaints, Presence
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_recordings.bag_topics import Transforms, frames_of, planar_pose
-from diffbot_recordings.laser_poses import LASER_ERRORS, LaserPoses, scan_of
+from diffbot_recordings.laser_poses import LaserPoses, scan_of
 from diffbot_report.summary import config_of, parse_arguments
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class CalibrateNode(Node):
     def _on_scan(self, message: LaserScan) -> None:
         scan = scan_of(message)
         if scan is not None and self._laser.add(scan):
-            self._collected.add_pose(*self._laser.rows[-1])
+            self._collected.add_laser(self._laser)
 
     def _on_transforms(self, message: TFMessage) -> None:
         if self._transforms is not None:
@@ -294,7 +294,7 @@ class CalibrateNode(Node):
                     gyro=result.gyro,
                     poses=result.poses,
                     subject=collected.subject,
-                    pose_errors=LASER_ERRORS if self._laser.rows else None,
+                    pose_errors=result.pose_errors,
                 )
             written = write_results(
                 calibration, self._folder, robot=self._robot, about=self._about("completed")

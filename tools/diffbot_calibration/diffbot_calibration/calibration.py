@@ -175,32 +175,45 @@ def calibrate(
         CalibrationError: The readings do not belong together.
         ReadingsError: There are too few readings.
     """
-    if not 0.0 < gyro_scale_std < 1.0:
-        raise CalibrationError(
-            f"gyro_scale_std = {gyro_scale_std}: must be > 0 and < 1; 0.005 means 1 % in 19 of 20"
-        )
-    for name, source in (("gyro", gyro), ("pose source", poses)):
-        if source is not None:
-            _check_overlap(wheels, name, source)
-    notes: list[str] = []
+    readings = CalibrationReadings(wheels, gyro, poses, subject, pose_errors or CommonPoseErrors())
+    fit, drift = fit_drive(readings, geometry, gyro_scale_std)
+    notes = _drifts(fit) if drift else []
     begin, end = wheels.stamps[0], wheels.stamps[-1]
     if poses is not None:
         end = min(end, poses.stamps[-1])
         begin = max(begin, poses.stamps[0])
     cut = float(end - HELD_OUT * (end - begin))
+    held_out = _proof(readings, geometry, gyro_scale_std, cut, drift)
+    quantities = fitted_values(fit, readings, geometry, readings.pose_errors)
+    return _judged(fit, geometry, quantities, held_out, notes, subject)
+
+
+def fit_drive(
+    readings: CalibrationReadings, geometry: WheelGeometry, gyro_scale_std: float
+) -> tuple[Fit, bool]:
+    """Fit a whole drive; return the fit, and whether clocks drift. Raises as `calibrate`."""
+    if not 0.0 < gyro_scale_std < 1.0:
+        raise CalibrationError(
+            f"gyro_scale_std = {gyro_scale_std}: must be > 0 and < 1; 0.005 means 1 % in 19 of 20"
+        )
+    wheels, gyro, poses = readings.wheels, readings.gyro, readings.poses
+    for name, source in (("gyro", gyro), ("pose source", poses)):
+        if source is not None:
+            _check_overlap(wheels, name, source)
     fitter = WheelGeometryFit(wheels, geometry, gyro, poses, gyro_scale_std)
     fit = fitter.run()
     drift = _clocks_drift(fitter)
     if drift:
         fit = WheelGeometryFit(wheels, geometry, gyro, poses, gyro_scale_std, drift).run()
-        notes += _drifts(fit)
-    held_out = _proof(
-        CalibrationReadings(wheels, gyro, poses), geometry, gyro_scale_std, cut, drift
-    )
-    quantities = _quantities(
-        fit, geometry, _lacks(wheels, fit, geometry), subject, pose_errors or CommonPoseErrors()
-    )
-    return _judged(fit, geometry, quantities, held_out, notes, subject)
+    return fit, drift
+
+
+def fitted_values(
+    fit: Fit, readings: CalibrationReadings, given: WheelGeometry, errors: CommonPoseErrors
+) -> dict[str, CalibratedValue]:
+    """Return what a fit tells, by name: sizes or scales first, then sensors and noise."""
+    lacks = _lacks(readings.wheels, fit, given)
+    return _quantities(fit, given, lacks, readings.subject, errors)
 
 
 def _check_overlap(wheels: WheelTurns, name: str, source: GyroReadings | PoseReadings) -> None:

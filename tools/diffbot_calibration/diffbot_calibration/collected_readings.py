@@ -10,9 +10,11 @@ import numpy as np
 
 from arc_odometry import WheelGeometry
 from arc_odometry.odometry import wheel_turn
+from diffbot_recordings.laser_poses import LASER_ERRORS, LaserPoses
 from diffbot_recordings.sensor_readings import (
     FASTEST,
     CalibrationReadings,
+    CommonPoseErrors,
     GyroReadings,
     PoseReadings,
     Subject,
@@ -64,11 +66,13 @@ class Collected:
 
     Attributes:
         odometry: Poses of the driver's odometry, which stand for wheels that nothing reports.
+        pose_errors: Errors that all poses have in common.
     """
 
     def __init__(self) -> None:
         names = ("wheels", "odometry", "gyro", "poses")
         self.wheels, self.odometry, self.gyro, self.poses = map(SourceReadings, names)
+        self.pose_errors = CommonPoseErrors()
         self._raw = (0.0, 0.0)
 
     @property
@@ -115,10 +119,15 @@ class Collected:
         if self.gyro.takes(stamp, rate):
             self.gyro.rows.append((stamp, rate))
 
-    def add_pose(self, stamp: float, x: float, y: float, yaw: float) -> None:
-        """Add a pose, m, m, rad."""
+    def add_pose(self, stamp: float, x: float, y: float, yaw: float, frame: float = 0.0) -> None:
+        """Add a pose, m, m, rad; `frame`: see PoseReadings."""
         if self.poses.takes(stamp, x, y, yaw):
-            self.poses.rows.append((stamp, x, y, yaw))
+            self.poses.rows.append((stamp, x, y, yaw, frame))
+
+    def add_laser(self, laser: LaserPoses) -> None:
+        """Add the newest pose of a laser."""
+        self.pose_errors = LASER_ERRORS
+        self.add_pose(*laser.rows[-1])
 
     def readings(self, geometry: WheelGeometry) -> CalibrationReadings:
         """Return the readings, without sources that have too few; check `missing` first.
@@ -138,6 +147,7 @@ class Collected:
             GyroReadings(*self.gyro.columns()) if gyro else None,
             PoseReadings(*self.poses.columns()) if poses else None,
             self.subject,
+            self.pose_errors,
         )
 
     def missing(self) -> str | None:

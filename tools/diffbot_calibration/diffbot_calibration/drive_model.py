@@ -151,6 +151,8 @@ def drive_of(
     breaks = np.zeros(max(len(stamps) - 1, 0), dtype=bool)
     for at in gaps(wheels):
         breaks |= (stamps[:-1] - delay <= at) & (stamps[1:] - delay >= at)
+    if poses is not None and poses.frame is not None:
+        breaks |= np.diff(poses.frame[rows]) != 0.0
     return DriveReadings(wheels, stamps, table, gyro, breaks)
 
 

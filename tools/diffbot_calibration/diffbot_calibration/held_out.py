@@ -153,6 +153,9 @@ def _ends(readings: CalibrationReadings, begin: float, fit: Fit) -> Array:
         near = np.clip(near, AROUND, len(poses.stamps) - AROUND)
         spread = poses.stamps[near + AROUND // 2] - poses.stamps[near - AROUND // 2]
         torn |= (spread > 1.0).any(axis=1)
+        if poses.frame is not None:
+            frames = poses.frame[[near[:, 0] - AROUND // 2, near[:, 1] + AROUND // 2]]
+            torn |= frames[0] != frames[1]
     kept: Array = ends[(moved > LEAST_MOTION) & ~torn]
     return kept
 

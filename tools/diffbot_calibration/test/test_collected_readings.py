@@ -8,6 +8,7 @@ import pytest
 
 from arc_odometry import WheelGeometry
 from diffbot_calibration.collected_readings import FEWEST, Collected
+from diffbot_recordings.laser_poses import LASER_ERRORS, LaserPoses
 
 GEOMETRY = WheelGeometry(0.1, 0.1, 0.4)
 
@@ -82,3 +83,13 @@ def test_one_sensor_is_enough():
     assert filled(gyro=0, poses=FEWEST).missing() is None
     assert filled(gyro=0).readings(GEOMETRY).gyro is None
     assert filled(poses=0).readings(GEOMETRY).poses is None
+
+
+def test_poses_of_a_laser_carry_their_common_errors_and_the_map_that_they_are_in():
+    collected = Collected()
+    for k in range(30):
+        collected.add_wheels(0.1 * k, (0.1 * k, 0.1 * k))
+        collected.add_laser(LaserPoses(rows=[(0.1 * k, 0.01 * k, 0.0, 0.0, float(k > 20))]))
+    readings = collected.readings(GEOMETRY)
+    assert readings.pose_errors == LASER_ERRORS
+    assert readings.poses.frame.sum() == 9.0

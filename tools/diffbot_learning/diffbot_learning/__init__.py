@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 from diffbot_description.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from diffbot_learning.changes import RobotChange as RobotChange
+    from diffbot_learning.driven_sizes import StretchValue as StretchValue
     from diffbot_learning.learned_robot import LearnedRobot as LearnedRobot
-    from diffbot_learning.learned_robot import RobotChange as RobotChange
     from diffbot_learning.learned_values import LearnedValue as LearnedValue
     from diffbot_learning.learned_values import combine as combine
     from diffbot_learning.motions import MotionKind as MotionKind

@@ -30,6 +30,8 @@ from diffbot_node.message_types import message_class
 from diffbot_node.parameters import writable_folder
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.run_folder import locked
+from diffbot_recordings.bag_topics import frames_of
+from diffbot_recordings.recorded_readings import LASER, POSE_TYPES
 from diffbot_recordings.recording_writer import Received, RecordingWriter
 
 TOPICS = {
@@ -38,8 +40,12 @@ TOPICS = {
     "cmd_vel": ("geometry_msgs/msg/TwistStamped", "geometry_msgs/msg/Twist"),
     "odom": ("nav_msgs/msg/Odometry",),
     "imu/data": ("sensor_msgs/msg/Imu",),
+    "scan": (LASER,),
+    "pose": POSE_TYPES,
 }
 """Topics that are listened to, and the types that each may have."""
+TF = {"/tf": ("tf2_msgs/msg/TFMessage",)}
+"""Those that are so only for a pose from tf."""
 STATE, LEARNED, STRETCHES, LOCK = "learning.json", "learned.json", "stretches", ".learning"
 # Periods of wall time, s: writing, looking for topics, publishing diagnostics.
 WRITE_PERIOD, LOOK_PERIOD, DIAGNOSTICS_PERIOD = 0.1, 1.0, 1.0
@@ -61,6 +67,10 @@ class LearnParameters(RobotParameters):
     false_alarms: float = parameter(
         FALSE_ALARMS, "probability of any false alarm of a change, ever", above=0.0, maximum=0.5
     )
+    tf: str = parameter(
+        "",
+        "frames of a pose from tf, a fixed one and the robot's, such as 'map base_link'; or none",
+    )
     keep_recordings: bool = parameter(
         False, "keep the recording of each stretch in the folder stretches of the results"
     )
@@ -77,6 +87,8 @@ class LearnNode(Node):
         self.exit_code: int | None = None
         self.values = declare(self, LearnParameters)
         self._learning = LearnedRobot(self.values.robot, self.values.false_alarms)
+        self._frames = frames_of(self.values.tf) if self.values.tf else None
+        self._topics = {**TOPICS, **(TF if self._frames else {})}
         self._folder = writable_folder(self.values.results)
         self._lock: int | None = _lock(self._folder)
         self._go_on()
@@ -137,7 +149,7 @@ class LearnNode(Node):
     def _look_around(self) -> None:
         """Listen to each topic that has appeared, with the type that it has."""
         there = {name: kinds for name, kinds in self.get_topic_names_and_types()}
-        for topic, allowed in TOPICS.items():
+        for topic, allowed in self._topics.items():
             name = self.resolve_topic_name(topic)
             kinds = [kind for kind in there.get(name, ()) if kind in allowed]
             if name in self._listening or not kinds or not self.count_publishers(name):
@@ -159,7 +171,7 @@ class LearnNode(Node):
 
     def _begin_stretch(self) -> None:
         stamp = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{time.time_ns() % 10**9:09d}"
-        kinds = [kind for allowed in TOPICS.values() for kind in allowed]
+        kinds = [kind for allowed in self._topics.values() for kind in allowed]
         self._connections = {}
         self._writer = RecordingWriter(self._folder / STRETCHES / stamp, "mcap", kinds)
         self._began = time.monotonic()
@@ -192,7 +204,9 @@ class LearnNode(Node):
             self.get_logger().warning("this computer is too slow: a stretch was left out")
             self._forget(folder)
             return
-        self._waiting.append((folder, self._pool.submit(_read, folder, self.values.robot)))
+        self._waiting.append(
+            (folder, self._pool.submit(_read, folder, self.values.robot, self._frames))
+        )
 
     def _learn(self, folder: Path, future: Future[Stretch]) -> None:
         error = future.exception()
@@ -225,7 +239,10 @@ class LearnNode(Node):
         recent = [c for c in learning.changes if time.time() - c.between[1] < RECENT]
         level, text = DiagnosticStatus.OK, "learning"
         if not self._listening:
-            level, text = DiagnosticStatus.STALE, f"no topic of {', '.join(TOPICS)} is published"
+            level, text = (
+                DiagnosticStatus.STALE,
+                f"no topic of {', '.join(self._topics)} is published",
+            )
         elif recent:
             level = DiagnosticStatus.WARN
             text = f"{recent[-1].cause}: {recent[-1].text}"
@@ -235,6 +252,11 @@ class LearnNode(Node):
             text = f"learning; more {missing} would tell most"
         values = {
             value.name: f"{value.value:.6g} +- {value.half_width:.2g} {value.unit}"
+            for value in learning.values()
+        }
+        values |= {
+            f"coverage of {value.name}": f"{100.0 * value.coverage:.0f} %"
+            + (f"; {value.more} would tell more" if value.more else "")
             for value in learning.values()
         }
         values |= {f"driven: {k}": f"{100.0 * part:.0f} %" for k, part in learning.driven().items()}
@@ -250,11 +272,11 @@ class LearnNode(Node):
         self._diagnostics.publish(array)
 
 
-def _read(folder: Path, robot: str) -> Stretch:
+def _read(folder: Path, robot: str, tf: tuple[str, str] | None) -> Stretch:
     """Read a stretch, also one whose recording was cut off and so has no metadata."""
     files = sorted(folder.glob("*.mcap"))
     whole = (folder / "metadata.yaml").exists()
-    return read_stretch(folder if whole or not files else files[0], robot)
+    return read_stretch(folder if whole or not files else files[0], robot, tf)
 
 
 def _lock(folder: Path) -> int:

@@ -7,55 +7,36 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from diffbot_description import load_robot, write_atomically
 from diffbot_description.files import read_regular, strict
-from diffbot_ident.estimate import FRICTION_NAMES, NAMES
+from diffbot_ident.estimate import NORMAL_95
+from diffbot_learning.changes import RobotChange, change_of, find_change, is_testable
+from diffbot_learning.driven_sizes import LOGARITHMIC, StretchValue
 from diffbot_learning.learned_values import LearnedValue, combine
-from diffbot_learning.motions import fractions
+from diffbot_learning.motions import coverage, fractions
 from diffbot_learning.stretch import Stretch
-from diffbot_study.fleet_causes import name_cause
-from diffbot_study.fleet_quantities import choose_quantities
 from diffbot_study.fleet_rows import description_hash
-from diffbot_study.fleet_trends import DRIFT, FEWEST, Track, find_trends, said
 from diffbot_study.parquet_store import Row
 
-VERSION = 1
+VERSION = 2
 # Stretches that are kept: the first ones, as a baseline, and the newest ones.
 BASELINE, NEWEST = 20, 80
 # Changes that are kept, and the longest time that motions are counted, s.
 CHANGES, LONGEST = 100, 1e6
 # Probability of a false alarm in a robot's life, over all looks, unless another is given.
 FALSE_ALARMS = 0.01
-# Smallest relative error with which a cause is judged: signatures are no more precise.
-LEAST_DIFFERENCE = 0.01
+# Stretches that tell a value before it is the baseline.
+FIRST = 5
+# Values that wander: the newest stretch tells them.
+NEWEST_ONLY = ("gyro_bias",)
 
 
 class DamagedState(ValueError):
     """A file of learnt values cannot be trusted; the message says why."""
-
-
-@dataclass(frozen=True)
-class RobotChange:
-    """A change of the robot: what, by how much, when.
-
-    Attributes:
-        cause: As in the fleet's alarms, such as "load" or "tyre left"; "no known cause".
-        confidence: Weight of the cause among all, 0 to 1.
-        between: Times that bound it, s since 1970.
-        gradual: Whether it is a drift.
-    """
-
-    text: str
-    cause: str
-    confidence: float
-    between: tuple[float, float]
-    gradual: bool
 
 
 class LearnedRobot:
@@ -82,6 +63,7 @@ class LearnedRobot:
         self._false_alarms = false_alarms
         self._kept: list[Stretch] = []
         self._since, self._looks = -math.inf, 0
+        self._baseline: dict[str, float] = {}
         self.changes: list[RobotChange] = []
         self.motions: dict[str, float] = {}
         self.stretches = self.refused = 0
@@ -105,6 +87,9 @@ class LearnedRobot:
         if len(self._kept) > BASELINE + NEWEST:
             del self._kept[BASELINE]
         change = self._find_change()
+        for value in self.values():
+            if value.stretches >= FIRST:
+                self._baseline.setdefault(value.name, value.value)
         if change is None:
             return None
         self.changes = [*self.changes, change][-CHANGES:]
@@ -114,17 +99,37 @@ class LearnedRobot:
 
     def values(self) -> list[LearnedValue]:
         """Return each value with its interval, by all stretches since the last change."""
-        readings: dict[str, list[tuple[float, float, str, float]]] = {}
+        readings: dict[str, list[tuple[StretchValue, float]]] = {}
         for stretch in self._kept:
-            for name, (value, std, unit) in stretch.values.items():
-                readings.setdefault(name, []).append((value, std, unit, stretch.time))
-        result = []
-        for name, each in readings.items():
-            mean = combine([one[0] for one in each], [one[1] for one in each])
-            result.append(
-                LearnedValue(name, mean.value, mean.half_width, each[-1][2], len(each), each[-1][3])
-            )
-        return result
+            for name, quantity in stretch.values.items():
+                readings.setdefault(name, []).append((quantity, stretch.time))
+        return [self._value(name, each) for name, each in readings.items()]
+
+    def _value(self, name: str, readings: Sequence[tuple[StretchValue, float]]) -> LearnedValue:
+        used = [one for one, _ in readings]
+        if name in NEWEST_ONLY:
+            used = used[-1:]
+        logs = name in LOGARITHMIC
+        sizes = [one.value if logs else 1.0 for one in used]
+        mean = combine(
+            [math.log(one.value) if logs else one.value for one in used],
+            [one.std / size for one, size in zip(used, sizes, strict=True)],
+        )
+        value = math.exp(mean.value) if logs else mean.value
+        half = value * math.expm1(mean.half_width) if logs else mean.half_width
+        newest, last = readings[-1]
+        fraction, more = coverage(name, self.motions)
+        return LearnedValue(
+            name=name,
+            value=value,
+            half_width=math.hypot(half, NORMAL_95 * newest.common),
+            unit=newest.unit,
+            stretches=len(readings),
+            last=last,
+            coverage=fraction,
+            more=more,
+            baseline=self._baseline.get(name),
+        )
 
     def driven(self) -> dict[str, float]:
         """Return how much of each kind of motion has been driven, 0 to 1; see motions.ENOUGH."""
@@ -137,23 +142,10 @@ class LearnedRobot:
         return least if driven[least] < 1.0 else ""
 
     def _find_change(self) -> RobotChange | None:
-        rows = [stretch.row for stretch in self._kept]
-        quantities = choose_quantities(rows)
-        if quantities is None:
-            return None
-        rows = [row for row in rows if quantities.is_reported(row) and _is_whole(row)]
-        if len(rows) < FEWEST:
+        if not is_testable(self._kept):
             return None
         self._looks += 1
-        track = Track(np.array([row["time"] for row in rows]), *quantities.of(rows))
-        trends = find_trends("", {self._name: track}, quantities.names)
-        limit = self._false_alarms * 6.0 / (math.pi * self._looks) ** 2
-        if not trends or trends[0].p > limit:
-            return None
-        trend = trends[0]
-        errors = np.maximum(np.array([*trend.change_std.values()]), LEAST_DIFFERENCE)
-        cause, confidence = name_cause(quantities.names, np.array([*trend.change.values()]), errors)
-        return RobotChange(said(trend), cause, confidence, trend.between, trend.kind == DRIFT)
+        return find_change(self._kept, self._false_alarms * 6.0 / (math.pi * self._looks) ** 2)
 
     # The file.
 
@@ -169,6 +161,7 @@ class LearnedRobot:
                 "stretches": self.stretches,
                 "refused": self.refused,
                 "motions": self.motions,
+                "baseline": self._baseline,
                 "changes": [asdict(change) for change in self.changes],
                 "kept": [asdict(stretch) for stretch in self._kept],
             }
@@ -202,11 +195,10 @@ class LearnedRobot:
                 f"{path}: learnt with another description of the robot; learning begins anew"
             )
         kept = [_stretch(one) for one in content["kept"]]
-        changes = [
-            RobotChange(**{**one, "between": tuple(one["between"])}) for one in content["changes"]
-        ]
+        changes = [change_of(one) for one in content["changes"]]
+        baseline = {str(name): float(value) for name, value in content["baseline"].items()}
         since = content["since"]
-        self._kept, self.changes = kept, changes
+        self._kept, self.changes, self._baseline = kept, changes, baseline
         self._since = -math.inf if since is None else float(since)
         self._looks, self.stretches, self.refused = (
             int(content[name]) for name in ("looks", "stretches", "refused")
@@ -214,31 +206,13 @@ class LearnedRobot:
         self.motions = {str(kind): float(time) for kind, time in content["motions"].items()}
 
 
-def _is_whole(row: Row) -> bool:
-    """Whether a torque row has all of K5..K8 and friction: a missing one would look changed."""
-    if row.get("k7") is None:
-        return True
-    return all(row.get(f"std_{name}") is not None for name in (*NAMES, *FRICTION_NAMES))
-
-
 def _stretch(content: Mapping[str, Any]) -> Stretch:
     values = {
-        str(name): (float(value), float(std), str(unit))
-        for name, (value, std, unit) in content["values"].items()
+        str(name): StretchValue(float(value), float(std), str(unit), float(common))
+        for name, (value, std, unit, common) in content["values"].items()
     }
     row: Row = dict(content["row"])
     return Stretch(float(content["time"]), values, row, dict(content["motions"]), "")
-
-
-def _change(content: Mapping[str, Any]) -> RobotChange:
-    begin, end = map(float, content["between"])
-    return RobotChange(
-        str(content["text"]),
-        str(content["cause"]),
-        float(content["confidence"]),
-        (begin, end),
-        bool(content["gradual"]),
-    )
 
 
 def _hash(text: str) -> str:
@@ -256,6 +230,9 @@ def summary(learning: LearnedRobot) -> dict[str, Any]:
                 "unit": value.unit,
                 "stretches": value.stretches,
                 "last": value.last,
+                "coverage": value.coverage,
+                "more": value.more,
+                "change": None if value.baseline is None else value.value - value.baseline,
             }
             for value in values
         },

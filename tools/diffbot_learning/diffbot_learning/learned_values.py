@@ -36,12 +36,15 @@ class LearnedValue:
     """A parameter as all stretches tell it.
 
     Attributes:
-        name: As `identify` names it, with its axis or side.
+        name: As `identify` or `calibrate` names it, with its axis or side.
         value: In `unit`.
         half_width: Half the width of the 95 % interval, in `unit`.
         unit: "1": dimensionless.
         stretches: Number of stretches that told it.
         last: Start of the newest of these, s since 1970.
+        coverage: How much of the motions that tell it was driven, 0 to 1.
+        more: The motion that would tell more; empty if enough was driven.
+        baseline: Value of the first stretches of all; None: not known yet.
     """
 
     name: str
@@ -50,6 +53,9 @@ class LearnedValue:
     unit: str
     stretches: int
     last: float
+    coverage: float = 1.0
+    more: str = ""
+    baseline: float | None = None
 
 
 class Combined(NamedTuple):

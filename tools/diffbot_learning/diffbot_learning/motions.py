@@ -34,6 +34,63 @@ class MotionKind(str, Enum):
     CURVE = "curve at speed"
 
 
+STRAIGHT = (MotionKind.FORWARDS,)
+TURNS = (MotionKind.TURN_LEFT, MotionKind.TURN_RIGHT)
+NEEDS: Mapping[str, tuple[MotionKind, ...]] = {
+    "track_over_mean_radius": (*TURNS, MotionKind.SPIN),
+    "radius": (*STRAIGHT, *TURNS),
+    "linear_scale": STRAIGHT,
+    "track": (*TURNS, MotionKind.SPIN),
+    "angular_scale": (*TURNS, MotionKind.SPIN),
+    "gyro_scale": (*TURNS, MotionKind.SPIN),
+    "radius_ratio": (*STRAIGHT, *TURNS),
+    "heading_drift": STRAIGHT,
+    "mount_x": TURNS,
+    "mount_y": TURNS,
+    "mount_yaw": STRAIGHT,
+    "gyro_bias": (),
+    "K5": (MotionKind.FAST_LEFT, MotionKind.FAST_RIGHT),
+    "K6": (MotionKind.CURVE,),
+    "K7": (MotionKind.FORWARDS, MotionKind.BACKWARDS),
+    "K8": TURNS,
+}
+"""Motions that tell a value, by the end of its name; of others, all motions."""
+ADVICE: Mapping[MotionKind, str] = {
+    MotionKind.FORWARDS: "a straight drive of some metres",
+    MotionKind.BACKWARDS: "some metres backwards",
+    MotionKind.TURN_LEFT: "turns to the left",
+    MotionKind.TURN_RIGHT: "turns to the right",
+    MotionKind.FAST_LEFT: "faster turns to the left",
+    MotionKind.FAST_RIGHT: "faster turns to the right",
+    MotionKind.SPIN: "one slow spin each way, such as at the dock",
+    MotionKind.CURVE: "curves at speed",
+}
+"""The shortest harmless motion of each kind."""
+
+
+def needs(name: str) -> tuple[MotionKind, ...]:
+    """Return the motions that tell a value."""
+    for end, kinds in NEEDS.items():
+        if name.endswith(end):
+            return kinds
+    return tuple(MotionKind)
+
+
+def coverage(name: str, seconds: Mapping[str, float]) -> tuple[float, str]:
+    """Return how much of the motions that tell a value was driven, 0 to 1, and what tells more.
+
+    Example:
+        >>> times = {"turning left": 40.0, "turning right": 5.0, "turning on the spot": 9.0}
+        >>> coverage("track", times)
+        (0.25, 'turns to the right')
+    """
+    driven = {kind: min(1.0, seconds.get(kind.value, 0.0) / ENOUGH) for kind in needs(name)}
+    least = min(driven, key=lambda kind: driven[kind], default=None)
+    if least is None or driven[least] >= 1.0:
+        return 1.0, ""
+    return driven[least], ADVICE[least]
+
+
 def motion_times(times: Array, v: Array, w: Array, limits: tuple[float, float]) -> dict[str, float]:
     """Return the seconds of each kind of motion; kinds overlap.
 

@@ -9,6 +9,7 @@ from made_recordings.excited_runs import RunSetting, record
 
 from diffbot_description import closed_form, load_robot
 from diffbot_learning import learned_robot as module
+from diffbot_learning.driven_sizes import StretchValue
 from diffbot_learning.learned_robot import DamagedState, LearnedRobot
 from diffbot_learning.stretch import Stretch, read_stretch
 from diffbot_study.fleet_rows import COLUMNS
@@ -29,7 +30,7 @@ def made(random, number, mass=1.0, brake=0.0):
     values = {}
     for name, std in STDS.items():
         row[name], row[f"std_{name}"] = float(random.normal(true[name], std)), std
-        values[name.upper()] = (row[name], std, "1")
+        values[name.upper()] = StretchValue(row[name], std, "1")
     for side in ("left", "right"):
         true = 0.1 + (brake if side == "left" else 0.0)
         row[f"viscous_{side}"], row[f"std_viscous_{side}"] = 0.001, 0.0005

@@ -6,7 +6,8 @@ pose, so that errors do not add up while the robot stays in a room. What moves w
 straightened by the velocity since the scan before. No wheel is used.
 
 A scan whose walls leave one direction open (a corridor), that has too few points or that does not
-fit the keyframes gives no pose.
+fit the keyframes gives no pose. After LOST of scans that do not fit, such as behind a corridor or
+after the robot was carried, a new map in a frame of its own begins: no motion between is claimed.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ LASER_ERRORS = CommonPoseErrors(scale=0.002, skew=0.0006, turn=0.0006)
 """Of a laser: its ranges to 0.4 % in 19 of 20, and what its map of keyframes is bent."""
 # Fraction of scans that may give no pose.
 MOST_LOST = 0.2
+# Time of scans that do not fit after which a new map begins, s.
+LOST = 1.0
 # Longest time without a scan over which the velocity is believed, s.
 LONGEST_GAP = 0.5
 
@@ -115,13 +118,17 @@ class LaserPoses:
     """Scans in the order of their stamps to poses of the sensor in the frame of the first scan.
 
     Attributes:
-        rows: Poses [time s, x m, y m, yaw rad].
+        rows: Poses [time s, x m, y m, yaw rad, number of the map].
         faults: Number of scans without a pose, by cause.
+        maps: Number of maps that were begun.
     """
 
-    rows: list[tuple[float, float, float, float]] = field(default_factory=list)
+    rows: list[tuple[float, float, float, float, float]] = field(default_factory=list)
     faults: Counter[ScanFault] = field(default_factory=Counter)
+    maps: int = 0
     _keyframes: list[_Keyframe] = field(default_factory=list)
+    _recent: list[tuple[float, Array]] = field(default_factory=list)  # the last two in this map
+    _lost_since: float | None = None
 
     def add(self, scan: Scan) -> bool:
         """Take the next scan; return whether it gives a pose.
@@ -129,7 +136,7 @@ class LaserPoses:
         Raises:
             ImportError: The library small_gicp is not installed.
         """
-        if self.rows and scan.middle <= self.rows[-1][0]:
+        if self._recent and scan.middle <= self._recent[-1][0]:
             return False  # seen before
         points, times = scan.points()
         if len(points) < FEWEST_POINTS:
@@ -138,8 +145,8 @@ class LaserPoses:
         velocity = self._velocity(scan.middle)
         cloud, tree = _cloud(_straightened(points, times, scan, velocity))
         if not self._keyframes:
-            self._keyframes.append(_Keyframe(np.zeros(3), cloud, tree))
-            self.rows.append((scan.middle, 0.0, 0.0, 0.0))
+            self._begin(scan, cloud, tree)
+            self.rows.append((scan.middle, 0.0, 0.0, 0.0, float(self.maps)))
             return True
         pose = self._guess(scan.middle, velocity)
         for keyframe in self._near(pose):
@@ -148,18 +155,37 @@ class LaserPoses:
                 break
         if fault is None:
             # The velocity up to this scan is known better now.
-            last = self.rows[-1]
-            if scan.middle - last[0] < LONGEST_GAP:
-                velocity = _between(np.array(last[1:]), rough) / (scan.middle - last[0])
+            time, last = self._recent[-1]
+            if scan.middle - time < LONGEST_GAP:
+                velocity = _between(last, rough) / (scan.middle - time)
             cloud, tree = _cloud(_straightened(points, times, scan, velocity))
             pose, fault = _registered(keyframe, cloud, rough, FINE)
         if fault is not None:
             self.faults[fault] += 1
+            if self._is_lost(fault, scan.middle):
+                self._begin(scan, cloud, tree)
             return False
+        self._lost_since = None
         if _far(pose, keyframe.pose):
             self._keyframes.append(_Keyframe(pose, cloud, tree))
-        self.rows.append((scan.middle, *pose.tolist()))
+        self.rows.append((scan.middle, *pose.tolist(), float(self.maps)))
+        self._recent = [self._recent[-1], (scan.middle, pose)]
         return True
+
+    def _begin(self, scan: Scan, cloud: Any, tree: Any) -> None:
+        """Begin a map whose frame is that of a scan; it gives poses when a second one fits."""
+        self.maps += 1
+        self._lost_since = None
+        self._keyframes = [_Keyframe(np.zeros(3), cloud, tree)]
+        self._recent = [(scan.middle, np.zeros(3))]
+
+    def _is_lost(self, fault: ScanFault, time: float) -> bool:
+        """Whether scans have not fitted for LOST."""
+        if fault is not ScanFault.NO_FIT:
+            return False
+        if self._lost_since is None:
+            self._lost_since = time
+        return time - self._lost_since >= LOST
 
     def sentence(self) -> str:
         """Return how many scans gave no pose, and why; empty: all gave one."""
@@ -167,7 +193,9 @@ class LaserPoses:
         if not lost:
             return ""
         causes = "; ".join(f"{count}: {fault.value}" for fault, count in self.faults.most_common())
-        return f"{lost} of {lost + len(self.rows)} scans give no pose ({causes})"
+        frames = len({row[4] for row in self.rows})
+        anew = f"; its map began anew {frames - 1} times" if frames > 1 else ""
+        return f"{lost} of {lost + len(self.rows)} scans give no pose ({causes}){anew}"
 
     def refusal(self) -> str:
         """Return why the poses cannot be used, if too many scans give none; empty: they can."""
@@ -181,15 +209,14 @@ class LaserPoses:
 
     def _velocity(self, time: float) -> Array:
         """Return the sensor's velocity (x, y, yaw) in its own frame, from the last two poses."""
-        if len(self.rows) < 2 or time - self.rows[-2][0] > LONGEST_GAP:
+        if len(self._recent) < 2 or time - self._recent[0][0] > LONGEST_GAP:
             return np.zeros(3)
-        before, last = np.array(self.rows[-2]), np.array(self.rows[-1])
-        moved = _between(before[1:], last[1:])
-        return np.asarray(moved / (last[0] - before[0]))
+        (begin, before), (end, last) = self._recent
+        return np.asarray(_between(before, last) / (end - begin))
 
     def _guess(self, time: float, velocity: Array) -> Array:
-        last = np.array(self.rows[-1])
-        return _after(last[1:], velocity * min(time - last[0], LONGEST_GAP))
+        begin, last = self._recent[-1]
+        return _after(last, velocity * min(time - begin, LONGEST_GAP))
 
     def _near(self, pose: Array) -> list[_Keyframe]:
         """Return keyframes near a pose, the oldest first, at last the nearest of all."""

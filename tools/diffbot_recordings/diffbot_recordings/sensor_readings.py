@@ -85,14 +85,20 @@ class GyroReadings:
 
 @dataclass(frozen=True)
 class PoseReadings:
-    """Poses of a sensor on the robot in a fixed frame, (k,), m and rad; ascending stamps, s."""
+    """Poses of a sensor on the robot in a fixed frame, (k,), m and rad; ascending stamps, s.
+
+    `frame` numbers the frame of each, (k,): how two of them lie to each other is unknown.
+    """
 
     stamps: Array
     x: Array
     y: Array
     yaw: Array
+    frame: Array | None = None
 
     def __post_init__(self) -> None:
+        if self.frame is None:
+            object.__setattr__(self, "frame", np.zeros(np.shape(self.stamps)))
         _check(self)
 
 

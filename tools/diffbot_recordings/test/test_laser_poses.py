@@ -30,8 +30,9 @@ def errors(poses):
     rows = np.array(poses.rows)
     true = DRIVE.truth.poses(rows[:, 0])
     place = (true[:, 0] + 1j * true[:, 1] - complex(*true[0, :2])) * np.exp(-1j * true[0, 2])
-    turn = rows[:, 3] - (true[:, 2] - true[0, 2])
-    return abs(rows[:, 1] + 1j * rows[:, 2] - place), np.abs(np.angle(np.exp(1j * turn)))
+    turn = rows[:, 3] - rows[0, 3] - (true[:, 2] - true[0, 2])
+    seen = (rows[:, 1] - rows[0, 1] + 1j * (rows[:, 2] - rows[0, 2])) * np.exp(-1j * rows[0, 3])
+    return abs(seen - place), np.abs(np.angle(np.exp(1j * turn)))
 
 
 @pytest.mark.parametrize(
@@ -69,6 +70,29 @@ def test_a_corridor_gives_none():
     assert len(poses.rows) == 1
     assert poses.faults[ScanFault.OPEN_DIRECTION] > 0.6 * poses.faults.total()
     assert "walls in one direction only, as in a corridor" in poses.sentence()
+
+
+def carried(seconds=12.0):
+    """Scans in one room, and after 6 s in another, as of a robot that is carried there."""
+    rng = np.random.default_rng(1)
+    begin = DRIVE.wheels.stamps[0]
+    rooms = [room(np.random.default_rng(7)), room(np.random.default_rng(8)) + 40.0]
+    for k, walls in enumerate(rooms):
+        moved = (lambda t: DRIVE.truth.poses(t) + (40.0, 40.0, 0.0)) if k else DRIVE.truth.poses
+        at = begin + 6.0 * k
+        yield from scans(moved, walls, MadeLaser(), at, at + seconds - 6.0, rng)
+
+
+def test_a_robot_that_is_carried_begins_a_new_map_and_claims_no_motion_between():
+    poses = LaserPoses()
+    for scan in carried():
+        poses.add(scan)
+    assert "began anew 1 times" in poses.sentence()
+    rows = np.array(poses.rows)
+    assert len(rows) > 95 and {*rows[:, 4]} == {1.0, 2.0}
+    for frame in (1.0, 2.0):
+        part = LaserPoses(rows=[tuple(row) for row in rows[rows[:, 4] == frame]])
+        assert errors(part)[0].max() < 0.03
 
 
 def test_a_hall_beyond_its_range_gives_none():

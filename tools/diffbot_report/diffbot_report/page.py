@@ -292,6 +292,8 @@ def _kind(cells: Sequence[str]) -> str:
     if max(map(len, cells)) > LONG:
         return "words"
     known = [cell for cell in cells if cell not in ("", MISSING)]
+    if known and all(" ± " in cell for cell in known):
+        return "interval"
     return "number" if known and all(map(NUMBER.fullmatch, known)) else ""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -17,14 +18,29 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from diffbot_description import load_robot
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.files import write_json
 from diffbot_description.terminal_text import printable
 from diffbot_ident.interpretation.fleet_prior import FleetPrior, write_prior
-from diffbot_study.fleet_analysis import FEWEST, RECORDINGS, UNKNOWN, Fleet, analyse_fleet
+from diffbot_study.cause_advice import advice_on
+from diffbot_study.fleet_alarms import (
+    Morning,
+    acknowledge,
+    read_alarms,
+    silent_robots,
+    updated,
+    write_alarms,
+)
+from diffbot_study.fleet_analysis import (
+    FEWEST,
+    RECORDINGS,
+    UNKNOWN,
+    Fleet,
+    RobotFinding,
+    analyse_fleet,
+)
 from diffbot_study.fleet_rows import (
     COLUMNS,
     CONTENT,
@@ -35,7 +51,7 @@ from diffbot_study.fleet_rows import (
     find_recordings,
     read_recordings,
 )
-from diffbot_study.fleet_trends import said
+from diffbot_study.fleet_trends import Trend, said
 from diffbot_study.parquet_store import ParquetStore, Row
 from diffbot_study.study import add_cluster_options, announce_page, status_of, store_results
 
@@ -72,6 +88,10 @@ def _parser(program: str) -> argparse.ArgumentParser:
         "--false-alarms", metavar="SHARE", type=float, default=0.01,
         help="probability of any alarm in a fleet without a fault (default: %(default)g)",
     )  # fmt: skip
+    add(
+        "--acknowledge", metavar="ROBOT[=NOTE]", nargs="+", default=[],
+        help="mark alarms of these robots as seen, until their cause changes",
+    )  # fmt: skip
     add_cluster_options(parser)
     return parser
 
@@ -107,11 +127,45 @@ def _run(options: argparse.Namespace, console: Console, words: Sequence[str]) ->
         read_recordings, tasks, store, options, console, name="recordings", complaint=_complaint
     )
     rows = _one_row_each(store.rows(), wanted)
-    summary = _report_findings(rows, options, console)
+    fleet = analyse_fleet(rows, options.false_alarms)
+    morning = _morning(fleet, rows, recordings, len(new), options)
+    summary = _report_findings(fleet, rows, morning, options, console)
     from diffbot_study.fleet_page import write_fleet_pages  # slow to import
 
-    announce_page(lambda: write_fleet_pages(summary, rows, options.output, words), console)
+    announce_page(lambda: write_fleet_pages(summary, rows, options.output, words, morning), console)
     return status
+
+
+def _morning(
+    fleet: Fleet,
+    rows: Sequence[Row],
+    recordings: Sequence[FleetRecording],
+    new: int,
+    options: argparse.Namespace,
+) -> Morning:
+    """Compare with the runs before, and keep the alarms for the next one."""
+    now = time.time()
+    raised = {(t.type, t.name): t.cause for t in fleet.trends if t.alarm}
+    raised |= {(robot.type, robot.name): robot.cause for robot in fleet.robots if robot.alarm}
+    alarms = updated(read_alarms(options.output), raised, now)
+    alarms = acknowledge(alarms, options.acknowledge)
+    write_alarms(options.output, alarms)
+    paths: dict[str, list[str]] = {}
+    for recording in recordings:
+        paths.setdefault(recording.content, []).append(str(recording.path))
+    return Morning(
+        now=now,
+        alarms={(a.type, a.robot): a for a in alarms if a.ended is None},
+        ended=[alarm for alarm in alarms if alarm.ended is not None],
+        recordings=new,
+        silent=silent_robots(rows),
+        copies={
+            path: [other for other in own if other != path]
+            for own in paths.values()
+            for path in own
+            if len(own) > 1
+        },
+    )
 
 
 def _complaint(task: Sequence[tuple[str, FleetRecording]], failure: str) -> str:
@@ -142,24 +196,28 @@ def _check_descriptions(recordings: Sequence[FleetRecording], sizes: Mapping[str
 
 
 def _report_findings(
-    rows: Sequence[Row], options: argparse.Namespace, console: Console
+    fleet: Fleet,
+    rows: Sequence[Row],
+    morning: Morning,
+    options: argparse.Namespace,
+    console: Console,
 ) -> dict[str, Any]:
     counts = Counter(row["usable"] for row in rows)
     said = ", ".join(f"{name}: {count}" for name, count in counts.most_common())
-    console.print(f"rows by usability: {said or 'no rows'}")
-    for row in [row for row in rows if row["usable"] in REASONED][:SHOWN]:
-        console.print(
-            printable(f"  {row['path']}: {row['usable']}: {row['reason']}"), soft_wrap=True
-        )
-    fleet = analyse_fleet(rows, options.false_alarms)
+    _say(console, f"rows by usability: {said or 'no rows'}")
+    refused = [row for row in rows if row["usable"] in REASONED]
+    for row in refused[:SHOWN]:
+        _say(console, f"  {row['path']}: {row['usable']}: {row['reason']}")
+        for copy in morning.copies.get(row["path"], ()):
+            _say(console, f"  {copy}: the same content")
+    if len(refused) > SHOWN:
+        _say(console, f"  and {len(refused) - SHOWN} more, all of them named in fleet.html")
     summary = {"recordings": dict(counts), **fleet.to_dict()}
     write_json(options.output / "fleet.json", summary)
-    _print(fleet, console)
+    _print(fleet, morning, console)
     for path in write_priors(fleet, options.output):
-        console.print(
-            f"prior: launch adaptive prior:={path}, or parameter prior of ident", soft_wrap=True
-        )
-    console.print(f"table: {options.output / 'recordings'}; fleet.json beside it", soft_wrap=True)
+        _say(console, f"prior: launch adaptive prior:={path}, or parameter prior of ident")
+    _say(console, f"table: {options.output / 'recordings'}; fleet.json beside it")
     return summary
 
 
@@ -189,38 +247,52 @@ def write_priors(fleet: Fleet, folder: Path) -> list[Path]:
     return paths
 
 
-def _print(fleet: Fleet, console: Console) -> None:
+def _print(fleet: Fleet, morning: Morning, console: Console) -> None:
     chance = f"(probability of any alarm in a fleet without a fault: {fleet.false_alarms:g})"
     if fleet.types:
         alarms = [robot for robot in fleet.robots if robot.alarm]
-        console.print(
+        _say(
+            console,
             f"{len(fleet.robots)} robots of {len(fleet.types)} types; {len(alarms)} are unlike the "
-            f"others {chance}"
+            f"others {chance}",
         )
-        rows = [(a.name, a.type, f"{a.p:.1e}", a.cause, a.evidence) for a in alarms[:SHOWN]]
-        head = ("robot", "type", "p", "cause", "evidence")
-        _print_table("unlike the others", head, rows, console)
+        for robot in alarms:
+            _say_alarm(robot, robot.evidence, morning, console)
     else:
-        console.print(
+        _say(
+            console,
             f"no type has at least {FEWEST} robots with at least {RECORDINGS} usable recordings "
-            "each: no robot is compared"
+            "each: no robot is compared",
         )
     if fleet.trends:
         changed = [trend for trend in fleet.trends if trend.alarm]
-        console.print(f"{len(fleet.trends)} robots over time; {len(changed)} have changed {chance}")
-        rows = [(t.name, t.type, f"{t.p:.1e}", said(t), t.cause) for t in changed[:SHOWN]]
-        head = ("robot", "type", "p", "change", "cause")
-        _print_table("changed over time", head, rows, console)
+        text = f"{len(fleet.trends)} robots over time; {len(changed)} have changed {chance}"
+        _say(console, text)
+        for trend in changed:
+            _say_alarm(trend, said(trend), morning, console)
+    near = sorted(
+        {robot.name for robot in fleet.robots if robot.near}
+        | {trend.name for trend in fleet.trends if trend.near}
+    )
+    if near:
+        _say(console, f"nearly alarms, see fleet.html: {', '.join(near)}")
+    for alarm in morning.ended:
+        _say(console, f"no longer: {alarm.robot}: {alarm.cause}")
+    for name, why in morning.silent.items():
+        _say(console, f"{name} {why}")
 
 
-def _print_table(
-    title: str, head: Sequence[str], rows: Sequence[tuple[str, ...]], console: Console
+def _say_alarm(
+    finding: RobotFinding | Trend, evidence: str, morning: Morning, console: Console
 ) -> None:
-    if not rows:
-        return
-    table = Table(title=title)
-    for name in head:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*map(printable, row))
-    console.print(table)
+    state = morning.state((finding.type, finding.name))
+    advice = advice_on(finding.cause)
+    _say(
+        console,
+        f"  {finding.name} ({Path(finding.type).stem}), {state}: {finding.cause}: "
+        f"{advice.meaning} ({evidence}); {advice.action}",
+    )
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(printable(text), soft_wrap=True)

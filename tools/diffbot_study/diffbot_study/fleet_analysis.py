@@ -42,6 +42,10 @@ CUT, LEAST_SPREAD = 2.5, 1e-4
 CHANGES = 0.1
 # Minimum assumed difference between robots of a type, relative.
 LEAST_DIFFERENCE = 0.01
+# Deviations that are said of a robot, and the ratio from which they are said as such.
+SHOWN, MANY = 3, 2.0
+# A near miss has up to so many times the p of an alarm.
+NEAR = 100.0
 UNKNOWN = "unknown"  # type of robots without a description
 
 
@@ -75,9 +79,10 @@ class RobotFinding:
         scores: The deviations in standard deviations.
         p: Probability of as large a score for a robot without a fault.
         alarm: Whether it stands out, by the rate of the whole fleet.
-        cause: Cause by its signature; empty without an alarm.
+        near: Whether it nearly does: p is up to NEAR times that of an alarm.
+        cause: Cause by its signature; empty for neither.
         confidence: Weight of the cause among all, 0 to 1.
-        evidence: The largest scores, as text.
+        evidence: The deviations with the largest scores, as text.
     """
 
     name: str
@@ -87,6 +92,7 @@ class RobotFinding:
     scores: Mapping[str, float]
     p: float
     alarm: bool = False
+    near: bool = False
     cause: str = ""
     confidence: float = 0.0
     evidence: str = ""
@@ -206,7 +212,10 @@ def _changes(kinds: Iterable[_Type], false_alarms: float) -> list[Trend]:
                 tracks[name] = Track(times, *kind.quantities.of(timed))
         results += find_trends(kind.kind, tracks, kind.quantities.names)
     limit = _p_limit(false_alarms, len(results))
-    return [replace(trend, alarm=trend.p <= limit) for trend in results]
+    return [
+        replace(trend, alarm=trend.p <= limit, near=limit < trend.p <= NEAR * limit)
+        for trend in results
+    ]
 
 
 def _after(change: Trend | None, rows: Sequence[Row]) -> Sequence[Row]:
@@ -217,7 +226,7 @@ def _after(change: Trend | None, rows: Sequence[Row]) -> Sequence[Row]:
 
 
 def _explained(trend: Trend, prior: TypePrior | None) -> Trend:
-    if not trend.alarm:
+    if not (trend.alarm or trend.near):
         return trend
     cause, confidence = name_cause([*trend.change], *_change(trend, prior))
     return replace(trend, cause=cause, confidence=confidence)
@@ -328,14 +337,10 @@ def _of_robot(rows: Sequence[Row], quantities: Quantities) -> tuple[Array, Array
 def _with_verdict(
     robot: RobotFinding, errors: Array, limit: float, change: Trend | None, prior: TypePrior
 ) -> RobotFinding:
-    if robot.p > limit:
+    if robot.p > NEAR * limit:
         return robot
-    ordered = sorted(robot.scores.items(), key=lambda item: -abs(item[1]))
-    evidence = ", ".join(
-        f"{name.removeprefix(LOG)} {fraction(name, robot.deviations[name]):+.1%} ({score:+.1f} "
-        "sigma)"
-        for name, score in ordered[:4]
-    )
+    ordered = sorted(robot.scores, key=lambda name: -abs(robot.scores[name]))
+    evidence = ", ".join(_in_words(name, robot.deviations[name]) for name in ordered[:SHOWN])
     deviations = np.array([*robot.deviations.values()])
     names = [*robot.deviations]
     cause, confidence = name_cause(names, deviations, errors)
@@ -343,4 +348,15 @@ def _with_verdict(
         evidence += f"; {said(change)}"
         both = name_cause(names, deviations, errors, *_change(change, prior))
         cause, confidence = both if both[0] != NO_CAUSE else (cause, confidence)
-    return replace(robot, alarm=True, cause=cause, confidence=confidence, evidence=evidence)
+    alarm = robot.p <= limit
+    return replace(
+        robot, alarm=alarm, near=not alarm, cause=cause, confidence=confidence, evidence=evidence
+    )
+
+
+def _in_words(quantity: str, deviation: float) -> str:
+    """Say how a quantity differs from that of the type."""
+    name, size = quantity.removeprefix(LOG).replace("_", " "), fraction(quantity, deviation)
+    if size > MANY - 1.0:
+        return f"{name} {1.0 + size:.1f} times that of the others"
+    return f"{name} {abs(size):.1%} {'above' if size > 0.0 else 'below'} the others"

@@ -20,6 +20,9 @@ from diffbot_study.fleet_quantities import TORQUE, WITH_GYRO, Array
 UNEXPLAINED = 20.0
 NO_CAUSE = "no known cause"
 SIDES, KINDS = ("left", "right"), ("viscous", "Coulomb")
+MOUNTING = ("mount_x", "mount_y", "mount_yaw")
+# Of one tyre's radius on the track over the mean radius.
+OVER_MEAN = ("track_over_mean_radius", -0.5)
 
 _Directions = Sequence[tuple[Array, bool]]
 _Signatures = Mapping[str, _Directions]
@@ -123,7 +126,23 @@ def _of_values(names: tuple[str, ...]) -> tuple[_Signatures, Array]:
         ),
         "velocity scale": ((along((": gain", 1.0)), True),),
         "delay": ((along((": dead time", 1.0)), False),),
-    }
+        "tyre left": ((along(("left_radius", 1.0), ("radius_ratio", -1.0), OVER_MEAN), True),),
+        "tyre right": ((along(("right_radius", 1.0), ("radius_ratio", 1.0), OVER_MEAN), True),),
+        "tyres": (
+            (along(("left_radius", 1.0), ("right_radius", 1.0), ("linear_scale", 1.0),
+                   ("angular_scale", 1.0), ("track_over_mean_radius", -1.0)), True),
+        ),
+        "tyre of one side": (
+            (along(("linear_scale", 1.0), ("angular_scale", 1.0)), True),
+            (along(("heading_drift", 1.0)), True),
+        ),
+        "track": (
+            (along(("track", 1.0), ("track_over_mean_radius", 1.0), ("angular_scale", -1.0)), True),
+        ),
+        "gyro": ((along(("gyro_scale", 1.0)), True),),
+        "pose source moved": tuple((along((name, 1.0)), True) for name in MOUNTING),
+        "slip": ((along(("path_noise", 1.0)), False),),
+    }  # fmt: skip
     for side in SIDES:
         motor, own = f"{side} motor: ", f"{side} side: "
         rubbing = [along((f"{motor}{kind} friction", 1.0)) for kind in KINDS]

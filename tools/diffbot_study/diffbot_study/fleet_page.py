@@ -20,11 +20,13 @@ from diffbot_ident.estimate import NAMES, NORMAL_95
 from diffbot_report.chart import Chart, Curve, Intervals, Role
 from diffbot_report.page import REPORT, Page, Part, Section, Table, Tone, write_page
 from diffbot_report.quantity import MISSING, UNITS, significant, with_uncertainty
+from diffbot_study.cause_advice import advice_on
+from diffbot_study.fleet_alarms import Morning
 
 FLEET = "fleet.html"
 ROBOTS = "robots"
-# Maximum number of robots with charts, of intervals side by side, and of bad recordings listed.
-DRAWN, BESIDE, UNREAD = 12, 40, 200
+# Maximum number of robots with charts, and of intervals side by side.
+DRAWN, BESIDE = 12, 40
 DAY = 86400.0
 LOG = "log_"  # prefix of the names of logarithms
 # Column of the row, name and unit; other quantities are values of the row's verdicts.
@@ -50,7 +52,11 @@ Robot = tuple[str, str]
 
 
 def write_fleet_pages(
-    summary: Mapping[str, Any], rows: Sequence[Row], folder: Path, words: Sequence[str]
+    summary: Mapping[str, Any],
+    rows: Sequence[Row],
+    folder: Path,
+    words: Sequence[str],
+    morning: Morning | None = None,
 ) -> Path:
     """Write fleet.html and a page of each robot; return the path of fleet.html.
 
@@ -58,8 +64,9 @@ def write_fleet_pages(
         summary: Content of fleet.json.
         rows: Rows of all valid recordings, by the columns of the table.
         words: Command-line arguments that repeat it.
+        morning: What is new since the day before.
     """
-    fleet = _Fleet(summary, rows)
+    fleet = _Fleet(summary, rows, morning or Morning())
     (folder / ROBOTS).mkdir(parents=True, exist_ok=True)
     for robot, file in fleet.files.items():
         write_page(_robot_page(robot, fleet, folder / ROBOTS), folder / file)
@@ -73,22 +80,35 @@ class _Fleet:
         files: Path of each robot's page below the folder.
         levels, unlike: Robots compared with others of their type, and those that differ.
         trends, changed: Robots compared with their own past, and those that changed.
+        near: Those that nearly raise an alarm.
         drawn: Robots whose pages have charts, which make a page some megabytes large.
     """
 
-    def __init__(self, summary: Mapping[str, Any], rows: Sequence[Row]) -> None:
-        self.summary, self.rows = summary, rows
+    def __init__(self, summary: Mapping[str, Any], rows: Sequence[Row], morning: Morning) -> None:
+        self.summary, self.rows, self.morning = summary, rows, morning
         self.robots = _by_robot(rows)
         self.files = _files(self.robots)
         self.levels: dict[Robot, Finding] = {(r["type"], r["name"]): r for r in summary["robots"]}
         self.trends: dict[Robot, Finding] = {(t["type"], t["name"]): t for t in summary["trends"]}
         self.unlike = {robot: r for robot, r in self.levels.items() if r["alarm"]}
         self.changed = {robot: t for robot, t in self.trends.items() if t["alarm"]}
+        both = {**self.trends, **self.levels}
+        self.near = {robot: f for robot, f in both.items() if f["near"]}
         self.drawn = [*self.changed, *self.unlike][:DRAWN]
 
     @property
     def alarms(self) -> dict[Robot, Finding]:
-        return {**self.unlike, **{r: t for r, t in self.changed.items() if r not in self.unlike}}
+        """Alarms: new ones, those that nobody has seen, and the others."""
+        alarms = {**self.changed, **self.unlike}
+        known = self.morning.alarms
+
+        def rank(robot: Robot) -> int:
+            alarm = known.get(robot)
+            if alarm is None or alarm.is_new(self.morning.now):
+                return 0
+            return 1 if alarm.acknowledged is None else 2
+
+        return {robot: alarms[robot] for robot in sorted(alarms, key=rank)}
 
 
 def _by_robot(rows: Sequence[Row]) -> dict[Robot, list[Row]]:
@@ -128,7 +148,11 @@ def _fleet_page(fleet: _Fleet, folder: Path, words: Sequence[str]) -> Page:
         said = "No robot has enough recordings to be compared"
         advice = "Record more: five robots of a type, and several recordings of each."
     for first in [*fleet.alarms.values()][:1]:
-        advice = f"Begin with {first['name']}: {first['cause']} ({confidence_text(first)} sure)."
+        what = advice_on(first["cause"])
+        advice = (
+            f"Begin with {first['name']}: {first['cause']} ({confidence_text(first)} sure): "
+            f"{what.meaning}; {what.action}."
+        )
     kinds = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("prior_*"))}
     return Page(
         title=f"fleet: {len(fleet.files)} robots, {len(fleet.rows)} recordings",
@@ -160,15 +184,41 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
 def _findings(fleet: _Fleet) -> Table:
     rows = []
     for robot, about in fleet.alarms.items():
-        level, change = fleet.unlike.get(robot), fleet.changed.get(robot)
         rows.append([
-            robot[1], Path(robot[0]).stem, about["cause"], confidence_text(about),
-            MISSING if change is None else change_text(change),
-            MISSING if level is None else level["evidence"].partition(";")[0],
+            robot[1], fleet.morning.state(robot) or MISSING, about["cause"],
+            confidence_text(about), advice_on(about["cause"]).action, _evidence(fleet, robot),
         ])  # fmt: skip
-    head = ["robot", "type", "cause", "sure", "change over time", "against the others"]
+    head = ["robot", "since", "cause", "sure", "what to do", "evidence"]
     links = [fleet.files.get(robot) for robot in fleet.alarms]
     return Table(head, rows, links=links, note="" if rows else "No robot stands out.")
+
+
+def _evidence(fleet: _Fleet, robot: Robot) -> str:
+    level, change = fleet.levels.get(robot), fleet.trends.get(robot)
+    parts = [change_text(change)] if change and (change["alarm"] or change["near"]) else []
+    parts += [level["evidence"].partition(";")[0]] if level and level["evidence"] else []
+    return "; ".join(parts)
+
+
+def _news(fleet: _Fleet) -> Table:
+    """What is new since the day before."""
+    morning = fleet.morning
+    new = [robot for robot in fleet.alarms if morning.state(robot) == "new"]
+    rows = [[robot[1], "new alarm", fleet.alarms[robot]["cause"]] for robot in new]
+    links = [fleet.files.get(robot) for robot in new]
+    rows += [[alarm.robot, "no longer", alarm.cause] for alarm in morning.ended]
+    rows += [[robot, "silent", why] for robot, why in morning.silent.items()]
+    links += [None] * (len(rows) - len(links))
+    note = f"New recordings: {morning.recordings}."
+    return Table(["robot", "", ""], rows, links=links, note=note)
+
+
+def _near(fleet: _Fleet) -> Table:
+    robots = [robot for robot in fleet.near if robot not in fleet.alarms]
+    rows = [[robot[1], fleet.near[robot]["cause"], _evidence(fleet, robot)] for robot in robots]
+    return Table(
+        ["robot", "perhaps", "evidence"], rows, links=[fleet.files.get(robot) for robot in robots]
+    )
 
 
 def change_text(change: Mapping[str, Any]) -> str:
@@ -222,6 +272,23 @@ def day(time: float) -> str:
 
 
 def _fleet_sections(fleet: _Fleet) -> Iterator[Section]:
+    yield Section("Since yesterday", "", [_news(fleet)], wide=True)
+    text = "Below the alarms, but as unlikely as in one of a hundred such fleets: look again."
+    near = _near(fleet)
+    yield Section("Near misses", text, [near] if near.rows else [], wide=True)
+    yield Section(
+        "All robots", "The least likely first; a name leads to the robot's recordings.",
+        [_ranking(fleet)], wide=True,
+    )  # fmt: skip
+    bad = [
+        [path, row["robot"], row["usable"], row["reason"] or ""]
+        for row in fleet.rows
+        if row["usable"] in ("none", "unreadable")
+        for path in (str(row["path"]), *fleet.morning.copies.get(str(row["path"]), ()))
+    ]
+    head = ["recording", "robot", "verdict", "reason"]
+    table = Table(head, bad, filtered=True)
+    yield Section("Recordings without a result", "", [table] if bad else [], wide=True)
     charts = [
         _trend_chart(f"trend_{i}", fleet.robots[robot], change, robot[1])
         for i, (robot, change) in enumerate(list(fleet.changed.items())[:DRAWN])
@@ -231,18 +298,6 @@ def _fleet_sections(fleet: _Fleet) -> Iterator[Section]:
     text = "Typical values of each type: centre, and range of 95 % of further robots."
     yield Section("Types", text, _priors(fleet.summary), wide=True)
     yield Section("Robots side by side", "", _spreads(fleet))
-    yield Section(
-        "All robots", "The least likely first; a name leads to the robot's recordings.",
-        [_ranking(fleet)], wide=True,
-    )  # fmt: skip
-    bad = [row for row in fleet.rows if row["usable"] in ("none", "unreadable")]
-    table = Table(
-        ["recording", "robot", "verdict", "reason"],
-        [[str(r["path"]), r["robot"], r["usable"], r["reason"] or ""] for r in bad[:UNREAD]],
-        note=f"{len(bad) - UNREAD} more are in the table." if len(bad) > UNREAD else "",
-        filtered=True,
-    )
-    yield Section("Recordings without a result", "", [table] if bad else [], wide=True)
 
 
 def _priors(summary: Mapping[str, Any]) -> list[Part]:
@@ -389,10 +444,10 @@ def _robot_page(robot: Robot, fleet: _Fleet, folder: Path) -> Page:
     rows, level, trend = fleet.robots[robot], fleet.levels.get(robot), fleet.trends.get(robot)
     alarms = [part for part in (level, trend) if part is not None and part["alarm"]]
     if alarms:
-        verdict = f"{name} stands out: {alarms[0]['cause']} ({confidence_text(alarms[0])} sure)."
-        parts = [change_text(trend)] if trend is not None and trend["alarm"] else []
-        parts += [level["evidence"].partition(";")[0]] if level is not None else []
-        advice = "; ".join(part for part in parts if part) + "."
+        cause = alarms[0]["cause"]
+        what = advice_on(cause)
+        verdict = f"{name} stands out: {cause} ({confidence_text(alarms[0])} sure)."
+        advice = f"{what.meaning} ({_evidence(fleet, robot)}); {what.action}."
     elif level is None and trend is None:
         verdict = f"{name} was not compared."
         advice = (
@@ -402,7 +457,7 @@ def _robot_page(robot: Robot, fleet: _Fleet, folder: Path) -> Page:
         verdict, advice = f"{name} is like the others of its type.", "Nothing to do."
     sections = [
         Section("Recordings", "A path leads to the recording's own report, where there is one.",
-                [_recordings(rows, folder, _compared(level, trend))], wide=True),
+                _recordings(rows, folder, _compared(level, trend)), wide=True),
     ]  # fmt: skip
     if robot in fleet.drawn:
         charts = [
@@ -445,7 +500,7 @@ def _quantities(level: Mapping[str, Any] | None, trend: Mapping[str, Any] | None
     return Table(head, rows)
 
 
-def _recordings(rows: Sequence[Row], folder: Path, compared: Sequence[str]) -> Table:
+def _recordings(rows: Sequence[Row], folder: Path, compared: Sequence[str]) -> list[Part]:
     shown = [name for name in compared if name not in COLUMNS] or SHOWN
     units: dict[str, str] = {}
     cells, marks, links = [], [], []
@@ -456,14 +511,15 @@ def _recordings(rows: Sequence[Row], folder: Path, compared: Sequence[str]) -> T
         units |= {name: reported[2] for name, reported in results.items() if reported is not None}
         cells.append([
             path.name, day(row.get("time") or 0.0), *map(_text, results.values()),
-            MISSING if math.isnan(delay) else significant(delay), row["reason"] or "",
-            row["usable"],
+            MISSING if math.isnan(delay) else significant(delay), row["usable"],
         ])  # fmt: skip
         marks.append(TONES.get(row["usable"], Tone.BAD))
         links.append(_report(path, folder))
     head = [f"{label(name)}, {units[name]}" if name in units else label(name) for name in shown]
-    head = ["recording", "day", *head, "delay, periods", "reason", "verdict"]
-    return Table(head, cells, filtered=True, marks=marks, links=links)
+    head = ["recording", "day", *head, "delay, periods", "verdict"]
+    parts: list[Part] = [Table(head, cells, filtered=True, marks=marks, links=links)]
+    reasons = [[Path(row["path"]).name, row["reason"]] for row in rows if row["reason"]]
+    return [*parts, *([Table(["recording", "reason"], reasons)] if reasons else [])]
 
 
 def _text(reported: tuple[float, float, str] | None) -> str:

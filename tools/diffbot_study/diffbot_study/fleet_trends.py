@@ -59,7 +59,7 @@ class Trend:
             recording.
         change, change_std: Value after minus before the step, or total drift, and its deviation.
         slopes, slope_half_widths: Of straight lines, per day, and of their 95 % intervals.
-        alarm, cause, confidence: See RobotFinding.
+        alarm, near, cause, confidence: See RobotFinding.
     """
 
     name: str
@@ -74,6 +74,7 @@ class Trend:
     slopes: Mapping[str, float] = field(default_factory=dict)
     slope_half_widths: Mapping[str, float] = field(default_factory=dict)
     alarm: bool = False
+    near: bool = False
     cause: str = ""
     confidence: float = 0.0
 
