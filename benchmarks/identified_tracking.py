@@ -17,35 +17,20 @@ from __future__ import annotations
 
 import argparse
 import math
-from dataclasses import replace
 
 import numpy as np
-from velocity_robots import ROOM
 
-from arc_odometry import MotionLimits, Velocity
-from diffbot_bench.suite_estimators import segments_of
-from diffbot_bench.velocity_plant import (
-    COMPUTING,
-    STEP,
-    LaggingRobot,
-    Odometer,
-    VelocityPlant,
-    draw,
-    record,
-)
-from diffbot_controllers.velocity_tracking.law import TrackerSettings, VelocityTracker
+from arc_odometry import Pose, Velocity
+from diffbot_bench.control.velocity_drives import SuiteLaw, figure, identified, poses
+from diffbot_bench.velocity_plant import COMPUTING, LaggingRobot, draw
+from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_description import Sigma
 from diffbot_description.command_ramp import CommandRamp, RampCoupling
 from diffbot_description.dead_band import DeadBand, DeadBandKind
-from diffbot_description.velocity_parameters import IdentifiedSigma, identified_from
-from diffbot_ident.excitation.velocity_excitation import VelocityExcitation
-from diffbot_recordings.findings import analyse_axes, velocity_parameters
-from pose2d_trajectories import Trajectory, make_trajectory
-from pose2d_trajectories.timing import TrajectoryLimits
+from diffbot_description.velocity_parameters import IdentifiedSigma
 
-# Default of launch siwek, and the shares of what a robot can do in the figure-8.
+# Default of launch siwek.
 DEFAULT = IdentifiedSigma(Sigma(3.446, 4.576, 0.86, 0.254))
-FRACTION = 0.6
 # Asked: at most this ratio to the error with the true parameters, at least this with the defaults.
 IDENTIFIED, WORSE = 1.3, 3.0
 
@@ -68,62 +53,24 @@ def true_parameters(truth: LaggingRobot) -> IdentifiedSigma:
     return IdentifiedSigma(sigma, dead_time=(late, late), dead_band=(v, omega), ramp=ramp)
 
 
-def figure(truth: LaggingRobot) -> Trajectory:
-    """Return two laps of a figure-8 that the robot can follow."""
-    lost = np.zeros(2) if truth.threshold else truth.band
-    speed = FRACTION * truth.gain * (np.array(truth.limits) - lost)
-    # To follow a change within the time constant, or within the ramp.
-    slope = np.minimum(speed / truth.tau, truth.gain * np.minimum(truth.speeding, truth.braking))
-    if not truth.ramp:
-        slope = speed / truth.tau
-    limits = TrajectoryLimits(*speed.tolist(), *(FRACTION * slope).tolist())
-    return make_trajectory(
-        "figure_eight", limits=limits, laps=2, amplitude_x=1.0, amplitude_y=0.6, period=20.0
-    )
-
-
 def drive(truth: LaggingRobot, known: IdentifiedSigma, seed: int) -> float:
     """Return the rms distance of the second lap, m."""
-    settings = TrackerSettings(
-        limits=MotionLimits(*truth.limits),
-        dead_time=known.dead_time or (0.0, 0.0),
-        dead_band=known.dead_band,
-        ramp=known.ramp,
-    )
-    tracker, trajectory = VelocityTracker(settings, known.sigma), figure(truth)
-    plant, odometer = VelocityPlant(truth), Odometer(truth, np.random.default_rng(seed))
+    trajectory = figure(truth)
     start = trajectory.at(0.0)
-    plant.pose = odometer.pose = type(plant.pose)(start.x, start.y, start.theta)
-    command = planned = Velocity(0.0, 0.0)
-    every, late = round(truth.period / STEP), round(COMPUTING / STEP)
-    squares = []
-    for k in range(round(trajectory.duration / STEP)):
-        t = k * STEP
-        if k % every == 0:
-            velocity = odometer.read(plant)
-            reference = trajectory.at(t)
-            planned = tracker.update(t, reference, odometer.pose, velocity)
-            if t > 0.5 * trajectory.duration:
-                away = math.hypot(plant.pose.x - reference.x, plant.pose.y - reference.y)
-                squares.append(away * away)
-        if k % every == late:
-            command = planned
-        plant.step(command)
-    return math.sqrt(np.mean(squares))
+    times, true = poses(
+        truth, SuiteLaw(truth, known, trajectory), Pose(start.x, start.y, start.theta),
+        trajectory.duration, seed,
+    )  # fmt: skip
+    reference = np.array([trajectory.at(t).pose for t in times.tolist()])
+    return TrackingErrors.between(times, true, reference).rms(0.5 * trajectory.duration)[0]
 
 
-def identified(truth: LaggingRobot, seed: int) -> tuple[IdentifiedSigma | None, str]:
+def outcome(truth: LaggingRobot, seed: int) -> tuple[IdentifiedSigma | None, str]:
     """Return what 90 s of excitation tell, or None and the reason."""
-    excitation = VelocityExcitation((ROOM, ROOM), truth.limits, seed=seed)
-    recording = record(truth, excitation.command, 90.0, seed)
-    axes = analyse_axes(segments_of(recording.odometry, recording.commands))
     try:
-        known = identified_from(velocity_parameters(axes))
+        return identified(truth, seed), ""
     except ValueError as error:
         return None, str(error)
-    late = known.dead_time or (0.0, 0.0)
-    # The recording has the commands' own stamps, the tracker those of the odometry.
-    return replace(known, dead_time=(late[0] + COMPUTING, late[1] + COMPUTING)), ""
 
 
 def main() -> None:
@@ -143,7 +90,7 @@ def main() -> None:
         worse.append(default)
         text = "" if arguments.known else "refused"
         if not arguments.known:
-            known, reason = identified(truth, seed)
+            known, reason = outcome(truth, seed)
             ratios.append(math.inf if known is None else drive(truth, known, seed) / best)
             text = f"identified x {ratios[-1]:.2f} {reason[:80]}"
         print(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from datetime import datetime, timezone
@@ -13,7 +14,7 @@ from diffbot_bench.answer_files import read_answers, write_answers
 from diffbot_bench.estimators import ENTRANTS, answer, entrant
 from diffbot_bench.leaderboard import Board, write_board
 from diffbot_bench.scoring import TaskAnswer
-from diffbot_bench.tasks import ROWS, BenchTask, Record, make_tasks, write_records
+from diffbot_bench.tasks import ROWS, BenchTask, Record, make_seeded, write_records
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.named_paths import expanded
 from diffbot_description.suite_version import suite_version
@@ -43,7 +44,10 @@ def _parser(prog: str) -> CommandParser:
     add("--tasks", metavar="TEXT", nargs="+", default=list(ROWS),
         help=f"kinds of data (default: all): {', '.join(ROWS)}")  # fmt: skip
     add("--robots", metavar="N", type=int, default=2, help="robots of each kind (%(default)s)")
-    add("--seed", metavar="S", type=int, default=1, help="seed of the tasks (%(default)s)")
+    add("--seed", metavar="S", type=int, nargs="+", default=[1],
+        help="seeds of the tasks; several show the spread (1)")  # fmt: skip
+    add("--control", action="store_true",
+        help="let laws drive robots instead, with those of others beside the suite's")  # fmt: skip
     add("--answers", metavar="FILE", type=Path, nargs="+", default=[],
         help="answers of other programs, as JSON")  # fmt: skip
     add("--records", metavar="DIR", type=Path, help="write the records for other programs, and end")
@@ -62,14 +66,23 @@ def main(argv: Sequence[str] | None = None, prog: str = "bench") -> int:
         for name, value in (("robots", options.robots), ("workers", options.workers)):
             if not 1 <= value <= 1000:
                 raise ValueError(f"--{name} {value}: must be from 1 to 1000")
-        if not 0 <= options.seed < 2**31:
-            raise ValueError(f"--seed {options.seed}: must be from 0 to {2**31 - 1}")
+        for seed in options.seed:
+            if not 0 <= seed < 2**31:
+                raise ValueError(f"--seed {seed}: must be from 0 to {2**31 - 1}")
         if options.peers:
             sys.path.append(options.peers)  # last: NumPy and SciPy come from the environment
         references = options.estimator or ([] if options.answers else list(ENTRANTS))
         entrants = {_name(each): entrant(each) for each in references}
         read = dict(read_answers(expanded(path)) for path in options.answers)
-        tasks = make_tasks(list(dict.fromkeys(options.tasks)), options.robots, options.seed)
+        seeds = list(dict.fromkeys(options.seed))
+        words = (
+            f"Seed {', '.join(map(str, seeds))}, {options.robots} robots of each kind "
+            f"{'' if options.control else 'of data '}and seed, diffbot-suite {suite_version()}, "
+            f"{datetime.now(timezone.utc):%Y-%m-%d}."
+        )
+        if options.control:
+            return _control(options, seeds, words)
+        tasks = make_seeded(list(dict.fromkeys(options.tasks)), options.robots, seeds)
         if options.records is not None:
             for path in write_records(tasks, expanded(options.records)):
                 print(printable(path))
@@ -79,10 +92,6 @@ def main(argv: Sequence[str] | None = None, prog: str = "bench") -> int:
             for each in references
             if _installed(each, tasks)
         }
-        words = (
-            f"Seed {options.seed}, {options.robots} robots of each kind of data, diffbot-suite "
-            f"{suite_version()}, {datetime.now(timezone.utc):%Y-%m-%d}."
-        )
         board = Board(tasks, {**answers, **read}, words)
         if not any(board.answers.values()):
             raise ValueError("no estimator knows these tasks")
@@ -96,6 +105,20 @@ def main(argv: Sequence[str] | None = None, prog: str = "bench") -> int:
     del entrants
     _show(board)
     for path in paths:
+        print(printable(path))
+    return 0
+
+
+def _control(options: Namespace, seeds: Sequence[int], words: str) -> int:
+    # Imported late: it needs MuJoCo.
+    from diffbot_bench.control.board import drive_all, write_control
+
+    if options.output is None:
+        raise ValueError("--control: give --output DIR")
+    board = drive_all(options.robots, seeds, options.workers, words)
+    for table in board.tables():
+        _print(table)
+    for path in write_control(board, expanded(options.output)):
         print(printable(path))
     return 0
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from diffbot_bench import fits, regressions, suite_estimators
+from diffbot_bench import fits, paper_estimators, regressions, suite_estimators
 from diffbot_bench.scoring import TaskAnswer, answer_of
 from diffbot_bench.tasks import Record
 from diffbot_description.command_kind import CommandKind
@@ -37,24 +37,32 @@ class Entrant:
 OWN = "diffbot"
 ENTRANTS: Mapping[str, Entrant] = {
     OWN: Entrant(suite_estimators.identify, "`diffbot identify`", BOTH),
-    "lages_rls": Entrant(suite_estimators.paper_rls, "RLS of Lages (2017), as published"),
+    "lages_rls": Entrant(paper_estimators.lages_rls, "RLS of Lages (2017), as published"),
     "ols": Entrant(regressions.ols, "least squares, NumPy, no friction"),
     "ols_friction": Entrant(regressions.ols_friction, "least squares, NumPy, 40 ms, friction"),
     "padasip": Entrant(
-        regressions.padasip_rls, "FilterRLS of padasip, 40 ms, friction", library="padasip"
+        regressions.padasip_rls, "FilterRLS of padasip, 40 ms, friction", BOTH, "padasip"
     ),
     "filterpy": Entrant(
-        regressions.filterpy_kalman, "KalmanFilter of filterpy, 40 ms, friction", library="filterpy"
+        regressions.filterpy_kalman, "KalmanFilter of filterpy, 40 ms, friction", BOTH, "filterpy"
     ),
     "statsmodels": Entrant(
         regressions.statsmodels_rls,
         "RecursiveLS of statsmodels, 40 ms, friction",
-        library="statsmodels",
+        BOTH,
+        "statsmodels",
     ),
     "scipy_velocity": Entrant(fits.velocities, "SciPy least_squares, simulated velocities"),
     "scipy_position": Entrant(fits.positions, "SciPy least_squares, simulated positions"),
     "sysid": Entrant(regressions.sysid, "WPILib SysId's regression", BOTH),
     "torqued": Entrant(regressions.torqued, "slope as openpilot's torqued estimates it"),
+    "siwek_lm": Entrant(paper_estimators.siwek_lm, "Levenberg-Marquardt of Siwek (2023)", VELOCITY),
+    "siwek_rls": Entrant(
+        paper_estimators.siwek_rls, "RLS (6) of Siwek (2023), as printed", VELOCITY
+    ),
+    "siwek_rls_corrected": Entrant(
+        paper_estimators.siwek_rls_corrected, "(6) of Siwek (2023), corrected", VELOCITY
+    ),
     "arx": Entrant(regressions.arx, "first-order ARX with dead time, NumPy", VELOCITY),
     "scipy_first_order": Entrant(
         fits.first_order, "SciPy least_squares, lag and dead time", VELOCITY

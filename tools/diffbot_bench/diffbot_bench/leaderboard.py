@@ -14,7 +14,7 @@ from diffbot_description import write_atomically
 from diffbot_description.command_kind import CommandKind
 from diffbot_report.page import Page, Section, Table, Tone, write_page
 
-MARKDOWN, HTML = "leaderboard.md", "leaderboard.html"
+MARKDOWN, HTML, SHORT = "leaderboard.md", "leaderboard.html", "costs.md"
 TITLES = {
     CommandKind.EFFORT: "Torque robots: K5 to K8",
     CommandKind.VELOCITY: "Velocity robots: lag, gain and dead time",
@@ -93,13 +93,30 @@ class Board:
 
 def markdown(board: Board) -> str:
     """Return the leaderboard as Markdown."""
-    lines = ["# Leaderboard", "", board.words, ""]
+    lines = [board.words, ""]
     for kind in board.kinds():
         for table in (board.table(kind), board.by_row(kind)):
-            lines += [f"## {table.title}", "", *_rows(table), ""]
-            lines += [table.note, ""] if table.note else []
-    lines += ["## Where a peer is better", "", *(f"- {text}" for text in _better(board)), ""]
+            lines += markdown_table(table)
+    lines += ["### Where a peer is better", "", *(f"- {text}" for text in _better(board)), ""]
     return "\n".join(lines)
+
+
+def markdown_table(table: Table) -> list[str]:
+    """Return the lines of a table with its title and note."""
+    return [f"### {table.title}", "", *_rows(table), "", *([table.note, ""] if table.note else [])]
+
+
+def costs(board: Board) -> Table:
+    """Return a short table: the cost of each estimator for each kind of robots."""
+    kinds = board.kinds()
+    scores = {kind: board.scores(board.of(kind)) for kind in kinds}
+    names = dict.fromkeys(name for kind in kinds for name in scores[kind])
+    rows = [
+        (name, *(scores[k][name].cost_text if name in scores[k] else "–" for k in kinds),
+         ENTRANTS[name].text if name in ENTRANTS else "")
+        for name in names
+    ]  # fmt: skip
+    return Table(("estimator", *(f"{k.value} robots" for k in kinds), "what it is"), rows, "Costs")
 
 
 def _better(board: Board) -> list[str]:
@@ -136,5 +153,6 @@ def write_board(board: Board, folder: Path) -> list[Path]:
     )
     return [
         write_atomically(folder / MARKDOWN, markdown(board)),
+        write_atomically(folder / SHORT, "\n".join((board.words, "", *_rows(costs(board)), ""))),
         write_page(page, folder / HTML),
     ]

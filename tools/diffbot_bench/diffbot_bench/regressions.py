@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from itertools import pairwise
 
@@ -117,17 +118,21 @@ def _plain(theta: Array) -> dict[int, Entry]:
 def _by_library(
     fit: Callable[[Array, Array], dict[int, Entry]], record: Record
 ) -> dict[str, Entry]:
+    if record.kind is CommandKind.VELOCITY:
+        return _velocity_entries(record, SMOOTH, partial(_scaled, fit))
     rows = rows_of(record, SMOOTH).with_friction()
-    # Columns of one size, as recursive filters begin with one variance for all.
-    entries = []
-    for x, y in (rows.linear, rows.angular):
-        scale, size = np.maximum(np.abs(x).max(axis=0), 1e-12), float(np.abs(y).max())
-        fitted = fit(x / scale, y / size)
-        factor = size / scale
-        entries.append({
-            column: _times(entry, float(factor[column])) for column, entry in fitted.items()
-        })  # fmt: skip
-    return joined(*entries)
+    return joined(_scaled(fit, *rows.linear), _scaled(fit, *rows.angular))
+
+
+def _scaled(
+    fit: Callable[[Array, Array], dict[int, Entry]], x: Array, y: Array
+) -> dict[int, Entry]:
+    """Fit columns of one size, as recursive filters begin with one variance for all."""
+    scale, size = np.maximum(np.abs(x).max(axis=0), 1e-12), float(np.abs(y).max())
+    return {
+        column: _times(entry, float(size / scale[column]))
+        for column, entry in fit(x / scale, y / size).items()
+    }
 
 
 def _times(entry: Entry, factor: float) -> Entry:
@@ -181,7 +186,7 @@ def sysid(record: Record) -> dict[str, Entry]:
     It knows no coupling of the axes, so K5 and K6 are refused.
     """
     if record.kind is CommandKind.VELOCITY:
-        return _sysid_velocity(record)
+        return _velocity_entries(record, STEP, least_squares)
     rows = rows_of(record)
     speeds = rows.speeds.mean(axis=1), rows.speeds[:, 1] - rows.speeds[:, 0]
     entries: dict[str, Entry] = {}
@@ -191,20 +196,24 @@ def sysid(record: Record) -> dict[str, Entry]:
     return entries
 
 
-def _sysid_velocity(record: Record) -> dict[str, Entry]:
+def _velocity_entries(
+    record: Record, step: float, fit: Callable[[Array, Array], dict[int, Entry]]
+) -> dict[str, Entry]:
+    """Change of speed by speed, command and the speed's sign: lag and gain, no dead time."""
     entries: dict[str, Entry] = {}
-    for axis, u, y in axes_of(record):
-        x = np.column_stack((y[:-1], u[:-1], np.sign(y[:-1])))
-        alpha, beta, _ = np.linalg.lstsq(x, np.diff(y) / STEP, rcond=None)[0]
+    for axis, u, y in axes_of(record, step):
+        fitted = fit(np.column_stack((y[:-1], u[:-1], np.sign(y[:-1]))), np.diff(y) / step)
+        alpha, beta = (
+            each[0] if isinstance(each := fitted[column], tuple) else each for column in (0, 1)
+        )
         if alpha < 0.0:
-            entries |= {f"time_constant_{axis}": float(-1.0 / alpha)}
-            entries |= {f"gain_{axis}": float(-beta / alpha)}
+            entries |= {f"time_constant_{axis}": -1.0 / alpha, f"gain_{axis}": -beta / alpha}
     return entries
 
 
-def axes_of(record: Record) -> list[tuple[str, Array, Array]]:
-    """Return name, commands and speeds of the axes of a velocity record, every STEP."""
-    columns = even(record, STEP).columns
+def axes_of(record: Record, step: float = STEP) -> list[tuple[str, Array, Array]]:
+    """Return name, commands and speeds of the axes of a velocity record, every `step` s."""
+    columns = even(record, step).columns
     return [(axis, columns[f"command_{axis}"], columns[axis]) for axis in ("v", "omega")]
 
 

@@ -74,12 +74,18 @@ class Score:
     widths: list[float] = field(default_factory=list)
     holding: list[bool] = field(default_factory=list)
     costs: list[float] = field(default_factory=list)
+    by_seed: dict[int, list[float]] = field(default_factory=dict)
     refused: int = 0
     seconds: list[float] = field(default_factory=list)
 
     def add(self, task: BenchTask, answer: TaskAnswer) -> None:
         """Add the answer to a task."""
         self.seconds.append(answer.seconds)
+        before = len(self.costs)
+        self._add_values(task, answer)
+        self.by_seed.setdefault(task.seed, []).extend(self.costs[before:])
+
+    def _add_values(self, task: BenchTask, answer: TaskAnswer) -> None:
         for name, truth in task.truth.items():
             said, scale = answer.values.get(name), task.scale[name]
             if said is None:
@@ -102,6 +108,17 @@ class Score:
         return float(np.mean(self.costs)) if self.costs else math.nan
 
     @property
+    def spread(self) -> float:
+        """Standard deviation of the cost over the seeds; NaN for a single one."""
+        costs = [float(np.mean(each)) for each in self.by_seed.values()]
+        return float(np.std(costs, ddof=1)) if len(costs) > 1 else math.nan
+
+    @property
+    def cost_text(self) -> str:
+        """The cost, with its spread over the seeds if there are several."""
+        return f"{self.cost:.3f}" + ("" if math.isnan(self.spread) else f" ± {self.spread:.3f}")
+
+    @property
     def has_intervals(self) -> bool:
         """Whether its answers have intervals."""
         return bool(self.widths)
@@ -113,7 +130,7 @@ class Score:
         holds = f"{100.0 * float(np.mean(self.holding)):.0f}" if self.holding else "–"
         known = [each for each in self.seconds if math.isfinite(each)]
         return (
-            f"{self.cost:.3f}",
+            self.cost_text,
             median,
             most,
             holds if self.has_intervals else f"({holds})",

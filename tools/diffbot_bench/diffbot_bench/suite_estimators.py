@@ -24,20 +24,11 @@ def identify(record: Record) -> Mapping[str, Entry] | None:
     """`diffbot identify`: intervals, or a refusal."""
     if record.kind is CommandKind.VELOCITY:
         return _velocity(record)
-    return _entries(_estimate(record, "integral"))
+    return _entries(estimate(record, "integral"))
 
 
-def paper_rls(record: Record) -> Mapping[str, Entry] | None:
-    """The recursive least squares of Lages (2017), as published: no friction, no verdict."""
-    estimate = _estimate(record, "rls")
-    return {
-        name: value
-        for name, value in zip(NAMES_K, estimate.values, strict=True)
-        if np.isfinite(value)
-    }
-
-
-def _estimate(record: Record, estimator: str) -> Estimate:
+def estimate(record: Record, estimator: str) -> Estimate:
+    """Return what an estimator of the suite says of a torque record."""
     columns = record.columns
     angles, efforts = (
         np.column_stack([columns[f"{side}_{name}"] for side in ("left", "right")])
@@ -54,11 +45,11 @@ def _estimate(record: Record, estimator: str) -> Estimate:
     )
 
 
-def _entries(estimate: Estimate) -> dict[str, Entry] | None:
-    if estimate.state is not EstimateState.ESTIMATED:
+def _entries(result: Estimate) -> dict[str, Entry] | None:
+    if result.state is not EstimateState.ESTIMATED:
         return None
     entries: dict[str, Entry] = {}
-    for name, value, variance in zip(NAMES_K, estimate.values, estimate.variances, strict=True):
+    for name, value, variance in zip(NAMES_K, result.values, result.variances, strict=True):
         if np.isfinite(variance):
             half = NORMAL_95 * float(np.sqrt(variance))
             entries[name] = (value, value - half, value + half)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -50,12 +50,13 @@ class Record:
 
 @dataclass(frozen=True)
 class BenchTask:
-    """A record of a kind of data with its truth, and what errors are shares of, by name."""
+    """A record of a kind of data and a seed, its truth, and what errors are shares of, by name."""
 
     row: str
     record: Record
     truth: Mapping[str, float]
     scale: Mapping[str, float]
+    seed: int = 0
 
 
 NAMES_K = tuple(name.upper() for name in NAMES)
@@ -122,6 +123,18 @@ def make_tasks(
     for row in rows:
         if row in VELOCITY_ROWS:
             tasks += _velocity_tasks(row, n, seed, seconds or VELOCITY_SECONDS)
+    return tasks
+
+
+def make_seeded(
+    rows: Sequence[str], n: int, seeds: Sequence[int], seconds: float | None = None
+) -> list[BenchTask]:
+    """Make the tasks of several seeds; with more than one, their names end with the seed."""
+    tasks = []
+    for seed in seeds:
+        for task in make_tasks(rows, n, seed, seconds):
+            name = f"{task.record.task} seed {seed}" if len(seeds) > 1 else task.record.task
+            tasks.append(replace(task, record=replace(task.record, task=name), seed=seed))
     return tasks
 
 

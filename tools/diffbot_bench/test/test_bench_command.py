@@ -11,7 +11,7 @@ import pytest
 from diffbot_bench.command import main
 from diffbot_bench.estimators import ENTRANTS, answer, entrant
 from diffbot_bench.scoring import REFUSAL, score
-from diffbot_bench.tasks import NAMES_K, NAMES_V, make_tasks
+from diffbot_bench.tasks import NAMES_K, NAMES_V, make_seeded, make_tasks
 from diffbot_description.command_kind import CommandKind
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples/bench_estimator.py"
@@ -101,11 +101,22 @@ def test_records_for_others_and_their_answers_give_the_same_score(tmp_path, caps
     assert json.loads(record.read_text())["task"] == f"{VELOCITY} 0" == [*content["answers"]][0]
 
 
+def test_several_seeds_make_tasks_of_their_own():
+    both = make_seeded([VELOCITY], 1, [3, 4], seconds=4.0)
+    alone = make_seeded([VELOCITY], 1, [4], seconds=4.0)
+    names = [task.record.task for task in both]
+    assert names == [f"{VELOCITY} 0 seed 3", f"{VELOCITY} 0 seed 4"]
+    assert alone[0].record.task == f"{VELOCITY} 0" and alone[0].truth == both[1].truth
+    assert [task.seed for task in both] == [3, 4]
+
+
 def test_wrong_arguments_are_one_sentence(tmp_path, capsys):
     out = ["--output", str(tmp_path / "o")]
     for words, said in (
         ([], "give --output DIR, or --records DIR"),
         ([*out, "--robots", "0"], "--robots 0: must be from 1 to 1000"),
+        ([*out, "--seed", "1", "-2"], "--seed -2: must be from 0"),
+        (["--records", str(tmp_path), "--control"], "--control: give --output DIR"),
         ([*out, "--tasks", "cleen"], "tasks = 'cleen': must be of clean"),
         ([*out, "--estimator", "mine"], "estimator = 'mine': must be FILE.py:function, or of"),
         ([*out, "--estimator", f"absent{EXAMPLE.suffix}:f"], "there is no file absent"),

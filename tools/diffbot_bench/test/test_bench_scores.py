@@ -44,6 +44,14 @@ def test_the_honest_width_costs_least_in_the_mean():
     assert mean_cost(1.0) < min(mean_cost(0.5), mean_cost(2.0))
 
 
+def test_several_seeds_show_the_spread_of_the_cost():
+    other = BenchTask("lag", Record("lag 0 seed 2", CommandKind.EFFORT, {}), TRUTH, TRUTH, seed=2)
+    answers = {"lag 0": answer_of(TRUTH), "lag 0 seed 2": answer_of({})}
+    both = score([task(), other], answers)
+    assert both.cost_text == "0.200 ± 0.141"  # of 0.1 and 0.3
+    assert score([task()], answers).cost_text == "0.100"
+
+
 def test_a_value_without_interval_claims_five_per_cent():
     assert cost(K5=0.104, K7=2.0) == pytest.approx(0.1)
     assert cost(K5=0.2, K7=2.0) == pytest.approx(0.5 * (1.0 + 0.1))
