@@ -9,8 +9,9 @@ so that the best of three tries counts. Code that is too slow misses all three.
 Tests that compute, and need neither a graph nor Gazebo, get the marker `numeric`.
 
 Tests of whole graphs, which request `domain` or `gazebo`, run one after the other in one process
-when tests run in several processes: their nodes need the other processor. The tests of each other
-file also stay in one process, so that their fixtures are created once. ``colcon test`` tests
+when tests run in several processes: others would slow their nodes down, and so go on with less
+priority. The tests of each other file also stay in one process, so that their fixtures are created
+once. ``colcon test`` tests
 packages in parallel; only one test of a whole graph at a time runs in a checkout.
 
 This file also applies to a single package: pytest finds it next to pyproject.toml, in the folder
@@ -70,6 +71,8 @@ except ImportError:  # single package that does not need diffbot_sim
 _session = domains.claim("tests")
 os.environ[domains.VARIABLE] = str(_session.domain)
 
+# Priority below that of graphs of the processes that compute beside them.
+_BESIDE = 5
 _left_out: list[pytest.Item] = []
 _begun = pytest.StashKey[float]()
 
@@ -121,6 +124,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     other. Gazebo by itself waits for each step, and its servers would only burn time meanwhile.
     """
     item.stash[_begun] = _work()
+    # Graphs come first in the process that runs them, so that none is left behind here.
+    if "PYTEST_XDIST_WORKER" in os.environ and not _runs_a_graph(item) and not os.nice(0):
+        os.nice(_BESIDE)
     if "domain" not in getattr(item, "fixturenames", ()):
         yield
         return

@@ -155,10 +155,10 @@ def processes_by_number(domain):
 class CommandRecorder:
     """Somebody else on the wire who keeps the commands: torques, or with `velocity` [v, omega]."""
 
-    def __init__(self, velocity=False):
+    def __init__(self, velocity=False, name="recorder"):
         self.context = Context()
         rclpy.init(context=self.context)
-        self.node = rclpy.create_node("recorder", context=self.context)
+        self.node = rclpy.create_node(name, context=self.context)
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         self.commands = []

@@ -157,7 +157,7 @@ COMMANDS = {
         ),
         Command(
             "test",
-            "[--kernels] [PACKAGE ...] [-- PYTEST-ARGUMENTS ...]",
+            "[--kernels] [--no-types] [PACKAGE ...] [-- PYTEST-ARGUMENTS ...]",
             "check the style and run the tests of all packages, or of those named",
         ),
         Command(

@@ -158,6 +158,8 @@ def test_types_that_do_not_fit_are_told_after_the_tests(checkout, monkeypatch, c
     assert command.main(["--", "-q", "-n0", "-p", "no:cacheprovider"]) == 1
     said = capfd.readouterr().out
     assert said.index("1 passed") < said.index("diffbot test: mypy\nwrong types\n")
+    assert command.main(["--no-types", "--", "-q", "-n0", "-p", "no:cacheprovider"]) == 0
+    assert "mypy" not in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("words", [["--pdb"], ["-n", "4"], ["-n0"], ["-s"]])

@@ -31,17 +31,29 @@ SIMILAR = (
     *("50 % of the states", "states 20 ms late", "released, latched", "what is not used"),
     *("JointState, each value of angles: ", "1 value", "1.6 m apart"),
 )
+# A second source comes in the run, is there from the start, or is merged with the first one.
+COMES = ("", ", from the start", ", merged by a relay")
+
+
+def _left_out(row, kinds):
+    """Whether a kind of second source comes in other ways here: in the run and merged, or first."""
+    if row.group != "Two sources":
+        return False
+    kind = row.name.rpartition(": ")[0]
+    way = max(range(len(COMES)), key=lambda way: kind.endswith(COMES[way]) * (way + 1))
+    kinds.setdefault(kind.removesuffix(COMES[way]), len(kinds))
+    return (kinds[kind.removesuffix(COMES[way])] + way) % 2 == 1
 
 
 def _short():
     """Rows and engines that are tried here."""
-    nodes = {}
+    nodes, kinds = {}, {}
     for row in IN_PROCESS:
         kind, _, node = row.name.rpartition(": ")
         nodes.setdefault((row.group, kind), []).append(node)
     for row, engine in chosen(IN_PROCESS):
         kind, _, node = row.name.rpartition(": ")
-        if any(text in row.name for text in (*LONG, *SIMILAR)):
+        if any(text in row.name for text in (*LONG, *SIMILAR)) or _left_out(row, kinds):
             continue
         names = nodes[row.group, kind]
         tried = [name for name in FIRST if name in names] or names[:1]

@@ -68,6 +68,7 @@ def test_a_linearizing_controller_adapts_to_a_robot_that_is_not_as_described(tmp
         assert said["in_use"][name] == pytest.approx(said["true"][name], rel=0.05), said
 
 
+@pytest.mark.full_speed
 def test_a_load_that_no_robot_carries_ends_the_run_with_a_clear_message(tmp_path, domain):
     # Its wheels would carry almost nothing, which only the engine's contacts tell.
     status, output = run("adaptive", tmp_path, "payload_time:=0.5", "payload:=9000,0.1999,0.1,0")
@@ -85,7 +86,7 @@ def test_a_robot_that_is_there_already_is_driven_and_stays(tmp_path, domain):
         circle = config(
             tmp_path, trajectory_publisher={"radius": 0.25, "speed": 0.2, "ramp_up": 0.5}
         )
-        words = ("sim:=none", "trajectory:=circle", circle, "duration:=4.0")
+        words = ("sim:=none", "trajectory:=circle", circle, "duration:=2.5")
         status, output = run("adaptive", tmp_path / "run", *words)
         assert status == 0, output
         assert "no subscriber of the estimates is left" in output

@@ -132,6 +132,7 @@ def test_an_interrupted_drive_ends_with_zero_torque_and_keeps_its_numbers(tmp_pa
     assert processes_of(domain) == []
 
 
+@pytest.mark.full_speed
 def test_what_a_node_refuses_ends_the_run_with_a_clear_message(tmp_path, domain):
     """What the launch refuses, before it starts anything: test_launch_arguments.py."""
     status, output = run("backstepping", tmp_path, "sim:=ideal", "torque_limit:=99.0")

@@ -87,7 +87,7 @@ def make(monkeypatch, domain):
 
 def test_identifies_within_one_percent(make):
     graph = make(
-        "duration:=10.0",
+        "duration:=5.0",
         "verification:=0.0",
         "seed:=1",
         "encoder_counts:=0",

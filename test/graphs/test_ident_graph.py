@@ -57,6 +57,7 @@ def test_a_run_repeats_to_the_last_digit_also_without_pictures(identification, t
     assert processes_of(domain) == []
 
 
+@pytest.mark.full_speed
 def test_the_identified_parameters_are_a_ros_parameter_file(identification, domain):
     _, results, _ = identification
     context = Context()
@@ -126,6 +127,7 @@ def test_excitation_too_strong_for_the_speed_limits_ends_the_run(tmp_path, domai
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 
 
+@pytest.mark.full_speed
 def test_what_a_node_refuses_ends_the_run_with_a_clear_message(tmp_path, domain):
     """What the launch refuses, before it starts anything: test_launch_arguments.py, _config.py."""
     wrong = config(tmp_path, simulator={"simulated_robot": f"{CONFIG}/sensors.yaml"})

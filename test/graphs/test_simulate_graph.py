@@ -32,8 +32,8 @@ def numbers(value, path=()):
 @pytest.mark.parametrize(
     ("launch", "own", "arguments"),
     [
-        ("ident", "ident", ("sim:=ideal", "seed:=1", "duration:=10")),
-        ("ident", "ident", ("sim:=mujoco", "robot:=agv", "seed:=4", "arena:=4x4", "duration:=10")),
+        ("ident", "ident", ("sim:=ideal", "seed:=1", "duration:=5")),
+        ("ident", "ident", ("sim:=mujoco", "robot:=agv", "seed:=4", "arena:=4x4", "duration:=6")),
         ("backstepping", "drive", ("sim:=ideal", "seed:=2", "laps:=1", "start:=-0.1,0.1,0")),
         ("ident", "ident", ("sim:=velocity", "seed:=5", "duration:=15")),
         ("drive", "drive", ("sim:=velocity", "seed:=6", "laps:=1", "duration:=12")),

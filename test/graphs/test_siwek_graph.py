@@ -22,6 +22,7 @@ def short(folder, **bands):
     return "trajectory:=line", FAST, *([config(folder, **nodes)] if nodes else [])
 
 
+@pytest.mark.full_speed
 def test_a_short_run_follows_its_line_and_leaves_its_report(tmp_path, domain):
     recorder = CommandRecorder(velocity=True)
     try:
@@ -57,6 +58,7 @@ def test_a_short_run_follows_its_line_and_leaves_its_report(tmp_path, domain):
     assert processes_of(domain) == []
 
 
+@pytest.mark.full_speed
 def test_a_robot_with_a_dead_band_follows_its_line_where_the_controller_knows_it(tmp_path, domain):
     """And sigma comes from a file."""
     path = tmp_path / "velocity_parameters.yaml"

@@ -43,7 +43,7 @@ def robot(folder, sim):
 @pytest.mark.parametrize("sim", KINDS)
 def test_a_drive_begins_where_the_robot_stands_and_stays_in_its_arena(sim, tmp_path, domain):
     """Never further than 5 mm from its path, seeds 3; an error at the beginning would be larger."""
-    words = (f"sim:={sim}", "laps:=1", "arena:=2.2x1.8", "seed:=3", *robot(tmp_path, sim))
+    words = (f"sim:={sim}", "duration:=16.0", "arena:=2.2x1.8", "seed:=3", *robot(tmp_path, sim))
     status, output = run("drive", tmp_path, *words)
     assert status == 0, output
     said = summary(tmp_path)
@@ -70,6 +70,7 @@ def test_a_robot_parks_exactly_to_what_odometry_tells(sim, tmp_path, domain):
     assert processes_of(domain) == []
 
 
+@pytest.mark.full_speed
 def test_a_goal_outside_the_arena_is_refused_before_anything_moves(tmp_path, domain):
     """By the node of the trajectory, which is the same for both kinds of robots."""
     status, output = run("park", tmp_path, "sim:=ideal", "goal:=2,0,0", "arena:=3x3")
@@ -83,8 +84,8 @@ def test_a_goal_outside_the_arena_is_refused_before_anything_moves(tmp_path, dom
 @pytest.mark.full_speed
 @pytest.mark.parametrize("sim", KINDS)
 def test_parameters_follow_a_payload(sim, tmp_path, domain):
-    """50 % more at 10 s; the error afterwards is at most 10 mm, seed 5."""
-    words = (f"sim:={sim}", "laps:=1", "payload_time:=10.0", "duration:=30.0", "seed:=5")
+    """50 % more at 6 s; the error afterwards is at most 10 mm, seed 5."""
+    words = (f"sim:={sim}", "payload_time:=6.0", "duration:=18.0", "seed:=5")
     status, output = run("adapt", tmp_path, *words)
     assert status == 0, output
     said = summary(tmp_path)

@@ -28,7 +28,7 @@ def test_a_run_identifies_the_robot_and_leaves_its_files(tmp_path, domain):
     """Dead time: 0.1 s of config/ident.yaml, and half of the 10 ms of an odometry's mean."""
     recorder = CommandRecorder(velocity=True)
     try:
-        words = ("sim:=velocity", "duration:=30.0", "seed:=4", "arena:=2.4x2.0")
+        words = ("sim:=velocity", "duration:=20.0", "seed:=4", "arena:=2.4x2.0")
         process = start("ident", tmp_path, *words, pictures=True)
         assert recorder.spin(lambda: process.poll() is not None, 120.0), "the launch did not end"
         output = process.stdout.read()
@@ -63,6 +63,7 @@ def test_a_run_identifies_the_robot_and_leaves_its_files(tmp_path, domain):
     assert processes_of(domain) == []
 
 
+@pytest.mark.full_speed
 def test_a_robot_that_does_not_move_ends_the_run_with_a_sentence(tmp_path, domain):
     own = config(tmp_path, velocity_simulator={"dead_band": [9.0, 9.0]})
     status, output = run("ident", tmp_path / "run", "sim:=velocity", "report:=html", own)
@@ -72,6 +73,7 @@ def test_a_robot_that_does_not_move_ends_the_run_with_a_sentence(tmp_path, domai
     assert processes_of(domain) == []
 
 
+@pytest.mark.full_speed
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -146,9 +148,13 @@ def test_a_robot_is_identified_by_its_transforms_alone(tmp_path, domain):
     assert processes_of(domain) == []
 
 
-def test_a_driver_that_does_not_stop_by_itself_is_stopped_and_told(tmp_path, domain):
-    """And the excitation ends as soon as the report knows enough, after 20 s at the soonest."""
-    recorder = CommandRecorder(velocity=True)
+@pytest.mark.full_speed
+def test_a_driver_without_twist_that_does_not_stop_is_stopped_recorded_and_told(tmp_path, domain):
+    """Its poses replace the twist, and the run begins again; its joint states are best effort.
+
+    And the excitation ends as soon as the report knows enough, after 20 s at the soonest.
+    """
+    recorder = CommandRecorder(name="onlooker")  # the run has a recorder of its own
     topic = "velocity_ident_report/velocity_parameters"
     publisher = recorder.node.create_publisher(VelocityParameters, topic, 10)
     precise = VelocityParameters(sigma=[0.2, 0.2, 1.0, 1.0])  # all variances are 0
@@ -156,40 +162,35 @@ def test_a_driver_that_does_not_stop_by_itself_is_stopped_and_told(tmp_path, dom
     over = Event()
     spinning = Thread(target=recorder.spin, args=(over.is_set,), daemon=True)
     spinning.start()
-    driver = ("--stamped", "--rate", "20", "--runs-on")
+    driver = ("--publish", "no_twist", "--clock=-1e6", "--joint-states", "--runs-on")
+    words = ("duration:=100", "until:=gain 1%", "record:=mcap")
     try:
-        status, output, _ = run_with_driver(tmp_path, driver, "duration:=100", "until:=gain 1%")
+        status, output, moved = run_with_driver(tmp_path, driver, *words)
     finally:
         over.set()
         spinning.join()
         recorder.close()
     assert status == 0, output
+    assert "its poses are used instead, and the run begins again" in output, output
+    assert moved > 0.01
     assert "as the precision asked for (until) is reached" in output
     assert "the driver does not stop by itself" in output
     said = summary(tmp_path / "run")
+    assert said["outcome"] == "completed"
     assert said["driver"]["stops_by_itself"] is False
     assert said["driver"]["seconds_after_last_command"] is None
     assert "warning: the driver does not stop by itself" in " ".join(said["notes"])
     assert "does not stop by itself" in (tmp_path / "run" / "report.html").read_text()
     assert 20.0 < said["duration"] < 60.0
-    assert processes_of(domain) == []
-
-
-def test_a_twist_that_is_empty_is_replaced_by_the_poses(tmp_path, domain):
-    """And what the driver takes and publishes, joint states as best effort, is recorded."""
-    driver = ("--publish", "no_twist", "--clock=-1e6", "--joint-states")
-    status, output, moved = run_with_driver(tmp_path, driver, "duration:=12.0", "record:=mcap")
-    assert status == 0, output
-    assert "its poses are used instead, and the run begins again" in output, output
-    assert moved > 0.01
-    assert summary(tmp_path / "run")["outcome"] == "completed"
     with Reader(tmp_path / "run" / "recording") as reader:
         counts = {each.topic: (each.msgtype, each.msgcount) for each in reader.connections}
     assert counts["/cmd_vel"][0] == "geometry_msgs/msg/Twist"
     assert min(counts[name][1] for name in ("/cmd_vel", "/odom", "/joint_states")) > 100
     assert "/ground_truth" not in counts
+    assert processes_of(domain) == []
 
 
+@pytest.mark.full_speed
 @pytest.mark.parametrize(
     ("driver", "says"),
     [
@@ -204,6 +205,7 @@ def test_what_cannot_be_used_is_refused_before_anything_moves(driver, says, tmp_
     assert processes_of(domain) == []
 
 
+@pytest.mark.full_speed
 def test_without_a_file_one_is_made_from_the_robots_description_and_nothing_moves(tmp_path, domain):
     text = tmp_path / "robot.urdf"
     text.write_text(urdf(load_robot("turtlebot2")))

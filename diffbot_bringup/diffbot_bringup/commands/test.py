@@ -2,7 +2,7 @@
 """``diffbot test``: style checks, one pytest run over the packages, and kernel families.
 
 `--kernels` runs every numeric test once per family of processor_kernels.py instead. A run of all
-tests ends with those marked `kernels`, under each other family.
+tests ends with those marked `kernels`, under each other family. `--no-types` leaves mypy out.
 """
 
 import importlib
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from diffbot_bringup.processor_kernels import Family, families
 from diffbot_bringup.usage import split_at_dashes
-from diffbot_bringup.workspace.packages import KERNELS, find_packages
+from diffbot_bringup.workspace.packages import KERNELS, NO_TYPES, find_packages
 
 # In a string it does not start a line.
 _MARK = re.compile(r"^@pytest\.mark\.kernels", re.MULTILINE)
@@ -35,14 +35,14 @@ def main(argv: list[str]) -> int:
         print("diffbot test: run it as ./diffbot test in a checkout, or use colcon test")
         return 2
     names, pytest_arguments = split_at_dashes(argv)
-    all_families = KERNELS in names
-    names = [name for name in names if name != KERNELS]
+    all_families, untyped = KERNELS in names, NO_TYPES in names
+    names = [name for name in names if name not in (KERNELS, NO_TYPES)]
     folders = list(map(str, test_folders(Path(root), names)))
     workers = worker_arguments(pytest_arguments)
     if all_families:
         return run_families(root, [*workers, "-m", "numeric", *folders, *pytest_arguments])
     style = _checks(Path(root), names)
-    types = None if names else _start_types(root)
+    types = None if names or untyped else _start_types(root)
     kept = [] if names or pytest_arguments else [f"--junitxml={root}/{DURATIONS}"]
     status, _ = _pytest(root, [*workers, *kept, *folders, *pytest_arguments], os.environ)
     if not pytest_arguments and (marked := marked_files(folders)):
@@ -110,15 +110,16 @@ def _pytest(
 
 
 def worker_arguments(pytest_arguments: list[str]) -> list[str]:
-    """Return arguments that let pytest-xdist run the tests in two processes, or none.
+    """Return arguments that let pytest-xdist run the tests in three processes, or none.
 
-    Whole graphs of nodes stay together in one (conftest.py). A debugger, or a number of processes
-    given by the user, takes precedence.
+    Whole graphs of nodes stay together in one (conftest.py), which waits for half of the time and
+    goes before the other two. A debugger, or a number of processes given by the user, takes
+    precedence.
     """
     own = any(word.startswith(("-n", "--numprocesses", "--pdb", "-s")) for word in pytest_arguments)
     if own or (os.cpu_count() or 1) < 2 or importlib.util.find_spec("xdist") is None:
         return []
-    return ["-n", "2", "--dist", "loadgroup"]
+    return ["-n", "3", "--dist", "loadgroup"]
 
 
 def test_folders(root: Path, names: list[str]) -> list[Path]:

@@ -233,8 +233,8 @@ class Workspace:
         return prepend(self._environment.variables(user), hooks)
 
 
-# Option of `diffbot test`; defined here because it is read before the tested packages exist.
-KERNELS = "--kernels"
+# Options of `diffbot test`; defined here because they are read before the tested packages exist.
+KERNELS, NO_TYPES = "--kernels", "--no-types"
 _EXAMPLES = {
     "echo": "TOPIC is missing, for example: ./diffbot echo /joint_states --once",
     "python": "FILE is missing, for example: ./diffbot python benchmarks/NAME.py",
@@ -257,7 +257,7 @@ def check_arguments(root: Path, command: str, words: list[str], any_package: boo
         understand(words, _share_of(root, any_package))
     elif command == "test":
         for word in split_at_dashes(words)[0]:
-            if word != KERNELS:
+            if word not in (KERNELS, NO_TYPES):
                 check_one_of("package", word, _package_names(root))
     elif command == "run":
         if not words:
