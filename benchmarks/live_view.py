@@ -64,7 +64,7 @@ from websockets.asyncio.client import connect
 from diffbot_bringup import domains
 from diffbot_bringup.workspace.environment import with_defaults
 from diffbot_description import closed_form, load_robot
-from diffbot_node.parameters import CommandParameters
+from diffbot_node.command_interfaces import CommandParameters
 from diffbot_node.robot_messages import to_stamp
 
 CASES = ("none", "idle", "ten", "stalled", "killed", "stopped")

@@ -46,7 +46,7 @@ from made_recordings.random_runs import (
 from diffbot_description.robot import Turning
 from diffbot_ident.estimate import FRICTION_NAMES, TURNING_NAMES, Estimate, EstimateState
 from diffbot_ident.estimators import ESTIMATORS, make_estimator
-from diffbot_ident.excitation.signals import LEVELS
+from diffbot_ident.excitation.prbs import LEVELS
 from diffbot_ident.torque.effects import EFFECTS
 from diffbot_ident.torque.wiring import Wiring
 from diffbot_sim.engines import ENGINES

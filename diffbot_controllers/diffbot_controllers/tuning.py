@@ -15,7 +15,8 @@ from diffbot_controllers.laws.backstepping_standard import (
 )
 from diffbot_controllers.laws.feedback_linearization import LinearizingController, PiDesign
 from diffbot_controllers.laws.friction import KnownWheels
-from diffbot_controllers.laws.polar_approach import ApproachGains, GradualSetPoints
+from diffbot_controllers.laws.gradual_set_points import GradualSetPoints
+from diffbot_controllers.laws.polar_approach import ApproachGains
 from diffbot_controllers.laws.polar_pose import PolarPoseController
 from diffbot_description import DynamicParameters
 

@@ -11,7 +11,7 @@ from arc_odometry import REST, Pose, Velocity, WheelGeometry
 from diffbot_controllers import LinearizingController, State
 from diffbot_controllers.laws.drivetrain import Drivetrain
 from diffbot_controllers.laws.friction import KnownWheels
-from diffbot_controllers.laws.polar_approach import GradualSetPoints, gradual
+from diffbot_controllers.laws.gradual_set_points import GradualSetPoints, gradual
 from diffbot_controllers.tuning import (
     DRIVE,
     RISE,

@@ -41,8 +41,8 @@ from diffbot_node import (
     results_folder,
     seconds,
 )
-from diffbot_node.checks import GOOD, Level, Verdict
-from diffbot_node.stop_inputs import LATCHED
+from diffbot_node.topic_nodes import LATCHED
+from diffbot_node.verdicts import GOOD, Level, Verdict
 
 
 @dataclass(frozen=True)

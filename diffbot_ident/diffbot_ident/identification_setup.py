@@ -13,7 +13,7 @@ from diffbot_ident.estimate import Estimator
 from diffbot_ident.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.excitation.body_model import BodyPrior
 from diffbot_ident.excitation.excitations import KINDS, Excitation, make_excitation
-from diffbot_ident.excitation.signals import LEVELS
+from diffbot_ident.excitation.prbs import LEVELS
 from diffbot_ident.identification_run import Identification
 from diffbot_ident.interpretation.effort_units import EffortCheck, EffortUnit
 from diffbot_ident.interpretation.fleet_prior import NONE, FleetPrior, PriorEstimator, read_prior

@@ -16,14 +16,7 @@ import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.sample_check import SampleCheck
-from diffbot_ident.estimate import (
-    MIN_SAMPLES,
-    NAMES,
-    Advice,
-    Array,
-    Estimate,
-    EstimateState,
-)
+from diffbot_ident.estimate import MIN_SAMPLES, NAMES, Advice, Array, Estimate, EstimateState
 
 Symmetric = tuple[float, float, float]
 

@@ -22,7 +22,6 @@ from diffbot_ident.parameters_message import quantities_of
 from diffbot_ident.precision import VELOCITY_EXAMPLE, VelocityPrecision
 from diffbot_msgs.msg import IdentStatus, VelocityParameters
 from diffbot_node import CommandNode, CommandParameters, CountedTopic, RobotParameters, parameter
-from diffbot_node.checks import GOOD, Verdict
 from diffbot_node.odometry_sources import (
     SHORTEST_TIMEOUT,
     OdometrySource,
@@ -34,6 +33,7 @@ from diffbot_node.odometry_sources import (
 )
 from diffbot_node.robot_messages import to_stamp
 from diffbot_node.velocity_interface import TWISTS, VelocityInterface, is_stamped
+from diffbot_node.verdicts import GOOD, Verdict
 
 KNOWN_TOPIC = "velocity_ident_report/velocity_parameters"
 

@@ -8,12 +8,7 @@ from collections import deque
 import pytest
 
 from arc_odometry import REST, Velocity
-from diffbot_ident.excitation.driver_stop import (
-    LONGEST_SILENCE,
-    RUNS_ON,
-    SHARES,
-    DriverStopTest,
-)
+from diffbot_ident.excitation.driver_stop import LONGEST_SILENCE, RUNS_ON, SHARES, DriverStopTest
 from diffbot_ident.excitation.velocity_excitation import StopTime
 
 LIMIT = 2.0

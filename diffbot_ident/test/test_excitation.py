@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from diffbot_description import load_robot
 from diffbot_description.arena import Arena
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
-from diffbot_ident.excitation.signals import GuardedPrbs, SpeedGuard, wheel_speed_limit
+from diffbot_ident.excitation.prbs import GuardedPrbs, SpeedGuard, wheel_speed_limit
 
 
 def torques_at(excitation, speeds):

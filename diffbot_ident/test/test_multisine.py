@@ -6,12 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_ident.excitation.signals import (
-    LINES,
-    STRETCHES_PER_PERIOD,
-    Multisine,
-    schroeder,
-)
+from diffbot_ident.excitation.multisine import LINES, STRETCHES_PER_PERIOD, Multisine, schroeder
 
 
 def crest_factor(signal):

@@ -13,8 +13,8 @@ from diffbot_description.arena import Arena
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import KINDS, make_excitation
 from diffbot_ident.excitation.information import BodyInformation, regressors
+from diffbot_ident.excitation.prbs import GuardedPrbs, wheel_speed_limit
 from diffbot_ident.excitation.safety_filter import LOOK_BACK
-from diffbot_ident.excitation.signals import GuardedPrbs, wheel_speed_limit
 
 PRIOR = PRIORS["twil"]
 OWN = TWIL.excitation

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.signal import max_len_seq
 
-from diffbot_ident.excitation.signals import PRIMITIVE_TAPS, Prbs
+from diffbot_ident.excitation.prbs import PRIMITIVE_TAPS, Prbs
 
 
 @pytest.mark.parametrize("register", PRIMITIVE_TAPS)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_ident.estimate import EstimateState
-from diffbot_ident.excitation.signals import GuardedPrbs as Excitation
+from diffbot_ident.excitation.prbs import GuardedPrbs as Excitation
 from diffbot_ident.rls import PositionRegression, RlsEstimator
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from diffbot_node.checks import GOOD, Check, Checklist, Level, Moment, Question, Verdict, judged
+from diffbot_node.checks import Check, Checklist, Moment, Question
 from diffbot_node.command_interfaces import CommandLaw, RobotInterface
 from diffbot_node.command_output import CommandOutput
 from diffbot_node.launch_supervision import STARTER
@@ -16,6 +16,7 @@ from diffbot_node.robot_messages import NodeClock
 from diffbot_node.state_age import StateClock
 from diffbot_node.state_subscription import Arrival, StateSubscription
 from diffbot_node.stop_states import GuardState
+from diffbot_node.verdicts import GOOD, Level, Verdict, judged
 
 _ABANDONED = Verdict(
     Level.STOP,

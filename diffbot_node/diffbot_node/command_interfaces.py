@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from diffbot_node.checks import GOOD, Verdict
 from diffbot_node.command_guard import Pair, PairLimiter
+from diffbot_node.parameter_fields import parameter
+from diffbot_node.verdicts import GOOD, Verdict
 
 
 class RobotInterface(ABC):
@@ -114,3 +116,32 @@ class CommandLaw(Protocol):
     @abstractmethod
     def finish(self, exit_code: int, last_words: str = "") -> None:
         """Command zero, and end the process after this callback."""
+
+
+@dataclass(frozen=True)
+class CommandParameters:
+    """Parameters of all nodes that command a robot."""
+
+    input_timeout: float = parameter(
+        0.07,
+        "age of the newest state of the robot (joint state or odometry) after which zero is "
+        "commanded, and longest time between two of them, s of the node's clock and of the stamps",
+        above=0.0,
+        maximum=1.0,
+    )
+    patience: float = parameter(
+        0.0,
+        "wall time without good states of the robot after which the node ends with status 1, s; "
+        "0: never",
+        minimum=0.0,
+    )
+    enabled: bool = parameter(
+        True,
+        "whether it may command from the start; false: not before ~/enable is called with true",
+    )
+    emergency_stop_timeout: float = parameter(
+        0.0,
+        "longest wall time without a message on emergency_stop before it counts as pressed, s; "
+        "0: no limit",
+        minimum=0.0,
+    )

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from diffbot_description.spoken_commands import spoken
-from diffbot_node.checks import Check, Level, Moment, Verdict
+from diffbot_node.checks import Check, Moment
 from diffbot_node.command_checks import CommandChecks
 from diffbot_node.command_interfaces import CommandLaw, RobotInterface
 from diffbot_node.command_output import CommandOutput
@@ -28,6 +28,7 @@ from diffbot_node.senders import Origin
 from diffbot_node.state_age import StateClock
 from diffbot_node.state_subscription import Arrival, Stall, read
 from diffbot_node.stop_states import GuardState
+from diffbot_node.verdicts import Level, Verdict
 
 # A real robot may repeat a stamp for at most so long, s of wall time.
 LONGEST_REPEAT = 1.0

@@ -9,18 +9,17 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.publisher import Publisher
 
-from diffbot_node.checks import GOOD, Level, Verdict
 from diffbot_node.command_guard import CommandGuard, Pair
-from diffbot_node.command_interfaces import RobotInterface
+from diffbot_node.command_interfaces import CommandParameters, RobotInterface
 from diffbot_node.diagnostics import Diagnostics
 from diffbot_node.endpoints import EndpointRole
 from diffbot_node.intra_process import Node
 from diffbot_node.launch_supervision import reported_failures
-from diffbot_node.parameters import CommandParameters
 from diffbot_node.presence import Complaints
 from diffbot_node.stop_inputs import LAST_PERIOD, LAST_ZEROS, WATCHDOG, StopInputs, zero_to_wheels
 from diffbot_node.stop_states import GuardState, Sends
 from diffbot_node.topic_nodes import Instead, Subscribers, beyond_discovery
+from diffbot_node.verdicts import GOOD, Level, Verdict
 
 
 class CommandOutput:

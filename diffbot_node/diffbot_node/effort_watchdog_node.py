@@ -28,8 +28,8 @@ from diffbot_node.parameter_fields import RobotParameters, parameter
 from diffbot_node.parameters import declare
 from diffbot_node.presence import Complaints, Presence
 from diffbot_node.robot_messages import NodeClock, create_wall_timer
-from diffbot_node.stop_inputs import LAST_PERIOD, LAST_ZEROS, LATCHED, EmergencyStop
-from diffbot_node.topic_nodes import Subscribers
+from diffbot_node.stop_inputs import LAST_PERIOD, LAST_ZEROS, EmergencyStop
+from diffbot_node.topic_nodes import LATCHED, Subscribers
 
 # Relative rounding error of a torque that is converted to another unit and back.
 ROUNDING = 1e-9

@@ -12,7 +12,6 @@ generate_parameter_library, whose code needs a build: these packages also run fr
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,41 +20,12 @@ from rclpy.node import Node
 
 from diffbot_description.files import closest, make_writable, read_yaml
 from diffbot_description.named_paths import expanded
-from diffbot_node.parameter_fields import Value, parameter, table
+from diffbot_node.parameter_fields import Value, table
 from diffbot_node.run_folder import FolderTaken, claim, launch_name
 
 P = TypeVar("P")
 # Prefixes of the parameters that ROS itself declares in every node.
 OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
-
-
-@dataclass(frozen=True)
-class CommandParameters:
-    """Parameters of all nodes that command a robot."""
-
-    input_timeout: float = parameter(
-        0.07,
-        "age of the newest state of the robot (joint state or odometry) after which zero is "
-        "commanded, and longest time between two of them, s of the node's clock and of the stamps",
-        above=0.0,
-        maximum=1.0,
-    )
-    patience: float = parameter(
-        0.0,
-        "wall time without good states of the robot after which the node ends with status 1, s; "
-        "0: never",
-        minimum=0.0,
-    )
-    enabled: bool = parameter(
-        True,
-        "whether it may command from the start; false: not before ~/enable is called with true",
-    )
-    emergency_stop_timeout: float = parameter(
-        0.0,
-        "longest wall time without a message on emergency_stop before it counts as pressed, s; "
-        "0: no limit",
-        minimum=0.0,
-    )
 
 
 def declare(node: Node, kind: type[P]) -> P:

@@ -13,7 +13,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSPolicyKind, QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
 
-from diffbot_node.checks import GOOD, Level, Verdict
+from diffbot_node.verdicts import GOOD, Level, Verdict
 
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks as SubscriptionEventCallbacks

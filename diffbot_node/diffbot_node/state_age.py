@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from arc_odometry.joints import seldom
 from diffbot_description.spoken import one
-from diffbot_node.checks import GOOD, Level, Verdict, judged
+from diffbot_node.verdicts import GOOD, Level, Verdict, judged
 
 if TYPE_CHECKING:
     from diffbot_node.robot_messages import NodeClock

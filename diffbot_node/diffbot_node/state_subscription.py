@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from diffbot_node.checks import GOOD, Level, Verdict, judged
 from diffbot_node.command_interfaces import RobotInterface
 from diffbot_node.endpoints import EndpointRole
 from diffbot_node.intra_process import Node
@@ -15,6 +14,7 @@ from diffbot_node.robot_messages import seconds, stamp_problem, subscribe_to_sta
 from diffbot_node.senders import Origin, WithOrigin
 from diffbot_node.source_watch import Finding, SourceWatch
 from diffbot_node.topic_nodes import Instead, beyond_discovery, full_name
+from diffbot_node.verdicts import GOOD, Level, Verdict, judged
 
 # Timer ticks after which a stalled process answers the newest state.
 LOOKS_AFTER_STALL = 2

@@ -11,15 +11,13 @@ from rclpy.duration import Duration
 from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
 
 from diffbot_node.robot_messages import SubscriptionEventCallbacks, subscribe_to_states
+from diffbot_node.topic_nodes import LATCHED
 
 TOPIC = "emergency_stop"
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-"""QoS of states that late subscribers must receive, too."""
 # Zeros sent at the end, as one may get lost, and wall time after each, s.
 LAST_ZEROS, LAST_PERIOD = 3, 0.02
 # Longest times to find the wheels' driver without the watchdog, and for it to acknowledge, s.

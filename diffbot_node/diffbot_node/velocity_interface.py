@@ -13,13 +13,13 @@ from std_msgs.msg import Header
 
 from arc_odometry import Velocity
 from arc_odometry.odometry_checks import OdometrySample
-from diffbot_node.checks import Level, Verdict, judged
 from diffbot_node.command_guard import PairLimiter
 from diffbot_node.command_interfaces import RobotInterface
 from diffbot_node.endpoints import EndpointRole
 from diffbot_node.odometry_sources import OdometrySource
 from diffbot_node.robot_messages import to_stamp
 from diffbot_node.topic_nodes import Instead
+from diffbot_node.verdicts import Level, Verdict, judged
 
 TWISTS = ("auto", "Twist", "TwistStamped")
 """Types of cmd_vel; auto: that of its subscribers."""

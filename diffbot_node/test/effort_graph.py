@@ -10,7 +10,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from diffbot_node import EffortNode, EffortParameters
-from diffbot_node.checks import Level, judged
+from diffbot_node.verdicts import Level, judged
 
 TORQUE = (0.3, -0.2)
 NOTICED = 0.4  # s of wall time without a state, which the node soon takes for silence

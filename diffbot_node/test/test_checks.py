@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from diffbot_node.checks import GOOD, Check, Checklist, Level, Moment, Verdict, judged
+from diffbot_node.checks import Check, Checklist, Moment
+from diffbot_node.verdicts import GOOD, Level, Verdict, judged
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "safety.md"
 

@@ -14,7 +14,7 @@ from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
-from diffbot_node import (  # noqa: E402
+from diffbot_node import (  # noqa: E402  # noqa: E402
     CommandNode,
     CommandParameters,
     PairLimiter,
@@ -23,8 +23,8 @@ from diffbot_node import (  # noqa: E402
     state_age,
     topic_nodes,
 )
-from diffbot_node.stop_inputs import LATCHED  # noqa: E402
 from diffbot_node.stop_states import GuardState  # noqa: E402
+from diffbot_node.topic_nodes import LATCHED  # noqa: E402
 
 ZERO = (0.0, 0.0)
 

@@ -6,8 +6,8 @@ import re
 import pytest
 
 from diffbot_node import state_age
-from diffbot_node.checks import GOOD
 from diffbot_node.state_age import LONGEST_PAUSE, StateAge, StateClock
+from diffbot_node.verdicts import GOOD
 
 LIMIT = 0.08
 

@@ -14,7 +14,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from std_msgs.msg import Bool, Float64MultiArray  # noqa: E402
 from std_srvs.srv import SetBool  # noqa: E402
 
-from diffbot_node.checks import Level, Verdict  # noqa: E402
+from diffbot_node.verdicts import Level, Verdict  # noqa: E402
 
 ZERO = (0.0, 0.0)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)

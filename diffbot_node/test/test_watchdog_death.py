@@ -14,7 +14,7 @@ from std_msgs.msg import Bool, Float64MultiArray  # noqa: E402
 
 from diffbot_node import command_output  # noqa: E402
 from diffbot_node.launch_supervision import VARIABLE  # noqa: E402
-from diffbot_node.stop_inputs import LATCHED  # noqa: E402
+from diffbot_node.topic_nodes import LATCHED  # noqa: E402
 
 REMAPPED = ("-r", "effort_controller/commands:=effort_watchdog/commands")
 

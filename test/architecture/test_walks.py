@@ -24,7 +24,7 @@ PAGE = ROOT / "docs" / "walks.md"
 
 
 def of_the_project(file: str) -> str | None:
-    """Path below the project's packages, as diffbot_node/command_node.py; None for other files."""
+    """Path below the project's packages, as diffbot_node/presence.py; None for other files."""
     match = re.search(r"/((?:diffbot_\w+|arc_odometry|pose2d_trajectories)/[\w/]+\.py)$", file)
     if match is None:
         return None
@@ -33,10 +33,11 @@ def of_the_project(file: str) -> str | None:
 
 
 class Walk:
-    """Remembers the project's files whose functions run in a with statement."""
+    """Remembers the project's files whose functions run in a with statement, and their lines."""
 
     def __init__(self) -> None:
         self.files: set[str] = set()
+        self.lines: set[tuple[str, int]] = set()
 
     def __enter__(self) -> Walk:
         sys.setprofile(self._on_call)
@@ -55,10 +56,12 @@ class Walk:
             return
         if file := of_the_project(code.co_filename):
             self.files.add(file)
+            last = max(line for *_, line in code.co_lines() if line)
+            self.lines |= {(file, line) for line in range(code.co_firstlineno, last + 1)}
 
 
-def walked(subject: Subject, topic: str, **parameters) -> set[str]:
-    """Files that one joint state takes in a node that drives, until `topic` has a new message."""
+def walked(subject: Subject, topic: str, **parameters) -> Walk:
+    """What one joint state takes in a node that drives, until `topic` has a new message."""
     walk = Walk()
     with Scene(subject, "ideal", **parameters) as scene:
         scene.advance(FAULT)
@@ -84,29 +87,40 @@ def walked(subject: Subject, topic: str, **parameters) -> set[str]:
         publisher.publish = leave
         scene.advance(FAULT + 0.5)
         assert said and scene.member.status is None
-    return walk.files
+    return walk
+
+
+def section(heading: str) -> str:
+    text = PAGE.read_text(encoding="utf-8")
+    found = re.search(rf"^## {re.escape(heading)}$(.*?)(?=^## |\Z)", text, re.M | re.S)
+    assert found is not None, f"{PAGE.name} has no section {heading!r}"
+    return found[1]
 
 
 def listed(heading: str) -> set[str]:
     """Files that a section of the page links, in backquotes."""
-    text = PAGE.read_text(encoding="utf-8")
-    section = re.search(rf"^## {re.escape(heading)}$(.*?)(?=^## |\Z)", text, re.M | re.S)
-    assert section is not None, f"{PAGE.name} has no section {heading!r}"
-    return set(re.findall(r"`([\w/]+\.py)`", section[1]))
+    return set(re.findall(r"`([\w/]+\.py)`", section(heading)))
 
 
 def check(heading: str, files: set[str]) -> None:
     assert files == listed(heading), f"write these into {PAGE.name}: {sorted(files)}"
 
 
+def check_walk(heading: str, walk: Walk) -> None:
+    """Compare the files, and the stated lines, which may differ by what other samples need."""
+    check(heading, walk.files)
+    stated = re.search(r"functions that run have (\d+) lines", section(heading))
+    assert stated is not None
+    assert abs(len(walk.lines) - int(stated[1])) <= 0.1 * len(walk.lines), len(walk.lines)
+
+
 def test_one_joint_state_to_its_torque():
-    files = walked(BACKSTEP, "/effort_controller/commands")
-    check("From a joint state to a torque", files)
+    check_walk("From a joint state to a torque", walked(BACKSTEP, "/effort_controller/commands"))
 
 
 def test_one_joint_state_to_the_parameters():
-    files = walked(IDENT, "/ident/dynamic_parameters")
-    check("From a joint state to the dynamic parameters", files)
+    heading = "From a joint state to the dynamic parameters"
+    check_walk(heading, walked(IDENT, "/ident/dynamic_parameters"))
 
 
 LAUNCH = """

@@ -16,7 +16,7 @@ from rclpy.time import Time
 
 # Packages whose modules use the bus time; a simulator's own processes need the true time.
 PACKAGES = (
-    *("diffbot_node.", "diffbot_controllers.", "diffbot_ident."),
+    *("diffbot_node.", "diffbot_node.", "diffbot_controllers.", "diffbot_ident."),
     *("pose2d_trajectories.", "diffbot_sim.faults.", "diffbot_sim.paced_simulator."),
 )
 # Shows the remaining time at a terminal; it keeps the true time.

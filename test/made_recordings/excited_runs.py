@@ -16,7 +16,7 @@ import numpy as np
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.number_range import Array
 from diffbot_description import DynamicParameters, Robot, closed_form, load_robot
-from diffbot_ident.excitation.signals import GuardedPrbs
+from diffbot_ident.excitation.prbs import GuardedPrbs
 from diffbot_ident.torque.learning import MotionScale
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot

@@ -10,7 +10,7 @@ from made_recordings.random_runs import record_random, with_unmodelled_effect
 from diffbot_description import load_robot
 from diffbot_ident.estimate import NORMAL_95, EstimateState
 from diffbot_ident.estimators import make_estimator
-from diffbot_ident.excitation.signals import wheel_speed_limit
+from diffbot_ident.excitation.prbs import wheel_speed_limit
 from diffbot_sim.engines import make_simulator
 from diffbot_study.random_robots import draw
 

@@ -18,11 +18,11 @@ from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw, limit
 from diffbot_controllers.laws.dual import Dual
 from diffbot_controllers.laws.feedback_linearization import ACCURACY
 from diffbot_controllers.laws.friction import KnownWheels
+from diffbot_controllers.laws.gradual_set_points import GradualSetPoints
 from diffbot_controllers.laws.motion import State, check_period
 from diffbot_controllers.laws.polar_approach import (
     Approach,
     ApproachGains,
-    GradualSetPoints,
     PolarError,
     moving_offset,
     to_goal,

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from arc_odometry import REST, Pose, Velocity
 from diffbot_controllers.laws.drivetrain import DrivetrainLaw
 from diffbot_controllers.laws.feedback_linearization import LinearizingController, LinearizingRecord
+from diffbot_controllers.laws.gradual_set_points import GradualSetPoints
 from diffbot_controllers.laws.motion import State, check_period
 from diffbot_controllers.laws.polar_approach import (
     Approach,
     ApproachGains,
-    GradualSetPoints,
     PolarError,
     moving_offset,
     to_goal,

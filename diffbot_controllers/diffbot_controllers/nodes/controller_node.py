@@ -25,13 +25,13 @@ from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_controllers.laws.friction import KnownWheels, Laws
 from diffbot_controllers.laws.motion import State, WheelFeedback
 from diffbot_controllers.laws.polar_approach import PolarError
-from diffbot_controllers.nodes.live_dynamics import (
+from diffbot_controllers.nodes.dynamics_source import (
     LIVE,
     DynamicsParameters,
     DynamicsSource,
     known_dynamics,
-    live_dynamics,
 )
+from diffbot_controllers.nodes.live_dynamics import live_dynamics
 from diffbot_controllers.nodes.references import (
     PoseReferences,
     ReferenceNode,
@@ -43,7 +43,7 @@ from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import ControllerState
 from diffbot_msgs.msg import PolarError as PolarErrorMessage
 from diffbot_node import CommandNode, CountedTopic, EffortNode, parameter, pose_from_text, to_stamp
-from diffbot_node.checks import Verdict
+from diffbot_node.verdicts import Verdict
 from pose2d_trajectories import Reference
 from pose2d_trajectories.pose_message import Pose2D
 

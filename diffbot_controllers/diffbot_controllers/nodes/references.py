@@ -20,10 +20,10 @@ from diffbot_description import Robot
 from diffbot_description.arena import Arena, reach
 from diffbot_msgs.msg import ControllerState, PoseReference
 from diffbot_node import CommandNode, CommandParameters, CountedTopic, parameter, seconds, to_stamp
-from diffbot_node.checks import GOOD, Level, Verdict
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
-from diffbot_node.stop_inputs import LATCHED
+from diffbot_node.topic_nodes import LATCHED
+from diffbot_node.verdicts import GOOD, Level, Verdict
 from pose2d_trajectories import Reference
 from pose2d_trajectories.pose_message import Pose2D
 from pose2d_trajectories.reference import FIELDS

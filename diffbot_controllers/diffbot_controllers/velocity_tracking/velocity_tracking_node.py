@@ -39,10 +39,10 @@ from diffbot_controllers.velocity_tracking.tracking_setup import (
 from diffbot_description import load_robot
 from diffbot_msgs.msg import ControllerState, VelocityParameters, VelocityTrackingStatus
 from diffbot_node import parameter, to_stamp
-from diffbot_node.checks import GOOD, Verdict
 from diffbot_node.odometry_sources import OdometryTopic
-from diffbot_node.stop_inputs import LATCHED
+from diffbot_node.topic_nodes import LATCHED
 from diffbot_node.velocity_interface import VelocityInterface
+from diffbot_node.verdicts import GOOD, Verdict
 from pose2d_trajectories import Reference
 
 # Dead time that differs by more from the assumed one is told, s.

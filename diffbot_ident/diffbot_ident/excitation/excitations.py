@@ -22,6 +22,14 @@ from diffbot_description.robot import ExcitationDefaults
 from diffbot_ident.estimate import Array, Estimate
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.information import BodyInformation, predicted_window
+from diffbot_ident.excitation.multisine import Multisine
+from diffbot_ident.excitation.prbs import (
+    GUARD_DELAY,
+    GuardedPrbs,
+    PrbsExcitation,
+    PrbsPair,
+    wheel_speed_limit,
+)
 from diffbot_ident.excitation.safety_filter import (
     SPEED_FRACTION,
     Decision,
@@ -29,14 +37,6 @@ from diffbot_ident.excitation.safety_filter import (
     Policy,
     SafetyFilter,
     SequencePolicy,
-)
-from diffbot_ident.excitation.signals import (
-    GUARD_DELAY,
-    GuardedPrbs,
-    Multisine,
-    PrbsExcitation,
-    PrbsPair,
-    wheel_speed_limit,
 )
 
 KINDS = ("prbs", "multisine", "optimised")

@@ -19,7 +19,7 @@ from diffbot_node import Node, declare, parameter, subscribe_to_states
 from diffbot_node.message_types import message_class
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
-from diffbot_node.stop_inputs import LATCHED
+from diffbot_node.topic_nodes import LATCHED
 from diffbot_sim.faults.fault import Fault, Relay, load_script
 from diffbot_sim.faults.injector import CAPACITY, FaultInjector, check_fields
 from diffbot_sim.faults.message_fields import NANOSECONDS

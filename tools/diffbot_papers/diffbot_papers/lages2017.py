@@ -25,7 +25,7 @@ from diffbot_controllers.laws.feedback_linearization import PUBLISHED, PiDesign
 from diffbot_description import load_robot
 from diffbot_description.robot import Friction
 from diffbot_ident.estimate import NORMAL_95
-from diffbot_ident.excitation.signals import Prbs
+from diffbot_ident.excitation.prbs import Prbs
 from diffbot_ident.rls import RecursiveLeastSquares
 from diffbot_papers.page import (
     ComparisonRow,

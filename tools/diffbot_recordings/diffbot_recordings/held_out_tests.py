@@ -16,12 +16,7 @@ from scipy.signal import lfilter
 
 from diffbot_description.dead_band import DeadBandKind
 from diffbot_recordings.axis_segment import AxisSegment, Prediction
-from diffbot_recordings.dead_time import (
-    DeadTimeFit,
-    fit_dead_band,
-    fit_dead_time,
-    refitted,
-)
+from diffbot_recordings.dead_time import DeadTimeFit, fit_dead_band, fit_dead_time, refitted
 from diffbot_recordings.first_order import FirstOrderFit, fit_first_order
 from diffbot_recordings.samples import Array, Mask
 from diffbot_recordings.verdict import Evidence

@@ -13,7 +13,7 @@ from arc_odometry import JointSample
 from arc_odometry.number_range import Array
 from diffbot_description import Robot
 from diffbot_ident.excitation.excitations import excited_wheel_speed
-from diffbot_ident.excitation.signals import GuardedPrbs
+from diffbot_ident.excitation.prbs import GuardedPrbs
 from diffbot_sim.engines.ideal_batch import IdealBatch
 from diffbot_sim.virtual_robot import BatchActuator, BatchEncoders
 from diffbot_study.driving import PERIOD

@@ -34,7 +34,8 @@ from diffbot_msgs.srv import SetPayload
 from diffbot_node import Node, RobotParameters, declare, parameter
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
-from diffbot_node.stop_inputs import LATCHED, TOPIC
+from diffbot_node.stop_inputs import TOPIC
+from diffbot_node.topic_nodes import LATCHED
 from diffbot_view.live_values import SPACING, Readings, ShownNode
 from diffbot_view.server import AccessGate, Button, LiveServer, PageAddition, PageCommand
 from diffbot_view.store import Store

@@ -20,8 +20,12 @@ from websockets.protocol import State  # noqa: E402
 from websockets.sync.client import connect  # noqa: E402
 
 from diffbot_msgs.msg import IdentStatus  # noqa: E402
-from diffbot_node import CountedTopic, EffortNode, EffortParameters  # noqa: E402
-from diffbot_node.stop_inputs import LATCHED  # noqa: E402
+from diffbot_node import (  # noqa: E402
+    CountedTopic,
+    EffortNode,
+    EffortParameters,
+)
+from diffbot_node.topic_nodes import LATCHED  # noqa: E402
 from diffbot_view.live_view_node import LiveView  # noqa: E402
 
 TORQUE, ZERO = (0.3, -0.2), (0.0, 0.0)
