@@ -114,6 +114,7 @@ class Person:
 
     def _do(self, name: str) -> dict[str, Any]:
         guide = self._guide
+        guide.shown(name)
         if name == "calibrate":  # no gyro
             guide.press("#skip")
             return guide.step

@@ -98,6 +98,10 @@ class GuidedPage:
         """What the page knows of the guide."""
         return dict(self.page.value("state.guide"))
 
+    def shown(self, name: str) -> None:
+        """Wait until the page shows a step."""
+        self.until(f"guide.built === {name!r}")
+
     @property
     def step(self) -> dict[str, Any]:
         """The step that is shown."""
@@ -110,6 +114,7 @@ class GuidedPage:
     def run(self) -> dict[str, Any]:
         """Click the step's main button, wait for its end, and return the step as it is then."""
         name, handled = self.step["name"], self.guide["handled"]
+        self.shown(name)
         self.begin()
         self.until(f"state.guide.handled > {handled}")
         return next(each for each in self.guide["steps"] if each["name"] == name)

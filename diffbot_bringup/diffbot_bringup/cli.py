@@ -167,6 +167,11 @@ COMMANDS = {
             delegated=True,
         ),
         Command(
+            "complete",
+            "",
+            'complete words with the Tab key, in bash: eval "$(./diffbot complete)"',
+        ),
+        Command(
             "docs",
             "[--output DIR]",
             "build the site of docs/ with Sphinx, for a browser without a network",

@@ -55,7 +55,7 @@ def run(checkout, *words, **variables):
     [
         (
             ["lanch"],
-            "export, simulate, study, fleet, bench, reproduce, faults, test, python, docs, setup",
+            "export, simulate, study, fleet, bench, reproduce, faults, test, python, complete, docs, setup",
         ),
         (["launch", "--print"], "both, drive"),
         (["launch", "driv"], "did you mean 'drive'?"),

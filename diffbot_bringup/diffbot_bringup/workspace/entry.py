@@ -90,6 +90,8 @@ def _main(root: Path, argv: list[str]) -> int:
         return _clean(root)
     environment = choose(root)
     check_arguments(root, command, words, isinstance(environment, SystemEnvironment))
+    if command == "complete" and not _is_ready(root, environment):
+        return 0  # the Tab key sets nothing up
     workspace = set_up(root, environment)
     used = [environment.directory]
     if wants_gazebo(command, words):
@@ -140,6 +142,10 @@ def choose(root: Path) -> Environment:
     if choice in DISTROS:
         return WheelsEnvironment(root, choice)
     return SystemEnvironment(root, distro) if sourced else WheelsEnvironment(root)
+
+
+def _is_ready(root: Path, environment: Environment) -> bool:
+    return environment.is_ready() and Workspace(root, environment).is_ready()
 
 
 def set_up(root: Path, environment: Environment) -> Workspace:

@@ -283,7 +283,7 @@ def form_of(name: str, default: str, share: Share, has_choices: bool = False) ->
         return _window if name == "gui" else None
     if words := _INSTEAD_OF_FILE.get((name, default)):
         return partial(_file, words)
-    if name == "robot" and default in (robots := _robots(share)):
+    if name == "robot" and default in (robots := robots_of(share)):
         return partial(_robot, robots)
     form = _NAMED.get(name)
     if form is not None and (default in _NONE or form(default) is None):
@@ -384,7 +384,8 @@ def _file(instead: Sequence[str], text: str) -> str | None:
     return f"neither {', '.join(instead)} nor a file that exists{suggestion(text, instead)}"
 
 
-def _robots(share: Share) -> list[str]:
+def robots_of(share: Share) -> list[str]:
+    """Return the names of the robots that are part of the suite."""
     try:
         folder = Path(share("diffbot_description"), "config")
     except ValueError:

@@ -1,6 +1,8 @@
 // The guide: shows state.guide, and sends names of steps and answers. What is done, the server decides.
 
-const guide = { chosen: null, built: null, next: undefined, ran: null };
+// ms for which a step that moves the robot cannot be begun: a second click was meant for the one before.
+const PAUSE = 800;
+const guide = { builtAt: 0, chosen: null, built: null, next: undefined, ran: null };
 const MARKS = { done: "✓", skipped: "–", failed: "✗", open: "" };
 const WORDS = { done: "done", skipped: "skipped", failed: "failed", open: "open" };
 
@@ -130,7 +132,9 @@ function answer(step) {
 const WANTED = { "check moving": "Tick the box first.", room: "Type length and width.", describe: "Complete the description first." };
 
 function run() {
-  const step = stepNow(), given = answer(step);
+  const step = stepNow();
+  if (guide.built !== step.name) return; // not shown yet
+  const given = answer(step);
   if (byId("go").getAttribute("aria-disabled") === "true") {
     byId("step-refusal").textContent = given === null ? WANTED[step.name] : byId("step-refusal").textContent;
     return;
@@ -225,6 +229,7 @@ function drawGuide() {
   stepList(told, step);
   if (guide.built !== step.name) {
     guide.built = step.name;
+    guide.builtAt = performance.now();
     build(step);
     byId("printed").open = false;
     const busy = document.activeElement;
@@ -239,14 +244,14 @@ function drawGuide() {
     : `Room: ${step.room}. Time: about ${step.time}.${step.moves ? " The robot moves; STOP or Esc stops it." : ""}`;
   byId("step-form").hidden = running || complete;
   const stopped = step.moves && state.pressed;
-  const given = complete ? "" : answer(step);
+  const given = complete ? "" : answer(step), early = step.moves && performance.now() - guide.builtAt < PAUSE;
   byId("step-refusal").textContent = complete || running ? "" : step.refusal ? `It cannot begin: ${step.refusal}.`
     : "";
   byId("stopped").hidden = complete || running || !stopped;
   finished(told, step);
   const go = byId("go");
   go.hidden = running || complete;
-  go.setAttribute("aria-disabled", String(Boolean(step.refusal || stopped || given === null)));
+  go.setAttribute("aria-disabled", String(Boolean(step.refusal || stopped || early || given === null)));
   go.textContent = step.name === "room" ? "Use this room" : step.name === "describe" ? "Make the robot's file"
     : step.outcome === "open" ? (step.moves ? "Run: the robot moves" : "Run") : (step.moves ? "Repeat: the robot moves" : "Repeat");
   byId("end").hidden = !running;
