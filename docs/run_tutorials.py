@@ -87,7 +87,8 @@ def run(page: str, folder: Path, installed: Path | None = None) -> list[str]:
         folder: Where the reader is; `checkout` and `diffbot` there are the suite.
         installed: Folder of programs that stand for what the page installs; None: install it.
     """
-    for name, there in (("checkout", ROOT), ("diffbot", ROOT / "diffbot")):
+    command = (installed or ROOT) / "diffbot"
+    for name, there in (("checkout", ROOT), ("diffbot", command)):
         (folder / name).symlink_to(there)
     done = [step for step in steps(page) if installed is None or not step.installs]
     parts = [f"echo '{_MARK.format(i)}'\n{step.script}" for i, step in enumerate(done)]
