@@ -71,9 +71,10 @@ def test_silent_robots_are_those_without_a_usable_recording_or_none_for_a_day():
         {"robot": "b", "usable": "none", "time": 10.0 * DAY},
         {"robot": "c", "usable": "unreadable", "time": 10.0 * DAY},
     ]
-    assert silent_robots(rows) == {
+    assert silent_robots(rows, ["a", "d"]) == {
         "b": "has no usable recording for 3 days",
         "c": "has no usable recording",
+        "d": "has no usable recording",
     }
 
 

@@ -22,8 +22,11 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
+from diffbot_description import load_robot
 from diffbot_description.files import write_json
+from diffbot_learning.changes import RobotChange
 from diffbot_learning.learned_robot import FALSE_ALARMS, DamagedState, LearnedRobot, summary
+from diffbot_learning.proposals import proposals, write_proposals
 from diffbot_learning.stretch import Stretch, read_stretch
 from diffbot_node import Node, RobotParameters, declare, parameter
 from diffbot_node.message_types import message_class
@@ -33,6 +36,7 @@ from diffbot_node.run_folder import locked
 from diffbot_recordings.bag_topics import frames_of
 from diffbot_recordings.recorded_readings import LASER, POSE_TYPES
 from diffbot_recordings.recording_writer import Received, RecordingWriter
+from diffbot_study.cause_advice import advice_on
 
 TOPICS = {
     "joint_states": ("sensor_msgs/msg/JointState",),
@@ -87,6 +91,7 @@ class LearnNode(Node):
         self.exit_code: int | None = None
         self.values = declare(self, LearnParameters)
         self._learning = LearnedRobot(self.values.robot, self.values.false_alarms)
+        self._robot = load_robot(self.values.robot)
         self._frames = frames_of(self.values.tf) if self.values.tf else None
         self._topics = {**TOPICS, **(TF if self._frames else {})}
         self._folder = writable_folder(self.values.results)
@@ -138,6 +143,8 @@ class LearnNode(Node):
         try:
             self._learning.save(self._folder / STATE)
             write_json(self._folder / LEARNED, summary(self._learning))
+            given = proposals(self._learning.values(), self._robot)
+            write_proposals(given, self._robot, self._folder)
         except OSError as error:
             self.get_logger().error(
                 f"cannot write {self._folder}: {error.strerror or error}; what was learnt is kept "
@@ -221,7 +228,7 @@ class LearnNode(Node):
             self.get_logger().info(f"nothing learnt from {folder.name}: {self._learning.reason}")
             return
         if change is not None:
-            self.get_logger().warning(f"changed: {change.text}; cause: {change.cause}")
+            self.get_logger().warning(f"changed: {_in_words(change)}")
         known = [
             f"{value.name} {value.value:.4g} ± {value.half_width:.2g} {value.unit}"
             for value in self._learning.values()
@@ -245,7 +252,7 @@ class LearnNode(Node):
             )
         elif recent:
             level = DiagnosticStatus.WARN
-            text = f"{recent[-1].cause}: {recent[-1].text}"
+            text = _in_words(recent[-1])
         elif not learning.stretches:
             text = learning.reason or "nothing learnt yet"
         elif missing := learning.missing():
@@ -259,6 +266,10 @@ class LearnNode(Node):
             + (f"; {value.more} would tell more" if value.more else "")
             for value in learning.values()
         }
+        values |= {
+            f"proposal: {one.parameter}": one.refusal or f"{one.value:g} +- {one.half_width:.2g}"
+            for one in proposals(learning.values(), self._robot)
+        }
         values |= {f"driven: {k}": f"{100.0 * part:.0f} %" for k, part in learning.driven().items()}
         status = DiagnosticStatus(
             level=level,
@@ -270,6 +281,12 @@ class LearnNode(Node):
         array = DiagnosticArray(status=[status])
         array.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(array)
+
+
+def _in_words(change: RobotChange) -> str:
+    """Say what changed, what it means, and what to do."""
+    advice = advice_on(change.cause)
+    return f"{change.cause}: {change.text}: {advice.meaning}; {advice.action}"
 
 
 def _read(folder: Path, robot: str, tf: tuple[str, str] | None) -> Stretch:

@@ -163,7 +163,7 @@ class LearnedRobot:
                 "motions": self.motions,
                 "baseline": self._baseline,
                 "changes": [asdict(change) for change in self.changes],
-                "kept": [asdict(stretch) for stretch in self._kept],
+                "kept": [vars(stretch) for stretch in self._kept],
             }
         )
         text = json.dumps(content, sort_keys=True)

@@ -185,20 +185,24 @@ def test_wandering_and_positive_values_are_combined_as_such():
 # From a recording.
 
 
-def test_a_laser_in_a_bag_tells_sizes(tmp_path):
+def write_laser_bag(folder):
     """Scans of 240 rays while the robot works for 30 s in a room; no odometry, no gyro."""
     rng = np.random.default_rng(4)
     legs = [(0.3, 0.0, 2.0), (0.0, 1.2, 2.0), (0.3, 0.0, 2.0), (0.0, -1.2, 3.0)] * 3
     drive = simulated_drive(TRUE, legs, rng, 1e-6)
     begin, end = drive.wheels.stamps[0], drive.wheels.stamps[-1]
-    with RecordedBag(tmp_path / "bag") as bag:
+    folder.parent.mkdir(exist_ok=True)
+    with RecordedBag(folder) as bag:
         for stamp, *angles in zip(*vars(drive.wheels).values(), strict=True):
-            bag.joint_state(
-                "/joint_states", JointSample(stamp, (angles[0], angles[1]), (0, 0), (0, 0))
-            )
+            sample = JointSample(stamp, (angles[0], angles[1]), (0, 0), (0, 0))
+            bag.joint_state("/joint_states", sample, effort=False)
         laser = MadeLaser(rays=240, mounting=(0.1, 0.0, 0.2))
         for scan in scans(drive.truth.poses, room(rng), laser, begin, end - 0.2, rng):
             bag.scan("/scan", scan)
+
+
+def test_a_laser_in_a_bag_tells_sizes(tmp_path):
+    write_laser_bag(tmp_path / "bag")
     made = read_stretch(tmp_path / "bag", "twil")
     assert made.motions["turning on the spot"] > 5.0
     radius = made.values["left_radius"]

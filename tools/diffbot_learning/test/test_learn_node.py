@@ -15,9 +15,11 @@ from launched import wait_for  # noqa: E402
 from made_recordings.excited_runs import RunSetting, record  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
+from test_driven_sizes import TRUE, write_laser_bag  # noqa: E402
 
 from diffbot_description import load_robot  # noqa: E402
 from diffbot_learning.learn_node import LEARNED, STATE, STRETCHES, LearnNode  # noqa: E402
+from diffbot_learning.proposals import SCRIPT  # noqa: E402
 from diffbot_node import to_stamp  # noqa: E402
 
 TYPE = "sensor_msgs/msg/JointState"
@@ -82,6 +84,21 @@ def test_a_stretch_becomes_values_and_its_recording_goes(make, tmp_path):
     low, high = k7["interval95"]
     assert low < k7["value"] < high and k7["stretches"] == 1
     assert not list((tmp_path / STRETCHES).iterdir())
+
+
+def test_a_laser_tells_radii_and_proposes_multipliers(make, tmp_path):
+    """Of a stretch that was left by an earlier run; no effort, no odometry."""
+    write_laser_bag(tmp_path / STRETCHES / "left")
+    node = make()
+    wait_for(lambda: node._write() or node._learning.stretches == 1)
+    values = json.loads((tmp_path / LEARNED).read_text())["values"]
+    for name, true in (("left_radius", TRUE.left_radius), ("track", TRUE.separation)):
+        low, high = values[name]["interval95"]
+        assert low < true < high and values[name]["coverage"] > 0.2
+    words = (tmp_path / SCRIPT).read_text().split()
+    number = float(words[words.index("wheel_separation_multiplier") + 1])
+    described = load_robot("twil").geometry.separation
+    assert number == pytest.approx(TRUE.separation / described, abs=0.005)
 
 
 def test_after_a_restart_it_goes_on(make, tmp_path):

@@ -158,7 +158,7 @@ def _morning(
         alarms={(a.type, a.robot): a for a in alarms if a.ended is None},
         ended=[alarm for alarm in alarms if alarm.ended is not None],
         recordings=new,
-        silent=silent_robots(rows),
+        silent=silent_robots(rows, (recording.robot for recording in recordings)),
         copies={
             path: [other for other in own if other != path]
             for own in paths.values()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -151,9 +151,12 @@ def acknowledge(alarms: Sequence[Alarm], words: Sequence[str]) -> list[Alarm]:
     ]
 
 
-def silent_robots(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return robots without a usable recording, or none for a day before the fleet's newest."""
-    newest: dict[str, float] = {}
+def silent_robots(rows: Sequence[Mapping[str, Any]], names: Iterable[str] = ()) -> dict[str, str]:
+    """Return robots without a usable recording, or none for a day before the fleet's newest.
+
+    `names`: robots that may have no row, as copies of another robot's recordings have none.
+    """
+    newest = dict.fromkeys(names, -math.inf)
     for row in rows:
         time = row.get("time") if row["usable"] in ("all", "some") else None
         newest[row["robot"]] = max(newest.get(row["robot"], -math.inf), time or -math.inf)

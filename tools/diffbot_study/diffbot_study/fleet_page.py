@@ -447,7 +447,8 @@ def _robot_page(robot: Robot, fleet: _Fleet, folder: Path) -> Page:
         cause = alarms[0]["cause"]
         what = advice_on(cause)
         verdict = f"{name} stands out: {cause} ({confidence_text(alarms[0])} sure)."
-        advice = f"{what.meaning} ({_evidence(fleet, robot)}); {what.action}."
+        meaning = what.meaning[0].upper() + what.meaning[1:]
+        advice = f"{meaning} ({_evidence(fleet, robot)}); {what.action}."
     elif level is None and trend is None:
         verdict = f"{name} was not compared."
         advice = (
@@ -464,7 +465,7 @@ def _robot_page(robot: Robot, fleet: _Fleet, folder: Path) -> Page:
             _trend_chart(f"q_{i}", rows, trend or {}, quantity=quantity)
             for i, quantity in enumerate(_compared(level, trend))
         ]
-        sections.insert(0, Section("Over time", "Bands: 95 % intervals of each recording.", charts))
+        sections.append(Section("Over time", "Bands: 95 % intervals of each recording.", charts))
     back = Table([""], [["all robots"]], links=[f"../{FLEET}"])
     sections.append(Section("Fleet", "", [back]))
     return Page(
