@@ -39,14 +39,16 @@ from diffbot_study.recorded_runs import prbs_of
 ENGINES = {"mujoco": ContactSettings().inner_step, "ideal": 1e-6}
 
 
-def exported(drawn: RandomRobot, folder: Path) -> tuple[Path, Robot, float] | None:
-    """Return the MJCF, the identified robot and the delay, s; None: not identified."""
+def exported(
+    drawn: RandomRobot, folder: Path, target: str = "mjcf"
+) -> tuple[Path, Robot, float] | None:
+    """Return the exported model, the identified robot and the delay, s; None: not identified."""
     if not identify(drawn, folder):
         return None
-    words = [str(folder), "--to", "mjcf", "--robot", str(drawn.robot.path)]
+    words = [str(folder), "--to", target, "--robot", str(drawn.robot.path)]
     with contextlib.redirect_stdout(io.StringIO()):
         assert export([*words, "--output", str(folder)]) == 0
-    (model,) = folder.glob("*_mjcf.xml")
+    (model,) = folder.glob("*_mjcf.xml" if target == "mjcf" else f"*.{target}")
     (robot,) = folder.glob("*_identified.yaml")
     torque = read_results([folder]).torque
     assert torque is not None and torque.delay is not None

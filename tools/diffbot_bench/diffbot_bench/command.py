@@ -82,7 +82,9 @@ def main(argv: Sequence[str] | None = None, prog: str = "bench") -> int:
         )
         if options.control:
             return _control(options, seeds, words)
-        tasks = make_seeded(list(dict.fromkeys(options.tasks)), options.robots, seeds)
+        tasks = make_seeded(
+            list(dict.fromkeys(options.tasks)), options.robots, seeds, workers=options.workers
+        )
         if options.records is not None:
             for path in write_records(tasks, expanded(options.records)):
                 print(printable(path))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -127,12 +128,30 @@ def make_tasks(
 
 
 def make_seeded(
-    rows: Sequence[str], n: int, seeds: Sequence[int], seconds: float | None = None
+    rows: Sequence[str],
+    n: int,
+    seeds: Sequence[int],
+    seconds: float | None = None,
+    workers: int = 1,
 ) -> list[BenchTask]:
-    """Make the tasks of several seeds; with more than one, their names end with the seed."""
+    """Make the tasks of several seeds, in some processes; see `make_tasks`.
+
+    With more than one seed the names of the tasks end with it.
+    """
+    groups = [
+        [row for row in rows if row in ALL],
+        [row for row in rows if row == ORDINARY],
+        [row for row in rows if row not in (*ALL, ORDINARY)],
+    ]
+    given = [(group, n, seed, seconds) for seed in seeds for group in groups if group]
+    if workers == 1:
+        made = [make_tasks(*each) for each in given]
+    else:
+        with ProcessPoolExecutor(workers) as pool:
+            made = list(pool.map(make_tasks, *zip(*given, strict=True)))
     tasks = []
-    for seed in seeds:
-        for task in make_tasks(rows, n, seed, seconds):
+    for (_, _, seed, _), own in zip(given, made, strict=True):
+        for task in own:
             name = f"{task.record.task} seed {seed}" if len(seeds) > 1 else task.record.task
             tasks.append(replace(task, record=replace(task.record, task=name), seed=seed))
     return tasks

@@ -2,6 +2,7 @@
 """`bench`: an estimator enters by one file, and a wrong one scores wrong."""
 
 import json
+import runpy
 import sys
 from pathlib import Path
 
@@ -102,7 +103,7 @@ def test_records_for_others_and_their_answers_give_the_same_score(tmp_path, caps
 
 
 def test_several_seeds_make_tasks_of_their_own():
-    both = make_seeded([VELOCITY], 1, [3, 4], seconds=4.0)
+    both = make_seeded([VELOCITY], 1, [3, 4], seconds=4.0, workers=2)
     alone = make_seeded([VELOCITY], 1, [4], seconds=4.0)
     names = [task.record.task for task in both]
     assert names == [f"{VELOCITY} 0 seed 3", f"{VELOCITY} 0 seed 4"]
@@ -125,3 +126,14 @@ def test_wrong_arguments_are_one_sentence(tmp_path, capsys):
         assert main(words) == 2
         error = capsys.readouterr().err
         assert said in error and error.count("\n") == 1
+
+
+def test_the_pages_have_a_place_for_each_file_of_a_run():
+    docs = EXAMPLE.parents[1] / "docs"
+    if not docs.exists():
+        pytest.skip("installed without the documentation")
+    made = runpy.run_path(str(docs / "leaderboard.py"))
+    for name, place in made["PLACES"].items():
+        page = (docs / place).read_text()
+        once = made["filled"](page, name, "new words\n")
+        assert "new words" in once and made["filled"](once, name, "new words") == once

@@ -202,11 +202,13 @@ _CONTACT = "<surface><friction><ode><mu>{0!r}</mu><mu2>{0!r}</mu2></ode></fricti
 _TYRE = """\
 <pose>0.0 0.0 0.0 1.5707963267948966 0.0 0.0</pose>
 <geometry><cylinder><radius>{radius!r}</radius><length>{width!r}</length></cylinder></geometry>"""
+# With a cylinder's two points of contact Gazebo's ODE brakes turns: 40 % off the path after 1 m.
+_BALL = "<geometry><sphere><radius>{radius!r}</radius></sphere></geometry>"
 _WHEEL = """\
 <link name="{side}_wheel">
   <pose>0.0 {y!r} {radius!r} 0.0 0.0 0.0</pose>
   {inertial}
-  <collision name="tyre">{tyre}{contact}</collision>
+  <collision name="tyre">{ball}{contact}</collision>
   <visual name="tyre">{tyre}</visual>
 </link>
 <joint name="{joint}" type="revolute">
@@ -267,6 +269,7 @@ def _wheel(robot: Robot, side: int) -> str:
         y=(1.0, -1.0)[side] * wheels.half_track,
         radius=wheels.radius,
         inertial=_INERTIAL.format(x=0.0, z=0.0, mass=wheels.mass, ixx=yaw, iyy=spin, izz=yaw),
+        ball=_BALL.format(radius=wheels.radius),
         tyre=_TYRE.format(radius=wheels.radius, width=wheels.width),
         contact=_CONTACT.format(robot.contact.wheel_friction),
         joint=robot.joints.first[side],

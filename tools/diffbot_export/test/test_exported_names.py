@@ -107,3 +107,6 @@ def test_sdf_has_the_masses_and_frictions_of_the_identified_robot(torque):
     joint = model.find("joint[@name='left_wheel_joint']/axis/dynamics")
     assert float(joint.findtext("damping")) == viscous_left
     assert float(joint.findtext("friction")) == coulomb_left
+    # One point of contact each: see benchmarks/sdf_drives.py.
+    tyres = model.findall("link/collision[@name='tyre']/geometry/sphere")
+    assert [float(each.findtext("radius")) for each in tyres] == [data["wheels"]["radius"]] * 2

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the benchmark and writes its tables into docs/leaderboard.md and docs/paper.md.
+
+./diffbot python docs/leaderboard.py --robots 1 --seed 20261128 20261129 --workers 2 --peers DIR
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from diffbot_bench.command import main as bench
+from diffbot_bench.control.board import MARKDOWN as CONTROL
+from diffbot_bench.leaderboard import MARKDOWN, SHORT
+
+FOLDER = Path(__file__).parent
+# Files of a run, and the page that each goes into, between the marks of its name.
+PLACES = {MARKDOWN: "leaderboard.md", CONTROL: "leaderboard.md", SHORT: "paper.md"}
+
+
+def mark(name: str, what: str) -> str:
+    """The line where a file of a run begins or ends in a page."""
+    return f"<!-- {what} of {name}, by docs/leaderboard.py -->\n"
+
+
+def filled(page: str, name: str, content: str) -> str:
+    """The page with the content of a file of a run."""
+    before, rest = page.split(mark(name, "begin"))
+    return before + mark(name, "begin") + content.strip("\n") + "\n" + mark(name, "end") + (
+        rest.split(mark(name, "end"))[1]
+    )  # fmt: skip
+
+
+def write(folder: Path) -> None:
+    """Write the files of a run into the pages."""
+    for name, place in PLACES.items():
+        path = FOLDER / place
+        content = (folder / name).read_text(encoding="utf-8")
+        path.write_text(filled(path.read_text(encoding="utf-8"), name, content), encoding="utf-8")
+
+
+def main() -> int:
+    """Run both benchmarks, then write the pages."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--robots", default="2")
+    parser.add_argument("--seed", nargs="+", default=["1", "2", "3"])
+    parser.add_argument("--workers", default="2")
+    parser.add_argument("--peers", default="")
+    parser.add_argument("--output", type=Path, default=Path("board"))
+    given = parser.parse_args()
+    words = ["--seed", *given.seed, "--workers", given.workers, "--output", str(given.output)]
+    words += ["--robots", given.robots, *(["--peers", given.peers] if given.peers else [])]
+    begin = time.monotonic()
+    for more in ([], ["--control"]):
+        if status := bench([*words, *more]):
+            return status
+    write(given.output)
+    print(f"{(time.monotonic() - begin) / 60.0:.1f} min")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
