@@ -19,7 +19,6 @@ from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 
 from diffbot_bringup import cli  # noqa: E402
 
-
 BEGUN = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
