@@ -72,7 +72,7 @@ _session = domains.claim("tests")
 os.environ[domains.VARIABLE] = str(_session.domain)
 
 # Priority below that of graphs of the processes that compute beside them.
-_BESIDE = 5
+_BESIDE = 3
 _left_out: list[pytest.Item] = []
 _begun = pytest.StashKey[float]()
 

@@ -11,6 +11,7 @@ from paced_graph import DOMAIN, PATIENCE, Graph, start
 from pose2d_trajectories.pose_message import Pose2D
 from pose2d_trajectories.pose_nodes import main
 
+pytestmark = pytest.mark.full_speed  # of its graph, others may run beside it
 REMAPPED = ("--ros-args", "-r", "command:=robot/command")
 
 

@@ -31,18 +31,18 @@ SIMILAR = (
     *("50 % of the states", "states 20 ms late", "released, latched", "what is not used"),
     *("JointState, each value of angles: ", "1 value", "1.6 m apart"),
 )
-# A second source comes in the run, is there from the start, or is merged with the first one.
-COMES = ("", ", from the start", ", merged by a relay")
+# A second source arrives in the run, is there from the start, or is merged with the first one.
+ARRIVALS = ("", ", from the start", ", merged by a relay")
 
 
 def _left_out(row, kinds):
-    """Whether a kind of second source comes in other ways here: in the run and merged, or first."""
+    """Whether a kind of second source is tried here with its other arrivals: 1 and 3, or 2."""
     if row.group != "Two sources":
         return False
-    kind = row.name.rpartition(": ")[0]
-    way = max(range(len(COMES)), key=lambda way: kind.endswith(COMES[way]) * (way + 1))
-    kinds.setdefault(kind.removesuffix(COMES[way]), len(kinds))
-    return (kinds[kind.removesuffix(COMES[way])] + way) % 2 == 1
+    name = row.name.rpartition(": ")[0]
+    arrival = max(index for index, text in enumerate(ARRIVALS) if name.endswith(text))
+    kind = kinds.setdefault(name.removesuffix(ARRIVALS[arrival]), len(kinds))
+    return (kind + arrival) % 2 == 1
 
 
 def _short():

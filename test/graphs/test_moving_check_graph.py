@@ -50,6 +50,7 @@ def begun(robot, *words):
     raise AssertionError(process.communicate())
 
 
+@pytest.mark.full_speed
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, signal.SIGTERM, signal.SIGTSTP, signal.SIGSTOP, signal.SIGKILL]
 )
@@ -73,6 +74,7 @@ def test_zero_is_the_last_command_however_it_ends(domain, number):
         assert stopped or process.returncode == expected, (said, errors)
 
 
+@pytest.mark.full_speed
 def test_a_second_commander_ends_it(domain):
     with StandIn(moving(EFFORT, friction=2.0)) as robot:
         process = begun(robot, "robot:=twil", "--json")
@@ -88,6 +90,7 @@ def test_a_second_commander_ends_it(domain):
         assert process.returncode == 1 and robot.received[-1] == (0.0, 0.0)
 
 
+@pytest.mark.full_speed
 @pytest.mark.parametrize("kind", [EFFORT, VELOCITY])
 def test_a_sound_robot_is_measured_and_its_file_written(domain, tmp_path, kind):
     file = tmp_path / "mine.yaml"
@@ -109,6 +112,7 @@ def test_a_sound_robot_is_measured_and_its_file_written(domain, tmp_path, kind):
     assert {old.read_text() for old in tmp_path.glob("mine.yaml.*.old")} == {before}
 
 
+@pytest.mark.full_speed
 def test_nothing_moves_without_the_word(domain):
     with StandIn(moving(EFFORT)) as robot:
         process = subprocess.run(

@@ -3,6 +3,7 @@
 
 import json
 import math
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,12 @@ def write_bag(folder: Path, drive, *, swap=False, wrap=None, tf=False) -> Path:
             else:
                 bag.pose("/pose", stamp, pose)
     return folder
+
+
+@pytest.fixture(scope="module")
+def recorded(drive, tmp_path_factory) -> Path:
+    """The drive as a recording."""
+    return write_bag(tmp_path_factory.mktemp("recorded") / "bag", drive)
 
 
 def test_a_bag_becomes_files(drive, tmp_path, capsys) -> None:
@@ -273,9 +280,9 @@ def test_transforms_over_odom_are_poses(drive, tmp_path) -> None:
     )
 
 
-def test_two_recordings_are_two_drives(drive, tmp_path) -> None:
-    bags = [write_bag(tmp_path / name, drive) for name in ("one", "two")]
-    readings = read_readings(bags, ReadingOptions(), TWIL)
+def test_two_recordings_are_two_drives(drive, recorded, tmp_path) -> None:
+    shutil.copytree(recorded, tmp_path / "two")
+    readings = read_readings([recorded, tmp_path / "two"], ReadingOptions(), TWIL)
     assert len(readings.wheels.stamps) == 2 * len(drive[0].wheels.stamps)
     assert np.max(np.diff(readings.wheels.stamps)) > 1.0
 
@@ -339,9 +346,9 @@ def test_a_wheel_of_the_reversed_sign_is_named_and_read_with_its_sign(
     assert ratio == pytest.approx(TRUE.separation / 0.0754, rel=0.02)
 
 
-def test_counters_that_wrap_cost_no_reading(drive, tmp_path) -> None:
+def test_counters_that_wrap_cost_no_reading(drive, recorded, tmp_path) -> None:
     wrap = 9.0
-    whole = read_readings([write_bag(tmp_path / "whole", drive)], ReadingOptions(), TWIL).wheels
+    whole = read_readings([recorded], ReadingOptions(), TWIL).wheels
     bag = write_bag(tmp_path / "bag", drive, wrap=wrap)
     recorded_readings = read_readings([bag], ReadingOptions(), TWIL)
     assert len(recorded_readings.wheels.stamps) == len(whole.stamps)
@@ -352,7 +359,7 @@ def test_counters_that_wrap_cost_no_reading(drive, tmp_path) -> None:
         np.testing.assert_allclose(turned - turned[0], true - true[0], atol=0.01 * wraps)
 
 
-def test_given_lengths_that_are_off_by_two_are_corrected(drive, tmp_path) -> None:
+def test_given_lengths_that_are_off_by_two_are_corrected(recorded, tmp_path) -> None:
     described = yaml.safe_load(load_robot("twil").path.read_text())
     described["wheels"]["radius"] = 0.5 * TRUE.left_radius
     described["wheels"]["separation"] = 2.0 * TRUE.separation
@@ -360,8 +367,8 @@ def test_given_lengths_that_are_off_by_two_are_corrected(drive, tmp_path) -> Non
     described["wheels"] |= {"inertia_spin": 1.0e-4, "inertia_yaw": 1.0e-4}
     robot = tmp_path / "twil.yaml"
     robot.write_text(yaml.safe_dump(described))
-    bag, output = write_bag(tmp_path / "bag", drive), tmp_path / "out"
-    arguments = [str(bag), "--robot", str(robot), "--output", str(output), "--no-pictures"]
+    output = tmp_path / "out"
+    arguments = [str(recorded), "--robot", str(robot), "--output", str(output), "--no-pictures"]
     assert main(arguments) == 0
     none = json.loads((output / "summary.json").read_text())
     for name, true in (
@@ -374,7 +381,7 @@ def test_given_lengths_that_are_off_by_two_are_corrected(drive, tmp_path) -> Non
 
 
 def test_a_radius_that_contradicts_an_inertia_costs_the_robot_file_only(
-    drive, tmp_path, capsys
+    recorded, tmp_path, capsys
 ) -> None:
     """Before: one sentence about inertia_spin, no table and no summary.json."""
     described = yaml.safe_load(load_robot("twil").path.read_text())
@@ -383,8 +390,9 @@ def test_a_radius_that_contradicts_an_inertia_costs_the_robot_file_only(
     described["wheels"] |= {"radius": 1.6 * TRUE.left_radius, "inertia_spin": most}
     robot = tmp_path / "twil.yaml"
     robot.write_text(yaml.safe_dump(described))
-    bag, output = write_bag(tmp_path / "bag", drive), tmp_path / "out"
-    assert main([str(bag), "--robot", str(robot), "--output", str(output), "--no-pictures"]) == 0
+    output = tmp_path / "out"
+    words = [str(recorded), "--robot", str(robot), "--output", str(output), "--no-pictures"]
+    assert main(words) == 0
     said, result = capsys.readouterr().out, json.loads((output / "summary.json").read_text())
     assert "twil_calibrated.yaml is not written" in result["robot_file"]
     assert "wheels.inertia_spin" in result["robot_file"] and result["robot_file"] in said
