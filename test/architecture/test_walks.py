@@ -92,9 +92,9 @@ def walked(subject: Subject, topic: str, **parameters) -> Walk:
 
 def section(heading: str) -> str:
     text = PAGE.read_text(encoding="utf-8")
-    found = re.search(rf"^## {re.escape(heading)}$(.*?)(?=^## |\Z)", text, re.M | re.S)
-    assert found is not None, f"{PAGE.name} has no section {heading!r}"
-    return found[1]
+    match = re.search(rf"^## {re.escape(heading)}$(.*?)(?=^## |\Z)", text, re.M | re.S)
+    assert match is not None, f"{PAGE.name} has no section {heading!r}"
+    return match[1]
 
 
 def listed(heading: str) -> set[str]:
