@@ -58,8 +58,8 @@ def candidates(words: Sequence[str]) -> list[str]:
     command = before[0]
     if command not in COMMANDS:
         return []
-    found = _launch(before[1:], word) if command == "launch" else _robot(before, word)
-    if not word.startswith("-") and (named := [*found]):
+    fitting = _launch(before[1:], word) if command == "launch" else _robot(before, word)
+    if not word.startswith("-") and (named := [*fitting]):
         return [each for each in named if each.startswith(word)]
     text = _help(command)
     if before[-1].startswith("-"):

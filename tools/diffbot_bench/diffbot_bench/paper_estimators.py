@@ -57,8 +57,8 @@ def _columns(record: Record) -> tuple[Array, Array]:
 def _by_law(record: Record, gains: AdaptationGains) -> dict[str, Entry]:
     command, velocity = _columns(record)
     law = AdaptationLaw(_START, gains)
-    held = np.vstack((command[:1], command[:-1])).tolist()
-    for k, (measured, asked) in enumerate(zip(velocity.tolist(), held, strict=True)):
+    before = np.vstack((command[:1], command[:-1])).tolist()
+    for k, (measured, asked) in enumerate(zip(velocity.tolist(), before, strict=True)):
         law.update(STEP * k, (measured[0], measured[1]), (asked[0], asked[1]))
     return _entries(law.values)
 

@@ -87,7 +87,7 @@ def test_progress_does_not_jump_where_a_path_crosses_itself():
     progress = PathProgress(points)
     for x, y in points[::5].tolist():
         assert progress.update(x, y) < 1e-9
-    assert progress.share > 0.99
+    assert progress.fraction > 0.99
 
 
 def test_loops_bring_wheels_to_their_speed_within_the_torque():

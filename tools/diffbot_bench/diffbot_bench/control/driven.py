@@ -57,7 +57,7 @@ def driven(
     progress = PathProgress(path_of(trajectory, FINE_STEP))
     away, shares = np.empty(len(time)), np.empty(len(time))
     for k, (x, y) in enumerate(pose[:, :2].tolist()):
-        away[k], shares[k] = progress.update(x, y), progress.share
+        away[k], shares[k] = progress.update(x, y), progress.fraction
     counted = (shares >= FIRST) & (shares <= LAST)
     if not counted.any() or shares[-1] < LAST or away[counted].max() > LOST:
         return Driven(LOST, LOST, math.inf, torque, energy)

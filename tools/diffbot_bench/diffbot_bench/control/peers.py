@@ -60,7 +60,7 @@ class PathProgress:
         return float(away[nearest])
 
     @property
-    def share(self) -> float:
+    def fraction(self) -> float:
         """Share of the path behind."""
         return float(self.lengths[self.index] / self.lengths[-1])
 

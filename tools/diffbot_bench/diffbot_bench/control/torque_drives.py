@@ -131,5 +131,5 @@ def energy_of(samples: DriveSamples, robot: Robot) -> float:
     """Return the work that the wheels' motors do, without what they take back, J per m and kg."""
     speeds = np.array([robot.geometry.wheel_velocity(*each) for each in samples.velocity.tolist()])
     work = float(np.maximum(samples.torque * speeds, 0.0).sum()) * PERIOD
-    way = float(np.abs(samples.velocity[:, 0]).sum()) * PERIOD
-    return work / (way * (robot.model.mass_body + 2.0 * robot.model.wheel_mass))
+    path = float(np.abs(samples.velocity[:, 0]).sum()) * PERIOD
+    return work / (path * (robot.model.mass_body + 2.0 * robot.model.wheel_mass))
