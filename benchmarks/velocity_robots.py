@@ -10,7 +10,12 @@ the share of 95 % intervals that hold, how often it is not identifiable, and the
 standard deviations; the shares of verified and refused axes; which limits were found; how far the
 robot went; and the processor time of the analysis.
 
+With --until, each robot is also analysed while it drives, as `launch ident` does it, and stops when
+the precision is reached: a table of the intervals at all looks, and one of those at the stops.
+
     ./diffbot python benchmarks/velocity_robots.py --robots 100 --first 0
+    ./diffbot python benchmarks/velocity_robots.py --robots 50 --first 500 \
+        --until "time_constant 5% gain 2% dead_time 20ms"
 """
 
 from __future__ import annotations
@@ -23,11 +28,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from diffbot_bench.suite_estimators import segments_of
-from diffbot_bench.velocity_plant import AXES, NAMES, LaggingRobot, draw, record
+from diffbot_bench.velocity_plant import AXES, NAMES, LaggingRobot, VelocityLog, draw, record
 from diffbot_ident.estimate import NORMAL_95
 from diffbot_ident.excitation.velocity_excitation import VelocityExcitation
+from diffbot_ident.parameters_message import quantities_of
+from diffbot_ident.precision import MIN_TIME, VELOCITY_EXAMPLE, VelocityPrecision
 from diffbot_recordings.findings import analyse_axes
 from diffbot_recordings.velocity_analysis import AxisAnalysis
+from diffbot_recordings.velocity_ident_report_node import FIRST_LOOK, LOOK_PERIOD, message_of
 
 ROOM = 1.5  # half length and width, m
 
@@ -86,6 +94,41 @@ class Tally:
                 )
 
 
+class Looks:
+    """What a run tells while it goes on, and when it would have ended.
+
+    Args:
+        until: Precision at which a robot stops.
+    """
+
+    def __init__(self, until: VelocityPrecision) -> None:
+        self._until, self._stops = until, list[float]()
+        self._looks, self._last = Tally(), Tally()
+
+    def add(self, truth: LaggingRobot, log: VelocityLog, duration: float) -> str:
+        """Analyse a robot again and again until it may stop; return a text of the stop."""
+        for end in np.arange(FIRST_LOOK, duration, LOOK_PERIOD):
+            known, sent = (rows[rows[:, 0] <= end] for rows in (log.odometry, log.commands))
+            results = analyse_axes(segments_of(known, sent))
+            precise = self._until.is_reached(quantities_of(message_of(results, 0)))
+            stops = precise and end >= MIN_TIME
+            for tally in (self._looks, self._last) if stops else (self._looks,):
+                texts = [tally.add(truth, i, results.get(name)) for i, name in enumerate(AXES)]
+            if stops:
+                self._stops.append(float(end))
+                return f"  stops after {end:.0f} s: " + "; ".join(texts)
+        self._stops.append(math.inf)
+        return f"  not as precise within {duration:g} s"
+
+    def report(self) -> None:
+        """Print both tables, and when the robots stopped."""
+        self._looks.report("while they drive, all looks")
+        self._last.report("at the stops")
+        stops = np.array(self._stops)
+        median = np.median(stops[np.isfinite(stops)])
+        print(f"  {np.mean(np.isfinite(stops)):.0%} stop, median {median:.0f} s")
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
@@ -93,7 +136,10 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="seed of the first robot")
     parser.add_argument("--duration", type=float, default=90.0, help="of each recording, s")
     parser.add_argument("--ramps", action="store_true", help="only robots with limits")
+    parser.add_argument("--until", default="", help=f"precision of a stop, such as {VELOCITY_EXAMPLE!r}")
     arguments = parser.parse_args()
+    until = VelocityPrecision.parse(arguments.until)
+    looks = None if until is None else Looks(until)
     seconds, farthest, left = [], 0.0, arguments.robots
     tallies = {"without a limit": Tally(), "with a limit of acceleration": Tally()}
     seed = arguments.first
@@ -118,8 +164,12 @@ def main() -> None:
         )
         for axis, name in enumerate(AXES):
             print("  " + tally.add(truth, axis, results.get(name)), flush=True)
+        if looks is not None:
+            print(looks.add(truth, recording, arguments.duration), flush=True)
     for kind, tally in tallies.items():
         tally.report(kind)
+    if looks is not None:
+        looks.report()
     print(f"analysis: median {np.median(seconds):.1f} s, longest {max(seconds):.1f} s; ", end="")
     print(f"farthest {farthest:.2f} m of {ROOM:g} m")
 

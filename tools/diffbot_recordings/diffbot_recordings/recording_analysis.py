@@ -312,6 +312,8 @@ def _learner(
 def _velocity(recording: Recording, options: Options, reader: SegmentReader) -> Findings:
     from diffbot_recordings.effective_track import beside_commands, effective_tracks
     from diffbot_recordings.findings import analyse_axes, velocity_findings
+    from diffbot_recordings.scrubbing_drive import scrubbing_turns
+    from diffbot_recordings.verdict import AnalysisOutcome
 
     settings = SegmentSettings(period=options.period, hold=options.hold, still=STILL)
     segmenter = Segmenter(settings)
@@ -335,8 +337,11 @@ def _velocity(recording: Recording, options: Options, reader: SegmentReader) -> 
         axes = analyse_axes(chosen, recording.geometry, recording.from_wheels)
         geometry, own = geometry_of(options), "w" in recording.from_wheels
         tracks = [] if own or geometry is None else effective_tracks(chosen, geometry)
-        yaw = axes.get("w")
-        tracks = beside_commands(tracks, None if yaw is None else yaw.verdict)
+        yaw = None if (analysis := axes.get("w")) is None else analysis.verdict
+        tracks = beside_commands(tracks, yaw)
+        refused = yaw is not None and yaw.outcome is AnalysisOutcome.REFUSED
+        if refused and not own and geometry is not None:
+            tracks += scrubbing_turns(chosen, geometry.separation)
     sources = ", ".join(source.name for source in recording.sources)
     return velocity_findings(axes, rests, options.robot or options.files[0].stem, sources, tracks)
 
