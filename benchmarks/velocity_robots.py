@@ -136,7 +136,9 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="seed of the first robot")
     parser.add_argument("--duration", type=float, default=90.0, help="of each recording, s")
     parser.add_argument("--ramps", action="store_true", help="only robots with limits")
-    parser.add_argument("--until", default="", help=f"precision of a stop, such as {VELOCITY_EXAMPLE!r}")
+    parser.add_argument(
+        "--until", default="", help=f"precision of a stop, such as {VELOCITY_EXAMPLE!r}"
+    )
     arguments = parser.parse_args()
     until = VelocityPrecision.parse(arguments.until)
     looks = None if until is None else Looks(until)

@@ -16,10 +16,10 @@ import numpy as np
 from scipy.optimize import OptimizeResult, least_squares
 
 from arc_odometry import REST, Velocity
-from diffbot_recordings.first_order import AxisSegment, Prediction
+from diffbot_recordings.axis_segment import AxisSegment, Prediction
+from diffbot_recordings.held_out_tests import LEAST_R_SQUARED
 from diffbot_recordings.samples import Array, Mask
 from diffbot_recordings.segments import Segment, evenly_chosen
-from diffbot_recordings.velocity_analysis import LEAST_R_SQUARED
 from diffbot_recordings.verdict import AnalysisVerdict, Evidence
 
 SUBJECT = "yaw axis of wheels that scrub"
