@@ -164,7 +164,7 @@ def main() -> None:
     results: dict[str, list[tuple[float, ...]]] = {ground: [] for ground in GROUNDS}
     for seed in range(arguments.first, arguments.first + arguments.robots):
         robot = draw(seed)
-        for ground, found in results.items():
+        for ground, scores in results.items():
             drives = [record(robot, ground, seed + more) for more in (0, 5000)]
             (one, far), (other, farther) = drives
             first_order = analyse_axes([one])["w"].verdict
@@ -173,7 +173,7 @@ def main() -> None:
             whole = data.fit([learnt], held_out=True)
             commands = other.pair(("command_v", "command_w"))
             predicted = whole.simulate(commands, robot.period, robot.track)[:, 1]
-            found.append(
+            scores.append(
                 (
                     first_order.r_squared_held_out,
                     data.held_out(learnt).r_squared,
@@ -182,15 +182,15 @@ def main() -> None:
             )
             print(
                 f"robot {seed}, {ground}: {first_order.outcome.value}, R^2 held out "
-                f"{found[-1][0]:.3f}, with friction {found[-1][1]:.3f}, another drive "
-                f"{found[-1][2]:.3f}; {max(far, farther):.2f} m of {ROOM:g} m",
+                f"{scores[-1][0]:.3f}, with friction {scores[-1][1]:.3f}, another drive "
+                f"{scores[-1][2]:.3f}; {max(far, farther):.2f} m of {ROOM:g} m",
                 flush=True,
             )
-    for ground, found in results.items():
-        shares = np.mean(np.array(found) >= 0.95, axis=0)
+    for ground, scores in results.items():
+        shares = np.mean(np.array(scores) >= 0.95, axis=0)
         print(
             f"{ground}: R^2 >= 0.95 of a first-order axis in {shares[0]:.0%}, with friction in "
-            f"{shares[1]:.0%}, on another drive in {shares[2]:.0%} of {len(found)}"
+            f"{shares[1]:.0%}, on another drive in {shares[2]:.0%} of {len(scores)}"
         )
 
 

@@ -87,7 +87,7 @@ class ScrubbingDrive:
         v, w = start.v, start.omega * self.track  # of the wheels
         # The integral parts, as if the robot had driven so for long.
         sum_v = math.copysign(self.rolling, v) if v else 0.0
-        sum_w = math.copysign(self._held(v, w), w) / pull if w else 0.0
+        sum_w = math.copysign(self._resisted(v, w), w) / pull if w else 0.0
         damp_v = 1.0 / (1.0 + h * self.proportional)
         damp_w = 1.0 / (1.0 + h * self.proportional * pull)
         result = np.empty((len(commands), 2))
@@ -98,8 +98,8 @@ class ScrubbingDrive:
                 push = self.proportional * asked_v + sum_v
                 next_v = _slowed((v + h * push) * damp_v, h * self.rolling * damp_v)
                 push = self.proportional * asked_w + sum_w
-                held = h * self._held(next_v, w)
-                next_w = _slowed((w + h * pull * push) * damp_w, held * damp_w)
+                resisted = h * self._resisted(next_v, w)
+                next_w = _slowed((w + h * pull * push) * damp_w, resisted * damp_w)
                 miss_v, miss_w = asked_v - next_v, asked_w - next_w
                 force = self.proportional * miss_v + sum_v
                 turn = (self.proportional * miss_w + sum_w) * half
@@ -112,13 +112,13 @@ class ScrubbingDrive:
                     miss_v = 0.5 * (miss_left + miss_right)
                     miss_w = (miss_right - miss_left) / separation
                     v = _slowed(v + 0.5 * h * (left + right), h * self.rolling)
-                    w = _slowed(w + h * pull * (right - left) / separation, held)
+                    w = _slowed(w + h * pull * (right - left) / separation, resisted)
                 sum_v += h * self.integral * miss_v
                 sum_w += h * self.integral * miss_w
         result[:, 1] /= self.track
         return result
 
-    def _held(self, v: float, w: float) -> float:
+    def _resisted(self, v: float, w: float) -> float:
         return self.resistance + self.slowing * abs(w) / (abs(w) + abs(v) + CREEP)
 
     def _limited(self, force: float, miss: float) -> tuple[float, float]:

@@ -15,13 +15,13 @@ TRACK, PERIOD = 0.5, 0.05
 DRIVE = ScrubbingDrive(8.0, 10.0, 6.0, 1.4, 4.0, 0.5, 0.1, 0.08, 2.0)
 
 
-def held(v, omega, seconds, drive=DRIVE):
+def driven(v, omega, seconds, drive=DRIVE):
     commands = np.tile((v, omega), (round(seconds / PERIOD), 1))
     return drive.simulate(commands, PERIOD, TRACK)
 
 
 def test_friction_holds_until_the_integral_part_overcomes_it():
-    rate = held(0.0, 0.3, 12.0)[:, 1]
+    rate = driven(0.0, 0.3, 12.0)[:, 1]
     # 8 * 0.3 + 10 * 0.3 t = 4 / 1.4 - 0.03 ...: within the first second it does not turn.
     assert rate[round(0.15 / PERIOD)] == 0.0
     assert rate[-1] == pytest.approx(0.3 / DRIVE.track, rel=0.02)
@@ -29,7 +29,7 @@ def test_friction_holds_until_the_integral_part_overcomes_it():
 
 def test_without_friction_it_follows_both_commands():
     free = ScrubbingDrive(8.0, 0.0, 100.0, 1.0, 0.0, 0.0, 0.0, 0.08, 1.0)
-    motion = held(0.4, 0.8, 3.0, free)
+    motion = driven(0.4, 0.8, 3.0, free)
     assert motion[-1] == pytest.approx((0.4, 0.8), rel=1e-3)
     # The first command has held before: there is no dead time in the beginning.
     late = 0.4 * (1.0 - np.exp(-8.0 * PERIOD * np.arange(len(motion))))
@@ -38,7 +38,7 @@ def test_without_friction_it_follows_both_commands():
 
 def test_the_largest_force_limits_acceleration():
     weak = ScrubbingDrive(50.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0, 0.002, 1.0)
-    motion = held(1.0, 0.0, 1.0, weak)[:, 0]
+    motion = driven(1.0, 0.0, 1.0, weak)[:, 0]
     assert np.diff(motion).max() <= 0.5 * PERIOD * 1.001
     assert motion[-1] == pytest.approx(0.5 * (1.0 - PERIOD), rel=0.1)
 
