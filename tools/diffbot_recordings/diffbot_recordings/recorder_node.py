@@ -157,20 +157,29 @@ class Recorder(Node):
             )
         self.exit_code = 1
 
-    def _subscribe(self, recorded: _RecordedTopic) -> None:
-        if recorded.subscription is not None:
+    def _subscribe(self, recorded: _RecordedTopic, another_kind: bool = False) -> None:
+        # One that asks for more than is offered stays: its event may be ready beside the timer that
+        # calls this, and rclpy fails on an event of a subscription that is gone.
+        if recorded.subscription is not None and another_kind:
             self.destroy_subscription(recorded.subscription)
         qos = QoSProfile(depth=DEPTH, reliability=recorded.reliability)
-        take = Received(partial(self._take, recorded, recorded.kind))
+        asked = recorded.kind, recorded.reliability
+        take = Received(partial(self._take, recorded, asked))
         recorded.subscription = self.create_subscription(
             message_class(recorded.kind), recorded.name, take, qos, raw=True
         )
 
-    def _take(self, recorded: _RecordedTopic, kind: str, data: bytes, sent: int) -> None:
-        if kind != recorded.kind:
-            return  # it waited in the queue when the type was changed
+    def _take(
+        self,
+        recorded: _RecordedTopic,
+        asked: tuple[str, ReliabilityPolicy],
+        data: bytes,
+        sent: int,
+    ) -> None:
+        if asked != (recorded.kind, recorded.reliability):
+            return  # of a subscription that was replaced
         if recorded.connection is None:
-            recorded.connection = self._writer.connect(recorded.name, kind)
+            recorded.connection = self._writer.connect(recorded.name, recorded.kind)
         self._writer.take(recorded.connection, data, sent)
 
     def _match(self, recorded: _RecordedTopic) -> None:
@@ -196,8 +205,9 @@ class Recorder(Node):
             return
         if kind != recorded.kind:
             self.get_logger().info(f"{recorded.name} is of type {kind}, not {recorded.kind}")
+        another_kind = kind != recorded.kind
         recorded.kind, recorded.reliability = kind, reliability
-        self._subscribe(recorded)
+        self._subscribe(recorded, another_kind)
 
     def _poll(self) -> None:
         """Write the messages that have arrived."""
