@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from arc_odometry import Arc, Pose, RimLimit, Velocity
-from diffbot_ident.excitation.velocity_excitation import SIZES, VelocityExcitation
+from diffbot_ident.excitation.velocity_excitation import SIZES, SMALLEST, VelocityExcitation
 
 STEP = 0.01
 
@@ -68,7 +68,15 @@ def test_small_commands_come_first():
     _, commands, limits = driven(7202, seconds=10.0)
     shares = np.abs(commands / np.array(limits)).max(axis=1)
     first = shares[shares > 0.0][0]
-    assert first == pytest.approx(SIZES[0])
+    assert SMALLEST * SIZES[0] <= first <= SIZES[0]
+
+
+def test_no_threshold_hides_between_the_sizes():
+    _, commands, limits = driven(7203, room=math.inf, seconds=90.0)
+    for axis in range(2):
+        sizes = np.unique(np.abs(commands[:, axis]) / limits[axis])
+        small = sizes[(sizes > 0.0) & (sizes < 0.4)]
+        assert (small[1:] / small[:-1]).max() < 1.6 and np.median(small[1:] / small[:-1]) < 1.15
 
 
 def test_after_an_interruption_another_card_is_played():

@@ -2,6 +2,7 @@
 """What contradicts the commands of an excitation ends it soon, and a good robot never does."""
 
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,7 +63,11 @@ def test_a_good_robot_is_never_blamed(seed):
         (Fault(motion=(1.0, -1.0)), "omega of the odometry has the wrong sign"),
         (Fault(twist=(-1.0, 1.0)), "by v of its twist the robot has moved"),
         (Fault(twist=(0.3, 1.0)), "by v of its twist the robot has moved"),
-        (Fault(twist=(1.0, 57.3)), "rad/s by the odometry, but at most 1.5 was commanded"),
+        # Degrees per second: of small commands, the poses tell it first.
+        (
+            Fault(twist=(1.0, 57.3)),
+            "rad/s by the odometry, but at most 1.5 was|by omega of its twist",
+        ),
         (Fault(motion=(3.0, 1.0)), "m/s by the odometry, but at most 0.5 was commanded"),
         (Fault(world=True), "v "),
         (Fault(motion=(0.0, 0.0)), f"has not moved in {PATIENCE:.0f} s"),
@@ -70,7 +75,7 @@ def test_a_good_robot_is_never_blamed(seed):
 )
 def test_each_contradiction_is_said_before_the_end(fault, says, seed):
     problem, when = watched(fault, seed)
-    assert says in problem and when < 40.0
+    assert re.search(says, problem) and when < 40.0
 
 
 def test_poses_that_move_while_the_twist_stands_are_told_before_the_patience_is_over():

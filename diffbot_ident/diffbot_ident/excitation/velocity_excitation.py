@@ -16,8 +16,11 @@ from random import Random
 
 from arc_odometry import REST, UNLIMITED_RIMS, Arc, Pose, RimLimit, Velocity
 
-# Sizes of commands over the limit; the small ones tell the dead band.
+# Largest sizes of commands over the limit; the small ones tell the dead band.
 SIZES = (0.05, 0.08, 0.13, 0.2, 0.32, 0.5, 0.75, 1.0)
+# A command is this share of its size or more: about down to the next size, as a threshold is known
+# as exactly only as the sizes on both sides of it are close.
+SMALLEST = 0.6
 AXES = ((True, False), (False, True), (True, True))
 # Assumed time to stop before that has been seen, s: the way to rest over the speed.
 ASSUMED_STOP = 1.0
@@ -178,11 +181,17 @@ class VelocityExcitation:
     def _new_deck(self) -> list[tuple[float, float]]:
         """Return all cards in random order: shares of the limits of (v, omega)."""
         deck = [
-            (size * drives, (self._random.choice(SIZES) if drives else size) * turns)
+            (
+                self._within(size) * drives,
+                self._within(self._random.choice(SIZES) if drives else size) * turns,
+            )
             for (drives, turns), size in product(AXES, SIZES)
         ]
         self._random.shuffle(deck)
         return deck
+
+    def _within(self, size: float) -> float:
+        return size * (self._random.uniform(SMALLEST, 1.0) if size < SIZES[-1] else 1.0)
 
     def _fits(self, pose: Pose, velocity: Velocity, command: Velocity, lasts: float) -> bool:
         """Whether the robot comes to rest inside after a hold, obeying late or at once."""
