@@ -92,7 +92,7 @@ def test_progress_does_not_jump_where_a_path_crosses_itself():
 
 def test_loops_bring_wheels_to_their_speed_within_the_torque():
     geometry, inertia, limit = WheelGeometry(0.05, 0.05, 0.3), 0.01, 0.4
-    loops = SpeedLoops(geometry, inertia, limit, late=0.01, grain=0.1)
+    loops = SpeedLoops(geometry, inertia, limit, late=0.01)
     speeds, wanted = [0.0, 0.0], Velocity(0.5, 1.0)
     for _ in range(300):
         left, right = speeds

@@ -121,30 +121,26 @@ class KinematicLaw:
         )
 
 
-# Natural frequency of the wheels' loops, rad/s, with damping 1: at most LOOP, PHASE over their dead
-# time, and what one count changes of the torque, as a share of its limit.
-LOOP, PHASE, QUIET = 15.0, 0.3, 0.1
+# Natural frequency of the wheels' loops, rad/s, with damping 1: at most LOOP, and PHASE over their
+# dead time.
+LOOP, PHASE = 15.0, 0.3
 
 
 class SpeedLoops:
     """A PI loop on the speed of each wheel, as ros2_control's pid_controller has it.
 
     A D part is 0: on a wheel that a torque accelerates it only adds noise. The gains are those of
-    two equal poles for the true inertia and dead time, better than a user knows them; they are
-    smaller where one count of the encoders would be heard.
+    two equal poles for the true inertia and dead time, better than a user knows them.
 
     Args:
         inertia: Torque of a wheel over its acceleration when both accelerate, kg m^2.
         limit: Largest torque, N m; the integral stops there.
         late: Time from a speed to the torque that answers it, s.
-        grain: Speed of one count per period, rad/s.
     """
 
-    def __init__(
-        self, geometry: WheelGeometry, inertia: float, limit: float, late: float, grain: float
-    ) -> None:
+    def __init__(self, geometry: WheelGeometry, inertia: float, limit: float, late: float) -> None:
         self._geometry, self._limit = geometry, limit
-        fast = min(LOOP, PHASE / late, 0.5 * QUIET * limit / (inertia * grain))
+        fast = min(LOOP, PHASE / late)
         self._gain, self._integral_gain = 2.0 * fast * inertia, fast**2 * inertia
         self._integrals = [0.0, 0.0]
 

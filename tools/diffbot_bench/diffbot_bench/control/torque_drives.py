@@ -64,8 +64,8 @@ def make_law(name: str, drawn: RandomRobot, trajectory: Trajectory) -> Law:
         return _suite_law(drawn)
     robot = drawn.robot
     inertia = 0.5 * robot.geometry.left_radius / closed_form(robot.model).k7
-    late, grain = PERIOD * (1.0 + _late(drawn)), math.tau / (robot.encoder.counts * PERIOD)
-    loops = SpeedLoops(robot.geometry, inertia, robot.limits.traction, late, grain)
+    late = PERIOD * (1.0 + _late(drawn))
+    loops = SpeedLoops(robot.geometry, inertia, robot.limits.traction, late)
     if name == "kinematic_pid":
         return TimedKinematics(loops)
     points = path_of(trajectory)
