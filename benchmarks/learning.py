@@ -415,7 +415,7 @@ def hours(arguments: argparse.Namespace) -> None:
         print(text)
     every = np.concatenate([[*life.errors.values()] for life in lives])
     print(f"all {len(every)} intervals: inside {wilson(np.abs(every) <= 1.0)} %")
-    print(f"stretches that made nothing: {sum(life.refused for life in lives)}")
+    print(f"stretches without any value: {sum(life.refused for life in lives)}")
     print(f"false alarms: {sum(bool(life.changes) for life in lives)} of {len(lives)}")
 
 

@@ -307,7 +307,7 @@ def _quantities(
         results = scale_values(sizes, after, given)
     else:
         results = size_values(sizes, after)
-    return results | _sensor_quantities(fit, lacks) | _noise_quantities(fit)
+    return results | _sensor_quantities(fit, lacks, errors) | _noise_quantities(fit)
 
 
 @dataclass(frozen=True)
@@ -432,12 +432,16 @@ _SENSOR = {
 }
 
 
-def _sensor_quantities(fit: Fit, lacks: str) -> dict[str, CalibratedValue]:
+def _sensor_quantities(
+    fit: Fit, lacks: str, errors: CommonPoseErrors
+) -> dict[str, CalibratedValue]:
     results = {}
     for name, (unit, width) in _SENSOR.items():
         if name not in fit.names:
             continue
         value, half = fit.value(name), NORMAL_95 * fit.std(name)
+        if name in ("mount_x", "mount_y"):
+            half = math.hypot(half, NORMAL_95 * errors.scale * value)
         if name == "mount_yaw":
             value = math.remainder(value, math.tau)
         if half > WIDEST[width]:
