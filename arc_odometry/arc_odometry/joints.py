@@ -392,11 +392,11 @@ class JointOdometry:
         """Process a sample; return its anomaly, or None for a regular sample.
 
         - After an encoder jump or a reset of time, odometry starts again from the sample; the pose
-        stays, unless reset_on_time_jump returns it to its start.
+          stays, unless reset_on_time_jump returns it to its start.
         - One sample with an earlier stamp than its predecessor is late and is skipped; a second one
-        in a row shows that time was reset. One with the same stamp again is skipped.
+          in a row shows that time was reset. One with the same stamp again is skipped.
         - A gap is bridged by one arc, except where both angles start at 0 again after it: then the
-        driver was restarted, odometry starts again from the sample, and the pose stays.
+          driver was restarted, odometry starts again from the sample, and the pose stays.
 
         Raises:
             ValueError: Angles or stamp are not finite; nothing has changed then.
