@@ -14,6 +14,7 @@ function stepNow() {
 
 function choose(name) {
   guide.chosen = name;
+  guide.picked = true; // the focus stays on its title
   stale = true;
   byId("step-title").focus({ preventScroll: false });
 }
@@ -225,6 +226,8 @@ function drawGuide() {
     }
     guide.next = told.next;
   }
+  // Where the focus is lost because its button goes, it goes on to what comes next.
+  const focused = document.activeElement === document.body || byId("step").contains(document.activeElement);
   const step = stepNow(), running = told.running === step.name, complete = !told.next && !guide.chosen;
   stepList(told, step);
   if (guide.built !== step.name) {
@@ -232,10 +235,6 @@ function drawGuide() {
     guide.builtAt = performance.now();
     build(step);
     byId("printed").open = false;
-    const busy = document.activeElement;
-    // One that moves the robot is reached by Tab: Enter once too often must not begin it.
-    const first = step.moves ? "step-title" : "go";
-    if (guide.ran && (busy === document.body || byId("step").contains(busy))) byId(first).focus({ preventScroll: true });
   }
   byId("step-title").textContent = complete ? "All steps are done" : step.name[0].toUpperCase() + step.name.slice(1);
   byId("step-text").textContent = complete
@@ -283,6 +282,13 @@ function drawGuide() {
   byId("typed").hidden = complete || !step.command;
   byId("command").textContent = step.command;
   document.body.classList.toggle("drawing", step.name === "describe" && way() === "by hand" && !byId("step-form").hidden);
+  const view = `${step.name} ${running}`;
+  if (guide.ran && focused && guide.focusedFor !== view && !guide.picked) {
+    // A step that moves the robot is reached by Tab: Enter once too often must not begin it.
+    byId(step.moves || running ? "step-title" : "go").focus({ preventScroll: true });
+  }
+  guide.focusedFor = view;
+  guide.picked = false;
   const note = byId("step-form").querySelector(".way-hand p");
   if (note) note.textContent = way() === "by hand" && state.guide_drawn ? state.guide_drawn.problem : "";
 }
