@@ -132,14 +132,18 @@ function answer(step) {
 
 const WANTED = { "check moving": "Tick the box first.", room: "Type length and width.", describe: "Complete the description first." };
 
+// Whether a step cannot be begun now.
+function blocked(step, given) {
+  const early = step.moves && performance.now() - guide.builtAt < PAUSE;
+  return Boolean(step.refusal || (step.moves && state.pressed) || early || given === null);
+}
+
 function run() {
   const step = stepNow();
   if (guide.built !== step.name) return; // not shown yet
   const given = answer(step);
-  if (byId("go").getAttribute("aria-disabled") === "true") {
-    byId("step-refusal").textContent = given === null ? WANTED[step.name] : byId("step-refusal").textContent;
-    return;
-  }
+  if (given === null) byId("step-refusal").textContent = WANTED[step.name];
+  if (blocked(step, given)) return;
   guide.ran = step.name;
   ask({ do: "run", step: step.name, answer: given });
 }
@@ -243,14 +247,14 @@ function drawGuide() {
     : `Room: ${step.room}. Time: about ${step.time}.${step.moves ? " The robot moves; STOP or Esc stops it." : ""}`;
   byId("step-form").hidden = running || complete;
   const stopped = step.moves && state.pressed;
-  const given = complete ? "" : answer(step), early = step.moves && performance.now() - guide.builtAt < PAUSE;
+  const given = complete ? "" : answer(step);
   byId("step-refusal").textContent = complete || running ? "" : step.refusal ? `It cannot begin: ${step.refusal}.`
     : "";
   byId("stopped").hidden = complete || running || !stopped;
   finished(told, step);
   const go = byId("go");
   go.hidden = running || complete;
-  go.setAttribute("aria-disabled", String(Boolean(step.refusal || stopped || early || given === null)));
+  go.setAttribute("aria-disabled", String(blocked(step, given)));
   go.textContent = step.name === "room" ? "Use this room" : step.name === "describe" ? "Make the robot's file"
     : step.outcome === "open" ? (step.moves ? "Run: the robot moves" : "Run") : (step.moves ? "Repeat: the robot moves" : "Repeat");
   byId("end").hidden = !running;
