@@ -14,6 +14,7 @@ function stepNow() {
 
 function choose(name) {
   guide.chosen = name;
+  guide.picked = true; // the focus stays on its title
   stale = true;
   byId("step-title").focus({ preventScroll: false });
 }
@@ -131,14 +132,18 @@ function answer(step) {
 
 const WANTED = { "check moving": "Tick the box first.", room: "Type length and width.", describe: "Complete the description first." };
 
+// Whether a step cannot be begun now.
+function blocked(step, given) {
+  const early = step.moves && performance.now() - guide.builtAt < PAUSE;
+  return Boolean(step.refusal || (step.moves && state.pressed) || early || given === null);
+}
+
 function run() {
   const step = stepNow();
   if (guide.built !== step.name) return; // not shown yet
   const given = answer(step);
-  if (byId("go").getAttribute("aria-disabled") === "true") {
-    byId("step-refusal").textContent = given === null ? WANTED[step.name] : byId("step-refusal").textContent;
-    return;
-  }
+  if (given === null) byId("step-refusal").textContent = WANTED[step.name];
+  if (blocked(step, given)) return;
   guide.ran = step.name;
   ask({ do: "run", step: step.name, answer: given });
 }
@@ -225,6 +230,8 @@ function drawGuide() {
     }
     guide.next = told.next;
   }
+  // Where the focus is lost because its button goes, it goes on to what comes next.
+  const focused = document.activeElement === document.body || byId("step").contains(document.activeElement);
   const step = stepNow(), running = told.running === step.name, complete = !told.next && !guide.chosen;
   stepList(told, step);
   if (guide.built !== step.name) {
@@ -232,10 +239,6 @@ function drawGuide() {
     guide.builtAt = performance.now();
     build(step);
     byId("printed").open = false;
-    const busy = document.activeElement;
-    // One that moves the robot is reached by Tab: Enter once too often must not begin it.
-    const first = step.moves ? "step-title" : "go";
-    if (guide.ran && (busy === document.body || byId("step").contains(busy))) byId(first).focus({ preventScroll: true });
   }
   byId("step-title").textContent = complete ? "All steps are done" : step.name[0].toUpperCase() + step.name.slice(1);
   byId("step-text").textContent = complete
@@ -244,14 +247,14 @@ function drawGuide() {
     : `Room: ${step.room}. Time: about ${step.time}.${step.moves ? " The robot moves; STOP or Esc stops it." : ""}`;
   byId("step-form").hidden = running || complete;
   const stopped = step.moves && state.pressed;
-  const given = complete ? "" : answer(step), early = step.moves && performance.now() - guide.builtAt < PAUSE;
+  const given = complete ? "" : answer(step);
   byId("step-refusal").textContent = complete || running ? "" : step.refusal ? `It cannot begin: ${step.refusal}.`
     : "";
   byId("stopped").hidden = complete || running || !stopped;
   finished(told, step);
   const go = byId("go");
   go.hidden = running || complete;
-  go.setAttribute("aria-disabled", String(Boolean(step.refusal || stopped || early || given === null)));
+  go.setAttribute("aria-disabled", String(blocked(step, given)));
   go.textContent = step.name === "room" ? "Use this room" : step.name === "describe" ? "Make the robot's file"
     : step.outcome === "open" ? (step.moves ? "Run: the robot moves" : "Run") : (step.moves ? "Repeat: the robot moves" : "Repeat");
   byId("end").hidden = !running;
@@ -283,6 +286,13 @@ function drawGuide() {
   byId("typed").hidden = complete || !step.command;
   byId("command").textContent = step.command;
   document.body.classList.toggle("drawing", step.name === "describe" && way() === "by hand" && !byId("step-form").hidden);
+  const view = `${step.name} ${running}`;
+  if (guide.ran && focused && guide.focusedFor !== view && !guide.picked) {
+    // A step that moves the robot is reached by Tab: Enter once too often must not begin it.
+    byId(step.moves || running ? "step-title" : "go").focus({ preventScroll: true });
+  }
+  guide.focusedFor = view;
+  guide.picked = false;
   const note = byId("step-form").querySelector(".way-hand p");
   if (note) note.textContent = way() === "by hand" && state.guide_drawn ? state.guide_drawn.problem : "";
 }

@@ -194,7 +194,7 @@ function head() {
   const link = byId("link");
   const cut = !linked || performance.now() - lastWord > 3000;
   link.className = cut || state.silent > 1 ? "bad" : "quiet";
-  link.textContent = !linked && state.left ? "the view has ended; this is its last state" : cut ? "NO CONNECTION to the view: the display is old, and STOP does not work"
+  link.textContent = !linked && state.left ? "the view has ended; this is its last state" : cut ? "NO CONNECTION to the view: the display is old, and STOP may not work"
     : !live ? "a recording" : state.ended ? "the run has ended"
       : state.silent === null ? "connected; no data from a robot yet"
         : state.silent > 1 ? `no data for ${state.silent.toFixed(0)} s` : "connected";
@@ -202,7 +202,7 @@ function head() {
   const may = state.controls || "none";
   byId("stop").hidden = !live || may === "none";
   byId("stop-help").hidden = byId("stop").hidden;
-  byId("stop").disabled = cut;
+  // STOP stays enabled: over a connection that is only slow it still gets through, else it says so.
   byId("stop").classList.toggle("pressed", Boolean(state.pressed || stopped.length));
   byId("stop").textContent = state.pressed || stopped.length ? "STOPPED" : "STOP";
   const sure = performance.now() < sureUntil;
