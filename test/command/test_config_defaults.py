@@ -2,6 +2,7 @@
 """Files of settings hold no value that is a node's default anyway."""
 
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -57,3 +58,29 @@ def test_nodes_have_the_parameters_that_are_given_to_them(path):
             continue
         known = set(parameters_of(node))
         assert set(values) - {"use_sim_time"} <= known, node
+
+
+LAUNCHES = sorted((ROOT / "launch").glob("*.launch.xml"))
+
+
+def files_of(element):
+    """Names of the suite's files of parameters that a node of a launch file reads."""
+    sources = (param.get("from") or "" for param in element.iter("param"))
+    return {Path(source).name for source in sources if "/config/" in source}
+
+
+@pytest.mark.parametrize("path", LAUNCHES, ids=lambda path: path.stem)
+def test_a_node_in_a_process_of_its_own_reads_what_it_reads_in_a_common_one(path):
+    nodes = list(ElementTree.parse(path).iter("node"))
+    common = set().union(*(files_of(node) for node in nodes if node.get("exec") == "composed"))
+    for node in nodes:
+        name = node.get("name") or node.get("exec")
+        own = {file.name for file in BY_NODE if any(_means(name, key) for key in nodes_of(file))}
+        # The live view is in none.
+        if node.get("exec") not in ("composed", "live_view"):
+            assert own & common <= files_of(node), name
+
+
+def _means(name, key):
+    # A name that depends on the arguments is that of one of the simulators or controllers.
+    return key == name or ("$(var" in name and "simulator" in name and key.endswith("simulator"))

@@ -50,7 +50,7 @@ def settings(root: Element, share: Share, including: tuple[Path, ...] = ()) -> l
     """Return the parameters in the files that a launch file, and the files it includes, read."""
     result: dict[tuple[str, str], ConfigEntry] = {}
     arguments = {each.attributes.get("name") for each in root.all("arg")}
-    scope = _defaults(root, share)
+    scope = _defaults(root, share, including)
     for element in root.all("include"):
         path = included(element, share)
         if path is not None and path not in including:
@@ -70,11 +70,19 @@ def settings(root: Element, share: Share, including: tuple[Path, ...] = ()) -> l
     return list(result.values())
 
 
-def _defaults(root: Element, share: Share) -> Scope:
+def _defaults(root: Element, share: Share, including: tuple[Path, ...]) -> Scope:
     scope = Scope(os.environ, share)
     for each in root.children:
+        if {"if", "unless"} & each.attributes.keys():
+            continue
+        if each.tag == "include":
+            path = included(each, share)
+            if path is not None and path not in including:
+                inner = _defaults(read(path).root, share, (*including, path))
+                scope.configurations.update(inner.configurations)
+            continue
         text = each.attributes.get({"arg": "default", "let": "value"}.get(each.tag, ""), "")
-        if "$(command" not in text and not {"if", "unless"} & each.attributes.keys():
+        if "$(command" not in text:
             with contextlib.suppress(ValueError):
                 value = perform(parse_template(text), scope)
                 scope.configurations[each.attributes.get("name", "")] = value

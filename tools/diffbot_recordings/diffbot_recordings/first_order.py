@@ -49,6 +49,9 @@ ORDER, PER_COEFFICIENT = 25, 10
 # Fewest residuals beyond the number of what is fitted, below which they say nothing about noise.
 FEWEST = 3
 
+# By how much a dead time that is the lead may be longer than it by rounding, as a share.
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class FirstOrder:
@@ -295,9 +298,9 @@ class OutputError:
         self._padded: PaddedCommands | None = None
 
     def _set_drive(self, dead_time: float, smoothing: Smoothing) -> None:
-        self.dead_time = _checked(dead_time)
-        if not self._lead >= dead_time:
+        if not self._lead * (1.0 + ROUNDING) >= _checked(dead_time):
             raise ValueError(f"lead = {self._lead} s: must be >= dead_time = {dead_time} s")
+        dead_time = self.dead_time = min(dead_time, self._lead)
         reach = reach_of(self._lead, smoothing, self.period)
         if self._padded is None or self._padded.reach < reach:
             self._padded = PaddedCommands(self._commands, reach, self._every)
