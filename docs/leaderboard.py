@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the benchmark and writes its tables into docs/leaderboard.md and docs/paper.md.
+"""Runs the benchmark and writes its tables into docs/leaderboard.md, leaderboard_driving.md and paper.md.
 
 ./diffbot python docs/leaderboard.py --robots 1 --seed 20261128 20261129 --workers 2 --peers DIR
 """
@@ -17,7 +17,7 @@ from diffbot_bench.leaderboard import MARKDOWN, SHORT
 
 FOLDER = Path(__file__).parent
 # Files of a run, and the page that each goes into, between the marks of its name.
-PLACES = {MARKDOWN: "leaderboard.md", CONTROL: "leaderboard.md", SHORT: "paper.md"}
+PLACES = {MARKDOWN: "leaderboard.md", CONTROL: "leaderboard_driving.md", SHORT: "paper.md"}
 
 
 def mark(name: str, what: str) -> str:
