@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the benchmark and writes its tables into docs/leaderboard.md, leaderboard_driving.md and paper.md.
+"""Runs the benchmark and writes its tables into the pages of PLACES.
 
 ./diffbot python docs/leaderboard.py --robots 1 --seed 20261128 20261129 --workers 2 --peers DIR
 """

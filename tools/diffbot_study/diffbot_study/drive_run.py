@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`diffbot simulate drive`: a torque robot follows a trajectory, without ROS, with its report.
 
-Law, odometry, torque limits, motors and encoders are those of launch/backstepping.launch.xml.
+Path, law, odometry, torque limits, motors and encoders are those of launch/drive.launch.xml.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from arc_odometry import JointSample
+from arc_odometry import JointSample, Pose
 from arc_odometry.joints import RateLimit
 from arc_odometry.number_range import Array
 from diffbot_controllers.known_dynamics import FROM_ROBOT, KnownDynamics
@@ -37,6 +37,8 @@ from diffbot_study.run_bag import record_joints
 from diffbot_study.run_report import RunReport
 from diffbot_study.torque_run import COLUMNS, JOINT_STATES
 from pose2d_trajectories import make_trajectory
+from pose2d_trajectories.robot_limits import robot_limits
+from pose2d_trajectories.shapes import from_pose
 
 NODE, LAW = "backstep_controller", "standard"
 HOLD = 1.0  # robot time for which the last reference is held, s
@@ -47,7 +49,7 @@ STATE_RATE = 10.0  # states noted per second of robot time
 class DriveArguments(PathArguments, SensorParameters):
     """Arguments of a simulated drive."""
 
-    start: str = parameter("0,0,0", "pose of the robot at the start, x,y,theta in m, m, rad")
+    start: str = parameter("0,0,0", "pose in which robot and path begin, x,y,theta in m, m, rad")
     parameters: str = parameter(
         FROM_ROBOT,
         "K5..K8: 'robot' (closed form of its description), or the path of a "
@@ -74,12 +76,16 @@ class SimulatedDrive:
         robot.check_limit("torque_limit", arguments.torque_limit, "torque", "N m")
         self._limit = arguments.torque_limit or robot.limits.traction
         self._start = pose_from_text("start", arguments.start)
-        self._trajectory = make_trajectory(arguments.trajectory, **arguments.laps_of_path)
+        shape = make_trajectory(
+            arguments.trajectory, limits=robot_limits(robot), **arguments.laps_of_path
+        )
+        self._trajectory = from_pose(shape, Pose(*self._start))
         self._known = KnownDynamics(robot, arguments.parameters)
         self._law = self._make_law()
         self.recording = DriveRecording(CONTROLLERS[NODE], truth_due=True)
         self._state_due = RateLimit(STATE_RATE)
         self._rows: list[tuple[float, ...]] = []
+        self._statuses = 0
 
     @property
     def joint_states(self) -> Array:
@@ -95,8 +101,9 @@ class SimulatedDrive:
 
     @property
     def duration(self) -> float:
-        """Robot time of the drive, s."""
-        return self._arguments.duration or self._trajectory.duration + HOLD
+        """Robot time of the drive, s: to the first state at its end."""
+        whole = self._arguments.duration or self._trajectory.duration + HOLD
+        return PERIOD * math.ceil(whole / PERIOD - 1e-6)
 
     def _make_law(self) -> StandardBackstepping:
         known, robot = self._known, self._robot
@@ -120,12 +127,14 @@ class SimulatedDrive:
     def execute(self, progress: Callable[[DriveRecording], None] = lambda _: None) -> None:
         """Run to the end; `progress` is called at each state of the recording."""
         arguments = self._arguments
+        ends = arguments.duration or math.inf
         moved = load_robot(arguments.moved_robot)
         with closing(make_simulator(arguments.sim, moved, seed=arguments.seed)) as engine:
 
             def note(sample: JointSample, torque: Torque) -> None:
                 self._rows.append((sample.stamp, *sample.position, *sample.effort))
-                if sample.stamp > 0.0:
+                # As in the launch: the time that was asked for ends without another command.
+                if 0.0 < sample.stamp and round(sample.stamp - PERIOD, 9) < ends:
                     self._note(sample.stamp, torque, engine)
                     if self._state_due.due(sample.stamp):
                         self._note_state(RunPhase.DRIVING)
@@ -158,8 +167,8 @@ class SimulatedDrive:
         if record is not None:
             motion = (*record.backstep_set_point, *record.backstep_process_value)
             row = (*record.set_point, *record.process_value, *motion, *torque)
-            count = len(self._rows) - 1
-            self.recording.add_status(stamps, np.array([row]), [count])
+            self._statuses += 1
+            self.recording.add_status(stamps, np.array([row]), [self._statuses])
         x, y, theta = engine.pose()
         true = (x, y, math.sin(0.5 * theta), math.cos(0.5 * theta), *engine.velocity())
         self.recording.add_truth(stamps, np.array([true]))
@@ -174,7 +183,7 @@ class SimulatedDrive:
                 message=message,
                 elapsed=elapsed,
                 duration=arguments.duration,
-                statuses=max(len(self._rows) - 1, 0),
+                statuses=self._statuses,
                 law=LAW,
                 torque_limit=self._limit,
                 parameters=(known.k5, known.k6, known.k7, known.k8),
