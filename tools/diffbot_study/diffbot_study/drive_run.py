@@ -134,7 +134,7 @@ class SimulatedDrive:
             def note(sample: JointSample, torque: Torque) -> None:
                 self._rows.append((sample.stamp, *sample.position, *sample.effort))
                 # As in the launch: the time that was asked for ends without another command.
-                if 0.0 < sample.stamp and round(sample.stamp - PERIOD, 9) < ends:
+                if sample.stamp > 0.0 and round(sample.stamp - PERIOD, 9) < ends:
                     self._note(sample.stamp, torque, engine)
                     if self._state_due.due(sample.stamp):
                         self._note_state(RunPhase.DRIVING)
