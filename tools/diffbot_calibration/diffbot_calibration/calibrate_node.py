@@ -29,6 +29,7 @@ from diffbot_node import (
     results_folder,
     seconds,
 )
+from diffbot_node.launch_supervision import reported_failures
 from diffbot_node.node_process import Interrupted, interruptible
 from diffbot_node.presence import Complaints, Presence
 from diffbot_node.robot_messages import create_wall_timer
@@ -120,9 +121,11 @@ class CalibrateNode(Node):
         create_wall_timer(self, LOOK_PERIOD, self._look_around)
 
     def close(self) -> None:
-        """Write the end of an interrupted run."""
+        """Write the end of a run that was interrupted, or that another node's failure has ended."""
         if self.exit_code is None and self.values.motion == MOTIONS[0]:
-            self._write_end("stopped", "interrupted; nothing was calibrated")
+            failures = ", ".join(reported_failures())
+            outcome, why = ("failed", failures) if failures else ("stopped", "interrupted")
+            self._write_end(outcome, f"{why}; nothing was calibrated")
 
     # Readings.
 

@@ -24,7 +24,10 @@ from diffbot_calibration import calibrate_node, calibration_page  # noqa: E402
 from diffbot_calibration.calibration import CalibratedValue, Calibration, CalibrationOutcome  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
 from diffbot_msgs.msg import IdentStatus  # noqa: E402
-from diffbot_node import to_stamp  # noqa: E402
+from diffbot_node import (
+    launch_supervision,
+    to_stamp,
+)
 from diffbot_recordings.bag_topics import frames_of  # noqa: E402
 from diffbot_recordings.sensor_readings import Subject  # noqa: E402
 
@@ -254,6 +257,15 @@ def test_a_run_that_is_interrupted_says_so_in_its_summary(node, tmp_path):
     node.close()
     summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
     assert (summary["outcome"], summary["robot"]) == ("stopped", "twil")
+
+
+def test_the_end_of_a_run_by_another_nodes_failure_is_no_interruption(node, tmp_path, monkeypatch):
+    monkeypatch.setattr(launch_supervision, "FAILED_HERE", ["simulator (exit code 1): no room"])
+    node.close()
+    summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    assert summary["outcome"] == "failed" and summary["reason"].startswith(
+        "simulator (exit code 1)"
+    )
 
 
 def test_ctrl_c_while_radii_and_track_are_fitted_ends_it(node, tmp_path, monkeypatch):
