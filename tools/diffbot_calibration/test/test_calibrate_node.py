@@ -24,10 +24,7 @@ from diffbot_calibration import calibrate_node, calibration_page  # noqa: E402
 from diffbot_calibration.calibration import CalibratedValue, Calibration, CalibrationOutcome  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
 from diffbot_msgs.msg import IdentStatus  # noqa: E402
-from diffbot_node import (
-    launch_supervision,
-    to_stamp,
-)
+from diffbot_node import launch_supervision, to_stamp  # noqa: E402
 from diffbot_recordings.bag_topics import frames_of  # noqa: E402
 from diffbot_recordings.sensor_readings import Subject  # noqa: E402
 
