@@ -167,6 +167,8 @@ def write_start(app: Sphinx, error: Exception | None) -> None:
     """Let the site's folder open with its first page."""
     text = f'<meta charset="utf-8"><meta http-equiv="refresh" content="0; url={root_doc}.html">'
     Path(app.outdir, "index.html").write_text(text, "utf-8")
+    # No page links to viewcode's list, which names modules without a page, such as builtins.
+    Path(app.outdir, "_modules", "index.html").unlink(missing_ok=True)
 
 
 def setup(app: Sphinx) -> None:
