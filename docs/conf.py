@@ -11,6 +11,7 @@ import ast
 import importlib
 import inspect
 import re
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,10 +19,12 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ConfigError
+from sphinx.pycode import ModuleAnalyzer
 
 ROOT = Path(__file__).resolve().parents[1]
 SUITE = ROOT / "pyproject.toml"
 LIBRARY = "docs/library"
+LONGEST_VALUE = 80  # characters
 # Packages whose public names are the library; their names load without ROS.
 PACKAGES = [
     "diffbot_description",
@@ -71,6 +74,7 @@ myst_links_external_new_tab = True
 html_theme = "furo"
 html_title = f"diffbot {release}"
 html_show_sphinx = False
+html_domain_indices = False  # nothing links to it: the library has its list
 # One file draws all formulas, without fonts, so that pages opened from a folder show them, too.
 html_static_path = [str(_files("sphinx-mathjax-offline") / "static/mathjax/tex-svg.js")]
 mathjax_path = "tex-svg.js"
@@ -88,11 +92,12 @@ def write_library(app: Sphinx) -> None:
     folder.mkdir(exist_ok=True)
     listed = "\n".join(PACKAGES)
     pages = {"index": f"# Library\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"}
+    # viewcode links a module's sources to one name of a thing: what two packages have is described
+    # by the first.
+    first: dict[object, str] = {}
     for name in PACKAGES:
         package = importlib.import_module(name)
-        things = "\n".join(
-            _described(name, each, getattr(package, each)) for each in package.__all__
-        )
+        things = "\n".join(_described(name, each, first) for each in package.__all__)
         pages[name] = f"# {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n\n{things}\n```\n"
     for page, text in pages.items():
         file = folder / f"{page}.md"
@@ -100,13 +105,29 @@ def write_library(app: Sphinx) -> None:
             file.write_text(text, "utf-8")
 
 
-def _described(package: str, name: str, thing: object) -> str:
-    """Return the directive for a public name."""
+def _described(package: str, name: str, first: dict[object, str]) -> str:
+    """Return the directive for a public name; a later name of a thing links to its first."""
+    thing, full_name = getattr(importlib.import_module(package), name), f"{package}.{name}"
+    if not callable(thing):
+        return _described_value(package, name, thing)
+    if first.setdefault(thing, full_name) != full_name:
+        return f"``{name}`` is :py:obj:`{first[thing]}`.\n"
     if inspect.isclass(thing):
-        return f".. autoclass:: {package}.{name}\n   :members:\n"
-    if callable(thing):
-        return f".. autofunction:: {package}.{name}\n"
-    return f".. autodata:: {_place(package)[name]}.{name}\n   :no-value:\n"
+        return f".. autoclass:: {full_name}\n   :members:\n"
+    return f".. autofunction:: {full_name}\n"
+
+
+def _described_value(package: str, name: str, value: object) -> str:
+    """Return the directive for a value: its comment, and what it is if that is short.
+
+    autodata finds the comment only under the name of the module that has the value.
+    """
+    comments = ModuleAnalyzer.for_module(_place(package)[name]).find_attr_docs()
+    lines = [f".. py:data:: {name}", f"   :type: {type(value).__name__}"]
+    if len(repr(value)) < LONGEST_VALUE:
+        lines.append(f"   :value: {value!r}")
+    lines += ["", *(f"   {line}" for line in comments.get(("", name), [])), ""]
+    return "\n".join(lines)
 
 
 def _place(package: str) -> dict[str, str]:
@@ -137,15 +158,23 @@ def folders_as_text(app: Sphinx, page: nodes.document) -> None:
             node.replace_self(node.children)
 
 
+def remove_sources(app: Sphinx) -> None:
+    """Have all sources' pages written: viewcode keeps one whose links back are to old names."""
+    shutil.rmtree(Path(app.outdir, "_modules"), ignore_errors=True)
+
+
 def write_start(app: Sphinx, error: Exception | None) -> None:
     """Let the site's folder open with its first page."""
     text = f'<meta charset="utf-8"><meta http-equiv="refresh" content="0; url={root_doc}.html">'
     Path(app.outdir, "index.html").write_text(text, "utf-8")
+    # No page links to viewcode's list, which names modules without a page, such as builtins.
+    Path(app.outdir, "_modules", "index.html").unlink(missing_ok=True)
 
 
 def setup(app: Sphinx) -> None:
     """Add what is above to Sphinx."""
     app.connect("builder-inited", write_library)
+    app.connect("builder-inited", remove_sources)
     # Before napoleon, which reads the sections.
     app.connect("autodoc-process-docstring", read_as_text, priority=1)
     app.connect("doctree-read", folders_as_text)

@@ -60,6 +60,13 @@ def test_every_requirement_has_one_version_with_hashes_for_every_python(path, py
 
 
 @pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("path", FILES)
+def test_the_parser_of_interfaces_is_installed_once(path, python):
+    # Both write the folder lark, at the same time: files of two versions were mixed.
+    assert not {"lark", "lark-parser"} <= set(pinned(path, python))
+
+
+@pytest.mark.parametrize("python", PYTHONS)
 def test_both_distributions_share_all_that_is_not_ros(python):
     both = [pinned(f"constraints-{distro}.txt", python) for distro in wheels.DISTROS]
     first, second = (

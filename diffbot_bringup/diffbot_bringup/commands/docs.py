@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from diffbot_bringup.site_links import broken_links
 from diffbot_bringup.usage import UsageError
 from diffbot_description.command_parser import CommandParser
 
@@ -38,9 +39,15 @@ def main(argv: list[str]) -> int:
         "-j", "2", "-d", str(root / ".diffbot" / "site-cache"), "-c", str(root / "docs"), str(root),
     ]  # fmt: skip
     status = subprocess.run([sys.executable, *sphinx, str(options.output)]).returncode
-    if status == 0:
-        print(f"open {options.output / 'index.html'} in a browser")
-    return min(status, 1)
+    if status:
+        return 1
+    broken = broken_links(options.output)
+    for link in broken:
+        print(link, file=sys.stderr)
+    if broken:
+        return 1
+    print(f"open {options.output / 'index.html'} in a browser")
+    return 0
 
 
 def _is_there(module: str) -> bool:

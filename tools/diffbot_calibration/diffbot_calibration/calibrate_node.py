@@ -139,8 +139,7 @@ class CalibrateNode(Node):
         self.create_subscription(Imu, IMU_TOPIC, self._on_imu, SENSORS)
         if self._transforms is None:
             kind = POSE_TYPES[self.values.pose_type]
-            laser = self.values.pose_type == LASER
-            heard = self._on_scan if laser else self._on_pose
+            heard = self._on_scan if self.values.pose_type == LASER else self._on_pose
             self.create_subscription(kind, POSE_TOPIC, heard, SENSORS)
         else:
             self.create_subscription(TFMessage, TF_TOPIC, self._on_transforms, SENSORS)
@@ -179,8 +178,7 @@ class CalibrateNode(Node):
         self._collected.add_pose(seconds(message.header.stamp), *planar_pose(message))
 
     def _on_scan(self, message: LaserScan) -> None:
-        scan = scan_of(message)
-        if scan is not None and self._laser.add(scan):
+        if (scan := scan_of(message)) is not None and self._laser.add(scan):
             self._collected.add_laser(self._laser)
 
     def _on_transforms(self, message: TFMessage) -> None:
@@ -193,8 +191,7 @@ class CalibrateNode(Node):
     def _look_around(self) -> None:
         if self.exit_code is not None:
             return
-        missing = self._no_sensor()
-        if missing is not None:
+        if (missing := self._no_sensor()) is not None:
             self.exit_code = self._fail(missing)
             return
         if self._end is not None and self._end.phase == IdentStatus.STOPPED:
