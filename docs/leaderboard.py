@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from diffbot_bench.command import main as bench
 from diffbot_bench.control.board import MARKDOWN as CONTROL
 from diffbot_bench.leaderboard import MARKDOWN, SHORT
+from diffbot_description.command_parser import CommandParser
 
 FOLDER = Path(__file__).parent
 # Files of a run, and the page that each goes into, between the marks of its name.
@@ -43,7 +43,7 @@ def write(folder: Path) -> None:
 
 def main() -> int:
     """Run both benchmarks, then write the pages."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser = CommandParser("docs/leaderboard.py", __doc__ or "")
     parser.add_argument("--robots", default="2")
     parser.add_argument("--seed", nargs="+", default=["1", "2", "3"])
     parser.add_argument("--workers", default="2")

@@ -143,6 +143,7 @@ def test_a_clock_that_is_set_back_hides_no_silence(make):
     graph.until(lambda: tuple(graph.commands[-1].data) == ZERO, "zero torque")
 
 
+@pytest.mark.wall_time
 def test_states_at_an_irregular_pace_and_doubled_ones_do_no_harm(make):
     """Periods drawn from 2 to 30 ms, each tenth state sent twice; seed 1."""
     graph, draw = make(PoseNode, period=0.001), random.Random(1)

@@ -298,7 +298,15 @@ def test_bad_settings_are_refused_by_name(name, bad):
 
 
 def test_it_shares_nothing_with_the_limiter_of_those_who_command():
-    allowed = {"diagnostics", "effort_watchdog", "stop_inputs"}
+    allowed = {"diagnostics", "effort_watchdog", "intra_process"}
+    allowed |= {
+        "parameter_fields",
+        "parameters",
+        "presence",
+        "robot_messages",
+        "stop_inputs",
+        "topic_nodes",
+    }
     folder = Path(diffbot_node.__file__).parent
     for name in ("effort_watchdog.py", "effort_watchdog_node.py"):
         tree = ast.parse((folder / name).read_text(encoding="utf-8"))

@@ -12,14 +12,15 @@ from diffbot_description import robot_urdf, show_parameters
 ROOT = Path(__file__).resolve().parents[2]
 WORD = "--\x9b2Jred\u202e\x1b]0;title\x07"
 SHOWN = r"--\x9b2Jred\u202e\x1b]0;title\x07"
-# These run what is named, with all further words; ./diffbot checks those of test.
+# These run what is named, with all further words; ./diffbot checks those of test, bash gives those
+# of complete.
 GIVEN = {
     "export": ["a", "--to", "nav2", "--output", "b"],
     "fleet": ["a", "--output", "b"],
     "reproduce": [],
     "simulate": ["ident"],
 }
-OWN = ("python", "run", "test")
+OWN = ("complete", "python", "run", "test")
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,7 @@ def leaves_before_it_draws(fake, folder):
     assert not (folder / "drive.gif").exists()  # drawn last
 
 
+@pytest.mark.wall_time  # what is sent in real time is received in real time
 def test_a_completed_run_is_left_before_it_is_drawn(fake, report, tmp_path):
     fake.wait_for_listener()
     fake.say(0, WAITING, "waits for joint_states")

@@ -42,17 +42,23 @@ def test_ideal_engine_thirty_seconds(robot, seed, counts, bounds):
 
 
 def test_wheels_that_friction_holds_do_not_spoil_the_estimate():
-    """Torques below friction, as the optimised excitation has them: K5 and K6 were 1 to 4 % off."""
+    """Torques below friction, as the optimised excitation has them: K5 and K6 were 1 to 4 % off.
+
+    Three runs: the correlation of one has a spread of 0.15.
+    """
     robot = ROBOTS["twil"]
     friction = replace(robot.friction, viscous=(0.002, 0.001), coulomb=(0.15, 0.06))
     robot = replace(robot, friction=friction)
-    run = simulate_identification(
-        robot, "ideal", 40, 20.0, excitation="optimised", arena=Arena.parse("3x3")
-    )
-    assert (np.abs(run.errors) < (0.6, 0.6, 0.15, 0.15)).all(), run.errors
-    assert (np.abs(run.estimate.residual_correlation) < 0.25).all()
-    result = np.array(run.estimate.friction.values)
-    assert result == pytest.approx((0.002, 0.001, 0.15, 0.06), rel=0.05)
+    correlations = []
+    for seed in (40, 41, 42):
+        run = simulate_identification(
+            robot, "ideal", seed, 20.0, excitation="optimised", arena=Arena.parse("3x3")
+        )
+        assert (np.abs(run.errors) < (0.6, 0.6, 0.15, 0.15)).all(), run.errors
+        result = np.array(run.estimate.friction.values)
+        assert result == pytest.approx((0.002, 0.001, 0.15, 0.06), rel=0.05)
+        correlations.append(run.estimate.residual_correlation)
+    assert (np.median(np.abs(correlations), axis=0) < 0.15).all(), correlations
 
 
 def test_efforts_in_a_described_dead_band_are_none():

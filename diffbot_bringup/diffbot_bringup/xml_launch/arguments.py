@@ -457,7 +457,8 @@ _NAMED: dict[str, Form] = {
     "arena": _room,
     "results": _folder,
     **dict.fromkeys(
-        ("cmd_vel", "imu_topic", "joint_states", "odom", "pose_topic", "reference"), _topic
+        ("cmd_vel", "imu_topic", "joint_states", "odom", "pose_topic", "reference", "scan_topic"),
+        _topic,
     ),
 }
 

@@ -177,7 +177,11 @@ def teleoperation(robot: Robot) -> Node:
 def note_headings(node: RehearsalRobot, path: str) -> None:
     """Append time, s since the epoch, and true heading, rad, to a file, for those who judge."""
     file = open(path, "a", buffering=1, encoding="utf-8")  # noqa: SIM115  (until the process ends)
-    node.create_timer(HEADINGS, lambda: file.write(f"{time.time():.3f} {node.heading:.5f}\n"))
+
+    def note() -> None:
+        file.write(f"{time.time():.3f} {node.heading:.5f}\n")
+
+    node.create_timer(HEADINGS, note)
 
 
 def main(words: list[str]) -> int:
