@@ -34,6 +34,7 @@ from diffbot_ident.excitation.velocity_excitation import VelocityExcitation
 from diffbot_ident.parameters_message import quantities_of
 from diffbot_ident.precision import MIN_TIME, VELOCITY_EXAMPLE, VelocityPrecision
 from diffbot_recordings.findings import analyse_axes
+from diffbot_recordings.settled import settled
 from diffbot_recordings.velocity_analysis import AxisAnalysis
 from diffbot_recordings.velocity_ident_report_node import FIRST_LOOK, LOOK_PERIOD, message_of
 
@@ -107,9 +108,11 @@ class Looks:
 
     def add(self, truth: LaggingRobot, log: VelocityLog, duration: float) -> str:
         """Analyse a robot again and again until it may stop; return a text of the stop."""
+        newest: dict[str, AxisAnalysis] = {}
         for end in np.arange(FIRST_LOOK, duration, LOOK_PERIOD):
             known, sent = (rows[rows[:, 0] <= end] for rows in (log.odometry, log.commands))
-            results = analyse_axes(segments_of(known, sent))
+            before, newest = newest, analyse_axes(segments_of(known, sent))
+            results = settled(newest, before)
             precise = self._until.is_reached(quantities_of(message_of(results, 0)))
             stops = precise and end >= MIN_TIME
             for tally in (self._looks, self._last) if stops else (self._looks,):
@@ -125,8 +128,9 @@ class Looks:
         self._looks.report("while they drive, all looks")
         self._last.report("at the stops")
         stops = np.array(self._stops)
-        median = np.median(stops[np.isfinite(stops)])
-        print(f"  {np.mean(np.isfinite(stops)):.0%} stop, median {median:.0f} s")
+        ended = stops[np.isfinite(stops)]
+        median = f", median {np.median(ended):.0f} s" if len(ended) else ""
+        print(f"  {len(ended)} of {len(stops)} stop{median}")
 
 
 def main() -> None:

@@ -66,11 +66,12 @@ class LiveAnalysis:
     """Analyses what there is, again and again, in a thread of its own.
 
     Attributes:
-        axes: The newest result, by axis; empty before the first.
+        axes: What the newest result and the one before tell, by axis; empty before the first.
     """
 
     def __init__(self) -> None:
         self.axes: dict[str, AxisAnalysis] = {}
+        self._last: dict[str, AxisAnalysis] = {}
         self._thread, self._due = ThreadPoolExecutor(1), FIRST_LOOK
         self._running: Future[dict[str, AxisAnalysis]] | None = None
 
@@ -87,7 +88,10 @@ class LiveAnalysis:
         self._running, self._due = None, record.elapsed + LOOK_PERIOD
         if running.cancelled() or running.exception() is not None:
             return False  # the analysis at the end tells what is wrong
-        self.axes = running.result()
+        from diffbot_recordings.settled import settled
+
+        before, self._last = self._last, running.result()
+        self.axes = settled(self._last, before)
         return bool(self.axes)
 
     def close(self) -> None:
