@@ -18,6 +18,31 @@ from diffbot_recordings.velocity_analysis import AxisAnalysis
 WATCHED = ("time constant", "gain", "dead time", "acceleration limit", "deceleration limit")
 
 
+# Robot time until the next look, s, and until one that is to confirm the last.
+LOOK_PERIOD, CONFIRMED_AFTER = 8.0, 4.0
+
+
+class SettledLooks:
+    """What the looks at a run tell, one after another.
+
+    Attributes:
+        axes: What may be told after the newest look, by axis.
+        pause: Robot time until the next look, s.
+    """
+
+    def __init__(self) -> None:
+        self.axes: dict[str, AxisAnalysis] = {}
+        self.pause = LOOK_PERIOD
+        self._last: Mapping[str, AxisAnalysis] = {}
+
+    def add(self, newest: Mapping[str, AxisAnalysis]) -> None:
+        """Take what a look has found."""
+        before, self._last = self._last, newest
+        self.axes = settled(newest, before)
+        waits = any(result is not newest[name] for name, result in self.axes.items())
+        self.pause = CONFIRMED_AFTER if before and waits else LOOK_PERIOD
+
+
 def settled(
     axes: Mapping[str, AxisAnalysis], before: Mapping[str, AxisAnalysis]
 ) -> dict[str, AxisAnalysis]:
@@ -34,11 +59,13 @@ def _settled(now: AxisAnalysis, before: AxisAnalysis | None) -> AxisAnalysis:
     verdict = now.verdict
     if not verdict.usable:
         return now
-    found, last = _driver_of(now), "nothing yet" if before is None else _driver_of(before)
-    if before is None or found != last:
-        reason = f"two looks in a row must find the same, this one {found}, the one before {last}"
+    driver, last = _driver_of(now), "nothing yet" if before is None else _driver_of(before)
+    if before is None or driver != last:
+        reason = f"two looks in a row must find the same, this one {driver}, the one before {last}"
         return replace(now, verdict=replace(verdict.not_excited(reason), values=()))
-    wider = max(1.0, _change(now, before))
+    wider = _change(now, before)
+    if wider <= 1.0:
+        return now
     values = tuple(replace(value, std=wider * value.std) for value in verdict.values)
     return replace(now, verdict=replace(verdict, values=values))
 

@@ -9,7 +9,7 @@ from scipy.signal import lfilter
 
 from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.driver_model import Ramp
-from diffbot_recordings.settled import settled
+from diffbot_recordings.settled import CONFIRMED_AFTER, LOOK_PERIOD, SettledLooks, settled
 from diffbot_recordings.velocity_analysis import analyse_axis
 
 PERIOD, LAG = 0.04, 0.3
@@ -61,8 +61,23 @@ def test_a_refused_axis_keeps_its_reason(look):
 @pytest.mark.parametrize(("sigmas", "factor"), [(0.0, 1.0), (0.9, 1.0), (-3.0, 3.0), (10.0, 10.0)])
 def test_intervals_hold_what_moved_between_two_looks(look, sigmas, factor):
     now = moved(look, sigmas)
-    told = settled({"v": now}, {"v": look})["v"]
-    assert told.verdict.usable and told.fit is look.fit
-    for value, alone in zip(told.verdict.values, now.verdict.values, strict=True):
+    result = settled({"v": now}, {"v": look})["v"]
+    assert result.verdict.usable and result.fit is look.fit
+    for value, alone in zip(result.verdict.values, now.verdict.values, strict=True):
         assert value.value == pytest.approx(alone.value, nan_ok=True)
         assert value.std == pytest.approx(factor * alone.std)
+
+
+def test_what_waits_to_be_confirmed_is_looked_at_sooner(look):
+    driver = replace(look.fit.driver, ramp=Ramp(1.0, 1.0))
+    ramped = replace(look, fit=replace(look.fit, driver=driver))
+    looks, results = SettledLooks(), []
+    for newest in (look, ramped, ramped, moved(ramped, 3.0)):
+        looks.add({"v": newest})
+        results.append((looks.axes["v"].verdict.usable, looks.pause))
+    assert results == [
+        (False, LOOK_PERIOD),
+        (False, CONFIRMED_AFTER),
+        (True, LOOK_PERIOD),
+        (True, CONFIRMED_AFTER),
+    ]
