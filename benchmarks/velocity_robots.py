@@ -34,8 +34,9 @@ from diffbot_ident.excitation.velocity_excitation import VelocityExcitation
 from diffbot_ident.parameters_message import quantities_of
 from diffbot_ident.precision import MIN_TIME, VELOCITY_EXAMPLE, VelocityPrecision
 from diffbot_recordings.findings import analyse_axes
+from diffbot_recordings.settled import SettledLooks
 from diffbot_recordings.velocity_analysis import AxisAnalysis
-from diffbot_recordings.velocity_ident_report_node import FIRST_LOOK, LOOK_PERIOD, message_of
+from diffbot_recordings.velocity_ident_report_node import FIRST_LOOK, message_of
 
 ROOM = 1.5  # half length and width, m
 
@@ -107,16 +108,19 @@ class Looks:
 
     def add(self, truth: LaggingRobot, log: VelocityLog, duration: float) -> str:
         """Analyse a robot again and again until it may stop; return a text of the stop."""
-        for end in np.arange(FIRST_LOOK, duration, LOOK_PERIOD):
+        looks, end = SettledLooks(), FIRST_LOOK
+        while end < duration:
             known, sent = (rows[rows[:, 0] <= end] for rows in (log.odometry, log.commands))
-            results = analyse_axes(segments_of(known, sent))
+            looks.add(analyse_axes(segments_of(known, sent)))
+            results = looks.axes
             precise = self._until.is_reached(quantities_of(message_of(results, 0)))
             stops = precise and end >= MIN_TIME
             for tally in (self._looks, self._last) if stops else (self._looks,):
                 texts = [tally.add(truth, i, results.get(name)) for i, name in enumerate(AXES)]
             if stops:
-                self._stops.append(float(end))
+                self._stops.append(end)
                 return f"  stops after {end:.0f} s: " + "; ".join(texts)
+            end += looks.pause
         self._stops.append(math.inf)
         return f"  not as precise within {duration:g} s"
 
@@ -125,8 +129,9 @@ class Looks:
         self._looks.report("while they drive, all looks")
         self._last.report("at the stops")
         stops = np.array(self._stops)
-        median = np.median(stops[np.isfinite(stops)])
-        print(f"  {np.mean(np.isfinite(stops)):.0%} stop, median {median:.0f} s")
+        ended = stops[np.isfinite(stops)]
+        median = f", median {np.median(ended):.0f} s" if len(ended) else ""
+        print(f"  {len(ended)} of {len(stops)} stop{median}")
 
 
 def main() -> None:

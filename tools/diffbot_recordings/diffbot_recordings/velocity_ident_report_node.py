@@ -35,10 +35,11 @@ from diffbot_report.summary import RunFindings
 from diffbot_report.watching_node import ReportParameters, WatchingNode
 
 if TYPE_CHECKING:  # loads slowly
+    from diffbot_recordings.settled import SettledLooks
     from diffbot_recordings.velocity_analysis import AxisAnalysis
 
-# Robot time before the first analysis of a run that goes on, and between two of them, s.
-FIRST_LOOK, LOOK_PERIOD = 15.0, 8.0
+# Robot time before the first analysis of a run that goes on, s.
+FIRST_LOOK = 15.0
 
 
 @dataclass(frozen=True)
@@ -66,11 +67,12 @@ class LiveAnalysis:
     """Analyses what there is, again and again, in a thread of its own.
 
     Attributes:
-        axes: The newest result, by axis; empty before the first.
+        axes: What the newest result and the one before tell, by axis; empty before the first.
     """
 
     def __init__(self) -> None:
         self.axes: dict[str, AxisAnalysis] = {}
+        self._looks: SettledLooks | None = None
         self._thread, self._due = ThreadPoolExecutor(1), FIRST_LOOK
         self._running: Future[dict[str, AxisAnalysis]] | None = None
 
@@ -84,10 +86,14 @@ class LiveAnalysis:
             return False
         if not running.done():
             return False
+        from diffbot_recordings.settled import LOOK_PERIOD, SettledLooks
+
         self._running, self._due = None, record.elapsed + LOOK_PERIOD
         if running.cancelled() or running.exception() is not None:
             return False  # the analysis at the end tells what is wrong
-        self.axes = running.result()
+        self._looks = self._looks or SettledLooks()
+        self._looks.add(running.result())
+        self.axes, self._due = self._looks.axes, record.elapsed + self._looks.pause
         return bool(self.axes)
 
     def close(self) -> None:

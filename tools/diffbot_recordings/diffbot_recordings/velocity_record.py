@@ -152,7 +152,8 @@ def live_table(record: VelocityRecord, axes: Mapping[str, AxisAnalysis]) -> Rend
     if axes:
         parts: list[RenderableType] = []
         for verdict in (analysis.verdict for analysis in axes.values()):
-            parts += [Text(verdict.summary()), values_table(verdict)]
+            parts.append(Text(verdict.summary()))
+            parts += [values_table(verdict)] if verdict.values else []
         return Group(*parts)
     table = Table("", "v, m/s", "omega, rad/s", "x, m", "y, m")
     if (state := record.state) is not None:

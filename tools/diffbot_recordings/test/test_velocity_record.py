@@ -3,9 +3,11 @@
 
 import math
 import time
+from io import StringIO
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 pytest.importorskip("rclpy")
 
@@ -19,7 +21,7 @@ from diffbot_recordings.velocity_ident_report_node import (
     answer_of,
     message_of,
 )
-from diffbot_recordings.velocity_record import VelocityRecord
+from diffbot_recordings.velocity_record import VelocityRecord, live_table
 from diffbot_report.messages import ident_state
 
 
@@ -33,6 +35,19 @@ def add(record, message):
     record.add(ident_state(message), *answer_of(message))
 
 
+def look(live, record):
+    """Wait for a new result."""
+    while not live.look(record):
+        time.sleep(0.01)
+    assert record.elapsed >= FIRST_LOOK
+
+
+def drawn(table):
+    console = Console(width=200, file=StringIO())
+    console.print(table)
+    return console.file.getvalue()
+
+
 def test_a_run_that_begins_again_keeps_nothing_of_what_was_before():
     record = VelocityRecord()
     for k in range(5):
@@ -44,12 +59,12 @@ def test_a_run_that_begins_again_keeps_nothing_of_what_was_before():
     assert record.total == 7
 
 
-def test_what_is_known_so_far_is_told_with_intervals():
+def test_what_two_looks_find_is_told_with_intervals():
     """A robot with lags of 0.2 and 0.15 s and a gain of 1.1; 25 Hz, noise 2 mm/s, seed 5."""
     rng, record, live = np.random.default_rng(5), VelocityRecord(), LiveAnalysis()
-    velocity, command, fresh = np.zeros(2), np.zeros(2), False
+    velocity, command = np.zeros(2), np.zeros(2)
     decays = np.exp(-0.04 / np.array([0.2, 0.15]))
-    for k in range(round(20.0 / 0.04)):
+    for k in range(round(30.0 / 0.04)):
         message = status(10.0 + 0.04 * k, 0.04 * k, velocity[0] + rng.normal(0.0, 0.002))
         message.angular_velocity = velocity[1] + rng.normal(0.0, 0.002)
         if k % 12 == 0:
@@ -57,12 +72,16 @@ def test_what_is_known_so_far_is_told_with_intervals():
         message.command[:] = command
         add(record, message)
         velocity = 1.1 * command + (velocity - 1.1 * command) * decays
-        fresh = live.look(record)
-        assert not fresh or record.elapsed >= FIRST_LOOK
-    while not fresh:
-        time.sleep(0.01)
-        fresh = live.look(record)
+        if k == round(20.0 / 0.04):
+            look(live, record)
+            first = message_of(live.axes, 0)
+            assert all("two looks in a row" in reason for reason in first.reason)
+            assert np.isnan([*first.sigma, *first.dead_time]).all()
+            text = drawn(live_table(record, live.axes))
+            assert "two looks in a row" in text and "time constant" not in text
+    look(live, record)
     live.close()
+    assert "time constant" in drawn(live_table(record, live.axes))
     message = message_of(live.axes, 11_000_000_000)
     assert message.header.stamp.sec == 11 and list(message.reason) == ["", ""]
     known = quantities_of(message)
