@@ -89,9 +89,7 @@ class MovingTest:
         counts = robot.encoder.counts
         self.count = math.tau / counts if counts else 0.0
         self._seen = max(SEEN[kind], COUNTS * self.count)
-        k, model = closed_form(robot.model), robot.model
-        wheel = (k.k7 - model.half_track * k.k8) / model.wheel_radius
-        self._unseen = min(UNSEEN / abs(k.k8), UNSEEN_WHEEL / wheel)  # N m s^2
+        self._unseen = _unseen(robot)
         self.record, self.now = MotionRecord(), 0.0
         self.result = MovingResult()
         self.doing = "looking"
@@ -160,19 +158,17 @@ class MovingTest:
             return
         levels = [FIRST * FACTOR**i for i in range(math.ceil(math.log(1.0 / FIRST, FACTOR)))]
         levels.append(1.0)
-        for level in levels:
-            for channel in (0, 1):
-                yield from self._unless_turned(channel, level, self._forward_pulses)
-        if any(self.result.least(channel) for channel in (0, 1)):
-            return
-        levels = [each for each in levels if self._widths(each * self.limits[0])[-1] < WIDTHS[1]]
-        self._unseen = math.inf
-        for level in levels:
-            for channel in (0, 1):
-                yield from self._unless_turned(channel, level, self._forward_pulses)
-
-    def _forward_pulses(self, channel: int, amount: float) -> Steps:
-        yield from self._pulses(channel, 1, amount)
+        for unseen in (self._unseen, math.inf):
+            self._unseen = unseen
+            for level in levels:
+                for channel in (0, 1):
+                    yield from self._unless_turned(
+                        channel, level, lambda c, amount: self._pulses(c, 1, amount)
+                    )
+            if any(self.result.least(channel) for channel in (0, 1)):
+                return
+            most = self.limits[0]
+            levels = [each for each in levels if _widths(self._unseen, each * most)[-1] < WIDTHS[1]]
 
     def _unless_turned(
         self, channel: int, level: float, attempt: Callable[[int, float], Steps]
@@ -185,11 +181,9 @@ class MovingTest:
         if other is not None and other.least is not None:
             level = min(level, MORE * other.most / self.limits[1 - channel])
         amount = level * self.limits[channel]
-        if own is None or amount > own.most * (1.0 + 1e-9) or self._is_longer(own, amount):
+        longest = _widths(self._unseen, amount)[-1] if self.kind is CommandKind.EFFORT else 0.0
+        if own is None or amount > own.most * (1.0 + 1e-9) or longest > own.width + 1e-9:
             yield from attempt(channel, amount)
-
-    def _is_longer(self, own: CommandResponse, amount: float) -> bool:
-        return self.kind is CommandKind.EFFORT and self._widths(amount)[-1] > own.width + 1e-9
 
     def _backward(self, channel: int, least: float) -> Steps:
         if self.kind is CommandKind.VELOCITY:
@@ -206,7 +200,7 @@ class MovingTest:
         self.doing = f"{self.names[channel]} {'+' if sign > 0 else '-'}{amount:.3g} N m"
         other = self.result.of(1 - channel)
         alone = math.isinf(self._unseen) or (other is not None and other.least is not None)
-        for width in self._widths(amount):
+        for width in _widths(self._unseen, amount):
             start = self.record.mark
             yield from self._pulse(channel, sign * amount, width)
             turns = self.record.turns(start)
@@ -229,12 +223,6 @@ class MovingTest:
                 channel, sign, amount if moved else None, amount, turns, yaw, efforts, width
             )
         )
-
-    def _widths(self, amount: float) -> list[float]:
-        """Return the lengths of the pulses of a torque, s, the last one the longest."""
-        longest = min(WIDTHS[1], math.sqrt(self._unseen / amount))
-        longest = TICK * max(1.0, math.floor(longest / TICK + 1e-6))
-        return [WIDTHS[0], longest] if longest > WIDTHS[0] + 1e-6 else [longest]
 
     def _pulse(self, channel: int, amount: float, width: float) -> Steps:
         """Give one pulse with its end, and wait until a wheel turns or it is too late."""
@@ -323,6 +311,20 @@ class MovingTest:
             each is not None and each.least is not None and obeys(self.kind, each)
             for each in responses
         )
+
+
+def _unseen(robot: Robot) -> float:
+    """Return the torque times length^2 of the pulses that stay below UNSEEN, N m s^2."""
+    k, model = closed_form(robot.model), robot.model
+    wheel = (k.k7 - model.half_track * k.k8) / model.wheel_radius
+    return min(UNSEEN / abs(k.k8), UNSEEN_WHEEL / wheel)
+
+
+def _widths(unseen: float, amount: float) -> list[float]:
+    """Return the lengths of the pulses of a torque, s, the last one the longest."""
+    longest = min(WIDTHS[1], math.sqrt(unseen / amount))
+    longest = TICK * max(1.0, math.floor(longest / TICK + 1e-6))
+    return [WIDTHS[0], longest] if longest > WIDTHS[0] + 1e-6 else [longest]
 
 
 def _largest(values: list[float]) -> float:
