@@ -167,8 +167,7 @@ class MovingTest:
                     )
             if any(self.result.least(channel) for channel in (0, 1)):
                 return
-            most = self.limits[0]
-            levels = [each for each in levels if _widths(self._unseen, each * most)[-1] < WIDTHS[1]]
+            levels = [x for x in levels if _widths(unseen, x * self.limits[0])[-1] < WIDTHS[1]]
 
     def _unless_turned(
         self, channel: int, level: float, attempt: Callable[[int, float], Steps]
