@@ -14,7 +14,7 @@ from diffbot_description.command_kind import CommandKind
 
 # Pulses for the acceleration, as multiples of the least torque, while the last one turned a wheel
 # by less than so much, rad.
-HARDER, GENTLE = (1.0, 1.3, 1.7, 2.2), 0.25
+HARDER, GENTLE = (0.65, 0.8, 1.0, 1.3, 1.7, 2.2), 0.25
 # Velocities: turn at which a step ends, rad, and longest time, s.
 STEP_TURN, STEP_TIME = 0.2, 0.8
 # The driver's own stop: how long commands last before they cease, longest silence, s, and most that
@@ -67,11 +67,12 @@ class MovingMeasures:
             turn = test.record.turns(start)[0]
             yield from test.rest(test.command(0, sign * amount), 0, turn)
             self._note_delay(start, 0, began)
-            rows.append((amount, fastest))
+            if fastest > REST:
+                rows.append((amount, fastest))
             if abs(test.record.turns(start)[0]) > GENTLE or turned > GENTLE:
                 break
             sign = -sign
-        amounts, speeds = np.array(rows).T
+        amounts, speeds = np.array(rows).reshape(-1, 2).T
         if len(rows) > 2 and np.ptp(amounts) > 0.0:
             test.result.gain = float(np.polyfit(amounts, speeds, 1)[0]) / width
 

@@ -26,10 +26,18 @@ from diffbot_check.motion_record import (
 )
 from diffbot_description import Robot
 from diffbot_description.command_kind import CommandKind
+from diffbot_description.dynamics import closed_form
 
-# Torques: pulses from a part of the limit, each larger by a factor than the last one, of these
-# lengths, s. Pulses bound what a wheel can do before its motion is seen.
+# Torques: pulses from a part of the limit, each larger by a factor than the last one, of at most
+# these lengths, s. A pulse is ended by one backward of the same length, so that even without
+# friction an unseen wheel stops: by amount * acceleration * length^2 from where it began.
 FIRST, FACTOR, WIDTHS = 0.005, 1.3, (0.04, 0.12)
+# Most that a pulse may turn the described robot unseen, without friction, rad: its body, so that
+# one of half the inertia stays below 10 degrees, and a wheel. Where nothing turns up to the limit,
+# the unit is smaller or the robot heavier, and all begins again with the longest pulses.
+UNSEEN, UNSEEN_WHEEL = math.radians(5.0), 0.7
+# Pause after an unseen pulse was repeated backward, s: wheels come to rest.
+SETTLING = 0.1
 # Velocities: parts of the limit that are tried one after the other on both channels; time of a ramp
 # to the limit, and how long its end lasts, s.
 LEVELS, RISE, HOLD = (0.1, 0.3, 1.0), 4.0, 0.4
@@ -81,6 +89,7 @@ class MovingTest:
         counts = robot.encoder.counts
         self.count = math.tau / counts if counts else 0.0
         self._seen = max(SEEN[kind], COUNTS * self.count)
+        self._unseen = _unseen(robot)
         self.record, self.now = MotionRecord(), 0.0
         self.result = MovingResult()
         self.doing = "looking"
@@ -147,11 +156,18 @@ class MovingTest:
                         channel, level, lambda c, most: self._ramp(c, 1, most)
                     )
             return
-        for step in range(math.ceil(math.log(1.0 / FIRST, FACTOR)) + 1):
-            for channel in (0, 1):
-                yield from self._unless_turned(
-                    channel, FIRST * FACTOR**step, lambda c, amount: self._pulses(c, 1, amount)
-                )
+        levels = [FIRST * FACTOR**i for i in range(math.ceil(math.log(1.0 / FIRST, FACTOR)))]
+        levels.append(1.0)
+        for unseen in (self._unseen, math.inf):
+            self._unseen = unseen
+            for level in levels:
+                for channel in (0, 1):
+                    yield from self._unless_turned(
+                        channel, level, lambda c, amount: self._pulses(c, 1, amount)
+                    )
+            if any(self.result.least(channel) for channel in (0, 1)):
+                return
+            levels = [x for x in levels if _widths(unseen, x * self.limits[0])[-1] < WIDTHS[1]]
 
     def _unless_turned(
         self, channel: int, level: float, attempt: Callable[[int, float], Steps]
@@ -163,8 +179,10 @@ class MovingTest:
             return
         if other is not None and other.least is not None:
             level = min(level, MORE * other.most / self.limits[1 - channel])
-        if own is None or level * self.limits[channel] > own.most * (1.0 + 1e-9):
-            yield from attempt(channel, level * self.limits[channel])
+        amount = level * self.limits[channel]
+        longest = _widths(self._unseen, amount)[-1] if self.kind is CommandKind.EFFORT else 0.0
+        if own is None or amount > own.most * (1.0 + 1e-9) or longest > own.width + 1e-9:
+            yield from attempt(channel, amount)
 
     def _backward(self, channel: int, least: float) -> Steps:
         if self.kind is CommandKind.VELOCITY:
@@ -179,12 +197,17 @@ class MovingTest:
     def _pulses(self, channel: int, sign: int, amount: float) -> Steps:
         """Give pulses of a torque, the longer one only if nothing turned; bring it to rest."""
         self.doing = f"{self.names[channel]} {'+' if sign > 0 else '-'}{amount:.3g} N m"
-        for width in WIDTHS:
+        other = self.result.of(1 - channel)
+        alone = math.isinf(self._unseen) or (other is not None and other.least is not None)
+        for width in _widths(self._unseen, amount):
             start = self.record.mark
             yield from self._pulse(channel, sign * amount, width)
             turns = self.record.turns(start)
             if moved := self._has_moved(start):
                 break
+            if alone:  # what has turned unseen is turned back
+                yield from self._doublet(channel, -sign * amount, width)
+                yield from self.lasting(ZERO, SETTLING)
         side = int(abs(turns[1]) > abs(turns[0]))
         if moved:
             yield from self.rest(self.command(channel, sign * amount), side, turns[side])
@@ -201,16 +224,28 @@ class MovingTest:
         )
 
     def _pulse(self, channel: int, amount: float, width: float) -> Steps:
-        """Give one pulse, and wait until a wheel turns or it is too late."""
-        start, began = self.record.mark, self.now
-        while self.now - began < width + LATE:
-            if self._has_moved(start):
+        """Give one pulse with its end, and wait until a wheel turns or it is too late."""
+        start = self.record.mark
+        for command in self._doublet(channel, amount, width):
+            if self._has_turned(start):  # what only the gyro sees is stopped by the second half
                 return
-            yield self.command(channel, amount) if self.now - began < width - 1e-6 else ZERO
+            yield command
+        began = self.now
+        while self.now - began < LATE and not self._has_moved(start):
+            yield ZERO
+
+    def _doublet(self, channel: int, amount: float, width: float) -> Steps:
+        """Give a pulse, and one backward that lasts as long as it did."""
+        began = self.now
+        yield from self.lasting(self.command(channel, amount), width - 1e-6)
+        yield from self.lasting(self.command(channel, -amount), self.now - began - 1e-6)
 
     def _has_moved(self, start: int) -> bool:
         yaw = self.record.samples[-1].yaw - self.record.samples[start].yaw
-        return max(map(abs, self.record.turns(start))) >= self._seen or abs(yaw) > TURNING
+        return self._has_turned(start) or abs(yaw) > TURNING
+
+    def _has_turned(self, start: int) -> bool:
+        return max(map(abs, self.record.turns(start))) >= self._seen
 
     def _ramp(self, channel: int, sign: int, most: float) -> Steps:
         """Raise a command until a wheel turns, and bring it to rest."""
@@ -218,7 +253,7 @@ class MovingTest:
         start, began, amount = self.record.mark, self.now, 0.0
         rate = self.limits[channel] / RISE
         full: float | None = None
-        while max(map(abs, self.record.turns(start))) < self._seen:
+        while not self._has_turned(start):
             amount = min(most, rate * (self.now - began))
             if amount >= most:
                 full = full or self.now
@@ -226,7 +261,7 @@ class MovingTest:
                     break
             yield self.command(channel, sign * amount)
         turns = self.record.turns(start)
-        moved = max(map(abs, turns)) >= self._seen
+        moved = self._has_turned(start)
         side = int(abs(turns[1]) > abs(turns[0]))
         yield from self.rest(self.command(channel, sign * amount), side, turns[side])
         least = self._onset(start, side, began, rate, most) if moved else None
@@ -275,6 +310,20 @@ class MovingTest:
             each is not None and each.least is not None and obeys(self.kind, each)
             for each in responses
         )
+
+
+def _unseen(robot: Robot) -> float:
+    """Return the torque times length^2 of the pulses that stay below UNSEEN, N m s^2."""
+    k, model = closed_form(robot.model), robot.model
+    wheel = (k.k7 - model.half_track * k.k8) / model.wheel_radius
+    return min(UNSEEN / abs(k.k8), UNSEEN_WHEEL / wheel)
+
+
+def _widths(unseen: float, amount: float) -> list[float]:
+    """Return the lengths of the pulses of a torque, s, the last one the longest."""
+    longest = min(WIDTHS[1], math.sqrt(unseen / amount))
+    longest = TICK * max(1.0, math.floor(longest / TICK + 1e-6))
+    return [WIDTHS[0], longest] if longest > WIDTHS[0] + 1e-6 else [longest]
 
 
 def _largest(values: list[float]) -> float:
