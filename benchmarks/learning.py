@@ -269,6 +269,7 @@ def torque(arguments: argparse.Namespace) -> None:
 # Radii, track, gyro, mounting.
 
 FAULTS = ("tyre left", "gyro", "pose source moved", "slip")
+MOUNTING = ("mount_x", "mount_y", "mount_yaw")
 SPIN = 0.6  # yaw rate of a slow spin, rad/s
 
 
@@ -350,7 +351,7 @@ class Worker:
         if self.gyro is not None:
             known["gyro_scale"] = self.gyro.scale
         if sensor is not None:
-            known |= dict(zip(("mount_x", "mount_y"), sensor.mounting[:2], strict=True))
+            known |= dict(zip(MOUNTING, sensor.mounting, strict=True))
         return known
 
 

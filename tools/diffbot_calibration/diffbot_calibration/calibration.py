@@ -435,14 +435,15 @@ _SENSOR = {
 def _sensor_quantities(
     fit: Fit, lacks: str, errors: CommonPoseErrors
 ) -> dict[str, CalibratedValue]:
-    results = {}
+    results, noise = {}, fit.noise.position
     for name, (unit, width) in _SENSOR.items():
         if name not in fit.names:
             continue
         value, half = fit.value(name), NORMAL_95 * fit.std(name)
         if name in ("mount_x", "mount_y"):
-            half = math.hypot(half, NORMAL_95 * errors.scale * value)
+            half = NORMAL_95 * math.hypot(fit.std(name), errors.scale * value, errors.place * noise)
         if name == "mount_yaw":
+            half = NORMAL_95 * math.hypot(fit.std(name), errors.yaw * noise)
             value = math.remainder(value, math.tau)
         if half > WIDEST[width]:
             results[name] = CalibratedValue(value, -math.inf, math.inf, unit, False, lacks)

@@ -9,9 +9,11 @@ appear, whatever their QoS.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import fcntl
 import os
 import shutil
+import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -103,6 +105,7 @@ class LearnNode(Node):
         self._writer: RecordingWriter | None = None
         self._began = 0.0
         self._pool = ThreadPoolExecutor(1)
+        self._thread = 0  # that of the pool, once it works
         self._waiting: list[tuple[Path, Future[Stretch]]] = []
         for left in sorted((self._folder / STRETCHES).iterdir()):
             if not self.values.keep_recordings:
@@ -116,11 +119,18 @@ class LearnNode(Node):
     def close(self) -> None:
         """Keep the stretch that has begun for the next start; called on every exit."""
         self._end_stretch(submit=False)
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._stop_identifying()
         if self._lock is not None:
             self._save()
             os.close(self._lock)
             self._lock = None
+
+    def _stop_identifying(self) -> None:
+        """Let the pool's thread end at its next line of Python; the process would wait for it."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        if any(future.running() for _, future in self._waiting):
+            ends = ctypes.py_object(SystemExit)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), ends)
 
     # What was learnt before.
 
@@ -211,9 +221,11 @@ class LearnNode(Node):
             self.get_logger().warning("this computer is too slow: a stretch was left out")
             self._forget(folder)
             return
-        self._waiting.append(
-            (folder, self._pool.submit(_read, folder, self.values.robot, self._frames))
-        )
+        self._waiting.append((folder, self._pool.submit(self._read, folder)))
+
+    def _read(self, folder: Path) -> Stretch:
+        self._thread = threading.get_ident()
+        return _read(folder, self.values.robot, self._frames)
 
     def _learn(self, folder: Path, future: Future[Stretch]) -> None:
         error = future.exception()

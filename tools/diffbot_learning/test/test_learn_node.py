@@ -2,6 +2,7 @@
 """The node `learn` in this process: it listens, learns, goes on, and never commands."""
 
 import json
+import threading
 import time
 from types import SimpleNamespace
 
@@ -18,6 +19,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from test_driven_sizes import TRUE, write_laser_bag  # noqa: E402
 
 from diffbot_description import load_robot  # noqa: E402
+from diffbot_learning import learn_node  # noqa: E402
 from diffbot_learning.learn_node import LEARNED, STATE, STRETCHES, LearnNode  # noqa: E402
 from diffbot_learning.proposals import SCRIPT  # noqa: E402
 from diffbot_node import to_stamp  # noqa: E402
@@ -124,6 +126,29 @@ def test_a_cut_off_recording_still_counts(make, tmp_path):
     file.write_bytes(file.read_bytes()[:-5000])
     other = make()
     wait_for(lambda: other._write() or other._learning.stretches == 1)
+
+
+def test_it_ends_while_a_stretch_is_identified_and_keeps_its_recording(make, tmp_path, monkeypatch):
+    """Python would wait for the thread, longer than a launch waits after Ctrl-C."""
+    begun, hurry = threading.Event(), threading.Event()
+
+    def identify(*_):
+        begun.set()
+        while not hurry.wait(0.01):
+            pass
+
+    monkeypatch.setattr(learn_node, "read_stretch", identify)
+    node = make()
+    drive(node, seconds=2.0)
+    node._end_stretch(submit=True)
+    assert begun.wait(60.0)
+    node.close()
+    ((_, future),) = node._waiting
+    try:
+        assert isinstance(future.exception(60.0), SystemExit)
+    finally:
+        hurry.set()
+    assert len(list((tmp_path / STRETCHES).iterdir())) == 1
 
 
 def test_a_damaged_state_is_put_aside(make, tmp_path):

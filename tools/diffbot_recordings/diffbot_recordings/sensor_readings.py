@@ -104,17 +104,21 @@ class PoseReadings:
 
 @dataclass(frozen=True)
 class CommonPoseErrors:
-    """Standard deviations of relative errors that all poses of a source have in common.
+    """Standard deviations of errors that all poses of a source have in common.
 
     Attributes:
-        scale: Of lengths.
+        scale: Of lengths, relative.
         skew: Of the radii's ratio, by a map that is bent.
-        turn: Of turns against lengths.
+        turn: Of turns against lengths, relative.
+        place: Of the mounting's x and y over the white noise of positions: noise that a map keeps.
+        yaw: Of the mounting's yaw over the same, rad/m.
     """
 
     scale: float = 0.0
     skew: float = 0.0
     turn: float = 0.0
+    place: float = 0.0
+    yaw: float = 0.0
 
 
 class Subject(Enum):
