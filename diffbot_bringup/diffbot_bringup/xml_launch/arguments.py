@@ -367,6 +367,13 @@ def _topic(text: str) -> str | None:
     return "not a topic's name such as odom or /robot/odom: letters, digits and _ between single /"
 
 
+def _frames(text: str) -> str | None:
+    words = text.split()
+    if not words or len(words) == 2 and words[0].strip("/") != words[1].strip("/"):
+        return None
+    return "not two frames, a fixed one and the robot's, such as 'map base_link'"
+
+
 def _room(text: str) -> str | None:
     words = text.lower().replace("x", " ").replace(",", " ").split()
     if not text.strip() or len(words) == 2 and all(map(_is_positive, words)):
@@ -456,6 +463,7 @@ _NAMED: dict[str, Form] = {
     "until": _precision,
     "arena": _room,
     "results": _folder,
+    "tf": _frames,
     **dict.fromkeys(
         ("cmd_vel", "imu_topic", "joint_states", "odom", "pose_topic", "reference", "scan_topic"),
         _topic,
