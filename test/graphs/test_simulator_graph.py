@@ -191,13 +191,15 @@ def test_in_a_process_of_its_own_time_goes_on_without_commands(make):
     assert stamps == sorted(stamps) and len(set(stamps)) == len(stamps)
 
 
+@pytest.mark.wall_time
 def test_in_one_process_the_speed_is_kept_if_it_is_given(make):
+    """It catches up a late start: 20 ms of 200."""
     driver = make("speed:=4.0")
     driver.step(0.1, 0.1)
     begun = time.monotonic()
-    for _ in range(20):
+    for _ in range(80):
         driver.step(0.1, 0.1)
-    assert time.monotonic() - begun >= 0.9 * 20 * 0.01 / 4.0
+    assert time.monotonic() - begun >= 0.9 * 80 * 0.01 / 4.0
 
 
 def test_it_leaves_with_who_commands(make):
