@@ -10,6 +10,9 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib.util import find_spec
 
+# Options of `diffbot test`.
+KERNELS, NO_TYPES = "--kernels", "--no-types"
+
 
 class UsageError(ValueError):
     """What is wrong and what would be right, in one sentence; the exit status is 2."""
@@ -52,6 +55,11 @@ def split_at_dashes(words: list[str]) -> tuple[list[str], list[str]]:
     """Return the words before the first `--`, and those after it, which are pytest's."""
     at = words.index("--") if "--" in words else len(words)
     return words[:at], words[at + 1 :]
+
+
+def tested_packages(words: list[str]) -> list[str]:
+    """Return the packages that `diffbot test` names; none: all are tested."""
+    return [word for word in split_at_dashes(words)[0] if word not in (KERNELS, NO_TYPES)]
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

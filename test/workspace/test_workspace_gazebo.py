@@ -9,6 +9,7 @@ import pytest
 from diffbot_bringup.workspace import gazebo
 from diffbot_bringup.workspace.gazebo import GazeboSetup, own_mirror, unpack, wants_gazebo
 from diffbot_bringup.workspace.process import SetupError
+from diffbot_bringup.workspace.wheels import wanted_part
 
 MIRROR = "http://deb.example/debian"
 PACKAGES = ("gazebo", "libc6", "dpkg", "libtbb2")
@@ -334,8 +335,17 @@ def test_the_variable_wins_over_the_machines_archive(root, system, monkeypatch, 
         ("test arc_odometry", False),
         ("test arc_odometry -- -k diffbot_sim", False),
         ("test -- -q", True),
+        ("test --kernels", True),
+        ("test --no-types", True),
+        ("test --no-types arc_odometry", False),
     ],
 )
 def test_which_commands_want_gazebo(line, wanted):
     command, *words = line.split()
     assert wants_gazebo(command, words) is wanted
+
+
+@pytest.mark.parametrize("words", [[], ["--kernels"], ["--no-types", "--", "-q"]])
+def test_options_of_all_tests_leave_no_part_out(words):
+    part, needed = wanted_part("test", words)
+    assert part is not None and needed

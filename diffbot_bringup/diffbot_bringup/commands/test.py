@@ -18,8 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from diffbot_bringup.processor_kernels import Family, families
-from diffbot_bringup.usage import split_at_dashes
-from diffbot_bringup.workspace.packages import KERNELS, NO_TYPES, find_packages
+from diffbot_bringup.usage import KERNELS, NO_TYPES, split_at_dashes, tested_packages
+from diffbot_bringup.workspace.packages import find_packages
 
 # In a string it does not start a line.
 _MARK = re.compile(r"^@pytest\.mark\.kernels", re.MULTILINE)
@@ -34,9 +34,9 @@ def main(argv: list[str]) -> int:
     if not root:
         print("diffbot test: run it as ./diffbot test in a checkout, or use colcon test")
         return 2
-    names, pytest_arguments = split_at_dashes(argv)
-    all_families, untyped = KERNELS in names, NO_TYPES in names
-    names = [name for name in names if name not in (KERNELS, NO_TYPES)]
+    options, pytest_arguments = split_at_dashes(argv)
+    all_families, untyped = KERNELS in options, NO_TYPES in options
+    names = tested_packages(argv)
     folders = list(map(str, test_folders(Path(root), names)))
     workers = worker_arguments(pytest_arguments)
     if all_families:

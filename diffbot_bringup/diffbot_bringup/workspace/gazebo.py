@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from diffbot_bringup.usage import split_at_dashes
+from diffbot_bringup.usage import tested_packages
 from diffbot_bringup.workspace.environment import Stamps, digest
 from diffbot_bringup.workspace.process import ChildError, SetupError, SetupStep, run
 
@@ -302,6 +302,6 @@ def wants_gazebo(command: str, words: list[str]) -> bool:
     if {"-h", "--help", "-s", "--show-args"} & set(words):
         return False
     if command == "test":
-        packages, _ = split_at_dashes(words)
+        packages = tested_packages(words)
         return not packages or bool({"diffbot_bringup", "diffbot_sim"} & set(packages))
     return any(re.fullmatch(r"(.*[:=])?gazebo", word) for word in words)

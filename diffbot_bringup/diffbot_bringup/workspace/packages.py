@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from diffbot_bringup.usage import UsageError, check_one_of, split_at_dashes
+from diffbot_bringup.usage import UsageError, check_one_of, tested_packages
 from diffbot_bringup.workspace.environment import (
     PYTHON_ONLY,
     Paths,
@@ -233,8 +233,6 @@ class Workspace:
         return prepend(self._environment.variables(user), hooks)
 
 
-# Options of `diffbot test`; defined here because they are read before the tested packages exist.
-KERNELS, NO_TYPES = "--kernels", "--no-types"
 _EXAMPLES = {
     "echo": "TOPIC is missing, for example: ./diffbot echo /joint_states --once",
     "python": "FILE is missing, for example: ./diffbot python benchmarks/NAME.py",
@@ -256,9 +254,8 @@ def check_arguments(root: Path, command: str, words: list[str], any_package: boo
     if command == "launch":
         understand(words, _share_of(root, any_package))
     elif command == "test":
-        for word in split_at_dashes(words)[0]:
-            if word not in (KERNELS, NO_TYPES):
-                check_one_of("package", word, _package_names(root))
+        for word in tested_packages(words):
+            check_one_of("package", word, _package_names(root))
     elif command == "run":
         if not words:
             raise UsageError(f"PACKAGE is missing; packages: {', '.join(_package_names(root))}")

@@ -20,7 +20,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from diffbot_bringup.usage import split_at_dashes
+from diffbot_bringup.usage import tested_packages
 from diffbot_bringup.workspace.environment import (
     PYTHON_ONLY,
     Stamps,
@@ -311,7 +311,7 @@ def wanted_part(command: str, words: list[str]) -> tuple[str | None, bool]:
         part = next((word for word in words if word in PARTS), part)
     needed = not {"-h", "--help"} & set(words)
     if command == "test":
-        packages, _ = split_at_dashes(words)
+        packages = tested_packages(words)
         needed &= not packages or "diffbot_bringup" in packages
     elif command == "python":
         needed &= bool(words) and _runs_on_a_cluster(Path(words[0]))
