@@ -40,7 +40,13 @@ import diffbot_node
 SOURCE = Path(diffbot_node.__file__).resolve().parent
 TESTS = SOURCE.parent / "test"
 FILES = {
-    "command_guard.py": ("test_command_guard.py", "test_torque_limiter.py"),
+    "command_guard.py": (
+        "test_command_guard.py",
+        "test_torque_limiter.py",
+        "test_stop_states.py",
+        "test_guard_sequences.py",
+    ),
+    "stop_states.py": ("test_stop_states.py",),
     "state_age.py": ("test_state_age.py",),
     "presence.py": ("test_presence.py",),
     "effort_watchdog.py": ("test_effort_watchdog.py",),

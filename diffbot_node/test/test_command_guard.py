@@ -97,3 +97,18 @@ def test_nothing_leads_out_of_the_end(active):
     assert active.enable() == "done"
     assert active.apply(WANTED, 0.01) == ZERO
     assert (active.state, active.reason, active.command) == (GuardState.ENDED, "done", ZERO)
+
+
+def test_the_newest_reason_for_zero_is_the_one_that_is_told(active):
+    active.hold("a wheel is missing")
+    active.hold("no state arrives", silent=True)
+    assert (active.state, active.reason) == (GuardState.SILENT, "no state arrives")
+    active.hold("still none", silent=True)
+    assert active.reason == "still none" and active.may_command
+
+
+@pytest.mark.parametrize("end", ["stop", "press", "end"])
+def test_after_these_nothing_may_be_commanded(active, end):
+    assert active.may_command
+    getattr(active, end)("a reason")
+    assert not active.may_command

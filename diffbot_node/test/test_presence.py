@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from diffbot_node import presence
-from diffbot_node.presence import WAITING_PERIOD, Presence
+from diffbot_node.presence import WAITING_PERIOD, Complaints, Presence
 from diffbot_node.topic_nodes import full_name
 
 
@@ -120,3 +120,15 @@ def test_a_node_gives_up_partners_who_never_came(wall):
 )
 def test_a_message_names_the_owner_of_a_publisher(namespace, name, said):
     assert full_name(SimpleNamespace(node_namespace=namespace, node_name=name)) == said
+
+
+def test_each_kind_of_complaint_comes_once_a_second(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("diffbot_node.presence.time.monotonic", lambda: now[0])
+    complaints = Complaints()
+    said = ["late by 0.1 s", "late by 2.5e-3 s", "a wheel is missing"]
+    assert [complaints.due(what) for what in said] == [True, False, True]
+    now[0] += 0.99
+    assert not complaints.due("late by 3 s")
+    now[0] += 0.02
+    assert complaints.due("late by -3 s") and not complaints.due("late by 4 s")
