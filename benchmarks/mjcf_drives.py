@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import io
 from collections import deque
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -92,6 +93,28 @@ def model_drive(path: Path, commands: Array, period: float) -> Array:
     return np.array(positions)
 
 
+def exported_robots(
+    robots: int, seed: int, target: str, table: Table
+) -> Iterator[tuple[RandomRobot, Path, Robot, float]]:
+    """Yield random robots with what `exported` returns, and a row for those not identified."""
+    while robots:
+        with TemporaryDirectory() as temporary:
+            drawn, seed = draw(seed).written(Path(temporary)), seed + 1
+            files = exported(drawn, Path(temporary) / "results", target)
+            if files is None:
+                table.row(drawn.seed, "not verified")
+                continue
+            robots -= 1
+            yield drawn, *files
+
+
+def print_distances(distances: Mapping[str, list[float]]) -> None:
+    """Print median and largest of each engine's distances, %."""
+    for engine, far in distances.items():
+        median, largest = spread(far)
+        print(f"{engine}: median and largest {median:.3g} and {largest:.3g} % of the path")
+
+
 def deviation(one: Array, other: Array) -> tuple[float, float]:
     """Return the largest distance between two drives and the path of the first, m."""
     path = float(np.linalg.norm(np.diff(one, axis=0), axis=1).sum())
@@ -105,32 +128,17 @@ def main() -> None:
     given = parser.parse_args()
     table = Table("seed", "kg", "delay, ms", "path, m", *(f"{e}, %" for e in ENGINES), width=8)
     distances: dict[str, list[float]] = {engine: [] for engine in ENGINES}
-    seed = given.seed
-    while len(distances["ideal"]) < given.robots:
-        with TemporaryDirectory() as temporary:
-            drawn = draw(seed).written(Path(temporary))
-            seed += 1
-            files = exported(drawn, Path(temporary) / "results")
-            if files is None:
-                table.row(drawn.seed, "not verified")
-                continue
-            model, robot, delay = files
-            periods = round(given.seconds / drawn.period)
-            for engine in ENGINES:
-                commands, one = engine_drive(
-                    robot, engine, delay, drawn.period, periods, drawn.seed + 1
-                )
-                far, path = deviation(one, model_drive(model, commands, drawn.period))
-                distances[engine].append(100.0 * far / path)
+    for drawn, model, robot, delay in exported_robots(given.robots, given.seed, "mjcf", table):
+        periods = round(given.seconds / drawn.period)
+        for engine in ENGINES:
+            commands, one = engine_drive(
+                robot, engine, delay, drawn.period, periods, drawn.seed + 1
+            )
+            far, path = deviation(one, model_drive(model, commands, drawn.period))
+            distances[engine].append(100.0 * far / path)
         last = (distances[engine][-1] for engine in ENGINES)
         table.row(drawn.seed, robot.body.mass, 1e3 * delay, path, *last)
-    for engine in ENGINES:
-        print(f"{engine}: median and largest {table_text(spread(distances[engine]))} % of the path")
-
-
-def table_text(values: tuple[float, float]) -> str:
-    """Return two numbers with three digits."""
-    return " and ".join(f"{value:.3g}" for value in values)
+    print_distances(distances)
 
 
 if __name__ == "__main__":

@@ -17,13 +17,12 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from unittest import mock
 from xml.etree import ElementTree
 
 import numpy as np
-from benchmark_tables import Table, options, spread
-from mjcf_drives import deviation, exported, table_text
+from benchmark_tables import Table, options
+from mjcf_drives import ENGINES, deviation, engine_drive, exported_robots, print_distances
 
 from arc_odometry.number_range import Array
 from diffbot_description import Robot
@@ -31,10 +30,6 @@ from diffbot_description.robot import Friction
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.gazebo import world
 from diffbot_sim.simulator import Simulator
-from diffbot_study.random_robots import draw
-from diffbot_study.recorded_runs import prbs_of
-
-ENGINES = ("mujoco", "ideal")
 
 
 def model_text(path: Path, robot: Robot) -> str:
@@ -57,17 +52,6 @@ def simulator_of(path: Path, robot: Robot) -> Simulator:
         return make_simulator("gazebo", bare)
 
 
-def drive(robot: Robot, engine: str, period: float, periods: int, seed: int) -> tuple[Array, Array]:
-    """Drive within the limits of the excitation; return commands and positions, (periods, 2)."""
-    source, commands, positions = prbs_of(robot, seed), [], []
-    with closing(make_simulator(engine, robot)) as simulator:
-        for _ in range(periods):
-            commands.append(source.torque(simulator.wheel_velocities()))
-            simulator.step(commands[-1], period)
-            positions.append(simulator.pose()[:2])
-    return np.array(commands), np.array(positions)
-
-
 def replayed(simulator: Simulator, commands: Array, period: float) -> Array:
     """Return the positions, m, after each of the commands of a period."""
     positions = []
@@ -85,25 +69,16 @@ def main() -> None:
     given = parser.parse_args()
     table = Table("seed", "kg", "path, m", *(f"{e}, %" for e in ENGINES), width=8)
     distances: dict[str, list[float]] = {engine: [] for engine in ENGINES}
-    seed = given.seed
-    while len(distances[ENGINES[0]]) < given.robots:
-        with TemporaryDirectory() as temporary:
-            drawn, seed = draw(seed).written(Path(temporary)), seed + 1
-            files = exported(drawn, Path(temporary) / "results", "sdf")
-            if files is None:
-                table.row(drawn.seed, "not verified")
-                continue
-            model, robot, _ = files
-            periods = round(given.seconds / drawn.period)
-            for engine in ENGINES:
-                commands, one = drive(robot, engine, drawn.period, periods, drawn.seed + 1)
-                other = replayed(simulator_of(model, robot), commands, drawn.period)
-                far, path = deviation(one, other)
-                distances[engine].append(100.0 * far / path)
+    for drawn, model, robot, _ in exported_robots(given.robots, given.seed, "sdf", table):
+        periods = round(given.seconds / drawn.period)
+        for engine in ENGINES:
+            commands, one = engine_drive(robot, engine, 0.0, drawn.period, periods, drawn.seed + 1)
+            other = replayed(simulator_of(model, robot), commands, drawn.period)
+            far, path = deviation(one, other)
+            distances[engine].append(100.0 * far / path)
         last = (distances[engine][-1] for engine in ENGINES)
         table.row(drawn.seed, robot.body.mass, path, *last)
-    for engine in ENGINES:
-        print(f"{engine}: median and largest {table_text(spread(distances[engine]))} % of the path")
+    print_distances(distances)
 
 
 if __name__ == "__main__":

@@ -61,6 +61,15 @@ class Browser:
         self.call("Page.navigate", url=page.as_uri())
         self.wait("document.body && document.body.dataset.drawn === 'true'")
 
+    def visit(self, url: str, drawn: str) -> None:
+        """Open an address of this computer, with the network on, and wait for an expression."""
+        self.call(
+            "Network.emulateNetworkConditions",
+            offline=False, latency=0, downloadThroughput=-1, uploadThroughput=-1,
+        )  # fmt: skip
+        self.call("Page.navigate", url=url)
+        self.wait(drawn)
+
     def value(self, expression: str) -> Any:
         """Value of a JavaScript expression."""
         result = self.call(

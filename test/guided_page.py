@@ -55,12 +55,7 @@ class GuidedPage:
 
     def __init__(self, page: Browser, url: str) -> None:
         self.page, self.clicks = page, 0
-        page.call(
-            "Network.emulateNetworkConditions",
-            offline=False, latency=0, downloadThroughput=-1, uploadThroughput=-1,
-        )  # fmt: skip
-        page.call("Page.navigate", url=url)
-        page.wait(DRAWN)
+        page.visit(url, DRAWN)
 
     def shows(self, width: int, height: int, dark: bool = False) -> None:
         """Set the size of the window, px, and the colours."""

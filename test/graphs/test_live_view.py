@@ -84,12 +84,7 @@ def test_a_browser_sees_what_changes_and_stops_the_robot(tmp_path, domain, name,
     try:
         url = address_of(process)
         with chromium.browser(tmp_path / "profile") as page:
-            page.call(
-                "Network.emulateNetworkConditions",
-                offline=False, latency=0, downloadThroughput=-1, uploadThroughput=-1,
-            )  # fmt: skip
-            page.call("Page.navigate", url=url)
-            page.wait(DRAWN)
+            page.visit(url, DRAWN)
             page.wait(f"({seen}) !== 0 && ({seen}) !== null")
             first = page.value(seen)
             page.wait(f"({seen}) !== {first}")

@@ -17,10 +17,8 @@ from rclpy.utilities import try_shutdown
 
 from diffbot_check.start_guide import StartGuide
 from diffbot_check.start_page import GuidePage
-from diffbot_check.start_run import Rehearsal
+from diffbot_check.start_run import DONE, LEFT, Rehearsal
 from diffbot_view.live_view_node import LiveView
-
-DONE, LEFT = 0, 1
 
 
 def has_browser() -> bool:
@@ -74,4 +72,4 @@ def lead_in_browser(
         try_shutdown()
     if ended:
         return 128 + ended[0]
-    return DONE if page.left_at is None else LEFT
+    return DONE if guide.state.next_step is None else LEFT

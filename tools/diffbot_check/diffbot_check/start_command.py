@@ -15,14 +15,14 @@ from rich.console import Console
 
 from diffbot_check.rehearsal_faults import RehearsalFault
 from diffbot_check.start_guide import StartGuide, StartStep, StepOutcome
-from diffbot_check.start_run import Rehearsal, do_step
+from diffbot_check.start_run import DONE, LEFT, Rehearsal, do_step
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.files import make_writable
 from diffbot_description.named_paths import expanded
 from diffbot_description.spoken_commands import spoken
 from diffbot_description.terminal_text import complain, printable
 
-DONE, LEFT, USAGE, INTERRUPTED = 0, 1, 2, 128 + signal.SIGINT
+USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
 REHEARSAL_ROOM = "4x4"
 PORT = 8765
 # Runs of a step that fails without a fault, in a rehearsal without questions.

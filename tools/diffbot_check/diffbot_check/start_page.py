@@ -118,7 +118,6 @@ class GuidePage:
         self._ends: dict[StartStep, StepEnd] = {}
         self._said, self._drawn = "", RobotNumbers()
         self.left = threading.Event()
-        self.left_at: StartStep | None = None
         web = files("diffbot_check") / "web"
         html, style, script = (
             (web / f"guide.{suffix}").read_text(encoding="utf-8")
@@ -270,7 +269,6 @@ class GuidePage:
     def _show(self) -> None:
         guide, state = self._guide, self._guide.state
         following = state.next_step
-        self.left_at = following
         self._store.set(
             guide={
                 "folder": str(guide.folder),

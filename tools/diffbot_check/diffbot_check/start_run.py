@@ -14,6 +14,7 @@ from diffbot_description import load_robot
 from diffbot_description.arena import Arena
 from diffbot_description.loading import save_robot
 
+DONE, LEFT = 0, 1  # exit status of the guide: all steps are done or skipped, or some are left
 REFUSED = 2  # exit status of a step that was refused before its command ran
 # Time for the simulated robot to end, s.
 ENDING = 5.0

@@ -85,14 +85,10 @@ def driven_sizes(
         if readings.gyro is None or readings.poses is None:
             return {}, str(error)
     try:
-        return _values(replace_poses(readings), given), ""
+        without = replace(readings, poses=None, pose_errors=CommonPoseErrors())
+        return _values(without, given), ""
     except (ValueError, ArithmeticError) as error:
         return {}, str(error)
-
-
-def replace_poses(readings: CalibrationReadings) -> CalibrationReadings:
-    """Return the readings without poses."""
-    return CalibrationReadings(readings.wheels, readings.gyro, None, readings.subject)
 
 
 def _values(readings: CalibrationReadings, given: WheelGeometry) -> dict[str, StretchValue]:

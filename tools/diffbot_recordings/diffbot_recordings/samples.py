@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
 from arc_odometry.number_range import Array as Array
+from diffbot_description.files import write_atomically
 from diffbot_description.named_paths import check_regular
 
 Mask = NDArray[np.bool_]
@@ -51,6 +52,14 @@ LARGEST_NUMBER = 1e20
 def is_number(values: Array) -> Mask:
     """Return which values are finite and smaller than LARGEST_NUMBER."""
     return np.abs(values) < LARGEST_NUMBER
+
+
+def write_table(path: Path, columns: Sequence[str], rows: Array) -> Path:
+    """Write a table that `identify` reads, rows of shape (n, columns); return its path."""
+    header = ",".join(columns)
+    return write_atomically(
+        path, lambda target: np.savetxt(target, rows, "%.17g", ",", header=header, comments="")
+    )
 
 
 class RecordingError(ValueError):

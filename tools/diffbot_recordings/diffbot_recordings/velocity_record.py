@@ -20,10 +20,10 @@ from rich.text import Text
 
 from arc_odometry.number_range import Array
 from diffbot_description import Robot, known_robots, save_robot
-from diffbot_description.files import finite, write_atomically
+from diffbot_description.files import finite
 from diffbot_description.robot import Pair
 from diffbot_ident.excitation.driver_stop import DriverStop
-from diffbot_recordings.samples import Batch, RecordingError
+from diffbot_recordings.samples import Batch, RecordingError, write_table
 from diffbot_recordings.segments import Segment, Segmenter, SegmentSettings
 from diffbot_recordings.verdict import results_table, values_table
 from diffbot_report.drawing import Picture
@@ -108,11 +108,7 @@ class VelocityRecord:
 
     def save(self, path: Path) -> str:
         """Write a table for `diffbot identify`; return its name."""
-
-        def write(target: Path) -> None:
-            np.savetxt(target, self.rows(), "%.17g", ",", header=",".join(COLUMNS), comments="")
-
-        return write_atomically(path, write).name
+        return write_table(path, COLUMNS, self.rows()).name
 
 
 def analysed(record: VelocityRecord) -> dict[str, AxisAnalysis]:

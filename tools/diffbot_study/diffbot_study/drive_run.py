@@ -23,14 +23,13 @@ from diffbot_controllers.tuning import tuned_backstepping
 from diffbot_description import Robot, Torque, load_robot
 from diffbot_node.parameter_fields import parameter, pose_from_text
 from diffbot_report.controller_topics import CONTROLLERS
-from diffbot_report.drive_findings import drive_findings
 from diffbot_report.drive_recording import DriveRecording
-from diffbot_report.drive_results import live_table
-from diffbot_report.run_end import ControllerState, Ending, Outcome, RunPhase
+from diffbot_report.run_end import ControllerState, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator import Simulator
 from diffbot_sim.simulator_parameters import SensorParameters
+from diffbot_study.drive_report import HOLD, STATE_RATE, report_drive, true_rows
 from diffbot_study.driving import PERIOD, simulate_drive
 from diffbot_study.run_arguments import PathArguments, read_arguments
 from diffbot_study.run_bag import record_joints
@@ -41,8 +40,6 @@ from pose2d_trajectories.robot_limits import robot_limits
 from pose2d_trajectories.shapes import from_pose
 
 NODE, LAW = "backstep_controller", "standard"
-HOLD = 1.0  # robot time for which the last reference is held, s
-STATE_RATE = 10.0  # states noted per second of robot time
 
 
 @dataclass(frozen=True)
@@ -169,9 +166,7 @@ class SimulatedDrive:
             row = (*record.set_point, *record.process_value, *motion, *torque)
             self._statuses += 1
             self.recording.add_status(stamps, np.array([row]), [self._statuses])
-        x, y, theta = engine.pose()
-        true = (x, y, math.sin(0.5 * theta), math.cos(0.5 * theta), *engine.velocity())
-        self.recording.add_truth(stamps, np.array([true]))
+        self.recording.add_truth(stamps, true_rows(engine))
 
     def _note_state(self, phase: RunPhase, message: str = "") -> None:
         arguments, known = self._arguments, self._known.dynamics
@@ -200,18 +195,9 @@ def simulate(words: Sequence[str]) -> int:
     arguments = read_arguments(DriveArguments, words)
     robot = load_robot(arguments.robot)
     run = SimulatedDrive(arguments, robot)
-    report = RunReport("drive", arguments, robot, "diffbot_report.drive_figures")
-    ending = Ending(Outcome.COMPLETED)
-    try:
-        run.execute(
-            lambda recording: report.show(
-                recording.elapsed, run.duration, lambda: live_table(recording)
-            )
-        )
-    except KeyboardInterrupt:
-        ending = Ending(Outcome.STOPPED, "interrupted")
-        run.stop(ending.reason)
-    report.save_table(JOINT_STATES, COLUMNS, run.joint_states)
-    record_joints(report, robot, run.joint_states)
-    findings = drive_findings(run.recording, report.run, NODE, run.gains, robot)
-    return report.write(findings, ending)
+
+    def save(report: RunReport) -> None:
+        report.save_table(JOINT_STATES, COLUMNS, run.joint_states)
+        record_joints(report, robot, run.joint_states)
+
+    return report_drive(run, arguments, robot, NODE, save)

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any, Protocol
 
-import numpy as np
 from rich.console import RenderableType
 
 from arc_odometry.number_range import Array
@@ -19,9 +19,9 @@ from diffbot_description.files import (
     SUMMARY,
     dated_folder,
     make_writable,
-    write_atomically,
 )
 from diffbot_description.named_paths import expanded
+from diffbot_recordings.samples import write_table
 from diffbot_report.display import RunProgress, make_console, make_display, say
 from diffbot_report.drawing import Drawing
 from diffbot_report.run_end import Ending, Outcome
@@ -31,6 +31,16 @@ from diffbot_study.run_arguments import RunArguments, given_arguments
 # Wall time for the pictures, and between two updates of the display, s.
 DRAWING_TIME, SHOWN_EVERY = 60.0, 0.25
 EXIT = {Outcome.COMPLETED: 0, Outcome.FAILED: 1, Outcome.STOPPED: 130}
+
+
+class SimulatedRun(Protocol):
+    """A run that `execute` simulates to its end, unless `stop` ends it early."""
+
+    def execute(self, progress: Callable[[Any], None]) -> None:
+        """Run to the end; `progress` is called with the recording as it grows."""
+
+    def stop(self, problem: str) -> None:
+        """End the run early, after a KeyboardInterrupt in `execute`."""
 
 
 class RunReport:
@@ -73,12 +83,19 @@ class RunReport:
 
     def save_table(self, name: str, columns: Sequence[str], rows: Array) -> None:
         """Write a table for `diffbot identify`."""
-        header = ",".join(columns)
-        path = write_atomically(
-            self.folder / name,
-            lambda target: np.savetxt(target, rows, "%.17g", ",", header=header, comments=""),
-        )
-        say(self.console, str(path))
+        say(self.console, str(write_table(self.folder / name, columns, rows)))
+
+    def follow(self, run: SimulatedRun, show: Callable[[Any], None]) -> Ending:
+        """Execute a run, which Ctrl-C stops; return how it ended, and restore the terminal."""
+        try:
+            run.execute(show)
+        except KeyboardInterrupt:
+            ending = Ending(Outcome.STOPPED, "interrupted")
+            run.stop(ending.reason)
+            return ending
+        finally:
+            self.close()
+        return Ending(Outcome.COMPLETED)
 
     def close(self) -> None:
         """Restore the terminal."""

@@ -192,14 +192,7 @@ def simulate(words: Sequence[str]) -> int:
             lambda: identification_table(recording, robot, console.width),
         )
 
-    outcome = Outcome.COMPLETED
-    try:
-        run.execute(show)
-    except KeyboardInterrupt:
-        outcome = Outcome.STOPPED
-        run.stop("interrupted")
-    finally:
-        report.close()
+    outcome = report.follow(run, show).outcome
     report.save_table(JOINT_STATES, COLUMNS, run.joint_states)
     record_joints(report, robot, run.joint_states)
     course = run.course

@@ -29,14 +29,12 @@ from diffbot_description.robot import Pair
 from diffbot_node.command_guard import PairLimiter
 from diffbot_node.parameter_fields import parameter
 from diffbot_report.controller_topics import CONTROLLERS
-from diffbot_report.drive_findings import drive_findings
 from diffbot_report.drive_recording import DriveRecording
-from diffbot_report.drive_results import live_table
-from diffbot_report.run_end import ControllerState, Ending, Outcome, RunPhase
+from diffbot_report.run_end import ControllerState, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS
 from diffbot_sim.simulated_velocity_robot import SimulatedVelocityRobot, VelocityRobotParameters
 from diffbot_sim.virtual_robot import received_stamp
-from diffbot_study.drive_run import HOLD, STATE_RATE
+from diffbot_study.drive_report import HOLD, STATE_RATE, report_drive, true_rows
 from diffbot_study.run_arguments import (
     PathArguments,
     VelocityArguments,
@@ -44,7 +42,6 @@ from diffbot_study.run_arguments import (
     replaced,
 )
 from diffbot_study.run_bag import VelocityRows
-from diffbot_study.run_report import RunReport
 from diffbot_study.velocity_run import odometry_of
 from pose2d_trajectories import Reference, make_trajectory
 from pose2d_trajectories.robot_limits import robot_limits
@@ -168,10 +165,7 @@ class SimulatedVelocityDrive:
             + (*known.bands, *known.band_variances, *known.dead_times, *known.dead_time_variances)
         )
         self.recording.add_status(stamps, np.array([row]), [self._statuses])
-        robot = self._simulated.robot
-        x, y, theta = robot.pose()
-        true = (x, y, math.sin(0.5 * theta), math.cos(0.5 * theta), *robot.velocity())
-        self.recording.add_truth(stamps, np.array([true]))
+        self.recording.add_truth(stamps, true_rows(self._simulated.robot))
 
     def _note_state(self, phase: RunPhase, message: str = "") -> None:
         self.recording.add_state(
@@ -196,17 +190,4 @@ def simulate(words: Sequence[str]) -> int:
     arguments = read_arguments(VelocityDriveArguments, words)
     robot = load_robot(arguments.robot)
     run = SimulatedVelocityDrive(arguments, robot)
-    report = RunReport("drive", arguments, robot, "diffbot_report.drive_figures")
-    ending = Ending(Outcome.COMPLETED)
-    try:
-        run.execute(
-            lambda recording: report.show(
-                recording.elapsed, run.duration, lambda: live_table(recording)
-            )
-        )
-    except KeyboardInterrupt:
-        ending = Ending(Outcome.STOPPED, "interrupted")
-        run.stop(ending.reason)
-    run.rows.write(report)
-    findings = drive_findings(run.recording, report.run, NODE, run.gains, robot)
-    return report.write(findings, ending)
+    return report_drive(run, arguments, robot, NODE, run.rows.write)

@@ -127,16 +127,9 @@ def simulate(words: Sequence[str]) -> int:
     def show(record: VelocityRecord) -> None:
         report.show(record.elapsed, arguments.duration, lambda: live_table(record, {}))
 
-    ending = Ending(Outcome.COMPLETED)
-    try:
-        run.execute(show)
-        if run.course.problem:
-            ending = Ending(Outcome.FAILED, run.course.problem)
-    except KeyboardInterrupt:
-        ending = Ending(Outcome.STOPPED, "interrupted")
-        run.stop(ending.reason)
-    finally:
-        report.close()
+    ending = report.follow(run, show)
+    if run.course.problem and ending.outcome is Outcome.COMPLETED:
+        ending = Ending(Outcome.FAILED, run.course.problem)
     run.rows.write(report)
     say(report.console, "identifying")
     findings = velocity_run_findings(run.record, report.folder, robot, report.run.setting)

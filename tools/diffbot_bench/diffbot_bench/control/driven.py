@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arc_odometry import Pose
 from diffbot_bench.control.peers import PathProgress
 from diffbot_bench.independent_plant import Array
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
@@ -44,6 +45,12 @@ def path_of(trajectory: Trajectory, step: float = PATH_STEP) -> Array:
     lengths = np.concatenate(((0.0,), np.cumsum(np.hypot(*np.diff(points, axis=0).T))))
     even = np.arange(0.0, lengths[-1], step)
     return np.column_stack([np.interp(even, lengths, column) for column in points.T])
+
+
+def beside(trajectory: Trajectory) -> Pose:
+    """Return where drives begin: BESIDE to the left of the first reference."""
+    x, y, theta = trajectory.at(0.0).pose
+    return Pose(x - BESIDE * math.sin(theta), y + BESIDE * math.cos(theta), theta)
 
 
 def driven(

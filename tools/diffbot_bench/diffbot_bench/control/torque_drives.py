@@ -7,13 +7,12 @@ noise, and torques that act 0 to 2 periods late.
 
 from __future__ import annotations
 
-import math
 from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
 
-from diffbot_bench.control.driven import BESIDE, PATH_STEP, Driven, driven, path_of
+from diffbot_bench.control.driven import PATH_STEP, Driven, beside, driven, path_of
 from diffbot_bench.control.peers import RegulatedPurePursuit, SpeedLoops, TimedKinematics
 from diffbot_controllers.friction_adaptation import friction_laws
 from diffbot_controllers.laws.friction import KnownWheels
@@ -112,16 +111,11 @@ def drive(name: str, seed: int) -> Driven | None:
         law = make_law(name, drawn, trajectory)
     except ValueError:
         return None
-    first = trajectory.at(0.0)
-    start = (
-        first.x - BESIDE * math.sin(first.theta),
-        first.y + BESIDE * math.cos(first.theta),
-        first.theta,
-    )
     with closing(make_simulator(ENGINE, robot)) as engine:
         samples = simulate_drive(
             engine, robot, law, trajectory.at, 1.5 * trajectory.duration,
-            start=start, torque_noise=drawn.noise, torque_delay=_late(drawn), seed=seed,
+            start=beside(trajectory), torque_noise=drawn.noise, torque_delay=_late(drawn),
+            seed=seed,
         )  # fmt: skip
     torque = float(np.sqrt(np.mean(samples.torque**2))) / robot.limits.traction
     return driven(samples.time, samples.pose, trajectory, torque, energy_of(samples, robot))

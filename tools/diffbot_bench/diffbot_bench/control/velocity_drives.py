@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from arc_odometry import MotionLimits, Pose, Velocity
-from diffbot_bench.control.driven import BESIDE, PATH_STEP, Driven, driven, path_of
+from diffbot_bench.control.driven import PATH_STEP, Driven, beside, driven, path_of
 from diffbot_bench.control.peers import KinematicLaw, RegulatedPurePursuit, VelocityLaw
 from diffbot_bench.suite_estimators import segments_of
 from diffbot_bench.tasks import ROOM
@@ -136,8 +136,5 @@ def drive(name: str, truth: LaggingRobot, seed: int) -> Driven | None:
         law = make_law(name, truth, trajectory, seed)
     except ValueError:
         return None
-    first = trajectory.at(0.0)
-    start = Pose(
-        first.x - BESIDE * np.sin(first.theta), first.y + BESIDE * np.cos(first.theta), first.theta
-    )
+    start = beside(trajectory)
     return driven(*poses(truth, law, start, 1.5 * trajectory.duration, seed), trajectory)
