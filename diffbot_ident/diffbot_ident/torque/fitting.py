@@ -247,7 +247,9 @@ class EffectLooks:
             effects = result.effects
             # Test the lag first, because friction that differs by direction resembles it.
             timing = self.fitting.delay(effects, lags=True)
-            gain, lags = timing.gain, timing.gain > LIKELY_LAG**2
+            # What would begin before its torque is no lag.
+            gain = 0.0 if timing.early else timing.gain
+            lags = gain > LIKELY_LAG**2
             if not lags:
                 timing = self.fitting.delay(effects, lags=False)
             result = replace(result, effects=self._beside(timing, lags), lags=lags)
