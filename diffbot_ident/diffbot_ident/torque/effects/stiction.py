@@ -24,7 +24,7 @@ from diffbot_ident.torque.effects.evidence import (
 # and agv, static friction 1.5 to 2.5 times Coulomb's, 2 to 10 % of the top speed.
 STICTION_FLOOR = 0.03
 # Smallest static friction beyond Coulomb's to report, as a share of the typical torque.
-LEAST_STICTION = 0.01
+LEAST_STICTION = 0.05
 # Square of a wheel's speed over the slow one beyond which nothing is left.
 FASTEST = 50.0
 # Gauss's nodes in a period, and their weights.
