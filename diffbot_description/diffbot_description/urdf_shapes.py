@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 import struct
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -204,14 +203,14 @@ def _obj(path: Path) -> Array:
 
 
 def _lines(lines: Iterable[str], key: str) -> Array:
-    numbers = array("d")
+    """Return the three numbers (n, 3) after the key of each line that begins with it."""
+    beginnings = (key + " ", key + "\t")
+    texts = (text for line in lines if (text := line.lstrip()).startswith(beginnings))
+    first = next(texts, None)
+    if first is None:
+        return np.empty((0, 3))
     try:
-        for line in lines:
-            parts = line.split(maxsplit=4)
-            if parts and parts[0] == key:
-                x, y, z = map(float, parts[1:4])
-                numbers.extend((x, y, z))
-        return np.array(numbers, dtype=np.float64).reshape(-1, 3)
+        return np.loadtxt(chain([first], texts), usecols=(1, 2, 3), comments=None, ndmin=2)
     except ValueError as error:
         raise ValueError(f"a line '{key}' does not hold three numbers") from error
 
