@@ -147,7 +147,7 @@ def test_a_long_run_is_watched_in_constant_memory():
 
 def test_parts_of_a_run_that_disagree_widen_the_intervals(monkeypatch):
     """Torques that err for half a second at a time: the noise of single periods does not tell."""
-    found = []
+    sizes = []
     for _ in range(2):
         errors = []
         for seed in range(8):
@@ -156,6 +156,6 @@ def test_parts_of_a_run_that_disagree_widen_the_intervals(monkeypatch):
             result = identified(seed, factors)
             error = np.array(result.values[2:]) - (K7, K8)
             errors.append(error / np.sqrt(result.variances[2:]))
-        found.append(np.sqrt(np.mean(np.square(errors))))
+        sizes.append(np.sqrt(np.mean(np.square(errors))))
         monkeypatch.setattr(ChangeWatch, "widened", lambda _, axes, *__: axes)
-    assert found[0] < 2.0 < 2.5 < found[1]
+    assert sizes[0] < 2.0 < 2.5 < sizes[1]
