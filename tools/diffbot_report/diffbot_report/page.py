@@ -26,7 +26,7 @@ from diffbot_description import write_atomically
 from diffbot_description.dynamics import Array
 from diffbot_description.files import parse_json, read_regular
 from diffbot_description.limits import JSON, PAGE
-from diffbot_report.chart import Chart, Curve, Intervals, Role
+from diffbot_report.chart import Chart, Curve, Intervals, Role, Strips
 from diffbot_report.quantity import MISSING
 
 REPORT = "report.html"
@@ -53,18 +53,6 @@ class Matrix:
     rows: Sequence[str]
     values: ArrayLike
     limits: tuple[float, float] = (-1.0, 1.0)
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Strips:
-    """States over times (n,), s: a strip per name, filled where `holds`, (n, names), is 1."""
-
-    key: str
-    title: str
-    names: Sequence[str]
-    x: ArrayLike
-    holds: ArrayLike
     note: str = ""
 
 
