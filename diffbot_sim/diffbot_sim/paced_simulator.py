@@ -129,7 +129,6 @@ class CommandPublishers:
 
     @property
     def count(self) -> int:
-        """Number of publishers of the topic."""
         return self._node.count_publishers(self.topic)
 
     def conflict(self) -> str | None:
@@ -278,6 +277,5 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         return response
 
     def close(self) -> None:
-        """Advance no more."""
         if self.room is not None:
             self.room.forget(self._go_on)

@@ -258,7 +258,6 @@ class SensorTopics:
         self._waiting: list[tuple[Publisher[Any], Any]] = []
 
     def __bool__(self) -> bool:
-        """Whether there is any sensor."""
         return bool(self._sensors)
 
     def note(self, stamp: float, pose: Triple, velocity: Pair) -> None:

@@ -83,7 +83,6 @@ class ProcessDescription:
 
     @property
     def is_composed(self) -> bool:
-        """Whether it is a simulated run in one process."""
         return Path(str(self.command[0])).name == "composed"
 
     def arguments(self, folder: Path) -> list[str]:
@@ -153,7 +152,6 @@ class Tee:
         os.set_blocking(source.fileno(), False)
 
     def fileno(self) -> int:
-        """Return the file descriptor to wait on."""
         return self._source.fileno()
 
     def pump(self) -> bool:
@@ -303,7 +301,6 @@ class Supervisor:
         self._sent = signal.SIGINT
 
     def run(self) -> int:
-        """Run all processes and return the exit status."""
         sys.stdout.flush()
         sys.stderr.flush()
         self._selector = selectors.DefaultSelector()

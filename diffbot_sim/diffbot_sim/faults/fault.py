@@ -116,7 +116,6 @@ class Fault:
     copies: int = setting("", "how often a message that is hit is sent", 0, minimum=0, maximum=100)
 
     def __str__(self) -> str:
-        """Return topic, kind, time and the settings that differ from the defaults."""
         changed = {
             entry.name: getattr(self, entry.name)
             for entry in fields(self)[2:]

@@ -79,7 +79,6 @@ class Score:
     seconds: list[float] = field(default_factory=list)
 
     def add(self, task: BenchTask, answer: TaskAnswer) -> None:
-        """Add the answer to a task."""
         self.seconds.append(answer.seconds)
         before = len(self.costs)
         self._add_values(task, answer)
@@ -120,11 +119,9 @@ class Score:
 
     @property
     def has_intervals(self) -> bool:
-        """Whether its answers have intervals."""
         return bool(self.widths)
 
     def cells(self) -> tuple[str, ...]:
-        """Return the texts of COLUMNS."""
         median, most = (_percent(self.errors, q) for q in (50.0, 95.0))
         total = len(self.costs)
         holds = f"{100.0 * float(np.mean(self.holding)):.0f}" if self.holding else "–"

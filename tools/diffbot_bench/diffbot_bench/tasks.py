@@ -43,7 +43,6 @@ class Record:
     track: float | None = None
 
     def text(self) -> str:
-        """Return the content of its file."""
         columns = {name: [float(f"{x:.9g}") for x in col] for name, col in self.columns.items()}
         own = {"task": self.task, "kind": self.kind.value, "wheel_radius": self.wheel_radius}
         return json.dumps({**own, "track": self.track, "columns": columns})

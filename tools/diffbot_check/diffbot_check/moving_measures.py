@@ -43,7 +43,6 @@ class MovingMeasures:
         self._test = test
 
     def steps(self) -> Steps:
-        """Yield the commands."""
         velocity = self._test.kind is CommandKind.VELOCITY
         yield from self._step() if velocity else self._harder()
         yield from self._silence()

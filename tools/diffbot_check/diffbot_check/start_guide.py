@@ -100,7 +100,6 @@ class StartStep(str, Enum):
     seconds: float
 
     def __new__(cls, value: str, text: str, room: str, seconds: float) -> StartStep:
-        """Return a member with its value and what is said of it."""
         member = str.__new__(cls, value)
         member._value_ = value
         member.text, member.room, member.seconds = text, room, seconds
@@ -108,7 +107,6 @@ class StartStep(str, Enum):
 
     @property
     def time(self) -> str:
-        """How long it takes, in words."""
         minutes = round(self.seconds / 60.0)
         if not minutes:
             return f"{self.seconds:g} s"
@@ -116,7 +114,6 @@ class StartStep(str, Enum):
 
     @property
     def moves(self) -> bool:
-        """Whether the robot moves."""
         return self in (StartStep.MOVING, *IN_THE_ROOM)
 
     @property
@@ -179,7 +176,6 @@ class StartState:
     lines: tuple[str, ...] = ()
 
     def outcome(self, step: StartStep) -> StepOutcome:
-        """Return what has become of a step."""
         return StepOutcome(self.outcomes.get(step.value, StepOutcome.OPEN.value))
 
     @property

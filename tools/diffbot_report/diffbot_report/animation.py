@@ -231,7 +231,6 @@ class _Trail:
         self.artists: Sequence[Artist] = (self._faded, self._recent)
 
     def show(self, frames: NDArray[np.intp]) -> None:
-        """Show the trail up to the last of these samples."""
         recent = frames[-FADING - 1 :]
         self._faded.set_data(*self._places[: recent[0] + 1].T)
         pieces = [self._places[a : b + 1] for a, b in zip(recent[:-1], recent[1:], strict=True)]

@@ -28,7 +28,6 @@ class RunPhase(Enum):
 
     @property
     def ended(self) -> bool:
-        """Whether the run is over."""
         return self in (RunPhase.DONE, RunPhase.STOPPED)
 
 

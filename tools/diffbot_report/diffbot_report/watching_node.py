@@ -185,11 +185,9 @@ class WatchingNode(Node, Generic[R, P]):
         create_wall_timer(self, POLL_PERIOD, self._poll)
 
     def run_name(self) -> str:
-        """Return the name of the run."""
         return self.values.name
 
     def inbox(self, message_type: type, topic: str, qos: QoSProfile = COUNTED) -> Inbox:
-        """Subscribe to a topic."""
         inbox = Inbox(self, message_type, topic, qos)
         self._inboxes.append(inbox)
         return inbox
