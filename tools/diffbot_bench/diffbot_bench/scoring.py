@@ -43,8 +43,7 @@ class TaskAnswer:
 def answer_of(said: object, seconds: float = math.nan) -> TaskAnswer:
     """Return what an estimator said: a mapping from names to values or (value, low, high), or None.
 
-    Raises:
-        ValueError: It is something else; the message names the entry.
+    ValueError: it is something else; the message names the entry.
     """
     if said is None:
         return TaskAnswer({}, seconds, "refused")

@@ -106,9 +106,6 @@ def make_tasks(
     """Make the tasks of n robots for each kind of data of ROWS, equal for equal seeds.
 
     `seconds`: length of each record; None: SECONDS and VELOCITY_SECONDS.
-
-    Raises:
-        ValueError: There is no such kind of data.
     """
     for row in rows:
         if row not in ROWS:

@@ -186,14 +186,10 @@ class StartState:
 
 
 class StartGuide:
-    """The guide of one folder.
+    """The guide of one folder with state, robot file, results and exports.
 
-    Args:
-        folder: For state, robot file, results and exports.
-        rehearsal: Whether the robot is simulated: the excitation is shorter.
-
-    Raises:
-        ValueError: The folder's state cannot be read.
+    `rehearsal`: whether the robot is simulated: the excitation is shorter. ValueError: the folder's
+    state cannot be read.
     """
 
     def __init__(self, folder: Path, rehearsal: bool = False) -> None:
@@ -225,14 +221,9 @@ class StartGuide:
         return ""
 
     def command(self, step: StartStep, answer: str = "") -> list[str]:
-        """Return the command of a step, as after `diffbot`; empty if the step needs none.
+        """Return the command of a step without a refusal, as after `diffbot`; empty: none.
 
-        Args:
-            step: A step without a refusal.
-            answer: To the step's question.
-
-        Raises:
-            ValueError: The answer cannot be one.
+        `answer`: to the step's question; ValueError if it cannot be one.
         """
         robot = f"robot:={self.robot_file}"
         if step is StartStep.CONNECT:

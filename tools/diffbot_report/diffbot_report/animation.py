@@ -69,9 +69,6 @@ def write_animation(
     """Write an animated GIF of at most 8 s; return its path.
 
     `run` has at least one known pose; unknown `limits` of the commands are 0.
-
-    Raises:
-        OSError: See write_atomically.
     """
     pictures = list(frames(run, film_of(run), robot, limits, title))
     chosen = np.linspace(0, len(pictures) - 1, PALETTE_FRAMES).astype(int)

@@ -50,9 +50,9 @@ class Curve:
 
     @classmethod
     def path(cls, name: str, places: ArrayLike, role: Role = Role.FIRST, **how: bool) -> Curve:
-        """Return a curve through places [x, y], shape (n, 2)."""
-        x, y = np.asarray(places, float).T
-        return cls(name, x, y, role, **how)
+        """Return a curve through places [x, y], or poses that begin with them, shape (n, >= 2)."""
+        array = np.asarray(places, float)
+        return cls(name, array[:, 0], array[:, 1], role, **how)
 
 
 @dataclass(frozen=True)

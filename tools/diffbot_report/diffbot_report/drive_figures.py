@@ -104,19 +104,19 @@ def path_group(results: DriveResults, title: str, robot: Robot) -> ChartGroup:
     run, silhouette = results.run, RobotSilhouette.of(robot)
     known = run.known_poses
     curves = [
-        Curve.path("reference", run.reference[:, :2], Role.WANTED, dashed=True),
-        Curve.path("true path", run.true[:, :2]),
-        Curve.path("by odometry", run.odometry[:, :2], Role.SECOND),
+        Curve.path("reference", run.reference, Role.WANTED, dashed=True),
+        Curve.path("true path", run.true),
+        Curve.path("by odometry", run.odometry, Role.SECOND),
     ]
     if run.has_pose_reference and not np.ptp(run.reference[:, :2], axis=0).max() > 1e-3:
         goal = run.reference[-1:, :2]
         curves[0] = Curve.path("goal", goal, Role.WANTED, dots=True, marks=True)
     for name, at, role in (("start", known[0], Role.QUIET), ("end", known[-1], Role.THIRD)):
         parts = [placed(part, run.pose[at]) for part in (silhouette.body, silhouette.nose)]
-        outline = np.concatenate(
+        edges = np.concatenate(
             [line for part in parts for line in (part, part[:1], np.full((1, 2), np.nan))]
         )
-        curves.append(Curve.path(name, outline, role))
+        curves.append(Curve.path(name, edges, role))
     chart = Chart("path", "", "y, m", curves, "x, m", None, equal=True)
     text = source(run, "y over x", "Figs. 12, 19 and 29")
     return ChartGroup("path", f"Path of {title}", text, [chart])

@@ -357,9 +357,9 @@ def coverage_chart(estimate: Estimate) -> Intervals:
     known = [state is EstimateState.ESTIMATED for state in estimate.parameter_states]
     names = [name if good else f"{name}, not identified"
              for name, good in zip(SYMBOLS, known, strict=True)]  # fmt: skip
-    shares = [100.0 * share for share in estimate.coverage]
+    percent = [100.0 * fraction for fraction in estimate.coverage]
     unit = "%, 100: all of it"
-    return Intervals("coverage", "Needed motion that was seen", unit, names, shares, [0.0] * 4)
+    return Intervals("coverage", "Needed motion that was seen", unit, names, percent, [0.0] * 4)
 
 
 def information_chart(recording: IdentRecording) -> Chart:

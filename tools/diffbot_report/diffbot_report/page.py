@@ -142,12 +142,7 @@ class Page:
 
 
 def write_page(page: Page, path: Path) -> Path:
-    """Write a page atomically; return its path.
-
-    Raises:
-        OSError: The file cannot be written.
-        ModuleNotFoundError: plotly, whose script draws the charts, is not installed.
-    """
+    """Write a page atomically; return its path. It needs plotly's script for its charts."""
     return write_atomically(path, page_text(page))
 
 
@@ -201,12 +196,7 @@ _DATA = '<script type="application/json" id="data">'
 
 
 def read_data(path: Path) -> dict[str, Any]:
-    """Return the charts and the summary in a page.
-
-    Raises:
-        OSError: The file cannot be read.
-        ValueError: It is not a page of this suite.
-    """
+    """Return the charts and the summary in a page; ValueError if it is none of this suite."""
     text = read_regular(path, PAGE)
     begin = text.find(_DATA)
     end = text.find("</script>", begin)
