@@ -126,16 +126,25 @@ def say(axes: Axes, text: str) -> None:
 
 
 def draw_intervals(axes: Axes, chart: Intervals) -> None:
-    """Draw values with their intervals, one below the other, without the title."""
+    """Draw values with their intervals, one below the other, without the title.
+
+    Where none has an interval they are bars from 0.
+    """
     values, above = (np.asarray(each, float) for each in (chart.values, chart.half_widths))
     below = above if chart.below is None else np.asarray(chart.below, float)
     rows, ends = np.arange(len(values)), np.nan_to_num([below, above])
-    axes.errorbar(values, rows, xerr=ends, fmt="o", color=BLUE, capsize=5)
+    if ends.any():
+        axes.errorbar(values, rows, xerr=ends, fmt="o", color=BLUE, capsize=5)
+    else:
+        axes.barh(rows, values, 0.5, color=BLUE)
     axes.set_yticks(rows, chart.names)
     axes.set_ylim(len(rows) - 0.3, -0.7)
-    if chart.truth is not None:
+    if not np.isfinite(values).any():
+        axes.set_xticks([])
+        axes.text(0.5, 0.5, "not known", transform=axes.transAxes, ha="center", color=QUIET)
+    elif chart.truth is not None:
         axes.axvline(chart.truth, color=QUIET, linewidth=1.0, linestyle=DOTS)
-    axes.margins(x=0.4)
+    axes.margins(x=0.4 if ends.any() else 0.05)
     axes.locator_params(axis="x", nbins=3)
     axes.ticklabel_format(axis="x", useOffset=False)
 
