@@ -194,7 +194,7 @@ def _counterparts(a: str, b: str) -> bool:
 
 
 def joined(sides: Sides) -> tuple[str, str]:
-    """Return the names of each side as one text."""
+    """Return the joints of each side as one text."""
     return " + ".join(sides[0]), " + ".join(sides[1])
 
 

@@ -51,7 +51,6 @@ class Ramp:
 
     @property
     def symmetric(self) -> bool:
-        """Whether one limit holds for both."""
         return self.speeding == self.braking
 
 
@@ -72,7 +71,6 @@ class DriverModel:
     def with_values(
         self, parameters: Sequence[DriverParameter], values: Sequence[float]
     ) -> DriverModel:
-        """Return the driver with other values of some parameters."""
         exponent, band, ramp = self.exponent, self.dead_band, self.ramp
         for parameter, value in zip(parameters, values, strict=True):
             if parameter is DriverParameter.EXPONENT:
@@ -109,7 +107,6 @@ class DriverModel:
         return math.log(self.ramp.speeding)
 
     def acting(self, segment: AxisSegment) -> AxisSegment:
-        """Return a segment with the commands that act."""
         ramp = self.ramp
         if ramp is None or not ramp.before_band:
             if self.exponent != 1.0 or self.dead_band != 0.0:

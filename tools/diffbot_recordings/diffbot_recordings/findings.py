@@ -126,12 +126,10 @@ class Findings:
 
     @property
     def trusted(self) -> bool:
-        """Whether all values may be used."""
         return self.usable is Usable.ALL
 
     @property
     def usable(self) -> Usable:
-        """How many of the verdicts have values that may be used."""
         good = [verdict.usable for verdict in self.verdicts]
         if not any(good):
             return Usable.NONE
@@ -170,7 +168,6 @@ class Findings:
         return {f"{group.picture}.png": drawer(group) for group in groups}
 
     def draw(self, directory: Path) -> list[Path]:
-        """Draw the pictures; return their paths."""
         return [draw(directory / name) for name, draw in self.pictures().items()]
 
 
@@ -182,15 +179,10 @@ def torque_findings(
     weighing: Weighing | None = None,
     loaded: Estimate | None = None,
 ) -> Findings:
-    """Make the findings of a torque-driven robot.
+    """Make the findings of a torque robot, whose parameter file calls it `name`.
 
-    Args:
-        name: Name of the robot, for the parameter file.
-        weighing: What determines the torque of a unit of effort; None: efforts are in N m.
-        loaded: Estimate of the recording with a load, if any.
-
-    Raises:
-        RecordingError: The torque of a unit of effort cannot be determined.
+    A `weighing` determines the torque of a unit of effort, `loaded` is the estimate with its load.
+    Raises RecordingError if that torque cannot be determined.
     """
     result, differences = _over_runs(result)
     scale = None
@@ -365,11 +357,7 @@ def analyse_axes(
     geometry: WheelGeometry | None = None,
     from_wheels: Sequence[str] = (),
 ) -> dict[str, AxisAnalysis]:
-    """Analyse the axes "v" and "w" that the segments hold.
-
-    Args:
-        from_wheels: Which of them are computed from wheel speeds, by `geometry`.
-    """
+    """Analyse the axes "v" and "w" that segments hold, `from_wheels` by the speeds of wheels."""
     results = {}
     kept = 0.0
     if from_wheels and geometry is not None:

@@ -108,7 +108,6 @@ class Segment:
 
     @property
     def duration(self) -> float:
-        """Time from the first sample to the last, s."""
         return float(self.times[-1] - self.times[0])
 
 
@@ -132,7 +131,6 @@ class Exclusions:
         self.counts: defaultdict[Cause, int] = defaultdict(int)
 
     def add(self, cause: Cause, seconds: float = 0.0, count: int = 1) -> None:
-        """Count exclusions: their total time (s) and their number."""
         if count:
             self.seconds[cause] += seconds
             self.counts[cause] += count

@@ -156,7 +156,6 @@ class CsvSource:
 
     @property
     def done(self) -> int:
-        """Number of bytes that were read."""
         return self._rows.done
 
     def use(self, channels: Iterable[str], optional: Iterable[str] = ()) -> None:

@@ -83,7 +83,6 @@ class TorqueResult:
 
     @property
     def verified(self) -> bool:
-        """Whether the model was estimated and predicts the held-out parts."""
         passed = self.verification is not None and self.verification.passed
         return passed and self.estimate.state is EstimateState.ESTIMATED
 

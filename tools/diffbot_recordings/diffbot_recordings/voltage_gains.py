@@ -59,7 +59,6 @@ class VoltageGains:
 
     @property
     def std(self) -> tuple[float, float, float]:
-        """Standard deviations of ks, kv and ka."""
         ks, kv, ka = np.sqrt(np.diag(self.covariance)).tolist()
         return ks, kv, ka
 

@@ -53,7 +53,6 @@ class WheelSigns:
         self._windows = 0.0
 
     def watched(self, segments: Iterable[Segment]) -> Iterator[Segment]:
-        """Yield the segments, and collect the motion of each of them."""
         for segment in segments:
             self._collect(segment)
             yield segment
