@@ -225,7 +225,7 @@ def _body_links(tree: UrdfTree, sides: Sides, findings: DescriptionFindings) -> 
         for joint in tree.joints.values()
         if joint.type != "fixed" and joint.name not in stop and joint.child not in behind
     ]
-    links = tree.rigid_group(tree.root, stop, movable)
+    links = tree.rigid_group(tree.root, stop)
     heavy = [name for name in movable if tree.links[tree.joints[name].child].body_mass() > 0]
     if heavy:
         findings.replaced(

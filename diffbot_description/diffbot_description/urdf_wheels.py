@@ -339,8 +339,7 @@ def _on_the_ground(tree: UrdfTree, shapes: ShapeReader) -> list[str]:
 
 
 def _turning_with(tree: UrdfTree, joint: Joint) -> tuple[PlacedLink, ...]:
-    others = [name for name in tree.joints if name != joint.name]
-    return tuple(tree.rigid_group(joint.child, (), others))
+    return tuple(tree.rigid_group(joint.child))
 
 
 def _wheel(tree: UrdfTree, shapes: ShapeReader, joint: Joint, radius: float | None) -> Wheel:
