@@ -172,12 +172,10 @@ def write_identified_robot(
 ) -> tuple[Path, Path]:
     """Write `<robot>_identified.yaml` and `identified_inertial.xacro`; return their paths.
 
-    The closed form of the YAML is K5, K7, K8 (and K6 = K5 K8 / (b K7)).
+    The closed form of the YAML is K5 [m], K7 [1/(kg m)], K8 [1/(kg m^2)] and K6 = K5 K8 / (b K7).
 
     Args:
         robot: Robot as described, or changed, such as by `with_track` and `with_drive`.
-        directory: Directory for the files.
-        k5, k7, k8: m, 1/(kg m), 1/(kg m^2).
         friction: [viscous left, right in N m s/rad, Coulomb left, right in N m]; None: as
             described. Coulomb friction includes rolling resistance, and raises a static friction
             below it.

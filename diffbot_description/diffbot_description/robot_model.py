@@ -48,13 +48,13 @@ class RobotModel:
 
     @property
     def equivalent_mass(self) -> float:
-        """M_e [kg]: equivalent mass of the forward motion, spinning wheels included."""
+        """M_e [kg]: of the forward motion, spinning wheels included."""
         spin = 2 * self.wheel_inertia_spin / self.wheel_radius**2
         return self.mass_body + 2 * self.wheel_mass + spin
 
     @property
     def equivalent_inertia(self) -> float:
-        """I_e [kg m^2]: equivalent yaw inertia about the axle's midpoint, with spinning wheels."""
+        """I_e [kg m^2]: about the axle's midpoint, with spinning wheels."""
         b = self.half_track
         body = self.inertia_body + self.mass_body * self.com_offset**2
         wheels = 2 * (self.wheel_inertia_yaw + self.wheel_mass * b**2)

@@ -37,7 +37,7 @@ class RigidBody:
         )
 
     def __add__(self, other: RigidBody) -> RigidBody:
-        """Return both bodies rigidly joined (parallel axis theorem)."""
+        """Join rigidly (parallel axis theorem)."""
         mass = self.mass + other.mass
         if mass == 0:
             return RigidBody()
@@ -173,12 +173,10 @@ class PlacedLink:
 
     @property
     def name(self) -> str:
-        """Name of the link."""
         return self.element.get("name", "")
 
     @property
     def has_shape(self) -> bool:
-        """Whether it has a <visual> or a <collision>."""
         return any(self.element.find(tag) is not None for tag in ("visual", "collision"))
 
     def body(self) -> RigidBody:
@@ -186,7 +184,6 @@ class PlacedLink:
         return inertial(self.element).moved(self.rotation, self.translation)
 
     def body_mass(self) -> float:
-        """Return the mass [kg]; 0 without <inertial>."""
         return inertial(self.element, solid=False).mass
 
 
@@ -266,7 +263,6 @@ class UrdfTree:
         return axis
 
     def check_joints(self, names: Collection[str]) -> None:
-        """Raise ValueError if the URDF lacks one of the joints."""
         for name in names:
             if name not in self.joints:
                 raise ValueError(

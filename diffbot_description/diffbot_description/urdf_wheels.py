@@ -197,11 +197,7 @@ def find_sides(
 ) -> Sides:
     """Return the driven wheels of each side.
 
-    Args:
-        tree: The URDF.
-        shapes: Reader of its shapes.
-        names: Joints of the left and the right wheel, instead of a search.
-        radius: Radius of the wheels, m, instead of their shapes'.
+    `names` (left, right) replace the search for joints, `radius`, m, that of the wheels' shapes.
 
     Raises:
         ValueError: There are none, or not equally many on both sides, or a named one is no wheel.
@@ -478,7 +474,7 @@ class WheelPair:
 
     @property
     def ground(self) -> float:
-        """Height of the ground [m] in the root link's frame."""
+        """Height in the root link's frame, m."""
         return float(self.middle[2]) - self.radius
 
 
