@@ -137,8 +137,8 @@ def listed(topics: Iterable[BagTopic]) -> str:
 
 def find_wheels(
     names: Sequence[str],
-    left: str | None,
-    right: str | None,
+    left: str | None = None,
+    right: str | None = None,
     robot: Robot | None = None,
 ) -> Sides:
     """Return the joints of the left and the right side; one per side unless described.

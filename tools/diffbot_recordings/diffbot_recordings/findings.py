@@ -408,33 +408,28 @@ def velocity_findings(
 
 def velocity_parameters(axes: Mapping[str, AxisAnalysis]) -> dict[str, Any]:
     """Return the parameters of VELOCITY_HEADER, [v, w]; NaN and inf for a refused axis."""
-    sigma, variances = [math.nan] * 4, [math.inf] * 4
-    dead, dead_variances, exponents = [math.nan] * 2, [math.inf] * 2, [1.0] * 2
-    bands, estimates, band_variances = [math.nan] * 2, [math.nan] * 2, [math.inf] * 2
-    kinds = [DeadBandKind.OFFSET] * 2
-    for i, axis in enumerate(("v", "w")):
-        analysis = axes.get(axis)
-        if analysis is None or analysis.fit is None or not analysis.verdict.usable:
-            continue
-        fit, value = analysis.fit, analysis.verdict.value
-        for k, name in ((i, "inertia"), (2 + i, "drag")):
-            sigma[k], variances[k] = float(value(name).value), float(value(name).std ** 2)
-        dead[i], dead_variances[i] = float(value("dead time").value), value("dead time").std ** 2
-        exponents[i] = float(fit.exponent)
-        bands[i], kinds[i] = float(fit.dead_band), fit.kind
-        estimates[i] = float(value(DEAD_BAND).value)
-        band_variances[i] = float(value(DEAD_BAND).std ** 2)
+    both = [axes.get(axis) for axis in ("v", "w")]
+    usable = [a if a is not None and a.verdict.usable else None for a in both]
+    fits = [None if analysis is None else analysis.fit for analysis in usable]
+
+    def values(name: str) -> list[float]:
+        return [math.nan if a is None else float(a.verdict.value(name).value) for a in usable]
+
+    def variances(name: str) -> list[float]:
+        return [math.inf if a is None else float(a.verdict.value(name).std ** 2) for a in usable]
+
+    kinds = [DeadBandKind.OFFSET if fit is None else fit.kind for fit in fits]
     return {
-        "sigma": sigma,
-        "covariance_diagonal": variances,
-        "dead_time": dead,
-        "dead_time_variance": [float(variance) for variance in dead_variances],
-        "exponent": exponents,
-        "dead_band": bands,
-        "dead_band_estimate": estimates,
-        "dead_band_variance": band_variances,
+        "sigma": [*values("inertia"), *values("drag")],
+        "covariance_diagonal": [*variances("inertia"), *variances("drag")],
+        "dead_time": values("dead time"),
+        "dead_time_variance": variances("dead time"),
+        "exponent": [1.0 if fit is None else float(fit.exponent) for fit in fits],
+        "dead_band": [math.nan if fit is None else float(fit.dead_band) for fit in fits],
+        "dead_band_estimate": values(DEAD_BAND),
+        "dead_band_variance": variances(DEAD_BAND),
         "dead_band_kind": [kind.value for kind in kinds],
-        **_ramp_parameters([axes.get(axis) for axis in ("v", "w")]),
+        **_ramp_parameters(usable),
     }
 
 
@@ -444,7 +439,7 @@ def _ramp_parameters(axes: Sequence[AxisAnalysis | None]) -> dict[str, Any]:
     coupling, before = RampCoupling.OWN, False
     beside = [math.inf] * 2
     for i, analysis in enumerate(axes):
-        if analysis is None or analysis.fit is None or not analysis.verdict.usable:
+        if analysis is None or analysis.fit is None:
             continue
         ramp = analysis.fit.driver.ramp
         own = {value.name: value for value in analysis.verdict.values}

@@ -227,7 +227,9 @@ class Segmenter:
             self.notes += stream.notes
 
     def _note_clocks(self) -> None:
-        ends = [(s.names, *s.times[[0, -1]].tolist()) for s in self._streams.values() if s.is_full]
+        ends = [
+            (s.names, *s.times[[0, -1]].tolist()) for s in self._streams.values() if len(s.times)
+        ]
         first, last = min(ends, key=lambda each: each[2]), max(ends, key=lambda each: each[1])
         if first[2] < last[1]:
             self.two_clocks = (
@@ -354,10 +356,6 @@ class _Stream:
                 if wraps is not None:
                     self.notes.append(wraps.sentence(name, float(self.times[0])))
         return columns
-
-    @property
-    def is_full(self) -> bool:
-        return len(self._stamps) > 0
 
     @property
     def spacing(self) -> float:

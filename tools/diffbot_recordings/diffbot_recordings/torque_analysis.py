@@ -126,11 +126,8 @@ def analyse_torque(
     scale = scale or motion_scale(first, geometry)
     # What differs between recordings widens the intervals (repeats).
     steady = first.run is None
-    learner = _Learner(geometry, scale, cycle, gyro, uncertainty, turning, steady)
-    if estimator is not None:
-        learner.use(estimator)
-    if unit is not None:
-        learner.compare(robot, unit)
+    check = None if unit is None else EffortCheck(geometry, robot, unit)
+    learner = _Learner(geometry, scale, cycle, gyro, uncertainty, turning, steady, estimator, check)
     every = chain((first,), segments)
     if steady:
         learner.learn(every)
@@ -266,12 +263,13 @@ class _Learner:
         uncertainty: Uncertainty = EXACT,
         turning: bool = False,
         steady: bool = True,
+        other: Estimator | None = None,
+        check: EffortCheck | None = None,
     ) -> None:
         self._geometry = geometry
         self._wheels = IntegralEstimator(geometry, scale, turning=turning, steady=steady)
-        self._estimator: Estimator = self._wheels
-        self._check: EffortCheck | None = None
-        self._size = EffortSize()
+        self._estimator: Estimator = other or self._wheels
+        self._check, self._size = check, EffortSize()
         if gyro is not None:
             self._estimator = DimensionedEstimator(self._wheels, geometry, uncertainty, gyro)
         self._cycle, self._learning = cycle
@@ -281,12 +279,6 @@ class _Learner:
         self._passed = 0  # samples
         self._learnt = 0.0
         self._stamps = array("d")  # of the samples learnt from, s
-
-    def use(self, estimator: Estimator) -> None:
-        self._estimator = estimator
-
-    def compare(self, robot: Robot | None, unit: EffortUnit) -> None:
-        self._check = EffortCheck(self._geometry, robot, unit)
 
     def begin(self, sample: JointSample, heading: float) -> None:
         self._wheels.begin(heading)
