@@ -100,11 +100,9 @@ class InformationPolicy:
 
     @property
     def predicted_information(self) -> float:
-        """Bits about K5..K8 that the predicted motions would have gained."""
         return self._predicted.bits
 
     def decide(self, pose: Array, velocity: Array) -> Decision:
-        """Return the torques for a pose (3,), m and rad, and a velocity (2,), m/s and rad/s."""
         excess = self._filter.excess(pose, velocity, self._filter.levels)
         admissible = excess <= 0.0
         if not admissible.any():

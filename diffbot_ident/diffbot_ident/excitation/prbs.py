@@ -59,7 +59,6 @@ class Prbs:
         return self
 
     def __next__(self) -> int:
-        """Return the next bit, 0 or 1."""
         feedback = 0
         for shift in self._shifts:
             feedback ^= self._state >> shift
@@ -93,7 +92,6 @@ class SteppedPrbs:
         return self
 
     def __next__(self) -> float:
-        """Return the torque of the next control period, N m."""
         if self._left_to_hold == 0:
             self._constant_torque = self._next_stepped()
             self._left_to_hold = self._hold
@@ -115,12 +113,8 @@ LEVELS = (2, 4)
 class PrbsPair:
     """PRBS torques of both wheels, [left, right]: one sequence, half a period apart.
 
-    Args:
-        amplitude: Size of each wheel's torque, which has either sign, N m, > 0.
-        hold: Control periods for which each bit is held, >= 1.
-        register: Bits of the shift register, 7 to 15.
-        seed: Selects where in its period the sequence starts, >= 0.
-        levels: Number of torque levels, one of LEVELS.
+    `seed` selects where in its period the sequence starts, `levels` is one of LEVELS; see Prbs and
+    SteppedPrbs for the others.
     """
 
     def __init__(
@@ -143,7 +137,6 @@ class PrbsPair:
         self.left, self.right = wheel(0), wheel(1)
 
     def take(self, count: int) -> Array:
-        """Return the next `count` torques [left, right], N m, shape (2, count)."""
         return np.array([(next(self.left), next(self.right)) for _ in range(count)]).T
 
 
@@ -172,7 +165,6 @@ class SpeedGuard:
         self._largest_change = 0.0
 
     def forget(self) -> None:
-        """Forget the previous speeds: the next one does not continue them."""
         self._speeds.clear()
 
     def brakes(self, speed: float) -> bool:
@@ -228,7 +220,6 @@ class GuardedPrbs:
         return brake
 
     def interrupt(self) -> None:
-        """Handle lost samples: the motion meanwhile is unknown, zero torque was commanded."""
         self._forget()
         self._interrupted = True
 
@@ -249,15 +240,12 @@ class PrbsExcitation:
 
     @property
     def guarded(self) -> int:
-        """Number of wheel torques that the speed guard has replaced so far."""
         return self._prbs.guarded
 
     def torque(self, motion: Motion) -> tuple[float, float]:
-        """Return the wheel torques [left, right] for the next control period, N m."""
         return self._prbs.torque(motion.wheel_speeds)
 
     def interrupt(self) -> None:
-        """Handle lost samples: the speed guards forget the speeds before."""
         self._prbs.interrupt()
 
     def learn(self, estimate: Estimate) -> None:
