@@ -304,9 +304,6 @@ class Estimator(Protocol):
     def velocity(self) -> tuple[float, float] | None:
         """Newest body velocity (v in m/s, omega in rad/s); None before there is one."""
 
-    def reset(self) -> None:
-        """Forget everything."""
-
     def update(self, sample: JointSample) -> bool:
         """Process one joint sample; return whether the estimate may have changed.
 

@@ -235,13 +235,8 @@ class RlsEstimator:
     def __init__(self, regression: Regression) -> None:
         self._regression = regression
         self._check = SampleCheck()
-        self.reset()
-
-    def reset(self) -> None:
         self._linear = RecursiveLeastSquares()
         self._angular = RecursiveLeastSquares()
-        self._regression.reset()
-        self._check.reset()
 
     @property
     def velocity(self) -> tuple[float, float] | None:

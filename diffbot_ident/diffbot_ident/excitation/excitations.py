@@ -26,7 +26,6 @@ from diffbot_ident.excitation.multisine import Multisine
 from diffbot_ident.excitation.prbs import (
     GUARD_DELAY,
     GuardedPrbs,
-    PrbsExcitation,
     PrbsPair,
     wheel_speed_limit,
 )
@@ -181,9 +180,7 @@ def make_excitation(
     if kind == "prbs" and arena is None:
         limit = excited_wheel_speed(robot)
         _check_gain(robot, own.amplitude, limit, period)
-        return PrbsExcitation(
-            GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed, levels)
-        )
+        return GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed, levels)
     if prior is None:
         raise ValueError(
             f"prior = None: excitation {kind!r} predicts motions and needs K5..K8 to begin with; "

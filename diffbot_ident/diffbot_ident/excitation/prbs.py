@@ -178,11 +178,14 @@ class SpeedGuard:
 
 
 class GuardedPrbs:
-    """PRBS torques of both wheels, each with its speed guard, [left, right]; see PrbsPair.
+    """An Excitation by PRBS torques, each wheel with its speed guard; see PrbsPair.
 
-    The guards use the speeds of two periods ago, whose noise is not in the regression's row. They
-    have replaced `guarded` torques; `speed_limit` is in rad/s, > 0.
+    It limits the speed but not the position, without a model. The guards use the speeds of two
+    periods ago, whose noise is not in the regression's row; `speed_limit` is in rad/s, > 0.
     """
+
+    information = math.nan
+    predicted_information = math.nan
 
     def __init__(
         self,
@@ -199,9 +202,8 @@ class GuardedPrbs:
         self._interrupted = False
         self.guarded = 0
 
-    def torque(self, speeds: tuple[float, float]) -> tuple[float, float]:
-        """Return the torques [left, right] for the next period, N m, from speeds in rad/s."""
-        self._speeds.append(speeds)
+    def torque(self, motion: Motion) -> tuple[float, float]:
+        self._speeds.append(motion.wheel_speeds)
         left, right = (
             self._guarded(next(wheel), wheel.amplitude, guard, speed)
             for (wheel, guard), speed in zip(self._wheels, self._speeds[0], strict=True)
@@ -223,33 +225,13 @@ class GuardedPrbs:
         self._forget()
         self._interrupted = True
 
+    def learn(self, estimate: Estimate) -> None:
+        """Ignore the estimate, as nothing is predicted."""
+
     def _forget(self) -> None:
         self._speeds.clear()
         for _, guard in self._wheels:
             guard.forget()
-
-
-class PrbsExcitation:
-    """GuardedPrbs as an Excitation: it limits the speed but not the position, without a model."""
-
-    information = math.nan
-    predicted_information = math.nan
-
-    def __init__(self, prbs: GuardedPrbs) -> None:
-        self._prbs = prbs
-
-    @property
-    def guarded(self) -> int:
-        return self._prbs.guarded
-
-    def torque(self, motion: Motion) -> tuple[float, float]:
-        return self._prbs.torque(motion.wheel_speeds)
-
-    def interrupt(self) -> None:
-        self._prbs.interrupt()
-
-    def learn(self, estimate: Estimate) -> None:
-        """Ignore the estimate, as nothing is predicted."""
 
 
 def wheel_speed_limit(linear: float, angular: float, radius: float, half_track: float) -> float:

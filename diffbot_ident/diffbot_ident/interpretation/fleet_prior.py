@@ -254,10 +254,6 @@ class PriorEstimator:
     def velocity(self) -> tuple[float, float] | None:
         return self._estimator.velocity
 
-    def reset(self) -> None:
-        """Forget everything except the prior."""
-        self._estimator.reset()
-
     def update(self, sample: JointSample) -> bool:
         return self._estimator.update(sample)
 

@@ -116,11 +116,6 @@ class DimensionedEstimator:
     def velocity(self) -> tuple[float, float] | None:
         return self._estimator.velocity
 
-    def reset(self) -> None:
-        self._estimator.reset()
-        if self._gyro is not None:
-            self._gyro.reset()
-
     def update(self, sample: JointSample) -> bool:
         try:
             changed = self._estimator.update(sample)

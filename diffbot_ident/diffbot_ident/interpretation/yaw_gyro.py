@@ -90,9 +90,6 @@ class YawGyro:
         self._window = window
         self._delays = delays
         self._memory = memory
-        self.reset()
-
-    def reset(self) -> None:
         self._gyro: list[tuple[float, float]] = []
         # Stamp, turn and path since the beginning, and 1 where the step to it is no good.
         self._wheels: list[tuple[float, float, float, float]] = []

@@ -113,7 +113,7 @@ def analyse_torque(
         turning: Whether to estimate a resistance against turning (skid steer).
         robot: The description with which masses are compared.
         unit: Unit in which efforts were read; None: it is to be found, and not questioned.
-        estimator: Another estimator, new or reset, for a single recording.
+        estimator: Another estimator, new, for a single recording.
 
     Returns:
         The result; None if there was no segment.
