@@ -46,7 +46,7 @@ else:
     # A busy machine is no error: a limit of wall time per example, 200 ms by default, finds nothing
     # else. Tests of wall time have their marker. `suite` draws the same few examples in each run;
     # HYPOTHESIS_PROFILE=thorough searches for new ones.
-    hypothesis.settings.register_profile("suite", max_examples=25, derandomize=True, deadline=None)
+    hypothesis.settings.register_profile("suite", max_examples=12, derandomize=True, deadline=None)
     hypothesis.settings.register_profile("thorough", max_examples=1000, deadline=None)
     hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 

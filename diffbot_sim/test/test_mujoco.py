@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_description import load_robot
@@ -167,7 +167,6 @@ def test_payload_that_tips_the_robot_is_refused():
     assert sum(sim.contact_loads()) == pytest.approx(9.81 * 4.7375, rel=1e-3)
 
 
-@settings(max_examples=15)
 @given(st.lists(st.tuples(part, part, st.floats(1e-4, 0.05)), min_size=1, max_size=20))
 def test_any_torque_within_the_limits_keeps_the_state_finite(motion):
     for name, sim in SIMULATORS.items():

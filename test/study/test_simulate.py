@@ -177,10 +177,11 @@ def test_a_velocity_robot_is_identified_and_driven_by_its_file(tmp_path):
         for axis, true in zip(said["axes"].values(), pair, strict=True):
             value = axis["parameters"][name]
             assert abs(value["value"] - true) < 4.0 * value["std"] + 1e-3, name
-    assert identify([str(identified / "recording"), "--no-pictures", "--output", str(again)]) == 0
-    for axis, values in summary(again)["axes"].items():
-        lag = values["parameters"]["time constant"]
-        assert abs(lag["value"] - said["axes"][axis]["parameters"]["time constant"]["value"]) < 5e-3
+    # Its table gives the same numbers.
+    assert (
+        identify([str(identified / "velocities.csv"), "--no-pictures", "--output", str(again)]) == 0
+    )
+    assert summary(again)["verdicts"] == said["verdicts"]
     file = identified / "velocity_parameters.yaml"
     drive = ["drive", *words, "trajectory:=circle", "laps:=1", f"parameters:={file}"]
     assert simulate.main([*drive, f"results:={driven}"]) == 0

@@ -97,15 +97,21 @@ FAULTS = {
         FAULT,
         "'right_wheel_joint' may be 'wheel_r'",
     ),
-    "names unlike": (lambda: joints(names=("a", "b")), FAULT, "has a, b, and the file needs left_wheel"),
+    "names unlike": (
+        lambda: joints(names=("a", "b")), FAULT,
+        "has a, b, and the file needs left_wheel"),
     "a joint twice": (
         lambda: joints(names=("left_wheel_joint", "left_wheel_joint", "right_wheel_joint")),
         FAULT,
         "no message holds all of",
     ),
-    "no joint states": (lambda: made.seen(TORQUE[1:], made.gyro()), FAULT, "no node publishes /joint_sta"),
+    "no joint states": (
+        lambda: made.seen(TORQUE[1:], made.gyro()), FAULT,
+        "no node publishes /joint_sta"),
     "in a namespace": (
-        lambda: made.seen((made.publishes("/one/joint_states", JOINT_STATE), *TORQUE[1:]), made.gyro()),
+        lambda: made.seen(
+            (made.publishes("/one/joint_states", JOINT_STATE), *TORQUE[1:]), made.gyro()
+        ),
         FAULT,
         "there is /one/joint_states of /driver",
     ),
@@ -115,9 +121,15 @@ FAULTS = {
         f"/driver publishes it as {ARRAY}",
     ),
     "silent driver": (lambda: made.seen(TORQUE, made.gyro()), FAULT, "no message came in 5 s"),
-    "no effort": (lambda: joints(fields=("position", "velocity")), FAULT, "no effort of left_wheel_joint"),
-    "no speed": (lambda: joints(fields=("position", "effort")), FAULT, "no velocity of left_wheel_joint"),
-    "no angle": (lambda: joints(fields=("velocity", "effort")), FAULT, "no position of left_wheel_joint"),
+    "no effort": (
+        lambda: joints(fields=("position", "velocity")), FAULT,
+        "no effort of left_wheel_joint"),
+    "no speed": (
+        lambda: joints(fields=("position", "effort")), FAULT,
+        "no velocity of left_wheel_joint"),
+    "no angle": (
+        lambda: joints(fields=("velocity", "effort")), FAULT,
+        "no position of left_wheel_joint"),
     "effort NaN": (lambda: joints(effort=math.nan), FAULT, "no effort of left_wheel_joint"),
     "efforts of raw counts": (lambda: joints(effort=350.0), FAULT, "efforts up to 350"),
     "speeds in degrees": (
@@ -140,7 +152,9 @@ FAULTS = {
         FAULT,
         "'right_wheel_joint' has a speed, and its angle stands still",
     ),
-    "swapped wheels": (lambda: beside_odometry(sign_omega=-1.0), FAULT, "says turning left, the wheels"),
+    "swapped wheels": (
+        lambda: beside_odometry(sign_omega=-1.0), FAULT,
+        "says turning left, the wheels"),
     "both reversed": (
         lambda: beside_odometry(sign_v=-1.0, sign_omega=-1.0),
         FAULT,
@@ -154,13 +168,17 @@ FAULTS = {
         "with a pause of 0.41 s",
     ),
     "stamps of 0": (lambda: joints(stamp=lambda t: -1.0), FAULT, "header.stamp is 0 in 100%"),
-    "stamps of a batch": (lambda: joints(stamp=lambda t: math.floor(10.0 * t) / 10.0), FAULT, "repeat in"),
+    "stamps of a batch": (
+        lambda: joints(stamp=lambda t: math.floor(10.0 * t) / 10.0), FAULT,
+        "repeat in"),
     "stamps step back": (
         lambda: joints(stamp=lambda t: t + 0.05 * (round(100.0 * t) % 7 == 0)),
         FAULT,
         "step back in",
     ),
-    "stamps of another unit": (lambda: joints(stamp=lambda t: 1e-3 * t), FAULT, "advance 0.001 s in a"),
+    "stamps of another unit": (
+        lambda: joints(stamp=lambda t: 1e-3 * t), FAULT,
+        "advance 0.001 s in a"),
     "late": (lambda: joints(late=0.4), FAULT, "messages arrive 0.400 s after their stamp"),
     "clocks apart": (lambda: joints(clock=made.NOW + 40.0), WARNING, "ahead of this computer's"),
     "two sources": (lambda: two_sources(), FAULT, "two sources tell of the same wheels"),
@@ -221,7 +239,9 @@ FAULTS = {
     ),
     "no odometry": (lambda: made.seen(VELOCITY[1:]), FAULT, "no node publishes /odom"),
     "teleoperation runs": (
-        lambda: made.velocity_robot((*VELOCITY, made.publishes(made.CMD_VEL, TWISTS[0], "/teleop"))),
+        lambda: made.velocity_robot(
+            (*VELOCITY, made.publishes(made.CMD_VEL, TWISTS[0], "/teleop"))
+        ),
         FAULT,
         "/teleop commands the robot already",
     ),
@@ -235,9 +255,15 @@ FAULTS = {
         WARNING,
         "/driver cmd_vel_timeout = 0 s",
     ),
-    "timeout not known": (lambda: made.velocity_robot(timeouts={}), NOTE, "stops when commands end is not"),
-    "no frame": (lambda: made.velocity_robot(odom=made.odometry(child="")), WARNING, "child_frame_id ''"),
-    "slow odometry": (lambda: made.velocity_robot(odom=made.odometry(rate=5.0)), FAULT, "5 messages a sec"),
+    "timeout not known": (
+        lambda: made.velocity_robot(timeouts={}), NOTE,
+        "stops when commands end is not"),
+    "no frame": (
+        lambda: made.velocity_robot(odom=made.odometry(child="")), WARNING,
+        "child_frame_id ''"),
+    "slow odometry": (
+        lambda: made.velocity_robot(odom=made.odometry(rate=5.0)), FAULT,
+        "5 messages a sec"),
     "odometry elsewhere": (
         lambda: made.seen((made.publishes("/diff/odom", ODOMETRY), VELOCITY[1])),
         FAULT,
