@@ -23,6 +23,7 @@ BANDS = (0.02, 0.06)
 AXES = ("forward axis", "yaw axis")
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_a_run_identifies_the_robot_and_leaves_its_files(tmp_path, domain):
     """Dead time: 0.1 s of config/ident.yaml, and half of the 10 ms of an odometry's mean."""
