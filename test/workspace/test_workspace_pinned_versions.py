@@ -79,7 +79,7 @@ def test_both_distributions_share_all_that_is_not_ros(python):
     assert len(set(first) ^ set(second)) <= 2
 
 
-@pytest.mark.parametrize("python", ["3.10", "3.12", "3.14"])  # Humble, Jazzy, Lyrical
+@pytest.mark.parametrize("python", ["3.10", "3.14"])  # Humble, Lyrical: Jazzy is between
 def test_all_beside_ros_exists_for_arm(python):
     said = unresolved(ROOT, ARM, python)
     if NO_NETWORK.search(said):
