@@ -2,6 +2,7 @@
 """The ideal engine without friction: exactness, energy, payload, bad input."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,11 +15,15 @@ from diffbot_sim.engines.ideal import IdealSimulator
 
 ROBOTS = {name: load_robot(name).without_friction() for name in ("twil", "agv")}
 SIMULATORS = {name: IdealSimulator(robot) for name, robot in ROBOTS.items()}
-MODELS = {name: RobotModel.from_urdf(urdf(load_robot(name))) for name in ("twil", "agv")}
 names = st.sampled_from(sorted(SIMULATORS))
 fractions = st.tuples(st.floats(-1, 1), st.floats(-1, 1))
 durations = st.floats(1e-4, 0.05)
 motions = st.lists(st.tuples(fractions, durations), min_size=1, max_size=8)
+
+
+@cache
+def model_of(name):
+    return RobotModel.from_urdf(urdf(load_robot(name)))
 
 
 def torques(name, fraction):
@@ -32,7 +37,7 @@ def state(sim):
 
 @given(names, motions)
 def test_agrees_with_dop853(name, motion):
-    sim, model = SIMULATORS[name], MODELS[name]
+    sim, model = SIMULATORS[name], model_of(name)
     k, r, b = sim.parameters(), model.wheel_radius, model.half_track
     sim.reset((1.0, -2.0, 0.3))
     y = np.array([0, 0, 1.0, -2.0, 0.3, 0, 0])
@@ -54,7 +59,7 @@ def test_agrees_with_dop853(name, motion):
 
 @given(names, motions)
 def test_energy_is_the_work_of_the_wheels(name, motion):
-    sim, model = SIMULATORS[name], MODELS[name]
+    sim, model = SIMULATORS[name], model_of(name)
     sim.reset()
     work = scale = 0.0
     for fraction, duration in motion:

