@@ -87,6 +87,7 @@ def test_velocity_steps_settle_as_designed(tmp_path, domain):
     assert processes_of(domain) == []
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_identified_parameters_drive_the_robot(identification, tmp_path, domain):
     """The workflow of the README: ident, its file, backstepping with it."""
