@@ -29,7 +29,7 @@ VELOCITY = "velocity, plain"
 @pytest.fixture(scope="module")
 def tasks():
     """A clean torque robot and a velocity robot."""
-    return make_tasks(["clean", VELOCITY], 1, seed=3, seconds=6.0)
+    return make_tasks(["clean", VELOCITY], 1, seed=3, seconds=8.0)
 
 
 def cost(tasks, reference, kind=CommandKind.EFFORT):
@@ -49,7 +49,7 @@ def test_records_have_the_columns_of_their_kind_and_no_truth(tasks):
 
 
 def test_equal_seeds_make_equal_tasks(tasks):
-    again, other = (make_tasks([VELOCITY], 1, seed=seed, seconds=6.0)[0] for seed in (3, 4))
+    again, other = (make_tasks([VELOCITY], 1, seed=seed, seconds=8.0)[0] for seed in (3, 4))
     np.testing.assert_equal(dict(again.record.columns), dict(tasks[1].record.columns))
     assert again.truth == tasks[1].truth and other.truth != again.truth
 

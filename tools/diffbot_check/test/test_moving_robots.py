@@ -51,7 +51,7 @@ TORQUE_FAULTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "case"), zip(cycle(("twil", "agv")), TORQUE_FAULTS))
+@pytest.mark.parametrize(("name", "case"), list(zip(cycle(("twil", "agv")), TORQUE_FAULTS)))
 def test_faults_of_torque_robots_are_named_before_the_robot_turns_far(name, case):
     wiring, words = TORQUE_FAULTS[case]
     torque = load_robot(name).limits.torque
