@@ -62,7 +62,7 @@ def test_names_from_the_graph_cannot_act_on_the_terminal():
 
 @pytest.mark.parametrize("case", ["other names", "at rest"])
 def test_a_program_gets_all_of_it(case):
-    subject = CheckedRobot(CASES[case], TWIL)
+    subject = CheckedRobot(CASES[case](), TWIL)
     report = judge(subject)
     content = json.loads(json.dumps(plain(subject, report)))
     assert content["ready"] == report.is_ready == (case == "at rest")
