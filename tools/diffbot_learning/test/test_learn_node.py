@@ -24,6 +24,7 @@ from diffbot_learning.learn_node import LEARNED, STATE, STRETCHES, LearnNode  # 
 from diffbot_learning.proposals import SCRIPT  # noqa: E402
 from diffbot_node import to_stamp  # noqa: E402
 
+pytestmark = pytest.mark.one_distribution
 TYPE = "sensor_msgs/msg/JointState"
 
 
