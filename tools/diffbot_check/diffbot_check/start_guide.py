@@ -249,11 +249,19 @@ class StartGuide:
             report = str(self.folder / MOVED)
             return ["check", robot, "--moving", "--write", "--output", report]
         if step is StartStep.EXPORT:
-            results = self.folder / self.state.results[StartStep.IDENTIFY.value]
-            words = ["export", str(results), "--to", "ros2_control", "nav2"]
+            used = (StartStep.IDENTIFY.value, StartStep.CALIBRATE.value)
+            results = [self.state.results[each] for each in used if each in self.state.results]
+            words = ["export", *(str(self.folder / each) for each in results)]
+            words += ["--to", "ros2_control", "nav2"]
             words += ["--robot", str(self.robot_file)]
             return [*words, "--output", str(self.folder / step.value)]
         return [] if step is StartStep.ROOM else self._launch(step, robot)
+
+    @property
+    def to_apply(self) -> str:
+        """The line that gives what was exported to running controllers; empty without it."""
+        file = self.folder / StartStep.EXPORT.value / "ros2_control.yaml"
+        return spoken("apply", str(file)) if file.exists() else ""
 
     def _describe(self, answer: str) -> list[str]:
         if answer.startswith("-"):

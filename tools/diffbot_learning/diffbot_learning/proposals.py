@@ -102,6 +102,6 @@ def write_proposals(given: Sequence[Proposal], robot: Robot, folder: Path) -> Pa
         values[one.parameter] = Entry(one.value, comment)
     head = [
         f"Multipliers that the driving of {robot.name} proposes, with their 95 % intervals.",
-        f"Give them to the running controller: {spoken('apply', str(path))}",
+        f"Give them to the running controller: {spoken('apply', FILE)}",
     ]
     return write_atomically(path, to_yaml({"/**": {"ros__parameters": values}}, head))

@@ -51,7 +51,7 @@ def test_the_file_has_the_lengths_intervals_and_sources_that_apply_shows(tmp_pat
     assert multiplier.source == (
         "1.02 [1.018, 1.022]: of the described wheel_separation, learnt from 9 stretches"
     )
-    assert f"apply {path}" in path.read_text()
+    assert f"apply {path.name}" in path.read_text()
     assert write_proposals([], TWIL, tmp_path) is None and not path.exists()
 
 
