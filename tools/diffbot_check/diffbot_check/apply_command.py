@@ -64,14 +64,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         default=[],
         help="only to this node, which the file may call SECTION",
     )
-    add("--yes", action="store_true", help="do not ask; if a node refuses a value, set none")
-    add(
-        "--beyond",
-        metavar="PARAMETER",
-        action="append",
-        default=[],
-        help="with --yes: agree to the large change of this parameter",
-    )
+    add("--yes", action="store_true", help="do not ask; set nothing if a value is refused or large")
     add("--back", action="store_true", help="FILE is from before a change: go back, however far")
     defaults = TopicNames()
     add("--joint-states", metavar="TOPIC", help=f"default: {defaults.joint_states.lstrip('/')}")
@@ -225,12 +218,9 @@ def _agreed(
 ) -> bool:
     large = [] if options.back else [each for each in wanted if each.kind is ChangeKind.LARGE]
     if options.yes:
-        left = [each.name for each in large if each.name not in options.beyond]
-        if left:
-            console.print(f"Large changes need --beyond: {', '.join(left)}.", markup=False)
-        if refused:
-            console.print("A value is refused; without --yes you can set the others.")
-        return not left and not refused
+        if large or refused:
+            console.print("A value is refused or a change is large: without --yes you can decide.")
+        return not large and not refused
     others = ", without those that are refused" if refused else ""
     if _answer(console, f"Set {len(wanted)} values{others}? Type {AGREED}: ") != AGREED:
         return False
@@ -272,21 +262,22 @@ def _set(console: Console, graph: ParameterGraph, plan: Sequence[NodeChanges], p
     """
     plan = [of_node for of_node in plan if of_node.wanted]
     for of_node in plan:
-        _check_unchanged(graph, of_node)
+        shown = [each.old for each in of_node.wanted]
+        _check(graph, of_node, shown, "it has changed meanwhile; begin again")
     before = _kept(plan, path)
     done: list[NodeChanges] = []
     try:
         for of_node in plan:
             done.append(of_node)
             graph.set(of_node.node, {each.name: each.new for each in of_node.wanted})
-            _compare(graph, of_node)
+            given = [each.new for each in of_node.wanted]
+            _check(graph, of_node, given, "but the node has accepted it")
     except (ValueError, KeyboardInterrupt) as error:
         said = _set_back(graph, done)
-        raise RefusedError(f"{error or 'interrupted'}; {said}; old values: {before}") from None
+        raise RefusedError(f"{str(error) or 'interrupted'}; {said}; old values: {before}") from None
     for of_node in plan:
-        console.print(
-            f"{of_node.node} has {len(of_node.wanted)} new values, read back.", markup=False
-        )
+        count = len(of_node.wanted)
+        console.print(f"{of_node.node}: {count} set, and read back.", markup=False)
         if note := holds_when(of_node.node, [e.name for e in of_node.wanted], of_node.running):
             console.print(note, markup=False)
     back = spoken("apply", "--back", str(before))
@@ -295,13 +286,6 @@ def _set(console: Console, graph: ParameterGraph, plan: Sequence[NodeChanges], p
         "A node that is started again has the values of its own parameter file (controller YAML): "
         "to keep the new ones, write them there."
     )
-
-
-def _check_unchanged(graph: ParameterGraph, of_node: NodeChanges) -> None:
-    now = graph.values(of_node.node, [each.name for each in of_node.wanted])
-    for each in of_node.wanted:
-        if scalar_text(now[each.name]) != scalar_text(each.old):
-            raise ValueError(f"{of_node.node}: {each.name} has changed meanwhile: begin again")
 
 
 def _kept(plan: Sequence[NodeChanges], path: Path) -> Path:
@@ -316,14 +300,15 @@ def _kept(plan: Sequence[NodeChanges], path: Path) -> Path:
     )
 
 
-def _compare(graph: ParameterGraph, of_node: NodeChanges) -> None:
+def _check(
+    graph: ParameterGraph, of_node: NodeChanges, expected: Sequence[Value | None], why: str
+) -> None:
+    """Raise ValueError if the node has other values of what is wanted than expected."""
     now = graph.values(of_node.node, [each.name for each in of_node.wanted])
-    for each in of_node.wanted:
-        if scalar_text(now[each.name]) != scalar_text(each.new):
-            raise ValueError(
-                f"{of_node.node}: {each.name} is {scalar_text(now[each.name])} and not "
-                f"{scalar_text(each.new)}, though the node has accepted it"
-            )
+    for (name, value), other in zip(now.items(), expected, strict=True):
+        there, due = scalar_text(value), scalar_text(other)
+        if there != due:
+            raise ValueError(f"{of_node.node}: {name} is {there} and not {due}: {why}")
 
 
 def _set_back(graph: ParameterGraph, done: Sequence[NodeChanges]) -> str:

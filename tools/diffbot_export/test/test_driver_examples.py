@@ -35,6 +35,16 @@ def test_an_odrive_with_these_gains_is_the_exported_wheel_loop():
     assert torque * v["gear"] == pytest.approx(v["p"] * wheel_error + v["i"] * wheel_angle)
 
 
+def test_a_vesc_with_these_gains_is_the_exported_wheel_loop():
+    """Its law: current = (KP e + KI integral of e) / 20 * Motor Current Max, e in ERPM."""
+    v = run()
+    error, angle = 0.3, 0.2  # of the wheel, rad/s, rad
+    erpm, turned = (each * v["gear"] / tau * 60 * v["pole_pairs"] for each in (error, angle))
+    current = (v["speed_kp"] * erpm + v["speed_ki"] * turned) / 20 * v["motor_current"]
+    torque = current * v["torque_constant"] * v["gear"]
+    assert torque == pytest.approx(v["p"] * error + v["i"] * angle)
+
+
 def test_limits_are_those_of_the_wheel():
     v = run()
     of_wheel = tau / v["gear"]  # rad per turn of the motor
