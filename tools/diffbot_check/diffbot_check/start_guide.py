@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from diffbot_description import Robot
+from diffbot_description.arena import Arena
 from diffbot_description.command_kind import CommandKind
 from diffbot_description.files import (
     parse_json,
@@ -275,7 +276,9 @@ class StartGuide:
     def _launch(self, step: StartStep, robot: str) -> list[str]:
         name = step.value.split()[0]
         words = ["launch", "ident" if step is StartStep.IDENTIFY else name, "sim:=none", robot]
-        words.append(f"arena:={self.state.arena}")
+        words.append(
+            f"arena:={self._square() if step is StartStep.CALIBRATE else self.state.arena}"
+        )
         if step is StartStep.IDENTIFY and self._rehearsal:
             words.append("duration:=30")
         if step is StartStep.DRIVE:
@@ -286,6 +289,12 @@ class StartGuide:
             if velocity and self._takes_twist():
                 words.append("stamped:=false")
         return [*words, f"results:={self.results_of(step)}"]
+
+    def _square(self) -> str:
+        """The side of the largest square in the free rectangle, which calibrate takes, m."""
+        arena = Arena.parse(self.state.arena)
+        assert arena is not None  # a refusal otherwise
+        return f"{min(arena.length, arena.width):g}"
 
     def _takes_twist(self) -> bool:
         """Whether the robot's driver takes Twist, and not TwistStamped, as check has seen."""

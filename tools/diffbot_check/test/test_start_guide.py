@@ -41,6 +41,7 @@ def test_the_commands_are_those_of_the_suite_with_what_is_known(tmp_path):
     guide.measured("3x2")
     words = guide.command(StartStep.IDENTIFY)
     assert words[:3] == ["launch", "ident", "sim:=none"] and "arena:=3x2" in words
+    assert "arena:=2" in guide.command(StartStep.CALIBRATE)  # a square
     assert words[-1] == f"results:={tmp_path / 'identify-1'}"
     (tmp_path / "identify-1").mkdir()
     guide.begun(StartStep.IDENTIFY)
