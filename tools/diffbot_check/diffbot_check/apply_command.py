@@ -27,11 +27,11 @@ from diffbot_export.parameter_changes import (
     ParameterChange,
     ParameterFile,
     RunningParameter,
+    backup,
     changes,
     holds_when,
     read_parameters,
     scalar_text,
-    way_back,
 )
 from diffbot_export.sourced_value import Value
 from diffbot_node.verdicts import Verdict
@@ -102,7 +102,7 @@ def main(argv: Sequence[str], program: str, join: Callable[[], None] = lambda: N
     try:
         path = expanded(options.file)
         file = read_parameters(path)
-        if options.back and not file.is_way_back:
+        if options.back and not file.is_backup:
             raise ValueError(f"{path}: --back needs a file that this command wrote before a change")
         join()
         return _apply(options, path, file)
@@ -296,7 +296,7 @@ def _kept(plan: Sequence[NodeChanges], path: Path) -> Path:
         "A node that is started again has the values of its own parameter file.",
     ]
     return write_atomically(
-        before, way_back({of_node.node: of_node.wanted for of_node in plan}, advice)
+        before, backup({of_node.node: of_node.wanted for of_node in plan}, advice)
     )
 
 

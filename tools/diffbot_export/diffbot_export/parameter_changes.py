@@ -21,7 +21,7 @@ from diffbot_export.sourced_value import ASSUMED, Value, scalar
 
 ANY_NODE = "/**"
 PARAMETERS = "ros__parameters"
-BACK_HEAD = "# Values of running nodes before diffbot apply changed them."
+BACKUP_HEAD = "# Values of running nodes before diffbot apply changed them."
 # Largest changes that are no question of their own: of lengths and their multipliers as a
 # fraction, of everything else as a factor.
 LENGTH_BOUND, FACTOR_BOUND = 0.2, 2.0
@@ -47,12 +47,12 @@ class ParameterFile:
 
     Attributes:
         assumed: Values that the file holds as comments because they are assumptions, "NAME: VALUE".
-        is_way_back: Whether it holds the values from before a change.
+        is_backup: Whether it holds the values from before a change.
     """
 
     proposed: tuple[ProposedValue, ...]
     assumed: tuple[str, ...]
-    is_way_back: bool
+    is_backup: bool
 
     @property
     def sections(self) -> list[str]:
@@ -128,7 +128,7 @@ def read_parameters(path: Path) -> ParameterFile:
     if not proposed:
         hint = f"; only assumptions: {', '.join(assumed)}" if assumed else ""
         raise ValueError(f"{path}: it sets no parameter{hint}")
-    return ParameterFile(proposed, assumed, text.startswith(BACK_HEAD))
+    return ParameterFile(proposed, assumed, text.startswith(BACKUP_HEAD))
 
 
 def _proposed(text: str, content: object) -> Iterator[ProposedValue]:
@@ -247,7 +247,7 @@ def scalar_text(value: Value | None) -> str:
     return "none" if value is None else scalar(value)
 
 
-def way_back(wanted: Mapping[str, Sequence[ParameterChange]], advice: Sequence[str]) -> str:
+def backup(wanted: Mapping[str, Sequence[ParameterChange]], advice: Sequence[str]) -> str:
     """Return the parameter file with the old values of nodes, to the last digit.
 
     Args:
@@ -259,7 +259,7 @@ def way_back(wanted: Mapping[str, Sequence[ParameterChange]], advice: Sequence[s
         for node, of_node in wanted.items()
     }
     head = "".join(f"# {line}\n" for line in advice)
-    return f"{BACK_HEAD}\n{head}{yaml.safe_dump(content, sort_keys=False)}"
+    return f"{BACKUP_HEAD}\n{head}{yaml.safe_dump(content, sort_keys=False)}"
 
 
 def holds_when(node: str, changed: Iterable[str], running: Mapping[str, RunningParameter]) -> str:

@@ -15,15 +15,15 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "write_to_drivers.md"
 
 
 def run(*needed, **replaced):
-    """Runs the page's conversions, and its blocks that import these modules; the variables."""
+    """Runs the page's conversions, and its examples that import these modules; the variables."""
     values = {}
-    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL):
-        imports = set(re.findall(r"^(?:import|from) (\w+)", block, re.MULTILINE)) - {"math"}
+    for example in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL):
+        imports = set(re.findall(r"^(?:import|from) (\w+)", example, re.MULTILINE)) - {"math"}
         if imports and not imports & {*needed}:
             continue
         for old, new in replaced.items():
-            block = block.replace(old, new)
-        exec(block, values)
+            example = example.replace(old, new)
+        exec(example, values)
     return values
 
 

@@ -13,10 +13,10 @@ from diffbot_export.parameter_changes import (
     ParameterChange,
     ProposedValue,
     RunningParameter,
+    backup,
     changes,
     holds_when,
     read_parameters,
-    way_back,
 )
 
 TRACK = "wheel_separation_multiplier"
@@ -47,7 +47,7 @@ def test_an_exported_file_is_read_with_intervals_and_without_assumptions(tmp_pat
     assert values["left_wheel_pid", "gains.left_wheel_joint.d"].source == ""
     assert any(each.startswith(f"{TRACK}: 1.0") for each in file.assumed)
     assert not any(name == TRACK for _, name in values)
-    assert file.sections[0] == "controller_manager" and not file.is_way_back
+    assert file.sections[0] == "controller_manager" and not file.is_backup
 
 
 def test_a_value_below_an_assumption_has_not_its_comment(tmp_path):
@@ -117,8 +117,8 @@ def test_the_way_back_has_every_digit_and_reads_as_one(tmp_path):
         ParameterChange(ProposedValue("b", name, 1.0, ""), value, 1.0, ChangeKind.SET)
         for name, value in old.items()
     ]
-    file = read_parameters(written(tmp_path, way_back({"/robot/base": given}, ["Back: so"])))
-    assert file.is_way_back and file.sections == ["/robot/base"]
+    file = read_parameters(written(tmp_path, backup({"/robot/base": given}, ["Back: so"])))
+    assert file.is_backup and file.sections == ["/robot/base"]
     assert repr({each.name: each.value for each in file.proposed}) == repr(old)
 
 
