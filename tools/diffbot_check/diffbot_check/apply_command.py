@@ -143,21 +143,27 @@ def _apply(options: argparse.Namespace, path: Path, file: ParameterFile) -> int:
 
 def _plan(graph: ParameterGraph, file: ParameterFile, chosen: Sequence[str]) -> list[NodeChanges]:
     """Return what changes, by node. Raises ValueError if a section has no node or several."""
-    nodes = graph.nodes()
+    targets = _targets(file.sections, chosen)
+    of_section = {
+        section: [each for each in file.proposed if each.section == section] for section in targets
+    }
+
+    def fitting(section: str, nodes: Sequence[str]) -> list[str]:
+        name = targets[section]
+        if name == ANY_NODE:
+            names = {each.name for each in of_section[section]}
+            return [each for each in nodes if names <= graph.read(each).keys()]
+        end = f"/{name.strip('/')}"
+        return [e for e in nodes if e == name or e.endswith(end) and name[0] != "/"]
+
+    nodes = graph.nodes(lambda nodes: all(fitting(section, nodes) for section in targets))
     if not nodes:
         raise ValueError("no node whose parameters can be set is there: is the robot started?")
-    targets = _targets(file.sections, chosen)
     plan = []
-    for section, name in targets.items():
-        values = [each for each in file.proposed if each.section == section]
-        if name == ANY_NODE:
-            names = {each.name for each in values}
-            matches = [each for each in nodes if names <= graph.read(each).keys()]
-        else:
-            end = f"/{name.strip('/')}"
-            matches = [e for e in nodes if e == name or e.endswith(end) and name[0] != "/"]
+    for section, values in of_section.items():
+        matches = fitting(section, nodes)
         if len(matches) != 1:
-            raise ValueError(_no_single(section, name, matches, nodes))
+            raise ValueError(_no_single(section, targets[section], matches, nodes))
         running = graph.read(matches[0])
         plan.append(NodeChanges(matches[0], running, changes(values, running)))
     return plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rcl_interfaces.srv import (
@@ -23,7 +23,7 @@ from diffbot_node.hidden_node import HiddenNode
 SERVICE = "/set_parameters_atomically"
 # Longest wait for nodes to appear, time without a new one after which all are there, and longest
 # wait for an answer, s.
-DISCOVERY, SETTLED, ANSWER = 5.0, 1.0, 5.0
+DISCOVERY, SETTLED, ANSWER = 6.0, 0.5, 5.0
 
 
 class ParameterGraph:
@@ -36,18 +36,24 @@ class ParameterGraph:
     def __exit__(self, *error: object) -> None:
         self._hidden.__exit__(*error)
 
-    def nodes(self) -> list[str]:
-        """Return the full names of the nodes whose parameters can be set."""
+    def nodes(self, enough: Callable[[Sequence[str]], bool]) -> list[str]:
+        """Return the full names of the nodes whose parameters can be set.
+
+        It waits until those are there that are `enough`, which is asked whenever one appears, and
+        no other appears after them; DISCOVERY at most.
+        """
         names: set[str] = set()
         began = changed = time.monotonic()
-        while (now := time.monotonic()) - began < DISCOVERY and (
-            not names or now - changed < SETTLED
+        is_enough = False
+        while (now := time.monotonic()) - began < DISCOVERY and not (
+            is_enough and now - changed > SETTLED
         ):
             self._hidden.executor.spin_once(timeout_sec=0.1)
             services = self._hidden.node.get_service_names_and_types()
             there = {each.removesuffix(SERVICE) for each, _ in services if each.endswith(SERVICE)}
             if there - names:
                 names, changed = names | there, now
+                is_enough = enough(sorted(names))
         return sorted(names)
 
     def read(self, node: str) -> dict[str, RunningParameter]:
