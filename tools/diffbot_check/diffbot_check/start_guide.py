@@ -101,7 +101,6 @@ class StartStep(str, Enum):
     seconds: float
 
     def __new__(cls, value: str, text: str, room: str, seconds: float) -> StartStep:
-        """Return a member with its value and what is said of it."""
         member = str.__new__(cls, value)
         member._value_ = value
         member.text, member.room, member.seconds = text, room, seconds
@@ -109,7 +108,6 @@ class StartStep(str, Enum):
 
     @property
     def time(self) -> str:
-        """How long it takes, in words."""
         minutes = round(self.seconds / 60.0)
         if not minutes:
             return f"{self.seconds:g} s"
@@ -117,7 +115,6 @@ class StartStep(str, Enum):
 
     @property
     def moves(self) -> bool:
-        """Whether the robot moves."""
         return self in (StartStep.MOVING, *IN_THE_ROOM)
 
     @property
@@ -180,7 +177,6 @@ class StartState:
     lines: tuple[str, ...] = ()
 
     def outcome(self, step: StartStep) -> StepOutcome:
-        """Return what has become of a step."""
         return StepOutcome(self.outcomes.get(step.value, StepOutcome.OPEN.value))
 
     @property
@@ -191,14 +187,10 @@ class StartState:
 
 
 class StartGuide:
-    """The guide of one folder.
+    """The guide of one folder with state, robot file, results and exports.
 
-    Args:
-        folder: For state, robot file, results and exports.
-        rehearsal: Whether the robot is simulated: the excitation is shorter.
-
-    Raises:
-        ValueError: The folder's state cannot be read.
+    `rehearsal`: whether the robot is simulated: the excitation is shorter. ValueError: the folder's
+    state cannot be read.
     """
 
     def __init__(self, folder: Path, rehearsal: bool = False) -> None:
@@ -230,14 +222,9 @@ class StartGuide:
         return ""
 
     def command(self, step: StartStep, answer: str = "") -> list[str]:
-        """Return the command of a step, as after `diffbot`; empty if the step needs none.
+        """Return the command of a step without a refusal, as after `diffbot`; empty: none.
 
-        Args:
-            step: A step without a refusal.
-            answer: To the step's question.
-
-        Raises:
-            ValueError: The answer cannot be one.
+        `answer`: to the step's question; ValueError if it cannot be one.
         """
         robot = f"robot:={self.robot_file}"
         if step is StartStep.CONNECT:
