@@ -30,8 +30,8 @@ def test_every_command_has_a_summary_of_one_line():
 def test_an_unknown_command_lists_the_others(capsys):
     assert cli.main(["lanch"]) == 2
     known = (
-        "launch, run, echo, view, start, check, identify, calibrate, describe, export, simulate, "
-        "study, fleet, bench, reproduce, faults, test"
+        "launch, run, echo, view, start, check, identify, calibrate, describe, export, apply, "
+        "simulate, study, fleet, bench, reproduce, faults, test"
     )
     assert known in capsys.readouterr().err
 
