@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from diffbot_description import Robot
+from diffbot_description.arena import Arena
 from diffbot_description.command_kind import CommandKind
 from diffbot_description.files import (
     parse_json,
@@ -100,7 +101,6 @@ class StartStep(str, Enum):
     seconds: float
 
     def __new__(cls, value: str, text: str, room: str, seconds: float) -> StartStep:
-        """Return a member with its value and what is said of it."""
         member = str.__new__(cls, value)
         member._value_ = value
         member.text, member.room, member.seconds = text, room, seconds
@@ -108,7 +108,6 @@ class StartStep(str, Enum):
 
     @property
     def time(self) -> str:
-        """How long it takes, in words."""
         minutes = round(self.seconds / 60.0)
         if not minutes:
             return f"{self.seconds:g} s"
@@ -116,7 +115,6 @@ class StartStep(str, Enum):
 
     @property
     def moves(self) -> bool:
-        """Whether the robot moves."""
         return self in (StartStep.MOVING, *IN_THE_ROOM)
 
     @property
@@ -179,7 +177,6 @@ class StartState:
     lines: tuple[str, ...] = ()
 
     def outcome(self, step: StartStep) -> StepOutcome:
-        """Return what has become of a step."""
         return StepOutcome(self.outcomes.get(step.value, StepOutcome.OPEN.value))
 
     @property
@@ -190,14 +187,10 @@ class StartState:
 
 
 class StartGuide:
-    """The guide of one folder.
+    """The guide of one folder with state, robot file, results and exports.
 
-    Args:
-        folder: For state, robot file, results and exports.
-        rehearsal: Whether the robot is simulated: the excitation is shorter.
-
-    Raises:
-        ValueError: The folder's state cannot be read.
+    `rehearsal`: whether the robot is simulated: the excitation is shorter. ValueError: the folder's
+    state cannot be read.
     """
 
     def __init__(self, folder: Path, rehearsal: bool = False) -> None:
@@ -229,14 +222,9 @@ class StartGuide:
         return ""
 
     def command(self, step: StartStep, answer: str = "") -> list[str]:
-        """Return the command of a step, as after `diffbot`; empty if the step needs none.
+        """Return the command of a step without a refusal, as after `diffbot`; empty: none.
 
-        Args:
-            step: A step without a refusal.
-            answer: To the step's question.
-
-        Raises:
-            ValueError: The answer cannot be one.
+        `answer`: to the step's question; ValueError if it cannot be one.
         """
         robot = f"robot:={self.robot_file}"
         if step is StartStep.CONNECT:
@@ -249,11 +237,19 @@ class StartGuide:
             report = str(self.folder / MOVED)
             return ["check", robot, "--moving", "--write", "--output", report]
         if step is StartStep.EXPORT:
-            results = self.folder / self.state.results[StartStep.IDENTIFY.value]
-            words = ["export", str(results), "--to", "ros2_control", "nav2"]
+            used = (StartStep.IDENTIFY.value, StartStep.CALIBRATE.value)
+            results = [self.state.results[each] for each in used if each in self.state.results]
+            words = ["export", *(str(self.folder / each) for each in results)]
+            words += ["--to", "ros2_control", "nav2"]
             words += ["--robot", str(self.robot_file)]
             return [*words, "--output", str(self.folder / step.value)]
         return [] if step is StartStep.ROOM else self._launch(step, robot)
+
+    @property
+    def to_apply(self) -> str:
+        """The line that gives what was exported to running controllers; empty without it."""
+        file = self.folder / StartStep.EXPORT.value / "ros2_control.yaml"
+        return spoken("apply", str(file)) if file.exists() else ""
 
     def _describe(self, answer: str) -> list[str]:
         if answer.startswith("-"):
@@ -267,7 +263,9 @@ class StartGuide:
     def _launch(self, step: StartStep, robot: str) -> list[str]:
         name = step.value.split()[0]
         words = ["launch", "ident" if step is StartStep.IDENTIFY else name, "sim:=none", robot]
-        words.append(f"arena:={self.state.arena}")
+        words.append(
+            f"arena:={self._square() if step is StartStep.CALIBRATE else self.state.arena}"
+        )
         if step is StartStep.IDENTIFY and self._rehearsal:
             words.append("duration:=30")
         if step is StartStep.DRIVE:
@@ -278,6 +276,12 @@ class StartGuide:
             if velocity and self._takes_twist():
                 words.append("stamped:=false")
         return [*words, f"results:={self.results_of(step)}"]
+
+    def _square(self) -> str:
+        """The side of the largest square in the free rectangle, which calibrate takes, m."""
+        arena = Arena.parse(self.state.arena)
+        assert arena is not None  # a refusal otherwise
+        return f"{min(arena.length, arena.width):g}"
 
     def _takes_twist(self) -> bool:
         """Whether the robot's driver takes Twist, and not TwistStamped, as check has seen."""

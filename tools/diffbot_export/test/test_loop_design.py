@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_export.loop_design import LoopAxis, design, integral_gain, linear_step, margins
@@ -64,7 +64,6 @@ def test_gain_margin_is_where_the_loop_begins_to_swing():
 
 
 @given(AXES, AXES, st.floats(0.002, 0.05), st.floats(40.0, 75.0))
-@settings(max_examples=15)
 def test_designed_gains_have_the_margin_for_both_axes(one, other, period, margin):
     gains = design((one, other), period, feedforward=0.0, margin=margin)
     assert gains.i == integral_gain((one, other), gains.p)
@@ -81,8 +80,3 @@ def test_the_bound_that_is_named_is_the_one_that_binds():
     assert "phase margin" in free.bound
     coarse = design((axis,), 0.01, feedforward=0.0, largest=0.5 * free.p)
     assert coarse.p == 0.5 * free.p and "encoders" in coarse.bound
-
-
-def test_a_margin_that_no_gain_reaches_is_refused():
-    with pytest.raises(ValueError, match="margin = 90"):
-        design((LoopAxis(1.0, 0.0, 0.0),), 0.01, feedforward=0.0, margin=90.0)
