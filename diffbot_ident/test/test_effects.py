@@ -41,6 +41,7 @@ from diffbot_ident.torque.effects.stiction import SLOW_LEFT, SLOW_RIGHT
 from diffbot_ident.torque.effects.within_period import NEXT_BENT_DIFFERENCE, NEXT_BENT_SUM
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.learning import MotionScale
+from diffbot_ident.torque.parameter_change import ChangeWatch
 from diffbot_ident.torque.sums import RowSums, kernels
 from diffbot_ident.torque.torque_delay import delay_columns
 
@@ -421,6 +422,7 @@ def test_a_misfit_widens_intervals_and_is_named(monkeypatch):
     deviations = []
     for factor in (1.0, 9.0):
         monkeypatch.setattr(EffectSearch, "misfit", lambda *_, f=factor: f)
+        monkeypatch.setattr(ChangeWatch, "widened", lambda _, axes, *__: axes)
         estimator = IntegralEstimator(GEOMETRY, MotionScale(1.0, 3.0, 1.0))
         for sample in managed_samples(5, 0.0, means=True):
             estimator.update(sample)

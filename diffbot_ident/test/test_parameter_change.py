@@ -11,7 +11,7 @@ from arc_odometry import JointSample
 from diffbot_ident.estimate import EstimateState
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.learning import MotionScale
-from diffbot_ident.torque.parameter_change import SIGNIFICANT_CHANGE, _split
+from diffbot_ident.torque.parameter_change import SIGNIFICANT_CHANGE, ChangeWatch, _split
 
 COUNT = 2.0 * np.pi / 4096  # of the encoders, rad
 PERIOD = 0.01  # s
@@ -143,3 +143,19 @@ def test_a_long_run_is_watched_in_constant_memory():
     at = float(warning.split("changed ")[1].split(" s")[0])
     assert at == pytest.approx(560.0, abs=20.0)
     assert result.values[2] == pytest.approx(0.75 * K7, rel=0.01)
+
+
+def test_parts_of_a_run_that_disagree_widen_the_intervals(monkeypatch):
+    """Torques that err for half a second at a time: the noise of single periods does not tell."""
+    sizes = []
+    for _ in range(2):
+        errors = []
+        for seed in range(8):
+            random = np.random.default_rng(seed)
+            factors = 1.0 + 0.05 * np.repeat(random.standard_normal((40, 2)), 50, axis=0)
+            result = identified(seed, factors)
+            error = np.array(result.values[2:]) - (K7, K8)
+            errors.append(error / np.sqrt(result.variances[2:]))
+        sizes.append(np.sqrt(np.mean(np.square(errors))))
+        monkeypatch.setattr(ChangeWatch, "widened", lambda _, axes, *__: axes)
+    assert sizes[0] < 2.0 < 2.5 < sizes[1]

@@ -126,6 +126,7 @@ def test_no_text_holds_a_number_that_is_none(table, tmp_path, capsys, factor, ro
 def test_without_a_description_only_an_impossible_mass_is_asked_for(table, tmp_path, capsys):
     status, _ = identify(tmp_path, table(20.0), *WHEELS_OF_TWIL)
     assert status == 0  # 101 kg on a track of 0.27 m: heavy, and possible
+    assert "equivalent mass 101 kg" in capsys.readouterr().out
     status, _ = identify(tmp_path / "heavy", table(2e4), *WHEELS_OF_TWIL)
     assert status == 2 and "equivalent mass" in capsys.readouterr().err
 
@@ -165,12 +166,12 @@ def test_a_mass_or_a_limit_that_is_only_assumed_contradicts_nothing():
 def test_nothing_is_compared_with_what_a_description_only_assumes():
     """Before, reports told by how much a robot differs from masses that nobody had given."""
     robot, result = load_robot("twil"), estimated(1.0)
-    every = compared(result, robot)
+    every = compared(result, robot.geometry, robot)
     assert all(word in every for word in ("equivalent mass", "yaw inertia", "K5"))
-    assert compared(result, replace(robot, assumed=("body.mass",))) is None
-    some = compared(result, replace(robot, assumed=("body.inertia.yaw",)))
+    assert compared(result, robot.geometry, replace(robot, assumed=("body.mass",))) is None
+    some = compared(result, robot.geometry, replace(robot, assumed=("body.inertia.yaw",)))
     assert "equivalent mass" in some and "yaw" not in some and "K5" in some
-    some = compared(result, replace(robot, assumed=("body.center_of_mass.x",)))
+    some = compared(result, robot.geometry, replace(robot, assumed=("body.center_of_mass.x",)))
     assert "yaw inertia" in some and "K5" not in some
 
 

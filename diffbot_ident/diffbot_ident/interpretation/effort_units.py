@@ -139,8 +139,13 @@ def effort_question(
     return None
 
 
-def compared(estimate: Estimate, robot: Robot) -> str | None:
-    """Return a line that compares an estimate with what the robot's description knows; or None."""
+def compared(estimate: Estimate, geometry: WheelGeometry, robot: Robot | None) -> str | None:
+    """Return a line that compares an estimate with what a description knows; None: unknown.
+
+    Without a description nothing tells a factor on all efforts: it tells the mass to people.
+    """
+    if robot is None:
+        return _of_mass_alone(estimate, geometry) if _is_precise(estimate) else None
     if not _has_masses(estimate, robot):
         return None
     own, described = estimate.values, closed_form(robot.model)
@@ -155,6 +160,13 @@ def compared(estimate: Estimate, robot: Robot) -> str | None:
     if known[0]:
         text += f", K5 {1e3 * (own[0] - described.k5):+.1f} mm"
     return text
+
+
+def _of_mass_alone(estimate: Estimate, geometry: WheelGeometry) -> str:
+    return (
+        f"equivalent mass {spoken(_mass(estimate, geometry))} kg, if the efforts are torques of "
+        "the wheels in N m; --robot compares it with a description"
+    )
 
 
 def _change(ratio: float) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+import numpy as np
+
 from diffbot_ident.estimate import Array
 
 
@@ -76,6 +78,13 @@ class AxisFit:
     def with_covariance(self, covariance: Array) -> AxisFit:
         """Return this fit with another covariance."""
         return AxisFit(self.theta, covariance, self.variance, self.noise)
+
+    def widened(self, least: Array) -> AxisFit:
+        """Return this fit with at least these variances of its parameters, and more."""
+        own = self.covariance.diagonal()
+        ratio = np.divide(least[: len(own)], own, out=np.ones_like(own), where=own > 0.0)
+        factors = np.sqrt(np.maximum(ratio, 1.0))
+        return self.with_covariance(factors[:, None] * self.covariance * factors)
 
 
 def averaged(one: AxisFit, other: AxisFit, fraction: float) -> AxisFit:

@@ -247,7 +247,10 @@ class EffectLooks:
             effects = result.effects
             # Test the lag first, because friction that differs by direction resembles it.
             timing = self.fitting.delay(effects, lags=True)
-            gain, lags = timing.gain, timing.gain > LIKELY_LAG**2
+            # What would begin before its torque is what slip or backlash have left.
+            left = timing.early and any(each.like_a_delay for each in effects)
+            gain = 0.0 if left else timing.gain
+            lags = gain > LIKELY_LAG**2
             if not lags:
                 timing = self.fitting.delay(effects, lags=False)
             result = replace(result, effects=self._beside(timing, lags), lags=lags)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from diffbot_ident.estimate import Array
 from diffbot_ident.samples.series import pseudo_inverse
 from diffbot_ident.torque.axis_fit import AXES, batch, solutions
-from diffbot_ident.torque.columns import OMEGA, SIGN_LEFT, SIGN_RIGHT, ExtraColumns, V
+from diffbot_ident.torque.columns import OMEGA, SIGN_LEFT, SIGN_RIGHT, AxisFit, ExtraColumns, V
 from diffbot_ident.torque.sums import RowSums, torque_weights, weighted_products
 from diffbot_ident.torque.torque_delay import delay_weights
 
@@ -192,16 +192,24 @@ class ChangeWatch:
         return self._ends[at - 1]
 
     def drift(
-        self, sums: RowSums, delay: float, extra: ExtraColumns, lag: float = 0.0
+        self,
+        sums: RowSums,
+        delay: float,
+        extra: ExtraColumns,
+        lag: float = 0.0,
+        rough: float = 1.0,
     ) -> ForceDrift | None:
-        """Return the drift over the run; None: none is likely. See `change`."""
+        """Return the drift over the run; None: none is likely. See `change`.
+
+        `rough`: factor on the deviations beyond which it is named, as columns describe roughly.
+        """
         if len(self._ends) < FEWEST:
             return None
         fits = self._fits(sums, delay, extra, lag)
         values, of_axes = _trends(fits, self._times())
         information = of_axes.sum(axis=0)
         weighted = (of_axes @ values[:, :, None])[:, :, 0].sum(axis=0)
-        result = _likely_drifts(information, weighted)
+        result = _likely_drifts(information, weighted, rough)
         if result is None:
             return None
         shares, deviations, significant = result
@@ -224,6 +232,36 @@ class ChangeWatch:
         known_robot.products = sums.products + along + along.swapaxes(1, 2)
         known_robot.products += drift.correction.T @ second @ drift.correction
         return known_robot
+
+    def widened(
+        self,
+        axes: Sequence[AxisFit],
+        delay: float,
+        extra: ExtraColumns,
+        lag: float,
+        drift: ForceDrift | None,
+    ) -> list[AxisFit]:
+        """Return fits that are as uncertain as the units of the run disagree, beyond chance.
+
+        With P = (sum x x')^-1 and the residuals e of a unit's rows, the sum of the squares of P x e
+        over the units is the parameters' variance, whatever the noise.
+        """
+        count = len(self._ends)
+        if count < FEWEST:
+            return list(axes)
+        units, weights = self._products[:count, 0], torque_weights((delay,), self._fine, lag)
+        if drift is not None:
+            since = (self._times() - 0.5)[:, None, None]
+            along = since * (units @ drift.correction)
+            units = units + along + along.swapaxes(1, 2)
+            units += drift.correction.T @ (since * along)
+        fits = _UnitFits.of(weighted_products(units, weights), extra, [own.theta for own in axes])
+        x, y = fits.units[:, :, :-1, :-1], fits.units[:, :, :-1, -1]
+        scores = y - (x @ fits.theta[:, None, :, None])[..., 0]
+        moved = _solve(x.sum(axis=1), scores.swapaxes(1, 2))
+        seen = np.square(moved).sum(axis=2) * count / (count - 1.0)
+        chance = 1.0 + math.sqrt(2.0 / (count - 1.0))
+        return [own.widened(variances / chance) for own, variances in zip(axes, seen, strict=True)]
 
     def _times(self) -> Array:
         """Return the middles of the units, -1/2 to 1/2 over the run, shape (n,)."""
@@ -297,7 +335,7 @@ _ONE_FRICTION = np.array(
 
 
 def _likely_drifts(
-    information: Array, weighted: Array
+    information: Array, weighted: Array, rough: float = 1.0
 ) -> tuple[Three, Three, tuple[bool, bool]] | None:
     """Return the drifts of [torques, viscous, Coulomb], their deviations, and which are sure.
 
@@ -327,7 +365,7 @@ def _likely_drifts(
     if not likely.any() or (likely[0] and size[0] > MOST_DRIFT):
         return None
     of_torques, of_friction = (
-        likely & (size > SIGNIFICANT_DRIFT * std) & (size > LEAST_NAMED)
+        likely & (size > rough * SIGNIFICANT_DRIFT * std) & (size > LEAST_NAMED)
     ).tolist()
     apart = pseudo_inverse(information)
     each, own_std = apart @ weighted, _deviations(apart)

@@ -59,7 +59,9 @@ class RobotWatch:
         change = self.units.change(sums, delay, fitting.extra(lasting), lag)
         if change is not None:
             return change
-        self.drift = self.units.drift(sums, delay, fitting.extra(effects), lag)
+        # What resembles friction, and is described roughly, may seem to drift.
+        rough = max((each.friction_factor for each in effects), default=1.0)
+        self.drift = self.units.drift(sums, delay, fitting.extra(effects), lag, rough)
         shares = NO_DRIFT if self.drift is None else self.drift.shares
         known = self._residuals_drift
         if math.dist(shares, known) > OTHER_DRIFT * max(math.hypot(*shares), math.hypot(*known)):
@@ -379,8 +381,9 @@ class StagedRegression:
         self._latest = self._result
         if self._settings.remembers and self.learning.windows >= EFFECT_WINDOWS:
             self._latest = self._looks.latest(self._result)
+        units = None if self._watch is None else self._watch.units
         return self.estimating.estimate(
-            self._fitting, self._latest, self._drift, samples, self.since
+            self._fitting, self._latest, self._drift, units, samples, self.since
         )
 
     def warnings(self, estimate: Estimate) -> tuple[str, ...]:

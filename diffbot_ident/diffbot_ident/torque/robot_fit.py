@@ -39,7 +39,7 @@ from diffbot_ident.torque.fitting import Fitting
 from diffbot_ident.torque.friction_fit import fuse_friction, fuse_more
 from diffbot_ident.torque.judgement import MAX_RELATIVE_STD
 from diffbot_ident.torque.learning import Learning
-from diffbot_ident.torque.parameter_change import ForceDrift
+from diffbot_ident.torque.parameter_change import ChangeWatch, ForceDrift
 from diffbot_ident.torque.torque_delay import (
     TOO_EARLY,
     TOO_LATE,
@@ -288,12 +288,14 @@ class Estimating:
         fitting: Fitting,
         result: TrustResult,
         drift: ForceDrift | None,
+        units: ChangeWatch | None,
         samples: int,
         since: float,
     ) -> Estimate:
         """Return the estimate from the rows so far, not judged yet.
 
-        `since`: stamp from which on the robot is as estimated, s; NaN: it did not change.
+        `units`: parts of the run; None: there are none yet; `since`: stamp from which on the robot
+        is as estimated, s; NaN: it did not change.
         """
         learning = self._learning
         delay = self._timing = fitting.evident_delay(result.effects, result.lags)
@@ -305,6 +307,9 @@ class Estimating:
                 own.with_covariance(result.misfit * factor * own.covariance)
                 for own, factor in zip((linear, angular), factors, strict=True)
             )
+        if units is not None:
+            extra = fitting.extra(result.effects)
+            linear, angular = units.widened((linear, angular), delay.value, extra, delay.lag, drift)
         fit = self._fit = RobotFit((linear, angular), fitting, delay, result, self._geometry, drift)
         span = learning.rows.window * self._period
         known = Estimate(
@@ -326,7 +331,7 @@ class Estimating:
         if timing.at_the_end:
             return timing.in_words(self._period, self._samples) + TOO_LATE
         effects = () if self._fit is None else self._fit.result.effects
-        if timing.early and not any(each.like_a_delay for each in effects):
+        if timing.early and not timing.lag and not any(each.like_a_delay for each in effects):
             return TOO_EARLY
         return None
 

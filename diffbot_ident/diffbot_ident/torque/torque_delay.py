@@ -223,7 +223,7 @@ class TorqueDelay:
         shared: Covariance of mean delay and lag.
         gain: Twice the logarithm of the likelihood ratio against a delay alone.
         evidence: `lag_evidence`; 0 where it was not looked for.
-        early: Whether it is the earliest that was searched.
+        early: Whether it is the earliest that was searched; with a lag, the latter is no result.
     """
 
     value: float
@@ -253,7 +253,7 @@ class TorqueDelay:
 
         `least`: squared evidence up to which a lag may be what another effect has left.
         """
-        results = [TOO_EARLY] if self.early else []
+        results = [TOO_EARLY] if self.early and not self.lag else []
         if self.significant and self.reported > 0.0:
             text = self.in_words(period, samples)
             results.append(f"{text}; the estimate takes that into account")
@@ -380,6 +380,7 @@ class DelaySearch:
             lag_std,
             float(covariance[0, 1]),
             float(self._cost(np.array([alone.value]))[0]) - least if gain else math.nan,
+            early=delay <= EARLIEST / self._fine + POLISHED,
         )
 
     def _lowest(

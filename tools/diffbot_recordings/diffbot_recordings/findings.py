@@ -191,6 +191,8 @@ def torque_findings(
         robot = None if robot is None else with_drive(robot, scale.unit, scale.constants)
     verdict = _torque_verdict(result, robot, scale)
     estimate = result.estimate
+    weighed = robot is None and scale is not None
+    line = None if weighed else compared(estimate, result.geometry, robot)
     linear, angular = estimate.residual_std
     rests = (
         f"{estimate.samples} samples ({result.learnt:.1f} s) fitted, {result.held_out:.1f} s "
@@ -211,7 +213,7 @@ def torque_findings(
         verdicts=(verdict,),
         notes=[
             rests,
-            *([line] if robot and (line := compared(estimate, robot)) else []),
+            *([line] if line else []),
             *(() if scale is None else scale.notes),
             *(f"warning: {text}" for text in texts),
         ],

@@ -20,8 +20,8 @@ from diffbot_ident.torque.torque_delay import delayed
 
 # Relative deviation of K5..K8: reversals are known for typical gears only (beyond_the_model.py).
 PLAY_FLOOR = 1e-3
-# Smallest play to report, rad: one minute of arc.
-LEAST_PLAY = math.radians(1.0 / 60.0)
+# Smallest play to report, rad: three minutes of arc, as of the best gears.
+LEAST_PLAY = math.radians(3.0 / 60.0)
 # Gains in the side that touches; in one that is new; in that times the torque's size; in one that
 # was new before.
 PLAY_PLACES = new_columns(

@@ -12,7 +12,7 @@ import numpy as np
 from diffbot_ident.estimate import Array, Estimate, Pair
 from diffbot_ident.samples.series import differences
 from diffbot_ident.torque.columns import ONE, new_columns
-from diffbot_ident.torque.effects.backlash import in_degrees
+from diffbot_ident.torque.effects.backlash import LEAST_PLAY, in_degrees
 from diffbot_ident.torque.effects.effect import Effect, EffectFit, StepMotion
 
 # Largest mean direction (a vector of length 1) of a wheel that turns far enough.
@@ -67,6 +67,7 @@ ECCENTRIC = Effect(
     _fill_rates,
     possible=_turns,
     size=_angles,
+    least_size=LEAST_PLAY,
     said=in_degrees,
     once_per_turn=True,
 )

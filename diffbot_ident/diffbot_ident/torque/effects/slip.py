@@ -17,6 +17,8 @@ from diffbot_ident.torque.effects.evidence import along_the_torque
 
 # Relative deviation of K5..K8: changes are known for typical tyres only (beyond_the_model.py).
 SLIP_FLOOR = 1e-3
+# Smallest slip to report, at the typical torque.
+LEAST_SLIP = 3e-3
 # Gains in the slip by a wheel's own torque, and by the other wheel's.
 SLIP_RATES = new_columns("slip left", "slip right", "slip left beside", "slip right beside")
 SLIP_LINEAR, SLIP_ANGULAR = new_columns("slip in omega squared", "slip in v omega")
@@ -57,6 +59,7 @@ SLIP = Effect(
     least=SLIP_FLOOR,
     evidence=along_the_torque,
     size=_size,
+    least_size=LEAST_SLIP,
     said=_said,
     like_a_delay=True,  # it changes the speed with the torque
 )

@@ -23,6 +23,8 @@ from diffbot_ident.torque.effects.evidence import (
 # Relative deviation of K5..K8 per static friction beyond Coulomb's over the typical torque; by twil
 # and agv, static friction 1.5 to 2.5 times Coulomb's, 2 to 10 % of the top speed.
 STICTION_FLOOR = 0.03
+# Smallest static friction beyond Coulomb's to report, as a share of the typical torque.
+LEAST_STICTION = 0.05
 # Square of a wheel's speed over the slow one beyond which nothing is left.
 FASTEST = 50.0
 # Gauss's nodes in a period, and their weights.
@@ -83,6 +85,12 @@ def static_friction(effect_fit: EffectFit) -> Pair:
     return left, right
 
 
+def _size(effect_fit: EffectFit) -> Pair:
+    """Return the same as shares of the typical torque."""
+    left, right = static_friction(effect_fit)
+    return left / effect_fit.torque, right / effect_fit.torque
+
+
 def _roughness(effect_fit: EffectFit) -> float:
     excess = -0.5 * float(effect_fit.of_torques().sum())
     return STICTION_FLOOR * max(excess, 0.0) / effect_fit.torque
@@ -98,5 +106,7 @@ BREAKAWAY = Effect(
     friction_factor=2.5,
     evidence=_evidence,
     roughness=_roughness,
+    size=_size,
+    least_size=LEAST_STICTION,
     alike=True,
 )
