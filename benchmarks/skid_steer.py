@@ -48,7 +48,8 @@ EFFORT_NOISE = 0.04  # of a side, over the torque limit of a wheel
 Law = Callable[[float, Pose, Velocity], Velocity]
 CORNERS = ((1, 1), (-1, 1), (1, -1), (-1, -1))
 WHEEL = """<body pos="{x} {y} 0"><joint name="w{i}" type="hinge" axis="0 1 0"
- frictionloss="{loss}" armature="{rotor}"/><geom name="g{i}" type="sphere" size="{r}" mass="{m}" contype="0" conaffinity="0"/></body>"""
+ frictionloss="{loss}" armature="{rotor}"/><geom name="g{i}" type="sphere" size="{r}" mass="{m}"
+ contype="0" conaffinity="0"/></body>"""
 # The proportional part is the engine's, implicit in time: wheels that slip are light.
 MOTOR = '<velocity joint="w{i}" kv="{gain}" forcerange="-{most} {most}"/>'
 ROBOT = """<mujoco><option timestep="{step}" cone="elliptic" impratio="100"

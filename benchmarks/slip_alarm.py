@@ -3,11 +3,10 @@
 """Slip alarms of random four-wheel robots that drive onto ice, and on the ground that they know.
 
 The robots are those of skid_steer.py, in MuJoCo. Each drives with random speeds and turns (ramps of
-1 s, as of a velocity smoother) for 75 s, from which the watch learns, then for 25 s more on the same
-ground, and from there (the simulation is repeated) onto ice at a random time. Odometry is that of
-the wheels, the yaw rate a gyro's. Printed for each ground: alarms on the known ground, and on ice
-within 1 s of the change, and of those after which a turn of at least 20 % of the largest yaw rate
-was commanded.
+1 s, as of a velocity smoother) for 75 s, from which the watch learns, and then, in each drive, for
+20 to 25 s on the same ground and onto ice. Odometry is that of the wheels, the yaw rate a gyro's.
+Printed for each ground: drives with an alarm before the ice, and those with one within 1 s of it,
+all and where a turn of at least 20 % of the largest yaw rate was commanded then.
 
     ./diffbot python benchmarks/slip_alarm.py --robots 10 --first 701
 """
@@ -101,8 +100,8 @@ def main() -> None:
         false, told, turning = np.array(every).T
         both = told[turning > 0]
         print(
-            f"{ground}: false alarms in {np.sum(false > 0)} of {len(every)} drives, ice told within "
-            f"{WITHIN:g} s in {np.sum(told)}, of {len(both)} in a turn in {np.sum(both)}"
+            f"{ground}: false alarms in {np.sum(false > 0)} of {len(every)} drives, ice told "
+            f"within {WITHIN:g} s in {np.sum(told)}, of {len(both)} in a turn in {np.sum(both)}"
         )
 
 

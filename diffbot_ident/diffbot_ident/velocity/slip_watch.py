@@ -18,16 +18,16 @@ from arc_odometry import Velocity
 from arc_odometry.number_range import Array
 
 # Shortest step, and longest time between two samples, s.
-STEP, LONGEST_GAP = 0.025, 0.25
+STEP, LONGEST_GAP = 0.04, 0.25
 # Steps of commands, of velocities and of the gyro that predict the next.
-COMMANDS, VELOCITIES, READINGS = 17, 3, 3
+COMMANDS, VELOCITIES, READINGS = 12, 3, 3
 # Least yaw rate of a turn that is judged, as a fraction of the largest command.
 LEAST_TURN = 0.05
 # Time of turns from which is learnt, and by which that is verified then, s.
 LEARNT, VERIFIED = 30.0, 15.0
 # Error that is expected of each step, and sum beyond it at which wheels slip, standard deviations.
-# Of independent normal errors one sum in 2e8 steps is so large.
-EXPECTED, LEAST_SUM = 3.0, 2.5
+# Independent normal errors sum up to so much once in 1e7 steps (Siegmund), 5 days.
+EXPECTED, LEAST_SUM = 3.0, 2.0
 # The same over the largest sum while it was verified: errors may have longer tails.
 SAFETY = 2.0
 RIDGE = 1e-3
