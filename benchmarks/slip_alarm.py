@@ -71,10 +71,10 @@ def tried(robot: SkidSteer, ground: str, seed: int, drives: int) -> list[tuple[i
         data, _ = driven(robot, ground, Tour(robot.limits, own), own, change + ICY, change)
         times = alarms(watch, data, robot.track)
         falsely = sum(time < change for time in times) + len(early)
-        told = any(change <= time < change + WITHIN for time in times)
+        reported = any(change <= time < change + WITHIN for time in times)
         k = int(np.searchsorted(data.times, change))
         turning = abs(float(data.channels["command_w"][k])) >= TURN * robot.limits.omega
-        results.append((falsely, told, turning))
+        results.append((falsely, reported, turning))
         early = []
     return results
 
@@ -97,11 +97,11 @@ def main() -> None:
                 flush=True,
             )
     for ground, every in results.items():
-        false, told, turning = np.array(every).T
-        both = told[turning > 0]
+        false, reported, turning = np.array(every).T
+        both = reported[turning > 0]
         print(
             f"{ground}: false alarms in {np.sum(false > 0)} of {len(every)} drives, ice told "
-            f"within {WITHIN:g} s in {np.sum(told)}, of {len(both)} in a turn in {np.sum(both)}"
+            f"within {WITHIN:g} s in {np.sum(reported)}, of {len(both)} in a turn in {np.sum(both)}"
         )
 
 

@@ -369,8 +369,8 @@ class Slipping:
 def slipping(make):
     def create(action):
         graph = make(imu="true", slip_action=action)
-        told = []
-        graph.peer.create_subscription(DiagnosticArray, "diagnostics", told.append, 10)
+        arrays = []
+        graph.peer.create_subscription(DiagnosticArray, "diagnostics", arrays.append, 10)
         graph.until(graph.gyro.get_subscription_count, "the gyro's subscriber")
         message = Imu()
         message.angular_velocity.z = 0.25
@@ -378,7 +378,7 @@ def slipping(make):
         graph.until(lambda: graph.node._slip._readings, "a reading")
         graph.run(3)  # it begins to drive; nothing is learnt yet
         graph.node._slip._watch = Slipping()
-        graph.told = lambda: [s for a in told for s in a.status if s.name.endswith(": slip")]
+        graph.slips = lambda: [s for a in arrays for s in a.status if s.name.endswith(": slip")]
         return graph
 
     return create
@@ -407,8 +407,8 @@ def test_slip_is_told_by_name(slipping):
     assert graph.run(1)[0][0] >= 0.9 * wanted
     time.sleep(0.1)  # news are published ten times a second at most
     graph.run(1)
-    graph.until(lambda: graph.told() and graph.told()[-1].level == DiagnosticStatus.ERROR, "slip")
-    assert graph.told()[-1].message == "the wheels slip: 0.3 rad/s faster than before"
+    graph.until(lambda: graph.slips() and graph.slips()[-1].level == DiagnosticStatus.ERROR, "slip")
+    assert graph.slips()[-1].message == "the wheels slip: 0.3 rad/s faster than before"
 
 
 def test_without_a_gyro_it_does_not_drive(make):

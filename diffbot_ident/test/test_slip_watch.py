@@ -54,7 +54,7 @@ def test_no_alarm_on_the_ground_that_it_knows(learnt):
 
 
 def test_ice_is_told_within_a_second(learnt):
-    # The changes are at times of their own within turns: 6 of 6 were told, 0.02 to 0.15 s later.
+    # The changes are at times of their own within turns: 6 of 6 were told, 0.02 to 0.07 s later.
     for seed in range(20, 26):
         ice = 6.0 + 0.3 * seed % 2.0
         alarms = drive(learnt, seed, ice + 1.0, ice)

@@ -26,8 +26,8 @@ LEAST_TURN = 0.05
 # Time of turns from which is learnt, and by which that is verified then, s.
 LEARNT, VERIFIED = 30.0, 15.0
 # Error that is expected of each step, and sum beyond it at which wheels slip, standard deviations.
-# Independent normal errors sum up to so much once in 1e7 steps (Siegmund), 5 days.
-EXPECTED, LEAST_SUM = 3.0, 2.0
+# Independent normal errors sum up to so much once in 1e12 steps (Siegmund).
+EXPECTED, LEAST_SUM = 3.0, 4.0
 # The same over the largest sum while it was verified: errors may have longer tails.
 SAFETY = 2.0
 RIDGE = 1e-3
@@ -55,7 +55,8 @@ class SlipWatch:
     def reset(self) -> None:
         """Forget the motion, as after a stop; what was learnt stays."""
         self._steps: deque[tuple[float, ...]] = deque(maxlen=COMMANDS + 1)
-        self._sum, self._since = 0.0, np.zeros(4)
+        self._sum = 0.0
+        self._since = np.zeros(6)  # time, and integrals over it
         self._stamp: float | None = None
 
     @property
@@ -84,15 +85,16 @@ class SlipWatch:
             self.reset()
             return ""
         period = stamp - before
-        self._since += period * np.array((1.0, *command, yaw_rate))
+        # Means over a step have less noise than its ends.
+        self._since += period * np.array((1.0, *command, yaw_rate, *wheels))
         lasted = float(self._since[0])
         if lasted < STEP:
             return ""
         means = self._since[1:] / lasted
-        self._since = np.zeros(4)
+        self._since = np.zeros(6)
         v, omega = self._limits
         self._steps.append(
-            (wheels.omega / omega, wheels.v / v, means[2] / omega, means[1] / omega, means[0] / v)
+            (means[4] / omega, means[3] / v, means[2] / omega, means[1] / omega, means[0] / v)
         )
         return self._take(lasted) if len(self._steps) == self._steps.maxlen else ""
 
