@@ -99,6 +99,10 @@ JOINT_NAME = Limit("the length of a joint's name", 200, "characters", "give it a
 LINE = Limit("the length of a line", 1_000_000, "characters", "give a table with shorter lines")
 COLUMNS = Limit("the number of columns", 1_000, "columns", "remove those that are not needed")
 COMMENTS = Limit("the number of comment lines", 100_000, "lines", "remove them")
+UNREADABLE = Limit(
+    "the number of rows without a time or with another number of cells", 500_000, "rows",
+    "remove them, or correct the table's header",
+)  # fmt: skip
 
 ALL = tuple(limit for limit in list(globals().values()) if isinstance(limit, Limit))
 """All limits; docs/security.md has a table of them."""

@@ -7,11 +7,9 @@ For a mesh (STL, OBJ, Collada) the box around its vertices is used.
 from __future__ import annotations
 
 import re
-import struct
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -24,6 +22,8 @@ from diffbot_description.urdf_tree import Array, PlacedLink, numbers, pose
 
 # A mesh is round if its two extents across the axle differ by less than this share.
 ROUNDNESS = 0.05
+# Characters of a line of a text mesh that are read: a key and three numbers.
+_LONGEST = 1000
 _TRIANGLE = np.dtype([("numbers", "<f4", (4, 3)), ("attribute", "<u2")])
 
 
@@ -186,34 +186,36 @@ def mesh_box(path: Path) -> tuple[Array, Array]:
 
 
 def _stl(path: Path) -> Array:
-    content = path.read_bytes()
-    if len(content) >= 84:
-        (count,) = struct.unpack_from("<I", content, 80)
-        # The header of a binary file may begin with "solid", too.
-        if len(content) == 84 + count * _TRIANGLE.itemsize:
-            triangles = np.frombuffer(content, _TRIANGLE, offset=84)
-            return triangles["numbers"][:, 1:].reshape(-1, 3).astype(np.float64)
-    if not content.lstrip().startswith(b"solid"):
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        head = file.read(84)
+    # The header of a binary file may begin with "solid", too.
+    if len(head) == 84 and size == 84 + int.from_bytes(head[80:], "little") * _TRIANGLE.itemsize:
+        triangles = np.fromfile(path, _TRIANGLE, offset=84)
+        return triangles["numbers"][:, 1:].reshape(-1, 3).astype(np.float64)
+    if not head.lstrip().startswith(b"solid"):
         raise ValueError("no whole STL file")
-    return _lines(content.decode("utf-8", "replace").splitlines(), "vertex")
+    return _lines(path, "vertex")
 
 
 def _obj(path: Path) -> Array:
+    return _lines(path, "v")
+
+
+def _lines(path: Path, key: str) -> Array:
+    """Return the three numbers (n, 3) after the key of each line that begins with it."""
+    beginnings = (key + " ", key + "\t")
     with path.open(encoding="utf-8", errors="replace") as file:
-        return _lines(file, "v")
-
-
-def _lines(lines: Iterable[str], key: str) -> Array:
-    numbers = array("d")
-    try:
-        for line in lines:
-            parts = line.split(maxsplit=4)
-            if parts and parts[0] == key:
-                x, y, z = map(float, parts[1:4])
-                numbers.extend((x, y, z))
-        return np.array(numbers, dtype=np.float64).reshape(-1, 3)
-    except ValueError as error:
-        raise ValueError(f"a line '{key}' does not hold three numbers") from error
+        lines = (line[:_LONGEST].lstrip() for line in file)
+        vertices = (line for line in lines if line.startswith(beginnings))
+        first = next(vertices, None)
+        if first is None:
+            return np.empty((0, 3))
+        try:
+            both = chain([first], vertices)
+            return np.loadtxt(both, usecols=(1, 2, 3), comments=None, ndmin=2)
+        except ValueError as error:
+            raise ValueError(f"a line '{key}' does not hold three numbers") from error
 
 
 def _dae(path: Path) -> Array:

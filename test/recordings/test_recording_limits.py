@@ -16,6 +16,7 @@ from made_recordings.hostile_files import sqlite_pages
 from made_recordings.mcap_records import mcap, record, text_field
 from made_recordings.recorded_bag import RecordedBag
 
+from diffbot_description.limits import UNREADABLE
 from diffbot_recordings import bag_part
 from diffbot_recordings.bag import Bag, StorageFiles
 from diffbot_recordings.identify import main
@@ -330,3 +331,11 @@ def test_metadata_name_files_of_the_folder_only(tmp_path, storage):
     recorded(tmp_path / "bag", storage)
     result = StorageFiles.of(tmp_path / "bag")
     assert [file.parent for file in result.files] == [tmp_path / "bag"] and not result.warnings
+
+
+def test_a_table_of_rows_that_cannot_be_read_is_refused_at_a_limit(tmp_path, capsys):
+    path = tmp_path / "short.csv"
+    path.write_text("time,command_v,command_w,v,w\n" + "1,\n" * (UNREADABLE.value + 1))
+    assert main([str(path), "--no-pictures"]) == 2
+    said = capsys.readouterr().err
+    assert UNREADABLE.name in said and "500000 rows" in said and "Traceback" not in said

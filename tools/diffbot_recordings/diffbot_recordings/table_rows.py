@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from diffbot_description.limits import COLUMNS, COMMENTS, LINE
+from diffbot_description.limits import COLUMNS, COMMENTS, LINE, UNREADABLE
 from diffbot_recordings.bag_topics import Sides
 from diffbot_recordings.samples import Mask, RecordingError
 from diffbot_recordings.table_columns import KNOWN, TIME, Column, bare, columns_of
@@ -410,7 +410,7 @@ class TableRows:
             self.done = self._text.done
             # The last row of a truncated file may be incomplete.
             if cells is None or len(cells) != width:
-                self.left_out[NO_TIME] += cells is None or bool(cells)
+                self._leave_out(cells is None or bool(cells))
                 continue
             if tested and not self._filter.holds({k: cells[i] for k, i in tested.items()}):
                 self.filtered += 1
@@ -420,7 +420,7 @@ class TableRows:
             except ValueError:
                 row = [moment(cells[indices[0]]), *(number(cells[i]) for i in indices[1:])]
             if not math.isfinite(row[0]):
-                self.left_out[NO_TIME] += 1
+                self._leave_out()
                 continue
             self.read += 1
             if math.isfinite(sum(row)):  # nearly always
@@ -434,6 +434,11 @@ class TableRows:
                     self._text_cells[channel] += 1
                     self._example.setdefault(channel, cells[i].strip()[:SHOWN])
             yield row
+
+    def _leave_out(self, rows: int = 1) -> None:
+        self.left_out[NO_TIME] += rows
+        if self.left_out[NO_TIME] > UNREADABLE.value:
+            raise RecordingError(f"{self._name}: {UNREADABLE.error()}")
 
     def count(self, missing: Mask, back: Mask, doubled: Mask) -> None:
         """Count the rows that are left out, each under one cause."""
