@@ -46,7 +46,8 @@ class SlipWatch:
         self._moments, self._products = RIDGE * np.eye(size), np.zeros(size)
         self._squares = 0.0
         self._rows = self._verified = 0
-        self._weights, self._inverse = np.zeros(size), np.eye(size)
+        self._weights: Array = np.zeros(size)
+        self._inverse: Array = np.eye(size)
         self._error = math.inf  # standard deviation, fraction of the largest command
         self._threshold = LEAST_SUM
         self._turned = 0.0  # time of turns so far, s
