@@ -140,7 +140,7 @@ class SlipWatch:
         self._rows += 1
 
     def _solve(self) -> None:
-        self._inverse = np.linalg.inv(self._moments)
+        self._inverse = np.asarray(np.linalg.inv(self._moments), np.float64)
         self._weights = self._inverse @ self._products
         left = self._squares - float(self._weights @ self._products)
         self._error = math.sqrt(max(left, 1e-12) / max(self._rows - len(self._weights), 1))
