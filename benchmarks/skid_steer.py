@@ -168,7 +168,7 @@ def driven(
             efforts += EFFORT_NOISE * robot.torque * rng.standard_normal(2)
             rows.append((k * STEP, *read, *sent, *rims, *efforts))
             farthest = max(farthest, abs(pose.x), abs(pose.y))
-        pending.append(tuple(sent))
+        pending.append((sent.v, sent.omega))
         v, omega = pending[0]
         target = (v + 0.5 * sides * omega * robot.track) / robot.radius
         miss = target - data.qvel[6:]
