@@ -108,9 +108,9 @@ def _expression(path: Path) -> object:
 
 
 def _urdf(path: Path) -> object:
-    from diffbot_description.robot_model import RobotModel
+    from diffbot_description.urdf_tree import UrdfTree
 
-    return RobotModel.from_urdf(_text(path), "left_wheel_joint", "right_wheel_joint")
+    return [link.body() for link in UrdfTree(_text(path)).links.values()]
 
 
 def _urdf_seeds() -> Iterable[bytes]:

@@ -30,6 +30,7 @@ from arc_odometry.number_range import Array
 from diffbot_description import Robot, load_robot
 from diffbot_export.command import main as export
 from diffbot_export.results import read_results
+from diffbot_ident.excitation.body_model import Motion
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.engines.mujoco_model import ContactSettings
 from diffbot_study.random_robots import RandomRobot, draw
@@ -71,7 +72,7 @@ def engine_drive(
     commands, positions = [], []
     with closing(make_simulator(engine, robot)) as simulator:
         for _ in range(periods):
-            commands.append(source.torque(simulator.wheel_velocities()))
+            commands.append(source.torque(Motion(wheel_speeds=simulator.wheel_velocities())))
             waiting.append(commands[-1])
             if rest:
                 simulator.step(waiting[0], rest * grain)

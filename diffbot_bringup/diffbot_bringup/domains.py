@@ -57,7 +57,6 @@ class DomainRun:
     launch: bool
 
     def __str__(self) -> str:
-        """Return one line for a list."""
         since = time.strftime("%H:%M:%S", time.localtime(self.started))
         return f"domain {self.domain}: {self.name}, since {since}, process {self.pid}, {self.where}"
 
@@ -73,7 +72,6 @@ class Registration:
 
     @property
     def domain(self) -> int:
-        """The number of the run's DDS domain."""
         return self.run.domain
 
     @property

@@ -25,7 +25,6 @@ class BrokenLink:
     reason: str
 
     def __str__(self) -> str:
-        """Return a line for a terminal."""
         return f"{self.page}: {self.link}: {self.reason}"
 
 
@@ -40,7 +39,6 @@ class _Page(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep what a tag links to, and its anchor."""
         values = {name: value.strip() for name, value in attrs if value is not None}
         self.links |= {values[name]: None for name in _ADDRESSES if name in values}
         self.anchors |= {values[name] for name in _ANCHORS.get(tag, ("id",)) if name in values}

@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import array
-import itertools
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -99,10 +97,10 @@ def _message_class(name: str) -> type:
 LENGTH = 128  # longer arrays, texts and byte strings are cut here and end in "..."
 
 
-def to_yaml(message: Any, arrays: bool = True) -> str:
-    """Return a message as a YAML document; without `arrays` only their type and length."""
+def to_yaml(message: Any) -> str:
+    """Return a message as a YAML document."""
     text: str = yaml.dump(
-        _tree(message, _plain, arrays),
+        _tree(message),
         allow_unicode=True,
         width=sys.maxsize,
         default_flow_style=False,
@@ -111,63 +109,15 @@ def to_yaml(message: Any, arrays: bool = True) -> str:
     return text
 
 
-def to_csv(message: Any, arrays: bool = True) -> str:
-    """Return all fields of a message in one line, nested ones in place."""
-    return _columns(_tree(message, _column, arrays))
-
-
-def _tree(value: Any, leaf: Callable[[Any], Any], arrays: bool, kind: Any = None) -> Any:
+def _tree(value: Any) -> Any:
     if hasattr(value, "get_fields_and_field_types"):
-        kinds = zip(value.get_fields_and_field_types(), value.SLOT_TYPES, strict=True)
-        return {name: _tree(getattr(value, name), leaf, arrays, kind) for name, kind in kinds}
-    if not isinstance(value, (list, tuple, array.array, np.ndarray)):
-        return leaf(value)
-    if not arrays:
-        return _abbreviation(value, kind)
-    items = [_tree(item, leaf, arrays) for item in value[:LENGTH]]
-    return items if len(items) == len(value) else [*items, "..."]
-
-
-def _plain(value: Any) -> Any:
+        return {name: _tree(getattr(value, name)) for name in value.get_fields_and_field_types()}
+    if isinstance(value, (list, tuple, array.array, np.ndarray)):
+        items = [_tree(item) for item in value[:LENGTH]]
+        return items if len(items) == len(value) else [*items, "..."]
     if isinstance(value, np.number):
         return value.item()
     if isinstance(value, (str, bytes)):
         text = value if isinstance(value, str) else "".join(map(chr, value))
         return text if len(text) <= LENGTH else text[:LENGTH] + "..."
     return value
-
-
-def _column(value: Any) -> str:
-    if isinstance(value, (str, bytes)) and len(value) > LENGTH:
-        dots: Any = "..." if isinstance(value, str) else b"..."
-        value = value[:LENGTH] + dots
-    return str(value)
-
-
-def _columns(tree: Any) -> str:
-    """Join with commas, without those of empty first columns, as in `ros2 topic echo --csv`."""
-    if isinstance(tree, str):
-        return tree
-    columns = [_columns(part) for part in (tree.values() if isinstance(tree, dict) else tree)]
-    return ",".join(itertools.dropwhile(lambda column: not column, columns))
-
-
-def _abbreviation(value: Any, kind: Any) -> str:
-    """Return e.g. ``<sequence type: double, length: 4>`` or ``<array type: double[36]>``."""
-    item = _item_type(kind.value_type)
-    sort = type(kind).__name__
-    if sort == "Array":
-        return f"<array type: {item}[{kind.size}]>"
-    if sort == "BoundedSequence":
-        return f"<sequence type: {item}[{kind.maximum_size}], length: {len(value)}>"
-    return f"<sequence type: {item}, length: {len(value)}>"
-
-
-def _item_type(kind: Any) -> str:
-    if hasattr(kind, "typename"):
-        return str(kind.typename)
-    if hasattr(kind, "namespaced_name"):
-        return "/".join(kind.namespaced_name())
-    if hasattr(kind, "name"):
-        return str(kind.name)
-    return "wstring" if "WString" in type(kind).__name__ else "string"

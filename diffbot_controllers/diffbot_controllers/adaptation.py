@@ -292,7 +292,6 @@ class Judgement:
 
     @property
     def reason(self) -> str:
-        """All reasons against the estimate, in one line."""
         return "; ".join(self.reasons[gate] for gate in Gate if gate in self.reasons)
 
 

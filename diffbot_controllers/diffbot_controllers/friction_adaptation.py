@@ -112,8 +112,8 @@ class FrictionAdaptation:
             for name, least in zip(FRICTION_NAMES, self._least, strict=True)
         ]
 
-    def judge(self, values: Sequence[float], variances: Sequence[float], time: float) -> str:
-        """Move towards an estimate whose set has passed its gates; return why some values did not.
+    def judge(self, values: Sequence[float], variances: Sequence[float], time: float) -> None:
+        """Move towards the credible values of an estimate whose set has passed its gates.
 
         Args:
             values: See friction_values; NaN: not estimated.
@@ -121,12 +121,11 @@ class FrictionAdaptation:
             time: Since the previous estimate, s.
         """
         self._before = self.in_use
-        moved, reasons = list(self.in_use), []
+        moved = list(self.in_use)
         for i, (value, variance) in enumerate(zip(values, variances, strict=True)):
             valid = math.isfinite(value) and variance >= 0.0
             deviation = math.sqrt(variance) if valid else math.nan
-            if reason := self._against(i, value, deviation):
-                reasons.append(reason)
+            if not self._is_credible(i, value, deviation):
                 self._parameters[i].moves = False
                 continue
             target = max(self._lower[i], min(self._upper[i], value))
@@ -134,17 +133,14 @@ class FrictionAdaptation:
             moved[i] = self._parameters[i].follow(moved[i], target, deviation, step)
         left, right, coulomb_left, coulomb_right = moved
         self.in_use = (left, right, coulomb_left, coulomb_right)
-        return "; ".join(reasons)
 
     def take_back(self) -> None:
         self.in_use = self._before
         for each in self._parameters:
             each.moves = False
 
-    def _against(self, i: int, value: float, deviation: float) -> str:
-        if vague := self._parameters[i].vague(value, deviation):
-            return vague
+    def _is_credible(self, i: int, value: float, deviation: float) -> bool:
+        if self._parameters[i].vague(value, deviation):
+            return False
         # A value below 0 by more than its uncertainty cannot be friction.
-        if value < -max(self._settings.significance, 2.0) * deviation:
-            return f"{FRICTION_NAMES[i]} = {value:.4g}: must be >= 0"
-        return ""
+        return value >= -max(self._settings.significance, 2.0) * deviation

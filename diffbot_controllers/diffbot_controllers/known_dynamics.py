@@ -32,7 +32,6 @@ class KnownDynamics:
 
     @property
     def dynamics(self) -> DynamicParameters:
-        """K5..K8."""
         if self._file is None:
             return closed_form(self._robot.model)
         return self._file.dynamics(self._robot.name)

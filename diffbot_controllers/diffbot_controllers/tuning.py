@@ -105,12 +105,12 @@ def approach_gains(
     )
 
 
-def arrival(wheels: KnownWheels | None) -> float:
+def arrival(wheels: KnownWheels) -> float:
     """Return the distance at which a robot has arrived, m; see ApproachGains.near.
 
     If friction holds it, it does not oscillate with the encoders' noise and may come closer.
     """
-    if wheels is None or not wheels.hold:
+    if not wheels.hold:
         return ApproachGains.near
     return min(ApproachGains.near, max(NEAREST, READINGS * wheels.resolution))
 
@@ -139,14 +139,12 @@ def servo_limits(
     return MotionLimits(linear_velocity, angular_velocity, DRIVE * most, TURN * turn, rims)
 
 
-def friction_at_rest(torque_limit: float, wheels: KnownWheels | None) -> float:
+def friction_at_rest(torque_limit: float, wheels: KnownWheels) -> float:
     """Return the torque of a wheel that dry friction takes, N m, and its gears at the limit.
 
     Raises:
         ValueError: Hardly any torque is left for driving.
     """
-    if wheels is None:
-        return 0.0
     laws = [law.under(torque_limit) for law in wheels.friction]
     most = max(law.sliding(direction) for law in laws for direction in (1.0, -1.0))
     if not most <= LARGEST_FRICTION * torque_limit:
@@ -159,20 +157,18 @@ def friction_at_rest(torque_limit: float, wheels: KnownWheels | None) -> float:
     return most
 
 
-def floor_torque(torque_limit: float, wheels: KnownWheels | None) -> float:
+def floor_torque(torque_limit: float, wheels: KnownWheels) -> float:
     """Return the torque of a wheel that the floor takes in turns, besides friction_at_rest, N m.
 
     Four-wheeled robots need nearly all torque that their tyres transmit to turn on the spot: at
     least 1 - LARGEST_FRICTION of the limit is assumed to remain for the gains.
     """
-    if wheels is None:
-        return 0.0
     room = LARGEST_FRICTION * torque_limit - friction_at_rest(torque_limit, wheels)
     return min(wheels.turning_torque, room)
 
 
 def speeds_against_friction(
-    torque_limit: float, wheels: KnownWheels | None, linear_velocity: float, angular_velocity: float
+    torque_limit: float, wheels: KnownWheels, linear_velocity: float, angular_velocity: float
 ) -> Velocity:
     """Return limits of |v| and |omega| at which friction takes at most LARGEST_FRICTION of torque.
 
@@ -182,8 +178,6 @@ def speeds_against_friction(
     Raises:
         ValueError: The robot could only creep.
     """
-    if wheels is None:
-        return Velocity(linear_velocity, angular_velocity)
     room = LARGEST_FRICTION * torque_limit - friction_at_rest(torque_limit, wheels)
     viscous = max(law.viscous for law in wheels.friction)
     rim = min(wheels.geometry.left_radius, wheels.geometry.right_radius)
@@ -206,13 +200,11 @@ def speeds_against_friction(
     return Velocity(min(linear_velocity, fastest), min(angular_velocity, turning))
 
 
-def _limited(wheels: KnownWheels | None, torque_limit: float) -> KnownWheels | None:
+def _limited(wheels: KnownWheels, torque_limit: float) -> KnownWheels:
     """Return the wheels with this torque limit and, with dry friction, a rise time of >= RISE.
 
     Without dry friction a robot has no gears to protect, and parks faster without a rise time.
     """
-    if wheels is None:
-        return None
     rise = max(wheels.rise, RISE) if wheels.hold else wheels.rise
     return replace(wheels, limit=min(wheels.limit, torque_limit), rise=rise)
 
@@ -226,10 +218,12 @@ def _tuned(
     given: tuple[float | None, float | None, float | None],
 ) -> tuple[KnownWheels | None, ApproachGains, MotionLimits]:
     """Return wheels with limits, gains and limits of motion; `given`: gamma1, gamma2, ratio."""
+    if wheels is None:
+        gains = approach_gains(dynamics, torque_limit, *speeds, lateral_acceleration, *given)
+        return None, gains, servo_limits(dynamics, torque_limit, *speeds)
     wheels = _limited(wheels, torque_limit)
     friction, floor = friction_at_rest(torque_limit, wheels), floor_torque(torque_limit, wheels)
     speeds = speeds_against_friction(torque_limit, wheels, *speeds)
-    rims = UNLIMITED_RIMS if wheels is None else wheels.rims
     gains = approach_gains(
         dynamics,
         torque_limit,
@@ -239,9 +233,10 @@ def _tuned(
         near=arrival(wheels),
         friction=friction,
         turning_friction=floor,
-        rims=rims,
+        rims=wheels.rims,
     )
-    return wheels, gains, servo_limits(dynamics, torque_limit - friction, *speeds, floor, rims)
+    limits = servo_limits(dynamics, torque_limit - friction, *speeds, floor, wheels.rims)
+    return wheels, gains, limits
 
 
 def tuned_backstepping(

@@ -32,8 +32,8 @@ def adaptation():
 def fed(values, variances=SIGNIFICANT, times=100):
     made = adaptation()
     for _ in range(times):
-        reason = made.judge(values, variances, 0.2)
-    return made, reason
+        made.judge(values, variances, 0.2)
+    return made
 
 
 def test_a_sure_estimate_is_followed_at_its_rate_and_reached():
@@ -42,9 +42,9 @@ def test_a_sure_estimate_is_followed_at_its_rate_and_reached():
     made.judge(wanted, SIGNIFICANT, 0.2)
     # 20 % of the value a second.
     assert made.in_use[2] == pytest.approx(0.35 * 1.04)
-    made, reason = fed(wanted)
+    made = fed(wanted)
     # A quarter of a standard deviation off: it has arrived.
-    assert reason == "" and made.in_use == pytest.approx(wanted, abs=0.003)
+    assert made.in_use == pytest.approx(wanted, abs=0.003)
 
 
 def test_a_move_that_a_law_refused_is_taken_back():
@@ -56,24 +56,17 @@ def test_a_move_that_a_law_refused_is_taken_back():
 
 
 @pytest.mark.parametrize(
-    ("value", "variance", "reason"),
-    [
-        (math.nan, 1e-4, "not identifiable"),
-        (0.5, math.inf, "not identifiable"),
-        (0.5, 0.1, "half the 95 % interval"),
-        (-0.3, 1e-5, "must be >= 0"),
-    ],
+    ("value", "variance"), [(math.nan, 1e-4), (0.5, math.inf), (0.5, 0.1), (-0.3, 1e-5)]
 )
-def test_each_friction_has_a_gate_of_its_own(value, variance, reason):
+def test_each_friction_has_a_gate_of_its_own(value, variance):
     values, variances = (0.06, 0.05, value, 0.25), (*SIGNIFICANT[:2], variance, SIGNIFICANT[3])
-    made, said = fed(values, variances)
-    assert reason in said and "coulomb_left" in said
+    made = fed(values, variances)
     assert made.in_use[2] == NOMINAL[2]
     assert made.in_use[3] == pytest.approx(0.25, abs=0.003)
 
 
 def test_friction_stays_in_its_band():
-    made, _ = fed((0.05, 0.06, 4.0, 0.0), times=1000)
+    made = fed((0.05, 0.06, 4.0, 0.0), times=1000)
     assert made.in_use[2] == pytest.approx(2.0 * 0.35 + MARGIN * TORQUE)
     assert made.in_use[3] == pytest.approx(0.15)
 

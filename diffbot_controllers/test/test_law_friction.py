@@ -302,7 +302,6 @@ def test_speeds_stay_where_friction_leaves_torque_for_them():
         (0.456, 0.456 / 0.21)
     )
     assert speeds_against_friction(4.0, wheels(), 1.2, 3.0) == (1.2, 3.0)
-    assert speeds_against_friction(4.0, None, 1.2, 3.0) == (1.2, 3.0)
     syrup = FrictionLaw(viscous=5.0, coulomb=0.35)
     with pytest.raises(ValueError, match=r"viscous = 5 N m s/rad .* must be >= 0.1 of its 1.2 m/s"):
         tuned_polar_pose(K, 4.0, 1.2, 3.0, wheels=wheels(syrup, syrup))

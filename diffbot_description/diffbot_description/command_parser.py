@@ -24,5 +24,4 @@ class CommandParser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        """Print usage and message, and exit with status 2."""
         super().error(printable_lines(message))

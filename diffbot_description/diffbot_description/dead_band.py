@@ -27,7 +27,6 @@ class DeadBandKind(str, Enum):
 
     @classmethod
     def named(cls, text: str) -> DeadBandKind:
-        """Return the kind with this name, or raise ValueError."""
         try:
             return cls(text)
         except ValueError:
@@ -55,7 +54,6 @@ class DeadBand:
         return command - math.copysign(self.width, command)
 
     def passed_of(self, commands: Array) -> Array:
-        """Return the part of each command that takes effect, in the shape of the commands."""
         return passed_of(commands, self.width, self.kind)
 
 

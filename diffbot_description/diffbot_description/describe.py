@@ -82,7 +82,6 @@ class Description:
 
     @property
     def notes(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Notes of each kind, with a title; kinds without any are left out."""
         notes = [
             ("values of the URDF that are not used as they stand", self.corrected),
             ("values that a URDF does not contain; check these", self.assumed),
@@ -99,10 +98,9 @@ def describe(
     mass: float | None = None,
     command: CommandKind | None = None,
 ) -> Description:
-    """Return the description of the differential-drive robot in a URDF.
+    """Return the description of the differential-drive robot in an expanded URDF.
 
     Args:
-        urdf_text: Expanded text, without xacro.
         packages: Locations of the packages with its meshes.
         wheels: Joints of the left and the right wheel; None: they are searched for.
         wheel_radius, mass: Of the wheels, m, and of the whole robot, kg; None: those of the URDF.
@@ -225,7 +223,7 @@ def _body_links(tree: UrdfTree, sides: Sides, findings: DescriptionFindings) -> 
         for joint in tree.joints.values()
         if joint.type != "fixed" and joint.name not in stop and joint.child not in behind
     ]
-    links = tree.rigid_group(tree.root, stop, movable)
+    links = tree.rigid_group(tree.root, stop)
     heavy = [name for name in movable if tree.links[tree.joints[name].child].body_mass() > 0]
     if heavy:
         findings.replaced(

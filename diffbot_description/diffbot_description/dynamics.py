@@ -249,7 +249,7 @@ class DynamicParameters(NamedTuple):
         return ", ".join(f"{name.upper()} {value:.5g}" for name, value in self._asdict().items())
 
     def checked(self) -> DynamicParameters:
-        """Return these parameters after checking that a robot can have them.
+        """Return these parameters if a robot can have them.
 
         Raises:
             ValueError: A number is not finite, G is singular, or a sign is wrong.

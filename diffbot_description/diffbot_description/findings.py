@@ -25,12 +25,10 @@ class DescriptionFindings:
     _places: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
     def replaced(self, where: str, result: str, used: str) -> None:
-        """Note a value of the URDF that is not used as it is, and the value used instead."""
         self._places.setdefault((result, used), []).append(where)
 
     @property
     def assumed_fields(self) -> list[str]:
-        """The fields whose source is an assumption."""
         return [name for name, source in self.sources.items() if source.startswith(ASSUMED)]
 
     @property

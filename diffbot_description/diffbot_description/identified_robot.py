@@ -13,12 +13,11 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from diffbot_description.dynamics import closed_form, rolling_torques
 from diffbot_description.files import write_atomically
 from diffbot_description.loading import robot_data, robot_text
-from diffbot_description.robot import Robot
+from diffbot_description.robot import Caster, Friction, Pair, Robot, Turning
 from diffbot_description.robot_model import RobotModel
 from diffbot_description.robot_parsing import robot_from
 
@@ -172,12 +171,10 @@ def write_identified_robot(
 ) -> tuple[Path, Path]:
     """Write `<robot>_identified.yaml` and `identified_inertial.xacro`; return their paths.
 
-    The closed form of the YAML is K5, K7, K8 (and K6 = K5 K8 / (b K7)).
+    The closed form of the YAML is K5 [m], K7 [1/(kg m)], K8 [1/(kg m^2)] and K6 = K5 K8 / (b K7).
 
     Args:
         robot: Robot as described, or changed, such as by `with_track` and `with_drive`.
-        directory: Directory for the files.
-        k5, k7, k8: m, 1/(kg m), 1/(kg m^2).
         friction: [viscous left, right in N m s/rad, Coulomb left, right in N m]; None: as
             described. Coulomb friction includes rolling resistance, and raises a static friction
             below it.
@@ -190,14 +187,10 @@ def write_identified_robot(
         OSError: The directory cannot be written.
     """
     directory = Path(directory)
-    data = robot_data(robot)
     try:
         body = identified_model(robot.model, float(k5), float(k7), float(k8))
-        _patch(data, body, friction, rolling_torques(robot))
-        if gear_loss is not None:
-            _set_gear_loss(data["friction"], gear_loss)
-        _set_turning(data, turning)
-        raised = _loosen(data, robot)
+        identified, raised = _identified(robot, body, _friction(robot, friction, gear_loss))
+        data = robot_data(_with_turning(identified, turning))
         patched = robot_from(data, robot.path)
     except ValueError as error:
         raise ValueError(
@@ -224,96 +217,84 @@ def write_identified_robot(
     return robot_file, xacro_file
 
 
-def _patch(
-    data: dict[str, Any],
-    model: RobotModel,
-    friction: Sequence[float | None],
-    rolling: tuple[float, float],
-) -> None:
-    """Write an identified body and friction to a robot file's content.
+def _friction(
+    robot: Robot, identified: Sequence[float | None], gear_loss: Sequence[float] | None
+) -> Friction:
+    """Return the identified friction, which includes rolling resistance, on described gaps."""
+    own, coulomb = robot.friction, identified[2:]
+    dropped = any(value is not None for value in coulomb)
+    rolling = rolling_torques(robot) if dropped else (0.0, 0.0)
 
-    `rolling`: described rolling resistance, N m, which identified friction includes.
-    """
-    body = data["body"]
-    body["mass"] = model.mass_body
-    body["center_of_mass"]["x"] = model.com_offset
-    body["inertia"]["yaw"] = model.inertia_body
-    described = data["friction"]
-    for side, (viscous, coulomb) in enumerate(zip(friction[:2], friction[2:], strict=True)):
-        if viscous is not None:
-            described["viscous"][side] = float(viscous)
-        if coulomb is not None:
-            _set_coulomb(described, side, float(coulomb))
-    if any(coulomb is not None for coulomb in friction[2:]):
-        _drop_rolling_resistance(described, friction[2:], rolling)
+    def dry(described: Pair, least: bool = False) -> Pair:
+        left, right = (
+            known + more if value is None else max(value, known) if least else float(value)
+            for known, more, value in zip(described, rolling, coulomb, strict=True)
+        )
+        return left, right
+
+    left_viscous, right_viscous = (
+        known if value is None else float(value)
+        for known, value in zip(own.viscous, identified[:2], strict=True)
+    )
+    lost_left, lost_right = own.gear_loss if gear_loss is None else gear_loss
+    return replace(
+        own,
+        viscous=(left_viscous, right_viscous),
+        coulomb=dry(own.coulomb),
+        coulomb_backward=own.coulomb_backward and dry(own.coulomb_backward),
+        static=own.static and dry(own.static, least=True),
+        rolling_resistance=0.0 if dropped else own.rolling_resistance,
+        gear_loss=(float(lost_left), float(lost_right)),
+    )
 
 
-def _set_turning(data: dict[str, Any], turning: Sequence[float | None]) -> None:
+def _with_turning(robot: Robot, turning: Sequence[float | None]) -> Robot:
     if all(value is None for value in turning):
-        return
-    section = data.setdefault("turning", {"viscous": 0.0, "coulomb": 0.0})
-    for name, value in zip(("viscous", "coulomb"), turning, strict=True):
-        if value is None:
-            continue
-        section[name] = float(value)
-        left = [each for each in data.pop("assumed", ()) if each != f"turning.{name}"]
-        data |= {"assumed": left} if left else {}
+        return robot
+    own = robot.turning or Turning(0.0, 0.0)
+    names = ("viscous", "coulomb")
+    known = {name: float(v) for name, v in zip(names, turning, strict=True) if v is not None}
+    measured = [f"turning.{name}" for name in known]
+    return replace(
+        robot,
+        turning=replace(own, **known),
+        assumed=tuple(name for name in robot.assumed if name not in measured),
+    )
 
 
-def _loosen(data: dict[str, Any], robot: Robot) -> list[str]:
-    """Change guesses that contradict what was identified; return lines that name them."""
+def _identified(robot: Robot, model: RobotModel, friction: Friction) -> tuple[Robot, list[str]]:
+    """Return the robot with an identified body, and lines on guesses that contradict it."""
+    inertia = robot.body.inertia.with_yaw(model.inertia_body)
     said = []
-    body = data["body"]
-    wanted = robot.body.inertia.with_yaw(body["inertia"]["yaw"])
     for axis in ("roll", "pitch"):
-        before, after = getattr(robot.body.inertia, axis), getattr(wanted, axis)
+        before, after = getattr(robot.body.inertia, axis), getattr(inertia, axis)
         if before != after:
-            body["inertia"][axis] = after
             said.append(
                 f"body.inertia.{axis} was raised from {before:.4g} to {after:.4g} kg m^2: it is not"
                 " identified, and the identified yaw inertia needs so much."
             )
-    return [*said, *_support(data)]
+    body = replace(
+        robot.body,
+        mass=model.mass_body,
+        center_of_mass=replace(robot.body.center_of_mass, x=model.com_offset),
+        inertia=inertia,
+    )
+    casters, moved = _supporting(replace(robot, body=body))
+    return replace(robot, body=body, casters=casters, friction=friction), [*said, *moved]
 
 
-def _support(data: dict[str, Any]) -> list[str]:
-    """Move an assumed caster beyond the identified centre of mass; return a line that names it."""
-    body, casters = data["body"], data["casters"]
-    x = body["mass"] * body["center_of_mass"]["x"] / (body["mass"] + 2 * data["wheels"]["mass"])
+def _supporting(robot: Robot) -> tuple[tuple[Caster, ...], list[str]]:
+    """Move an assumed caster beyond the centre of mass; return all, and a line that names it."""
+    body, casters = robot.body, robot.casters
+    x = body.mass * body.center_of_mass.x / (body.mass + 2 * robot.wheels.mass)
     outermost = max if x > 0.0 else min
-    index = outermost(range(len(casters)), key=lambda i: float(casters[i]["x"]))
-    before = casters[index]["x"]
-    guessed = "casters" in data.get("assumed", ()) and casters[index]["y"] == 0.0
-    if not guessed or before * x <= 0.0 or abs(before) > abs(x):
-        return []
-    casters[index]["x"] = BEYOND * x
-    return [
-        f"casters[{index}].x was moved from {before:.4g} to {BEYOND * x:.4g} m: it was assumed, and"
-        f" the identified centre of mass is at {x:.4g} m."
+    index = outermost(range(len(casters)), key=lambda i: casters[i].x)
+    caster = casters[index]
+    guessed = "casters" in robot.assumed and caster.y == 0.0
+    if not guessed or caster.x * x <= 0.0 or abs(caster.x) > abs(x):
+        return casters, []
+    moved = replace(caster, x=BEYOND * x)
+    return (*casters[:index], moved, *casters[index + 1 :]), [
+        f"casters[{index}].x was moved from {caster.x:.4g} to {BEYOND * x:.4g} m: it was assumed, "
+        f"and the identified centre of mass is at {x:.4g} m."
     ]
-
-
-def _set_gear_loss(friction: dict[str, Any], losses: Sequence[float]) -> None:
-    friction.pop("gear_loss", None)
-    if any(losses):
-        friction["gear_loss"] = [float(loss) for loss in losses]
-
-
-def _set_coulomb(friction: dict[str, Any], side: int, coulomb: float) -> None:
-    friction["coulomb"][side] = coulomb
-    if "coulomb_backward" in friction:
-        friction["coulomb_backward"][side] = coulomb
-    if "static" in friction:
-        friction["static"][side] = max(friction["static"][side], coulomb)
-
-
-def _drop_rolling_resistance(
-    friction: dict[str, Any], identified: Sequence[float | None], rolling: tuple[float, float]
-) -> None:
-    """Remove the rolling resistance; add it to friction that was not identified."""
-    if friction.pop("rolling_resistance", 0.0) == 0.0:
-        return
-    for side, value in enumerate(identified):
-        if value is None:
-            for name in {"coulomb", "coulomb_backward", "static"} & friction.keys():
-                friction[name][side] += rolling[side]

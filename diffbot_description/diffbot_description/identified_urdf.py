@@ -54,8 +54,7 @@ def with_inertias(text: str, robot: Robot) -> str:
 
 
 def _body_links(tree: UrdfTree, robot: Robot) -> list[PlacedLink]:
-    stop = robot.joints.names
-    return tree.rigid_group(tree.root, stop, [name for name in tree.joints if name not in stop])
+    return tree.rigid_group(tree.root, robot.joints.names)
 
 
 def _axle(tree: UrdfTree, robot: Robot) -> float:
@@ -116,7 +115,7 @@ def _with_yaw(body: RigidBody, more: float) -> Array:
 def _wheel_bodies(tree: UrdfTree, robot: Robot) -> dict[str, RigidBody]:
     results: dict[str, RigidBody] = {}
     for side in (robot.joints.left, robot.joints.right):
-        groups = [tree.rigid_group(tree.joints[name].child, (), list(tree.joints)) for name in side]
+        groups = [tree.rigid_group(tree.joints[name].child) for name in side]
         places = [tree.links[tree.joints[name].child].translation[0] for name in side]
         wanted = _single_wheel(robot, len(side), float(np.var(places)))
         for name, group in zip(side, groups, strict=True):

@@ -33,7 +33,6 @@ class Limit:
         return LimitError(f"{self.name} {exceeded} the limit of {self}; {self.remedy}")
 
     def check(self, result: int) -> None:
-        """Raise LimitError if a value is larger than the limit."""
         if result > self.value:
             raise self.error(result)
 

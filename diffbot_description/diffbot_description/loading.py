@@ -170,7 +170,6 @@ def urdf(
     """Return the URDF of a robot, as it is in memory, as XML text.
 
     Args:
-        robot: The robot.
         hardware_plugin: Class of the ros2_control hardware.
         simulator: Simulator whose plugins are added, see SIMULATORS.
         controllers: Path of the controllers' YAML, for those with ros2_control.

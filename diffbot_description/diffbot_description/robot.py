@@ -60,7 +60,6 @@ class FieldSpec:
     text: str = "name"
 
     def violation(self, value: float) -> str | None:
-        """Return the limit that ``value`` breaks, in words, or None."""
         if self.above is not None and not value > self.above:
             return f"must be above {self.above:g}"
         if self.minimum is not None and value < self.minimum:
@@ -70,7 +69,6 @@ class FieldSpec:
         return None
 
     def show(self, value: object) -> str:
-        """Return the value with its unit."""
         return f"{value} {self.unit}".rstrip()
 
 
@@ -118,12 +116,12 @@ class Wheels:
 
     @property
     def half_track(self) -> float:
-        """Half of the track, b in the papers, m."""
+        """B in the papers, m."""
         return self.separation / 2
 
     @property
     def rolling_radii(self) -> tuple[float, float]:
-        """Radii [left, right], m."""
+        """[left, right], m."""
         return (self.radius, self.radius) if self.radii is None else self.radii
 
     @property
@@ -234,7 +232,6 @@ class Joints:
 
     @property
     def side_signs(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The signs of the joints of each side, (left, right)."""
         count = len(self.left)
         return self.directions[:count], self.directions[count:]
 
@@ -257,7 +254,6 @@ class Joints:
 
     @property
     def first(self) -> tuple[str, str]:
-        """The first joint of each side, (left, right)."""
         return self.left[0], self.right[0]
 
     def shared(self, pair: Pair) -> list[float]:
@@ -274,7 +270,7 @@ class Joints:
 
     @property
     def sides(self) -> list[int]:
-        """The side of each joint: 0 left, 1 right."""
+        """0 for left or 1 for right, of each joint."""
         return [0] * len(self.left) + [1] * len(self.right)
 
     def summed(self, efforts: Sequence[float]) -> Pair:
@@ -367,7 +363,6 @@ class MotorDrive:
         return left * effort[0], right * effort[1]
 
     def effort_of(self, torque: Pair) -> Pair:
-        """Return the efforts in `effort_unit` for wheel torques, N m, [left, right]."""
         if self.torque_constant is None:
             return torque
         left, right = self.torque_constant
@@ -543,7 +538,6 @@ class Robot:
 
     @cached_property
     def geometry(self) -> WheelGeometry:
-        """Radii and separation of the wheels."""
         return WheelGeometry(*self.wheels.rolling_radii, self.wheels.separation)
 
     @property
@@ -590,7 +584,6 @@ class Robot:
 
     @cached_property
     def rim_limit(self) -> RimLimit:
-        """limits.wheel_velocity as a combined limit of v and omega."""
         most = self.limits.wheel_velocity
         return UNLIMITED_RIMS if most is None else RimLimit.of(self.geometry, most)
 

@@ -3,19 +3,15 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 
 from diffbot_description.command_parser import CommandParser
-from diffbot_description.described_robot import described_from
 from diffbot_description.dynamics import closed_form, turning_resistance, wheel_friction
 from diffbot_description.ground_loads import ground_loads
 from diffbot_description.loading import load_robot
-from diffbot_description.named_paths import expanded
 from diffbot_description.robot import Robot
 from diffbot_description.robot_model import RobotModel
 from diffbot_description.terminal_text import complain
-from diffbot_description.urdf_files import URDF_SUFFIXES, read_urdf
 
 Row = tuple[str, float, str, str]
 
@@ -73,51 +69,21 @@ def _sides(robot: Robot) -> str:
     return f"\nThe wheels of a side count as one:\n  left: {left}\n  right: {right}"
 
 
-def _described(arguments: argparse.Namespace) -> tuple[RobotModel, list[Row], str]:
-    if not arguments.robot.endswith(URDF_SUFFIXES):
-        robot = load_robot(arguments.robot)
-    elif arguments.left or arguments.right or arguments.locked or arguments.wheel_radius:
-        model = RobotModel.from_urdf(
-            read_urdf(expanded(arguments.robot)),
-            arguments.left or "left_wheel_joint",
-            arguments.right or "right_wheel_joint",
-            wheel_radius=arguments.wheel_radius,
-            locked=arguments.locked,
-        )
-        return model, [], ""
-    else:
-        robot = described_from(expanded(arguments.robot).absolute()).robot
-    return robot.model, friction_rows(robot), _sides(robot)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = CommandParser(prog="show_parameters", description=__doc__)
-    parser.add_argument("robot", help="a robot's name, its YAML, URDF or xacro file")
-    urdf_only = parser.add_argument_group(
-        "for a URDF, read to the letter: nothing in it is found, corrected or averaged"
-    )
-    urdf_only.add_argument("--left", help="joint of the left wheel (left_wheel_joint)")
-    urdf_only.add_argument("--right", help="joint of the right wheel (right_wheel_joint)")
-    urdf_only.add_argument("--wheel-radius", type=float, help="m; overrides the URDF's")
-    urdf_only.add_argument(
-        "--locked", nargs="*", default=[], help="movable joints to count as fixed"
-    )
-    return parser
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return 0, or 2 after a message for a wrong robot."""
-    arguments = _parser().parse_args(argv)
+    parser = CommandParser(prog="show_parameters", description=__doc__)
+    parser.add_argument("robot", help="a robot's name, its YAML, URDF or xacro file")
+    name = parser.parse_args(argv).robot
     try:
-        model, friction, sides = _described(arguments)
+        robot = load_robot(name)
     except (ValueError, OSError) as error:
         complain("show_parameters", error)
         return 2
-    print(f"Closed form of {arguments.robot} (no friction, no slip):")
-    print(format_rows(parameter_rows(model)))
-    if friction:
-        print(f"\nFriction of {arguments.robot}:")
+    print(f"Closed form of {name} (no friction, no slip):")
+    print(format_rows(parameter_rows(robot.model)))
+    if friction := friction_rows(robot):
+        print(f"\nFriction of {name}:")
         print(format_rows(friction))
-    if sides:
+    if sides := _sides(robot):
         print(sides)
     return 0

@@ -53,7 +53,6 @@ class Sigma:
                 raise ValueError(f"sigma: {name} = {value}: must be finite and >= 0")
 
     def __str__(self) -> str:
-        """Return the parameters as text for people."""
         return f"σ1 {self.s1:.4g} s, σ2 {self.s2:.4g} s, σ3 {self.s3:.4g}, σ4 {self.s4:.4g}"
 
     @classmethod

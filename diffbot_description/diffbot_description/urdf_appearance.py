@@ -61,7 +61,6 @@ def _with_shapes(generated: str, text: str, robot: Robot, path: Path) -> str:
     if len(joints) > 2:
         # Several wheels do not turn about the axle of their equivalent wheel.
         joints = ()
-    others = [name for name in tree.joints if name not in joints]
     painter = _Painter(tree, Packages(path))
     result = ElementTree.fromstring(generated)
     links = {link.get("name"): link for link in result.findall("link")}
@@ -76,7 +75,7 @@ def _with_shapes(generated: str, text: str, robot: Robot, path: Path) -> str:
             ("right_wheel_link", middle - side, wheels[1]),
         ]
     for target, origin, first in parts:
-        group = tree.rigid_group(first, joints if first == tree.root else (), others)
+        group = tree.rigid_group(first, joints if first == tree.root else ())
         links[target].extend(painter.visuals(group, origin))
     result[:0] = painter.materials
     ElementTree.indent(result)

@@ -92,11 +92,9 @@ def standing(
     accelerates, all casters stand on the ground.
 
     Args:
-        supports: Casters as found.
         com: Centre of mass of the whole robot, m ahead of the axle and above the ground.
         hull: Rear and front of the body, m.
-        wheel_radius: Wheel radius, m.
-        acceleration: Acceleration with which the robot is driven, m/s^2.
+        acceleration: With which the robot is driven, m/s^2.
     """
     com_x, height = com
     ahead = com_x >= 0
@@ -137,7 +135,6 @@ class Stand:
     added: list[str] = field(default_factory=list)
 
     def say(self, support: Support, used: Support) -> None:
-        """Note a caster whose height is changed."""
         gap, where = support.clearance, f"caster ({support.source})"
         if used.clearance == 0.0 and abs(gap) > LEVEL:
             direction = "above" if gap > 0 else "below"

@@ -37,7 +37,7 @@ class RigidBody:
         )
 
     def __add__(self, other: RigidBody) -> RigidBody:
-        """Return both bodies rigidly joined (parallel axis theorem)."""
+        """Join rigidly (parallel axis theorem)."""
         mass = self.mass + other.mass
         if mass == 0:
             return RigidBody()
@@ -173,12 +173,10 @@ class PlacedLink:
 
     @property
     def name(self) -> str:
-        """Name of the link."""
         return self.element.get("name", "")
 
     @property
     def has_shape(self) -> bool:
-        """Whether it has a <visual> or a <collision>."""
         return any(self.element.find(tag) is not None for tag in ("visual", "collision"))
 
     def body(self) -> RigidBody:
@@ -186,7 +184,6 @@ class PlacedLink:
         return inertial(self.element).moved(self.rotation, self.translation)
 
     def body_mass(self) -> float:
-        """Return the mass [kg]; 0 without <inertial>."""
         return inertial(self.element, solid=False).mass
 
 
@@ -266,46 +263,24 @@ class UrdfTree:
         return axis
 
     def check_joints(self, names: Collection[str]) -> None:
-        """Raise ValueError if the URDF lacks one of the joints."""
         for name in names:
             if name not in self.joints:
                 raise ValueError(
                     f"the URDF has no joint '{name}'. Its joints are: {', '.join(self.joints)}."
                 )
 
-    def rigid_group(
-        self, link: str, stop: Collection[str], locked: Collection[str] = ()
-    ) -> list[PlacedLink]:
-        """Return the links that move as one with ``link``, including itself.
+    def rigid_group(self, link: str, stop: Collection[str] = ()) -> list[PlacedLink]:
+        """Return the links that move as one with ``link``, itself included, up to joints ``stop``.
 
-        ``stop``: joints at which the group ends. ``locked``: movable joints that count as fixed.
-        ValueError: Another movable joint has child links with mass.
+        All other joints count as fixed at zero.
         """
         group, waiting = [], [link]
         while waiting:
             name = waiting.pop()
             group.append(self.links[name])
-            for joint in self._children.get(name, []):
-                if joint.name in stop:
-                    continue
-                if joint.type != "fixed" and joint.name not in locked:
-                    self._check_massless(joint)
-                    continue
-                waiting.append(joint.child)
+            children = self._children.get(name, [])
+            waiting += [joint.child for joint in children if joint.name not in stop]
         return group
-
-    def _check_massless(self, joint: Joint) -> None:
-        waiting = [joint.child]
-        while waiting:
-            name = waiting.pop()
-            mass = self.links[name].body_mass()
-            if mass > 0:
-                raise ValueError(
-                    f"joint '{joint.name}' ({joint.type}) lets the link '{name}' of {mass:g} kg "
-                    "move, but the model covers only a rigid body and two wheels. Make the joint "
-                    f"fixed, or pass locked=['{joint.name}'] to count the link as part of the body."
-                )
-            waiting.extend(child.child for child in self._children.get(name, []))
 
 
 def _read_joint(element: ElementTree.Element) -> Joint:

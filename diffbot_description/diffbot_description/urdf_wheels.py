@@ -197,11 +197,7 @@ def find_sides(
 ) -> Sides:
     """Return the driven wheels of each side.
 
-    Args:
-        tree: The URDF.
-        shapes: Reader of its shapes.
-        names: Joints of the left and the right wheel, instead of a search.
-        radius: Radius of the wheels, m, instead of their shapes'.
+    `names` (left, right) replace the search for joints, `radius`, m, that of the wheels' shapes.
 
     Raises:
         ValueError: There are none, or not equally many on both sides, or a named one is no wheel.
@@ -339,8 +335,7 @@ def _on_the_ground(tree: UrdfTree, shapes: ShapeReader) -> list[str]:
 
 
 def _turning_with(tree: UrdfTree, joint: Joint) -> tuple[PlacedLink, ...]:
-    others = [name for name in tree.joints if name != joint.name]
-    return tuple(tree.rigid_group(joint.child, (), others))
+    return tuple(tree.rigid_group(joint.child))
 
 
 def _wheel(tree: UrdfTree, shapes: ShapeReader, joint: Joint, radius: float | None) -> Wheel:
@@ -479,7 +474,7 @@ class WheelPair:
 
     @property
     def ground(self) -> float:
-        """Height of the ground [m] in the root link's frame."""
+        """Height in the root link's frame, m."""
         return float(self.middle[2]) - self.radius
 
 

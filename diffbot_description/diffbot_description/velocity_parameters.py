@@ -62,9 +62,7 @@ class IdentifiedSigma:
 
 
 def read_sigma(path: str) -> IdentifiedSigma:
-    """Read sigma from a ROS parameter file as written by `identify`: velocity_parameters.yaml.
-
-    Below `NODE: ros__parameters:` it has the section of `identified_from`.
+    """Read velocity_parameters.yaml, which has the section of `identified_from`.
 
     Raises:
         ValueError: There is no such file, or it contains no usable parameters; the message names

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from planar_multibody import accelerations
+from strict_urdf import model_of
 
 from diffbot_description import RobotModel, closed_form, load_robot, urdf
 
@@ -75,7 +76,7 @@ def test_parameters_obey_energy_and_geometry(model):
 
 @pytest.mark.parametrize("name", ["twil", "agv"])
 def test_robots_of_the_package_move_like_the_multibody(name):
-    model = RobotModel.from_urdf(urdf(load_robot(name)))
+    model = model_of(urdf(load_robot(name)))
     rng = np.random.default_rng(1)
     for _ in range(50):
         assert_same_motion(model, rng.uniform(-3, 3), rng.uniform(-2, 2, 2), rng.uniform(-5, 5, 2))
@@ -83,7 +84,7 @@ def test_robots_of_the_package_move_like_the_multibody(name):
 
 def test_twil_has_the_magnitudes_of_the_2018_paper():
     """Its masses were chosen for this; the figures are rounded to the digits printed there."""
-    k = closed_form(RobotModel.from_urdf(urdf(load_robot("twil"))))
+    k = closed_form(model_of(urdf(load_robot("twil"))))
     assert round(k.k5, 5) == 0.08444
     assert round(k.k6, 4) == -3.7706
     assert round(k.k7, 4) == 2.6468
@@ -92,7 +93,7 @@ def test_twil_has_the_magnitudes_of_the_2018_paper():
 
 def test_agv_is_a_carrier_of_50_kg():
     robot = load_robot("agv")
-    k = closed_form(RobotModel.from_urdf(urdf(robot)))
+    k = closed_form(model_of(urdf(robot)))
     assert [k.k5, k.k6, k.k7, k.k8] == pytest.approx([0.0865, -1.0, 0.192, -0.556], rel=5e-3)
     assert robot.body.mass + 2 * robot.wheels.mass == pytest.approx(50, rel=0.02)
 

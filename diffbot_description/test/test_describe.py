@@ -32,8 +32,9 @@ from foreign_urdfs import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
+from strict_urdf import model_of
 
-from diffbot_description import RobotModel, load_robot, urdf
+from diffbot_description import load_robot, urdf
 from diffbot_description.describe import Description, describe
 from diffbot_description.ground_loads import GRAVITY
 from diffbot_description.robot_parsing import robot_from
@@ -63,7 +64,7 @@ def said(result):
 
 def test_a_clean_urdf_gives_the_model_that_the_strict_reader_reads():
     result = described(robot())
-    expected = RobotModel.from_urdf(robot(), "left_joint", "right_joint")
+    expected = model_of(robot(), "left_joint", "right_joint")
     assert_same_model(model(result), expected)
     (only,) = result.corrected
     assert only == (

@@ -24,11 +24,11 @@ from foreign_urdfs import (
     write_package,
     write_stl,
 )
+from strict_urdf import model_of
 
 from diffbot_description import load_robot, urdf, write_identified_robot
 from diffbot_description.describe_command import main
 from diffbot_description.dynamics import closed_form
-from diffbot_description.robot_model import RobotModel
 from diffbot_description.spoken_commands import spoken
 from diffbot_description.urdf_appearance import rpy_from_rotation
 from diffbot_description.urdf_tree import UrdfTree, pose, rotation_from_rpy
@@ -79,7 +79,7 @@ class TestCommand:
         assert "radius: 0.06              # m; collision cylinder of link 'left_wheel'" in text
         assert "counts: 4096              # counts; assumed" in text
         assert max(len(line) for line in text.splitlines() if not line.startswith("#")) <= 100
-        strict = RobotModel.from_urdf(file.read_text(), "left_joint", "right_joint")
+        strict = model_of(file.read_text(), "left_joint", "right_joint")
         assert np.allclose(closed_form(load_robot(output).model), closed_form(strict), rtol=1e-6)
 
     def test_every_value_has_a_unit_or_a_source(self, file, tmp_path):

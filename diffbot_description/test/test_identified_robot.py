@@ -13,6 +13,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from robot_files import changed, write
+from strict_urdf import model_of
 
 from diffbot_description import RobotModel, closed_form, load_robot, urdf, wheel_friction
 from diffbot_description.identified_robot import (
@@ -31,7 +32,7 @@ def parameters(model):
 
 
 def model_of_urdf(robot):
-    return RobotModel.from_urdf(urdf(robot), *robot.joints.first)
+    return model_of(urdf(robot), *robot.joints.first)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +157,7 @@ def test_xacro_gives_any_urdf_the_identified_body(tmp_path):
     notes = ["K5 0.08 m [--0.07, 0.09] ± 1 < 2 & 3"]
     path, file = write_identified_robot(robot, tmp_path, k5, k7, k8, friction, notes)
     text = with_xacro(robot, original, file)
-    model = RobotModel.from_urdf(text)
+    model = model_of(text)
     assert parameters(model)[[0, 2, 3]] == pytest.approx([k5, k7, k8], rel=1e-12)
     root, body = ElementTree.fromstring(text), load_robot(path).body
     centre, inertia = body.center_of_mass, body.inertia

@@ -10,8 +10,9 @@ import pytest
 from foreign_urdfs import CASTERS, HALF_TRACK, base, inertial, joint, link, origin, robot, wheel
 from hypothesis import given
 from hypothesis import strategies as st
+from strict_urdf import model_of
 
-from diffbot_description import RobotModel, closed_form
+from diffbot_description import closed_form
 from diffbot_description.describe import describe
 from diffbot_description.identified_urdf import own_urdf, with_inertias
 from diffbot_description.robot_parsing import robot_from
@@ -47,7 +48,7 @@ def test_the_closed_form_is_that_of_the_identified_robot(mass, ahead, yaw):
     text = robot(base(), WHEELS, MAST, CASTERS)
     wanted = identified(described(text), mass, ahead, yaw)
     inertias = with_inertias(text, wanted)
-    model = RobotModel.from_urdf(inertias, *wanted.joints.first)
+    model = model_of(inertias, *wanted.joints.first)
     np.testing.assert_allclose(closed_form(model), closed_form(wanted.model), rtol=1e-5)
     assert rest(inertias) == rest(text)
 
@@ -68,7 +69,7 @@ def test_other_links_shrink_where_the_heaviest_has_not_so_much_to_give():
     text = robot(base(), WHEELS, copied, CASTERS)
     wanted = described(text)  # `describe` has replaced it
     inertias = with_inertias(text, wanted)
-    model = RobotModel.from_urdf(inertias, *wanted.joints.first)
+    model = model_of(inertias, *wanted.joints.first)
     np.testing.assert_allclose(closed_form(model), closed_form(wanted.model), rtol=1e-5)
 
 

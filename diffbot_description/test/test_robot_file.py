@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from strict_urdf import model_of
 
 from diffbot_description import (
-    RobotModel,
     closed_form,
     known_robots,
     load_robot,
@@ -45,7 +45,7 @@ def test_so_is_one_that_was_changed_in_code(tmp_path):
 
 
 def test_the_urdf_is_that_of_the_changed_robot():
-    read = RobotModel.from_urdf(urdf(changed()))
+    read = model_of(urdf(changed()))
     assert read.mass_body == 10.0
     np.testing.assert_allclose(closed_form(read), closed_form(changed().model), rtol=1e-12)
 

@@ -3,7 +3,6 @@
 
 import pytest
 from robot_files import changed, write
-from urdf_texts import robot
 
 from diffbot_description import load_robot, urdf
 from diffbot_description.show_parameters import main
@@ -31,17 +30,6 @@ def test_urdf_file_gives_the_same_as_the_robot(tmp_path, capsys):
     expected = values(capsys.readouterr().out)
     assert main([str(path)]) == 0
     assert values(capsys.readouterr().out) == expected
-
-
-def test_wheels_of_a_foreign_urdf_are_found_or_named(tmp_path, capsys):
-    path = tmp_path / "foreign.urdf"
-    path.write_text(robot(), encoding="utf-8")
-    assert main([str(path), "--left", "left_joint", "--right", "right_joint"]) == 0
-    named = values(capsys.readouterr().out)
-    assert main([str(path)]) == 0
-    assert values(capsys.readouterr().out) == named
-    assert main([str(path), "--left", "no_joint"]) == 2
-    assert "turning joints are: left_joint, right_joint" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("wrong", ["twill", "/nowhere/robot.yaml", "/nowhere/robot.urdf"])

@@ -8,8 +8,9 @@ level, and the lowest point of each wheel stands still. No contact solver takes 
 
 import numpy as np
 import pytest
+from strict_urdf import model_of
 
-from diffbot_description import RobotModel, closed_form, load_robot, urdf
+from diffbot_description import closed_form, load_robot, urdf
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -75,7 +76,7 @@ class SpatialRobot:
 def test_closed_form_is_the_motion_in_space(name):
     robot = load_robot(name)
     spatial = SpatialRobot(robot)
-    k = closed_form(RobotModel.from_urdf(urdf(robot)))
+    k = closed_form(model_of(urdf(robot)))
     rng = np.random.default_rng(2)
     for _ in range(50):
         (v, w), (left, right) = rng.uniform(-2, 2, 2), rng.uniform(-5, 5, 2)

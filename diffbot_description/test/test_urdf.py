@@ -7,8 +7,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from robot_files import changed, write
+from strict_urdf import model_of
 
-from diffbot_description import RobotModel, closed_form, load_robot, urdf
+from diffbot_description import closed_form, load_robot, urdf
 from diffbot_description.urdf_tree import UrdfTree
 
 ROBOTS = ["twil", "agv"]
@@ -25,7 +26,7 @@ def root(robot):
 
 
 def test_model_of_the_urdf_has_the_numbers_of_the_file(robot):
-    model = RobotModel.from_urdf(urdf(robot), *robot.joints.first)
+    model = model_of(urdf(robot), *robot.joints.first)
     assert model.wheel_radius == robot.wheels.radius
     assert model.half_track == pytest.approx(robot.wheels.half_track, rel=1e-12)
     assert model.mass_body == robot.body.mass
@@ -143,7 +144,7 @@ def test_a_urdf_holds_the_rotors_in_its_wheels_and_keeps_k5_to_k8():
     assert geared.wheels.rotor > 0.019
     k = closed_form(geared.model)
     assert k.k7 < 0.5 * closed_form(twil.model).k7
-    assert closed_form(RobotModel.from_urdf(urdf(geared))) == pytest.approx(k, rel=1e-12)
+    assert closed_form(model_of(urdf(geared))) == pytest.approx(k, rel=1e-12)
     # A wheel of J has J / 2 about the vertical; more than the body's 0.054 is not to be had.
     heavy = replace(twil, wheels=replace(twil.wheels, inertia_spin=0.06))
     with pytest.raises(ValueError, match=r"inertia_spin = 0\.06 kg m\^2 must be below .* 0\.0553"):

@@ -52,12 +52,10 @@ class Advice(Enum):
 
     @property
     def of_finished_run(self) -> Advice:
-        """The advice about the next run."""
         return Advice.EXCITE_LONGER if self is Advice.WAIT else self
 
     @property
     def of_recording(self) -> Advice:
-        """The advice about a recording."""
         return Advice.RECORD_LONGER if self is Advice.WAIT else Advice.NONE
 
 
@@ -141,7 +139,6 @@ class TurningEstimate:
     variances: tuple[float, float]
 
     def widened(self, factor: float) -> TurningEstimate:
-        """Return the same values with deviations times this factor."""
         viscous, coulomb = (factor**2 * each for each in self.variances)
         return TurningEstimate(self.values, (viscous, coulomb))
 
@@ -226,7 +223,7 @@ class Estimate:
 
     @classmethod
     def unknown(cls, samples: int) -> Estimate:
-        """Return the estimate for too few samples to have any value."""
+        """For too few samples to have any value."""
         reason = f"{samples} of {max(MIN_SAMPLES, samples + 1)} samples"
         return cls(samples=samples).as_a_whole(EstimateState.UNESTIMATED, reason, Advice.WAIT)
 
@@ -247,7 +244,6 @@ class Estimate:
         return k5, k6, k7, k8
 
     def _repr_html_(self) -> str:
-        """Return the table that a notebook shows."""
         rows = "".join(
             f"<tr><th>{name.upper()}</th><td>{value:.5g}</td>"
             f"<td>{NORMAL_95 * math.sqrt(variance):.2g}</td><td>{unit}</td>"
@@ -286,7 +282,6 @@ class Estimate:
         )
 
     def without_numbers(self) -> Estimate:
-        """Return this invalid estimate without its numbers."""
         return replace(
             self,
             values=(math.nan,) * 4,
@@ -308,9 +303,6 @@ class Estimator(Protocol):
     @property
     def velocity(self) -> tuple[float, float] | None:
         """Newest body velocity (v in m/s, omega in rad/s); None before there is one."""
-
-    def reset(self) -> None:
-        """Forget everything."""
 
     def update(self, sample: JointSample) -> bool:
         """Process one joint sample; return whether the estimate may have changed.

@@ -172,7 +172,6 @@ class EstimatorNode(Node):
         self._publish_pending()
 
     def _publish_pending(self) -> None:
-        """Publish the queued estimates once there is a subscriber."""
         publisher = self._publisher
         while self._pending and publisher is not None and publisher.get_subscription_count():
             publisher.publish(self._pending.popleft())

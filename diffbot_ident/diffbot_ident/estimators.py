@@ -136,7 +136,6 @@ class ExcitationMonitor:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the motion."""
         self._check.reset()
         self._last: JointSample | None = None
         self._begin = 0.0
@@ -218,7 +217,6 @@ class LiveEstimator:
         self._stuck = True
 
     def update(self, sample: JointSample) -> bool:
-        """Process one joint sample; see Estimator.update. After a gap the estimate is held."""
         try:
             self._monitor.update(sample)
         except ValueError:

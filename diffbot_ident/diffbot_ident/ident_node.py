@@ -117,7 +117,6 @@ class IdentNode(EffortNode[IdentParameters]):
         return fleet
 
     def needs(self) -> Verdict:
-        """Return what is missing before the excitation may begin."""
         # A run may end within some ms, and its last status states why.
         for topic in (self._parameters_topic, self._status_topic):
             if missing := topic.missing(self.values.listeners):
@@ -131,7 +130,6 @@ class IdentNode(EffortNode[IdentParameters]):
         return GOOD
 
     def _on_imu(self, message: Imu) -> None:
-        """Process a reading of the gyro."""
         if self._gyro is None or self.run.ended:
             return
         try:
@@ -140,21 +138,17 @@ class IdentNode(EffortNode[IdentParameters]):
             self.complain(str(error))
 
     def has_left(self) -> Verdict:
-        """Return whether the report has left the run."""
         return self._status_topic.left_by(self.values.listeners)
 
     def largest_torque(self) -> float:
-        """Return the maximum torque of the excitation, N m."""
         return self.values.amplitude or self.robot.excitation.amplitude
 
     def required_fields(self) -> tuple[str, ...]:
-        """Return the required fields of the joint states; the effort only where it is used."""
         if self.values.effort_source == "commands":
             return ("position", "velocity")
         return super().required_fields()
 
     def on_sample(self, sample: JointSample) -> tuple[float, float]:
-        """Identify from the sample and return the next torques, N m."""
         if self.run.phase is Phase.WAITING:
             self.get_logger().info(
                 f"exciting robot '{self.robot.name}' for at most {self.values.duration:g} s with "
@@ -181,7 +175,6 @@ class IdentNode(EffortNode[IdentParameters]):
         return ", as the precision asked for (until) is reached"
 
     def on_commanded(self, sample: JointSample, torque: tuple[float, float]) -> None:
-        """Update the estimate if that is due, and publish what is new."""
         if self.exit_code is not None:
             return
         self.run.follow_up()

@@ -51,17 +51,14 @@ class EstimateLooks:
         self.due = False
 
     def add(self, sample: JointSample, excited: float) -> None:
-        """Pass a sample of the excitation on; `excited` is its robot time in the excitation, s."""
         self._estimator.update(sample)
         self._effort_size.add(sample)
         self.due = excited - self._last >= LOOK_PERIOD - ROUNDING
 
     def interrupt(self) -> None:
-        """Tell the estimator that the next sample does not continue the previous ones."""
         self._estimator.interrupt()
 
     def look(self, excited: float) -> Estimate:
-        """Update the estimate at a robot time in the excitation, s."""
         self.due, self._last = False, excited
         self.count += 1
         self.estimate = self._estimator.estimate()
@@ -92,7 +89,6 @@ class EstimateLooks:
         self.estimate = replace(result, advice=result.advice.of_finished_run)
 
     def suspicion(self) -> str | None:
-        """Return the probable cause of a robot that runs away; None: not known."""
         return self._estimator.suspicion()
 
 
@@ -144,7 +140,6 @@ class HeldOutDrive:
         return enough or driven >= 2.0 * self._duration
 
     def verify(self, estimate: Estimate) -> Verification:
-        """Compare the motion with the estimate's prediction of it."""
         model = replace(Model.of(estimate), values=as_wheels_see(estimate))
         return self.motion.verify(model, self._nominal or model)
 
@@ -217,12 +212,10 @@ class Identification:
 
     @property
     def estimate(self) -> Estimate:
-        """The last estimate."""
         return self._looks.estimate
 
     @property
     def looks(self) -> int:
-        """Number of updates of the estimate."""
         return self._looks.count
 
     @property
@@ -237,13 +230,11 @@ class Identification:
 
     @property
     def guarded(self) -> int:
-        """Number of wheel torques that were replaced to respect the limits."""
         other = 0 if self._driven is self.excitation else self._driven.guarded
         return self.excitation.guarded + other
 
     @property
     def ended(self) -> bool:
-        """Whether the run is over."""
         return self.phase in (Phase.DONE, Phase.STOPPED)
 
     def update(self, sample: JointSample) -> tuple[float, float]:
@@ -277,7 +268,6 @@ class Identification:
         return self._runaway.limited(self._driven.torque(motion), self.velocity)
 
     def follow_up(self) -> None:
-        """Update the estimate if that is due; the run may end here."""
         if self._looks.due:
             self._look()
 

@@ -74,7 +74,6 @@ class Precision:
 
     @classmethod
     def parse(cls, text: str) -> Precision | None:
-        """Read names and percentages, such as `TORQUE_EXAMPLE`; see parse_until."""
         limits = parse_until(text, {name.upper(): "%" for name in NAMES}, TORQUE_EXAMPLE)
         return None if limits is None else cls(limits)
 
@@ -105,19 +104,14 @@ class Estimated(NamedTuple):
 
     @property
     def half_width(self) -> float:
-        """Half width of the 95 % interval."""
         return NORMAL_95 * self.std
 
 
 @dataclass(frozen=True)
 class AxisQuantities:
-    """What is known of an axis; the names are those of VELOCITY_UNITS.
+    """What is known of an axis: time_constant, s, gain and dead_time, s.
 
-    Attributes:
-        time_constant: s.
-        gain: 1.
-        dead_time: s.
-        reason: Why the values may not be used; empty if they may.
+    `reason`: why the values may not be used; empty if they may.
     """
 
     time_constant: Estimated
@@ -141,12 +135,10 @@ class VelocityPrecision:
 
     @classmethod
     def parse(cls, text: str) -> VelocityPrecision | None:
-        """Read names with % or ms, such as `VELOCITY_EXAMPLE`; see parse_until."""
         limits = parse_until(text, VELOCITY_UNITS, VELOCITY_EXAMPLE)
         return None if limits is None else cls(limits)
 
     def is_reached(self, axes: tuple[AxisQuantities, AxisQuantities]) -> bool:
-        """Whether all values may be used, and are precise enough."""
         for axis in axes:
             for name, limit in self.limits.items():
                 value, half = getattr(axis, name).value, getattr(axis, name).half_width

@@ -223,7 +223,6 @@ class _Stepper:
     def step(
         self, velocity: Array, heading: Array, torque: Array, friction: Array
     ) -> tuple[Array, Array]:
-        """Return velocities and headings after one more period."""
         period = self._period
         half = velocity + 0.5 * period * self._rates(velocity, heading, torque, friction)
         if self._drags:

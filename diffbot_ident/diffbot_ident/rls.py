@@ -93,7 +93,6 @@ class RecursiveLeastSquares:
 
     @property
     def theta(self) -> Array:
-        """The parameters, shape (2,)."""
         return np.array(self._theta)
 
     @property
@@ -170,7 +169,6 @@ class PositionRegression(Regression):
     """
 
     def push(self, sample: JointSample) -> Row | None:
-        """Process the next sample; the third one gives the first row."""
         last, before, period = self._last, self.velocity, self._period
         self._last = sample
         if last is None:
@@ -196,7 +194,6 @@ class VelocityRegression(Regression):
     """Velocities as reported by the driver at the stamp; a filter in the driver biases K7, K8."""
 
     def push(self, sample: JointSample) -> Row | None:
-        """Process the next sample; the second one gives the first row."""
         last, before = self._last, self.velocity
         self._last = sample
         self.velocity = self._geometry.body_velocity(*sample.velocity)
@@ -238,18 +235,11 @@ class RlsEstimator:
     def __init__(self, regression: Regression) -> None:
         self._regression = regression
         self._check = SampleCheck()
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget everything."""
         self._linear = RecursiveLeastSquares()
         self._angular = RecursiveLeastSquares()
-        self._regression.reset()
-        self._check.reset()
 
     @property
     def velocity(self) -> tuple[float, float] | None:
-        """Newest body velocity (v in m/s, omega in rad/s); None before there is one."""
         return self._regression.velocity
 
     def update(self, sample: JointSample) -> bool:
@@ -273,12 +263,10 @@ class RlsEstimator:
         return True
 
     def interrupt(self) -> None:
-        """See Estimator.interrupt."""
         self._regression.reset()
         self._check.reset()
 
     def estimate(self) -> Estimate:
-        """Return the current estimate."""
         values, covariance = np.zeros(4), np.zeros((4, 4))
         variances = np.zeros(4)
         # The two regressions are treated as independent.
@@ -315,7 +303,6 @@ class RlsEstimator:
         )
 
     def suspicion(self) -> str | None:
-        """Return None: this estimator finds no cause; see Estimator.suspicion."""
         return None
 
     def _judge(

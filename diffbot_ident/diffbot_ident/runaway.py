@@ -45,7 +45,6 @@ class RunawayWatch:
         self._too_fast_since: float | None = None
 
     def reset(self) -> None:
-        """Forget the samples beyond a limit."""
         self._too_fast_since = None
 
     def check(self, stamp: float, velocity: tuple[float, float]) -> str | None:

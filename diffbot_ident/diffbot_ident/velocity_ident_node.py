@@ -143,15 +143,12 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
     # The law.
 
     def needs(self) -> Verdict:
-        """Return what is missing before the excitation may begin: the report."""
         return self._status_topic.missing(self.values.listeners) or GOOD
 
     def has_left(self) -> Verdict:
-        """Return whether the report has left the run."""
         return self._status_topic.left_by(self.values.listeners)
 
     def on_sample(self, sample: OdometrySample) -> Velocity:
-        """Return the next command; rest at the end, and then end the run."""
         commanded = Velocity(*self.commanded)
         command = self._course.update(sample, commanded)
         self.output.withheld = command is None
@@ -168,22 +165,18 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
         return True
 
     def _on_known(self, message: VelocityParameters) -> None:
-        """Take what the report knows already."""
         assert self._until is not None
         self._course.precise = self._until.is_reached(quantities_of(message))
 
     def on_commanded(self, sample: OdometrySample, command: tuple[float, float]) -> None:
-        """Publish the status."""
         if self.exit_code is None:
             self._publish(command)
 
     def on_refused(self, sample: OdometrySample) -> None:
-        """Restart the excitation after an interruption, in which zero was commanded."""
         self._course.refuse(sample)
         self._publish((0.0, 0.0))
 
     def on_left_out(self, sample: OdometrySample) -> None:
-        """Restart the excitation after an interruption, in which zero was commanded."""
         self.on_refused(sample)
 
     def on_silence(self) -> None:
@@ -191,7 +184,6 @@ class VelocityIdentNode(CommandNode[VelocityIdentParameters]):
         self._course.interrupt()
 
     def on_stopped(self, sample: OdometrySample) -> None:
-        """Pause until the node is enabled again."""
         self._course.stand_by(sample)
         self._publish((0.0, 0.0))
 

@@ -191,12 +191,10 @@ class Verification:
 
     @property
     def decided(self) -> bool:
-        """Whether there was enough motion for a decision."""
         return self.state is not VerificationState.NOT_VERIFIED
 
     @property
     def passed(self) -> bool:
-        """Whether the identified model predicts."""
         return self.state is VerificationState.VERIFIED
 
 
@@ -221,11 +219,9 @@ class HeldOutMotion:
         self._headings: dict[int, float] = {}  # known first headings of segments, rad
 
     def add(self, sample: JointSample) -> None:
-        """Add the next sample; stamps must increase."""
         self._segments[-1].append((sample.stamp, *sample.position, *sample.effort))
 
     def interrupt(self) -> None:
-        """Start a new segment after lost samples."""
         if self._segments[-1]:
             self._segments.append([])
 
@@ -237,7 +233,6 @@ class HeldOutMotion:
         self.interrupt()
 
     def since(self, stamp: float) -> HeldOutMotion:
-        """Return the part of the motion from this stamp on, s."""
         later = HeldOutMotion(self._geometry, self._scale, self._longer)
         kept = ([each for each in part if each[0] >= stamp] for part in self._segments)
         later._segments = [part for part in kept if part] or [[]]
@@ -250,12 +245,11 @@ class HeldOutMotion:
 
     @property
     def duration(self) -> float:
-        """Duration of the stored motion, without gaps, s."""
         return sum(kept[-1][0] - kept[0][0] for kept in self._segments if kept)
 
     @property
     def period(self) -> float:
-        """Mean control period of the stored motion, s; NaN before there is one."""
+        """NaN before there is one, s."""
         periods = sum(len(kept) - 1 for kept in self._segments if kept)
         return self.duration / periods if periods else math.nan
 

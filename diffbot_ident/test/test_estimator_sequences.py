@@ -185,15 +185,6 @@ def test_a_sample_that_is_left_out_counts_as_one_that_cannot_be_used(name):
     assert repr(reported.estimate()) == repr(refusing.estimate()) != repr(bridging.estimate())
 
 
-def test_reset_forgets_everything():
-    for name in ESTIMATORS:
-        estimator, new = made(name), made(name)
-        for sample in good_samples(3)[:300]:
-            estimator.update(sample)
-        estimator.reset()
-        assert repr(estimator.estimate()) == repr(new.estimate())
-
-
 SIGMA = Sigma(0.3, 0.2, 1.0, 0.9)
 
 

@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from diffbot_description import load_robot
 from diffbot_description.arena import Arena
+from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_ident.excitation.prbs import GuardedPrbs, SpeedGuard, wheel_speed_limit
 
 
 def torques_at(excitation, speeds):
-    return np.array([excitation.torque(pair) for pair in speeds])
+    return np.array([excitation.torque(Motion(wheel_speeds=pair)) for pair in speeds])
 
 
 def torques(excitation, count, speeds=(0.0, 0.0)):
@@ -105,7 +106,7 @@ def test_limits_hold_for_stronger_excitation(amplitude):
     excitation = GuardedPrbs(amplitude, 20, 10, 9.07, seed=1)
     speeds, fastest = (0.0, 0.0), 0.0
     for _ in range(6000):
-        torque = excitation.torque(speeds)
+        torque = excitation.torque(Motion(wheel_speeds=speeds))
         speeds = tuple(w + 0.645 * t for w, t in zip(speeds, torque, strict=True))
         fastest = max(fastest, *map(abs, speeds))
     assert fastest < 9.07

@@ -179,9 +179,6 @@ class Silent:
 
     velocity = (0.1, 0.2)
 
-    def reset(self):
-        pass
-
     def update(self, sample):
         return True
 
@@ -197,7 +194,6 @@ class Silent:
 
 def test_the_estimator_hands_on_all_but_its_estimate():
     made = PriorEstimator(Silent(), prior(), B)
-    made.reset()
     assert made.update(None) and made.velocity == (0.1, 0.2) and made.suspicion() == "no idea"
     made.interrupt()
     assert made.velocity is None

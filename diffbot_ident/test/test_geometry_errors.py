@@ -43,9 +43,6 @@ class Fixed:
     def __init__(self, estimate):
         self._estimate = estimate
 
-    def reset(self):
-        pass
-
     def update(self, sample):
         return False
 

@@ -70,7 +70,8 @@ def test_prbs_without_arena_is_the_guarded_one():
     new = make_excitation("prbs", TWIL, 7)
     rng = np.random.default_rng(0)
     for speeds in rng.uniform(-10.0, 10.0, (300, 2)).tolist():
-        assert new.torque(Motion(wheel_speeds=tuple(speeds))) == old.torque(tuple(speeds))
+        motion = Motion(wheel_speeds=tuple(speeds))
+        assert new.torque(motion) == old.torque(motion)
     assert new.guarded == old.guarded > 0
 
 

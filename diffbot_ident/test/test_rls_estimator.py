@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_ident.estimate import EstimateState
+from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.prbs import GuardedPrbs as Excitation
 from diffbot_ident.rls import PositionRegression, RlsEstimator
 
@@ -32,7 +33,7 @@ def motion(count, gain=(1.0, 1.0), turning=True, truth=TRUTH):
         speeds = GEOMETRY.wheel_velocity(v, omega)
         reported = (gain[0] * torque[0], gain[1] * torque[1])
         yield JointSample(0.01 * step, (left, right), speeds, reported)
-        torque = excitation.torque(speeds)
+        torque = excitation.torque(Motion(wheel_speeds=speeds))
         if not turning:
             torque = (torque[0], torque[0])
         for _ in range(10):

@@ -63,7 +63,6 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """Process id."""
         return self._process.pid
 
     @property
@@ -168,7 +167,6 @@ class Launch:
 
     @property
     def is_ready(self) -> bool:
-        """Whether all steps are done."""
         return self._attempt is None
 
     def fault(self) -> str | None:
@@ -203,7 +201,6 @@ class Launch:
         self._attempt = _Attempt(step, process, since)
 
     def stop(self) -> None:
-        """End everything that was started."""
         steps = [] if self._attempt is None else [self._attempt.process]
         stop_all([*self._needed, *self._optional, *steps])
         self._needed.clear()

@@ -12,7 +12,6 @@ when another node publishes its robot's states, and obeys no command while two n
 
 from __future__ import annotations
 
-import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -28,8 +27,9 @@ from diffbot_node.launch_supervision import say_last_words
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.senders import Origin, Senders
+from diffbot_sim.simulated_sensors import GyroAndPoseParameters
 from diffbot_sim.simulator_parameters import SimulatorParameters, check_lengths
-from diffbot_sim.simulator_topics import GyroAndPoseParameters, second_publisher
+from diffbot_sim.simulator_topics import second_publisher
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,8 @@ S_co = TypeVar("S_co", bound=PacingParameters, covariant=True)
 LOOK_PERIOD = 0.05
 # Shortest and longest wall time between two looks whether robot time is due, s.
 SHORTEST_TICK, LONGEST_TICK = 0.001, 0.05
+# Largest lag that is caught up, s; after a longer one the schedule restarts.
+LARGEST_LAG = 0.1
 # Wall time for which a sender counts as a commander after a command, s.
 RECENT = 1.0
 
@@ -66,26 +68,11 @@ RECENT = 1.0
 class Pacer:
     """Ties robot time to a monotonic wall clock, s; it never sleeps itself.
 
-    Args:
-        speed: Robot seconds per wall second, >= 0; 1 is real time, 0 is as fast as possible.
-        largest_lag: Largest lag that is caught up, s; after a longer one the schedule restarts.
+    `speed`: robot seconds per wall second, >= 0; 1 is real time, 0 is as fast as possible.
     """
 
-    def __init__(
-        self,
-        speed: float,
-        largest_lag: float = 0.1,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        if not (math.isfinite(speed) and speed >= 0.0):
-            raise ValueError(
-                f"speed = {speed}: must be finite and >= 0; 1.0 is real time, 0 as fast as possible"
-            )
-        if not largest_lag >= 0.0:
-            raise ValueError(f"largest_lag = {largest_lag} s: must be >= 0")
-        self._speed = float(speed)
-        self._largest_lag = float(largest_lag)
-        self._clock = clock
+    def __init__(self, speed: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._speed, self._clock = speed, clock
         self.restart(0.0)
 
     def restart(self, robot_time: float) -> None:
@@ -99,7 +86,7 @@ class Pacer:
         wall, start = self._anchor
         now = self._clock()
         ahead = wall + (robot_time - start) / self._speed - now
-        if -ahead > self._largest_lag:
+        if -ahead > LARGEST_LAG:
             self._anchor = (now, robot_time)
         return max(ahead, 0.0)
 
@@ -129,7 +116,6 @@ class CommandPublishers:
 
     @property
     def count(self) -> int:
-        """Number of publishers of the topic."""
         return self._node.count_publishers(self.topic)
 
     def conflict(self) -> str | None:
@@ -278,6 +264,5 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         return response
 
     def close(self) -> None:
-        """Advance no more."""
         if self.room is not None:
             self.room.forget(self._go_on)

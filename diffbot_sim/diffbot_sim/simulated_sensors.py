@@ -15,13 +15,14 @@ import math
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, Generic, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from arc_odometry import REST, Pose, Velocity
 from diffbot_description.robot import Pair
+from diffbot_node.parameter_fields import check_settings, parameter
 from diffbot_sim.simulator import Triple
 
 LONGEST_DELAY = 2.0  # s
@@ -115,41 +116,27 @@ class _Sensor(ABC, Generic[R_co]):
         """Return the reading with a stamp, s, of the motion that it shows."""
 
 
-def _within(default: Any, low: float, high: float) -> Any:
-    return field(default=default, metadata={"limits": (low, high)})
-
-
-def _check(what: str, settings: GyroErrors | PoseErrors) -> None:
-    for each in fields(settings):
-        name, (low, high) = each.name, each.metadata["limits"]
-        value = getattr(settings, name)
-        numbers = value if isinstance(value, Sequence) else (value,)
-        if not all(low <= number <= high for number in numbers):
-            raise ValueError(f"{what} {name} = {value}: must be from {low:g} to {high:g}")
-
-
 @dataclass(frozen=True)
-class GyroErrors:
-    """Errors of a simulated gyro; the defaults are those of a perfect one.
+class GyroParameters:
+    """Parameters of a simulated gyro."""
 
-    Attributes:
-        rate: Readings per second, Hz.
-        noise: Standard deviation of a reading, rad/s.
-        bias: Initial bias, rad/s.
-        bias_walk: Standard deviation of its random walk, rad/s per sqrt(s).
-        scale: Ratio of reading to true rate.
-        delay: How old the motion of a reading is, s.
-    """
-
-    rate: float = _within(100.0, 0.1, 1e4)
-    noise: float = _within(0.0, 0.0, 10.0)
-    bias: float = _within(0.0, -10.0, 10.0)
-    bias_walk: float = _within(0.0, 0.0, 10.0)
-    scale: float = _within(1.0, -10.0, 10.0)
-    delay: float = _within(0.0, 0.0, LONGEST_DELAY)
-
-    def __post_init__(self) -> None:
-        _check("gyro", self)
+    imu: bool = parameter(False, "publish a gyro's readings on imu/data")
+    imu_rate: float = parameter(100.0, "gyro: readings per second, Hz", minimum=0.1, maximum=1e4)
+    imu_noise: float = parameter(
+        0.0, "gyro: standard deviation of a reading, rad/s", minimum=0.0, maximum=10.0
+    )
+    imu_bias: float = parameter(
+        0.0, "gyro: bias at the beginning, rad/s", minimum=-10.0, maximum=10.0
+    )
+    imu_bias_walk: float = parameter(
+        0.0, "gyro: random walk of the bias, rad/s per sqrt(s)", minimum=0.0, maximum=10.0
+    )
+    imu_scale: float = parameter(
+        1.0, "gyro: scale, reading per true yaw rate", minimum=-10.0, maximum=10.0
+    )
+    imu_delay: float = parameter(
+        0.0, "gyro: time from a stamp to its reading, s", minimum=0.0, maximum=LONGEST_DELAY
+    )
 
 
 class GyroReading(NamedTuple):
@@ -160,49 +147,66 @@ class GyroReading(NamedTuple):
 
 
 class SimulatedGyro(_Sensor[GyroReading]):
-    """Measures the yaw rate of a robot; the seed is that of noise and random walk, >= 0."""
+    """Measures the yaw rate of a robot; the seed is that of noise and random walk, >= 0.
 
-    def __init__(self, errors: GyroErrors, seed: int = 0) -> None:
-        super().__init__(errors.rate, errors.delay, (seed, 2))
-        self._errors = errors
-        self._bias = errors.bias
+    Raises:
+        ValueError: A value is outside its limits.
+    """
+
+    def __init__(self, values: GyroParameters, seed: int = 0) -> None:
+        check_settings(values)
+        super().__init__(values.imu_rate, values.imu_delay, (seed, 2))
+        self._values = values
+        self._bias = values.imu_bias
 
     def _read(self, time: float, pose: Pose, velocity: Velocity) -> GyroReading:
-        errors = self._errors
+        values = self._values
         noise, walk = self._generator.standard_normal(2).tolist()
-        rate = errors.scale * velocity.omega + self._bias + errors.noise * noise
-        self._bias += errors.bias_walk * math.sqrt(1.0 / errors.rate) * walk
+        rate = values.imu_scale * velocity.omega + self._bias + values.imu_noise * noise
+        self._bias += values.imu_bias_walk * math.sqrt(1.0 / values.imu_rate) * walk
         return GyroReading(time, rate)
 
 
 @dataclass(frozen=True)
-class PoseErrors:
-    """Errors of a simulated pose source; the defaults are those of a perfect one at the axle.
+class PoseSourceParameters:
+    """Parameters of a simulated pose source."""
 
-    Attributes:
-        rate: Readings per second, Hz.
-        position_noise, heading_noise: Standard deviations of x and y, m, and of the heading, rad.
-        delay: How old the motion of a reading is, s.
-        mounting: Pose of the sensor on the robot, m, m, rad.
-        frame: Pose of the robot's start frame in that of the source, m, m, rad.
-        outliers, outlier_size: Their share, 0 to 1, and standard deviations, m and rad.
-        jump_interval, jump_size: Mean time between two jumps of the source's frame, s, 0: none, and
-            their standard deviations, m and rad.
-    """
+    pose_source: bool = parameter(False, "publish a pose source's readings on pose")
+    pose_source_rate: float = parameter(
+        20.0, "pose source: readings per second, Hz", minimum=0.1, maximum=1e4
+    )
+    pose_source_noise: tuple[float, float] = parameter(
+        (0.0, 0.0),
+        "pose source: standard deviations of position and heading, m, rad",
+        minimum=0.0,
+        maximum=10.0,
+    )
+    pose_source_delay: float = parameter(
+        0.0, "pose source: time from a stamp to its reading, s", minimum=0.0, maximum=LONGEST_DELAY
+    )
+    pose_source_mounting: tuple[float, float, float] = parameter(
+        (0.0, 0.0, 0.0), "pose source: its sensor's pose on the robot, m, m, rad"
+    )
+    pose_source_frame: tuple[float, float, float] = parameter(
+        (0.0, 0.0, 0.0), "pose source: pose of odom in its frame map, m, m, rad"
+    )
+    pose_source_outliers: float = parameter(
+        0.0, "pose source: share of readings that are outliers", minimum=0.0, maximum=1.0
+    )
+    pose_source_outlier_size: tuple[float, float] = parameter(
+        (0.5, 0.5), "pose source: standard deviations of outliers, m, rad", minimum=0.0
+    )
+    pose_source_jump_interval: float = parameter(
+        0.0, "pose source: mean time between two jumps of its frame, s; 0: never", minimum=0.0
+    )
+    pose_source_jump_size: tuple[float, float] = parameter(
+        (0.05, 0.02), "pose source: standard deviations of a jump, m, rad", minimum=0.0
+    )
 
-    rate: float = _within(20.0, 0.1, 1e4)
-    position_noise: float = _within(0.0, 0.0, 10.0)
-    heading_noise: float = _within(0.0, 0.0, math.pi)
-    delay: float = _within(0.0, 0.0, LONGEST_DELAY)
-    mounting: Triple = _within((0.0, 0.0, 0.0), -1e3, 1e3)
-    frame: Triple = _within((0.0, 0.0, 0.0), -1e6, 1e6)
-    outliers: float = _within(0.0, 0.0, 1.0)
-    outlier_size: Pair = _within((0.5, 0.5), 0.0, 1e3)
-    jump_interval: float = _within(0.0, 0.0, 1e6)
-    jump_size: Pair = _within((0.05, 0.02), 0.0, 1e3)
 
-    def __post_init__(self) -> None:
-        _check("pose source", self)
+@dataclass(frozen=True)
+class GyroAndPoseParameters(PoseSourceParameters, GyroParameters):
+    """Parameters of simulators that equip the robot with a gyro and a pose source."""
 
 
 class PoseReading(NamedTuple):
@@ -215,25 +219,30 @@ class PoseReading(NamedTuple):
 
 
 class SimulatedPoses(_Sensor[PoseReading]):
-    """Measures a sensor's pose in the source's frame; the seed, >= 0, is that of its chances."""
+    """Measures a sensor's pose in the source's frame; the seed, >= 0, is that of its chances.
 
-    def __init__(self, errors: PoseErrors, seed: int = 0) -> None:
-        super().__init__(errors.rate, errors.delay, (seed, 3))
-        self._errors = errors
-        self._frame = Pose(*errors.frame)
+    Raises:
+        ValueError: A value is outside its limits.
+    """
+
+    def __init__(self, values: PoseSourceParameters, seed: int = 0) -> None:
+        check_settings(values)
+        super().__init__(values.pose_source_rate, values.pose_source_delay, (seed, 3))
+        self._values = values
+        self._frame = Pose(*values.pose_source_frame)
 
     def _read(self, time: float, pose: Pose, velocity: Velocity) -> PoseReading:
-        errors = self._errors
+        values, interval = self._values, self._values.pose_source_jump_interval
         # The same numbers are drawn for every reading: settings do not affect each other.
         chance, jumps = self._generator.random(2).tolist()
         noise, outlier, jump = self._generator.standard_normal((3, 3)).tolist()
-        if errors.jump_interval and jumps < 1.0 / (errors.rate * errors.jump_interval):
-            self._frame = composed(self._frame, _scaled(jump, errors.jump_size))
-        x, y, yaw = composed(composed(self._frame, pose), errors.mounting)
-        off = _scaled(noise, (errors.position_noise, errors.heading_noise))
+        if interval and jumps < 1.0 / (values.pose_source_rate * interval):
+            self._frame = composed(self._frame, _scaled(jump, values.pose_source_jump_size))
+        x, y, yaw = composed(composed(self._frame, pose), values.pose_source_mounting)
+        off = _scaled(noise, values.pose_source_noise)
         x, y, yaw = x + off[0], y + off[1], yaw + off[2]
-        if chance < errors.outliers:
-            off = _scaled(outlier, errors.outlier_size)
+        if chance < values.pose_source_outliers:
+            off = _scaled(outlier, values.pose_source_outlier_size)
             x, y, yaw = x + off[0], y + off[1], yaw + off[2]
         return PoseReading(time, x, y, math.remainder(yaw, math.tau))
 

@@ -126,12 +126,10 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
 
     @property
     def stamp(self) -> float:
-        """Robot time of the newest state, s."""
         return self._virtual.sample.stamp
 
     @property
     def paused(self) -> bool:
-        """Whether the engine's owner, or its window, has paused time."""
         return self._virtual.engine.paused
 
     @paused.setter
@@ -157,7 +155,6 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
         self.sensors.note(self.stamp, engine.pose(), engine.velocity())
 
     def publish_state(self) -> None:
-        """Publish wheels, clock, sensors and true motion."""
         sample, engine = self._virtual.sample, self._virtual.engine
         self._topics.publish_sample(sample)
         self.sensors.publish()
@@ -170,7 +167,6 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
         self.truth.publish_parameters(self.stamp, parameters)
 
     def close(self) -> None:
-        """Close the engine."""
         super().close()
         self._virtual.engine.close()
 

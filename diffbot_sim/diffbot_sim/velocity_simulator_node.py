@@ -110,7 +110,6 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
 
     @property
     def stamp(self) -> float:
-        """Robot time of the newest state, s."""
         return self._simulated.stamp
 
     def _on_command(self, message: Twist | TwistStamped, came_from: Origin) -> None:
@@ -128,7 +127,6 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         self.take_command(command, came_from)
 
     def advance(self, command: Pair) -> None:
-        """Advance by one period with the command."""
         if not self.composed and self._silent > self.values.command_timeout:
             command = (0.0, 0.0)
         now = self.stamp
@@ -144,7 +142,6 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         self.sensors.note(self.stamp, robot.pose(), robot.velocity())
 
     def publish_state(self) -> None:
-        """Publish clock, odometry, sensors and true motion."""
         self._topics.publish(self.stamp, self._simulated.odometry)
         if self._joints is not None:
             angles, speeds = self._simulated.odometry.wheels

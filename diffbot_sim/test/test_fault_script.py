@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diffbot_sim.faults import Fault, Relay, load_script
-from diffbot_sim.faults.fault import ARRAYS, KINDS
+from diffbot_sim.faults.fault import ARRAYS, FOR_EVER, KINDS
 
 EXAMPLE = Path(__file__).parents[2] / "config" / "faults.yaml"
 STATES = "{topic: joint_states, type: sensor_msgs/msg/JointState}"
 
-TIMES = {"start": st.floats(0.0, 1e6), "duration": st.floats(1e-3, 1e6) | st.just(math.inf)}
+TIMES = {"start": st.floats(0.0, 1e6), "duration": st.floats(1e-3, 1e6)}
 CHANCES = {
     **TIMES,
     "probability": st.floats(0.01, 1.0),
@@ -40,7 +40,7 @@ OF_KIND = {
             "offset": st.floats(-1e9, 1e9),
             "wrap": st.floats(1.0, 10.0),
             "swap": st.just([1, 0]),
-            "arrays": st.sampled_from(ARRAYS[1:]),
+            "arrays": st.sampled_from(ARRAYS),
             "index": st.integers(0, 3),
         },
     ),
@@ -93,7 +93,7 @@ def test_what_is_written_is_read_again(entries):
 def test_off_needs_no_quotes_and_defaults_hold():
     (fault,) = load_script("faults:\n  - {topic: joint_states, kind: off}\n").faults
     assert fault == Fault("joint_states", "off")
-    assert (fault.start, fault.duration, fault.probability) == (0.0, math.inf, 1.0)
+    assert (fault.start, fault.duration, fault.probability) == (0.0, FOR_EVER, 1.0)
 
 
 def test_an_absolute_topic_keeps_its_place():
@@ -117,13 +117,16 @@ def fault(text):
         (fault("topic: joint_states, kind: off, stat: 3"), "'stat': unknown key; did you mean"),
         (
             fault("topic: joint_states, kind: off, start: -1.0"),
-            "start = -1.0 s: must be at least 0",
+            "'start' = -1.0: must be finite and >= 0",
         ),
-        (fault("topic: joint_states, kind: off, start: .inf"), "start = inf s: must be finite"),
-        (fault("topic: joint_states, kind: off, duration: 0"), "duration = 0 s: must be above 0"),
-        (fault("topic: joint_states, kind: off, duration: .nan"), "duration = nan s: must be fini"),
-        (fault("topic: joint_states, kind: off, start: soon"), "start = 'soon': must be a number"),
-        (fault("topic: joint_states, kind: off, start: true"), "start = True: must be a number"),
+        (fault("topic: joint_states, kind: off, start: .inf"), "'start' = inf: must be finite"),
+        (
+            fault("topic: joint_states, kind: off, duration: 0"),
+            "'duration' = 0.0: must be finite",
+        ),
+        (fault("topic: joint_states, kind: off, duration: .nan"), "'duration' = nan: must be fini"),
+        (fault("topic: joint_states, kind: off, start: soon"), "'start' = 'soon': must be of type"),
+        (fault("topic: joint_states, kind: off, start: true"), "'start' = True: must be of type"),
         (
             fault("topic: joint_states, kind: off, delay: 1.0"),
             "delay = 1.0: no setting of kind off",
@@ -135,19 +138,19 @@ def fault(text):
         (fault("topic: joint_states, kind: intermittent, copies: 1"), "copies = 1: does nothing"),
         (
             fault("topic: joint_states, kind: stuck, probability: 2"),
-            "probability = 2: must be at mo",
+            "'probability' = 2.0: must be",
         ),
         (
             fault("topic: joint_states, kind: stuck, probability: 0"),
-            "probability = 0: must be above",
+            "'probability' = 0.0: must be",
         ),
         (
             fault("topic: joint_states, kind: stuck, burst: 1.5"),
-            "burst = 1.5: must be a whole numbe",
+            "'burst' = 1.5: must be of type int",
         ),
         (
             fault("topic: joint_states, kind: stuck, stamps: odd"),
-            "stamps = 'odd': must be one of fre",
+            "'stamps' = 'odd': must be one of fre",
         ),
         (
             fault("topic: joint_states, kind: stuck, fields: effort"),
@@ -171,8 +174,8 @@ def fault(text):
             "arrays = 'odd': must be one of re",
         ),
         (
-            fault("topic: joint_states, kind: delayed, jitter: 1, overtake: 1"),
-            "overtake = 1: must be",
+            fault("topic: joint_states, kind: delayed, jitter: 1, overtake: 2"),
+            "'overtake' = 2: must be of type bool",
         ),
     ],
 )
@@ -216,7 +219,8 @@ def test_a_wrong_file_is_named(tmp_path):
     with pytest.raises(ValueError) as error:
         load_script(str(file))
     assert str(error.value) == (
-        f"{file}: faults[0]: rate = -1 Hz: must be at least 0 (messages per s that pass at most)"
+        f"{file}: faults[0]: parameter 'rate' = -1.0: must be finite and >= 0 (messages per s that "
+        "pass at most, Hz)"
     )
 
 
@@ -241,7 +245,5 @@ def test_only_settings_of_its_kind_may_be_given():
 
 
 def test_a_number_beyond_all_floats_is_refused():
-    with pytest.raises(ValueError, match="scale: too large for"):
-        Fault("joint_states", "wrong", scale=10**400)
     with pytest.raises(ValueError, match="line 2: a value has the wrong type .a whole number of"):
         load_script(f"faults:\n  - {{topic: joint_states, kind: wrong, scale: {10**400}}}\n")

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
+from strict_urdf import model_of
 
-from diffbot_description import RobotModel, load_robot, urdf
+from diffbot_description import load_robot, urdf
 from diffbot_sim.engines.ideal import IdealSimulator
 
 ROBOTS = {name: load_robot(name).without_friction() for name in ("twil", "agv")}
 SIMULATORS = {name: IdealSimulator(robot) for name, robot in ROBOTS.items()}
-MODELS = {name: RobotModel.from_urdf(urdf(load_robot(name))) for name in ("twil", "agv")}
+MODELS = {name: model_of(urdf(load_robot(name))) for name in ("twil", "agv")}
 names = st.sampled_from(sorted(SIMULATORS))
 fractions = st.tuples(st.floats(-1, 1), st.floats(-1, 1))
 durations = st.floats(1e-4, 0.05)
@@ -109,7 +110,7 @@ def test_payload_acts_as_a_heavier_body(robot):
     before = state(sim)
     sim.set_payload(3.0, 0.15, 0.1, 0.02)
     assert np.array_equal(state(sim), before)
-    model = RobotModel.from_urdf(urdf(robot))
+    model = model_of(urdf(robot))
     mass = model.equivalent_mass + 3.0
     inertia = model.equivalent_inertia + 0.02 + 3.0 * 0.15**2
     sim.reset()

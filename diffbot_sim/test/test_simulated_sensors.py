@@ -8,9 +8,9 @@ import pytest
 
 from arc_odometry import Arc, Pose
 from diffbot_sim.simulated_sensors import (
-    GyroErrors,
+    GyroParameters,
     MotionHistory,
-    PoseErrors,
+    PoseSourceParameters,
     SimulatedGyro,
     SimulatedPoses,
     composed,
@@ -72,8 +72,8 @@ def test_a_history_forgets_what_is_too_old_and_keeps_what_is_asked_for():
 
 
 def test_a_gyro_with_scale_bias_and_delay():
-    errors = GyroErrors(rate=70.0, bias=0.02, scale=1.03, delay=0.033)
-    readings = driven(SimulatedGyro(errors), 1.0)
+    values = GyroParameters(imu_rate=70.0, imu_bias=0.02, imu_scale=1.03, imu_delay=0.033)
+    readings = driven(SimulatedGyro(values), 1.0)
     assert [r.stamp for r in readings] == pytest.approx([k / 70.0 for k in range(71)])
     for stamp, rate in readings[5:]:
         expected = 1.03 * (OMEGA + TURNING * (stamp - 0.033)) + 0.02
@@ -81,25 +81,31 @@ def test_a_gyro_with_scale_bias_and_delay():
 
 
 def test_a_gyro_faster_than_the_control_period():
-    readings = driven(SimulatedGyro(GyroErrors(rate=1000.0)), 0.2)
+    readings = driven(SimulatedGyro(GyroParameters(imu_rate=1000.0)), 0.2)
     assert len(readings) == 201
     assert readings[77].rate == pytest.approx(OMEGA + TURNING * 0.077, abs=1e-9)
 
 
 def test_noise_and_walk_of_a_gyro():
-    noise = np.array(resting(SimulatedGyro(GyroErrors(noise=0.01), 1), 100.0))[:, 1]
+    noise = np.array(resting(SimulatedGyro(GyroParameters(imu_noise=0.01), 1), 100.0))[:, 1]
     assert noise.std() == pytest.approx(0.01, rel=0.04)
     assert abs(noise.mean()) < 4.0 * 0.01 / math.sqrt(len(noise))
     ends = [
-        resting(SimulatedGyro(GyroErrors(rate=20.0, bias_walk=0.02), seed), 4.0)[-1].rate
+        resting(SimulatedGyro(GyroParameters(imu_rate=20.0, imu_bias_walk=0.02), seed), 4.0)[
+            -1
+        ].rate
         for seed in range(200)
     ]
     assert np.std(ends) == pytest.approx(0.02 * math.sqrt(4.0), rel=0.2)
 
 
 def test_poses_of_a_mounted_sensor_in_a_frame_of_its_own():
-    errors = PoseErrors(delay=0.06, mounting=(0.2, -0.1, 0.5), frame=(3.0, 1.0, -2.0))
-    readings = driven(SimulatedPoses(errors), 1.0)
+    values = PoseSourceParameters(
+        pose_source_delay=0.06,
+        pose_source_mounting=(0.2, -0.1, 0.5),
+        pose_source_frame=(3.0, 1.0, -2.0),
+    )
+    readings = driven(SimulatedPoses(values), 1.0)
     assert [r.stamp for r in readings] == pytest.approx([0.05 * k for k in range(21)])
     for stamp, x, y, yaw in readings[2:]:
         robot, _ = truth(stamp - 0.06)
@@ -109,10 +115,13 @@ def test_poses_of_a_mounted_sensor_in_a_frame_of_its_own():
 
 
 def test_noise_and_outliers_of_poses():
-    errors = PoseErrors(
-        rate=100.0, position_noise=0.01, heading_noise=0.02, outliers=0.1, outlier_size=(1.0, 1.0)
+    values = PoseSourceParameters(
+        pose_source_rate=100.0,
+        pose_source_noise=(0.01, 0.02),
+        pose_source_outliers=0.1,
+        pose_source_outlier_size=(1.0, 1.0),
     )
-    result = np.array(resting(SimulatedPoses(errors, 2), 100.0))
+    result = np.array(resting(SimulatedPoses(values, 2), 100.0))
     far = np.hypot(result[:, 1], result[:, 2]) > 0.06
     # Some outliers are near: the share of them within 0.06 m of a Rayleigh of 1 m is 0.2 %.
     assert far.mean() == pytest.approx(0.1, abs=4.0 * math.sqrt(0.1 * 0.9 / len(result)))
@@ -122,16 +131,21 @@ def test_noise_and_outliers_of_poses():
 
 
 def test_jumps_stay():
-    errors = PoseErrors(rate=10.0, jump_interval=2.0, jump_size=(0.3, 0.1))
-    result = np.array(resting(SimulatedPoses(errors, 0), 200.0))
+    values = PoseSourceParameters(
+        pose_source_rate=10.0, pose_source_jump_interval=2.0, pose_source_jump_size=(0.3, 0.1)
+    )
+    result = np.array(resting(SimulatedPoses(values, 0), 200.0))
     moved = np.flatnonzero(np.hypot(*np.diff(result[:, 1:3], axis=0).T) > 1e-9)
     assert len(moved) == pytest.approx(100, abs=40)
     assert np.hypot(*result[-1, 1:3]) > 0.3
 
 
 def test_equal_seeds_read_alike_and_settings_do_not_touch_each_other():
-    def read(seed, **errors):
-        return np.array(resting(SimulatedPoses(PoseErrors(position_noise=0.01, **errors), seed), 5))
+    def read(seed, heading_noise=0.0, delay=0.0):
+        values = PoseSourceParameters(
+            pose_source_noise=(0.01, heading_noise), pose_source_delay=delay
+        )
+        return np.array(resting(SimulatedPoses(values, seed), 5))
 
     assert np.array_equal(read(3), read(3))
     assert not np.array_equal(read(3), read(4))
@@ -145,16 +159,18 @@ def test_an_arc_ends_where_arcs_do():
 
 
 @pytest.mark.parametrize(
-    "kind, errors, message",
+    "sensor, values, message",
     [
-        (GyroErrors, {"rate": 0.0}, "gyro rate = 0.0: must be from 0.1 to 10000"),
-        (GyroErrors, {"noise": -1.0}, "gyro noise = -1.0: must be from 0 to 10"),
-        (GyroErrors, {"delay": math.nan}, "gyro delay = nan: must be from 0 to 2"),
-        (PoseErrors, {"outliers": 2.0}, "pose source outliers = 2.0: must be from 0 to 1"),
-        (PoseErrors, {"mounting": (0.0, math.inf, 0.0)}, "pose source mounting = "),
-        (PoseErrors, {"jump_size": (-1.0, 0.0)}, r"pose source jump_size = \(-1.0, 0.0\)"),
+        (SimulatedGyro, GyroParameters(imu_rate=0.0), "'imu_rate' = 0.0: must be finite and >="),
+        (SimulatedGyro, GyroParameters(imu_delay=math.nan), "'imu_delay' = nan: must be finite"),
+        (SimulatedPoses, PoseSourceParameters(pose_source_outliers=2.0), "outliers' = 2.0: must"),
+        (
+            SimulatedPoses,
+            PoseSourceParameters(pose_source_mounting=(0.0, math.inf, 0.0)),
+            r"'pose_source_mounting\[1\]' = inf",
+        ),
     ],
 )
-def test_wrong_errors_are_named(kind, errors, message):
+def test_wrong_values_are_named(sensor, values, message):
     with pytest.raises(ValueError, match=message):
-        kind(**errors)
+        sensor(values)

@@ -10,7 +10,7 @@ import pytest
 import setuptools
 
 from diffbot_bringup.usage import UsageError
-from diffbot_bringup.xml_launch.document import read
+from diffbot_bringup.xml_launch.document import LaunchError, read
 from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_bringup.xml_launch.ros_launch import (
     LaunchedProcesses,
@@ -172,3 +172,10 @@ def test_without_a_robots_file_only_a_file_is_made(given: Any) -> None:
 def test_a_file_is_made_of_real_robots_only() -> None:
     with pytest.raises(UsageError, match="from the topics of a real robot, but sim is 'ideal'"):
         nodes_of(("robot", "auto"), ("sim", "ideal"))
+
+
+def test_a_launch_file_without_the_arguments_for_the_kind_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "own.launch.xml"
+    path.write_text('<launch><arg name="robot" default="twil"/><diffbot_robot/></launch>')
+    with pytest.raises(LaunchError, match="needs <arg name='commands'/> before it"):
+        Resolver(os.environ).file(path, ())

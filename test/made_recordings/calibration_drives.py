@@ -27,7 +27,12 @@ from diffbot_controllers.tuning import tuned_backstepping
 from diffbot_description import Robot, closed_form, load_robot
 from diffbot_description.files import read_yaml, write_atomically
 from diffbot_sim.engines import make_simulator
-from diffbot_sim.simulated_sensors import GyroErrors, PoseErrors, SimulatedGyro, SimulatedPoses
+from diffbot_sim.simulated_sensors import (
+    GyroParameters,
+    PoseSourceParameters,
+    SimulatedGyro,
+    SimulatedPoses,
+)
 from diffbot_study.driving import DriveSamples, simulate_drive
 from pose2d_trajectories import Trajectory
 
@@ -35,15 +40,16 @@ RADIUS, DIFFERENCE, TRACK = 0.05, 0.02, 0.10
 """Maximum deviations of a drawn robot, as fractions: of the mean radius, of the radii's difference
 over the mean radius, and of the track."""
 
-GYRO = GyroErrors(rate=100.0, noise=0.003, bias=0.01, bias_walk=1e-4, delay=0.015)
-POSES = PoseErrors(
-    rate=20.0,
-    position_noise=0.01,
-    heading_noise=0.0087,
-    delay=0.06,
-    mounting=(0.12, -0.05, 0.35),
-    frame=(1.5, -0.8, 0.6),
-    outliers=0.02,
+GYRO = GyroParameters(
+    imu_rate=100.0, imu_noise=0.003, imu_bias=0.01, imu_bias_walk=1e-4, imu_delay=0.015
+)
+POSES = PoseSourceParameters(
+    pose_source_rate=20.0,
+    pose_source_noise=(0.01, 0.0087),
+    pose_source_delay=0.06,
+    pose_source_mounting=(0.12, -0.05, 0.35),
+    pose_source_frame=(1.5, -0.8, 0.6),
+    pose_source_outliers=0.02,
 )
 """The sensors of config/sensors.yaml."""
 
@@ -102,8 +108,8 @@ def record_drive(
     trajectory: Trajectory,
     *,
     engine: str = "ideal",
-    gyro: GyroErrors | None = GYRO,
-    poses: PoseErrors | None = POSES,
+    gyro: GyroParameters | None = GYRO,
+    poses: PoseSourceParameters | None = POSES,
     seed: int = 0,
 ) -> RecordedDrive:
     """Drive a trajectory with the backstepping law, from its first pose to 1 s after its end.

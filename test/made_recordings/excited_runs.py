@@ -16,6 +16,7 @@ import numpy as np
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.number_range import Array
 from diffbot_description import DynamicParameters, Robot, closed_form, load_robot
+from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.prbs import GuardedPrbs
 from diffbot_ident.torque.learning import MotionScale
 from diffbot_sim.engines import make_simulator
@@ -152,7 +153,8 @@ def next_torque(
     """Return the torque of the next period, N m, from the measured speeds of the last one."""
     before, after = samples[-2:][0].position, samples[-1].position
     period = setting.period
-    left, right = source.torque(((after[0] - before[0]) / period, (after[1] - before[1]) / period))
+    speeds = (after[0] - before[0]) / period, (after[1] - before[1]) / period
+    left, right = source.torque(Motion(wheel_speeds=speeds))
     return left, left if setting.straight else right
 
 

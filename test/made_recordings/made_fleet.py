@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from arc_odometry import JointSample
 from diffbot_description import Robot, load_robot
-from diffbot_sim.simulated_sensors import GyroErrors, SimulatedGyro
+from diffbot_sim.simulated_sensors import GyroParameters, SimulatedGyro
 from diffbot_study.recorded_runs import BatchRecording, record_batch
 from made_recordings.recorded_bag import RecordedBag
 
@@ -27,7 +27,7 @@ FAULTS = ("load", "tyre", "brake left", "current sensor left", "encoder")
 its torque reported; 5 counts of noise of its encoder."""
 MORE_FAULTS = ("tyre left", "track", "gyro")
 """Radius of the left wheel 2 % smaller; wheels 3 % farther apart; gyro that reads 3 % too much."""
-GYRO = GyroErrors(noise=0.005, bias=0.01, bias_walk=1e-4, delay=0.015)
+GYRO = GyroParameters(imu_noise=0.005, imu_bias=0.01, imu_bias_walk=1e-4, imu_delay=0.015)
 """Errors of the gyro in recordings with one."""
 FIRST_DAY = date(2031, 1, 1)
 HEADER = "time,left_position,right_position,left_effort,right_effort"
@@ -158,7 +158,7 @@ def _write_bag(
     fault: str,
 ) -> None:
     """Write a rosbag2 recording with the robot's gyro."""
-    errors = replace(GYRO, scale=1.03) if fault == "gyro" else GYRO
+    errors = replace(GYRO, imu_scale=1.03) if fault == "gyro" else GYRO
     gyro = SimulatedGyro(errors, seed=index)
     stamps = 1.0 + made.stamps
     with RecordedBag(folder) as bag:

@@ -14,6 +14,7 @@ import numpy as np
 
 from arc_odometry import JointSample
 from diffbot_description.robot import Turning
+from diffbot_ident.excitation.body_model import Motion
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.engines.ideal import IdealSimulator
 from diffbot_sim.simulator import Simulator
@@ -168,7 +169,7 @@ def record_random(
             if not isinstance(engine, IdealSimulator):
                 raise ValueError("only the engine ideal has friction that drifts")
             engine.set_friction(drawn.friction_at(count * period))
-        reported = motors.drive(step, source.torque(speeds), period)
+        reported = motors.drive(step, source.torque(Motion(wheel_speeds=speeds)), period)
         position, velocity = read()
         samples.append(JointSample(count * period, position, velocity, reported))
         before = samples[-2].position

@@ -191,6 +191,6 @@ def test_without_a_description_the_wheels_inertia_is_asked_for(tables, tmp_path,
 
 @pytest.mark.parametrize("text", ["25", "25+-0.125", "25±0.125", "25 +/- 0.125"])
 def test_a_mass_is_read_with_its_interval(text):
-    value = parse_mass(text, "mass")
+    value = parse_mass(text)
     assert value.value == 25.0
     assert value.interval95 == pytest.approx((24.875, 25.125), rel=1e-6)

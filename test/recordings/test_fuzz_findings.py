@@ -179,8 +179,6 @@ def test_conditions_on_rows_take_no_time():
 
 
 def test_arguments_of_a_run():
-    with pytest.raises(ValueError, match="not a JSON object"):
-        parse_arguments('{"a":' + "[" * 100_000)
     deep = "[" * 100_000
     assert parse_arguments(f"a:={deep} b:={'9' * 5000}") == {"a": deep, "b": "9" * 5000}
 

@@ -18,11 +18,13 @@ from diffbot_description import load_robot
 from diffbot_ident.estimate import NORMAL_95
 from diffbot_recordings.identify import main
 from diffbot_sim.engines import make_simulator
-from diffbot_sim.simulated_sensors import GyroErrors, SimulatedGyro
+from diffbot_sim.simulated_sensors import GyroParameters, SimulatedGyro
 from diffbot_sim.virtual_robot import VirtualRobot
 
 SETTING, SEED, SECONDS = RunSetting(), 3, 30.0
-ERRORS = GyroErrors(rate=100.0, noise=0.003, bias=0.01, bias_walk=1e-4, delay=0.015)
+ERRORS = GyroParameters(
+    imu_rate=100.0, imu_noise=0.003, imu_bias=0.01, imu_bias_walk=1e-4, imu_delay=0.015
+)
 TRACK = 1.05 * load_robot("twil").wheels.separation
 DEGREES = 180.0 / math.pi
 

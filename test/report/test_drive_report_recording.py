@@ -73,12 +73,6 @@ def test_repeated_stamps_and_reset_of_time():
     assert (buffer.stamps.tolist(), buffer.taken) == ([1, 2], 2)
 
 
-@pytest.mark.parametrize("wrong", [{"width": 0}, {"width": 1, "capacity": 3}])
-def test_buffer_refuses(wrong):
-    with pytest.raises(ValueError, match="capacity ="):
-        SampleBuffer(**wrong)
-
-
 @given(st.sets(st.integers(0, 99)))
 def test_truth_is_joined_by_equal_stamp(lost):
     recording = DriveRecording(CONTROLLERS["backstep_controller"])

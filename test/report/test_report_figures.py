@@ -30,15 +30,14 @@ from diffbot_report.chart import Chart, ChartGroup, Curve
 from diffbot_report.drawing import Drawing
 from diffbot_report.figure_style import group_figure
 from diffbot_report.ident_figures import (
-    arena_figure,
-    covariance_figure,
+    arena_group,
+    covariance_group,
     excitation_figure,
-    has_trust,
     ident_pictures,
     margin,
-    parameters_figure,
-    trust_figure,
-    verification_figure,
+    parameters_group,
+    trust_group,
+    verification_group,
 )
 from diffbot_report.ident_recording import IdentRecording, estimate_limits
 from diffbot_report.panels import save_figure
@@ -53,8 +52,8 @@ def draw(recording, kind):
     if kind == "excitation":
         return excitation_figure(recording, "twil")
     parameters = parameter_quantities(recording.estimate, recording.true_parameters.last)
-    figure = {"parameters": parameters_figure, "covariance": covariance_figure}[kind]
-    return figure(recording, parameters, "twil")
+    make = {"parameters": parameters_group, "covariance": covariance_group}[kind]
+    return group_figure(make(recording, parameters, "twil"), "", row=2.2)
 
 
 def texts(axes):
@@ -144,55 +143,55 @@ def test_excitation_shows_torques_and_velocity():
 
 def test_trust_shows_coverage_correlation_and_information():
     recording = example_recording(duration=20.0, unknown=(0, 1))
-    figure = trust_figure(recording, "twil")
-    coverage, correlation, information = figure.axes
-    shares = [bar.get_width() for bar in coverage.patches]
-    assert shares == pytest.approx([20.0 / 90.0, 20.0 / 90.0, 1.0, 1.0])
-    assert [bool(bar.get_hatch()) for bar in coverage.patches] == [True, True, False, False]
-    assert [bar.get_width() for bar in correlation.patches] == [0.04, -0.31]
+    coverage, correlation, information = trust_group(recording, "twil").charts
+    assert coverage.values == pytest.approx([2000.0 / 90.0, 2000.0 / 90.0, 100.0, 100.0])
+    assert ["not identified" in name for name in coverage.names] == [True, True, False, False]
+    assert correlation.values == (0.04, -0.31)
     times, rows = recording.information()
-    for label, column in (("achieved", 0), ("predicted", 1)):
-        (line,) = lines(information, label)
-        assert np.array_equal(line.get_ydata(), rows[:, column])
-        assert np.array_equal(line.get_xdata(), times)
+    for curve, column in zip(information.curves, (0, 1), strict=True):
+        assert np.array_equal(curve.y, rows[:, column])
+        assert np.array_equal(curve.x, times)
 
 
 def test_information_that_nobody_told_has_no_panel():
     recording = example_recording(duration=20.0)
     recording.information = lambda: (np.zeros(3), np.full((3, 2), math.nan))
-    assert len(trust_figure(recording, "twil").axes) == 2
+    assert len(trust_group(recording, "twil").charts) == 2
 
 
 def test_verification_compares_with_nominal_and_no_model():
     undescribed = replace(VERIFICATION, horizon_nominal=(math.nan, math.nan))
-    figure = verification_figure(undescribed, "twil")
-    widths = [[bar.get_width() for bar in axes.patches] for axes in figure.axes]
-    assert widths == [
-        [0.0021, 0.0034, 0.0142],
-        [0.0165, 0.4312],
-        [0.0113, 0.0162, 0.0871],
-        [0.0742, 2.2104],
-    ]
-    assert "unknown" in texts(figure.axes[1]) and "(15 %)" in texts(figure.axes[0])
+    charts = verification_group(undescribed, "twil").charts
+    np.testing.assert_array_equal(
+        [chart.values for chart in charts],
+        [
+            [0.0021, 0.0034, 0.0142],
+            [0.0165, math.nan, 0.4312],
+            [0.0113, 0.0162, 0.0871],
+            [0.0742, math.nan, 2.2104],
+        ],
+    )
+    assert charts[0].note == "identified 15 %, nominal 24 % of no model"
+    assert charts[1].note == "identified 3.8 % of no model"
     worse = replace(VERIFICATION, state=VerificationState.REFUTED, reason="too bad")
-    refuted = verification_figure(worse, "twil")
-    assert "refuted: too bad" in " ".join(text.get_text() for text in refuted.texts)
+    assert "refuted: too bad" in verification_group(worse, "twil").text
 
 
 def test_arena_shows_the_path_to_scale():
     recording = example_recording(duration=20.0, verification=VERIFICATION)
     exciting, verifying = recording.path()
     assert len(exciting) > 400 and len(verifying) > 200
-    figure = arena_figure(recording, ARENA, "twil")
-    (axes,) = figure.axes
+    group = arena_group(recording, ARENA, "twil")
+    (axes,) = group_figure(group, group.text).axes
     for label, places in (("exciting", exciting), ("verifying", verifying)):
         (line,) = lines(axes, label)
         assert np.array_equal(np.transpose(line.get_data()), places)
+    axes.apply_aspect()
     box = axes.get_window_extent()
     scale = [box.width / np.ptp(axes.get_xlim()), box.height / np.ptp(axes.get_ylim())]
     assert scale[0] == pytest.approx(scale[1])
     assert axes.get_xlim()[1] > 1.5 and axes.get_ylim()[1] > 1.0
-    assert "stayed 200 mm inside" in " ".join(text.get_text() for text in figure.texts)
+    assert "stayed 200 mm inside" in group.text
 
 
 def test_margin_of_the_arena():
@@ -277,10 +276,11 @@ def test_a_reason_why_nothing_can_be_drawn_is_told(error, says, tmp_path, monkey
 
 def test_no_picture_of_trust_that_nobody_spoke_of():
     recording = one_status()
-    assert not has_trust(recording)
     recording.add_estimate(stamp_of(1.0), make_estimate())
-    assert not has_trust(recording)
-    assert has_trust(example_recording(duration=1.0))
+    for shown, known in ((recording, False), (example_recording(duration=1.0), True)):
+        parameters = parameter_quantities(shown.estimate)
+        names = [picture.name for picture in ident_pictures(shown, parameters, "twil")]
+        assert ("trust.png" in names) is known
 
 
 def test_no_picture_after_the_deadline(tmp_path):

@@ -149,12 +149,6 @@ def test_the_last_row_is_kept_and_takes_the_place_of_one_with_its_stamp():
         assert len(buffer) <= 4 and buffer.last == stamp_of(second)
 
 
-@pytest.mark.parametrize("wrong", [{"width": 0}, {"capacity": 3}, {"interval": math.nan}])
-def test_buffer_refuses(wrong):
-    with pytest.raises(ValueError, match=f"{next(iter(wrong))} = "):
-        SampleBuffer(**{"width": 1, **wrong})
-
-
 def test_a_pause_takes_no_time_of_the_curves():
     """Stopped for 4.79 s after 2 s, as by ~/enable: what came before stays in the curves."""
     recording = IdentRecording()

@@ -143,10 +143,6 @@ def test_arguments():
     expected = {"duration": 60.0, "sim": "ideal", "results": "a b", "noise": "NaN", "on": True}
     words = "duration:=60.0 sim:=ideal results:='a b' noise:=NaN on:=true"
     assert parse_arguments(words) == expected
-    assert parse_arguments('{"duration": 60.0, "sim": "ideal"}') == {
-        "duration": 60.0,
-        "sim": "ideal",
-    }
     spaced = "goal:=1 2,-pi/2 robot:=/home/o'neill/my robot.yaml arena:= until:='K5 5% K6 5%'"
     assert parse_arguments(spaced) == {
         "goal": "1 2,-pi/2",

@@ -320,17 +320,6 @@ def test_wrong_settings_are_named(setting, word):
         estimator_of(run(), **setting)
 
 
-def test_reset_forgets_everything():
-    recorded = run()
-    estimator = fed(recorded)
-    expected = estimator.estimate()
-    estimator.reset()
-    assert estimator.velocity is None and estimator.estimate().state is EstimateState.UNESTIMATED
-    for sample in recorded.samples:
-        estimator.update(sample)
-    assert repr(estimator.estimate()) == repr(expected)
-
-
 @pytest.mark.parametrize("seed", [7000])
 def test_torques_that_are_told_late_look_like_no_stiction(seed):
     """Commands logged 1 ms late: a tenth of each counts in the period after the one that it acted.

@@ -248,5 +248,5 @@ def test_a_table_has_each_row_once_whoever_is_killed(tmp_path):
         (tmp_path / name).write_bytes(content)
     assert again.rows() == before
     assert not (tmp_path / ".part-1.parquet").exists()
-    with pytest.raises(ValueError, match="types must be"):
-        ParquetStore(tmp_path, {"x": "double"})
+    with pytest.raises(ValueError, match="number"):
+        ParquetStore(tmp_path, {"x": "number"})

@@ -11,10 +11,15 @@ from packaging.markers import Marker
 
 from diffbot_bringup.workspace import wheels
 from diffbot_bringup.workspace.packages import find_packages
-from diffbot_bringup.workspace.pinned_versions import ARM, FILES, unresolved
-from diffbot_bringup.workspace.uv import NO_NETWORK
+from diffbot_bringup.workspace.pinned_versions import FILES
+from diffbot_bringup.workspace.uv import NO_NETWORK, Uv
 
 ROOT = Path(__file__).resolve().parents[2]
+# What a ROS 2 install does not bring, and the processors that it may run on beside x86-64.
+BESIDE_ROS = ("requirements.txt", "requirements-study.txt")
+ARM = "aarch64-manylinux_2_28"
+PURE_PYTHON = "empy"  # distributed as source only, which every platform can use
+PIN = re.compile(r"^((?!ros-)[\w.-]+==\S+)(?: ; ([^\\]*))?")
 PYTHONS = [f"3.{minor}" for minor in range(wheels.OLDEST[1], wheels.NEWEST[1] + 1)]
 
 
@@ -79,16 +84,30 @@ def test_both_distributions_share_all_that_is_not_ros(python):
     assert len(set(first) ^ set(second)) <= 2
 
 
+def unresolved(platform, python, folder):
+    """Return why pinned versions needed beside ROS do not exist for a platform; empty: all do."""
+    made = (f"constraints-{wheels.DISTROS[0]}.txt", "constraints-study.txt")
+    versions = [
+        f"{match[1]} ; {(match[2] or '').replace('x86_64', 'aarch64')}".rstrip("; ")
+        for path in made
+        for line in (ROOT / path).read_text().splitlines()
+        if (match := PIN.match(line))
+    ]
+    (constraints := folder / "versions.txt").write_text("\n".join(versions))
+    words = ["--no-binary", PURE_PYTHON, "-c", constraints, *BESIDE_ROS, "-o", folder / "found.txt"]
+    return Uv(ROOT).unresolved(platform, python, *words)
+
+
 @pytest.mark.parametrize("python", ["3.10", "3.12", "3.14"])  # Humble, Jazzy, Lyrical
-def test_all_beside_ros_exists_for_arm(python):
-    said = unresolved(ROOT, ARM, python)
+def test_all_beside_ros_exists_for_arm(python, tmp_path):
+    said = unresolved(ARM, python, tmp_path)
     if NO_NETWORK.search(said):
         pytest.skip("the package index cannot be reached")
     assert said == ""
 
 
-def test_a_version_that_does_not_exist_for_a_platform_is_told():
-    said = unresolved(ROOT, "aarch64-pc-windows-msvc", "3.12")
+def test_a_version_that_does_not_exist_for_a_platform_is_told(tmp_path):
+    said = unresolved("aarch64-pc-windows-msvc", "3.12", tmp_path)
     if NO_NETWORK.search(said):
         pytest.skip("the package index cannot be reached")
     assert "No solution found" in said
@@ -108,9 +127,9 @@ def test_nothing_assumes_the_processor():
         for file in folder.rglob("*.py")
         if re.search(r"x86[-_]64|amd64", file.read_text(encoding="utf-8"), re.IGNORECASE)
     }
-    # The wheels of ROS, the archive of Gazebo 11, what is tried out in their place, and the systems
-    # that the distribution without ROS is resolved for.
+    # The wheels of ROS, the archive of Gazebo 11, and the systems that the distribution without ROS
+    # is resolved for.
     assert named == {
         f"diffbot_bringup/diffbot_bringup/workspace/{name}.py"
-        for name in ("gazebo", "pinned_versions", "suite_platforms", "wheels")
+        for name in ("gazebo", "suite_platforms", "wheels")
     }

@@ -7,10 +7,8 @@ import argparse
 import math
 import sys
 import time
-from typing import Any
 
 from diffbot_bringup import domains
-from diffbot_bringup.usage import check_one_of
 from diffbot_description.command_parser import CommandParser
 
 _EPILOG = """\
@@ -33,11 +31,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("type", metavar="TYPE", nargs="?", help="e.g. std_msgs/msg/String")
     parser.add_argument("--once", action="store_true", help="print one message and exit")
     parser.add_argument(
-        "--field", metavar="F", help="print one field only, e.g. pose.pose.position"
-    )
-    parser.add_argument("--csv", action="store_true", help="one line per message, comma-separated")
-    parser.add_argument("--no-arr", action="store_true", help="show type and length of arrays only")
-    parser.add_argument(
         "--timeout", metavar="S", type=_seconds, default=math.inf, help="exit after S seconds"
     )
     return parser
@@ -55,7 +48,7 @@ def main(argv: list[str]) -> int:
 
 
 def _echo(options: argparse.Namespace) -> int:
-    from diffbot_bringup.topic_echo import Topic  # needs rclpy: not for --help
+    from diffbot_bringup.topic_echo import Topic, to_yaml  # need rclpy: not for --help
 
     deadline = time.monotonic() + options.timeout
     with Topic(options.topic, options.type) as topic:
@@ -66,7 +59,7 @@ def _echo(options: argparse.Namespace) -> int:
                 return _nothing(options, f"no node publishes {topic.name}", topic.names())
         printed = False
         while (message := topic.receive(deadline)) is not None:
-            print(text(message, options), flush=True)
+            print(f"{to_yaml(message)}---", flush=True)
             printed = True
             if options.once:
                 return 0
@@ -80,19 +73,3 @@ def _nothing(options: argparse.Namespace, problem: str, names: list[str]) -> int
         file=sys.stderr,
     )
     return 1
-
-
-def text(message: Any, options: argparse.Namespace) -> str:
-    """Return what is printed for one message; UsageError for a wrong `--field`."""
-    from diffbot_bringup.topic_echo import to_csv, to_yaml
-
-    value: Any = message
-    for name in filter(None, (options.field or "").split(".")):
-        fields: dict[str, str] = getattr(value, "get_fields_and_field_types", dict)()
-        check_one_of(f"field in {options.field!r}:", name, fields, "fields here")
-        value = getattr(value, name)
-    if not hasattr(value, "get_fields_and_field_types"):
-        return f"{value}\n---"
-    if options.csv:
-        return to_csv(value, arrays=not options.no_arr)
-    return to_yaml(value, arrays=not options.no_arr) + "---"

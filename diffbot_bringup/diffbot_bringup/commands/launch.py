@@ -14,12 +14,7 @@ from typing import Any
 from diffbot_bringup import domains, leftovers
 from diffbot_bringup.usage import UsageError
 from diffbot_bringup.xml_launch.arguments import Request, describe, understand
-from diffbot_bringup.xml_launch.config_file import (
-    ARGUMENT,
-    NO_FILE,
-    check_file,
-    describe_settings,
-)
+from diffbot_bringup.xml_launch.config_file import ARGUMENT, NO_FILE, check_file, describe_settings
 from diffbot_bringup.xml_launch.document import (
     NO_FILES,
     SUFFIX,

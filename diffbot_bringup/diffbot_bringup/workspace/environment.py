@@ -154,7 +154,6 @@ class Stamps:
         self._directory = directory
 
     def is_current(self, step: str, key: str) -> bool:
-        """Return whether the step was finished with exactly this key."""
         return self.key(step) == key
 
     def key(self, step: str) -> str | None:
@@ -174,7 +173,6 @@ class Stamps:
         (self._directory / step).unlink(missing_ok=True)
 
     def names(self) -> list[str]:
-        """Return the finished steps."""
         return sorted(path.name for path in self._directory.glob("[!.]*"))
 
 
@@ -221,11 +219,9 @@ class SystemEnvironment:
         return digest(str(self.directory), sys.base_prefix, *self._prefixes)
 
     def is_ready(self) -> bool:
-        """Return whether everything that the suite imports is installed."""
         return not self.missing()
 
     def missing(self) -> list[str]:
-        """Return the names of the modules and tools that are not installed."""
         names = [name for name in _MODULES if importlib.util.find_spec(name) is None]
         return names if shutil.which("colcon") else [*names, "colcon"]
 
@@ -257,6 +253,5 @@ class SystemEnvironment:
         return with_defaults(own, self._distro, fast_dds=fast_dds)
 
     def has_package(self, name: str) -> bool:
-        """Return whether the sourced prefixes have the ROS package."""
         index = f"share/ament_index/resource_index/packages/{name}"
         return any(Path(prefix, index).exists() for prefix in self._prefixes)

@@ -201,7 +201,6 @@ class GazeboSetup:
         self._key = digest(str(self.folder), self._packages, *sources)
 
     def is_ready(self) -> bool:
-        """Return whether prepare would have nothing to do."""
         there = shutil.which("gzserver") or (self._prefix / "usr/bin/gzserver").exists()
         return self._stamps.is_current(_STEP, self._key) and bool(there)
 

@@ -131,11 +131,9 @@ class Workspace:
         self._all = digest(*sorted(self._keys.values()))
 
     def stale(self) -> list[Package]:
-        """Return the packages that must be built."""
         return [p for p in self.packages if not self._stamps.is_current(p.name, self._keys[p.name])]
 
     def is_ready(self) -> bool:
-        """Return whether build would have nothing to do."""
         return self._steps.is_current(_HOOKS_STEP, self._all) and not self.stale()
 
     def build(self, lock: int) -> None:

@@ -37,9 +37,6 @@ def write_bill(file: Path, sites: Iterable[Path], debian: Path | None = None) ->
     """Write the bill of materials; return the number of components.
 
     `sites`: folders of installed Python packages; `debian`: of unpacked Debian packages.
-
-    Raises:
-        UsageError: The file cannot be written.
     """
     results = {each["bom-ref"]: each for site in sites for each in _python_packages(site)}
     results |= {component["bom-ref"]: component for component in _debian_packages(debian)}

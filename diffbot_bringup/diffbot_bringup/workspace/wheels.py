@@ -82,7 +82,6 @@ class WheelsEnvironment:
         return self._stamps.is_current(_WHEELS_STEP, self.key()) and self.python.exists()
 
     def prepare(self, lock: int) -> None:
-        """Make the virtual environment and install the wheels."""
         if self.is_ready():
             return
         if not self._is_installed():
@@ -145,7 +144,6 @@ class WheelsEnvironment:
         return variables
 
     def has_package(self, name: str) -> bool:
-        """Return whether the wheels contain the ROS package."""
         return (self.prefix / "share" / name / "package.xml").exists()
 
 
@@ -347,7 +345,6 @@ class AddedPackages:
         return digest(str(self._python), self._constraints.read_bytes())
 
     def is_ready(self) -> bool:
-        """Return whether the packages are installed."""
         return self._stamps.is_current(self.part, self._key) and self.folder.is_dir()
 
     def prepare(self, lock: int) -> None:

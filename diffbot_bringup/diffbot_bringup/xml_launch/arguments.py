@@ -49,7 +49,6 @@ class Argument:
 
     @classmethod
     def read(cls, element: Element, conditional: bool = False) -> Argument:
-        """Read an ``<arg>`` element."""
         attributes = element.attributes
         description = attributes.get("description")
         return cls(
@@ -208,7 +207,6 @@ class Request:
 
     @property
     def path(self) -> Path:
-        """The launch file."""
         return self.root.file
 
 

@@ -39,7 +39,6 @@ class DiffbotRun(Action):  # type: ignore[misc]
 
     @classmethod
     def parse(cls, entity: Entity, _parser: Parser) -> tuple[type[Action], dict[str, Any]]:
-        """Return the class and its arguments."""
         return cls, {"owns_results": entity.get_attr("owns_results", optional=True) != "false"}
 
     def execute(self, context: LaunchContext) -> list[RegisterEventHandler]:
@@ -75,7 +74,6 @@ class DiffbotRobot(Action):  # type: ignore[misc]
 
     @classmethod
     def parse(cls, entity: Entity, parser: Parser) -> tuple[type[Action], dict[str, Any]]:
-        """Return the class and its arguments, which are none."""
         return cls, {}
 
     def execute(self, context: LaunchContext) -> None:

@@ -84,7 +84,6 @@ class ProcessDescription:
 
     @property
     def is_composed(self) -> bool:
-        """Whether it is a simulated run in one process."""
         return Path(str(self.command[0])).name == "composed"
 
     def arguments(self, folder: Path) -> list[str]:
@@ -154,7 +153,6 @@ class Tee:
         os.set_blocking(source.fileno(), False)
 
     def fileno(self) -> int:
-        """Return the file descriptor to wait on."""
         return self._source.fileno()
 
     def pump(self) -> bool:
@@ -304,7 +302,6 @@ class Supervisor:
         self._sent = signal.SIGINT
 
     def run(self) -> int:
-        """Run all processes and return the exit status."""
         sys.stdout.flush()
         sys.stderr.flush()
         self._selector = selectors.DefaultSelector()

@@ -26,8 +26,11 @@ def kind_and_simulator(values: Mapping[str, Any], share: Share) -> dict[str, str
     """Return `kind` and `sim` for the arguments `commands`, `sim` and `robot`.
 
     Raises:
-        UsageError: Two of them contradict each other; the text says which, and what to change.
+        UsageError: One is not declared, or two contradict each other; the text says which, and
+            what to change.
     """
+    if missing := [name for name in ("commands", "sim", "robot") if name not in values]:
+        raise UsageError(f"<diffbot_robot/> needs <arg name={missing[0]!r}/> before it")
     asked, sim, robot = (str(values[name]) for name in ("commands", "sim", "robot"))
     if robot == AUTO:
         if sim not in _NO_SIMULATOR:

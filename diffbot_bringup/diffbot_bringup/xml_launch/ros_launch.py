@@ -38,7 +38,6 @@ class LaunchedProcesses:
         self._failed: list[str] = []
 
     def started(self) -> None:
-        """A process has started."""
         self._running += 1
 
     def ended(self, name: str, status: int) -> None:

@@ -81,7 +81,6 @@ class Drivetrain:
             self._estimate.friction = laws
 
     def reset(self) -> None:
-        """Forget the past: the robot was at rest, without torque."""
         self._estimate.reset()
         self._predictor.reset()
         self._push = REST
@@ -199,11 +198,9 @@ class Drivetrain:
         return self._standstill.update(ahead, turn, motion.velocity, stop)
 
     def acted(self, state: State) -> Torque:
-        """Return the torque of the period that ends now."""
         return self._commanded if state.torque is None else state.torque
 
     def command(self, torque: Torque) -> None:
-        """Store the torque commanded for the next period, N m."""
         self._commanded = torque
         left, right = (
             wanted or before for wanted, before in zip(torque, self._last_nonzero, strict=True)
@@ -234,7 +231,6 @@ class DrivetrainLaw:
 
     @property
     def dynamics(self) -> DynamicParameters:
-        """K5..K8 in use."""
         return self.drivetrain.dynamics
 
     @dynamics.setter

@@ -152,7 +152,6 @@ class MotionObserver:
 
     @property
     def dynamics(self) -> DynamicParameters:
-        """K5..K8 in use."""
         return self._dynamics
 
     @dynamics.setter
@@ -169,7 +168,6 @@ class MotionObserver:
         return Velocity(2.0 * torque * self._dynamics.k7, -2.0 * torque * self._dynamics.k8)
 
     def reset(self) -> None:
-        """Forget the past: the robot was at rest, without torque."""
         geometry, counts = self.wheels.geometry, min(self.wheels.counts or FINEST, FINEST)
         unknown = self._by(NOISE * self._full)
         variance = (math.tau / counts) ** 2 / 12.0
@@ -299,7 +297,6 @@ class VelocityEstimate:
 
     @property
     def dynamics(self) -> DynamicParameters:
-        """K5..K8 in use."""
         return self._dynamics
 
     @dynamics.setter
@@ -307,7 +304,6 @@ class VelocityEstimate:
         self._dynamics = dynamics.checked()
 
     def reset(self) -> None:
-        """Forget the past: the robot was at rest, without torque."""
         self.velocity = REST
         self._known = False
 
@@ -329,7 +325,6 @@ class VelocityEstimate:
         return self.velocity
 
     def motion(self, state: State, dt: float) -> ObservedMotion:
-        """Return the state's pose with the estimated velocity."""
         return ObservedMotion(state.pose, self.update(state, dt))
 
 

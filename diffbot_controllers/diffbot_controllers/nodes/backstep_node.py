@@ -13,8 +13,8 @@ from arc_odometry import Velocity
 from diffbot_controllers.laws.backstepping_published import NonsmoothGains, PublishedBackstepping
 from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
 from diffbot_controllers.laws.friction import KnownWheels
-from diffbot_controllers.nodes.controller_node import ControllerNode, fill_polar, fill_pose
-from diffbot_controllers.nodes.pose_node import PoseTrackingParameters, PoseTuning
+from diffbot_controllers.nodes.controller_node import fill_polar, fill_pose
+from diffbot_controllers.nodes.pose_node import PoseTrackingNode, PoseTrackingParameters
 from diffbot_controllers.tuning import tuned_backstepping
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import BackstepStatus
@@ -35,7 +35,7 @@ class BackstepParameters(PoseTrackingParameters):
     )
 
 
-class BackstepNode(ControllerNode[BackstepParameters]):
+class BackstepNode(PoseTrackingNode[BackstepParameters]):
     """ROS interface of the backstepping laws."""
 
     def __init__(self) -> None:
@@ -55,16 +55,15 @@ class BackstepNode(ControllerNode[BackstepParameters]):
         self, dynamics: DynamicParameters, wheels: KnownWheels
     ) -> StandardBackstepping | PublishedBackstepping:
         values = self.values
-        tuning = PoseTuning(values, self.robot, self.torque_limit, self.law_name)
         if self.law_name == "standard":
-            law = tuned_backstepping(dynamics, **tuning.arguments(), wheels=wheels)
+            law = tuned_backstepping(dynamics, **self.tuning(), wheels=wheels)
             bounds = law.gains
             self.fastest = Velocity(bounds.linear_velocity, bounds.angular_velocity)
             return law
         default = NonsmoothGains()
         gains = NonsmoothGains(
-            tuning.numbers("lambdas", 5) or default.lambdas,
-            tuning.numbers("gammas", 4) or default.gammas,
+            self.numbers("lambdas", 5) or default.lambdas,
+            self.numbers("gammas", 4) or default.gammas,
         )
         return PublishedBackstepping(
             dynamics,

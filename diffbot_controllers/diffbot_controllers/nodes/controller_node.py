@@ -309,11 +309,11 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
         self._publish_odometry()
 
     def on_left_out(self, sample: JointSample) -> None:
-        """Continue odometry; one arc over all skipped samples would be wrong."""
+        """One arc over all skipped samples would be wrong."""
         self._count_distance(sample)
 
     def on_stopped(self, sample: JointSample) -> None:
-        """Continue odometry, as somebody may push the robot around."""
+        """Somebody may push the robot around."""
         self._dt = 0.0
         self._count_distance(sample)
         self.law.reset()

@@ -9,9 +9,8 @@ followed with a lag); publishes `effort_controller/commands`, `~/status`
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from arc_odometry import Velocity
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.polar_pose import PolarPoseController
 from diffbot_controllers.nodes.controller_node import (
@@ -23,7 +22,7 @@ from diffbot_controllers.nodes.controller_node import (
 )
 from diffbot_controllers.nodes.linearizing_node import LoopParameters, fill_linearizing_status
 from diffbot_controllers.tuning import tuned_polar_pose
-from diffbot_description import DynamicParameters, Robot, Torque
+from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import PoseControllerStatus
 from diffbot_node import parameter
 
@@ -54,23 +53,11 @@ class PoseTrackingParameters(ControllerParameters):
     )
 
 
-class PoseTuning:
-    """Tuning of a law that follows poses, from the node's parameters."""
+P_co = TypeVar("P_co", bound=PoseTrackingParameters, covariant=True)
 
-    def __init__(
-        self, values: PoseTrackingParameters, robot: Robot, torque_limit: float, law: str
-    ) -> None:
-        self._values, self._robot = values, robot
-        self._torque_limit, self._law = torque_limit, law
 
-    def speed_limits(self) -> Velocity:
-        """Return the limits of |v| and |omega|, m/s and rad/s.
-
-        Raises:
-            ValueError: A parameter exceeds the robot's own limit.
-        """
-        values = self._values
-        return self._robot.speed_limits(values.linear_velocity, values.angular_velocity)
+class PoseTrackingNode(ControllerNode[P_co]):
+    """Node of a law that follows poses, with the parameters of the law's tuning."""
 
     def numbers(self, name: str, count: int) -> tuple[float, ...]:
         """Return the parameter `gammas` or `lambdas`; empty for the law's own values.
@@ -78,23 +65,30 @@ class PoseTuning:
         Raises:
             ValueError: There are neither `count` numbers nor none.
         """
-        numbers: tuple[float, ...] = getattr(self._values, name)
+        numbers: tuple[float, ...] = getattr(self.values, name)
         if len(numbers) not in (0, count):
             raise ValueError(
                 f"parameter '{name}' = {list(numbers)}: must be {count} numbers with law = "
-                f"{self._law}, or [] for its own"
+                f"{self.law_name}, or [] for its own"
             )
         return numbers
 
-    def arguments(self) -> dict[str, Any]:
+    def tuning(self) -> dict[str, Any]:
+        """Return the arguments that tuned_backstepping and tuned_polar_pose share.
+
+        Raises:
+            ValueError: A parameter is wrong, or a speed exceeds the robot's own limit.
+        """
+        values = self.values
         gamma1, gamma2 = self.numbers("gammas", 2) or (None, None)
-        lambdas, bounds = self.numbers("lambdas", 2), self.speed_limits()
+        lambdas = self.numbers("lambdas", 2)
+        bounds = self.robot.speed_limits(values.linear_velocity, values.angular_velocity)
         return {
-            "torque_limit": self._torque_limit,
+            "torque_limit": self.torque_limit,
             "linear_velocity": bounds.v,
             "angular_velocity": bounds.omega,
-            "direction": self._values.direction,
-            "mean_velocity": self._values.velocity_source != VELOCITY,
+            "direction": values.direction,
+            "mean_velocity": values.velocity_source != VELOCITY,
             "gamma1": gamma1,
             "gamma2": gamma2,
             "ratio": lambdas[1] / lambdas[0] if lambdas else None,
@@ -106,7 +100,7 @@ class PoseParameters(LoopParameters, PoseTrackingParameters):
     """Parameters of pose_controller."""
 
 
-class PoseNode(ControllerNode[PoseParameters]):
+class PoseNode(PoseTrackingNode[PoseParameters]):
     """ROS interface of the polar pose law."""
 
     def __init__(self) -> None:
@@ -120,7 +114,7 @@ class PoseNode(ControllerNode[PoseParameters]):
         values = self.values
         return tuned_polar_pose(
             dynamics,
-            **PoseTuning(values, self.robot, self.torque_limit, self.law_name).arguments(),
+            **self.tuning(),
             settling_time=values.settling_time,
             damping=values.damping,
             wheels=wheels,

@@ -47,7 +47,6 @@ class ReferenceInput(Generic[T]):
         self._last_state = 0.0  # stamp of the last state, s
 
     def hold(self, reference: T | ValueError) -> None:
-        """Store a lasting reference, or why it is invalid."""
         self._stream.clear()
         self._lasting = self._problem = None
         if isinstance(reference, ValueError):

@@ -415,7 +415,7 @@ class ReferenceNode(CommandNode[R_co]):
     @property
     @abstractmethod
     def law_name(self) -> str:
-        """Name of the law, for `~/state`."""
+        """For `~/state`."""
 
     @property
     def counted_topics(self) -> tuple[CountedTopic, ...]:
@@ -426,7 +426,6 @@ class ReferenceNode(CommandNode[R_co]):
         """Called before a message of `~/state` is published; add what the law knows."""
 
     def publish_state(self, stamp: float, phase: int, message: str) -> None:
-        """Publish `~/state` of a stamp (s), a phase and a message."""
         state = copy(self.state)
         state.header = Header(stamp=to_stamp(stamp), frame_id=self.state.header.frame_id)
         state.phase, state.message = phase, message

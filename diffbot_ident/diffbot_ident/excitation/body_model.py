@@ -170,7 +170,6 @@ def brake_torque(speeds: tuple[float, float], effort: float, ease: float) -> tup
 
 
 def _paths(pose: Array, velocities: Array, step: float) -> Paths:
-    """Integrate velocities (2, m, n) to poses."""
     mean = 0.5 * step * (velocities[:, 1:] + velocities[:, :-1])
     poses = np.empty((3, *velocities.shape[1:]))
     poses[:, 0] = pose

@@ -49,7 +49,6 @@ class DriverStop:
 
     @property
     def runs_on(self) -> bool:
-        """Whether the driver does not stop by itself."""
         return math.isinf(self.seconds)
 
     def __str__(self) -> str:
@@ -105,10 +104,7 @@ class DriverStopTest:
         self.result: DriverStop | None = None
 
     def command(self, stamp: float, velocity: Velocity) -> Velocity | None:
-        """Return the command that answers an odometry message; None: send nothing.
-
-        After the end it is zero.
-        """
+        """Return the answer to an odometry message, zero after the end; None: send nothing."""
         speed = abs(velocity.omega)
         if math.isnan(self._since):
             self._since = stamp
@@ -162,7 +158,6 @@ class DriverStopTest:
         return REST
 
     def _stop(self, stamp: float) -> Velocity | None:
-        """End a turn, whose last command answered the previous sample."""
         assert self._before is not None
         if fmean(self._speeds) < MOVING * self._limit:
             if len(self._shares) > 1:

@@ -26,7 +26,6 @@ from diffbot_ident.excitation.multisine import Multisine
 from diffbot_ident.excitation.prbs import (
     GUARD_DELAY,
     GuardedPrbs,
-    PrbsExcitation,
     PrbsPair,
     wheel_speed_limit,
 )
@@ -100,11 +99,9 @@ class InformationPolicy:
 
     @property
     def predicted_information(self) -> float:
-        """Bits about K5..K8 that the predicted motions would have gained."""
         return self._predicted.bits
 
     def decide(self, pose: Array, velocity: Array) -> Decision:
-        """Return the torques for a pose (3,), m and rad, and a velocity (2,), m/s and rad/s."""
         excess = self._filter.excess(pose, velocity, self._filter.levels)
         admissible = excess <= 0.0
         if not admissible.any():
@@ -183,9 +180,7 @@ def make_excitation(
     if kind == "prbs" and arena is None:
         limit = excited_wheel_speed(robot)
         _check_gain(robot, own.amplitude, limit, period)
-        return PrbsExcitation(
-            GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed, levels)
-        )
+        return GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed, levels)
     if prior is None:
         raise ValueError(
             f"prior = None: excitation {kind!r} predicts motions and needs K5..K8 to begin with; "

@@ -123,11 +123,9 @@ class BodyInformation:
 
     @property
     def bits(self) -> float:
-        """Joint bits gained about K5..K8 since the beginning."""
         return float(joint_bits(self._start, self.information, OF_INTEREST).sum())
 
     def record(self, motion: Motion, torque: tuple[float, float]) -> None:
-        """Add the motion over the last control period and its torques, N m."""
         row = regressors(np.array(motion.velocity), np.array(motion.wheel_speeds), np.array(torque))
         self._window += self._period * row
         self._recorded += 1

@@ -60,7 +60,6 @@ class Multisine:
         )
 
     def take(self, count: int) -> Array:
-        """Return the next `count` torques [left, right], N m, shape (2, count)."""
         samples = self._signals.shape[1]
         indices = (self._index + np.arange(count)) % samples
         self._index = (self._index + count) % samples

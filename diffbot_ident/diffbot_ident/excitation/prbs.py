@@ -59,7 +59,6 @@ class Prbs:
         return self
 
     def __next__(self) -> int:
-        """Return the next bit, 0 or 1."""
         feedback = 0
         for shift in self._shifts:
             feedback ^= self._state >> shift
@@ -93,7 +92,6 @@ class SteppedPrbs:
         return self
 
     def __next__(self) -> float:
-        """Return the torque of the next control period, N m."""
         if self._left_to_hold == 0:
             self._constant_torque = self._next_stepped()
             self._left_to_hold = self._hold
@@ -115,12 +113,8 @@ LEVELS = (2, 4)
 class PrbsPair:
     """PRBS torques of both wheels, [left, right]: one sequence, half a period apart.
 
-    Args:
-        amplitude: Size of each wheel's torque, which has either sign, N m, > 0.
-        hold: Control periods for which each bit is held, >= 1.
-        register: Bits of the shift register, 7 to 15.
-        seed: Selects where in its period the sequence starts, >= 0.
-        levels: Number of torque levels, one of LEVELS.
+    `seed` selects where in its period the sequence starts, `levels` is one of LEVELS; see Prbs and
+    SteppedPrbs for the others.
     """
 
     def __init__(
@@ -143,7 +137,6 @@ class PrbsPair:
         self.left, self.right = wheel(0), wheel(1)
 
     def take(self, count: int) -> Array:
-        """Return the next `count` torques [left, right], N m, shape (2, count)."""
         return np.array([(next(self.left), next(self.right)) for _ in range(count)]).T
 
 
@@ -172,7 +165,6 @@ class SpeedGuard:
         self._largest_change = 0.0
 
     def forget(self) -> None:
-        """Forget the previous speeds: the next one does not continue them."""
         self._speeds.clear()
 
     def brakes(self, speed: float) -> bool:
@@ -186,11 +178,14 @@ class SpeedGuard:
 
 
 class GuardedPrbs:
-    """PRBS torques of both wheels, each with its speed guard, [left, right]; see PrbsPair.
+    """An Excitation by PRBS torques, each wheel with its speed guard; see PrbsPair.
 
-    The guards use the speeds of two periods ago, whose noise is not in the regression's row. They
-    have replaced `guarded` torques; `speed_limit` is in rad/s, > 0.
+    It limits the speed but not the position, without a model. The guards use the speeds of two
+    periods ago, whose noise is not in the regression's row; `speed_limit` is in rad/s, > 0.
     """
+
+    information = math.nan
+    predicted_information = math.nan
 
     def __init__(
         self,
@@ -207,9 +202,8 @@ class GuardedPrbs:
         self._interrupted = False
         self.guarded = 0
 
-    def torque(self, speeds: tuple[float, float]) -> tuple[float, float]:
-        """Return the torques [left, right] for the next period, N m, from speeds in rad/s."""
-        self._speeds.append(speeds)
+    def torque(self, motion: Motion) -> tuple[float, float]:
+        self._speeds.append(motion.wheel_speeds)
         left, right = (
             self._guarded(next(wheel), wheel.amplitude, guard, speed)
             for (wheel, guard), speed in zip(self._wheels, self._speeds[0], strict=True)
@@ -228,40 +222,16 @@ class GuardedPrbs:
         return brake
 
     def interrupt(self) -> None:
-        """Handle lost samples: the motion meanwhile is unknown, zero torque was commanded."""
         self._forget()
         self._interrupted = True
+
+    def learn(self, estimate: Estimate) -> None:
+        """Ignore the estimate, as nothing is predicted."""
 
     def _forget(self) -> None:
         self._speeds.clear()
         for _, guard in self._wheels:
             guard.forget()
-
-
-class PrbsExcitation:
-    """GuardedPrbs as an Excitation: it limits the speed but not the position, without a model."""
-
-    information = math.nan
-    predicted_information = math.nan
-
-    def __init__(self, prbs: GuardedPrbs) -> None:
-        self._prbs = prbs
-
-    @property
-    def guarded(self) -> int:
-        """Number of wheel torques that the speed guard has replaced so far."""
-        return self._prbs.guarded
-
-    def torque(self, motion: Motion) -> tuple[float, float]:
-        """Return the wheel torques [left, right] for the next control period, N m."""
-        return self._prbs.torque(motion.wheel_speeds)
-
-    def interrupt(self) -> None:
-        """Handle lost samples: the speed guards forget the speeds before."""
-        self._prbs.interrupt()
-
-    def learn(self, estimate: Estimate) -> None:
-        """Ignore the estimate, as nothing is predicted."""
 
 
 def wheel_speed_limit(linear: float, angular: float, radius: float, half_track: float) -> float:

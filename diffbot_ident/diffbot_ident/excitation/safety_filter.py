@@ -130,11 +130,10 @@ class SafetyFilter:
 
     @property
     def duration(self) -> float:
-        """Time from one decision to the next, s."""
         return self.interval * self.period
 
     def constant_torque(self, level: int) -> Array:
-        """Return a level repeated until the next decision, N m, shape (2, interval)."""
+        """Repeat a level until the next decision, N m, shape (2, interval)."""
         return np.repeat(self.levels[:, level : level + 1], self.interval, axis=1)
 
     def excess(self, pose: Array, velocity: Array, torques: Array) -> Array:
@@ -243,12 +242,10 @@ class FilteredExcitation:
 
     @property
     def information(self) -> float:
-        """Bits about K5..K8 gained by the measured motion."""
         return self._achieved.bits
 
     @property
     def predicted_information(self) -> float:
-        """Bits that the predicted motions would have gained; NaN where nothing is predicted."""
         return self._policy.predicted_information
 
     def learn(self, estimate: Estimate) -> None:
@@ -285,7 +282,6 @@ class FilteredExcitation:
         self._filter.learn(learnt, errors)
 
     def torque(self, motion: Motion) -> Torque:
-        """Return the wheel torques [left, right] for the next control period, N m."""
         if self._take(motion):
             self._achieved.record(self._motions[0], self._torques[0])
             if not self._plan:
@@ -327,7 +323,6 @@ class FilteredExcitation:
             self._plan.extend((left, right) for left, right in decision.torques.T.tolist())
 
     def _now(self) -> tuple[Array, Array]:
-        """Return the current pose (3,) and velocity (2,), predicted."""
         old = self._motions[0]
         pose, velocity = np.array(old.pose)[:, None], np.array(old.velocity)[:, None]
         for torque in list(self._torques)[1:]:
@@ -363,7 +358,6 @@ class SequencePolicy:
         self._random = Random(seed)
 
     def decide(self, pose: Array, velocity: Array) -> Decision:
-        """Return the torques for a pose (3,), m and rad, and a velocity (2,), m/s and rad/s."""
         levels = self._filter.levels
         wanted = self._source.take(self._filter.interval)
         mean = wanted.mean(axis=1, keepdims=True)

@@ -112,12 +112,10 @@ class VelocityCourse:
 
     @property
     def ended(self) -> bool:
-        """Whether no other command follows."""
         return self.phase in (Phase.DONE, Phase.STOPPED)
 
     @property
     def guarded(self) -> int:
-        """Number of commands that the room has shortened."""
         return self._excitation.shortened
 
     @property
@@ -173,7 +171,6 @@ class VelocityCourse:
         return True
 
     def _is_over(self) -> bool:
-        """Whether the excitation has lasted long enough, or tells all that was asked for."""
         if self._over is None and self.elapsed >= self._settings.duration:
             self._over = self.elapsed
         if self._over is None and self.precise and self.elapsed >= MIN_TIME:
@@ -219,7 +216,6 @@ class VelocityCourse:
         return ""
 
     def end(self, phase: Phase, problem: str = "") -> None:
-        """End the run, for example at the user's wish."""
         self.phase, self.problem = phase, problem
 
     def interrupt(self) -> None:
@@ -229,7 +225,6 @@ class VelocityCourse:
             self._stop_test.interrupt("the test was interrupted")
 
     def refuse(self, sample: OdometrySample) -> None:
-        """Take a state that was answered with zero."""
         self.newest, self.velocity = sample.stamp, sample.velocity
         self.interrupt()
 

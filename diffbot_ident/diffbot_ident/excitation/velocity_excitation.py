@@ -64,7 +64,6 @@ class StopTime:
         self._stopping = False
 
     def begin(self) -> None:
-        """Begin to measure a stop, at a zero command."""
         self._stopping, self._fastest, self._path = True, [0.0, 0.0], [0.0, 0.0]
 
     def follow(self, velocity: Velocity, duration: float) -> None:
@@ -77,7 +76,6 @@ class StopTime:
                 self._fastest[axis] = max(self._fastest[axis], now)
 
     def end(self) -> None:
-        """End the measurement, as the robot stands or something else is commanded."""
         if self._stopping:
             for path, fastest, limit in zip(self._path, self._fastest, self._limits, strict=True):
                 if fastest > MOVING * limit:
@@ -161,7 +159,6 @@ class VelocityExcitation:
             self.stop_time.begin()
 
     def _next(self, stamp: float, pose: Pose, velocity: Velocity) -> None:
-        """Play the first card that the room allows."""
         times = math.exp(self._random.uniform(*map(math.log, HOLDS)))
         if self._random.random() < RESTS:
             return self._take(REST, stamp, HOLDS[0])

@@ -77,7 +77,6 @@ class EffortQuestion:
     settles: str
 
     def __str__(self) -> str:
-        """Return the whole question."""
         return f"{self.result}: are the efforts {self.suggestion}? {self.settles}"
 
 
@@ -272,7 +271,6 @@ def _settled(one: float | None, unit: EffortUnit, suggestion: str = "") -> str:
 
 
 def _mass(estimate: Estimate, geometry: WheelGeometry) -> float:
-    """Return the equivalent mass, kg."""
     return 1.0 / (geometry.right_radius * estimate.values[2])
 
 

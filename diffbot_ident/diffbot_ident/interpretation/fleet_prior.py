@@ -97,13 +97,11 @@ class FleetPrior:
 
     @property
     def deviations(self) -> Four:
-        """Standard deviations of K5..K8 between robots."""
         s5, s6, s7, s8 = (math.sqrt(row[i]) for i, row in enumerate(self.covariance))
         return s5, s6, s7, s8
 
     @property
     def about(self) -> str:
-        """Description of the prior, for messages."""
         return f"the prior of {self.robots} robots '{self.robot}' ({self.date[:10]})"
 
 
@@ -254,25 +252,16 @@ class PriorEstimator:
 
     @property
     def velocity(self) -> tuple[float, float] | None:
-        """Newest body velocity; see Estimator.velocity."""
         return self._estimator.velocity
 
-    def reset(self) -> None:
-        """Forget everything except the prior."""
-        self._estimator.reset()
-
     def update(self, sample: JointSample) -> bool:
-        """Process one joint sample; see Estimator.update."""
         return self._estimator.update(sample)
 
     def interrupt(self) -> None:
-        """See Estimator.interrupt."""
         self._estimator.interrupt()
 
     def suspicion(self) -> str | None:
-        """Return the inner estimator's suspicion; see Estimator.suspicion."""
         return self._estimator.suspicion()
 
     def estimate(self) -> Estimate:
-        """Return the current estimate."""
         return with_prior(self._estimator.estimate(), self._prior, self._half_track)

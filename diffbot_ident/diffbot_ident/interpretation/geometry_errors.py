@@ -114,17 +114,9 @@ class DimensionedEstimator:
 
     @property
     def velocity(self) -> tuple[float, float] | None:
-        """Newest body velocity by the wheels; see Estimator.velocity."""
         return self._estimator.velocity
 
-    def reset(self) -> None:
-        """Forget everything."""
-        self._estimator.reset()
-        if self._gyro is not None:
-            self._gyro.reset()
-
     def update(self, sample: JointSample) -> bool:
-        """Process one joint sample; see Estimator.update."""
         try:
             changed = self._estimator.update(sample)
         except ValueError:
@@ -136,17 +128,14 @@ class DimensionedEstimator:
         return changed
 
     def interrupt(self) -> None:
-        """See Estimator.interrupt."""
         self._estimator.interrupt()
         if self._gyro is not None:
             self._gyro.interrupt()
 
     def suspicion(self) -> str | None:
-        """Return the inner estimator's suspicion; see Estimator.suspicion."""
         return self._estimator.suspicion()
 
     def estimate(self) -> Estimate:
-        """Return the current estimate."""
         gyro = self._estimator.estimate()
         if self._gyro is not None and gyro.state is not EstimateState.INVALID:
             try:

@@ -90,10 +90,6 @@ class YawGyro:
         self._window = window
         self._delays = delays
         self._memory = memory
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget everything."""
         self._gyro: list[tuple[float, float]] = []
         # Stamp, turn and path since the beginning, and 1 where the step to it is no good.
         self._wheels: list[tuple[float, float, float, float]] = []
@@ -104,7 +100,6 @@ class YawGyro:
 
     @property
     def readings(self) -> int:
-        """Number of readings of the gyro so far."""
         return len(self._gyro)
 
     def add(self, stamp: float, rate: float) -> None:
@@ -148,7 +143,7 @@ class YawGyro:
             del readings[: bisect_left(readings, newest - self._memory, key=itemgetter(0))]
 
     def interrupt(self) -> None:
-        """Mark that the next joint sample does not continue the previous one."""
+        """The next joint sample does not continue the previous one."""
         self._interrupted = True
 
     def fit(self, anew: bool = False) -> GyroFit | None:

@@ -153,7 +153,6 @@ class StampScatter:
         )
 
     def warnings(self, period: float) -> list[str]:
-        """Return what is notable about the stamps of readings of a period, s, with its size."""
         if not self.size > NOTABLE_SCATTER * period:
             return []
         every = f"{1e3 * period:.3g} ms"
@@ -219,7 +218,6 @@ class SampleClock:
         self._limited = 0  # places at FARTHEST since the last update
 
     def interrupt(self) -> None:
-        """Start a new segment: the next reading does not continue the previous ones."""
         if len(self._new) > 1:
             self._update()
         self._line.interrupt()
@@ -236,11 +234,9 @@ class SampleClock:
         return self.scatter.wander / self.period if self.period > 0.0 else 0.0
 
     def problem(self) -> str | None:
-        """Return why the stamps do not tell the times of the readings; None if they do."""
         return self.scatter.problem(self.period)
 
     def warnings(self) -> list[str]:
-        """Return what is notable about the stamps, with its size."""
         return self.scatter.warnings(self.period)
 
     def timed(self, samples: Array) -> Array:

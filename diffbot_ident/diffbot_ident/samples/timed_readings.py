@@ -34,7 +34,6 @@ class RepeatedReadings:
         self.interrupt()
 
     def interrupt(self) -> None:
-        """Start a new segment: the next sample does not continue the previous ones."""
         # The last two samples passed on, with undecided ones; samples between the two.
         self._kept = np.empty((0, 5))
         self._passed_on, self._span = 0, 1
@@ -89,7 +88,6 @@ class RepeatedReadings:
         return rows[new]
 
     def warnings(self) -> list[str]:
-        """Return what is notable about repeated readings, with their share."""
         if self.result < NOTABLE or self.fraction < NOTABLE_FRACTION:
             return []
         return [
@@ -105,7 +103,6 @@ class TimedReadings:
         self.clock, self.repeated = SampleClock(), RepeatedReadings()
 
     def interrupt(self) -> None:
-        """Start a new segment: the next sample does not continue the previous ones."""
         self.clock.interrupt()
         self.repeated.interrupt()
 
@@ -117,7 +114,6 @@ class TimedReadings:
         return self.clock.timed(self.repeated.left_out(samples))
 
     def warnings(self) -> tuple[str, ...]:
-        """Return what is notable about stamps and readings, with its size."""
         return (*self.clock.warnings(), *self.repeated.warnings())
 
 

@@ -53,7 +53,6 @@ class Heading:
         self._angles: Array | None = None  # the newest, shape (1, 2), rad
 
     def interrupt(self) -> None:
-        """Note that samples were lost."""
         self._gap = True
 
     def at(self, angles: Array) -> Array:

@@ -90,11 +90,6 @@ class IntegralEstimator:
         self._settings = RegressionSettings(geometry, scale, forgetting, prior, turning, steady)
         self._window = window
         self._check = SampleCheck()
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget everything."""
-        self._check.reset()
         # A flat list of stamps, angles and torques: four times as fast as a list of tuples.
         self._pending: list[float] = []
         self._batch = FIELDS * FIRST_BATCH

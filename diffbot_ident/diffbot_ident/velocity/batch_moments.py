@@ -79,10 +79,7 @@ class BatchMoments:
         return True
 
     def fit(self, valid: Callable[[Array], Mask] | None = None) -> GridFit | None:
-        """Return the least squares; None: too few blocks, or no valid point.
-
-        `valid` tells the points that count by their coefficients, (points, p).
-        """
+        """Return the least squares; None: too few blocks, or no point `valid`, (points, p)."""
         if len(self._batches) < LEAST_BATCHES:
             return None
         batches = np.array(self._batches)

@@ -26,7 +26,6 @@ class CausalRows:
         self.interrupt()
 
     def interrupt(self) -> None:
-        """Start a new segment."""
         self._until: float | None = None
         self._last: Array = np.zeros(0)
 

@@ -176,7 +176,6 @@ class DeadBandEstimator:
         return near
 
     def _possible(self, fit: GridFit) -> tuple[float, float]:
-        """Return the range of possible thresholds."""
         possible = np.flatnonzero([_excess(fit, k, fit, fit.best) <= 1.0 for k in range(GRID)])
         first, last = int(possible[0]), int(possible[-1])
         # Impossible widths exclude all up to the next command that was sent.

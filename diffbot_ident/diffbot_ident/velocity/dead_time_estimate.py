@@ -78,7 +78,6 @@ class DeadTimeEstimator:
 
     @property
     def known(self) -> bool:
-        """Whether there is an estimate."""
         return self.reason is None
 
     @property
@@ -162,7 +161,6 @@ class DeadTimeEstimator:
             self.sensitivity = -a * slope @ along
 
     def contradicts(self, given: float) -> bool:
-        """Return whether a given dead time, s, is surely another one."""
         if not self.known:
             return False
         excess, lates = self._against

@@ -96,7 +96,6 @@ class RawBatch:
 
     @property
     def period(self) -> float:
-        """Mean time between two samples, s."""
         return float(self.times[-1] - self.times[0]) / (len(self.times) - 1)
 
 
@@ -154,14 +153,13 @@ class OnlineAxis:
 
     @property
     def dead_time(self) -> tuple[float, float]:
-        """The dead time, s, and its variance, s^2; 0 if given, infinite if not known."""
+        """In s, with its variance, s^2; 0 if given, infinite if not known."""
         if self._given or not self._delay.known:
             return self.assumed, 0.0 if self._given else math.inf
         return self._delay.value, self._delay.variance
 
     @property
     def dead_time_reason(self) -> str | None:
-        """Why the dead time is not known; None if it is."""
         return None if self._given else self._delay.reason
 
     @property
@@ -188,7 +186,6 @@ class OnlineAxis:
         return covariance_of_sigma(theta, result)
 
     def add(self, batch: RawBatch) -> None:
-        """Process a batch."""
         if self._assumes_otherwise(batch):
             self._process_again()
         self._take(batch)
@@ -226,7 +223,6 @@ class OnlineAxis:
         self._delay.update(batch.times, velocities, batch.stamps, acting)
 
     def _process_again(self) -> None:
-        """Begin anew with the stored batches."""
         old, self.recursion = self.recursion, self._new_recursion()
         self.recursion.surprises = old.surprises
         for batch in tuple(self._stored):  # a new load, seen on the way, clears them
@@ -250,7 +246,7 @@ class OnlineAxis:
             self._stored.clear()
 
     def doubt(self) -> str | None:
-        """Return why the estimate is not trusted; None if it is."""
+        """Why the estimate is not trusted; None if it is."""
         (inertia, drag), covariance = self.values, self.covariance
         if self.dead_time_reason is not None:
             return self.dead_time_reason

@@ -47,7 +47,6 @@ class AxisBatch:
 
     @property
     def seconds(self) -> float:
-        """Duration, s."""
         return float(self.time[-1] - self.time[0])
 
     @property
@@ -112,12 +111,10 @@ class RecursiveAxis:
 
     @property
     def noise_variance(self) -> float:
-        """Noise variance of a measured velocity, from the residuals."""
         return self._squares / self._samples
 
     @property
     def period(self) -> float:
-        """Time between two samples of the newest block, s; 0 before."""
         return self._period
 
     @property

@@ -118,7 +118,6 @@ class RecursiveFit:
 
     @property
     def surprises(self) -> tuple[int, int]:
-        """Number of new loads detected on each axis."""
         v, omega = self.axes
         return v.recursion.surprises, omega.recursion.surprises
 
@@ -128,7 +127,6 @@ class RecursiveFit:
         return v.doubt(), omega.doubt()
 
     def interrupt(self) -> None:
-        """Start a new segment: the next sample does not continue the previous ones."""
         self._times: list[float] = []
         self._velocities: list[tuple[float, float]] = []
         # Each held until its stamp, back to the longest dead time before.

@@ -51,7 +51,6 @@ class ContactEngine(ABC):
         return self._velocity(self._theta)
 
     def parameters(self) -> DynamicParameters:
-        """See Simulator.parameters."""
         mass, x, _, yaw_inertia = self._payload
         return closed_form(self._bare.with_payload(mass, x, yaw_inertia))
 

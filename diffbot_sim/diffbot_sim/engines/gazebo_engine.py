@@ -69,7 +69,6 @@ class GazeboSimulator(ContactEngine):
 
     @property
     def paused(self) -> bool:
-        """See Simulator.paused."""
         self._server.look_around()
         return self._server.paused
 
@@ -78,7 +77,6 @@ class GazeboSimulator(ContactEngine):
         self._server.set_paused(value)
 
     def reset(self, pose: Triple = (0.0, 0.0, 0.0)) -> None:
-        """See Simulator.reset."""
         x, y, theta = check_pose(pose)
         place = protocol.request(protocol.PLACE, x, y, *self._stand, theta)
         self._state = self._server.exchange(place)
@@ -117,7 +115,6 @@ class GazeboSimulator(ContactEngine):
         return not all(map(math.isfinite, (*self._state.rates, *self._state.position)))
 
     def set_payload(self, mass: float, x: float, z: float, yaw_inertia: float) -> None:
-        """See Simulator.set_payload."""
         check_payload(mass, x, z, yaw_inertia)
         check_balance(self._robot, mass, x, yaw_inertia)
         before = self.wheel_angles()
@@ -164,7 +161,6 @@ class GazeboSimulator(ContactEngine):
         return self._state.position[2], roll, pitch
 
     def close(self) -> None:
-        """See Simulator.close."""
         self._server.close()
         self._folder.cleanup()
 

@@ -48,7 +48,6 @@ class IdealSimulator:
         self.reset()
 
     def reset(self, pose: Triple = (0.0, 0.0, 0.0)) -> None:
-        """See Simulator.reset."""
         self._x, self._y, self._theta = check_pose(pose)
         self.time = 0.0
         self._v = self._omega = 0.0
@@ -58,7 +57,6 @@ class IdealSimulator:
         self._modes = [HOLDING if holds or drags else 1 for holds in self._friction.holds]
 
     def step(self, torque: Pair, duration: float, push: Pair = NO_PUSH) -> None:
-        """See Simulator.step."""
         torque, push = check_torque(torque), check_torque(push)
         self._friction.load_gears(torque)
         torque = torque[0] + push[0], torque[1] + push[1]
@@ -92,7 +90,6 @@ class IdealSimulator:
         )
 
     def wheel_angles(self) -> Pair:
-        """See Simulator.wheel_angles."""
         return self._angles[0], self._angles[1]
 
     def wheel_velocities(self) -> Pair:
@@ -105,22 +102,18 @@ class IdealSimulator:
         )
 
     def pose(self) -> Triple:
-        """See Simulator.pose."""
         return self._x, self._y, self._theta
 
     def velocity(self) -> Pair:
-        """See Simulator.velocity."""
         return self._v, self._omega
 
     def parameters(self) -> DynamicParameters:
-        """See Simulator.parameters."""
         return self._friction.parameters
 
     def close(self) -> None:
         """See Simulator.close."""
 
     def set_payload(self, mass: float, x: float, z: float, yaw_inertia: float) -> None:
-        """See Simulator.set_payload."""
         check_payload(mass, x, z, yaw_inertia)
         self._friction = WheelFriction(self._robot, mass, x, yaw_inertia)
 

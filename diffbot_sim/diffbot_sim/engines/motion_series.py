@@ -120,12 +120,10 @@ class Stribeck:
         self.begin()
 
     def values(self, v: float, omega: float) -> Sequence[float]:
-        """See StateFunction.values."""
         x = self._per_v * v + self._per_omega * omega
         return [math.exp(-x * x)]
 
     def validity(self, v: float, omega: float) -> list[Row]:
-        """See StateFunction.validity."""
         x = self._per_v * v + self._per_omega * omega
         if abs(x) > FAR:
             sign = math.copysign(1.0, x)
@@ -136,13 +134,11 @@ class Stribeck:
         ]
 
     def begin(self) -> None:
-        """See StateFunction.begin."""
         self._x: list[float] = []
         self._slope: list[float] = []  # j g_j
         self.terms: list[list[float]] = [[]]
 
     def extend(self, vs: list[float], ws: list[float]) -> None:
-        """See StateFunction.extend."""
         (terms,) = self.terms
         k = len(terms)
         self._x.append(self._per_v * vs[k] + self._per_omega * ws[k])
@@ -168,7 +164,6 @@ class Slip:
         self.begin()
 
     def values(self, v: float, omega: float) -> Sequence[float]:
-        """See StateFunction.values."""
         forward, left = v - self._y * omega, self._x * omega
         speed = math.hypot(forward, left)
         return [forward / speed, left / speed] if speed > 0.0 else [0.0, 0.0]
@@ -181,7 +176,6 @@ class Slip:
         return [[0.0, 0.0, forward, left * self._x - forward * self._y, 0.0]]
 
     def begin(self) -> None:
-        """See StateFunction.begin."""
         self._forward: list[float] = []
         self._left: list[float] = []
         self._square: list[float] = []
@@ -190,7 +184,6 @@ class Slip:
         self.terms: list[list[float]] = [[], []]
 
     def extend(self, vs: list[float], ws: list[float]) -> None:
-        """See StateFunction.extend."""
         k = len(self._square)
         if k == 0:
             # Relative to the first: squares of speeds would underflow.

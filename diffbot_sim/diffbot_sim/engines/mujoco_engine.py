@@ -76,7 +76,6 @@ class MujocoSimulator(ContactEngine):
         self.reset()
 
     def reset(self, pose: Triple = (0.0, 0.0, 0.0)) -> None:
-        """See Simulator.reset."""
         x, y, theta = check_pose(pose)
         mujoco.mj_resetData(self._model, self._data)
         turn = np.array([math.cos(theta / 2), 0.0, 0.0, math.sin(theta / 2)])
@@ -133,7 +132,6 @@ class MujocoSimulator(ContactEngine):
         """See Simulator.close."""
 
     def set_payload(self, mass: float, x: float, z: float, yaw_inertia: float) -> None:
-        """See Simulator.set_payload."""
         check_payload(mass, x, z, yaw_inertia)
         before = self._payload
         self._load(mass, x, z, yaw_inertia)

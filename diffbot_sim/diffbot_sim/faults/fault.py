@@ -17,22 +17,20 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 from diffbot_description.files import closest, parse_yaml, read_text
 from diffbot_description.named_paths import expanded
-from diffbot_description.robot import FieldSpec
+from diffbot_node.parameter_fields import Parameter, parameter
 from diffbot_sim.faults.message_fields import NANOSECONDS, parse_path
 
-METADATA_KEY = "spec"  # metadata key of a dataclass field's FieldSpec
 FOR_EVER = 1e10  # s
 NUMBERS = (int, float)
 LISTS = (list, tuple)
-STAMPS = ("fresh", "old")
 VALUES = ("random", "nan", "inf", "-inf")
-ARRAYS = ("", "reversed", "missing", "extra", "duplicated", "short", "empty")
+ARRAYS = ("reversed", "missing", "extra", "duplicated", "short", "empty")
 
 
 @dataclass(frozen=True)
@@ -60,19 +58,6 @@ KINDS = {
 }
 
 
-def setting(
-    unit: str,
-    meaning: str,
-    default: float | int,
-    above: float | None = None,
-    minimum: float | None = None,
-    maximum: float | None = None,
-) -> Any:
-    """Return a dataclass field of a number with its default, unit, meaning and limits."""
-    spec = FieldSpec(unit, meaning, above, minimum, maximum)
-    return field(default=default, metadata={METADATA_KEY: spec})
-
-
 @dataclass(frozen=True)
 class Fault:
     """One fault; only settings of its kind may differ from the defaults (config/faults.yaml).
@@ -88,35 +73,33 @@ class Fault:
         swap: For wrong; indices of two entries to swap in arrays of numbers.
         arrays: For wrong: "reversed", "missing" (without entry `index`), "extra" (an unknown entry
             first), "duplicated" (entry `index` again), "short" (names stay), "empty".
-        overtake: For delayed; whether a message may arrive before earlier ones.
-        copies: For intermittent; how often a message that is hit arrives: 0 (lost), 2 ... 100.
+        copies: For intermittent; 0 (lost), 2 ... 100.
     """
 
     topic: str
     kind: str
-    start: float = setting("s", "when it begins", 0.0, minimum=0.0, maximum=FOR_EVER)
-    duration: float = setting("s", "how long it lasts", math.inf, above=0.0)
-    probability: float = setting("", "share of the messages hit", 1.0, above=0.0, maximum=1.0)
-    burst: int = setting("", "messages hit in a row", 1, minimum=1)
-    seed: int = setting("", "seed of its chances", 0, minimum=0)
+    start: float = parameter(0.0, "when it begins, s", minimum=0.0, maximum=FOR_EVER)
+    duration: float = parameter(FOR_EVER, "how long it lasts, s", above=0.0, maximum=FOR_EVER)
+    probability: float = parameter(1.0, "share of the messages hit", above=0.0, maximum=1.0)
+    burst: int = parameter(1, "messages hit in a row", minimum=1)
+    seed: int = parameter(0, "seed of its chances", minimum=0)
     fields: tuple[str, ...] = ()
-    stamps: str = "fresh"
+    stamps: str = parameter("fresh", "stamps of repeated messages", choices=("fresh", "old"))
     value: float | str = "random"
-    magnitude: float = setting("", "largest random number", 1000.0, above=0.0, maximum=1e300)
-    scale: float = setting("", "factor", 1.0)
-    offset: float = setting("", "what is added, in the field's unit", 0.0)
-    wrap: float = setting("", "range into which numbers are wrapped; 0: not", 0.0, minimum=0.0)
+    magnitude: float = parameter(1000.0, "largest random number", above=0.0, maximum=1e300)
+    scale: float = parameter(1.0, "factor")
+    offset: float = parameter(0.0, "what is added, in the field's unit")
+    wrap: float = parameter(0.0, "range into which numbers are wrapped; 0: not", minimum=0.0)
     swap: tuple[int, ...] = ()
     arrays: str = ""
-    index: int = setting("", "entry of the arrays", 0, minimum=0)
-    rate: float = setting("Hz", "messages per s that pass at most", 0.0, minimum=0.0)
-    delay: float = setting("s", "delay", 0.0, minimum=0.0, maximum=60.0)
-    jitter: float = setting("s", "largest additional delay", 0.0, minimum=0.0, maximum=60.0)
-    overtake: bool = False
-    copies: int = setting("", "how often a message that is hit is sent", 0, minimum=0, maximum=100)
+    index: int = parameter(0, "entry of the arrays", minimum=0)
+    rate: float = parameter(0.0, "messages per s that pass at most, Hz", minimum=0.0)
+    delay: float = parameter(0.0, "delay, s", minimum=0.0, maximum=60.0)
+    jitter: float = parameter(0.0, "largest additional delay, s", minimum=0.0, maximum=60.0)
+    overtake: bool = parameter(False, "whether a message may arrive before earlier ones")
+    copies: int = parameter(0, "how often a message that is hit is sent", minimum=0, maximum=100)
 
     def __str__(self) -> str:
-        """Return topic, kind, time and the settings that differ from the defaults."""
         changed = {
             entry.name: getattr(self, entry.name)
             for entry in fields(self)[2:]
@@ -127,42 +110,19 @@ class Fault:
     def __post_init__(self) -> None:
         if not isinstance(self.topic, str) or not self.topic.strip():
             raise ValueError(f"topic = {self.topic!r}: must be the name of a topic")
-        self._check_choice("kind", tuple(KINDS))
-        for entry in fields(self):
-            if METADATA_KEY in entry.metadata:
-                self._check_number(entry.name, entry.metadata[METADATA_KEY], type(entry.default))
-        self._check_choice("stamps", STAMPS)
-        self._check_choice("arrays", ARRAYS)
-        if not isinstance(self.overtake, bool):
-            raise ValueError(f"overtake = {self.overtake!r}: must be true or false")
+        for name, known in (("kind", tuple(KINDS)), ("arrays", ("", *ARRAYS))):
+            if getattr(self, name) not in known:
+                allowed = ", ".join(filter(None, known))
+                raise ValueError(f"{name} = {getattr(self, name)!r}: must be one of {allowed}")
+        entries: Any = fields(self)
+        for entry in entries:
+            if entry.metadata:
+                rule = Parameter(entry.name, entry.default, **entry.metadata)
+                object.__setattr__(self, entry.name, rule.check(getattr(self, entry.name)))
         self._check_fields()
         self._check_value()
         self._check_swap()
         self._check_kind()
-
-    def _check_choice(self, name: str, choices: tuple[str, ...]) -> None:
-        value = getattr(self, name)
-        if not isinstance(value, str) or value not in choices:
-            allowed = ", ".join(choice for choice in choices if choice)
-            raise ValueError(f"{name} = {value!r}: must be one of {allowed}")
-
-    def _check_number(self, name: str, rule: FieldSpec, kind: type) -> None:
-        value = getattr(self, name)
-        wanted = "a whole number" if kind is int else "a number"
-        if isinstance(value, bool) or not isinstance(value, (int,) if kind is int else NUMBERS):
-            raise ValueError(f"{name} = {value!r}: must be {wanted} ({rule.meaning})")
-        endless = name == "duration" and value == math.inf
-        finite = isinstance(value, int) or math.isfinite(value)
-        broken = None if endless or finite else "must be finite"
-        broken = broken or rule.violation(value)
-        if broken:
-            raise ValueError(f"{name} = {rule.show(value)}: {broken} ({rule.meaning})")
-        try:
-            object.__setattr__(self, name, kind(value))
-        except OverflowError:
-            raise ValueError(
-                f"{name}: too large for a floating-point number ({rule.meaning})"
-            ) from None
 
     def _check_fields(self) -> None:
         given = self.fields
@@ -212,7 +172,7 @@ class Fault:
     def covers(self, now: int) -> bool:
         """Whether it is active at a time, ns."""
         begin = round(self.start * NANOSECONDS)
-        return begin <= now < begin + round(min(self.duration, FOR_EVER) * NANOSECONDS)
+        return begin <= now < begin + round(self.duration * NANOSECONDS)
 
 
 FAULTY = "faulty"

@@ -102,7 +102,6 @@ class RelayedTopic:
 
     @property
     def is_holding(self) -> bool:
-        """Whether messages wait for their release."""
         return self.injector.next_release is not None
 
     def missing(self) -> str | None:
@@ -214,6 +213,5 @@ class FaultInjectorNode(Node):
             self.exit_code = next((code for code in ends if code is not None), None)
 
     def close(self) -> None:
-        """Wait until the last messages have arrived."""
         for topic in self._topics:
             topic.close()

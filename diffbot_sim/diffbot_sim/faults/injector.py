@@ -162,7 +162,6 @@ class Stuck(Stage):
     _last: Any = None
 
     def pass_by(self, message: Any) -> None:
-        """Store its content."""
         self._last = copy.deepcopy(message)
 
     def hit(self, now: int, parcel: Parcel) -> list[Parcel]:
@@ -229,7 +228,6 @@ class Slow(Stage):
     _following = 0.0  # time of the next message that passes, ns
 
     def hit(self, now: int, parcel: Parcel) -> list[Parcel]:
-        """Pass the message if one is due."""
         # Times are rounded to whole ns.
         if now + 0.5 < self._following:
             return []
@@ -244,7 +242,6 @@ class Delayed(Stage):
     """Holds messages back."""
 
     def hit(self, now: int, parcel: Parcel) -> list[Parcel]:
-        """Delay the release."""
         jitter = self.fault.jitter
         delay = self.fault.delay + (self.random.uniform(0.0, jitter) if jitter else 0.0)
         release = parcel.release + round(delay * NANOSECONDS)
@@ -255,7 +252,6 @@ class Intermittent(Stage):
     """Drops messages, or repeats them."""
 
     def hit(self, now: int, parcel: Parcel) -> list[Parcel]:
-        """Return the fault's number of copies."""
         message = parcel.message
         return [replace(parcel, message=copy.deepcopy(message)) for _ in range(self.fault.copies)]
 

@@ -39,7 +39,6 @@ class Slot:
 
     @property
     def value(self) -> Any:
-        """The present value."""
         return getattr(self.owner, self.key) if isinstance(self.key, str) else self.owner[self.key]
 
     def put(self, value: Any) -> None:

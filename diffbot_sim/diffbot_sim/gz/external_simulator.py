@@ -109,7 +109,6 @@ class ExternalSimulator(Node, ABC, Generic[E_co]):
             self.exit_code = 1
 
     def close(self) -> None:
-        """Stop the simulator and all other programs started."""
         self._launch.stop()
 
 

@@ -35,11 +35,9 @@ class Board:
     words: str
 
     def kinds(self) -> list[CommandKind]:
-        """Return the kinds of robots of the tasks."""
         return [kind for kind in CommandKind if self.of(kind)]
 
     def of(self, kind: CommandKind) -> list[BenchTask]:
-        """Return the tasks of a kind of robots."""
         return [task for task in self.tasks if task.record.kind is kind]
 
     def scores(self, tasks: Sequence[BenchTask]) -> dict[str, Score]:
@@ -53,7 +51,6 @@ class Board:
         return dict(sorted(scores.items(), key=lambda item: item[1].cost))
 
     def table(self, kind: CommandKind) -> Table:
-        """Return the leaderboard of a kind of robots."""
         rows = [
             (str(place), name, *each.cells(), ENTRANTS[name].text if name in ENTRANTS else "")
             for place, (name, each) in enumerate(self.scores(self.of(kind)).items(), start=1)

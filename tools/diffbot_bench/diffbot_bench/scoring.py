@@ -43,8 +43,7 @@ class TaskAnswer:
 def answer_of(said: object, seconds: float = math.nan) -> TaskAnswer:
     """Return what an estimator said: a mapping from names to values or (value, low, high), or None.
 
-    Raises:
-        ValueError: It is something else; the message names the entry.
+    ValueError: it is something else; the message names the entry.
     """
     if said is None:
         return TaskAnswer({}, seconds, "refused")
@@ -79,7 +78,6 @@ class Score:
     seconds: list[float] = field(default_factory=list)
 
     def add(self, task: BenchTask, answer: TaskAnswer) -> None:
-        """Add the answer to a task."""
         self.seconds.append(answer.seconds)
         before = len(self.costs)
         self._add_values(task, answer)
@@ -120,11 +118,9 @@ class Score:
 
     @property
     def has_intervals(self) -> bool:
-        """Whether its answers have intervals."""
         return bool(self.widths)
 
     def cells(self) -> tuple[str, ...]:
-        """Return the texts of COLUMNS."""
         median, most = (_percent(self.errors, q) for q in (50.0, 95.0))
         total = len(self.costs)
         holds = f"{100.0 * float(np.mean(self.holding)):.0f}" if self.holding else "–"

@@ -43,7 +43,6 @@ class Record:
     track: float | None = None
 
     def text(self) -> str:
-        """Return the content of its file."""
         columns = {name: [float(f"{x:.9g}") for x in col] for name, col in self.columns.items()}
         own = {"task": self.task, "kind": self.kind.value, "wheel_radius": self.wheel_radius}
         return json.dumps({**own, "track": self.track, "columns": columns})
@@ -107,9 +106,6 @@ def make_tasks(
     """Make the tasks of n robots for each kind of data of ROWS, equal for equal seeds.
 
     `seconds`: length of each record; None: SECONDS and VELOCITY_SECONDS.
-
-    Raises:
-        ValueError: There is no such kind of data.
     """
     for row in rows:
         if row not in ROWS:

@@ -114,7 +114,6 @@ class VelocityPlant:
         self._decay = np.exp(-STEP / self.truth.tau).tolist()
 
     def step(self, command: Velocity) -> None:
-        """Move for STEP."""
         truth = self.truth
         self._late.append((command.v, command.omega))
         targets = list(self._late[0])

@@ -21,14 +21,7 @@ from diffbot_calibration.collected_readings import Collected
 from diffbot_description import load_robot
 from diffbot_description.files import SUMMARY, write_json
 from diffbot_msgs.msg import IdentStatus
-from diffbot_node import (
-    Node,
-    RobotParameters,
-    declare,
-    parameter,
-    results_folder,
-    seconds,
-)
+from diffbot_node import Node, RobotParameters, declare, parameter, results_folder, seconds
 from diffbot_node.launch_supervision import reported_failures
 from diffbot_node.node_process import Interrupted, interruptible
 from diffbot_node.presence import Complaints, Presence

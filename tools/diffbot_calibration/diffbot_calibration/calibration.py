@@ -133,7 +133,6 @@ class Calibration:
 
     @property
     def usable(self) -> bool:
-        """Whether the result may be used."""
         return self.outcome is not CalibrationOutcome.REFUSED
 
     @property

@@ -32,11 +32,7 @@ from diffbot_description.named_paths import expanded
 from diffbot_description.spoken_commands import spoken
 from diffbot_description.terminal_text import complain, printable
 from diffbot_recordings.options import check_wheels
-from diffbot_recordings.recorded_readings import (
-    TABLE_CHANNELS,
-    ReadingOptions,
-    read_readings,
-)
+from diffbot_recordings.recorded_readings import TABLE_CHANNELS, ReadingOptions, read_readings
 from diffbot_recordings.sensor_readings import Subject
 from diffbot_recordings.sensor_turns import CalibrationError
 from diffbot_recordings.table_columns import parse_columns

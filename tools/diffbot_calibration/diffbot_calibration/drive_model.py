@@ -190,7 +190,6 @@ class DriveModel:
 
     @property
     def sensors(self) -> Sensors:
-        """The sensors that there are."""
         return Sensors(self.drive.poses is not None, self.drive.gyro is not None)
 
     def _path(self, beta: Parameters) -> WheelPath:

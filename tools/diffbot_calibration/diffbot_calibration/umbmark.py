@@ -239,7 +239,6 @@ class _Intervals:
     straight: int
 
     def relative(self, value: float, unit: str, *weights: float) -> CalibratedValue:
-        """See LogIntervals."""
         width = self._half_width(*weights[1:])
         if weights[0]:
             if math.isinf(self.scale_std):

@@ -90,7 +90,6 @@ class CheckFinding:
     line: str = ""
 
     def plain(self) -> dict[str, str]:
-        """Return it as values for JSON."""
         return {
             "severity": self.severity.name.lower(),
             "part": self.part.value,

@@ -6,15 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from diffbot_check.check_finding import CheckFinding, Part, Severity
-from diffbot_check.observation import (
-    ARRAY,
-    IMU,
-    JOINT_STATE,
-    ODOMETRY,
-    POSES,
-    TWISTS,
-    CheckedRobot,
-)
+from diffbot_check.observation import ARRAY, IMU, JOINT_STATE, ODOMETRY, POSES, TWISTS, CheckedRobot
 from diffbot_description.spoken_commands import spoken
 from diffbot_node.endpoints import Endpoint, EndpointRole, elsewhere, instead, named, unmatched
 

@@ -52,11 +52,7 @@ DOUBLE, INTEGER = 3, 2
 
 
 class GraphWatch:
-    """A node that only listens; use it as a context manager.
-
-    Args:
-        topics: The topics whose messages are looked at.
-    """
+    """A node that only listens to the messages of topics; use it as a context manager."""
 
     def __init__(self, topics: TopicNames, namespace: str = "") -> None:
         self._topics, self._namespace = topics, namespace.strip("/")

@@ -223,9 +223,7 @@ def _motion(
 def _contradiction(turns: Array, integral: Array) -> tuple[Part, str, str, str] | None:
     """Return what is wrong with a joint's speeds or angles: part, what, why and line.
 
-    Args:
-        turns: Differences of its angle, rad.
-        integral: Its speed times the same times, rad.
+    `turns`: differences of its angle, rad; `integral`: its speed times the same times, rad.
     """
     turned, expected = float(np.abs(turns).sum()), float(np.abs(integral).sum())
     if max(turned, expected) < TURNED:

@@ -26,7 +26,6 @@ class TaskState:
 
     @property
     def is_ready(self) -> bool:
-        """Whether nothing is missing."""
         return not self.lacks
 
 

@@ -103,7 +103,6 @@ class MotionRecord:
         self.samples: list[MovingSample] = []
 
     def add(self, samples: Iterable[MovingSample]) -> None:
-        """Append samples."""
         self.samples.extend(samples)
 
     @property

@@ -40,10 +40,7 @@ def check_moving(
 ) -> int:
     """Test a robot that was looked at; return the exit status.
 
-    `pushed`: a person has pushed it, and no encoder is wrong.
-
-    Raises:
-        ValueError: It cannot begin, or the result cannot be written.
+    `pushed`: a person has pushed it, and no encoder is wrong. ValueError: it cannot begin.
     """
     errors = Console(stderr=True, highlight=False)
     console = Console(highlight=False)

@@ -52,7 +52,6 @@ class MovingGuard:
         return self._write(BEAT) and self._process.poll() is None and not self._has_spoken()
 
     def close(self) -> None:
-        """End it."""
         self._write(END)
         assert self._process.stdin is not None and self._process.stdout is not None
         try:

@@ -25,11 +25,7 @@ BELOW = 0.2
 
 
 def whole_test(test: MovingTest) -> Steps:
-    """Yield all commands of a test.
-
-    Raises:
-        SurpriseError: It must end now; zero must be commanded.
-    """
+    """Yield all commands of a test; SurpriseError: it must end now, zero must be commanded."""
     yield from test.steps()
     if test.is_obeyed:
         yield from MovingMeasures(test).steps()
@@ -43,7 +39,6 @@ class MovingMeasures:
         self._test = test
 
     def steps(self) -> Steps:
-        """Yield the commands."""
         velocity = self._test.kind is CommandKind.VELOCITY
         yield from self._step() if velocity else self._harder()
         yield from self._silence()

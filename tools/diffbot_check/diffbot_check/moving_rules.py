@@ -42,12 +42,9 @@ class MovingJudgement:
 
 
 def judged(subject: CheckedRobot, test: MovingTest, encoders_known: bool) -> MovingJudgement:
-    """Return what a test showed.
+    """Return what a test has shown of a robot that has a file.
 
-    Args:
-        subject: The robot; it has a file.
-        test: After its end.
-        encoders_known: Whether a person has shown, by pushing, that the encoders are right.
+    `encoders_known`: whether a person has shown, by pushing, that the encoders are right.
     """
     result = test.result
     findings: list[CheckFinding] = []
@@ -262,7 +259,8 @@ def _directions(
         )
     elif against:
         side = against[0]
-        signs = [-sign if place == side else sign for place, sign in _sides(joints)]
+        sides = zip(joints.sides, joints.directions, strict=True)
+        signs = [-sign if place == side else sign for place, sign in sides]
         mended = replace(joints, signs=tuple(signs))
         yield (
             _fault(
@@ -273,10 +271,6 @@ def _directions(
             ),
             mended,
         )
-
-
-def _sides(joints: Joints) -> Iterator[tuple[int, int]]:
-    yield from zip(joints.sides, joints.directions, strict=True)
 
 
 def _velocity_wheels(subject: CheckedRobot, result: MovingResult) -> Iterator[CheckFinding]:

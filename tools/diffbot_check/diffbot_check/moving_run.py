@@ -42,9 +42,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP)
 class MovingGraph:
     """The nodes of a test: states in, commands out; use it as a context manager.
 
-    Args:
-        subject: What was seen before; it has the robot's file.
-        test: The test to run.
+    `subject` has the robot's file.
     """
 
     def __init__(self, subject: CheckedRobot, test: MovingTest) -> None:

@@ -63,10 +63,6 @@ STALE = 0.3
 class MovingTest:
     """The test of a robot: what turns which wheel; `whole_test` adds what can be measured then.
 
-    Args:
-        robot: As its file describes it.
-        kind: What it takes.
-
     Attributes:
         record: The samples; the caller appends to it.
         now: Time, s; the caller sets it.
@@ -101,11 +97,7 @@ class MovingTest:
         return ("left", "right") if self.kind is CommandKind.EFFORT else ("v", "omega")
 
     def steps(self) -> Steps:
-        """Yield the commands that show what each channel turns.
-
-        Raises:
-            SurpriseError: It must end now; zero must be commanded.
-        """
+        """Yield the commands that show what each channel turns; SurpriseError as `whole_test`."""
         yield from self.lasting(ZERO, LOOK)
         self.first = self.record.mark
         if max(map(abs, self.record.speeds())) > REST:

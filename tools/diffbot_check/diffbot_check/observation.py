@@ -84,7 +84,6 @@ class TopicStream:
 
     @property
     def count(self) -> int:
-        """Number of messages."""
         return len(self.arrivals)
 
     @property

@@ -52,7 +52,6 @@ class RehearsalWires:
     fault: RehearsalFault
 
     def motors(self, command: tuple[float, float]) -> tuple[float, float]:
-        """Return what the motors get."""
         left, right = command
         if self.fault is RehearsalFault.SWAPPED:
             left, right = right, left

@@ -52,9 +52,6 @@ def write_draft(seen: Observation, topics: TopicNames, folder: Path) -> RobotDra
 
     From /robot_description, if there is one that can be described; otherwise from the topics, for a
     robot that takes velocities.
-
-    Raises:
-        OSError: The file cannot be written.
     """
     kind, said = _kind(seen, topics)
     sentences = [said]

@@ -59,11 +59,7 @@ class RobotNumbers:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> RobotNumbers:
-        """Return those of a form.
-
-        Raises:
-            ValueError: What is wrong with a field.
-        """
+        """Return those of a form; ValueError says what is wrong with a field."""
         kinds = {each.value: each for each in CommandKind}
         stated = values.get(KIND)
         if stated not in kinds:
@@ -84,11 +80,7 @@ class RobotNumbers:
         return cls(kind, read)
 
     def robot(self, path: Path) -> Robot:
-        """Return the robot, as its file at `path` would describe it.
-
-        Raises:
-            ValueError: The field, its value, the limit, and what to change.
-        """
+        """Return the robot, as its file at `path` would describe it; else ValueError."""
         content: dict[str, Any] = {"name": "my_robot", "drive": {"command": self.kind.value}}
         for name, value in self.values.items():
             *sections, key = name.split(".")

@@ -30,16 +30,9 @@ def has_browser() -> bool:
 def lead_in_browser(
     guide: StartGuide, rehearsal: Rehearsal | None, port: int, say: Callable[[str], None]
 ) -> int:
-    """Serve the guide until it is left; return the exit status.
+    """Serve the guide on a port of the loopback interface until it is left; return the exit status.
 
-    Args:
-        guide: The guide.
-        rehearsal: The simulated robot; None: a real one.
-        port: To listen on, on the loopback interface.
-        say: Prints a line.
-
-    Raises:
-        OSError: It cannot listen there.
+    `rehearsal`: the simulated robot; None: a real one. OSError: it cannot listen there.
     """
     page = GuidePage(guide, rehearsal)
     ended: list[int] = []

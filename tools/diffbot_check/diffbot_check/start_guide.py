@@ -100,7 +100,6 @@ class StartStep(str, Enum):
     seconds: float
 
     def __new__(cls, value: str, text: str, room: str, seconds: float) -> StartStep:
-        """Return a member with its value and what is said of it."""
         member = str.__new__(cls, value)
         member._value_ = value
         member.text, member.room, member.seconds = text, room, seconds
@@ -108,7 +107,6 @@ class StartStep(str, Enum):
 
     @property
     def time(self) -> str:
-        """How long it takes, in words."""
         minutes = round(self.seconds / 60.0)
         if not minutes:
             return f"{self.seconds:g} s"
@@ -116,7 +114,6 @@ class StartStep(str, Enum):
 
     @property
     def moves(self) -> bool:
-        """Whether the robot moves."""
         return self in (StartStep.MOVING, *IN_THE_ROOM)
 
     @property
@@ -179,7 +176,6 @@ class StartState:
     lines: tuple[str, ...] = ()
 
     def outcome(self, step: StartStep) -> StepOutcome:
-        """Return what has become of a step."""
         return StepOutcome(self.outcomes.get(step.value, StepOutcome.OPEN.value))
 
     @property
@@ -190,14 +186,10 @@ class StartState:
 
 
 class StartGuide:
-    """The guide of one folder.
+    """The guide of one folder with state, robot file, results and exports.
 
-    Args:
-        folder: For state, robot file, results and exports.
-        rehearsal: Whether the robot is simulated: the excitation is shorter.
-
-    Raises:
-        ValueError: The folder's state cannot be read.
+    `rehearsal`: whether the robot is simulated: the excitation is shorter. ValueError: the folder's
+    state cannot be read.
     """
 
     def __init__(self, folder: Path, rehearsal: bool = False) -> None:
@@ -229,14 +221,9 @@ class StartGuide:
         return ""
 
     def command(self, step: StartStep, answer: str = "") -> list[str]:
-        """Return the command of a step, as after `diffbot`; empty if the step needs none.
+        """Return the command of a step without a refusal, as after `diffbot`; empty: none.
 
-        Args:
-            step: A step without a refusal.
-            answer: To the step's question.
-
-        Raises:
-            ValueError: The answer cannot be one.
+        `answer`: to the step's question; ValueError if it cannot be one.
         """
         robot = f"robot:={self.robot_file}"
         if step is StartStep.CONNECT:

@@ -66,11 +66,7 @@ class GuideRequest:
 
 
 def parse_request(message: dict[str, Any]) -> GuideRequest | None:
-    """Return the request in a message of a browser; None if it is none of the guide's.
-
-    Raises:
-        ValueError: What is wrong with it.
-    """
+    """Return the request in a message of a browser; None: none of the guide's; else ValueError."""
     name = message.get("do")
     if not isinstance(name, str) or name not in {each.value for each in GuideButton}:
         return None
@@ -102,12 +98,7 @@ def parse_request(message: dict[str, Any]) -> GuideRequest | None:
 
 
 class GuidePage:
-    """Leads through a guide in a browser.
-
-    Args:
-        guide: The guide.
-        rehearsal: The simulated robot; None: a real one.
-    """
+    """Leads through a guide in a browser, with a simulated robot, or, without one, a real one."""
 
     def __init__(self, guide: StartGuide, rehearsal: Rehearsal | None) -> None:
         self._guide, self._rehearsal = guide, rehearsal

@@ -37,12 +37,9 @@ def do_step(
 ) -> StepEnd:
     """Do a step of a guide, note what has become of it, and return that.
 
-    Args:
-        guide: The guide; a step that it refuses is not begun.
-        step: The step.
-        answer: To the step's question; without one, nothing happens.
-        run: Runs a command, the words after `diffbot`; returns its exit status.
-        may_move: The person has said that there is room: the command does not ask again.
+    A step that the guide refuses is not begun, nor one without an answer to its question. `run`
+    runs a command, the words after `diffbot`, and returns its exit status; `may_move`: the person
+    has said that there is room, so that the command does not ask again.
     """
     before = guide.state.outcome(step)
     if refusal := guide.refusal(step):

@@ -37,12 +37,7 @@ from diffbot_export.results import read_results
 from diffbot_export.robot_localization import FILE as LOCALIZATION_FILE
 from diffbot_export.robot_localization import robot_localization_yaml
 from diffbot_export.ros2_control import FILE as CONTROL_FILE
-from diffbot_export.ros2_control import (
-    WheelControl,
-    follower_of,
-    ros2_control_yaml,
-    wheel_control,
-)
+from diffbot_export.ros2_control import WheelControl, follower_of, ros2_control_yaml, wheel_control
 from diffbot_export.sourced_value import SourcedValue
 from diffbot_export.wpilib import FILE as WPILIB_FILE
 from diffbot_export.wpilib import wpilib_java

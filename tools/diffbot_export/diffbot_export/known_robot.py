@@ -21,13 +21,7 @@ from diffbot_controllers.tuning import DRIVE, LARGEST_FRICTION, TURN
 from diffbot_description import Robot, known_robots, load_robot
 from diffbot_export.loop_design import LoopAxis
 from diffbot_export.plant import Plant
-from diffbot_export.results import (
-    FORWARD,
-    SIDES,
-    YAW,
-    Results,
-    SourcedGains,
-)
+from diffbot_export.results import FORWARD, SIDES, YAW, Results, SourcedGains
 from diffbot_export.sourced_value import SourcedValue, product
 from diffbot_ident.estimate import UNITS
 

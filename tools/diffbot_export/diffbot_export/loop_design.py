@@ -221,10 +221,6 @@ def design(
         margin: Least phase margin, degrees, 20 to 85.
         largest: Largest p that the noise of the encoders allows.
     """
-    if not 20.0 <= margin <= 85.0:
-        raise ValueError(
-            f"margin = {margin:g} degrees: must be from 20 to 85; 60 suits most robots"
-        )
 
     def fault(p: float) -> str | None:
         return _fault(axes, p, period, feedforward, margin)

@@ -250,16 +250,15 @@ class StepResponse:
     """Response of an axis to a step of its reference.
 
     Attributes:
-        settling: From when the speed stays within `band`, a share of the step, s; infinite: never.
+        settling: From when the speed stays within BAND of the step, s; infinite: never.
         overshoot: Largest excess, as a share of the step.
     """
 
     settling: float
     overshoot: float
-    band: float
 
 
-BAND = 0.05
+BAND = 0.05  # as a share of the step
 
 
 def step_response(values: Sequence[float], interval: float) -> StepResponse:
@@ -271,7 +270,7 @@ def step_response(values: Sequence[float], interval: float) -> StepResponse:
         settling = math.inf
     else:
         settling = (outside[-1] + 2) * interval
-    return StepResponse(settling, max(max(values) - 1.0, 0.0), BAND)
+    return StepResponse(settling, max(max(values) - 1.0, 0.0))
 
 
 def predicted_step(

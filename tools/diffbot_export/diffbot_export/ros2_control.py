@@ -278,7 +278,7 @@ def _response_text(response: StepResponse) -> str:
     if not math.isfinite(response.settling):
         return f"overshoot {100 * response.overshoot:.0f} %, not settled"
     return (
-        f"within {100 * response.band:g} % after {response.settling:.3g} s, overshoot "
+        f"within {100 * BAND:g} % after {response.settling:.3g} s, overshoot "
         f"{100 * response.overshoot:.0f} %"
     )
 

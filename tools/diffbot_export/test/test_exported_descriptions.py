@@ -7,8 +7,9 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 import result_files
+from strict_urdf import model_of
 
-from diffbot_description import RobotModel, closed_form, load_robot
+from diffbot_description import closed_form, load_robot
 from diffbot_export.command import main
 from diffbot_ident.estimate import FrictionEstimate
 from diffbot_sim.engines import make_simulator
@@ -27,7 +28,7 @@ def out(tmp_path):
 def test_closed_form_of_the_urdf_is_what_was_identified(tmp_path, out):
     folder = out(result_files.torque_results(tmp_path / "r"))
     robot = load_robot("twil")
-    model = RobotModel.from_urdf((folder / "twil_identified.urdf").read_text(), *robot.joints.first)
+    model = model_of((folder / "twil_identified.urdf").read_text(), *robot.joints.first)
     np.testing.assert_allclose(closed_form(model), closed_form(robot.model), rtol=1e-9)
 
 

@@ -81,8 +81,3 @@ def test_the_bound_that_is_named_is_the_one_that_binds():
     assert "phase margin" in free.bound
     coarse = design((axis,), 0.01, feedforward=0.0, largest=0.5 * free.p)
     assert coarse.p == 0.5 * free.p and "encoders" in coarse.bound
-
-
-def test_a_margin_that_no_gain_reaches_is_refused():
-    with pytest.raises(ValueError, match="margin = 90"):
-        design((LoopAxis(1.0, 0.0, 0.0),), 0.01, feedforward=0.0, margin=90.0)

@@ -18,7 +18,7 @@ from diffbot_ident.estimate import FRICTION_NAMES, NAMES, NORMAL_95
 from diffbot_learning.stretch import Stretch
 from diffbot_study.fleet_causes import name_cause
 from diffbot_study.fleet_quantities import LOG, choose_quantities
-from diffbot_study.fleet_trends import DRIFT, FEWEST, STEP, Track, Trend, day, find_trends, said
+from diffbot_study.fleet_trends import DRIFT, FEWEST, STEP, Track, Trend, find_trends, minute, said
 from diffbot_study.parquet_store import Row
 
 SIZES, RATIOS = ("left_radius", "right_radius", "track"), ("radius_ratio", "track_over_mean_radius")
@@ -146,7 +146,7 @@ def _text(trend: Trend) -> str:
         trend.change[trend.quantity],
         NORMAL_95 * trend.change_std[trend.quantity],
     )
-    begin, end = (day(time) for time in trend.between)
+    begin, end = (minute(time) for time in trend.between)
     when = f"between {begin} and {end}" if trend.kind == STEP else f"from {begin} to {end}"
     return f"{trend.kind} of {trend.quantity} by {change:+.3g} ± {half:.2g} {unit} {when}"
 

@@ -37,7 +37,6 @@ from diffbot_papers.page import (
     chart_picture,
     improves,
     matches,
-    path,
     shows,
 )
 from diffbot_report.chart import Chart, ChartGroup, Curve, Role
@@ -395,8 +394,8 @@ def eight_group(name: str, drives: Mapping[str, DriveSamples], title: str, text:
     """Chart the true paths and the reference."""
     reference = next(iter(drives.values())).reference
     curves = [
-        path("reference", reference, Role.QUIET),
-        *(path(law, drive.pose, ROLES[law]) for law, drive in drives.items()),
+        Curve.path("reference", reference, Role.QUIET),
+        *(Curve.path(law, drive.pose, ROLES[law]) for law, drive in drives.items()),
     ]
     return ChartGroup(name, title, text, [chart("path", "y, m", curves, "x, m", equal=True)])
 

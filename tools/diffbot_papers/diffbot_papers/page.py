@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from arc_odometry.number_range import Array
 from diffbot_report import page as report
-from diffbot_report.chart import Chart, ChartGroup, Curve, Role
+from diffbot_report.chart import Chart, ChartGroup, Curve
 from diffbot_report.page import Page, Tone
 
 if TYPE_CHECKING:
@@ -198,11 +197,6 @@ def chart_picture(
     from diffbot_report.figure_style import group_figure  # loads matplotlib
 
     return picture(group.picture, caption, group_figure(group, group.text, columns, row))
-
-
-def path(name: str, poses: Array, role: Role) -> Curve:
-    """Return y over x of poses, shape (n, >= 2), m."""
-    return Curve(name, poses[:, 0], poses[:, 1], role)
 
 
 def chart(

@@ -22,7 +22,6 @@ from diffbot_papers.page import (
     chart_picture,
     improves,
     matches,
-    path,
 )
 from diffbot_papers.siwek2023_experiments import (
     BEST_BAND,
@@ -400,8 +399,8 @@ def _errors_picture(
 def _paths(runs: dict[str, VelocityDrive]) -> Chart:
     first = next(iter(runs.values()))
     curves = [
-        path("reference", first.reference, Role.QUIET),
-        *(path(method, run.pose, ROLES[method]) for method, run in runs.items()),
+        Curve.path("reference", first.reference, Role.QUIET),
+        *(Curve.path(method, run.pose, ROLES[method]) for method, run in runs.items()),
     ]
     return chart("path", "y, m", curves, "x, m", equal=True)
 
@@ -434,8 +433,11 @@ def _sigma_picture(
 def _published_law_picture(printed: VelocityDrive, right: VelocityDrive) -> PaperPicture:
     lines = (("printed", printed, Role.FOURTH), ("right signs", right, Role.THIRD))
     paths = [
-        path("reference", right.reference, Role.QUIET),
-        *(path(label, run.pose[np.abs(run.pose[:, 0]) < 6.0], role) for label, run, role in lines),
+        Curve.path("reference", right.reference, Role.QUIET),
+        *(
+            Curve.path(label, run.pose[np.abs(run.pose[:, 0]) < 6.0], role)
+            for label, run, role in lines
+        ),
     ]
     distance = [
         Curve(label, run.time, np.maximum(run.true.distance, LEAST), role)

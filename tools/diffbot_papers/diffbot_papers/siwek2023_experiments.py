@@ -12,10 +12,7 @@ from scipy.stats import truncnorm
 
 from arc_odometry import MotionLimits
 from arc_odometry.number_range import Array as Array
-from diffbot_controllers.velocity_tracking.law import (
-    TrackerSettings,
-    VelocityTracker,
-)
+from diffbot_controllers.velocity_tracking.law import TrackerSettings, VelocityTracker
 from diffbot_description.sigma import Sigma
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_papers.adaptation_law import AdaptationLaw

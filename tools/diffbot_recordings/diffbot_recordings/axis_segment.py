@@ -62,12 +62,10 @@ class AxisSegment:
 
     @property
     def duration(self) -> float:
-        """Time from the first sample to the last, s."""
         return self.period * max(len(self.velocity) - 1, 0)
 
     @property
     def sent_values(self) -> Array:
-        """All commands that were sent, shape (m,)."""
         return self.command if self.sent is None else self.sent.values
 
     def acting(self, function: Callable[[Array], Array]) -> AxisSegment:
@@ -112,7 +110,6 @@ class Prediction:
 
     @classmethod
     def joined(cls, predictions: Iterable[Prediction]) -> Prediction:
-        """Join several predictions into one."""
         parts = list(predictions)
         return cls(
             tuple(segment for part in parts for segment in part.segments),
@@ -127,12 +124,10 @@ class Prediction:
 
     @property
     def samples(self) -> int:
-        """Number of errors."""
         return sum(map(len, self.errors))
 
     @cached_property
     def squares(self) -> float:
-        """Sum of the squared errors."""
         errors = np.concatenate(self.errors)
         return float(errors @ errors)
 

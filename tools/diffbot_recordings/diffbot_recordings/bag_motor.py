@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ from diffbot_recordings.bag_topics import (
     JOINT_STATE,
     ROLES,
     Feed,
-    MessageReader,
     Values,
     candidates,
     find_wheels,
@@ -111,7 +111,7 @@ def motor_topics(bag: Bag, columns: Mapping[str, Column]) -> list[Feed]:
             getter = _getter(channel, column, name)
             _check(bag, bag.topics[name], getter, channel, column)
             getters.append(getter)
-        results.append(Feed(bag.topics[name], tuple(channels), _reader(getters)))
+        results.append(Feed(bag.topics[name], tuple(channels), partial(_values, getters)))
     # The stamps of the first topic define the robot's time.
     return sorted(results, key=lambda each: each.topic.type in (*ARRAYS, *NUMBERS))
 
@@ -161,7 +161,7 @@ def _named(bag: Bag, quantity: str, options: Options) -> Iterable[Pair]:
             yield from _of_joints(bag, topic, ("effort", "position", "velocity"), options)
     numbers = [name for name, topic in named.items() if topic.type in NUMBERS]
     if len(numbers) > 1:
-        (left,), (right,) = find_wheels(numbers, None, None)
+        (left,), (right,) = find_wheels(numbers)
         yield f"{left}.data", f"{right}.data"
 
 
@@ -252,11 +252,8 @@ def _names(parent: Any, field: str) -> list[str]:
 NO_VALUE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
-def _reader(getters: list[Getter]) -> MessageReader:
-    def read(message: Any) -> Values | None:
-        return tuple(_or_nan(get, message) for get in getters)
-
-    return read
+def _values(getters: list[Getter], message: Any) -> Values:
+    return tuple(_or_nan(get, message) for get in getters)
 
 
 def _or_nan(get: Getter, message: Any) -> float:

@@ -137,8 +137,8 @@ def listed(topics: Iterable[BagTopic]) -> str:
 
 def find_wheels(
     names: Sequence[str],
-    left: str | None,
-    right: str | None,
+    left: str | None = None,
+    right: str | None = None,
     robot: Robot | None = None,
 ) -> Sides:
     """Return the joints of the left and the right side; one per side unless described.
@@ -194,7 +194,7 @@ def _counterparts(a: str, b: str) -> bool:
 
 
 def joined(sides: Sides) -> tuple[str, str]:
-    """Return the names of each side as one text."""
+    """Return the joints of each side as one text."""
     return " + ".join(sides[0]), " + ".join(sides[1])
 
 

@@ -100,17 +100,14 @@ class DeadTimeFit:
 
     @property
     def exponent(self) -> float:
-        """Exponent p of the power law; 1: unchanged command."""
         return self.driver.exponent
 
     @property
     def dead_band(self) -> float:
-        """b, in the command's unit; 0: unchanged command."""
         return self.driver.dead_band
 
     @property
     def kind(self) -> DeadBandKind:
-        """Kind of the dead band."""
         return self.driver.kind
 
     @property
@@ -120,12 +117,10 @@ class DeadTimeFit:
 
     @property
     def dead_time(self) -> float:
-        """Best dead time, s."""
         return self.fit.dead_time
 
     @property
     def dead_time_search(self) -> BoundedSearch:
-        """How the search of the dead time ended."""
         return self.searches[0]
 
     @property
@@ -134,7 +129,6 @@ class DeadTimeFit:
         return self.dead_time_search.high
 
     def acting(self, segment: AxisSegment) -> AxisSegment:
-        """Return a segment with the commands that act."""
         return self.driver.acting(segment)
 
     def simulate(self, segment: AxisSegment) -> Array:

@@ -51,7 +51,6 @@ class Ramp:
 
     @property
     def symmetric(self) -> bool:
-        """Whether one limit holds for both."""
         return self.speeding == self.braking
 
 
@@ -72,7 +71,6 @@ class DriverModel:
     def with_values(
         self, parameters: Sequence[DriverParameter], values: Sequence[float]
     ) -> DriverModel:
-        """Return the driver with other values of some parameters."""
         exponent, band, ramp = self.exponent, self.dead_band, self.ramp
         for parameter, value in zip(parameters, values, strict=True):
             if parameter is DriverParameter.EXPONENT:
@@ -109,7 +107,6 @@ class DriverModel:
         return math.log(self.ramp.speeding)
 
     def acting(self, segment: AxisSegment) -> AxisSegment:
-        """Return a segment with the commands that act."""
         ramp = self.ramp
         if ramp is None or not ramp.before_band:
             if self.exponent != 1.0 or self.dead_band != 0.0:
@@ -135,9 +132,9 @@ def _ramped(segment: AxisSegment, ramp: Ramp, band: float, kind: DeadBandKind) -
     if ramp.law is RampCoupling.WHEELS and other is not None:
         command = _wheels(own, other, ramp, period, count)
     else:
-        alone = ramp.law is RampCoupling.OWN or other is None
-        course = _ramp(own, ramp.speeding, ramp.braking)
-        if not alone and other is not None:
+        if ramp.law is RampCoupling.OWN or other is None:
+            course = _ramp(own, ramp.speeding, ramp.braking)
+        else:
             course = _scaled(own, other, ramp)
         command = _means(*_passed_course(*course, band, kind), period, count)
     return replace(segment, command=command, sent=None)
@@ -214,12 +211,18 @@ def _ramp(sent: SentCommands, speeding: float, braking: float) -> tuple[list[flo
     return corners, values
 
 
-def _scaled(own: SentCommands, other: SentCommands, ramp: Ramp) -> tuple[list[float], list[float]]:
+def _together(own: SentCommands, other: SentCommands) -> tuple[Array, Array, Array]:
+    """Return all times of two series of commands, s, and the values of both there, (n,) each."""
     merged: Array = np.union1d(own.times, other.times)
     first, second = (
         each.values[np.maximum(np.searchsorted(each.times, merged, side="right") - 1, 0)]
         for each in (own, other)
     )
+    return merged, first, second
+
+
+def _scaled(own: SentCommands, other: SentCommands, ramp: Ramp) -> tuple[list[float], list[float]]:
+    merged, first, second = _together(own, other)
     changes = np.concatenate(([True], (np.diff(first) != 0.0) | (np.diff(second) != 0.0)))
     times = merged[changes].tolist()
     targets = list(zip(first[changes].tolist(), second[changes].tolist(), strict=True))
@@ -245,11 +248,7 @@ def _scaled(own: SentCommands, other: SentCommands, ramp: Ramp) -> tuple[list[fl
 
 
 def _wheels(own: SentCommands, other: SentCommands, ramp: Ramp, period: float, count: int) -> Array:
-    merged: Array = np.union1d(own.times, other.times)
-    first, second = (
-        each.values[np.maximum(np.searchsorted(each.times, merged, side="right") - 1, 0)]
-        for each in (own, other)
-    )
+    merged, first, second = _together(own, other)
     lever = ramp.speeding / ramp.other
     means = []
     for side in (-1.0, 1.0):

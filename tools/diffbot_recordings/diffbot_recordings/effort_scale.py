@@ -52,7 +52,6 @@ class EffortScale:
         return left * self.constant.value, right * self.constant.value
 
     def summary(self) -> dict[str, Any]:
-        """Return the keys of summary.json."""
         return {
             "torque_constant": {
                 **self.constant.to_dict(),

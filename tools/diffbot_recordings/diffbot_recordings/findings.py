@@ -126,12 +126,10 @@ class Findings:
 
     @property
     def trusted(self) -> bool:
-        """Whether all values may be used."""
         return self.usable is Usable.ALL
 
     @property
     def usable(self) -> Usable:
-        """How many of the verdicts have values that may be used."""
         good = [verdict.usable for verdict in self.verdicts]
         if not any(good):
             return Usable.NONE
@@ -170,7 +168,6 @@ class Findings:
         return {f"{group.picture}.png": drawer(group) for group in groups}
 
     def draw(self, directory: Path) -> list[Path]:
-        """Draw the pictures; return their paths."""
         return [draw(directory / name) for name, draw in self.pictures().items()]
 
 
@@ -182,15 +179,10 @@ def torque_findings(
     weighing: Weighing | None = None,
     loaded: Estimate | None = None,
 ) -> Findings:
-    """Make the findings of a torque-driven robot.
+    """Make the findings of a torque robot, whose parameter file calls it `name`.
 
-    Args:
-        name: Name of the robot, for the parameter file.
-        weighing: What determines the torque of a unit of effort; None: efforts are in N m.
-        loaded: Estimate of the recording with a load, if any.
-
-    Raises:
-        RecordingError: The torque of a unit of effort cannot be determined.
+    A `weighing` determines the torque of a unit of effort, `loaded` is the estimate with its load.
+    Raises RecordingError if that torque cannot be determined.
     """
     result, differences = _over_runs(result)
     scale = None
@@ -365,11 +357,7 @@ def analyse_axes(
     geometry: WheelGeometry | None = None,
     from_wheels: Sequence[str] = (),
 ) -> dict[str, AxisAnalysis]:
-    """Analyse the axes "v" and "w" that the segments hold.
-
-    Args:
-        from_wheels: Which of them are computed from wheel speeds, by `geometry`.
-    """
+    """Analyse the axes "v" and "w" that segments hold, `from_wheels` by the speeds of wheels."""
     results = {}
     kept = 0.0
     if from_wheels and geometry is not None:
@@ -420,33 +408,28 @@ def velocity_findings(
 
 def velocity_parameters(axes: Mapping[str, AxisAnalysis]) -> dict[str, Any]:
     """Return the parameters of VELOCITY_HEADER, [v, w]; NaN and inf for a refused axis."""
-    sigma, variances = [math.nan] * 4, [math.inf] * 4
-    dead, dead_variances, exponents = [math.nan] * 2, [math.inf] * 2, [1.0] * 2
-    bands, estimates, band_variances = [math.nan] * 2, [math.nan] * 2, [math.inf] * 2
-    kinds = [DeadBandKind.OFFSET] * 2
-    for i, axis in enumerate(("v", "w")):
-        analysis = axes.get(axis)
-        if analysis is None or analysis.fit is None or not analysis.verdict.usable:
-            continue
-        fit, value = analysis.fit, analysis.verdict.value
-        for k, name in ((i, "inertia"), (2 + i, "drag")):
-            sigma[k], variances[k] = float(value(name).value), float(value(name).std ** 2)
-        dead[i], dead_variances[i] = float(value("dead time").value), value("dead time").std ** 2
-        exponents[i] = float(fit.exponent)
-        bands[i], kinds[i] = float(fit.dead_band), fit.kind
-        estimates[i] = float(value(DEAD_BAND).value)
-        band_variances[i] = float(value(DEAD_BAND).std ** 2)
+    both = [axes.get(axis) for axis in ("v", "w")]
+    usable = [a if a is not None and a.verdict.usable else None for a in both]
+    fits = [None if analysis is None else analysis.fit for analysis in usable]
+
+    def values(name: str) -> list[float]:
+        return [math.nan if a is None else float(a.verdict.value(name).value) for a in usable]
+
+    def variances(name: str) -> list[float]:
+        return [math.inf if a is None else float(a.verdict.value(name).std ** 2) for a in usable]
+
+    kinds = [DeadBandKind.OFFSET if fit is None else fit.kind for fit in fits]
     return {
-        "sigma": sigma,
-        "covariance_diagonal": variances,
-        "dead_time": dead,
-        "dead_time_variance": [float(variance) for variance in dead_variances],
-        "exponent": exponents,
-        "dead_band": bands,
-        "dead_band_estimate": estimates,
-        "dead_band_variance": band_variances,
+        "sigma": [*values("inertia"), *values("drag")],
+        "covariance_diagonal": [*variances("inertia"), *variances("drag")],
+        "dead_time": values("dead time"),
+        "dead_time_variance": variances("dead time"),
+        "exponent": [1.0 if fit is None else float(fit.exponent) for fit in fits],
+        "dead_band": [math.nan if fit is None else float(fit.dead_band) for fit in fits],
+        "dead_band_estimate": values(DEAD_BAND),
+        "dead_band_variance": variances(DEAD_BAND),
         "dead_band_kind": [kind.value for kind in kinds],
-        **_ramp_parameters([axes.get(axis) for axis in ("v", "w")]),
+        **_ramp_parameters(usable),
     }
 
 
@@ -456,7 +439,7 @@ def _ramp_parameters(axes: Sequence[AxisAnalysis | None]) -> dict[str, Any]:
     coupling, before = RampCoupling.OWN, False
     beside = [math.inf] * 2
     for i, analysis in enumerate(axes):
-        if analysis is None or analysis.fit is None or not analysis.verdict.usable:
+        if analysis is None or analysis.fit is None:
             continue
         ramp = analysis.fit.driver.ramp
         own = {value.name: value for value in analysis.verdict.values}

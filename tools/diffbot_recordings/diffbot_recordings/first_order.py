@@ -136,7 +136,6 @@ class FirstOrderFit:
 
     @property
     def std(self) -> tuple[float, float]:
-        """Standard deviations of inertia (s) and drag; infinite where not identifiable."""
         inertia, drag = np.sqrt(np.diag(self.covariance)).tolist()
         return inertia, drag
 

@@ -164,11 +164,9 @@ class McapFile:
         self.topics = self._content.topics()
 
     def close(self) -> None:
-        """See BagPart."""
         self._file.close()
 
     def messages(self, names: Collection[str]) -> Iterator[Message]:
-        """See BagPart."""
         wanted = {n: topic for n, (topic, _, _) in self._content.channels.items() if topic in names}
         scanned = self.damage or not self._content.chunks
         for number, time, data in self._all(wanted) if scanned else self._merged(wanted):

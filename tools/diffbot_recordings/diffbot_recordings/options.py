@@ -30,8 +30,8 @@ UNIT_NAMES = {"ampere": "N m/A", "percent": "N m/%", "unknown": "N m per unit"}
 SIGNIFICANT_DEVIATIONS, NOTABLE = 3.0, 0.005
 
 
-def parse_mass(text: str, name: str) -> Value:
-    """Parse a mass and its 95 % half width, kg, as "25" or "25+-0.2". Raises ValueError."""
+def parse_mass(text: str) -> Value:
+    """Parse a mass and its 95 % half width, kg, as "25" or "25+-0.2"; ArgumentTypeError."""
     number, _, half = text.replace("+/-", "±").replace("+-", "±").partition("±")
     try:
         mass = float(number)
@@ -39,11 +39,11 @@ def parse_mass(text: str, name: str) -> Value:
     except ValueError:
         mass = spread = math.nan
     if not (0.0 < mass < 1e6 and 0.0 <= spread < 0.5 * mass):
-        raise ValueError(
+        raise argparse.ArgumentTypeError(
             f"{text!r}: must be kg above 0, with or without a 95 % interval of less than half of "
             "it, such as 25 or 25+-0.2"
         )
-    return Value(name, mass, spread / NORMAL_95, "kg")
+    return Value("mass", mass, spread / NORMAL_95, "kg")
 
 
 @dataclass(frozen=True)
@@ -350,12 +350,12 @@ def _add_bag(add: Callable[..., Any]) -> None:
 def _add_scale(add: Callable[..., Any]) -> None:
     text = "weighed mass of the robot as it drove (without --load), wheels included, with the "
     text += "half width of its 95 %% interval (default: 0.5 %% of it)"
-    add("--mass", metavar="KG[+-KG]", type=_mass("mass"), help=text)
+    add("--mass", metavar="KG[+-KG]", type=parse_mass, help=text)
     text = "for --mass: inertia of one wheel about its axle, with the rotor's times the gear's "
     text += "ratio squared, kg m^2 (default: the description's)"
     add("--wheel-inertia", metavar="KG_M2", type=_not_negative, help=text)
     text = "two recordings are given: the second one is with this load fixed on the robot"
-    add("--load", metavar="KG[+-KG]", type=_mass("load"), help=text)
+    add("--load", metavar="KG[+-KG]", type=parse_mass, help=text)
     text = "place of the load ahead of the axle, m (default: 0); checked, the torque of a unit "
     add("--load-at", metavar="M", type=_number(), help=f"{text}does not need it")
 
@@ -375,16 +375,6 @@ def _add_reading(add: Callable[..., Any]) -> None:
     add("--hold", metavar="S", type=_positive, default=Options.hold, help=text)
     text, minutes = "motion kept in memory of a velocity robot (default: %(default)g)", 60.0
     add("--keep", metavar="MINUTES", type=_positive, default=Options.keep / minutes, help=text)
-
-
-def _mass(name: str) -> Callable[[str], Value]:
-    def parsed(text: str) -> Value:
-        try:
-            return parse_mass(text, name)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return parsed
 
 
 def _number(

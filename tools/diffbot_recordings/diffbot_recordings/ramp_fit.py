@@ -102,10 +102,7 @@ def find_ramp(
     late = latest / segments[0].period
     lates = sorted({round(fraction * late) for fraction in DEAD_TIMES})
     driver = replace(base.driver, exponent=1.0, ramp=Ramp(1.0, 1.0, before_band=before_band))
-    search = AxisSearch(segments, base.longest, driver, free)
-    limits = np.linspace(free[-1].low, free[-1].high, LIMITS).tolist()
-    band = base.driver.values([each.parameter for each in free[:-1]])
-    tried = [_scanned(search, lates, (*band, limit)) for limit in limits]
+    limits, tried = _tried(segments, base, lates, driver, free)
     squares = np.array([float(errors.min()) ** 2 for errors, _, _ in tried])
     best = int(np.argmin(squares))
     if not math.isfinite(squares[best]):
@@ -120,6 +117,20 @@ def find_ramp(
     worse = squares > base.fit.residual_std**2 * (1.0 + GAINED / _samples(segments))
     seen = int(np.argmin(worse)) if not worse.all() else LIMITS
     return RampSearch(None, math.exp(limits[seen - 1]) if seen > 0 else 0.0)
+
+
+def _tried(
+    segments: Sequence[AxisSegment],
+    base: DeadTimeFit,
+    lates: Sequence[int],
+    driver: DriverModel,
+    free: Sequence[Free],
+) -> tuple[list[float], list[tuple[Array, Array, float]]]:
+    """Return values of the last free parameter, and what a scan with each of them finds."""
+    search = AxisSearch(segments, base.longest, driver, free)
+    limits = np.linspace(free[-1].low, free[-1].high, LIMITS).tolist()
+    band = base.driver.values([each.parameter for each in free[:-1]])
+    return limits, [_scanned(search, lates, (*band, limit)) for limit in limits]
 
 
 def _scanned(
@@ -151,12 +162,9 @@ def _only_of_other(
     if beside == 0.0:
         return None
     free = [*_of_band(base), limit_free(segments, DriverParameter.OTHER, beside)]
-    band = base.driver.values([each.parameter for each in free[:-1]])
     fast = largest_command(segments) / (FASTEST_OWN * segments[0].period)
     driver = replace(base.driver, ramp=Ramp(fast, fast, 1.0, RampCoupling.SCALED, before_band))
-    search = AxisSearch(segments, base.longest, driver, free)
-    limits = np.linspace(free[-1].low, free[-1].high, LIMITS).tolist()
-    tried = [_scanned(search, lates, (*band, limit)) for limit in limits]
+    limits, tried = _tried(segments, base, lates, driver, free)
     best = min(range(LIMITS), key=lambda k: float(tried[k][0].min()))
     if not math.isfinite(float(tried[best][0].min())):
         return None
@@ -195,14 +203,11 @@ def known(fit: DeadTimeFit) -> bool:
 
 def refine_ramp(segments: Sequence[AxisSegment], ramped: DeadTimeFit) -> DeadTimeFit:
     """Return the best fit of its variants: braking unlike speeding up, and coupling."""
-    if not _is_own(ramped) or ramped.driver.ramp is None or not ramped.driver.ramp.symmetric:
+    ramp = ramped.driver.ramp
+    if ramp is None or ramp.law is not RampCoupling.OWN or not ramp.symmetric:
         return ramped
     result = _best(segments, ramped, [_asymmetric(segments, ramped)], APART)
     return _best(segments, result, [_coupled(segments, ramped, law) for law in RampCoupling])
-
-
-def _is_own(fit: DeadTimeFit) -> bool:
-    return fit.driver.ramp is not None and fit.driver.ramp.law is RampCoupling.OWN
 
 
 def _best(

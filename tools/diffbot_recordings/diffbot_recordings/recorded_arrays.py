@@ -49,7 +49,7 @@ def identify_arrays(
             this one, shape (n, 2); the first ones are not used.
         wheel_radius: Radius of both wheels, m, up to 2.
         wheel_separation: Full track, m, up to 10.
-        estimator: "integral" or "rls", or your own, new or reset.
+        estimator: "integral" or "rls", or your own, new.
 
     Raises:
         ValueError: A shape or length is wrong, the time does not increase or is not in s, an angle

@@ -54,15 +54,6 @@ RELIABLE, BEST_EFFORT = ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFOR
 
 @dataclass
 class _RecordedTopic:
-    """A topic that is recorded.
-
-    Attributes:
-        name: Its full name.
-        kind: Type of its messages.
-        reliability: That is asked of its publishers.
-        connection: In the recording; None before the first message.
-    """
-
     name: str
     kind: str
     reliability: ReliabilityPolicy = RELIABLE
@@ -210,14 +201,12 @@ class Recorder(Node):
         self._subscribe(recorded, another_kind)
 
     def _poll(self) -> None:
-        """Write the messages that have arrived."""
         try:
             self._writer.flush()
         except OSError as error:
             self._fail(error)
 
     def _look_around(self) -> None:
-        """Receive what is offered; end when the publishers are gone."""
         for recorded in self._recorded:
             self._match(recorded)
         names = [recorded.name for recorded in self._recorded]

@@ -91,7 +91,6 @@ class SegmentReader:
         self._cut_short = False
 
     def segments(self, recording: Recording, segmenter: Segmenter) -> Iterator[Segment]:
-        """Yield the segments of a recording."""
         # Only the main thread receives Ctrl-C.
         main = threading.current_thread() is threading.main_thread()
         before = signal.signal(signal.SIGINT, self._on_signal) if main else None
@@ -154,7 +153,6 @@ class SegmentReader:
         return progress
 
     def say(self, text: str) -> None:
-        """Print a sentence."""
         self._console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
 
 

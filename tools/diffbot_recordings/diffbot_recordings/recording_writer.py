@@ -66,7 +66,6 @@ class RecordingWriter:
         self._waiting: list[tuple[int, Any, bytes]] = []
 
     def define(self, kind: str) -> None:
-        """Let messages of another type come, too. Raises ValueError: no definition is installed."""
         _define(self._store, kind)
 
     def connect(self, topic: str, kind: str) -> Any:
@@ -89,7 +88,6 @@ class RecordingWriter:
             self.count += 1
 
     def close(self) -> None:
-        """Complete the files. Raises OSError."""
         self._writer.close()
 
 

@@ -108,7 +108,6 @@ class Segment:
 
     @property
     def duration(self) -> float:
-        """Time from the first sample to the last, s."""
         return float(self.times[-1] - self.times[0])
 
 
@@ -132,7 +131,6 @@ class Exclusions:
         self.counts: defaultdict[Cause, int] = defaultdict(int)
 
     def add(self, cause: Cause, seconds: float = 0.0, count: int = 1) -> None:
-        """Count exclusions: their total time (s) and their number."""
         if count:
             self.seconds[cause] += seconds
             self.counts[cause] += count
@@ -229,7 +227,9 @@ class Segmenter:
             self.notes += stream.notes
 
     def _note_clocks(self) -> None:
-        ends = [(s.names, *s.times[[0, -1]].tolist()) for s in self._streams.values() if s.is_full]
+        ends = [
+            (s.names, *s.times[[0, -1]].tolist()) for s in self._streams.values() if len(s.times)
+        ]
         first, last = min(ends, key=lambda each: each[2]), max(ends, key=lambda each: each[1])
         if first[2] < last[1]:
             self.two_clocks = (
@@ -356,10 +356,6 @@ class _Stream:
                 if wraps is not None:
                     self.notes.append(wraps.sentence(name, float(self.times[0])))
         return columns
-
-    @property
-    def is_full(self) -> bool:
-        return len(self._stamps) > 0
 
     @property
     def spacing(self) -> float:

@@ -174,7 +174,6 @@ class ForcedResponse:
             self.values = (tau * self.values - lagging) / (tau - self._lag)
 
     def slope(self) -> Array:
-        """Return the derivative by log tau, shape (r,)."""
         slope, tau = self._over.slope(), self._tau
         if not self._filtered:
             return slope

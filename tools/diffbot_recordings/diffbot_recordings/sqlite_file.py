@@ -50,7 +50,6 @@ class SqliteFile:
         self.topics = tuple(self._topics.values())
 
     def close(self) -> None:
-        """See BagPart."""
         with suppress(sqlite3.Error):
             self._database.close()
 

@@ -37,16 +37,10 @@ OLD: tuple[int | None, ...] = (0, 3, 4, 5, 6, 7, 8, 9, None)
 
 @dataclass(frozen=True)
 class SysIdTest:
-    """One test; all arrays have shape (n,).
+    """One test of TESTS; arrays of shape (n,), times ascending, s.
 
-    Attributes:
-        name: One of TESTS.
-        times: Increasing times, s.
-        left_voltage: V, as the right one.
-        left_position: m, or rad of the wheel; see SysIdLog.unit.
-        left_velocity: m/s or rad/s.
-        yaw: rad.
-        yaw_rate: rad/s; NaN if not recorded.
+    Voltages in V; positions in m, or rad of the wheel (see SysIdLog.unit), velocities per s; yaw in
+    rad, its rate in rad/s, NaN if not recorded.
     """
 
     name: str

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from diffbot_description import Robot
-from diffbot_recordings.bag_topics import NO_TOPIC, ROLES, Sides, find_wheels
+from diffbot_recordings.bag_topics import NO_TOPIC, ROLES, find_wheels
 from diffbot_recordings.options import (
     AUTO,
     MOTOR,
@@ -79,11 +79,6 @@ DATES = "dates"
 LONGEST_STEP = 0.5
 
 
-def wheels_by_name(names: Sequence[str]) -> Sides:
-    """Return the wheels' joints by their names; see find_wheels."""
-    return find_wheels(names, None, None)
-
-
 class CsvSource:
     """A table with a header; see samples.Source.
 
@@ -119,7 +114,7 @@ class CsvSource:
         # Faster positions, rad/s, are in another unit.
         self.fastest = math.inf
         self.warnings: list[str] = []
-        self._text = readings_of(TableText.of(path), find or wheels_by_name, chosen)
+        self._text = readings_of(TableText.of(path), find or find_wheels, chosen)
         self._header = self._text.header
         self.columns = columns_of(self._header, chosen, known)
         listed = ", ".join(self._header[:MANY]) + (", …" if len(self._header) > MANY else "")
@@ -156,7 +151,6 @@ class CsvSource:
 
     @property
     def done(self) -> int:
-        """Number of bytes that were read."""
         return self._rows.done
 
     def use(self, channels: Iterable[str], optional: Iterable[str] = ()) -> None:

@@ -125,7 +125,6 @@ class Column:
 
     @property
     def scale(self) -> float:
-        """The factor into SI."""
         return 1.0 if self.factor is None else self.factor
 
     def __str__(self) -> str:

@@ -51,9 +51,8 @@ class TableText:
         first: Cells of the first row; empty if there is no row.
         delimiter: " " stands for any white space.
         skipped: Number of lines before the first row.
-        width: Approximate number of bytes of a character.
-        done: Approximate number of bytes read so far.
-        numbered: Whether there is no header: the columns' names are then their numbers from 1.
+        width, done: Bytes of a character, and bytes read so far, about.
+        numbered: Whether there is no header: columns are then named by their numbers from 1.
     """
 
     path: Path
@@ -236,11 +235,9 @@ class RowFilter:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns that are compared."""
         return tuple({c.column: None for group in self.groups for c in group})
 
     def holds(self, cells: Mapping[str, str]) -> bool:
-        """Whether a row passes the filter."""
         return all(any(c.holds(cells[c.column]) for c in group) for group in self.groups)
 
 

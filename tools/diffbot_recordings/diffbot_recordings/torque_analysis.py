@@ -83,7 +83,6 @@ class TorqueResult:
 
     @property
     def verified(self) -> bool:
-        """Whether the model was estimated and predicts the held-out parts."""
         passed = self.verification is not None and self.verification.passed
         return passed and self.estimate.state is EstimateState.ESTIMATED
 
@@ -114,7 +113,7 @@ def analyse_torque(
         turning: Whether to estimate a resistance against turning (skid steer).
         robot: The description with which masses are compared.
         unit: Unit in which efforts were read; None: it is to be found, and not questioned.
-        estimator: Another estimator, new or reset, for a single recording.
+        estimator: Another estimator, new, for a single recording.
 
     Returns:
         The result; None if there was no segment.
@@ -127,11 +126,8 @@ def analyse_torque(
     scale = scale or motion_scale(first, geometry)
     # What differs between recordings widens the intervals (repeats).
     steady = first.run is None
-    learner = _Learner(geometry, scale, cycle, gyro, uncertainty, turning, steady)
-    if estimator is not None:
-        learner.use(estimator)
-    if unit is not None:
-        learner.compare(robot, unit)
+    check = None if unit is None else EffortCheck(geometry, robot, unit)
+    learner = _Learner(geometry, scale, cycle, gyro, uncertainty, turning, steady, estimator, check)
     every = chain((first,), segments)
     if steady:
         learner.learn(every)
@@ -267,12 +263,13 @@ class _Learner:
         uncertainty: Uncertainty = EXACT,
         turning: bool = False,
         steady: bool = True,
+        other: Estimator | None = None,
+        check: EffortCheck | None = None,
     ) -> None:
         self._geometry = geometry
         self._wheels = IntegralEstimator(geometry, scale, turning=turning, steady=steady)
-        self._estimator: Estimator = self._wheels
-        self._check: EffortCheck | None = None
-        self._size = EffortSize()
+        self._estimator: Estimator = other or self._wheels
+        self._check, self._size = check, EffortSize()
         if gyro is not None:
             self._estimator = DimensionedEstimator(self._wheels, geometry, uncertainty, gyro)
         self._cycle, self._learning = cycle
@@ -282,12 +279,6 @@ class _Learner:
         self._passed = 0  # samples
         self._learnt = 0.0
         self._stamps = array("d")  # of the samples learnt from, s
-
-    def use(self, estimator: Estimator) -> None:
-        self._estimator = estimator
-
-    def compare(self, robot: Robot | None, unit: EffortUnit) -> None:
-        self._check = EffortCheck(self._geometry, robot, unit)
 
     def begin(self, sample: JointSample, heading: float) -> None:
         self._wheels.begin(heading)

@@ -84,10 +84,9 @@ def analyse_axis(
     Args:
         segments: Segments of one axis and one period.
         subject: Name of the axis for the user, such as "forward axis".
-        unit: Unit of velocity and command.
+        unit: Of velocity and command.
         longest_dead_time: s.
-        refresh: Time between two readings of a sensor that repeats them, s, for segments with
-            marked fresh samples; 0: computed from the marks.
+        refresh: Time between two readings of a sensor that repeats them, s; 0: by fresh samples.
     """
     segments, notes = prepared(segments, refresh)
     try:

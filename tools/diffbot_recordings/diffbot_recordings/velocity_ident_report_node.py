@@ -97,7 +97,6 @@ class LiveAnalysis:
         return bool(self.axes)
 
     def close(self) -> None:
-        """Begin no other analysis."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
@@ -134,12 +133,10 @@ class VelocityIdentReport(WatchingNode[VelocityRecord, VelocityIdentReportParame
         self.watch(NODE, VelocityRecord(), "diffbot_report.figure_style")
 
     def subscribe(self) -> tuple[Inbox, ...]:
-        """Subscribe to the status."""
         self._statuses = self.inbox(IdentStatus, f"{NODE}/status")
         return (self._statuses,)
 
     def take_all(self, now: float) -> bool:
-        """Read all statuses."""
         statuses = self._statuses.take()
         for message in statuses:
             self.recording.add(ident_state(message), *answer_of(message))
@@ -156,11 +153,9 @@ class VelocityIdentReport(WatchingNode[VelocityRecord, VelocityIdentReportParame
         return None if self.recording.missing() else self._newest
 
     def table(self) -> RenderableType:
-        """Return what is known so far."""
         return live_table(self.recording, self._live.axes)
 
     def findings(self) -> RunFindings:
-        """Identify the robot."""
         self._live.close()
         self.console.print("identifying", markup=False)
         return velocity_run_findings(self.recording, self.folder, self.robot, self.run.setting)

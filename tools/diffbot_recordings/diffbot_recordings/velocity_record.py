@@ -63,11 +63,9 @@ class VelocityRecord:
 
     @property
     def elapsed(self) -> float:
-        """Robot time since the excitation began, s."""
         return self.state.elapsed if self.state else 0.0
 
     def missing(self) -> list[str]:
-        """Return sentences on messages that were not received."""
         sent = self.state.statuses if self.state else 0
         if self.total == sent:
             return []
@@ -83,7 +81,6 @@ class VelocityRecord:
             self._numbers.extend((state.stamp / NANOSECONDS, *state.velocity, *command))
 
     def copied(self) -> VelocityRecord:
-        """Return a copy of the data."""
         copy = VelocityRecord()
         copy.state, copy.driver, copy._numbers = self.state, self.driver, self._numbers[:]
         return copy
@@ -93,17 +90,12 @@ class VelocityRecord:
         return np.array(self._numbers).reshape(-1, len(COLUMNS))
 
     def batches(self) -> Iterator[Batch]:
-        """Yield the velocities, and the commands that answered them."""
         times, v, omega, command_v, command_w = self.rows().T
         yield Batch(times, {"v": v, "w": omega})
         yield Batch(times, {"command_v": command_v, "command_w": command_w})
 
     def segments(self, segmenter: Segmenter) -> list[Segment]:
-        """Return the uninterrupted parts of the run.
-
-        Raises:
-            RecordingError: The data cannot be used.
-        """
+        """Return the uninterrupted parts of the run; RecordingError: the data cannot be used."""
         return list(segmenter.segments(self.batches(), CHANNELS))
 
     def save(self, path: Path) -> str:

@@ -51,7 +51,6 @@ class Value:
 
     @property
     def identifiable(self) -> bool:
-        """Whether the parameter is identifiable from the recording."""
         return math.isfinite(self.value) and math.isfinite(self.std)
 
     @property
@@ -71,7 +70,6 @@ class Value:
         return self.name, f"{self.value:.{digits}f}", f"± {half:.{digits}f}", self.unit
 
     def to_dict(self) -> dict[str, object]:
-        """Return plain values; None for unknown ones."""
         interval = self.interval95
         return {
             "value": finite(self.value),
@@ -102,7 +100,6 @@ class Evidence:
         return f"{self.test}: {spoken(self.result, 4)} (must be {self.limit}): {mark}"
 
     def to_dict(self) -> dict[str, object]:
-        """Return plain values; None for unknown ones."""
         result = finite(self.result)
         return {"test": self.test, "found": result, "limit": self.limit, "passed": self.passed}
 
@@ -159,16 +156,14 @@ class AnalysisVerdict:
         return replace(self, outcome=AnalysisOutcome.ESTIMATED, notes=notes)
 
     def refused(self, reason: str) -> AnalysisVerdict:
-        """Return the verdict, refused for a reason."""
         return replace(self, outcome=AnalysisOutcome.REFUSED, reason=reason)
 
     def not_excited(self, reason: str) -> AnalysisVerdict:
-        """Return the verdict that the recording holds too little, for a reason."""
+        """The recording holds too little, for a reason."""
         return replace(self, outcome=AnalysisOutcome.NOT_EXCITED, reason=reason)
 
     @property
     def usable(self) -> bool:
-        """Whether the values may be used."""
         return self.outcome is AnalysisOutcome.ESTIMATED
 
     def value(self, name: str) -> Value:
@@ -179,7 +174,6 @@ class AnalysisVerdict:
         raise KeyError(f"{name!r}: must be one of {[value.name for value in self.values]}")
 
     def summary(self) -> str:
-        """Return subject, outcome and reason in one line."""
         end = f": {self.reason}" if self.reason else ""
         return f"{self.subject}: {self.outcome.value}{end}"
 
@@ -189,7 +183,6 @@ class AnalysisVerdict:
         return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """Return `Value.row` of each parameter."""
         return [value.row() for value in self.values]
 
     def to_dict(self) -> dict[str, object]:

@@ -181,14 +181,10 @@ def _with_own_friction(motions: Motions, delay: SysIdDelay) -> tuple[Motions, _S
     late = fit.own_friction[:, 0] / [motions[name].slope for name in ramps]
     spread = fit.own_friction[:, 1] / [motions[name].slope for name in ramps]
     # How exactly a dead time is seen, even if those of the fast tests differ.
-    row = ROWS * _period(motions)
+    row = ROWS * motions[ramps[0]].segments[0].period
     seen, differ = min(delay.std, row), delay.std > DIFFERENT_ROWS * row
     wrong = np.abs(late) > np.maximum(OTHER_SIGMAS * np.hypot(spread, seen), OTHER_TIME)
     return (free, own_start) if differ or wrong.any() else (motions, start)
-
-
-def _period(motions: Motions) -> float:
-    return next(iter(motions.values())).segments[0].period
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,6 @@ class VoltageGains:
 
     @property
     def std(self) -> tuple[float, float, float]:
-        """Standard deviations of ks, kv and ka."""
         ks, kv, ka = np.sqrt(np.diag(self.covariance)).tolist()
         return ks, kv, ka
 
@@ -194,7 +193,7 @@ class _Fit:
             high,
             margin=END * math.exp(self._log_tau),
         )
-        self._linear = self._solve(self._log_tau)
+        self._linear = _least_squares(*self._projected(math.exp(self._log_tau)))
         error = self._missed(self._log_tau, self._linear)
         self.residuals: tuple[Array, ...] = tuple(np.split(error, self._firsts[1:]))
 
@@ -251,10 +250,6 @@ class _Fit:
         shares = np.add.reduceat(x * decay, self._firsts, axis=1) / power
         x -= np.repeat(shares, self._lengths, axis=1) * decay
         return x[:-1].T, x[-1]
-
-    def _solve(self, log_tau: float) -> Array:
-        columns, velocity = self._projected(math.exp(log_tau))
-        return _least_squares(columns, velocity)
 
     def _missed(self, log_tau: float, linear: Array) -> Array:
         columns, velocity = self._projected(math.exp(log_tau))

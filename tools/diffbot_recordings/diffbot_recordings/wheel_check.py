@@ -53,7 +53,6 @@ class WheelCheck:
         self._usual: tuple[list[float], list[float]] = ([], [])
 
     def watched(self, segments: Iterable[Segment]) -> Iterator[Segment]:
-        """Yield the segments, and check each of them."""
         for segment in segments:
             self._check(segment)
             yield segment
@@ -92,7 +91,7 @@ class WheelCheck:
         return self.no_effort() or self._sources.alternating() or self._sources.identical()
 
     def stuck(self, friction: FrictionEstimate | None = None) -> str | None:
-        """Return the message about a stuck encoder; None: there is none."""
+        """Return the message about a stuck encoder, if there is one."""
         for i, (side, other) in enumerate(zip(SIDES, reversed(SIDES), strict=True)):
             usual = float(np.median(self._usual[i])) if self._usual[i] else 0.0
             most = 0.0  # most effort against which friction holds the wheel
@@ -116,7 +115,6 @@ class WheelCheck:
         return None
 
     def no_effort(self) -> str | None:
-        """Return the message about an effort that is always 0 while its wheel turns."""
         none = [i for i in range(2) if self._largest[i] == 0.0 and self._turned[i] > OTHER_TURNS]
         if not none:
             return None
@@ -143,12 +141,10 @@ class _Path:
             self._slow = max(SLOW * float(np.median(moving)), float(path[path > 0.0].min()))
 
     def is_slow_after(self, sample: int) -> bool:
-        """Whether it is slow in the STARTS after a sample."""
         later = min(sample + self._within, len(self._sum) - 1)
         return bool(self._sum[later] - self._sum[sample] <= self._slow)
 
     def is_slow_before(self, sample: int) -> bool:
-        """Whether it is slow in the STARTS before a sample."""
         return bool(self._sum[sample] - self._sum[max(sample - self._within, 0)] <= self._slow)
 
 

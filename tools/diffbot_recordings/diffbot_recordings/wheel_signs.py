@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from arc_odometry import WheelGeometry
-from diffbot_description import DynamicParameters, Robot, closed_form
+from diffbot_description import Robot, closed_form
 from diffbot_ident.samples.wheel_speeds import turns
 from diffbot_recordings.samples import POSITIONS, SIDES, Array
 from diffbot_recordings.segments import Segment
@@ -53,7 +53,6 @@ class WheelSigns:
         self._windows = 0.0
 
     def watched(self, segments: Iterable[Segment]) -> Iterator[Segment]:
-        """Yield the segments, and collect the motion of each of them."""
         for segment in segments:
             self._collect(segment)
             yield segment
@@ -130,8 +129,12 @@ class WheelSigns:
     def _by_inertia(self, k7: float, k8: float, robot: Robot | None) -> tuple[int, ...] | None:
         if robot is None:
             return None
-        result, own = (_inertias(DynamicParameters(0.0, 0.0, *k), self._geometry.half_track)
-                      for k in ((k7, k8), closed_form(robot.model)[2:]))  # fmt: skip
+        described = closed_form(robot.model)
+        # Inertias of a wheel as both turn alike and opposite, each over r / 2.
+        result, own = (
+            (1.0 / linear, -1.0 / (self._geometry.half_track * angular))
+            for linear, angular in ((k7, k8), (described.k7, described.k8))
+        )
         as_described = np.abs(np.log(np.divide(result, own))).sum()
         exchanged = np.abs(np.log(np.divide(result, own[::-1]))).sum()
         exchange = as_described > DIFFERENT and exchanged < EXCHANGED * as_described
@@ -174,8 +177,3 @@ def opposite_centre(k5: float, half_width: float, robot: Robot | None) -> str | 
 def _changed(robot: Robot | None, side: int) -> list[int]:
     sides = ((1,), (1,)) if robot is None else robot.joints.side_signs
     return [-sign if i == side else sign for i, own in enumerate(sides) for sign in own]
-
-
-def _inertias(k: DynamicParameters, half_track: float) -> tuple[float, float]:
-    """Return the inertias of a wheel as both turn alike and opposite, each over r / 2."""
-    return 1.0 / k.k7, -1.0 / (half_track * k.k8)

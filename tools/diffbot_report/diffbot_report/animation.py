@@ -69,9 +69,6 @@ def write_animation(
     """Write an animated GIF of at most 8 s; return its path.
 
     `run` has at least one known pose; unknown `limits` of the commands are 0.
-
-    Raises:
-        OSError: See write_atomically.
     """
     pictures = list(frames(run, film_of(run), robot, limits, title))
     chosen = np.linspace(0, len(pictures) - 1, PALETTE_FRAMES).astype(int)
@@ -231,7 +228,6 @@ class _Trail:
         self.artists: Sequence[Artist] = (self._faded, self._recent)
 
     def show(self, frames: NDArray[np.intp]) -> None:
-        """Show the trail up to the last of these samples."""
         recent = frames[-FADING - 1 :]
         self._faded.set_data(*self._places[: recent[0] + 1].T)
         pieces = [self._places[a : b + 1] for a, b in zip(recent[:-1], recent[1:], strict=True)]

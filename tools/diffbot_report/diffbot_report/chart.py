@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 
@@ -46,6 +47,12 @@ class Curve:
     dashed: bool = False
     dots: bool = False
     marks: bool = False
+
+    @classmethod
+    def path(cls, name: str, places: ArrayLike, role: Role = Role.FIRST, **how: bool) -> Curve:
+        """Return a curve through places [x, y], or poses that begin with them, shape (n, >= 2)."""
+        array = np.asarray(places, float)
+        return cls(name, array[:, 0], array[:, 1], role, **how)
 
 
 @dataclass(frozen=True)
@@ -97,10 +104,23 @@ class Intervals:
 
 
 @dataclass(frozen=True)
+class Strips:
+    """States over times (n,), s: a strip per name, filled where `holds`, (n, names), is 1."""
+
+    key: str
+    title: str
+    names: Sequence[str]
+    x: ArrayLike
+    holds: ArrayLike
+    note: str = ""
+    x_unit: str = "time, s"
+
+
+@dataclass(frozen=True)
 class ChartGroup:
     """Charts that belong together: a section of the page, and a picture of this file name."""
 
     picture: str
     title: str
     text: str
-    charts: Sequence[Chart | Intervals]
+    charts: Sequence[Chart | Intervals | Strips]

@@ -192,7 +192,6 @@ class _Estimated:
         return self.value - (max(low, 0.0) if cut else low), high - self.value
 
     def text(self) -> str:
-        """Format the value and its interval."""
         text, spread = with_uncertainty(_known(self.value), self.half)
         if self.half is None or self.ends is None:
             return text
@@ -231,7 +230,6 @@ class _Quantities:
         return next((entry.unit for entry in self._entries[name] if entry is not None), "")
 
     def table(self) -> Table:
-        """Return the values side by side."""
         rows, marks = [], []
         for name, entries in self._entries.items():
             cells = [MISSING if entry is None else entry.text() for entry in entries]
@@ -254,7 +252,6 @@ class _Quantities:
         return Table(["", "unit", *labels, *more], rows, note=note, marks=marks)
 
     def charts(self) -> Iterator[Part]:
-        """Yield charts of intervals side by side."""
         for i, (name, entries) in enumerate(self._entries.items()):
             values = [math.nan if entry is None else entry.value for entry in entries]
             cut = all(not value < 0.0 for value in values) and not NEVER_NEGATIVE.isdisjoint(

@@ -18,12 +18,12 @@ from diffbot_description import FrictionLaw, Robot, wheel_friction
 from diffbot_description.dynamics import Array
 from diffbot_description.spoken_commands import spoken
 from diffbot_ident.estimate import NORMAL_95
-from diffbot_report.chart import FOUR, Chart, Curve, Role
+from diffbot_report.chart import FOUR, Chart, Curve, Role, Strips
 from diffbot_report.controller_topics import TORQUE, VELOCITY
 from diffbot_report.drive_metrics import LAST_SECOND
 from diffbot_report.drive_recording import AdaptationRun, DriveRun
 from diffbot_report.drive_results import DriveResults, answer
-from diffbot_report.page import Page, Part, Scene, Section, Strips, Table, Tone
+from diffbot_report.page import Page, Part, Scene, Section, Table, Tone
 from diffbot_report.quantity import MISSING, significant
 from diffbot_report.robot_silhouette import RobotSilhouette
 from diffbot_report.run_end import Outcome
@@ -303,14 +303,17 @@ def _live_parameters(results: DriveResults) -> list[Part]:
     lived = results.adaptation
     if not len(lived):
         return [*sigma_charts(results)] if results.law == "adaptive" else []
+    return [*parameter_charts(results), gates(lived)]
+
+
+def gates(lived: AdaptationRun) -> Strips:
+    """Return the state of the adaptation, which gates let pass, and which parameters move."""
     states = np.array([[state == each for each in AdaptationState] for state in lived.state])
     names = [each.name.lower() for each in AdaptationState] + list(lived.gates)
-    holds = np.hstack([states, lived.passed]) if lived.gates else states
-    return [
-        *parameter_charts(results),
-        Strips("gates", "States and gates", names, lived.time, holds,
-               "filled: holds, or lets pass"),
-    ]  # fmt: skip
+    names += [f"{name} moves" for name in TORQUE.parameters]
+    holds = np.hstack([states, lived.passed, lived.follows])
+    note = f"filled: holds, or lets pass; {int(lived.refused[-1])} refused"
+    return Strips("gates", "States and gates", names, lived.time, holds, note, TIME)
 
 
 def parameter_charts(results: DriveResults) -> list[Chart]:

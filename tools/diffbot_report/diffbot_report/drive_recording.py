@@ -79,12 +79,10 @@ class DriveRun:
 
     @property
     def has_pose_reference(self) -> bool:
-        """Whether the controller follows poses."""
         return len(self) > 0 and bool(np.isfinite(self.reference).all(axis=1).any())
 
     @property
     def has_truth(self) -> bool:
-        """Whether a simulator published the true pose."""
         return len(self) > 0 and bool(np.isfinite(self.true).all(axis=1).any())
 
     @property
@@ -111,12 +109,10 @@ class DriveRun:
 
     @property
     def true_errors(self) -> TrackingErrors | None:
-        """Errors of the true pose against the reference."""
         return self.errors(self.true, self.reference)
 
     @property
     def odometry_errors(self) -> TrackingErrors | None:
-        """Errors of the pose by odometry against the reference."""
         return self.errors(self.odometry, self.reference)
 
     @property

@@ -66,7 +66,6 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
         )
 
     def subscribe(self) -> tuple[Inbox, ...]:
-        """Subscribe to the true values and to the controller's topics."""
         controller = self.values.controller
         self._truth = self.inbox(Odometry, "ground_truth")
         self._states = self.inbox(ControllerState, f"{controller}/state", LATEST)
@@ -82,11 +81,9 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
         return (self._states,)
 
     def run_name(self) -> str:
-        """Return the parameter `name` or, if it is empty, the controller's name."""
         return self.values.name or self.values.controller
 
     def take_all(self, now: float) -> bool:
-        """Take all samples."""
         recording = self.recording
         if truth := self._truth.take():
             recording.add_truth(*self._read_truth(truth))
@@ -108,7 +105,6 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
         return bool(statuses or truth or judged)
 
     def newest(self) -> int | None:
-        """Return the stamp of the last state, ns, once everything was received; see RunEnd."""
         state = self.recording.state
         if state is None or not state.phase.ended or self.recording.missing():
             return None
@@ -117,11 +113,9 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
         return state.stamp if state.statuses or quiet else None
 
     def table(self) -> RenderableType:
-        """Return a table of the latest sample."""
         return live_table(self.recording)
 
     def findings(self) -> RunFindings:
-        """Return how the robot followed its reference."""
         status, fields = self._newest, self.recording.fields
         return drive_findings(
             self.recording,

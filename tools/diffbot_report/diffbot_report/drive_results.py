@@ -66,7 +66,6 @@ class DriveResults:
 
     @property
     def law(self) -> str:
-        """Name of the control law; empty if unknown."""
         return self.recording.state.law if self.recording.state else ""
 
 

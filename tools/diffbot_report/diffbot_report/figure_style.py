@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from arc_odometry.number_range import Array
-from diffbot_report.chart import Chart, ChartGroup, Intervals, Role
+from diffbot_report.chart import Chart, ChartGroup, Intervals, Role, Strips
 
 # Okabe and Ito's palette.
 BLUE = "#0072B2"
@@ -42,7 +44,10 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 WIDTH, DPI = 9.0, 110
 # Heights of a row, of an only panel, of what is above and below, inch.
 ROW, ALONE, ABOVE, BELOW = 1.7, 3.8, 1.2, 0.5
+LEGEND = 0.62  # inch from the top
 COLUMNS = 2
+BESIDE = 44  # characters of a title and its note that fit above a panel
+STRIPS = ListedColormap(["#F2F2F2", BLUE])  # does not hold, holds
 
 
 def new_figure(title: str, subtitle: str, height: float) -> Figure:
@@ -62,15 +67,6 @@ def quiet(axes: Axes) -> None:
     axes.grid(True, color="#E6E6E6", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.tick_params(colors=INK, labelsize=9, length=3, color="#BBBBBB")
-
-
-def panels(figure: Figure, rows: int, columns: int, **edges: Any) -> list[Axes]:
-    """Return rows x columns quiet panels, row by row; edges as of Figure.add_gridspec."""
-    grid = figure.add_gridspec(rows, columns, **edges)
-    results = [figure.add_subplot(grid[k // columns, k % columns]) for k in range(rows * columns)]
-    for axes in results:
-        quiet(axes)
-    return results
 
 
 def panel_title(axes: Axes, bold: str, rest: str) -> None:
@@ -130,16 +126,36 @@ def say(axes: Axes, text: str) -> None:
 
 
 def draw_intervals(axes: Axes, chart: Intervals) -> None:
-    """Draw values with their intervals, one below the other, without the title."""
+    """Draw values with their intervals, one below the other, without the title.
+
+    Where none has an interval they are bars from 0.
+    """
     values, above = (np.asarray(each, float) for each in (chart.values, chart.half_widths))
     below = above if chart.below is None else np.asarray(chart.below, float)
     rows, ends = np.arange(len(values)), np.nan_to_num([below, above])
-    axes.errorbar(values, rows, xerr=ends, fmt="o", color=BLUE, capsize=5)
+    if ends.any():
+        axes.errorbar(values, rows, xerr=ends, fmt="o", color=BLUE, capsize=5)
+    else:
+        axes.barh(rows, values, 0.5, color=BLUE)
     axes.set_yticks(rows, chart.names)
     axes.set_ylim(len(rows) - 0.3, -0.7)
-    axes.margins(x=0.4)
+    if not np.isfinite(values).any():
+        axes.set_xticks([])
+        axes.text(0.5, 0.5, "not known", transform=axes.transAxes, ha="center", color=QUIET)
+    elif chart.truth is not None:
+        axes.axvline(chart.truth, color=QUIET, linewidth=1.0, linestyle=DOTS)
+    axes.margins(x=0.4 if ends.any() else 0.05)
     axes.locator_params(axis="x", nbins=3)
     axes.ticklabel_format(axis="x", useOffset=False)
+
+
+def draw_strips(axes: Axes, strips: Strips) -> None:
+    """Draw states over time, one below the other, without the title."""
+    x, rows = np.asarray(strips.x, float), np.arange(len(strips.names) + 1)
+    edges, holds = np.append(x, x[-1] + 1e-3), np.asarray(strips.holds, float).T
+    axes.pcolormesh(edges, rows, holds, cmap=STRIPS, vmin=0.0, vmax=1.0, rasterized=True)
+    axes.set_yticks(rows[:-1] + 0.5, strips.names, fontsize=7.5)
+    axes.invert_yaxis()
 
 
 def draw_chart(axes: Axes, chart: Chart, begin: float, end: float) -> None:
@@ -198,9 +214,9 @@ def value_range(values: Array, limits: Sequence[float] = ()) -> tuple[float, flo
     return low - margin, high + margin
 
 
-def legend(figure: Figure, below: float | None = None) -> None:
-    """Add one legend at the right; `below`: inch from the top, None: beside the subtitle."""
-    top = 0.94 if below is None else 1.0 - below / figure.get_figheight()
+def legend(figure: Figure) -> None:
+    """Add one legend at the right, below the subtitle."""
+    top = 1.0 - LEGEND / figure.get_figheight()
     entries: dict[str, Any] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -228,18 +244,29 @@ def group_figure(
     for k, chart in enumerate(group.charts):
         axes = figure.add_subplot(grid[k // columns, k % columns])
         quiet(axes)
-        panel_title(axes, chart.title, "")
-        if isinstance(chart, Intervals):
-            draw_intervals(axes, chart)
-            below = chart.unit
-        else:
-            draw_chart(axes, chart, *span(chart))
-            axes.set_ylabel(chart.unit, color=INK, fontsize=9)
-            below = chart.x_unit
-        note = f"{below}; {chart.note}" if chart.note else below
-        axes.set_xlabel(note.replace("-", "−"), color=INK, fontsize=9)
-    legend(figure, below=0.62)
+        _draw(axes, chart)
+    legend(figure)
     return figure
+
+
+def _draw(axes: Axes, chart: Chart | Intervals | Strips) -> None:
+    """Draw a chart with its title and note: beside the title, below, or in an empty chart."""
+    note, below = chart.note, chart.unit if isinstance(chart, Intervals) else chart.x_unit
+    beside = len(chart.title) + len(note) <= BESIDE
+    panel_title(axes, chart.title, note if beside else "")
+    if isinstance(chart, Intervals):
+        draw_intervals(axes, chart)
+    elif isinstance(chart, Strips):
+        draw_strips(axes, chart)
+    else:
+        draw_chart(axes, chart, *span(chart))
+        axes.set_ylabel(chart.unit, color=INK, fontsize=9)
+        if not any(np.isfinite(np.asarray(curve.y, float)).any() for curve in chart.curves[:1]):
+            say(axes, fill(note, BESIDE))
+            beside = True
+    if note and not beside:
+        below = f"{below}; {note}"
+    axes.set_xlabel(below.replace("-", "−"), color=INK, fontsize=9)
 
 
 def span(chart: Chart) -> tuple[float, float]:

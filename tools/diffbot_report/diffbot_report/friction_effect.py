@@ -56,7 +56,6 @@ class FrictionEffect:
         )
 
     def keys(self) -> dict[str, Any]:
-        """Return the keys of summary.json."""
         return {
             "friction_share": {"left": self.left, "right": self.right, "both": self.both},
             "smallest_torque": self.smallest_torque.entry(),

@@ -15,11 +15,7 @@ from diffbot_report.friction_effect import FrictionEffect
 from diffbot_report.ident_recording import IdentRecording
 from diffbot_report.ident_results import confidence_keys, identification_keys, identification_table
 from diffbot_report.page import Page
-from diffbot_report.quantity import (
-    friction_quantities,
-    parameter_quantities,
-    physical_quantities,
-)
+from diffbot_report.quantity import friction_quantities, parameter_quantities, physical_quantities
 from diffbot_report.summary import RunDescription, RunFindings
 
 

@@ -18,15 +18,11 @@ from diffbot_ident.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_ident.prediction_model import Model
 from diffbot_ident.torque.effects.slope import gravity_along
 from diffbot_ident.verification import HORIZON, VerificationState
-from diffbot_report.chart import Chart, Curve, Role
+from diffbot_report.chart import Chart, Curve, Intervals, Role, Strips
 from diffbot_report.friction_effect import friction_torques
-from diffbot_report.ident_recording import (
-    IdentRecording,
-    estimate_limits,
-    variance_limits,
-)
+from diffbot_report.ident_recording import IdentRecording, estimate_limits, variance_limits
 from diffbot_report.ident_results import all_notes, answer
-from diffbot_report.page import Matrix, Page, Part, Scene, Section, Strips, Table, Tone
+from diffbot_report.page import Matrix, Page, Part, Scene, Section, Table, Tone
 from diffbot_report.quantity import (
     NOT_IDENTIFIABLE,
     UNITS,
@@ -198,7 +194,7 @@ def estimate_charts(recording: IdentRecording, parameters: Sequence[Quantity]) -
         charts.append(
             Chart(
                 quantity.symbol, quantity.symbol, quantity.unit, curves, TIME, EXCITING,
-                note=quantity.lack or f"{value} ± {spread}",
+                note=quantity.lack_in_full or f"{value} ± {spread}",
                 y_range=estimate_limits(times[known], values[known, i], sigma[known], truth),
             )
         )  # fmt: skip
@@ -349,14 +345,21 @@ def _trust(recording: IdentRecording, parameters: Sequence[Quantity]) -> list[Pa
         return []
     parts = correlation(estimate)
     if any(estimate.coverage):
-        parts.append(
-            Matrix("coverage", "Needed motion that was seen", SYMBOLS, ("share",),
-                   [list(estimate.coverage)], (0.0, 1.0), "1: all of it")
-        )  # fmt: skip
+        parts.append(coverage_chart(estimate))
     parts.append(_what_tells_more(parameters))
     if np.isfinite(recording.information()[1]).any():
         parts.append(information_chart(recording))
     return parts
+
+
+def coverage_chart(estimate: Estimate) -> Intervals:
+    """Chart which part of the motion that each of K5..K8 needs was seen."""
+    known = [state is EstimateState.ESTIMATED for state in estimate.parameter_states]
+    names = [name if good else f"{name}, not identified"
+             for name, good in zip(SYMBOLS, known, strict=True)]  # fmt: skip
+    percent = [100.0 * fraction for fraction in estimate.coverage]
+    unit = "%, 100: all of it"
+    return Intervals("coverage", "Needed motion that was seen", unit, names, percent, [0.0] * 4)
 
 
 def information_chart(recording: IdentRecording) -> Chart:

@@ -49,7 +49,6 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
         )
 
     def subscribe(self) -> tuple[Inbox, ...]:
-        """Subscribe to the topics of ident and to the true parameters."""
         self._statuses = self.inbox(IdentStatus, "ident/status")
         self._estimates = self.inbox(DynamicParameters, "ident/dynamic_parameters")
         self._truth = self.inbox(DynamicParameters, "ground_truth/dynamic_parameters", LATEST)
@@ -57,7 +56,6 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
         return self._statuses, self._estimates
 
     def take_all(self, now: float) -> bool:
-        """Read the messages that the pictures need and, always, the last status."""
         recording = self.recording
         for message in self._truth.take():
             recording.true_parameters.add(*true_parameters(message))
@@ -84,16 +82,13 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
             self.recording.add_estimate(_stamp(message), estimate_of(message), verdict_of(message))
 
     def newest(self) -> int | None:
-        """Return the latest estimate's stamp, ns, once all were received; see RunEnd."""
         return None if self.recording.missing() else self.recording.newest
 
     def table(self) -> RenderableType:
-        """Return a table of the current K5..K8."""
         self._read_newest()
         return identification_table(self.recording, self.robot, self.console.width)
 
     def findings(self) -> RunFindings:
-        """Return K5..K8 at the end, and the quantities derived from them."""
         return identification_findings(
             self.recording, self.robot, self.console.width, self.run.setting
         )

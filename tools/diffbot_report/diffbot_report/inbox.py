@@ -27,7 +27,6 @@ class Inbox:
 
     @property
     def topic(self) -> str:
-        """Full name of the topic."""
         return str(self._subscription.topic_name)
 
     def fetch(self) -> None:

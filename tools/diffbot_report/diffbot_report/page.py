@@ -26,7 +26,7 @@ from diffbot_description import write_atomically
 from diffbot_description.dynamics import Array
 from diffbot_description.files import parse_json, read_regular
 from diffbot_description.limits import JSON, PAGE
-from diffbot_report.chart import Chart, Curve, Intervals, Role
+from diffbot_report.chart import Chart, Curve, Intervals, Role, Strips
 from diffbot_report.quantity import MISSING
 
 REPORT = "report.html"
@@ -53,18 +53,6 @@ class Matrix:
     rows: Sequence[str]
     values: ArrayLike
     limits: tuple[float, float] = (-1.0, 1.0)
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Strips:
-    """States over times (n,), s: a strip per name, filled where `holds`, (n, names), is 1."""
-
-    key: str
-    title: str
-    names: Sequence[str]
-    x: ArrayLike
-    holds: ArrayLike
     note: str = ""
 
 
@@ -154,12 +142,7 @@ class Page:
 
 
 def write_page(page: Page, path: Path) -> Path:
-    """Write a page atomically; return its path.
-
-    Raises:
-        OSError: The file cannot be written.
-        ModuleNotFoundError: plotly, whose script draws the charts, is not installed.
-    """
+    """Write a page atomically; return its path. It needs plotly's script for its charts."""
     return write_atomically(path, page_text(page))
 
 
@@ -213,12 +196,7 @@ _DATA = '<script type="application/json" id="data">'
 
 
 def read_data(path: Path) -> dict[str, Any]:
-    """Return the charts and the summary in a page.
-
-    Raises:
-        OSError: The file cannot be read.
-        ValueError: It is not a page of this suite.
-    """
+    """Return the charts and the summary in a page; ValueError if it is none of this suite."""
     text = read_regular(path, PAGE)
     begin = text.find(_DATA)
     end = text.find("</script>", begin)

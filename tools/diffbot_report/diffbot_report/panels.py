@@ -1,27 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elements shared by the figures of all runs."""
+"""Elements shared by the pictures of all runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from io import BytesIO
 from pathlib import Path
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from diffbot_description import write_atomically
 from diffbot_report import figure_style as style
-from diffbot_report.chart import Chart
+from diffbot_report.chart import Chart, ChartGroup
 from diffbot_report.drawing import Picture
 
 Span = tuple[float, float]
-
-DRIVING_TIME = "robot time since driving began, s"
-# Inch below the figure's top.
-LEGEND = 0.62
 
 
 def warm_up() -> None:
@@ -42,21 +37,12 @@ def picture(name: str, make: Callable[[], Figure]) -> Picture:
     return Picture(f"{name}.png", lambda path: save_figure(make(), path))
 
 
-def two_by_two(
-    figure: Figure, label: str, end: float, edges: Mapping[str, float], color: str = "black"
-) -> list[Axes]:
-    """Return four panels over time, from 0 to `end`; edges as of Figure.add_gridspec."""
-    panels = style.panels(figure, 2, 2, **edges)
-    for axes in panels:
-        axes.set_xlim(0.0, end)
-    for axes in panels[2:]:
-        axes.set_xlabel(label, fontsize=9, color=color)
-    return panels
+def group_picture(group: ChartGroup, columns: int = 2, row: float = 2.2) -> Picture:
+    """Return the picture of a group, whose text is the subtitle; `row`: height, inch."""
+    return picture(group.picture, lambda: style.group_figure(group, group.text, columns, row))
 
 
-def draw_panels(
-    figure: Figure, end: float, rows: Sequence[tuple[Chart, Chart, Span]], label: str = DRIVING_TIME
-) -> None:
+def draw_panels(figure: Figure, end: float, rows: Sequence[tuple[Chart, Chart, Span]]) -> None:
     """Draw each chart over the whole run, a detail (begin and end, s) at its right; the legend."""
     height = figure.get_figheight()
     grid = figure.add_gridspec(
@@ -74,8 +60,9 @@ def draw_panels(
             last = number == len(rows) - 1
             axes.tick_params(labelbottom=last)
             if last:
-                axes.set_xlabel(label if axes is whole else "s", fontsize=9, color=style.INK)
-    style.legend(figure, LEGEND)
+                label = chart.x_unit if axes is whole else "s"
+                axes.set_xlabel(label, fontsize=9, color=style.INK)
+    style.legend(figure)
 
 
 def rms_text(values: NDArray[np.float64], unit: str) -> str:

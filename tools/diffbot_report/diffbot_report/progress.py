@@ -72,12 +72,10 @@ class Progress:
             self._bar.stop()
 
     def show(self, text: str) -> None:
-        """Show what is being done now."""
         self._text = text
         self._redraw()
 
     def advance(self, amount: float = 1.0) -> None:
-        """Increase the amount that is done."""
         self.update(self._done + amount, self._total)
 
     def update(self, done: float, total: float | None) -> None:
@@ -118,5 +116,4 @@ class _Times(ProgressColumn):
         self._progress = progress
 
     def render(self, task: Task) -> Text:
-        """Return the times as text."""
         return Text(self._progress.times())

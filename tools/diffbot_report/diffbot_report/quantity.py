@@ -72,6 +72,11 @@ class Quantity:
         return NOT_IDENTIFIABLE if self.std is None else ""
 
     @property
+    def lack_in_full(self) -> str:
+        """Why it may not be used, with the reason; empty if it has an interval."""
+        return f"{self.lack}: {self.reason or 'no finite variance'}" if self.lack else ""
+
+    @property
     def half_width(self) -> float | None:
         """Half the width of the 95 % interval; None if unbounded."""
         low, high = self.interval95

@@ -37,7 +37,6 @@ class RobotSilhouette:
 
     @classmethod
     def of(cls, robot: Robot) -> RobotSilhouette:
-        """Return the outline of a described robot."""
         shape, wheels = robot.body.shape, robot.wheels
         front, rear, half = shape.front, shape.rear, 0.5 * shape.width
         length = front - rear

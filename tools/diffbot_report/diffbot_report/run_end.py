@@ -28,7 +28,6 @@ class RunPhase(Enum):
 
     @property
     def ended(self) -> bool:
-        """Whether the run is over."""
         return self in (RunPhase.DONE, RunPhase.STOPPED)
 
 
@@ -124,11 +123,9 @@ class Ending:
 
 
 class RunEnd:
-    """Determines at each poll whether the run is over.
+    """Determines at each poll whether the run of a node is over.
 
-    Args:
-        patience: Wall time to wait for the node to appear, s; 0: no limit.
-        node: Name of the watched node.
+    `patience`: wall time to wait for the node to appear, s; 0: no limit.
     """
 
     def __init__(self, patience: float = 0.0, node: str = "ident") -> None:

@@ -66,18 +66,9 @@ class SampleBuffer:
     Attributes:
         interval: Minimum time between two rows that `wants` accepts, s, >= 0.
         taken: Number of rows added since the start; one of `every` is kept.
-
-    Raises:
-        ValueError: width < 1, capacity < 4, or the interval is negative or not finite.
     """
 
     def __init__(self, width: int, capacity: int = CAPACITY, interval: float = 0.0) -> None:
-        if width < 1 or capacity < 4:
-            raise ValueError(
-                f"width = {width}, capacity = {capacity}: must be >= 1 number and >= 4 rows"
-            )
-        if not 0.0 <= interval < math.inf:
-            raise ValueError(f"interval = {interval} s: must be finite and >= 0")
         self.interval = interval
         self._capacity = capacity
         self._stamps = np.empty(min(1024, capacity), np.int64)

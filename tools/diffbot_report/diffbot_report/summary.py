@@ -135,17 +135,8 @@ def versions() -> dict[str, str]:
 
 
 def parse_arguments(text: str) -> dict[str, Any]:
-    """Parse launch arguments from a JSON object or from "name:=value name:=value".
-
-    Raises:
-        ValueError: The text is neither.
-    """
+    """Parse launch arguments, "name:=value name:=value"; ValueError if the text is none."""
     text = text.strip()
-    if text.startswith("{"):
-        try:
-            return dict(json.loads(text))
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise ValueError(f"arguments = {text!r}: not a JSON object: {error}") from error
     names = list(re.finditer(r"(?:^|\s)([A-Za-z_]\w*):=", text))
     before = text[: names[0].start()] if names else text
     if before:

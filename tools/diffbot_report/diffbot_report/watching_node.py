@@ -47,18 +47,15 @@ class ReportParameters(RobotParameters):
         "files besides summary.json: all, html (only report.html), png (only pictures)",
         choices=SHOWN,
     )
-    arguments: str = parameter("", "launch arguments, for the summary: JSON or name:=value ...")
+    arguments: str = parameter("", "launch arguments, for the summary: name:=value ...")
     patience: float = parameter(
         20.0, "wall time to wait for the node to watch, s; 0: for ever", minimum=0.0
-    )
-    refresh_rate: float = parameter(
-        4.0, "updates of the view, 1/s of wall time", above=0.0, maximum=5.0
     )
 
 
 POLL_PERIOD = 0.02  # period of the polls, s of wall time
-# Wall time between counts of the publishers, s.
-COUNT_PERIOD = 0.2
+# Wall time between counts of the publishers, and between updates of the view, s.
+COUNT_PERIOD, VIEW_PERIOD = 0.2, 0.25
 # Wall time for pictures after a regular end, and a signal, s: launches then wait 5 s.
 DRAWING_TIME, HURRIED_DRAWING_TIME = 30.0, 4.0
 # Wall time for a node's report of its end after a signal, s,
@@ -185,11 +182,9 @@ class WatchingNode(Node, Generic[R, P]):
         create_wall_timer(self, POLL_PERIOD, self._poll)
 
     def run_name(self) -> str:
-        """Return the name of the run."""
         return self.values.name
 
     def inbox(self, message_type: type, topic: str, qos: QoSProfile = COUNTED) -> Inbox:
-        """Subscribe to a topic."""
         inbox = Inbox(self, message_type, topic, qos)
         self._inboxes.append(inbox)
         return inbox
@@ -236,7 +231,7 @@ class WatchingNode(Node, Generic[R, P]):
         )
         if ending is not None:
             self._leave(self._end.explained(ending, reported_failures()))
-        elif now - self._viewed >= 1.0 / self.values.refresh_rate:
+        elif now - self._viewed >= VIEW_PERIOD:
             self._viewed = now
             self._show(now)
 

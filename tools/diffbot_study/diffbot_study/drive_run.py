@@ -91,7 +91,6 @@ class SimulatedDrive:
 
     @property
     def gains(self) -> dict[str, list[float]]:
-        """Gains of the law, by their names in the summary; empty before the run."""
         if (record := self._law.record) is None:
             return {}
         return {"gamma": [*record.gammas], "lambda": [*record.lambdas]}
@@ -122,7 +121,6 @@ class SimulatedDrive:
         )
 
     def execute(self, progress: Callable[[DriveRecording], None] = lambda _: None) -> None:
-        """Run to the end; `progress` is called at each state of the recording."""
         arguments = self._arguments
         ends = arguments.duration or math.inf
         moved = load_robot(arguments.moved_robot)
@@ -156,7 +154,6 @@ class SimulatedDrive:
         self._note_state(RunPhase.DONE)
 
     def stop(self, problem: str) -> None:
-        """End the run early, after a KeyboardInterrupt in `execute`."""
         self._note_state(RunPhase.STOPPED, problem)
 
     def _note(self, stamp: float, torque: Torque, engine: Simulator) -> None:

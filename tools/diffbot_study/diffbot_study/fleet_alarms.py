@@ -80,11 +80,7 @@ class Morning:
 
 
 def read_alarms(folder: Path) -> list[Alarm]:
-    """Return the alarms of the runs before; none if there is no file.
-
-    Raises:
-        ValueError: The file is damaged; the message says what to do.
-    """
+    """Return the alarms of the runs before, none without a file; ValueError if it is damaged."""
     path = folder / ALARMS
     if not path.exists():
         return []
@@ -108,12 +104,9 @@ def write_alarms(folder: Path, alarms: Sequence[Alarm]) -> Path:
 def updated(
     known: Sequence[Alarm], raised: Mapping[tuple[str, str], str], now: float
 ) -> list[Alarm]:
-    """Return the alarms after a run; those that ended more than a day ago are dropped.
+    """Return the alarms after a run at a time, s; those that ended more than a day ago are dropped.
 
-    Args:
-        known: Of the runs before.
-        raised: Cause by type and name of the robot, of this run.
-        now: Its time, s since 1970.
+    `raised`: cause by type and name of the robot.
     """
     before = {(alarm.type, alarm.robot, alarm.cause): alarm for alarm in known}
     results = []
@@ -126,14 +119,7 @@ def updated(
 
 
 def acknowledge(alarms: Sequence[Alarm], words: Sequence[str]) -> list[Alarm]:
-    """Return the alarms with those of some robots acknowledged.
-
-    Args:
-        words: ROBOT or ROBOT=NOTE.
-
-    Raises:
-        ValueError: A robot has no alarm.
-    """
+    """Return the alarms, with those of ROBOT or ROBOT=NOTE acknowledged; ValueError without one."""
     notes = {}
     for word in words:
         robot, _, note = word.partition("=")

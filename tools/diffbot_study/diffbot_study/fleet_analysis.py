@@ -116,7 +116,6 @@ class Fleet:
     trends: Sequence[Trend] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for JSON."""
         return asdict(self)
 
 

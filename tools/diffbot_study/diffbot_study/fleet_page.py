@@ -21,14 +21,14 @@ from diffbot_report.chart import Chart, Curve, Intervals, Role
 from diffbot_report.page import REPORT, Page, Part, Section, Table, Tone, write_page
 from diffbot_report.quantity import MISSING, UNITS, significant, with_uncertainty
 from diffbot_study.cause_advice import advice_on
-from diffbot_study.fleet_alarms import Morning
+from diffbot_study.fleet_alarms import DAY, Morning
+from diffbot_study.fleet_quantities import LOG
+from diffbot_study.fleet_trends import DRIFT, change_text, fraction
 
 FLEET = "fleet.html"
 ROBOTS = "robots"
 # Maximum number of robots with charts, and of intervals side by side.
 DRAWN, BESIDE = 12, 40
-DAY = 86400.0
-LOG = "log_"  # prefix of the names of logarithms
 # Column of the row, name and unit; other quantities are values of the row's verdicts.
 COLUMNS = {
     "log_k7": ("k7", "K7", UNITS["K7"]),
@@ -60,11 +60,8 @@ def write_fleet_pages(
 ) -> Path:
     """Write fleet.html and a page of each robot; return the path of fleet.html.
 
-    Args:
-        summary: Content of fleet.json.
-        rows: Rows of all valid recordings, by the columns of the table.
-        words: Command-line arguments that repeat it.
-        morning: What is new since the day before.
+    `summary`: content of fleet.json; `rows`: all valid recordings, by the columns of the table;
+    `words`: command-line arguments.
     """
     fleet = _Fleet(summary, rows, morning or Morning())
     (folder / ROBOTS).mkdir(parents=True, exist_ok=True)
@@ -195,7 +192,9 @@ def _findings(fleet: _Fleet) -> Table:
 
 def _evidence(fleet: _Fleet, robot: Robot) -> str:
     level, change = fleet.levels.get(robot), fleet.trends.get(robot)
-    parts = [change_text(change)] if change and (change["alarm"] or change["near"]) else []
+    parts = []
+    if change and (change["alarm"] or change["near"]):
+        parts.append(change_text(change, label(change["quantity"]), day))
     parts += [level["evidence"].partition(";")[0]] if level and level["evidence"] else []
     return "; ".join(parts)
 
@@ -221,15 +220,6 @@ def _near(fleet: _Fleet) -> Table:
     )
 
 
-def change_text(change: Mapping[str, Any]) -> str:
-    """Describe a change in words."""
-    name = change["quantity"]
-    size, half = relative(name, change["change"][name], NORMAL_95 * change["change_std"][name])
-    begin, end = map(day, change["between"])
-    when = f"between {begin} and {end}" if change["kind"] == "step" else f"from {begin} to {end}"
-    return f"{change['kind']} of {label(name)} by {size:+.1%} ± {half:.1%} {when}"
-
-
 def label(quantity: str) -> str:
     """Return the readable name of a quantity."""
     return COLUMNS[quantity][1] if quantity in COLUMNS else quantity.removeprefix(LOG)
@@ -251,13 +241,6 @@ def reading(row: Row, quantity: str) -> tuple[float, float, str] | None:
 @lru_cache(maxsize=1)  # for the row whose quantities are read one after another
 def _values(text: str) -> dict[str, Any]:
     return dict(json.loads(text))
-
-
-def relative(quantity: str, change: float, half: float) -> tuple[float, float]:
-    """Return a change and its half width relative to the value; also for logarithms."""
-    if not quantity.startswith(LOG):
-        return change, half
-    return math.expm1(change), math.exp(change) * half
 
 
 def confidence_text(finding: Mapping[str, Any]) -> str:
@@ -426,7 +409,7 @@ def _trend_chart(
 def _model(
     change: Mapping[str, Any], rows: Sequence[Row], days: np.ndarray, values: np.ndarray
 ) -> Curve:
-    if change["kind"] == "drift":
+    if change["kind"] == DRIFT:
         slope, intercept = np.polyfit(days, values, 1)
         ends = np.array([days[0], days[-1]])
         return Curve("drift", ends, slope * ends + intercept, Role.SECOND)
@@ -490,7 +473,7 @@ def _quantities(level: Mapping[str, Any] | None, trend: Mapping[str, Any] | None
     for name in _compared(level, trend):
         deviation = MISSING
         if level is not None:
-            deviation = f"{relative(name, level['deviations'][name], 0.0)[0]:+.2%}"
+            deviation = f"{fraction(name, level['deviations'][name]):+.2%}"
         score = MISSING if level is None else f"{level['scores'][name]:+.1f}"
         slope = MISSING
         if trend is not None:

@@ -153,14 +153,12 @@ class ValueQuantities:
         self.names = tuple(f"{LOG}{n}" if n in self._logs else n for n in scale)
 
     def is_reported(self, row: Row) -> bool:
-        """Whether a row contains all of the quantities."""
         reported = _values(row)
         return {*self._sizes} <= {*reported} and all(
             reported[name].value > 0.0 for name in self._logs
         )
 
     def of(self, rows: Sequence[Row]) -> tuple[Array, Array]:
-        """Return values and standard deviations of rows with them, (rows, quantities) each."""
         values, own = [], []
         for row in rows:
             reported = _values(row)

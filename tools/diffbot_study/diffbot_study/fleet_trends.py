@@ -7,9 +7,10 @@ Both are tested by Smyth's moderated t with the scatter of the type: docs/theory
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -219,12 +220,17 @@ def _place(
 
 def said(trend: Trend) -> str:
     """Describe a trend: what changed, by how much, when."""
-    name = trend.quantity
-    change, half = fraction(name, trend.change[name]), NORMAL_95 * trend.change_std[name]
-    half *= 1.0 + change if name.startswith(LOG) else 1.0
-    begin, end = (day(time) for time in trend.between)
-    when = f"between {begin} and {end}" if trend.kind == STEP else f"from {begin} to {end}"
-    return f"{trend.kind} of {name.removeprefix(LOG)} by {change:+.1%} ± {half:.1%} {when}"
+    return change_text(asdict(trend), trend.quantity.removeprefix(LOG), minute)
+
+
+def change_text(change: Mapping[str, Any], label: str, date: Callable[[float], str]) -> str:
+    """Describe a Trend as a mapping, with its quantity's label and dates as texts."""
+    name = change["quantity"]
+    size = fraction(name, change["change"][name])
+    half = NORMAL_95 * change["change_std"][name] * (1.0 + size if name.startswith(LOG) else 1.0)
+    begin, end = map(date, change["between"])
+    when = f"between {begin} and {end}" if change["kind"] == STEP else f"from {begin} to {end}"
+    return f"{change['kind']} of {label} by {size:+.1%} ± {half:.1%} {when}"
 
 
 def fraction(quantity: str, change: float) -> float:
@@ -232,6 +238,6 @@ def fraction(quantity: str, change: float) -> float:
     return math.expm1(change) if quantity.startswith(LOG) else change
 
 
-def day(time: float) -> str:
+def minute(time: float) -> str:
     """Format a time (s since 1970, UTC) to the minute."""
     return datetime.fromtimestamp(time, timezone.utc).strftime("%Y-%m-%d %H:%M")

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from arc_odometry import JointSample
 from arc_odometry.number_range import Array
 from diffbot_description import Robot
+from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import excited_wheel_speed
 from diffbot_ident.excitation.prbs import GuardedPrbs
 from diffbot_sim.engines.ideal_batch import IdealBatch
@@ -82,7 +83,7 @@ def record_batch(
     for step in range(1, steps + 1):
         torque = np.array(
             [
-                source.torque((left, right))
+                source.torque(Motion(wheel_speeds=(left, right)))
                 for source, left, right in zip(sources, *speeds.tolist(), strict=True)
             ]
         ).T

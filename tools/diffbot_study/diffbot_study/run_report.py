@@ -14,12 +14,7 @@ from rich.console import RenderableType
 
 from arc_odometry.number_range import Array
 from diffbot_description import Robot
-from diffbot_description.files import (
-    CLAIM,
-    SUMMARY,
-    dated_folder,
-    make_writable,
-)
+from diffbot_description.files import CLAIM, SUMMARY, dated_folder, make_writable
 from diffbot_description.named_paths import expanded
 from diffbot_recordings.samples import write_table
 from diffbot_report.display import RunProgress, make_console, make_display, say
@@ -98,7 +93,6 @@ class RunReport:
         return Ending(Outcome.COMPLETED)
 
     def close(self) -> None:
-        """Restore the terminal."""
         self._display.close()
 
     def write(self, findings: RunFindings, ending: Ending) -> int:

@@ -166,14 +166,10 @@ def store_results(
     name: str,
     complaint: Callable[[Sequence[Any], str], str],
 ) -> int:
-    """Run tasks on a cluster and store their rows in batches; return the exit status.
+    """Run tasks of some items on a cluster and store their rows; return the exit status.
 
-    Args:
-        function: Returns the rows of a task; importable by the workers.
-        tasks: Items of each task.
-        options: Options of add_cluster_options.
-        name: What the items are called.
-        complaint: Returns the message about a task that failed, and why.
+    `function`, importable by the workers, returns the rows of a task; `name`: what items are
+    called; `complaint` words a task's failure, and why; `options`: of add_cluster_options.
     """
     if not tasks:
         return 0

@@ -21,12 +21,7 @@ KEPT = 0.95
 def write_study_page(
     summary: Mapping[str, Any], charts: Sequence[Chart], folder: Path, words: Sequence[str]
 ) -> Path:
-    """Write study.html into a folder; return its path. Arguments: see `study_page`.
-
-    Raises:
-        OSError: The page cannot be written.
-        ModuleNotFoundError: plotly is not installed.
-    """
+    """Write study.html into a folder; return its path. Arguments: see `study_page`."""
     page = study_page(summary, charts, Path(summary["file"]), words)
     return write_page(page, folder / STUDY)
 
@@ -34,13 +29,9 @@ def write_study_page(
 def study_page(
     summary: Mapping[str, Any], charts: Sequence[Chart], file: Path, words: Sequence[str]
 ) -> Page:
-    """Return the page of a study.
+    """Return the page of a study: charts that study.png shows too, its file, and the command.
 
-    Args:
-        summary: Content of summary.json.
-        charts: Of its figures, which study.png shows too.
-        file: Of the study, to copy.
-        words: Command-line arguments that repeat it.
+    `summary`: content of summary.json; `words`: command-line arguments.
     """
     cells, tolerance = summary["cells"], summary["tolerance"]
     good = [cell for cell in cells if tolerance and (cell["within_tolerance"] or 0.0) >= KEPT]

@@ -34,7 +34,6 @@ class Label:
 
     @property
     def text(self) -> str:
-        """Name and unit."""
         return f"{self.name}, {self.unit}" if self.unit else self.name
 
 

@@ -93,7 +93,6 @@ class TorqueRun:
         return np.array(self._rows).reshape(-1, len(COLUMNS))
 
     def execute(self, progress: Callable[[IdentRecording], None] = lambda _: None) -> None:
-        """Run to the end; `progress` is called at each state of the recording."""
         arguments, robot = self._arguments, self._robot
         period, due = arguments.period, RateLimit(STATUS_RATE)
         limiter = TorqueLimiter(robot.limits.traction, robot.limits.torque_rate)
@@ -121,7 +120,6 @@ class TorqueRun:
         self._note_end()
 
     def stop(self, problem: str) -> None:
-        """End the run early, for example after a KeyboardInterrupt in `execute`."""
         self.course.stop(problem)
         self._note_end()
 

@@ -35,12 +35,7 @@ from diffbot_report.sample_buffer import NANOSECONDS
 from diffbot_sim.simulated_velocity_robot import SimulatedVelocityRobot, VelocityRobotParameters
 from diffbot_sim.virtual_robot import received_stamp
 from diffbot_study.drive_report import HOLD, STATE_RATE, report_drive, true_rows
-from diffbot_study.run_arguments import (
-    PathArguments,
-    VelocityArguments,
-    read_arguments,
-    replaced,
-)
+from diffbot_study.run_arguments import PathArguments, VelocityArguments, read_arguments, replaced
 from diffbot_study.run_bag import VelocityRows
 from diffbot_study.velocity_run import odometry_of
 from pose2d_trajectories import Reference, make_trajectory
@@ -108,17 +103,14 @@ class SimulatedVelocityDrive:
 
     @property
     def gains(self) -> dict[str, float]:
-        """Gains of the law, by their names in the summary."""
         own = self._settings
         return {"epsilon": own.gains.damping, "b": own.gains.b, "k_v": own.k_v, "k_omega": own.k_w}
 
     @property
     def duration(self) -> float:
-        """Robot time of the drive, s."""
         return self._arguments.duration or self._trajectory.duration + HOLD
 
     def execute(self, progress: Callable[[DriveRecording], None] = lambda _: None) -> None:
-        """Run to the end; `progress` is called at each state of the recording."""
         simulated, period = self._simulated, self._arguments.period
         limits = self._settings.limits
         limiter = PairLimiter(
@@ -150,7 +142,6 @@ class SimulatedVelocityDrive:
         self._note_state(RunPhase.DONE)
 
     def stop(self, problem: str) -> None:
-        """End the run early, after a KeyboardInterrupt in `execute`."""
         self._note_state(RunPhase.STOPPED, problem)
 
     def _note(self, sample: OdometrySample, wanted: Reference, command: Pair) -> None:

@@ -68,7 +68,6 @@ class VelocityRun:
         self._refused = 0
 
     def execute(self, progress: Callable[[VelocityRecord], None] = lambda _: None) -> None:
-        """Run to the end; `progress` is called at each state of the record."""
         course, simulated = self.course, self._simulated
         limiter = PairLimiter("velocity", "(m/s, rad/s)", course.limits)
         while not course.ended:
@@ -81,7 +80,6 @@ class VelocityRun:
             simulated.advance(command)
 
     def stop(self, problem: str) -> None:
-        """End the run early, for example after a KeyboardInterrupt in `execute`."""
         self.course.end(Phase.STOPPED, problem)
         self._note((0.0, 0.0))
 

@@ -55,7 +55,6 @@ class ControlBoard:
         return Table(HEAD, rows, TITLES[kind], NOTE)
 
     def tables(self) -> list[Table]:
-        """Return the tables of all kinds."""
         return [self.table(kind) for kind in self.drives]
 
 

@@ -169,7 +169,6 @@ class TimedKinematics:
         self._time = 0.0
 
     def update(self, state: State, reference: Reference, dt: float) -> Torque:
-        """Return the torque [left, right] in N m for the period that begins."""
         self._time += dt
         if self._path_law is None:
             wanted = self._kinematic.command_for(reference, state.pose)

@@ -74,7 +74,6 @@ class SuiteLaw:
         self._tracker, self._trajectory = VelocityTracker(settings, known.sigma), trajectory
 
     def command(self, time: float, pose: Pose, velocity: Velocity) -> Velocity:
-        """See VelocityLaw."""
         return self._tracker.update(time, self._trajectory.at(time), pose, velocity)
 
 
@@ -85,7 +84,6 @@ class Scheduled:
         self._law, self._trajectory, self._limits = KinematicLaw(), trajectory, truth.limits
 
     def command(self, time: float, pose: Pose, velocity: Velocity) -> Velocity:
-        """See VelocityLaw."""
         wanted = self._law.command_for(self._trajectory.at(time), pose)
         pairs = zip(wanted, self._limits, strict=True)
         return Velocity(*(min(max(each, -most), most) for each, most in pairs))

@@ -140,7 +140,6 @@ class ParameterKalmanFilter(ParameterEstimator):
         self._kind = kind
 
     def update(self, measured: Array, noise: Array) -> None:
-        """See `ParameterEstimator.update`."""
         a, f = (averaged(each, self._window) for each in rows(measured))
         known = np.zeros(SIZE) if self._kind.outputs_only else self.estimate
         variance = self._kind.caution**2 * np.diag(row_covariance(noise, known)) / self._window
@@ -169,7 +168,6 @@ class ErrorsInVariables(ParameterEstimator):
         self._counts = np.zeros(0)
 
     def update(self, measured: Array, noise: Array) -> None:
-        """See `ParameterEstimator.update`."""
         a, f = (averaged(each, self._window) for each in rows(measured))
         z = self._in_units(np.concatenate((a, -f[..., None]), axis=-1)).reshape(-1, 6 * (SIZE + 1))
         moments = (z.T @ z).reshape(6, SIZE + 1, 6, SIZE + 1).swapaxes(1, 2)

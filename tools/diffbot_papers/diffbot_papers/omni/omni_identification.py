@@ -43,7 +43,6 @@ class UncertainValue:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval."""
         return self.value - self.half_width, self.value + self.half_width
 
     def covers(self, truth: float) -> bool:
@@ -85,7 +84,6 @@ class LinearFit:
     freedom: int
 
     def estimate(self, index: int) -> UncertainValue:
-        """Return one parameter."""
         std = float(np.sqrt(self.covariance[index, index]))
         return UncertainValue(float(self.values[index]), std, self.freedom)
 
