@@ -23,6 +23,7 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,7 +46,7 @@ else:
     # A busy machine is no error: a limit of wall time per example, 200 ms by default, finds nothing
     # else. Tests of wall time have their marker. `suite` draws the same few examples in each run;
     # HYPOTHESIS_PROFILE=thorough searches for new ones.
-    hypothesis.settings.register_profile("suite", max_examples=25, derandomize=True, deadline=None)
+    hypothesis.settings.register_profile("suite", max_examples=12, derandomize=True, deadline=None)
     hypothesis.settings.register_profile("thorough", max_examples=1000, deadline=None)
     hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
@@ -74,6 +75,11 @@ os.environ[domains.VARIABLE] = str(_session.domain)
 # Priority below that of graphs of the processes that compute beside them.
 _BESIDE = 3
 _left_out: list[pytest.Item] = []
+# What the text of each file with tests of a marker has.
+_MENTIONS = {
+    "graph": re.compile(r"\bdomain\b"),
+    "kernels": re.compile(r"^@pytest\.mark\.kernels", re.MULTILINE),
+}
 _begun = pytest.StashKey[float]()
 
 
@@ -151,6 +157,15 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
     if policy != _POLICY and item.get_closest_marker("real_time") is None:
         os.sched_setscheduler(0, _POLICY, os.sched_param(0))
         pytest.fail(f"the test left the scheduling policy {policy}; it was {_POLICY}")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With ``-m graph`` or ``-m kernels`` import only files that have such tests."""
+    words = config.option.markexpr.split() or [""]
+    mention = _MENTIONS.get(words[0])
+    if mention is None or "or" in words or not collection_path.match("test_*.py"):
+        return None
+    return None if mention.search(collection_path.read_text(encoding="utf-8")) else True
 
 
 @pytest.hookimpl(hookwrapper=True)

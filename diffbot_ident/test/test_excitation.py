@@ -48,7 +48,7 @@ def test_there_are_two_or_four_levels():
         GuardedPrbs(1.0, 1, 10, 10.0, 0, levels=3)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_wheels_are_uncorrelated_within_half_a_period(seed):
     bits = torques(GuardedPrbs(1.0, 1, 10, 10.0, seed), 511)
     for lag in range(100):

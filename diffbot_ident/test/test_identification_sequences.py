@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from checked_course import GEOMETRY, OWN, PRIOR, SPEEDS, CheckedCourse, Robot
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_safety_filter import PERIOD, TWIL
 
@@ -148,7 +148,6 @@ def run(plan, seed):
     return drive(plan, seed).count
 
 
-@settings(max_examples=12)
 @given(plans, st.integers(0, 2**32 - 1))
 def test_no_sequence_makes_a_course_do_what_it_must_not(plan, seed):
     run(plan, seed)

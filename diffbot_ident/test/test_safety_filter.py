@@ -191,7 +191,6 @@ def test_what_is_learned_of_no_offset_narrows_it():
     assert (k6[1:] * (k5[1:] - 0.001) < 0.0).all()  # no model gains energy by turning
 
 
-@settings(max_examples=20)
 @given(
     st.tuples(st.floats(-0.4, 0.4), st.floats(-0.4, 0.4)),
     st.floats(-0.8, 0.8),

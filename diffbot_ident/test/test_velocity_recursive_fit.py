@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.signal import lfilter
 
@@ -203,7 +203,6 @@ def test_a_batch_fit_starts_the_on_line_one_with_its_interval():
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(-6.0, 6.0), st.floats(-6.0, 6.0))
-@settings(max_examples=15)
 def test_any_samples_leave_a_sigma_that_can_be_driven_with(seed, velocity_size, command_size):
     generator = np.random.default_rng(seed)
     velocity = generator.standard_normal((250, 2)) * 10.0**velocity_size

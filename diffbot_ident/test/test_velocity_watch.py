@@ -50,12 +50,12 @@ def watched(fault, seed, seconds=40.0):
     return "", seconds
 
 
-@pytest.mark.parametrize("seed", range(7300, 7320))
+@pytest.mark.parametrize("seed", range(7300, 7306))
 def test_a_good_robot_is_never_blamed(seed):
     assert watched(Fault(), seed) == ("", 40.0)
 
 
-@pytest.mark.parametrize("seed", range(7320, 7325))
+@pytest.mark.parametrize("seed", range(7320, 7322))
 @pytest.mark.parametrize(
     ("fault", "says"),
     [

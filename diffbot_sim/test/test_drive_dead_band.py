@@ -4,7 +4,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_description.dead_band import DeadBandKind
@@ -26,7 +26,6 @@ def constant(command, drive, seconds=6.0):
 
 
 @given(st.floats(-0.4, 0.4), st.floats(-1.0, 1.0))
-@settings(max_examples=20)
 def test_an_offset_of_the_axes_is_lost_of_the_final_speed(v, omega):
     result = constant((v, omega), DriveDeadBand(BANDS)).velocity()
     for speed, command, band, drag in zip(result, (v, omega), BANDS, (1.05, 0.95), strict=True):

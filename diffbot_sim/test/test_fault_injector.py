@@ -9,7 +9,7 @@ from collections import Counter
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_sim.faults import Fault, FaultInjector
@@ -127,7 +127,6 @@ def test_the_upper_border_of_a_wrapped_angle_is_the_lower_one():
     assert wrapped == [-3.0, 0.0] and positions == state(3).position
 
 
-@settings(max_examples=15)
 @given(st.integers(0, 2**32), st.floats(0.001, 0.2), st.floats(0.0, 0.1))
 def test_jitter_is_within_its_bounds_and_overtakes_only_where_allowed(seed, jitter, delay):
     for overtake in (False, True):
@@ -393,13 +392,11 @@ def faults(kinds):
     return st.lists(kinds.map(lambda settings: Fault("joint_states", **settings)), max_size=4)
 
 
-@settings(max_examples=15)
 @given(faults(KEEPING), st.integers(0, 1000))
 def test_faults_of_content_and_time_keep_the_number_of_messages(scripted, seed):
     assert len(run(scripted, 40, seed, extra=100)) == 40
 
 
-@settings(max_examples=15)
 @given(faults(KEEPING | OTHER), st.integers(0, 1000))
 def test_equal_seeds_give_equal_messages_and_the_input_stays_as_it_was(scripted, seed):
     sent = [state(k) for k in range(25)]
@@ -412,7 +409,6 @@ def test_equal_seeds_give_equal_messages_and_the_input_stays_as_it_was(scripted,
     assert not mine & {id(message) for _, message in runs[0]}
 
 
-@settings(max_examples=15)
 @given(faults(KEEPING | OTHER), st.lists(st.floats(0.0, 0.05), min_size=1, max_size=60))
 def test_messages_come_out_in_time_and_none_is_left(scripted, steps):
     """Pushed at uneven times; looked at when the injector says that one is due, and never else."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_sim.faults import Fault, Relay, load_script
@@ -71,7 +71,6 @@ def test_the_example_shows_each_kind():
     assert len(script.of("commands")) == 4
 
 
-@settings(max_examples=20)
 @given(st.lists(SETTINGS, max_size=3))
 def test_what_is_written_is_read_again(entries):
     text = yaml.safe_dump({"faults": entries}, default_flow_style=False)

@@ -2,6 +2,7 @@
 """The ideal engine without friction: exactness, energy, payload, bad input."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,11 +16,15 @@ from diffbot_sim.engines.ideal import IdealSimulator
 
 ROBOTS = {name: load_robot(name).without_friction() for name in ("twil", "agv")}
 SIMULATORS = {name: IdealSimulator(robot) for name, robot in ROBOTS.items()}
-MODELS = {name: model_of(urdf(load_robot(name))) for name in ("twil", "agv")}
 names = st.sampled_from(sorted(SIMULATORS))
 fractions = st.tuples(st.floats(-1, 1), st.floats(-1, 1))
 durations = st.floats(1e-4, 0.05)
 motions = st.lists(st.tuples(fractions, durations), min_size=1, max_size=8)
+
+
+@cache
+def described(name):
+    return model_of(urdf(load_robot(name)))
 
 
 def torques(name, fraction):
@@ -33,7 +38,7 @@ def state(sim):
 
 @given(names, motions)
 def test_agrees_with_dop853(name, motion):
-    sim, model = SIMULATORS[name], MODELS[name]
+    sim, model = SIMULATORS[name], described(name)
     k, r, b = sim.parameters(), model.wheel_radius, model.half_track
     sim.reset((1.0, -2.0, 0.3))
     y = np.array([0, 0, 1.0, -2.0, 0.3, 0, 0])
@@ -55,7 +60,7 @@ def test_agrees_with_dop853(name, motion):
 
 @given(names, motions)
 def test_energy_is_the_work_of_the_wheels(name, motion):
-    sim, model = SIMULATORS[name], MODELS[name]
+    sim, model = SIMULATORS[name], described(name)
     sim.reset()
     work = scale = 0.0
     for fraction, duration in motion:

@@ -181,7 +181,6 @@ def test_agrees_with_smoothed_friction(gear_loss, motion):
     assert sim.velocity() == pytest.approx(u, abs=2e-3)
 
 
-@settings(max_examples=15)
 @given(part, part, st.lists(st.floats(1e-3, 0.05), min_size=20, max_size=20))
 def test_friction_only_takes_energy_and_ends_in_rest(left, right, durations):
     sim = simulator((0.0, 0.01), (0.2, 0.1))

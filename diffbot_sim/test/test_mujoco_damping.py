@@ -117,7 +117,7 @@ def result(rows: np.ndarray, robot: Robot) -> np.ndarray:
     return np.array([k5, k6, k7, k8])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("time_constant", [0.02, None])
 def test_k7_and_k8_are_right_at_any_time_constant(seed: int, time_constant: float | None) -> None:
     robot = drawn(seed, time_constant)
@@ -126,7 +126,7 @@ def test_k7_and_k8_are_right_at_any_time_constant(seed: int, time_constant: floa
     assert abs(error[2]) < 1e-4 and abs(error[3]) < 1e-4, error
 
 
-@pytest.mark.parametrize("seed", range(4, 7))
+@pytest.mark.parametrize("seed", range(4, 6))
 def test_k7_and_k8_are_right_with_dry_friction(seed: int) -> None:
     """Against the engine ideal: the mean sign of a speed in a step of a reversal is not exact."""
     robot = drawn(seed, 0.1, dry=0.2)

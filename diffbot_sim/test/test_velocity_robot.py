@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
@@ -23,7 +23,6 @@ def motion(robot):
 
 
 @given(speeds, speeds, speeds, st.floats(0.02, 1.0))
-@settings(max_examples=15)
 def test_a_step_is_the_solution_of_the_equations(v, omega, first, duration):
     quick = Sigma(0.3, 0.5, 0.86, 0.254)
     robot = VelocityRobot(quick)

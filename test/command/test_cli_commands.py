@@ -30,8 +30,8 @@ def test_every_command_has_a_summary_of_one_line():
 def test_an_unknown_command_lists_the_others(capsys):
     assert cli.main(["lanch"]) == 2
     known = (
-        "launch, run, echo, view, start, check, identify, calibrate, describe, export, simulate, "
-        "study, fleet, bench, reproduce, faults, test"
+        "launch, run, echo, view, start, check, identify, calibrate, describe, export, apply, "
+        "simulate, study, fleet, bench, reproduce, faults, test"
     )
     assert known in capsys.readouterr().err
 
@@ -196,6 +196,29 @@ def test_a_file_stays_in_one_process_and_all_graphs_in_one(request):
     assert scope("a/test_a.py::test_c@graph") == scope("b/test_b.py::test_d[x]@graph") == "graph"
     options["dist"] = "load"
     assert make(config, Mock()) is None
+
+
+def test_for_a_marker_only_files_with_such_tests_are_imported(request, tmp_path):
+    plugin = request.config.pluginmanager.get_plugin(str(ROOT / "conftest.py"))
+    texts = {
+        "test_a.py": "MARK = '@pytest.mark.kernels'\n",
+        "test_b.py": "@pytest.mark.kernels\ndef test_a(): ...\n",
+        "test_c.py": "def test_a(tmp_path, domain): ...\n",
+    }
+
+    def imported(expression):
+        config = SimpleNamespace(option=SimpleNamespace(markexpr=expression))
+        paths = [tmp_path / name for name in texts]
+        return [path.name for path in paths if not plugin.pytest_ignore_collect(path, config)]
+
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    assert imported("kernels") == ["test_b.py"]
+    assert imported("graph and not gazebo") == ["test_c.py"]
+    for expression in ("", "numeric", "graph or kernels", "not graph"):
+        assert imported(expression) == list(texts), expression
+    graphs = {each.path for each in request.session.items if each.get_closest_marker("graph")}
+    assert [path for path in graphs if "domain" not in path.read_text()] == []
 
 
 def test_one_processor_has_one_process_of_tests(monkeypatch):

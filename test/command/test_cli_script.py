@@ -55,8 +55,8 @@ def run(checkout, *words, **variables):
     [
         (
             ["lanch"],
-            "export, simulate, study, fleet, bench, reproduce, faults, test, python, complete, "
-            "docs, setup",
+            "export, apply, simulate, study, fleet, bench, reproduce, faults, test, python, "
+            "complete, docs, setup",
         ),
         (["launch", "--print"], "both, drive"),
         (["launch", "driv"], "did you mean 'drive'?"),

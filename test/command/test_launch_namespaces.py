@@ -79,9 +79,9 @@ def test_the_recording_of_a_real_robot_ends_with_a_topic_of_the_run(name, words,
 
 @pytest.mark.parametrize("name", RUNS)
 def test_each_launch_has_a_name_and_a_folder_of_its_own(name, capsys):
-    """Ten in one second are ten folders; each belongs to one of them (run_folder.py)."""
+    """Three in one second are three folders; each belongs to one of them (run_folder.py)."""
     folders = set()
-    for _ in range(10):
+    for _ in range(3):
         for line in processes(name, capsys):
             folders |= set(re.findall(r"\bresults: (\S+?)>", line))
-    assert len(folders) == 10 and all(folder.endswith(f"-{name}") for folder in folders), folders
+    assert len(folders) == 3 and all(folder.endswith(f"-{name}") for folder in folders), folders

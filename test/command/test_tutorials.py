@@ -37,9 +37,7 @@ def test_only_a_recording(programs, tmp_path):
     assert (reader / "nav2" / "nav2.yaml").is_file()
 
 
-@pytest.mark.parametrize(
-    "name", ["own_parts", *(page for page in MADE["PAGES"] if page.startswith("paper_"))]
-)
+@pytest.mark.parametrize("name", ["own_parts", "paper_lages_2017"])
 def test_pages_that_need_the_library_only(name, programs, tmp_path):
     reader = tmp_path / "reader"
     reader.mkdir()

@@ -36,13 +36,13 @@ ARRIVALS = ("", ", from the start", ", merged by a relay")
 
 
 def _left_out(row, kinds):
-    """Whether a kind of second source is tried here with its other arrivals: 1 and 3, or 2."""
+    """Whether a kind of second source is tried here with another one of its arrivals."""
     if row.group != "Two sources":
         return False
     name = row.name.rpartition(": ")[0]
     arrival = max(index for index, text in enumerate(ARRIVALS) if name.endswith(text))
     kind = kinds.setdefault(name.removesuffix(ARRIVALS[arrival]), len(kinds))
-    return (kind + arrival) % 2 == 1
+    return (kind + arrival) % 3 != 0
 
 
 def _short():

@@ -52,6 +52,7 @@ def test_a_payload_is_learnt(tmp_path, domain):
     assert processes_of(domain) == []
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_a_linearizing_controller_adapts_to_a_robot_that_is_not_as_described(tmp_path, domain):
     robot = Path(load_robot("twil").path).read_text(encoding="utf-8")
@@ -68,6 +69,7 @@ def test_a_linearizing_controller_adapts_to_a_robot_that_is_not_as_described(tmp
         assert said["in_use"][name] == pytest.approx(said["true"][name], rel=0.05), said
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_a_load_that_no_robot_carries_ends_the_run_with_a_clear_message(tmp_path, domain):
     # Its wheels would carry almost nothing, which only the engine's contacts tell.

@@ -56,6 +56,7 @@ def test_parking_settles_by_odometry_and_in_truth(tmp_path, domain):
     assert processes_of(domain) == []
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_the_published_law_uses_its_torque_limit_and_comes_near(tmp_path, domain):
     """No more: near its goal it is chaotic. test_drive_accuracy.py has an ensemble."""
@@ -86,6 +87,7 @@ def test_velocity_steps_settle_as_designed(tmp_path, domain):
     assert processes_of(domain) == []
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_identified_parameters_drive_the_robot(identification, tmp_path, domain):
     """The workflow of the README: ident, its file, backstepping with it."""

@@ -32,6 +32,7 @@ def turning(guide, robot):
 
 
 @pytest.mark.wall_time
+@pytest.mark.one_distribution
 @pytest.mark.skipif(
     chromium.program() is None, reason="no Chromium: install the Debian package chromium"
 )

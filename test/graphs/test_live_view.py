@@ -71,6 +71,7 @@ def click(page, name):
 
 
 @pytest.mark.wall_time
+@pytest.mark.one_distribution
 @pytest.mark.skipif(
     chromium.program() is None, reason="no Chromium: install the Debian package chromium"
 )

@@ -28,6 +28,7 @@ def numbers(value, path=()):
         yield path, value
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
 @pytest.mark.parametrize(
     ("task", "arguments"),

@@ -58,6 +58,7 @@ def test_a_short_run_follows_its_line_and_leaves_its_report(tmp_path, domain):
     assert processes_of(domain) == []
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_a_robot_with_a_dead_band_follows_its_line_where_the_controller_knows_it(tmp_path, domain):
     """And sigma comes from a file."""

@@ -55,6 +55,7 @@ def test_a_drive_begins_where_the_robot_stands_and_stays_in_its_arena(sim, tmp_p
     assert processes_of(domain) == []
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
 @pytest.mark.parametrize("sim", KINDS)
 def test_a_robot_parks_exactly_to_what_odometry_tells(sim, tmp_path, domain):
@@ -81,15 +82,15 @@ def test_a_goal_outside_the_arena_is_refused_before_anything_moves(tmp_path, dom
     assert processes_of(domain) == []
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
-@pytest.mark.parametrize("sim", KINDS)
-def test_parameters_follow_a_payload(sim, tmp_path, domain):
+def test_parameters_of_a_velocity_robot_follow_a_payload(tmp_path, domain):
     """50 % more at 6 s; the error afterwards is at most 10 mm, seed 5."""
-    words = (f"sim:={sim}", "payload_time:=6.0", "duration:=18.0", "seed:=5")
+    words = ("sim:=velocity", "payload_time:=6.0", "duration:=18.0", "seed:=5")
     status, output = run("adapt", tmp_path, *words)
     assert status == 0, output
     said = summary(tmp_path)
     assert said["outcome"] == "completed"
     assert said["tracking"]["true"]["max_position"] < 0.01
-    assert said["controller"]["law"] == ("adaptive" if sim == "velocity" else "standard")
+    assert said["controller"]["law"] == "adaptive"
     assert processes_of(domain) == []

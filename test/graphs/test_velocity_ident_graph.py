@@ -23,6 +23,7 @@ BANDS = (0.02, 0.06)
 AXES = ("forward axis", "yaw axis")
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_a_run_identifies_the_robot_and_leaves_its_files(tmp_path, domain):
     """Dead time: 0.1 s of config/ident.yaml, and half of the 10 ms of an odometry's mean."""
@@ -55,11 +56,6 @@ def test_a_run_identifies_the_robot_and_leaves_its_files(tmp_path, domain):
         cli.main(["export", str(tmp_path), "--to", "nav2", "--output", str(tmp_path / "nav2")]) == 0
     )
     assert any((tmp_path / "nav2").iterdir())
-    # Its table gives the same numbers.
-    again = tmp_path / "again"
-    words = [str(tmp_path / "velocities.csv"), "--output", str(again), "--no-pictures"]
-    assert cli.main(["identify", *words]) == 0
-    assert summary(again)["verdicts"] == said["verdicts"]
     assert processes_of(domain) == []
 
 
@@ -128,11 +124,12 @@ def run_with_driver(tmp_path, driver, *words):
     return status, output, float(moved.split()[-1])
 
 
+@pytest.mark.one_distribution
 def test_a_robot_is_identified_by_its_transforms_alone(tmp_path, domain):
     """The driver runs in real time on a busy machine: only that its lag is found is tested, and
     that it stops 0.5 s after the last command."""
     driver = ("--publish", "tf", "--rate", "20", "--stamped")
-    status, output, moved = run_with_driver(tmp_path, driver, "duration:=15.0")
+    status, output, moved = run_with_driver(tmp_path, driver, "duration:=14.0")
     assert status == 0, output
     assert "from /tf (tf)" in output and moved > 0.01
     for axis in AXES:

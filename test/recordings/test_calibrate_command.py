@@ -224,9 +224,8 @@ def assert_in_rad(drive, path, *columns):
         np.testing.assert_allclose(result, true, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["{}_position_deg", "{}_angle [degrees]"])
-def test_positions_in_degrees_are_converted_where_the_name_says_so(drive, table, name) -> None:
-    assert_in_rad(drive, table(name, DEGREE))
+def test_positions_in_degrees_are_converted_where_the_name_says_so(drive, table) -> None:
+    assert_in_rad(drive, table("{}_position_deg", DEGREE))
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def test_a_mass_that_differs_notably_is_a_warning_and_a_right_one_none(table, tm
 
 
 @pytest.mark.parametrize("robot", [ROBOT, WHEELS_OF_TWIL])
-@pytest.mark.parametrize("factor", [0.0, 1e-9, 1e-4, 1e4, 1e9])
+@pytest.mark.parametrize("factor", [0.0, 1e-9, 1e9])
 def test_no_text_holds_a_number_that_is_none(table, tmp_path, capsys, factor, robot):
     """Before: "by the robot's description with nan m/s", "residuals inf m/s²"."""
     words = ("--effort-unit", "newton_metre") if factor > 1.0 else ()

@@ -187,5 +187,5 @@ def test_a_robot_that_is_not_commanded_is_not_trusted(rows, tmp_path):
     write_bag(tmp_path / "bag", constant)
     status, summary = identify(tmp_path, tmp_path / "bag")
     assert status == 1
-    assert not summary["trusted"]
+    assert not summary["trusted"] and summary["usable"] == "none"
     assert summary["sigma"] == [None] * 4

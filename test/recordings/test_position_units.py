@@ -114,15 +114,14 @@ def slow_drive(tmp_path_factory):
     return slow.robot.path, record_random(slow, 20.0).samples
 
 
-@pytest.mark.parametrize("wrapped", [False, True])
-def test_degrees_of_a_slow_drive_are_asked_about(slow_drive, tmp_path, capsys, wrapped):
+def test_degrees_of_a_slow_drive_are_asked_about(slow_drive, tmp_path, capsys):
     file, samples = slow_drive
     robot = ("--robot", file)
     names = "left_position", "right_position"
-    path = write_table(tmp_path / "slow.csv", samples, *names, DEGREE, wrapped)
+    path = write_table(tmp_path / "slow.csv", samples, *names, DEGREE, True)
     assert identify(tmp_path, path, *robot)[0] == 2
     assert "positions seem to be in degrees or encoder ticks" in capsys.readouterr().err
-    path = write_table(tmp_path / "rad.csv", samples, *names, 1.0, wrapped)
+    path = write_table(tmp_path / "rad.csv", samples, *names, 1.0, True)
     assert identify(tmp_path, path, *robot)[0] == 0
 
 

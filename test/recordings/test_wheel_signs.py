@@ -23,7 +23,7 @@ from diffbot_recordings.table_rows import RowFilter
 from diffbot_recordings.wheel_signs import WheelSigns, opposite_centre
 
 DURATION, STEP = 30.0, 0.001
-SEEDS = range(8)
+SEEDS = range(3)
 
 
 def drawn(seed):

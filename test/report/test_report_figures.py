@@ -209,17 +209,17 @@ def one_status():
 @pytest.mark.parametrize(
     "recording",
     [
-        example_recording(duration=20.0),
-        example_recording(unknown=(0, 1, 2, 3), truth=False),
-        example_recording(duration=0.0),
-        one_status(),
-        IdentRecording(),
+        example_recording,
+        partial(example_recording, unknown=(0, 1, 2, 3), truth=False),
+        partial(example_recording, duration=0.0),
+        one_status,
+        IdentRecording,
     ],
     ids=["usual", "nothing fixed", "one sample", "one status", "empty"],
 )
 def test_png_files(tmp_path, recording):
     for kind in ("parameters", "covariance", "excitation"):
-        path = save_figure(draw(recording, kind), tmp_path / f"{kind}.png")
+        path = save_figure(draw(recording(), kind), tmp_path / f"{kind}.png")
         data = path.read_bytes()
         assert data.startswith(PNG)
         assert 5_000 < len(data) < 400_000

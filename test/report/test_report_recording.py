@@ -48,20 +48,20 @@ def test_buffer_of_single_rows_is_bounded_and_even(capacity, count, period):
         assert times[0] == 0.0
 
 
-def test_run_of_hours_stays_small_and_keeps_its_ends():
-    recording = example_recording(duration=5 * 3600.0, rate=5)
+def test_run_of_an_hour_stays_small_and_keeps_its_ends():
+    recording = example_recording(duration=3600.0, rate=5)
     times, values, variances = recording.parameters()
     assert 1000 < len(times) <= 4096
     assert values.shape == variances.shape == (len(times), 4)
     assert times[0] == pytest.approx(0.0, abs=1e-9)
-    assert times[-1] == pytest.approx(5 * 3600.0)
+    assert times[-1] == pytest.approx(3600.0)
     assert len(recording.motion()[0]) <= 4096
 
 
 def test_run_without_known_end_is_thinned():
     recording = IdentRecording(capacity=64)
-    for k in range(20_000):
-        time = 0.01 * k
+    for k in range(4_000):
+        time = 0.05 * k
         stamp = stamp_of(time)
         if recording.wants_state(stamp):
             recording.add_state(IdentState(stamp, RunPhase.EXCITING, elapsed=time, duration=0.0))
@@ -80,12 +80,12 @@ def test_most_messages_of_a_long_run_need_not_be_unpacked():
     # Nothing was added, so all but those within the interval after the last one are wanted; the
     # interval of a 10 s run is 10 s / 1500, less than the period of 10 ms.
     assert wanted >= 5990
-    recording = example_recording(duration=600.0)
+    recording = example_recording(duration=600.0, rate=20.0)
     assert len(recording.parameters()[0]) == pytest.approx(1500, rel=0.02)
 
 
 def test_opening_keeps_each_status_of_the_first_ten_seconds():
-    times, rows = example_recording(duration=1000.0, rate=50).beginning()
+    times, rows = example_recording(duration=40.0, rate=50).beginning()
     assert len(times) == 501
     assert times[-1] == pytest.approx(10.0)
     assert set(np.unique(rows[:, 2:])) == {-0.3, 0.3}

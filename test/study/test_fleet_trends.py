@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_fleets import made_rows
 
@@ -84,7 +84,6 @@ def test_a_fleet_that_does_not_change_gets_alarms_as_seldom_as_was_asked_for():
     assert alarmed < 14
 
 
-@settings(max_examples=20)
 @given(
     st.integers(0, 10**6),
     st.floats(-50.0, 50.0),

@@ -92,9 +92,9 @@ def test_faults_of_velocities_are_named():
 
 @pytest.mark.parametrize("healthy", [MOTORS, SIDES, AXES], ids=["motors", "voltages", "velocities"])
 def test_a_healthy_fleet_gets_alarms_as_seldom_as_was_asked_for(healthy):
-    # 100 fleets: 10 are expected to have any alarm, and 20 or more have a chance of 0.2 %.
-    fleets = (analyse_fleet(made_rows(healthy, None, 15, 2, seed), 0.1) for seed in range(100))
-    assert sum(any(robot.alarm for robot in fleet.robots) for fleet in fleets) < 20
+    # 40 fleets: 4 are expected to have any alarm, and 11 or more have a chance of 0.15 %.
+    fleets = (analyse_fleet(made_rows(healthy, None, 15, 2, seed), 0.1) for seed in range(40))
+    assert sum(any(robot.alarm for robot in fleet.robots) for fleet in fleets) < 11
 
 
 def test_what_most_recordings_tell_well_is_compared():

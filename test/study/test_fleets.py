@@ -82,15 +82,15 @@ def test_faults_are_found_and_named_and_others_left_alone():
     assert prior.spread["log_k7"] == pytest.approx(0.01, abs=0.005)
 
 
-@pytest.mark.parametrize("robots", [5, 8, 20, 50])
+@pytest.mark.parametrize("robots", [5, 20])
 def test_a_healthy_fleet_gets_alarms_as_seldom_as_was_asked_for(robots):
-    # 100 fleets: 10 are expected to have any alarm, and 20 or more have a chance of 0.2 %. Rows are
+    # 40 fleets: 4 are expected to have any alarm, and 11 or more have a chance of 0.15 %. Rows are
     # of one recording's scatter, as tau is what is tested.
     alarmed = sum(
         any(robot.alarm for robot in analyse_fleet(made_rows({}, robots, 2, seed), 0.1).robots)
-        for seed in range(100)
+        for seed in range(40)
     )
-    assert alarmed < 20
+    assert alarmed < 11
 
 
 def test_the_prior_of_a_type_is_written_as_wide_as_its_robots_are_apart(tmp_path):
@@ -286,15 +286,9 @@ def causes_in(rows):
     return {robot.name: robot.cause for robot in analyse_fleet(rows, 0.01).robots if robot.alarm}
 
 
-def test_a_single_tyre_is_named_with_its_side(tmp_path):
-    """Of 8 made robots with 2 recordings each, one with a left wheel that is 2 % smaller."""
-    make_fleet(tmp_path, ["twil"], 8, 2, faults={5: "tyre left"}, seconds=15.0, seed=4)
-    assert causes_in(rows_of(tmp_path)) == {"twil-005": "tyre left"}
-
-
 def test_a_gyro_tells_tyres_from_a_track_and_from_itself(tmp_path):
     """Of 8 made robots with a gyro, three with what only a gyro tells apart."""
-    faults = {2: "tyre", 5: "track", 7: "gyro"}
+    faults = {2: "tyre left", 5: "track", 7: "gyro"}
     make_fleet(tmp_path, ["twil"], 8, 2, faults=faults, seconds=15.0, seed=4, gyro=True)
     rows = rows_of(tmp_path)
     assert all(row["gyro_scale"] == pytest.approx(1.0, abs=0.05) for row in rows)

@@ -64,8 +64,8 @@ def test_a_block_moves_as_each_robot_alone():
     generator = np.random.default_rng(7)
     amplitude = np.array([robot.excitation.amplitude for robot in robots])
     rests = 0
-    for step in range(1000):
-        if step == 500:
+    for step in range(400):
+        if step == 200:
             batch.set_payload(1, 0.3 * robots[1].body.mass, 0.0, 0.1, 0.01)
             alone[1].set_payload(0.3 * robots[1].body.mass, 0.0, 0.1, 0.01)
         if step % 13 == 0:
@@ -74,7 +74,7 @@ def test_a_block_moves_as_each_robot_alone():
         for index, engine in enumerate(alone):
             engine.step(tuple(torque[:, index].tolist()), 0.01)
         rests += np.count_nonzero(batch.wheel_velocities() == 0.0)
-    assert rests > 50  # wheels have stopped, held and started
+    assert rests > 20  # wheels have stopped, held and started
     for index, engine in enumerate(alone):
         pose = [batch.x[index], batch.y[index], batch.theta[index]]
         assert pose == pytest.approx(engine.pose(), abs=EQUAL)
@@ -83,7 +83,7 @@ def test_a_block_moves_as_each_robot_alone():
             engine.wheel_velocities(), abs=EQUAL
         )
         assert np.array(batch.parameters)[:, index] == pytest.approx(engine.parameters())
-    assert batch.time == pytest.approx(10.0)
+    assert batch.time == pytest.approx(4.0)
 
 
 def test_a_long_step_is_many_short_ones():
@@ -118,8 +118,9 @@ def test_motors_and_encoders_of_a_block_are_those_of_each_robot():
             assert angles[:, index] == pytest.approx(read, abs=1e-12)
 
 
-@pytest.mark.kernels
-@pytest.mark.parametrize(("name", "seconds"), [("eight", 4.0), ("park", 3.0)])
+@pytest.mark.parametrize(
+    ("name", "seconds"), [("eight", 4.0), pytest.param("park", 3.0, marks=pytest.mark.kernels)]
+)
 def test_a_block_drives_as_each_robot_alone(name, seconds):
     robots = [draw(106).robot, draw(107).robot, geared(draw(107).robot)]
     first = EIGHT.at(0.0)

@@ -168,7 +168,7 @@ def test_a_velocity_robot_is_identified_and_driven_by_its_file(tmp_path):
     """Lags 0.3 and 0.25 s, dead time 0.06 s; the odometry is one period (10 ms) older."""
     identified, driven, again = tmp_path / "identified", tmp_path / "driven", tmp_path / "again"
     words = ("sim:=velocity", "seed:=4", "sigma:=0.3,0.25,1,1", "dead_time:=0.06", "report:=html")
-    ident = ["ident", *words, "duration:=30", "record:=mcap", f"results:={identified}"]
+    ident = ["ident", *words, "duration:=20", "record:=mcap", f"results:={identified}"]
     assert simulate.main(ident) == 0
     said = summary(identified)
     assert said["outcome"] == "completed" and said["complete"]
@@ -177,10 +177,11 @@ def test_a_velocity_robot_is_identified_and_driven_by_its_file(tmp_path):
         for axis, true in zip(said["axes"].values(), pair, strict=True):
             value = axis["parameters"][name]
             assert abs(value["value"] - true) < 4.0 * value["std"] + 1e-3, name
-    assert identify([str(identified / "recording"), "--no-pictures", "--output", str(again)]) == 0
-    for axis, values in summary(again)["axes"].items():
-        lag = values["parameters"]["time constant"]
-        assert abs(lag["value"] - said["axes"][axis]["parameters"]["time constant"]["value"]) < 5e-3
+    # Its table gives the same numbers.
+    assert (
+        identify([str(identified / "velocities.csv"), "--no-pictures", "--output", str(again)]) == 0
+    )
+    assert summary(again)["verdicts"] == said["verdicts"]
     file = identified / "velocity_parameters.yaml"
     drive = ["drive", *words, "trajectory:=circle", "laps:=1", f"parameters:={file}"]
     assert simulate.main([*drive, f"results:={driven}"]) == 0

@@ -35,7 +35,7 @@ def test_a_family_takes_effect_in_each_openblas_and_in_numpy():
     if not before.cores:
         pytest.skip("NumPy here does not use OpenBLAS")
     assert set(probe({CORE: "Nehalem"}).cores.values()) == {"Nehalem"}
-    (plain,) = [family for family in families()[0] if family.name == PLAIN]
+    (plain,) = kernels._plain(before)
     assert not set(plain.kernels.features) & set(before.switchable)
     assert before.switchable == () or len(plain.kernels.features) < len(before.features)
 
@@ -82,10 +82,3 @@ def test_the_worst_status_counts_and_each_family_is_told(machine, monkeypatch, c
     said = capfd.readouterr().out
     assert "kernels: Nehalem: FAILED, status 1" in said
     assert f"kernels: {PLAIN}: passed" in said and "Haswell: skipped" in said
-
-
-def test_the_short_form_imports_only_files_with_marked_tests(tmp_path):
-    (tmp_path / "test_plain.py").write_text("MARK = '@pytest.mark.kernels'\n")
-    marked = tmp_path / "test_marked.py"
-    marked.write_text("@pytest.mark.kernels\ndef test_a():\n    pass\n")
-    assert command.marked_files([str(tmp_path)]) == [str(marked)]

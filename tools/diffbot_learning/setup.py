@@ -13,7 +13,7 @@ setup(
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
     ],
-    install_requires=["setuptools", "numpy", "pyyaml", "scipy"],
+    install_requires=["setuptools", "numpy", "scipy"],
     extras_require={
         "test": ["pytest", "hypothesis"],
     },

@@ -36,16 +36,23 @@ fleet = _of_tool("diffbot_study.fleet", "fleet")
 bench = _of_tool("diffbot_bench.command", "bench")
 
 
-def check(argv: list[str]) -> int:
-    """Look at a robot before it moves; 0: ready, 1: something is missing, 2: usage."""
-    from diffbot_bringup import domains
-    from diffbot_check.command import main
+def _joining(module: str, name: str) -> Callable[[list[str]], int]:
+    """Return the command of a module whose `main` joins the domain of a running launch."""
 
-    def join() -> None:
-        need_ros()
-        domains.join_launch("check")
+    def run(argv: list[str]) -> int:
+        from diffbot_bringup import domains
 
-    return main(argv, "diffbot check", join)
+        def join() -> None:
+            need_ros()
+            domains.join_launch(name)
+
+        return int(import_module(module).main(argv, f"diffbot {name}", join))
+
+    return run
+
+
+check = _joining("diffbot_check.command", "check")
+apply = _joining("diffbot_check.apply_command", "apply")
 
 
 def start(argv: list[str]) -> int:

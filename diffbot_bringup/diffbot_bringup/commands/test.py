@@ -8,7 +8,6 @@ tests ends with those marked `kernels`, under each other family. `--no-types` le
 import importlib
 import importlib.util
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -21,8 +20,6 @@ from diffbot_bringup.processor_kernels import Family, families
 from diffbot_bringup.usage import KERNELS, NO_TYPES, split_at_dashes, tested_packages
 from diffbot_bringup.workspace.packages import find_packages
 
-# In a string it does not start a line.
-_MARK = re.compile(r"^@pytest\.mark\.kernels", re.MULTILINE)
 _NOTHING_RUN = 5  # pytest's status when no test was chosen
 # Where a run of all tests leaves how long each took, below the checkout.
 DURATIONS = ".diffbot/log/tests.xml"
@@ -45,8 +42,8 @@ def main(argv: list[str]) -> int:
     types = None if names or untyped else _start_types(root)
     kept = [] if names or pytest_arguments else [f"--junitxml={root}/{DURATIONS}"]
     status, _ = _pytest(root, [*workers, *kept, *folders, *pytest_arguments], os.environ)
-    if not pytest_arguments and (marked := marked_files(folders)):
-        quick = ["-n0", "-q", "-m", "kernels", *marked]
+    if not names and not pytest_arguments:
+        quick = ["-n0", "-q", "-m", "kernels", *folders]
         status = run_families(root, quick, os.cpu_count() or 1, others=True) or status
     if types is not None:
         said, _ = types.communicate()
@@ -87,12 +84,6 @@ def run_families(
 def _family_line(family: Family, status: int, seconds: float) -> str:
     said = "passed" if status == 0 else f"FAILED, status {status}"
     return f"diffbot test: kernels: {family.name}: {said} ({seconds:.0f} s)"
-
-
-def marked_files(folders: Sequence[str]) -> list[str]:
-    """Return test files with tests for the short form, so that no other has to be imported."""
-    files = (file for folder in folders for file in sorted(Path(folder).rglob("test_*.py")))
-    return [str(file) for file in files if _MARK.search(file.read_text(encoding="utf-8"))]
 
 
 def _pytest(

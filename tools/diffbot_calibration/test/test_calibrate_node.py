@@ -28,6 +28,8 @@ from diffbot_node import launch_supervision, to_stamp  # noqa: E402
 from diffbot_recordings.bag_topics import frames_of  # noqa: E402
 from diffbot_recordings.sensor_readings import Subject  # noqa: E402
 
+pytestmark = pytest.mark.one_distribution
+
 TWIL = load_robot("twil")
 # True radii (left, right) and track, m, of the robot that is driven as twil.
 TRUE = (0.0757, 0.0743, 0.28)

@@ -10,10 +10,9 @@ from diffbot_calibration.random_walk_fit import LinearProblem, solve
 from diffbot_recordings.sensor_readings import WheelPath, WheelTurns
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_it_is_generalised_least_squares(seed) -> None:
+def test_it_is_generalised_least_squares() -> None:
     """With the walk integrated out, the covariance of all measurements is dense: solve that."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     count, measured, n, p = 12, 2, 2, 3
     h, j = rng.normal(size=(count, measured, n)), rng.normal(size=(count, measured, p))
     r = rng.normal(size=(count, measured))

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arc_odometry import WheelGeometry
@@ -28,7 +28,6 @@ def ends(true: WheelGeometry, clockwise: bool, spread=1e-6, runs=5, seed=0) -> n
     return np.array(square_end(SIDE, clockwise, GIVEN, true)) + rng.normal(0, spread, (runs, 2))
 
 
-@settings(max_examples=20)
 @given(st.floats(-0.01, 0.01), st.floats(-0.08, 0.08))
 def test_the_exact_fit_finds_what_the_robot_has(half, track) -> None:
     """Ratios only, as there is no straight leg: the mean radius is as given."""

@@ -6,5 +6,6 @@
 - *_rules.py: findings from what was seen, each about one subject; judging.py: what can be done.
 - check_screen.py: one screen of it; command.py: the command.
 
-Only graph_watch.py knows ROS. Nothing here publishes or moves anything.
+- parameter_graph.py asks running nodes for parameters and sets them; apply_command.py: the command
+  `diffbot apply`.
 """

@@ -23,7 +23,7 @@ from nav_msgs.msg import Odometry
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64MultiArray
 
 from arc_odometry.odometry_messages import quaternion
@@ -87,6 +87,7 @@ class RehearsalRobot(Node):
             self.create_subscription(
                 Float64MultiArray, "effort_controller/commands", self._on_efforts, 10
             )
+        self._gyro = self.create_publisher(Imu, "imu/data", 10)
         timeout = 0.0 if fault is RehearsalFault.NO_TIMEOUT else TIMEOUT
         self._timeout = timeout
         self.declare_parameter("cmd_vel_timeout", Parameter.Type.DOUBLE)
@@ -145,12 +146,14 @@ class RehearsalRobot(Node):
         message.velocity = joints.published(speeds)
         message.effort = joints.published((unit * command[0], unit * command[1]))
         self._topic.publish(message)
+        self._publish_yaw_rate(self._engine.velocity()[1])
 
     def _step_velocity(self) -> None:
         geometry = self._robot.geometry
         wheels = self._wires.motors(geometry.wheel_velocity(*self._command))
         self._velocity.step(geometry.body_velocity(*wheels), PERIOD)
         v, omega = self._velocity.velocity()
+        self._publish_yaw_rate(omega)
         if self._fault is RehearsalFault.STUCK:
             v, omega = geometry.body_velocity(0.0, geometry.wheel_velocity(v, omega)[1])
         message = Odometry(child_frame_id="base_link")
@@ -161,6 +164,13 @@ class RehearsalRobot(Node):
         place.orientation = quaternion(theta)
         message.twist.twist.linear.x, message.twist.twist.angular.z = v, omega
         self._topic.publish(message)
+
+    def _publish_yaw_rate(self, rate: float) -> None:
+        message = Imu()
+        message.header.frame_id, message.header.stamp = "base_link", self._stamp()
+        message.orientation_covariance[0] = -1.0  # there is no orientation
+        message.angular_velocity.z = rate
+        self._gyro.publish(message)
 
 
 def teleoperation(robot: Robot) -> Node:

@@ -134,6 +134,8 @@ class TerminalGuide:
             f"All steps are done. {self._guide.folder / 'commands.txt'} has the commands that "
             "repeat them."
         )
+        if line := self._guide.to_apply:
+            self._say(f"To give the exported values to running controllers: {line}")
         return DONE
 
     def _say(self, text: str, style: str = "") -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from diffbot_description import Robot
+from diffbot_description.arena import Arena
 from diffbot_description.command_kind import CommandKind
 from diffbot_description.files import (
     parse_json,
@@ -236,11 +237,19 @@ class StartGuide:
             report = str(self.folder / MOVED)
             return ["check", robot, "--moving", "--write", "--output", report]
         if step is StartStep.EXPORT:
-            results = self.folder / self.state.results[StartStep.IDENTIFY.value]
-            words = ["export", str(results), "--to", "ros2_control", "nav2"]
+            used = (StartStep.IDENTIFY.value, StartStep.CALIBRATE.value)
+            results = [self.state.results[each] for each in used if each in self.state.results]
+            words = ["export", *(str(self.folder / each) for each in results)]
+            words += ["--to", "ros2_control", "nav2"]
             words += ["--robot", str(self.robot_file)]
             return [*words, "--output", str(self.folder / step.value)]
         return [] if step is StartStep.ROOM else self._launch(step, robot)
+
+    @property
+    def to_apply(self) -> str:
+        """The line that gives what was exported to running controllers; empty without it."""
+        file = self.folder / StartStep.EXPORT.value / "ros2_control.yaml"
+        return spoken("apply", str(file)) if file.exists() else ""
 
     def _describe(self, answer: str) -> list[str]:
         if answer.startswith("-"):
@@ -254,7 +263,9 @@ class StartGuide:
     def _launch(self, step: StartStep, robot: str) -> list[str]:
         name = step.value.split()[0]
         words = ["launch", "ident" if step is StartStep.IDENTIFY else name, "sim:=none", robot]
-        words.append(f"arena:={self.state.arena}")
+        words.append(
+            f"arena:={self._square() if step is StartStep.CALIBRATE else self.state.arena}"
+        )
         if step is StartStep.IDENTIFY and self._rehearsal:
             words.append("duration:=30")
         if step is StartStep.DRIVE:
@@ -265,6 +276,12 @@ class StartGuide:
             if velocity and self._takes_twist():
                 words.append("stamped:=false")
         return [*words, f"results:={self.results_of(step)}"]
+
+    def _square(self) -> str:
+        """The side of the largest square in the free rectangle, which calibrate takes, m."""
+        arena = Arena.parse(self.state.arena)
+        assert arena is not None  # a refusal otherwise
+        return f"{min(arena.length, arena.width):g}"
 
     def _takes_twist(self) -> bool:
         """Whether the robot's driver takes Twist, and not TwistStamped, as check has seen."""

@@ -263,6 +263,7 @@ class GuidePage:
         self._store.set(
             guide={
                 "folder": str(guide.folder),
+                "apply": guide.to_apply,
                 "kind": None if state.kind is None else state.kind.value,
                 "arena": state.arena,
                 "steps": [self._content(step) for step in StartStep],

@@ -80,166 +80,192 @@ def changed_urdf(old, new):
 
 
 FAULTS = {
-    "no driver": (made.seen(()), FAULT, "no node of any robot is seen in domain 0"),
+    "no driver": (lambda: made.seen(()), FAULT, "no node of any robot is seen in domain 0"),
     "another computer": (
-        made.seen((), machine=made.with_machine(beyond="closed")),
+        lambda: made.seen((), machine=made.with_machine(beyond="closed")),
         FAULT,
         "nodes on other computers are not seen",
     ),
     "other names": (
-        joints(names=("wheel_left_joint", "wheel_right_joint")),
+        lambda: joints(names=("wheel_left_joint", "wheel_right_joint")),
         FAULT,
         "'left_wheel_joint' may be 'wheel_left_joint', 'right_wheel_joint' may be "
         "'wheel_right_joint'",
     ),
     "one other name": (
-        joints(names=("left_wheel_joint", "wheel_r")),
+        lambda: joints(names=("left_wheel_joint", "wheel_r")),
         FAULT,
         "'right_wheel_joint' may be 'wheel_r'",
     ),
-    "names unlike": (joints(names=("a", "b")), FAULT, "has a, b, and the file needs left_wheel"),
+    "names unlike": (
+        lambda: joints(names=("a", "b")), FAULT,
+        "has a, b, and the file needs left_wheel"),
     "a joint twice": (
-        joints(names=("left_wheel_joint", "left_wheel_joint", "right_wheel_joint")),
+        lambda: joints(names=("left_wheel_joint", "left_wheel_joint", "right_wheel_joint")),
         FAULT,
         "no message holds all of",
     ),
-    "no joint states": (made.seen(TORQUE[1:], made.gyro()), FAULT, "no node publishes /joint_sta"),
+    "no joint states": (
+        lambda: made.seen(TORQUE[1:], made.gyro()), FAULT,
+        "no node publishes /joint_sta"),
     "in a namespace": (
-        made.seen((made.publishes("/one/joint_states", JOINT_STATE), *TORQUE[1:]), made.gyro()),
+        lambda: made.seen(
+            (made.publishes("/one/joint_states", JOINT_STATE), *TORQUE[1:]), made.gyro()
+        ),
         FAULT,
         "there is /one/joint_states of /driver",
     ),
     "another type": (
-        made.seen((made.publishes(made.STATES, ARRAY), *TORQUE[1:]), made.gyro()),
+        lambda: made.seen((made.publishes(made.STATES, ARRAY), *TORQUE[1:]), made.gyro()),
         FAULT,
         f"/driver publishes it as {ARRAY}",
     ),
-    "silent driver": (made.seen(TORQUE, made.gyro()), FAULT, "no message came in 5 s"),
-    "no effort": (joints(fields=("position", "velocity")), FAULT, "no effort of left_wheel_joint"),
-    "no speed": (joints(fields=("position", "effort")), FAULT, "no velocity of left_wheel_joint"),
-    "no angle": (joints(fields=("velocity", "effort")), FAULT, "no position of left_wheel_joint"),
-    "effort NaN": (joints(effort=math.nan), FAULT, "no effort of left_wheel_joint"),
-    "efforts of raw counts": (joints(effort=350.0), FAULT, "efforts up to 350"),
+    "silent driver": (lambda: made.seen(TORQUE, made.gyro()), FAULT, "no message came in 5 s"),
+    "no effort": (
+        lambda: joints(fields=("position", "velocity")), FAULT,
+        "no effort of left_wheel_joint"),
+    "no speed": (
+        lambda: joints(fields=("position", "effort")), FAULT,
+        "no velocity of left_wheel_joint"),
+    "no angle": (
+        lambda: joints(fields=("velocity", "effort")), FAULT,
+        "no position of left_wheel_joint"),
+    "effort NaN": (lambda: joints(effort=math.nan), FAULT, "no effort of left_wheel_joint"),
+    "efforts of raw counts": (lambda: joints(effort=350.0), FAULT, "efforts up to 350"),
     "speeds in degrees": (
-        joints(turn=made.swing, speed=math.degrees),
+        lambda: joints(turn=made.swing, speed=math.degrees),
         FAULT,
         "57.3 times what its angle says",
     ),
     "speeds in rpm": (
-        joints(turn=made.swing, speed=lambda w: w * 60.0 / math.tau),
+        lambda: joints(turn=made.swing, speed=lambda w: w * 60.0 / math.tau),
         FAULT,
         "9.55 times what its angle says",
     ),
     "speed of another sign": (
-        joints(turn=made.swing, speed=lambda w: -w),
+        lambda: joints(turn=made.swing, speed=lambda w: -w),
         FAULT,
         "-1 times what its angle says",
     ),
     "stuck encoder": (
-        joints(turn=lambda t: (made.swing(t)[0], 0.0), speed=lambda w: w or 1.0),
+        lambda: joints(turn=lambda t: (made.swing(t)[0], 0.0), speed=lambda w: w or 1.0),
         FAULT,
         "'right_wheel_joint' has a speed, and its angle stands still",
     ),
-    "swapped wheels": (beside_odometry(sign_omega=-1.0), FAULT, "says turning left, the wheels"),
+    "swapped wheels": (
+        lambda: beside_odometry(sign_omega=-1.0), FAULT,
+        "says turning left, the wheels"),
     "both reversed": (
-        beside_odometry(sign_v=-1.0, sign_omega=-1.0),
+        lambda: beside_odometry(sign_v=-1.0, sign_omega=-1.0),
         FAULT,
         "says forward, the wheels say the opposite",
     ),
-    "slow": (joints(rate=10.0), FAULT, "10 messages a second"),
-    "hardly any": (joints(rate=0.5), FAULT, "only 2 messages in 5 s"),
+    "slow": (lambda: joints(rate=10.0), FAULT, "10 messages a second"),
+    "hardly any": (lambda: joints(rate=0.5), FAULT, "only 2 messages in 5 s"),
     "a pause": (
-        joints(silent=(2.005, 2.405)),
+        lambda: joints(silent=(2.005, 2.405)),
         WARNING,
         "with a pause of 0.41 s",
     ),
-    "stamps of 0": (joints(stamp=lambda t: -1.0), FAULT, "header.stamp is 0 in 100%"),
-    "stamps of a batch": (joints(stamp=lambda t: math.floor(10.0 * t) / 10.0), FAULT, "repeat in"),
+    "stamps of 0": (lambda: joints(stamp=lambda t: -1.0), FAULT, "header.stamp is 0 in 100%"),
+    "stamps of a batch": (
+        lambda: joints(stamp=lambda t: math.floor(10.0 * t) / 10.0), FAULT,
+        "repeat in"),
     "stamps step back": (
-        joints(stamp=lambda t: t + 0.05 * (round(100.0 * t) % 7 == 0)),
+        lambda: joints(stamp=lambda t: t + 0.05 * (round(100.0 * t) % 7 == 0)),
         FAULT,
         "step back in",
     ),
-    "stamps of another unit": (joints(stamp=lambda t: 1e-3 * t), FAULT, "advance 0.001 s in a"),
-    "late": (joints(late=0.4), FAULT, "messages arrive 0.400 s after their stamp"),
-    "clocks apart": (joints(clock=made.NOW + 40.0), WARNING, "ahead of this computer's"),
-    "two sources": (two_sources(), FAULT, "two sources tell of the same wheels"),
+    "stamps of another unit": (
+        lambda: joints(stamp=lambda t: 1e-3 * t), FAULT,
+        "advance 0.001 s in a"),
+    "late": (lambda: joints(late=0.4), FAULT, "messages arrive 0.400 s after their stamp"),
+    "clocks apart": (lambda: joints(clock=made.NOW + 40.0), WARNING, "ahead of this computer's"),
+    "two sources": (lambda: two_sources(), FAULT, "two sources tell of the same wheels"),
     "nobody takes torques": (
-        made.torque_robot((STATES, made.takes("/wheels/commands", ARRAY))),
+        lambda: made.torque_robot((STATES, made.takes("/wheels/commands", ARRAY))),
         FAULT,
         "no node takes /effort_controller/commands as std_msgs/msg/Float64MultiArray; there is "
         "/wheels/commands of /driver",
     ),
     "another commander": (
-        made.torque_robot((*TORQUE, made.publishes(made.EFFORTS, ARRAY, "/old"))),
+        lambda: made.torque_robot((*TORQUE, made.publishes(made.EFFORTS, ARRAY, "/old"))),
         FAULT,
         "/old commands the robot already",
     ),
     "subscriber of lasting messages": (
-        made.torque_robot((STATES, made.takes(made.EFFORTS, ARRAY, lasting=True))),
+        lambda: made.torque_robot((STATES, made.takes(made.EFFORTS, ARRAY, lasting=True))),
         FAULT,
         "demands transient local",
     ),
     "broadcaster not active": (
-        controller("JointStateBroadcaster", "inactive"),
+        lambda: controller("JointStateBroadcaster", "inactive"),
         FAULT,
         "controller 'c' (package/JointStateBroadcaster) is inactive",
     ),
     "effort controller not active": (
-        controller("JointGroupEffortController", "unconfigured"),
+        lambda: controller("JointGroupEffortController", "unconfigured"),
         FAULT,
         "is unconfigured",
     ),
     "left is right in the URDF": (
-        changed_urdf("left_wheel_joint|right_wheel_joint", lambda m: {
+        lambda: changed_urdf("left_wheel_joint|right_wheel_joint", lambda m: {
             "left_wheel_joint": "right_wheel_joint", "right_wheel_joint": "left_wheel_joint",
         }[m[0]]),
         FAULT,
         "is the file's left wheel, and on the right in /robot_description",
     ),
     "another track": (
-        made.torque_robot(
+        lambda: made.torque_robot(
             description=urdf(replace(TWIL, wheels=replace(TWIL.wheels, separation=0.4)))
         ),
         WARNING,
         "the track is 0.4 m in /robot_description, and 0.2722 m in the file",
     ),
     "another robot's URDF": (
-        changed_urdf("left_wheel_joint", "wheel_left"),
+        lambda: changed_urdf("left_wheel_joint", "wheel_left"),
         WARNING,
         "has no joint left_wheel_joint; 'left_wheel_joint' may be 'wheel_left'",
     ),
     "frame with two parents": (
-        made.torque_robot(transforms=frozenset({("odom", "base"), ("map", "base")})),
+        lambda: made.torque_robot(transforms=frozenset({("odom", "base"), ("map", "base")})),
         WARNING,
         "base has 2 parents: map, odom",
     ),
     "busy computer": (
-        made.torque_robot(machine=made.with_machine(load=9.0)),
+        lambda: made.torque_robot(machine=made.with_machine(load=9.0)),
         WARNING,
         "9.0 processes want to run on 4 processors",
     ),
-    "no odometry": (made.seen(VELOCITY[1:]), FAULT, "no node publishes /odom"),
+    "no odometry": (lambda: made.seen(VELOCITY[1:]), FAULT, "no node publishes /odom"),
     "teleoperation runs": (
-        made.velocity_robot((*VELOCITY, made.publishes(made.CMD_VEL, TWISTS[0], "/teleop"))),
+        lambda: made.velocity_robot(
+            (*VELOCITY, made.publishes(made.CMD_VEL, TWISTS[0], "/teleop"))
+        ),
         FAULT,
         "/teleop commands the robot already",
     ),
     "two types of twist": (
-        made.velocity_robot((*VELOCITY, made.takes(made.CMD_VEL, TWISTS[1], "/mux"))),
+        lambda: made.velocity_robot((*VELOCITY, made.takes(made.CMD_VEL, TWISTS[1], "/mux"))),
         WARNING,
         "is taken as Twist and as TwistStamped",
     ),
     "no timeout": (
-        made.velocity_robot(timeouts={"/driver cmd_vel_timeout": 0.0}),
+        lambda: made.velocity_robot(timeouts={"/driver cmd_vel_timeout": 0.0}),
         WARNING,
         "/driver cmd_vel_timeout = 0 s",
     ),
-    "timeout not known": (made.velocity_robot(timeouts={}), NOTE, "stops when commands end is not"),
-    "no frame": (made.velocity_robot(odom=made.odometry(child="")), WARNING, "child_frame_id ''"),
-    "slow odometry": (made.velocity_robot(odom=made.odometry(rate=5.0)), FAULT, "5 messages a sec"),
+    "timeout not known": (
+        lambda: made.velocity_robot(timeouts={}), NOTE,
+        "stops when commands end is not"),
+    "no frame": (
+        lambda: made.velocity_robot(odom=made.odometry(child="")), WARNING,
+        "child_frame_id ''"),
+    "slow odometry": (
+        lambda: made.velocity_robot(odom=made.odometry(rate=5.0)), FAULT,
+        "5 messages a sec"),
     "odometry elsewhere": (
-        made.seen((made.publishes("/diff/odom", ODOMETRY), VELOCITY[1])),
+        lambda: made.seen((made.publishes("/diff/odom", ODOMETRY), VELOCITY[1])),
         FAULT,
         "there is /diff/odom of /driver",
     ),
@@ -249,7 +275,7 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_each_fault_is_named(fault):
     seen, severity, words = FAULTS[fault]
-    report = judge(CheckedRobot(seen, TWIL))
+    report = judge(CheckedRobot(seen(), TWIL))
     named = [each for each in report.findings if words in f"{each.what}; {each.why}"]
     assert [each.severity for each in named] == [severity], [each.what for each in report.findings]
     assert named[0].why and (named[0].line or severity is NOTE)
@@ -260,28 +286,28 @@ def test_each_fault_is_named(fault):
 
 
 GOOD = {
-    "at rest": made.torque_robot(),
-    "turned by hand": joints(turn=made.swing),
-    "at 20 Hz": joints(rate=20.0),
-    "at 1000 Hz": joints(rate=1000.0),
-    "with more joints": joints(names=(*made.NAMES, "arm"), turn=lambda t: (0.0, 0.0)),
-    "own clock": joints(clock=300.0),
-    "wrapping encoders": joints(turn=lambda t: (2.0 * t, 2.0 * t)),
-    "odometry beside": beside_odometry(),
-    "its own URDF": made.torque_robot(description=urdf(TWIL)),
-    "controllers": controller("JointGroupEffortController", "active"),
-    "efforts": joints(effort=0.3),
-    "takes velocities": made.velocity_robot(),
-    "takes stamped velocities": made.velocity_robot(
+    "at rest": made.torque_robot,
+    "turned by hand": lambda: joints(turn=made.swing),
+    "at 20 Hz": lambda: joints(rate=20.0),
+    "at 1000 Hz": lambda: joints(rate=1000.0),
+    "with more joints": lambda: joints(names=(*made.NAMES, "arm"), turn=lambda t: (0.0, 0.0)),
+    "own clock": lambda: joints(clock=300.0),
+    "wrapping encoders": lambda: joints(turn=lambda t: (2.0 * t, 2.0 * t)),
+    "odometry beside": lambda: beside_odometry(),
+    "its own URDF": lambda: made.torque_robot(description=urdf(TWIL)),
+    "controllers": lambda: controller("JointGroupEffortController", "active"),
+    "efforts": lambda: joints(effort=0.3),
+    "takes velocities": made.velocity_robot,
+    "takes stamped velocities": lambda: made.velocity_robot(
         (VELOCITY[0], made.takes(made.CMD_VEL, TWISTS[1]))
     ),
-    "best effort": made.torque_robot(
+    "best effort": lambda: made.torque_robot(
         (made.publishes(made.STATES, JOINT_STATE, reliable=False), *TORQUE[1:])
     ),
-    "a second publisher of an arm": made.torque_robot(
+    "a second publisher of an arm": lambda: made.torque_robot(
         (*TORQUE, made.publishes(made.STATES, JOINT_STATE, "/arm"))
     ),
-    "simulated": made.torque_robot(
+    "simulated": lambda: made.torque_robot(
         (*TORQUE, made.publishes("/clock", "rosgraph_msgs/msg/Clock", "/sim")),
         made.wheel_states(clock=0.0, stamp=lambda t: 0.5 * t + 0.01),
     ),
@@ -290,7 +316,7 @@ GOOD = {
 
 @pytest.mark.parametrize("robot", GOOD)
 def test_a_sound_robot_is_not_blamed(robot):
-    report = judge(CheckedRobot(GOOD[robot], TWIL))
+    report = judge(CheckedRobot(GOOD[robot](), TWIL))
     assert [each.what for each in report.findings if each.severity > NOTE] == []
     assert report.is_ready
 
@@ -341,18 +367,18 @@ def test_names_of_topics_are_relative_to_the_namespace():
 @pytest.mark.parametrize(
     ("stated", "seen", "kind", "ready", "words"),
     [
-        (None, made.velocity_robot(), CommandKind.VELOCITY, True, "does not state that the robot"),
-        (CommandKind.VELOCITY, made.velocity_robot(), CommandKind.VELOCITY, True, ""),
-        (CommandKind.VELOCITY, made.torque_robot(), CommandKind.VELOCITY, False, "drive.command"),
-        (CommandKind.EFFORT, made.velocity_robot(), CommandKind.EFFORT, False, "drive.command"),
-        (None, made.torque_robot(), CommandKind.EFFORT, True, ""),
+        (None, made.velocity_robot, CommandKind.VELOCITY, True, "does not state that the robot"),
+        (CommandKind.VELOCITY, made.velocity_robot, CommandKind.VELOCITY, True, ""),
+        (CommandKind.VELOCITY, made.torque_robot, CommandKind.VELOCITY, False, "drive.command"),
+        (CommandKind.EFFORT, made.velocity_robot, CommandKind.EFFORT, False, "drive.command"),
+        (None, made.torque_robot, CommandKind.EFFORT, True, ""),
     ],
 )
 def test_the_kind_that_the_file_states_is_compared_with_what_is_there(
     stated, seen, kind, ready, words
 ):
     robot = replace(TWIL, drive=replace(TWIL.drive, command=stated))
-    report = judge(CheckedRobot(seen, robot))
+    report = judge(CheckedRobot(seen(), robot))
     said = [each.what for each in report.findings if "does not state" in each.what]
     said += [each.what for each in report.findings if "states drive.command" in each.what]
     assert (report.kind, report.is_ready, bool(said)) == (kind, ready, bool(words))

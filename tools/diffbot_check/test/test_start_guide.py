@@ -41,6 +41,7 @@ def test_the_commands_are_those_of_the_suite_with_what_is_known(tmp_path):
     guide.measured("3x2")
     words = guide.command(StartStep.IDENTIFY)
     assert words[:3] == ["launch", "ident", "sim:=none"] and "arena:=3x2" in words
+    assert "arena:=2" in guide.command(StartStep.CALIBRATE)  # a square
     assert words[-1] == f"results:={tmp_path / 'identify-1'}"
     (tmp_path / "identify-1").mkdir()
     guide.begun(StartStep.IDENTIFY)
@@ -52,6 +53,14 @@ def test_the_commands_are_those_of_the_suite_with_what_is_known(tmp_path):
     assert f"parameters:={file}" in guide.command(StartStep.DRIVE)
     assert guide.results_of(StartStep.IDENTIFY) == tmp_path / "identify-2"
     assert guide.command(StartStep.EXPORT)[-2:] == ["--output", str(tmp_path / "export")]
+    (tmp_path / "calibrate-1").mkdir()
+    guide.ended(StartStep.CALIBRATE, 0, [], tmp_path / "calibrate-1")
+    folders = [str(tmp_path / "identify-1"), str(tmp_path / "calibrate-1")]
+    assert guide.command(StartStep.EXPORT)[1:3] == folders
+    assert guide.to_apply == ""
+    (tmp_path / "export").mkdir()
+    (tmp_path / "export" / "ros2_control.yaml").touch()
+    assert guide.to_apply.endswith(f"apply {tmp_path / 'export' / 'ros2_control.yaml'}")
     assert (tmp_path / "commands.txt").read_text().splitlines()[1].endswith(words[-1])
 
 

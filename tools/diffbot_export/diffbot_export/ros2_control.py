@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from diffbot_description.spoken_commands import spoken
 from diffbot_export.curvature_limits import CurveFollower
 from diffbot_export.known_robot import (
     TORQUE,
@@ -167,6 +168,7 @@ def ros2_control_yaml(
         "Load it: give this file to ros2_control_node (controller_manager) as parameters, then run",
         f"ros2 run controller_manager spawner {' '.join([BROADCASTER, *chained, BASE])}",
         *(["(in this order: the last one writes to the two before it)."] if chained else []),
+        f"Give it to controllers that run already: {spoken('apply', FILE)}",
         "Each value: what it is, its 95 % interval [lower, upper], and where it comes from.",
         *robot.gaps(),
         "",

@@ -96,6 +96,8 @@ def product(
 
 Value = bool | int | float | str | Sequence[float] | Sequence[str] | Sequence[bool]
 WIDTH = 98
+ASSUMED = "assumed, so not set: "
+"""Begin of the comment in place of a value that is an assumption."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ def _lines(tree: Tree, indent: str) -> list[str]:
         if isinstance(node, Entry):
             lines += _comment(node.comment, indent) if node.comment else []
             if node.assumed:
-                text = f"assumed, so not set: {key}: {scalar(node.value)}"
+                text = f"{ASSUMED}{key}: {scalar(node.value)}"
                 lines += _comment(text, indent)
                 continue
             lines += textwrap.wrap(

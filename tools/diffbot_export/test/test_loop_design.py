@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_export.loop_design import LoopAxis, design, integral_gain, linear_step, margins
@@ -64,7 +64,6 @@ def test_gain_margin_is_where_the_loop_begins_to_swing():
 
 
 @given(AXES, AXES, st.floats(0.002, 0.05), st.floats(40.0, 75.0))
-@settings(max_examples=15)
 def test_designed_gains_have_the_margin_for_both_axes(one, other, period, margin):
     gains = design((one, other), period, feedforward=0.0, margin=margin)
     assert gains.i == integral_gain((one, other), gains.p)

@@ -19,11 +19,13 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from test_driven_sizes import TRUE, write_laser_bag  # noqa: E402
 
 from diffbot_description import load_robot  # noqa: E402
+from diffbot_export.parameter_changes import read_parameters  # noqa: E402
 from diffbot_learning import learn_node  # noqa: E402
 from diffbot_learning.learn_node import LEARNED, STATE, STRETCHES, LearnNode  # noqa: E402
-from diffbot_learning.proposals import SCRIPT  # noqa: E402
+from diffbot_learning.proposals import FILE  # noqa: E402
 from diffbot_node import to_stamp  # noqa: E402
 
+pytestmark = pytest.mark.one_distribution
 TYPE = "sensor_msgs/msg/JointState"
 
 
@@ -97,8 +99,8 @@ def test_a_laser_tells_radii_and_proposes_multipliers(make, tmp_path):
     for name, true in (("left_radius", TRUE.left_radius), ("track", TRUE.separation)):
         low, high = values[name]["interval95"]
         assert low < true < high and values[name]["coverage"] > 0.2
-    words = (tmp_path / SCRIPT).read_text().split()
-    number = float(words[words.index("wheel_separation_multiplier") + 1])
+    proposed = {each.name: each.value for each in read_parameters(tmp_path / FILE).proposed}
+    number = proposed["wheel_separation_multiplier"]
     described = load_robot("twil").geometry.separation
     assert number == pytest.approx(TRUE.separation / described, abs=0.005)
 

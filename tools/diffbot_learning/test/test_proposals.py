@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proposals of multipliers: what is proposed, what is not, the files and the way back."""
 
-import os
-import subprocess
-
 import pytest
-import yaml
 
 from diffbot_description import load_robot
+from diffbot_export.parameter_changes import read_parameters
 from diffbot_learning.learned_values import LearnedValue
-from diffbot_learning.proposals import PARAMETERS, SCRIPT, proposals, write_proposals
+from diffbot_learning.proposals import proposals, write_proposals
 
 TWIL = load_robot("twil")
 RADIUS, TRACK = TWIL.geometry.left_radius, TWIL.geometry.separation
@@ -41,26 +38,26 @@ def test_multipliers_of_an_odometry_are_proposed_as_they_are():
 def test_what_only_a_wrong_description_explains_is_refused(tmp_path):
     given = proposals([learnt("track", 1.3 * TRACK, 0.002 * TRACK)], TWIL)
     assert "must be 0.85 to 1.15; correct track in the robot's description" in given[0].refusal
-    assert write_proposals(given, TWIL, tmp_path) == [] and not list(tmp_path.iterdir())
+    assert write_proposals(given, TWIL, tmp_path) is None and not list(tmp_path.iterdir())
 
 
-def test_the_script_keeps_the_parameters_and_sets_the_multipliers(tmp_path):
-    """With a stand-in for ros2 that notes how it is called."""
+def test_the_file_has_the_lengths_intervals_and_sources_that_apply_shows(tmp_path):
     given = proposals([learnt("track", 1.02 * TRACK, 0.002 * TRACK)], TWIL)
-    assert len(write_proposals(given, TWIL, tmp_path)) == 2
-    content = yaml.safe_load((tmp_path / PARAMETERS).read_text())
-    assert content == {"/**": {"ros__parameters": {"wheel_separation_multiplier": 1.02}}}
-    ros2 = tmp_path / "bin" / "ros2"
-    ros2.parent.mkdir()
-    ros2.write_text('#!/bin/sh\necho "$@" | tee -a "$CALLS"\n')
-    ros2.chmod(0o755)
-    calls = tmp_path / "calls"
-    path = f"{ros2.parent}{os.pathsep}{os.environ['PATH']}"
-    words = ["sh", str(tmp_path / SCRIPT), "/base"]
-    subprocess.run(words, check=True, env={**os.environ, "PATH": path, "CALLS": str(calls)})
-    assert calls.read_text().splitlines() == [
-        "param dump /base",
-        "param set /base wheel_separation_multiplier 1.02",
-    ]
-    assert (tmp_path / "before.yaml").read_text() == "param dump /base\n"
-    assert write_proposals([], TWIL, tmp_path) == [] and not (tmp_path / SCRIPT).exists()
+    path = write_proposals(given, TWIL, tmp_path)
+    length, multiplier = read_parameters(path).proposed
+    assert (length.section, length.name) == ("/**", "wheel_separation")
+    assert length.value == pytest.approx(TRACK, rel=1e-5)
+    assert (multiplier.name, multiplier.value) == ("wheel_separation_multiplier", 1.02)
+    assert multiplier.source == (
+        "1.02 [1.018, 1.022]: of the described wheel_separation, learnt from 9 stretches"
+    )
+    assert f"apply {path.name}" in path.read_text()
+    assert write_proposals([], TWIL, tmp_path) is None and not path.exists()
+
+
+def test_multipliers_of_an_odometry_come_without_lengths(tmp_path):
+    path = write_proposals(
+        proposals([learnt("wheel_separation_multiplier", 1.05, 0.004)], TWIL), TWIL, tmp_path
+    )
+    (only,) = read_parameters(path).proposed
+    assert "of an odometry whose multipliers are 1" in only.source

@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
@@ -62,7 +62,6 @@ def test_16_prefers_half_of_the_bits():
 
 
 @pytest.mark.parametrize("name", [each for each in METRICS if "published" not in each])
-@settings(max_examples=20)
 @given(st.integers(0, 1000))
 def test_measures_do_not_depend_on_the_order_of_parameters(name, seed):
     rng = np.random.default_rng(seed)

@@ -40,13 +40,12 @@ def identified(path, samples, time="time"):
     return {each.name: (each.value, each.std) for each in values if np.isfinite(each.std)}
 
 
-@pytest.mark.parametrize("seed", [2, 4])
-def test_a_tiny_change_of_the_stamps_changes_hardly_anything(seed, tmp_path):
+def test_a_tiny_change_of_the_stamps_changes_hardly_anything(tmp_path):
     """Rounding errors, 1 us, the epoch's offset, another unit: below 0.01 standard deviations.
 
     1e-13 s once changed a value by 1.1 of them, and the epoch's offset by 1.45.
     """
-    random, samples = recorded(seed)
+    random, samples = recorded(2)
     expected = identified(tmp_path / "a.csv", samples)
     assert {"K5", "K6", "K7", "K8"} <= {*expected}
     noise = random.uniform(-1e-6, 1e-6, len(samples))

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.signal import lfilter
@@ -62,7 +62,6 @@ def test_simulation_is_the_solution_of_the_differential_equation(dead_time):
     assert ours == pytest.approx(solved.y[0], abs=5e-3)
 
 
-@settings(max_examples=12)
 @given(
     inertia=st.floats(0.05, 3.0),
     drag=st.floats(0.2, 5.0),

@@ -16,9 +16,9 @@ from diffbot_recordings.verdict import AnalysisOutcome
 FINE = 20  # steps of the simulation in a period
 
 
-def steps(rng, period, size=0.6):
+def steps(rng, period, size=0.6, seconds=40.0):
     hold = int(rng.uniform(0.8, 1.6) / period)
-    count = int(40.0 / period)
+    count = int(seconds / period)
     return np.repeat(rng.uniform(-size, size, count // hold + 1), hold)[:count]
 
 
@@ -69,7 +69,7 @@ def test_a_ramp_is_fitted_with_the_axis(seed, speeding, braking):
 def test_a_ramp_beside_a_dead_band_is_fitted_before_or_after_it(before_band):
     rng = np.random.default_rng(5)
     period = 0.04
-    command = steps(rng, period, 0.8)
+    command = steps(rng, period, 0.8, 30.0)
 
     def passed(values):
         return np.sign(values) * np.maximum(np.abs(values) - 0.1, 0.0)

@@ -35,12 +35,12 @@ def recorded(seed, kind, widths, levels):
     """Commands of given sizes by a clock of their own, of a robot simulated exactly by (3)."""
     r = np.random.default_rng(seed)
     spacing, dead_time, tau = 0.1, r.uniform(0.05, 0.15), r.uniform(0.1, 0.3, 2)
-    sent = r.uniform(0.0, spacing) + spacing * np.arange(600)
+    sent = r.uniform(0.0, spacing) + spacing * np.arange(360)
     command = np.column_stack(
-        [np.repeat(r.choice(own, 60) * r.choice([-1.0, 1.0], 60), 10) for own in levels]
+        [np.repeat(r.choice(own, 36) * r.choice([-1.0, 1.0], 36), 10) for own in levels]
     )
-    times = 0.02 * np.arange(3000)
-    velocity = np.empty((3000, 2))
+    times = 0.02 * np.arange(1800)
+    velocity = np.empty((1800, 2))
     for axis, width in enumerate(widths):
         acting = passed_of(command[:, axis], width, kind)
         # Exact between knots: both the samples and the instants at which commands begin to act.
@@ -52,7 +52,7 @@ def recorded(seed, kind, widths, levels):
             result.append(v)
             v += (target - v) * -np.expm1(-step / tau[axis])
         velocity[:, axis] = np.array(result)[np.searchsorted(knots, times)]
-    velocity += (0.002, 0.006) * r.standard_normal((3000, 2))
+    velocity += (0.002, 0.006) * r.standard_normal((1800, 2))
     batches = [
         Batch(times, {"v": velocity[:, 0], "w": velocity[:, 1]}),
         Batch(sent, {"command_v": command[:, 0], "command_w": command[:, 1]}),

@@ -243,7 +243,8 @@ function drawGuide() {
   byId("step-title").textContent = complete ? "All steps are done" : step.name[0].toUpperCase() + step.name.slice(1);
   byId("step-text").textContent = complete
     ? `${told.folder} holds the robot's file, the results, the exported files, and commands.txt, which repeats it all.` : step.text;
-  byId("step-needs").textContent = complete ? "Any step can be repeated: choose it in the list."
+  const line = told.apply ? `To give the exported values to running controllers: ${told.apply}. ` : "";
+  byId("step-needs").textContent = complete ? `${line}Any step can be repeated: choose it in the list.`
     : `Room: ${step.room}. Time: about ${step.time}.${step.moves ? " The robot moves; STOP or Esc stops it." : ""}`;
   byId("step-form").hidden = running || complete;
   const stopped = step.moves && state.pressed;
