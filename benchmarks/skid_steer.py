@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import mujoco
@@ -31,15 +32,37 @@ from diffbot_recordings.segments import Segment
 STEP, SECONDS, ROOM = 0.002, 60.0, 1.5
 # Coefficient of friction, and rolling resistance as a share of the load.
 GROUNDS = {"concrete": (0.9, 0.01), "gravel": (0.65, 0.03), "grass": (0.45, 0.06)}
+# The same of wet ice.
+ICE = (0.08, 0.005)
+CHANNELS = (
+    "v",
+    "w",
+    "command_v",
+    "command_w",
+    "left_rim",
+    "right_rim",
+    "left_effort",
+    "right_effort",
+)
+EFFORT_NOISE = 0.04  # of a side, over the torque limit of a wheel
+Law = Callable[[float, Pose, Velocity], Velocity]
 CORNERS = ((1, 1), (-1, 1), (1, -1), (-1, -1))
 WHEEL = """<body pos="{x} {y} 0"><joint name="w{i}" type="hinge" axis="0 1 0"
- frictionloss="{loss}" armature="{rotor}"/><geom type="sphere" size="{r}" mass="{m}"/></body>"""
-ROBOT = """<mujoco><option timestep="{step}" cone="elliptic" impratio="10"
+ frictionloss="{loss}" armature="{rotor}"/><geom name="g{i}" type="sphere" size="{r}" mass="{m}"
+ contype="0" conaffinity="0"/></body>"""
+# The proportional part is the engine's, implicit in time: wheels that slip are light.
+MOTOR = '<velocity joint="w{i}" kv="{gain}" forcerange="-{most} {most}"/>'
+ROBOT = """<mujoco><option timestep="{step}" cone="elliptic" impratio="100"
  integrator="implicitfast"/><worldbody>
-<geom type="plane" size="50 50 1" friction="{friction} 0.005 0.0001" priority="1" condim="3"/>
+<geom name="floor" type="plane" size="50 50 1"/>
 <body pos="0 0 {r}"><freejoint/><geom type="box" size="{length} {width} 0.08" pos="0 0 0.1"
  mass="{m}" contype="0" conaffinity="0"/>{wheels}</body></worldbody>
-<actuator>{motors}</actuator></mujoco>"""
+<contact>{contacts}</contact><actuator>{motors}</actuator></mujoco>"""
+# Soft contacts, in which slip decays within 0.05 s but for friction: MuJoCo's defaults lift sliding
+# wheels off concrete, and the robot hops and turns half as far as sliding wheels must, by
+# 1 / (1 + (base / track)^2) of what they roll.
+CONTACT = """<pair geom1="floor" geom2="g{i}" condim="3" friction="{mu} {mu} 0.005 0.0001 0.0001"
+ solimp="0.15 0.15 0.001" solreffriction="-0.001 -20"/>"""
 
 
 @dataclass(frozen=True)
@@ -64,6 +87,7 @@ def draw(seed: int) -> SkidSteer:
     rng = np.random.default_rng(seed)
     mass, track = rng.uniform(15.0, 60.0), rng.uniform(0.35, 0.6)
     base, radius = track * rng.uniform(0.6, 1.1), rng.uniform(0.08, 0.17)
+    base = max(base, 2.1 * radius)
     scrub = 0.9 * mass * 9.81 / 4.0 * radius
     limits = Velocity(rng.uniform(0.4, 1.0), rng.uniform(1.0, 2.0))
     proportional = scrub / (rng.uniform(0.1, 0.4) * limits.omega * 0.5 * track / radius)
@@ -100,46 +124,63 @@ def model_of(robot: SkidSteer, friction: float, rolling: float) -> mujoco.MjMode
     )
     text = ROBOT.format(
         step=STEP,
-        friction=friction,
+        contacts="".join(CONTACT.format(i=i, mu=friction) for i in range(4)),
         r=robot.radius,
         length=0.5 * robot.base + robot.radius,
         width=0.5 * robot.track,
         m=robot.mass,
         wheels="".join(wheels),
-        motors="".join(f'<motor joint="w{i}"/>' for i in range(4)),
+        motors="".join(
+            MOTOR.format(i=i, gain=robot.proportional, most=robot.torque) for i in range(4)
+        ),
     )
     return mujoco.MjModel.from_xml_string(text)
 
 
 def record(robot: SkidSteer, ground: str, seed: int) -> tuple[Segment, float]:
     """Excite a robot; return what was recorded, and the farthest that it was from its start, m."""
+    excite = VelocityExcitation((ROOM, ROOM), robot.limits, seed=seed)
+    return driven(robot, ground, excite.command, seed)
+
+
+def driven(
+    robot: SkidSteer, ground: str, law: Law, seed: int, seconds: float = SECONDS,
+    ice_from: float = math.inf,
+) -> tuple[Segment, float]:  # fmt: skip
+    """Drive a robot by a law, on ice from a time on, s; returns see `record`."""
     rng, model = np.random.default_rng(seed), model_of(robot, *GROUNDS[ground])
     data, sums = mujoco.MjData(model), np.zeros(4)
-    excite = VelocityExcitation((ROOM, ROOM), robot.limits, seed=seed)
-    late = round(robot.delay / STEP)
+    late, every = round(robot.delay / STEP), round(robot.period / STEP)
     pending, sent = deque([(0.0, 0.0)] * (late + 1), maxlen=late + 1), Velocity(0.0, 0.0)
     sides, rows, farthest = np.array([-y for _, y in CORNERS]), [], 0.0
-    for k in range(round(SECONDS / STEP)):
-        if k % round(robot.period / STEP) == 0:
+    for k in range(round(seconds / STEP)):
+        if k == round(min(ice_from, seconds) / STEP):
+            model.pair_friction[:, :2] = ICE[0]
+            model.dof_frictionloss[6:] *= ICE[1] / GROUNDS[ground][1]
+        if k % every == 0:
             pose, velocity = motion(data)
             noise = robot.noise * rng.standard_normal(2)
             read = Velocity(velocity.v + 0.3 * noise[0], velocity.omega + noise[1])
-            sent = excite.command(k * STEP, pose, read)
-            rows.append((k * STEP, *read, *sent))
+            sent = law(k * STEP, pose, read)
+            rims = robot.radius * data.qvel[6:].reshape(2, 2).mean(axis=1)
+            rims += 0.3 * robot.noise * rng.standard_normal(2)
+            efforts = data.actuator_force.reshape(2, 2).sum(axis=1)
+            efforts += EFFORT_NOISE * robot.torque * rng.standard_normal(2)
+            rows.append((k * STEP, *read, *sent, *rims, *efforts))
             farthest = max(farthest, abs(pose.x), abs(pose.y))
-        pending.append(tuple(sent))
+        pending.append((sent.v, sent.omega))
         v, omega = pending[0]
-        miss = (v + 0.5 * sides * omega * robot.track) / robot.radius - data.qvel[6:]
+        target = (v + 0.5 * sides * omega * robot.track) / robot.radius
+        miss = target - data.qvel[6:]
         torque = robot.proportional * miss + sums
         # The integral part waits while the torque is at its limit.
         sums += (
             STEP * robot.integral * miss * ((np.abs(torque) < robot.torque) | (torque * miss < 0))
         )
-        data.ctrl[:] = np.clip(torque, -robot.torque, robot.torque)
+        data.ctrl[:] = target + sums / robot.proportional
         mujoco.mj_step(model, data)
     times, *channels = np.array(rows).T
-    names = ("v", "w", "command_v", "command_w")
-    return Segment(times, robot.period, dict(zip(names, channels, strict=True))), farthest
+    return Segment(times, robot.period, dict(zip(CHANNELS, channels, strict=True))), farthest
 
 
 def motion(data: mujoco.MjData) -> tuple[Pose, Velocity]:

@@ -9,10 +9,12 @@ import yaml
 
 rclpy = pytest.importorskip("rclpy")
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
 from geometry_msgs.msg import Twist, TwistStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
+from sensor_msgs.msg import Imu  # noqa: E402
 from std_srvs.srv import SetBool  # noqa: E402
 
 from arc_odometry.odometry_messages import quaternion  # noqa: E402
@@ -61,6 +63,8 @@ class Graph:
         self._listen(VelocityParameters, f"{NAME}/parameters", self.sigma, LATCHED)
         self.odom = self.peer.create_publisher(Odometry, "odom", 10)
         self.clock = self.peer.create_publisher(Clock, "/clock", 10)
+        if "imu" in parameters:
+            self.gyro = self.peer.create_publisher(Imu, "imu/data", 10)
         self.references = self.peer.create_publisher(PoseReference, f"{NAME}/reference", 10)
         self.steps = 0
         self.until(lambda: self.references.get_subscription_count(), "the node to be ready")
@@ -346,3 +350,69 @@ def test_wrong_parameters_are_named(parameter, says):
             VelocityTrackingNode()
     finally:
         rclpy.shutdown()
+
+
+class Slipping:
+    """A watch that tells slip at once."""
+
+    missing = 0.0
+
+    def reset(self):
+        pass
+
+    def update(self, stamp, wheels, command, yaw_rate):
+        self.seen = stamp, wheels, command, yaw_rate
+        return "0.3 rad/s faster than before"
+
+
+@pytest.fixture
+def slipping(make):
+    def create(action):
+        graph = make(imu="true", slip_action=action)
+        arrays = []
+        graph.peer.create_subscription(DiagnosticArray, "diagnostics", arrays.append, 10)
+        graph.until(graph.gyro.get_subscription_count, "the gyro's subscriber")
+        message = Imu()
+        message.angular_velocity.z = 0.25
+        graph.gyro.publish(message)
+        graph.until(lambda: graph.node._slip._readings, "a reading")
+        graph.run(3)  # it begins to drive; nothing is learnt yet
+        graph.node._slip._watch = Slipping()
+        graph.slips = lambda: [s for a in arrays for s in a.status if s.name.endswith(": slip")]
+        return graph
+
+    return create
+
+
+def test_slip_stops_the_robot_until_somebody_enables_the_node(slipping):
+    graph = slipping("stop")
+    before, motion = graph.newest(), graph.robot.velocity()
+    assert graph.run(1) == [ZERO]
+    stamp, *seen = graph.node._slip._watch.seen
+    assert (stamp, *seen) == (graph.stamp - PERIOD, motion, before, 0.25)
+    assert graph.run(1) == [ZERO]
+    assert graph.node.stopped_by == "the wheels slip: 0.3 rad/s faster than before"
+
+
+def test_slip_slows_the_robot_down(slipping):
+    graph = slipping("slow")
+    wanted = graph.newest()[0]
+    assert 0.0 < graph.run(1)[0][0] < 0.5 * wanted
+    assert graph.node.stopped_by == ""
+
+
+def test_slip_is_told_by_name(slipping):
+    graph = slipping("warn")
+    wanted = graph.newest()[0]
+    assert graph.run(1)[0][0] >= 0.9 * wanted
+    time.sleep(0.1)  # news are published ten times a second at most
+    graph.run(1)
+    graph.until(lambda: graph.slips() and graph.slips()[-1].level == DiagnosticStatus.ERROR, "slip")
+    assert graph.slips()[-1].message == "the wheels slip: 0.3 rad/s faster than before"
+
+
+def test_without_a_gyro_it_does_not_drive(make):
+    graph = make(imu="true")
+    graph.peer.destroy_publisher(graph.gyro)
+    missing = "no node publishes /imu/data"
+    graph.until(lambda: missing in graph.node.waits_for().reason, missing)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes that send commands publish about them on `diagnostics`."""
+"""What nodes that send commands publish about them, or about slip, on `diagnostics`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ PERIOD, LEAST_PERIOD = 1.0, 0.1
 class Diagnostics:
     """Publishes on `diagnostics` once a second, and sooner if there is news."""
 
-    def __init__(self, node: Node, hardware: str) -> None:
-        self._node, self._hardware = node, hardware
+    def __init__(self, node: Node, hardware: str, about: str = "commands") -> None:
+        self._node, self._hardware, self._about = node, hardware, about
         self._topic = node.create_publisher(DiagnosticArray, "diagnostics", 10)
         self._news: object = None
         self._published = 0.0
@@ -33,7 +33,7 @@ class Diagnostics:
         self._news, self._published = news, time.monotonic()
         status = DiagnosticStatus(
             level=level,
-            name=f"{self._node.get_name()}: commands",
+            name=f"{self._node.get_name()}: {self._about}",
             message=text,
             hardware_id=self._hardware,
             values=[KeyValue(key=key, value=str(value)) for key, value in values.items()],

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -13,13 +14,13 @@ from std_msgs.msg import Header
 
 from arc_odometry import Velocity
 from arc_odometry.odometry_checks import OdometrySample
-from diffbot_node.command_guard import PairLimiter
+from diffbot_node.command_guard import Pair, PairLimiter
 from diffbot_node.command_interfaces import RobotInterface
 from diffbot_node.endpoints import EndpointRole
 from diffbot_node.odometry_sources import OdometrySource
 from diffbot_node.robot_messages import to_stamp
 from diffbot_node.topic_nodes import Instead
-from diffbot_node.verdicts import Level, Verdict, judged
+from diffbot_node.verdicts import GOOD, Level, Verdict, judged
 
 TWISTS = ("auto", "Twist", "TwistStamped")
 """Types of cmd_vel; auto: that of its subscribers."""
@@ -62,7 +63,7 @@ class VelocityInterface(RobotInterface):
     """A robot that publishes its motion in one way or another, and accepts `cmd_vel`.
 
     `limits`: largest |v| in m/s and |omega| in rad/s that are commanded, > 0; `stamped`: commands
-    are TwistStamped, else Twist.
+    are TwistStamped, else Twist; `slips`: whether a sample contradicts its commands.
     """
 
     command_name = "velocity"
@@ -70,8 +71,14 @@ class VelocityInterface(RobotInterface):
         "the robot's driver, or set stamped to the type that it expects (TwistStamped or Twist)"
     )
 
-    def __init__(self, limits: Velocity, source: OdometrySource, stamped: bool) -> None:
-        self._source, self._stamped = source, stamped
+    def __init__(
+        self,
+        limits: Velocity,
+        source: OdometrySource,
+        stamped: bool,
+        slips: Callable[[OdometrySample, Pair, bool], Verdict] | None = None,
+    ) -> None:
+        self._source, self._stamped, self._slips = source, stamped, slips
         self.state_name = source.state_name
         self._newest = 0.0  # stamp of the newest state, s
         super().__init__(
@@ -92,6 +99,9 @@ class VelocityInterface(RobotInterface):
     def read(self, stamp: float, message: Any) -> OdometrySample:
         self._newest = stamp
         return self._source.read(stamp, message)
+
+    def contradiction(self, sample: OdometrySample, commanded: Pair, anew: bool) -> Verdict:
+        return GOOD if self._slips is None else self._slips(sample, commanded, anew)
 
     def message_of(self, command: tuple[float, float]) -> Twist | TwistStamped:
         """Return a velocity command, m/s and rad/s, with the stamp of the newest state."""

@@ -2,7 +2,8 @@
 """The velocity_tracking_controller node: tracking for robots with velocity commands, see law.py.
 
 Subscribes to `odom` (nav_msgs/Odometry), `~/reference` (diffbot_msgs/PoseReference, in the
-odometry's frame) and `~/command` (geometry_msgs/Pose2D: a set point, to park at). Publishes
+odometry's frame), `~/command` (geometry_msgs/Pose2D: a set point, to park at) and, if it watches
+for slip, `imu/data`. Publishes
 `cmd_vel` (geometry_msgs/TwistStamped, or Twist), `~/status` (diffbot_msgs/VelocityTrackingStatus,
 once per odometry), `~/state` (diffbot_msgs/ControllerState, latched) and `~/parameters`
 (diffbot_msgs/VelocityParameters in use, latched).
@@ -27,6 +28,11 @@ from diffbot_controllers.velocity_tracking.law import (
     TrackerSettings,
     VelocityTracker,
 )
+from diffbot_controllers.velocity_tracking.slip_guard import (
+    SlipAction,
+    SlipGuard,
+    SlipParameters,
+)
 from diffbot_controllers.velocity_tracking.tracking_setup import (
     NO_ROBOT,
     InUse,
@@ -50,7 +56,7 @@ WRONG_DEAD_TIME = 0.02
 
 
 @dataclass(frozen=True)
-class TrackingParameters(TrackerParameters, ReferenceParameters):
+class TrackingParameters(TrackerParameters, SlipParameters, ReferenceParameters):
     """Parameters of velocity_tracking_controller."""
 
     stamped: bool = parameter(True, "whether cmd_vel is a TwistStamped; else a Twist")
@@ -115,7 +121,11 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
         limits = self._settings.limits
         fastest_commands = Velocity(limits.linear_velocity, limits.angular_velocity)
         source = OdometryTopic(values.odom_frame)
-        self.connect(VelocityInterface(fastest_commands, source, values.stamped))
+        self._slip = None
+        if values.imu:
+            self._slip = SlipGuard(self, SlipAction(values.slip_action), fastest_commands)
+        slips = None if self._slip is None else self._slip.judge
+        self.connect(VelocityInterface(fastest_commands, source, values.stamped, slips))
         self._odom = self.resolve_topic_name("odom")
         self.references = PoseReferences(self, values.odom_frame, set_points=True)
         # With two publishers of odometry, poses of both would alternate.
@@ -123,6 +133,10 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
         self.run = ReferenceRun(self, self.references, lone_topics=(self._odom,), robot=robot)
 
     # The loop.
+
+    def needs(self) -> Verdict:
+        missing = super().needs()
+        return missing if missing or self._slip is None else self._slip.needs()
 
     def held_by(self) -> Verdict:
         if self.states.knows_senders:
@@ -155,7 +169,8 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
             set_point=not self.references.input.is_stream,
         )
         self._reference = reference
-        return command
+        part = 1.0 if self._slip is None else self._slip.part
+        return Velocity(part * command.v, part * command.omega)
 
     def _log_start(self) -> None:
         limits, sigma = self._settings.limits, self._tracker.sigma
