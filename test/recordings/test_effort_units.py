@@ -166,12 +166,12 @@ def test_a_mass_or_a_limit_that_is_only_assumed_contradicts_nothing():
 def test_nothing_is_compared_with_what_a_description_only_assumes():
     """Before, reports told by how much a robot differs from masses that nobody had given."""
     robot, result = load_robot("twil"), estimated(1.0)
-    every = compared(result, robot.geometry, robot)
+    every = compared(result, robot)
     assert all(word in every for word in ("equivalent mass", "yaw inertia", "K5"))
-    assert compared(result, robot.geometry, replace(robot, assumed=("body.mass",))) is None
-    some = compared(result, robot.geometry, replace(robot, assumed=("body.inertia.yaw",)))
+    assert compared(result, replace(robot, assumed=("body.mass",))) is None
+    some = compared(result, replace(robot, assumed=("body.inertia.yaw",)))
     assert "equivalent mass" in some and "yaw" not in some and "K5" in some
-    some = compared(result, robot.geometry, replace(robot, assumed=("body.center_of_mass.x",)))
+    some = compared(result, replace(robot, assumed=("body.center_of_mass.x",)))
     assert "yaw inertia" in some and "K5" not in some
 
 

@@ -139,13 +139,8 @@ def effort_question(
     return None
 
 
-def compared(estimate: Estimate, geometry: WheelGeometry, robot: Robot | None) -> str | None:
-    """Return a line that compares an estimate with what a description knows; None: unknown.
-
-    Without a description nothing tells a factor on all efforts: it tells the mass to people.
-    """
-    if robot is None:
-        return _of_mass_alone(estimate, geometry) if _is_precise(estimate) else None
+def compared(estimate: Estimate, robot: Robot) -> str | None:
+    """Return a line that compares an estimate with what a description knows; None: unknown."""
     if not _has_masses(estimate, robot):
         return None
     own, described = estimate.values, closed_form(robot.model)
@@ -162,7 +157,13 @@ def compared(estimate: Estimate, geometry: WheelGeometry, robot: Robot | None) -
     return text
 
 
-def _of_mass_alone(estimate: Estimate, geometry: WheelGeometry) -> str:
+def mass_alone(estimate: Estimate, geometry: WheelGeometry) -> str | None:
+    """Return a line with the mass, which tells people a wrong unit; None: it is not known.
+
+    Without a description nothing else tells a factor on all efforts.
+    """
+    if not _is_precise(estimate):
+        return None
     return (
         f"equivalent mass {spoken(_mass(estimate, geometry))} kg, if the efforts are torques of "
         "the wheels in N m; --robot compares it with a description"

@@ -30,7 +30,7 @@ from diffbot_description.identified_robot import with_drive
 from diffbot_description.spoken import spoken
 from diffbot_description.suite_version import suite_version
 from diffbot_ident.estimate import NAMES, UNITS, Estimate, EstimateState
-from diffbot_ident.interpretation.effort_units import compared
+from diffbot_ident.interpretation.effort_units import compared, mass_alone
 from diffbot_ident.interpretation.physical import (
     PhysicalQuantity,
     friction_quantities,
@@ -191,8 +191,11 @@ def torque_findings(
         robot = None if robot is None else with_drive(robot, scale.unit, scale.constants)
     verdict = _torque_verdict(result, robot, scale)
     estimate = result.estimate
-    weighed = robot is None and scale is not None
-    line = None if weighed else compared(estimate, result.geometry, robot)
+    line = None
+    if robot is not None:
+        line = compared(estimate, robot)
+    elif scale is None:
+        line = mass_alone(estimate, result.geometry)
     linear, angular = estimate.residual_std
     rests = (
         f"{estimate.samples} samples ({result.learnt:.1f} s) fitted, {result.held_out:.1f} s "
