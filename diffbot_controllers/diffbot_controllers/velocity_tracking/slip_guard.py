@@ -8,6 +8,7 @@ Subscribes to `imu/data` (sensor_msgs/Imu: angular_velocity.z, rad/s); what it k
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
 from enum import Enum
 
@@ -60,7 +61,8 @@ class SlipGuard:
 
     def __init__(self, node: Node, action: SlipAction, limits: Velocity) -> None:
         self._node, self._action, self._watch = node, action, SlipWatch(limits)
-        self._readings: list[float] = []  # rad/s, since the last odometry
+        # Since the last odometry, rad/s; as many as come within FRESH at 2 kHz.
+        self._readings: deque[float] = deque(maxlen=200)
         self._rate, self._heard = 0.0, -math.inf  # newest mean, rad/s, and its stamp, s
         self._alarm, self._stamp = -math.inf, -math.inf  # stamps, s
         self._slip = ""
@@ -91,7 +93,8 @@ class SlipGuard:
 
     def judge(self, sample: OdometrySample, commanded: Pair, anew: bool) -> Verdict:
         """See RobotInterface.contradiction."""
-        readings, self._readings = self._readings, []
+        readings = list(self._readings)
+        self._readings.clear()
         self._stamp = sample.stamp
         if readings:
             self._rate, self._heard = sum(readings) / len(readings), sample.stamp
