@@ -46,8 +46,8 @@ WORDS = {
     "trajectory_publisher": "--ros-args -r reference:=backstep_controller/reference "
     "-r command:=trajectory_publisher/command",
     "ident": "--ros-args -p imu:=true",
-    "velocity_tracking_controller": "--ros-args -p sigma:=[0.2,0.2,1.0,1.0] -p robot:=turtlebot2 "
-    "-p wait_for_reference:=true",
+    "velocity_tracking_controller": "--ros-args -p imu:=true -p sigma:=[0.2,0.2,1.0,1.0] "
+    "-p robot:=turtlebot2 -p wait_for_reference:=true",
     "velocity_ident": "--ros-args -p robot:=turtlebot2 -p twist:=TwistStamped "
     "-p odometry_source:=odom -p input_timeout:=0.25 -p until:=gain=1%",
     "odometry_publisher": "--ros-args -p left_radius:=0.1 -p right_radius:=0.1 -p separation:=0.4",

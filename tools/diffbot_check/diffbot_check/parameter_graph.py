@@ -82,7 +82,8 @@ class ParameterGraph:
         Raises:
             ValueError: The node refuses, and why, or does not answer.
         """
-        parameters = [Parameter(n, value=value).to_parameter_msg() for n, value in values.items()]
+        given: Mapping[str, Any] = values
+        parameters = [Parameter(n, value=value).to_parameter_msg() for n, value in given.items()]
         request = SetParametersAtomically.Request(parameters=parameters)
         kind = SetParametersAtomically
         result = self._ask(node, SERVICE.strip("/"), kind, request).result
@@ -90,7 +91,7 @@ class ParameterGraph:
             raise ValueError(f"{node} refuses: {result.reason or 'without a reason'}")
 
     def _ask(self, node: str, service: str, kind: Any, request: Any) -> Any:
-        client = self._hidden.node.create_client(kind, f"{node}/{service}")
+        client: Any = self._hidden.node.create_client(kind, f"{node}/{service}")
         try:
             if client.wait_for_service(timeout_sec=ANSWER):
                 future = client.call_async(request)
@@ -111,5 +112,5 @@ def _running(descriptor: Any, value: Value | None) -> RunningParameter:
 
 
 def _value(message: Any) -> Value | None:
-    value = parameter_value_to_python(message)
+    value: Any = parameter_value_to_python(message)
     return value if value is None or isinstance(value, (bool, int, float, str)) else list(value)
