@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from diffbot_description.terminal_text import complain, refusal_of_machine
-from diffbot_node.launch_supervision import PEERS, STARTER, join_launch
+from diffbot_node.launch_supervision import PEERS, join_launch
 from diffbot_node.same_names import same_names
 
 # Above all ordinary processes, below all other real-time ones.
@@ -80,7 +80,6 @@ def _run(start: Callable[[], int]) -> int:
         return status
     finally:
         PEERS.leave(status)
-        STARTER.wake_guard()
         # Looking for garbage takes longer than everything else at the exit.
         gc.freeze()
 

@@ -41,8 +41,6 @@ def is_stopped(pid: int) -> bool:
 # Names the file of `./diffbot launch` with a line for each failed process, such as "ident-2 (exit
 # code 1): parameter ...": a process can tell a user's Ctrl-C from a failed run.
 VARIABLE = "DIFFBOT_LAUNCH_FAILURES"
-# The process id of the guard of `./diffbot launch`.
-GUARD = "DIFFBOT_LAUNCH_GUARD"
 PREFIX = "diffbot-nodes-"
 # Wall time between two looks at the others, s.
 PEER_PERIOD = 0.1
@@ -183,13 +181,6 @@ class Starter:
     def launch_has_gone(self) -> bool:
         """Whether `./diffbot launch` has started this process and has ended."""
         return VARIABLE in os.environ and os.getppid() != self._pid
-
-    def wake_guard(self) -> None:
-        """Let the stopped guard of a launch that has gone continue: only what is left can."""
-        guard = os.environ.get(GUARD, "")
-        if self.launch_has_gone() and guard.isdecimal() and is_stopped(int(guard)):
-            with contextlib.suppress(OSError):
-                os.kill(int(guard), signal.SIGCONT)
 
     def wake_launch(self) -> None:
         """Let a stopped `./diffbot launch` continue with SIGTSTP, by which it ends the run."""

@@ -11,13 +11,7 @@ import pytest
 pytest.importorskip("rclpy")
 
 from diffbot_node import launch_supervision
-from diffbot_node.launch_supervision import (
-    GUARD,
-    VARIABLE,
-    last_words,
-    reported_failures,
-    tell_why,
-)
+from diffbot_node.launch_supervision import VARIABLE, last_words, reported_failures, tell_why
 
 
 @pytest.fixture(autouse=True)
@@ -103,24 +97,3 @@ def test_a_stopped_launch_is_woken_to_end_its_run():
             assert parent.stdout.readline() == "woken\n"
         finally:
             parent.kill()
-
-
-def test_a_stopped_guard_of_a_launch_that_has_gone_continues():
-    """When a node ends; before the launch has gone it is left as it is."""
-    with subprocess.Popen(["sleep", "100"]) as guard:
-        guard.send_signal(signal.SIGSTOP)
-        code = CHILD.format(question="launch_has_gone") + "STARTER.wake_guard()\n"
-        code = code.replace('print("there"', 'STARTER.wake_guard()\nprint("there"')
-        environment = {**os.environ, VARIABLE: "/nowhere", GUARD: str(guard.pid)}
-        with subprocess.Popen(
-            [sys.executable, "-c", PARENT, code], stdout=subprocess.PIPE, text=True, env=environment
-        ) as parent:
-            try:
-                assert parent.stdout.readline() == "there\n"
-                assert launch_supervision.is_stopped(guard.pid)
-                parent.kill()
-                assert parent.stdout.read() == "yes\n"
-                assert not launch_supervision.is_stopped(guard.pid)
-            finally:
-                parent.kill()
-                guard.kill()

@@ -8,7 +8,6 @@ socket, and looks at the runner's state in /proc every LOOK_PERIOD.
   first, so that a node can still command zero torque.
 - When the runner is stopped (Ctrl-Z, SIGSTOP, SIGTTOU), the guard continues it with SIGTSTP
   pending: the runner then ends the run.
-- A node that ends after the runner has gone continues a guard that is stopped.
 - When the run has ended, the guard stays until the runner has, and continues it if it is stopped.
 """
 
@@ -58,11 +57,7 @@ def end_groups(groups: Iterable[int], ladder: Iterable[tuple[int, float]]) -> No
 
 
 class Guard:
-    """The runner's end of the socket. Start it before the first process and close it last.
-
-    Attributes:
-        pid: The guard's process.
-    """
+    """The runner's end of the socket. Start it before the first process and close it last."""
 
     def __init__(self) -> None:
         self._start()
@@ -70,8 +65,8 @@ class Guard:
     def _start(self) -> None:
         self._socket, other = socket.socketpair()
         runner = os.getpid()
-        self.pid = os.fork()
-        if self.pid == 0:
+        self._pid = os.fork()
+        if self._pid == 0:
             self._socket.close()
             _watch(other, runner)
         other.close()
@@ -92,13 +87,13 @@ class Guard:
         A stopped guard is continued, and a killed one replaced; `groups` are those that run.
         """
         try:
-            result = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOHANG)
+            result = os.waitid(os.P_PID, self._pid, os.WSTOPPED | os.WEXITED | os.WNOHANG)
         except ChildProcessError:
             return ""
         if result is None:
             return ""
         if result.si_code == os.CLD_STOPPED:
-            os.kill(self.pid, signal.SIGCONT)
+            os.kill(self._pid, signal.SIGCONT)
             return "the launch's guard was stopped"
         self._socket.close()
         self._start()
@@ -112,7 +107,7 @@ class Guard:
         deadline = time.monotonic() + _LEAVING_TIME
         while not select.select((self._socket,), (), (), 0.002)[0]:  # until its end closes
             late = time.monotonic() > deadline
-            os.kill(self.pid, signal.SIGKILL if late else signal.SIGCONT)
+            os.kill(self._pid, signal.SIGKILL if late else signal.SIGCONT)
         self._socket.close()
 
 

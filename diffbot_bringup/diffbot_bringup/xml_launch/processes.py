@@ -30,7 +30,6 @@ from typing import IO, TextIO
 from diffbot_bringup import leftovers
 from diffbot_bringup.xml_launch.guard import GRACE, Guard, end_group, end_groups, signal_group
 from diffbot_description.named_paths import expanded
-from diffbot_node.launch_supervision import GUARD
 from diffbot_node.launch_supervision import VARIABLE as FAILURES
 
 # Packages whose executables let Ctrl-C through once Python has started (executables.py of
@@ -370,7 +369,6 @@ class Supervisor:
                 return
             self._log.note(description)
             description.environment[FAILURES] = str(self._failures)
-            description.environment[GUARD] = str(self._guard.pid)
             if description.is_ours:
                 description.environment["TMPDIR"] = str(files)
             try:
