@@ -403,6 +403,26 @@ def test_a_killed_guard_is_replaced_until_the_run_has_ended(launch: Launch) -> N
     assert not alive(pid)
 
 
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL])
+@pytest.mark.parametrize("part", [0, 1])
+def test_nothing_stays_if_the_runner_is_killed_and_a_part_of_its_guard_is_stopped(
+    launch: Launch, part: int, number: int
+) -> None:
+    """Or killed: the guard, or the process that helps it to end a node, which hears no signal."""
+    hurry = "from diffbot_bringup.xml_launch import guard; guard.GRACE = (0.5, 0.5)"
+    runner = launch.start(launch.waiter("deaf", leave=False), before=hurry)
+    pid, guard = launch.said("deaf")[0], guard_of(runner)
+    runner.kill()
+    children = Path(f"/proc/{guard}/task/{guard}/children")
+    wait_for(children.read_text)
+    pair = str(guard), children.read_text().strip()
+    os.kill(int(pair[part]), number)
+    wait_for(lambda: not any(map(alive, (pid, *pair))))
+    # The remaining one begins anew.
+    assert launch.said("deaf", 3)[1] == "SIGINT" and launch.said("deaf", 3)[-1] == "SIGTERM"
+    runner.communicate()
+
+
 @pytest.mark.parametrize("pids", ["[os.getpid()]", "children()"])
 def test_nothing_stays_if_runner_or_guard_is_stopped_after_the_run(
     launch: Launch, pids: str

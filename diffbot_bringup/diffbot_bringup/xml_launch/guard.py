@@ -5,7 +5,8 @@ It is a fork of the runner in a session of its own, gets the process groups that
 socket, and looks at the runner's state in /proc every LOOK_PERIOD.
 
 - When the socket closes while groups are listed, the runner is gone: the guard ends them, SIGINT
-  first, so that a node can still command zero torque.
+  first, so that a node can still command zero torque. Nobody is left then who would continue it,
+  so it does this as two processes, each of which continues the other.
 - When the runner is stopped (Ctrl-Z, SIGSTOP, SIGTTOU), the guard continues it with SIGTSTP
   pending: the runner then ends the run.
 - When the run has ended, the guard stays until the runner has, and continues it if it is stopped.
@@ -121,10 +122,8 @@ def _watch(run: socket.socket, runner: int) -> None:
         null = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):  # do not keep the launch's terminal or pipes open
             os.dup2(null, descriptor)
-        end_groups(
-            _left_by(run, runner),
-            ((signal.SIGINT, GRACE[0]), (signal.SIGTERM, GRACE[1]), (signal.SIGKILL, 1.0)),
-        )
+        if left := _left_by(run, runner):
+            _end_together(left)
         # From here on the guard ends with the runner.
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         run.close()
@@ -135,6 +134,25 @@ def _watch(run: socket.socket, runner: int) -> None:
             time.sleep(LOOK_PERIOD)
     finally:
         os._exit(0)
+
+
+def _end_together(groups: set[int]) -> None:
+    """End groups as two processes; if the other one is killed, this one ends what is left."""
+    ladder = ((signal.SIGINT, GRACE[0]), (signal.SIGTERM, GRACE[1]), (signal.SIGKILL, 1.0))
+    guard = os.getpid()
+    other = os.fork()
+    if other == 0:
+        try:
+            end_groups(groups, ladder)
+            if is_stopped(guard):
+                os.kill(guard, signal.SIGCONT)
+        finally:
+            os._exit(0)
+    while os.waitid(os.P_PID, other, os.WEXITED | os.WNOHANG) is None:
+        if is_stopped(other):
+            os.kill(other, signal.SIGCONT)
+        time.sleep(LOOK_PERIOD)
+    end_groups(groups, ladder)
 
 
 def _left_by(run: socket.socket, runner: int) -> set[int]:
