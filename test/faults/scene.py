@@ -132,7 +132,7 @@ VELOCITY_IDENT = Subject(
         "odometry_source": "odom",
         "input_timeout": 0.07,
         "twist": "TwistStamped",
-        "seed": 5,  # it drives when the faults come
+        "seed": 4,  # it drives when the faults come
     },
     takes_velocity=True,
 )
