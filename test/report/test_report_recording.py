@@ -17,7 +17,9 @@ from ident_example import (
     stamp_of,
 )
 
+from diffbot_description import load_robot
 from diffbot_report.ident_recording import IdentRecording
+from diffbot_report.ident_results import description_notes
 from diffbot_report.run_end import IdentState, RunPhase
 from diffbot_report.sample_buffer import RunClock, SampleBuffer
 
@@ -159,3 +161,12 @@ def test_a_pause_takes_no_time_of_the_curves():
         )
     times, _ = recording.motion()
     assert times == pytest.approx([0.1 * (k - (k > 20)) for k in range(40)], abs=1e-6)
+
+
+def test_a_real_robot_is_compared_with_its_description():
+    """A simulated one, whose true parameters are published, is not."""
+    real, simulated = IdentRecording(), example_recording()
+    real.estimate = make_estimate(TRUE, (1e-9,) * 4)
+    (line,) = description_notes(real, load_robot("twil"))
+    assert line.startswith("compared with the robot's description: equivalent mass +0.0 %")
+    assert description_notes(simulated, load_robot("twil")) == []
