@@ -227,10 +227,8 @@ class ChangeWatch:
         since = self._times() - 0.5
         units = self._products[: len(since)].reshape(len(since), -1)
         first, second = (np.array([since, since**2]) @ units).reshape(2, *sums.products.shape)
-        along = first @ drift.correction
         known_robot = copy(sums)
-        known_robot.products = sums.products + along + along.swapaxes(1, 2)
-        known_robot.products += drift.correction.T @ second @ drift.correction
+        known_robot.products = _corrected(sums.products, first, second, drift.correction)
         return known_robot
 
     def widened(
@@ -252,9 +250,7 @@ class ChangeWatch:
         units, weights = self._products[:count, 0], torque_weights((delay,), self._fine, lag)
         if drift is not None:
             since = (self._times() - 0.5)[:, None, None]
-            along = since * (units @ drift.correction)
-            units = units + along + along.swapaxes(1, 2)
-            units += drift.correction.T @ (since * along)
+            units = _corrected(units, since * units, since**2 * units, drift.correction)
         fits = _UnitFits.of(weighted_products(units, weights), extra, [own.theta for own in axes])
         x, y = fits.units[:, :, :-1, :-1], fits.units[:, :, :-1, -1]
         scores = y - (x @ fits.theta[:, None, :, None])[..., 0]
@@ -332,6 +328,12 @@ _ONE_FRICTION = np.array(
         for viscous, coulomb in ((1.0, 1.0), (1.0, 0.0), (0.0, 1.0))
     ]
 )
+
+
+def _corrected(products: Array, first: Array, second: Array, correction: Array) -> Array:
+    """Return sums of products of rows x + t x C, by their moments over t of order 0, 1 and 2."""
+    along = first @ correction
+    return products + along + along.swapaxes(1, 2) + correction.T @ second @ correction
 
 
 def _likely_drifts(
