@@ -99,13 +99,17 @@ class Graph:
         self.clock.publish(Clock(clock=message.header.stamp))
         self.states.publish(message)
 
-    def step(self, **fields):
-        """Publish the robot's state, wait for the answer, and drive by it; returns the torque."""
+    def answer(self, **fields):
+        """Publish the robot's state, wait for the answer, and return it."""
         self.until(lambda: not self.node.waits_for(), "the graph to match")
         count = len(self.commands)
         self.publish_state(**fields)
         self.until(lambda: len(self.commands) > count, "an answer")
-        torque = tuple(self.commands[count].data)
+        return tuple(self.commands[count].data)
+
+    def step(self, **fields):
+        """Drive by the answer to the robot's state; returns the torque."""
+        torque = self.answer(**fields)
         assert all(math.isfinite(t) and abs(t) <= self.limit for t in torque)
         self.robot.advance(torque)
         return torque

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from types import FrameType
 
 import rclpy
 from rclpy.context import Context
@@ -15,6 +18,9 @@ from rclpy.signals import SignalHandlerOptions
 
 class HiddenNode:
     """Makes the node, as a context manager; Ctrl-C stays Python's.
+
+    rclpy's C++ may turn the KeyboardInterrupt of a handler into another error: the context manager
+    turns it back.
 
     Args:
         name: What the command is called.
@@ -27,8 +33,14 @@ class HiddenNode:
 
     def __init__(self, name: str, args: Sequence[str] | None = None) -> None:
         self._name, self._args = name, args
+        self._interrupted = False
+        self._before: Callable[[int, FrameType | None], object] | None = None
 
     def __enter__(self) -> HiddenNode:
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler) and threading.current_thread() is threading.main_thread():
+            self._before = handler
+            signal.signal(signal.SIGINT, self._on_interrupt)
         self._context = Context()
         # rclpy's own signal handlers would swallow Ctrl-C.
         options = SignalHandlerOptions.NO
@@ -44,7 +56,16 @@ class HiddenNode:
         self.executor.add_node(self.node)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
         self.executor.shutdown()
         self.node.destroy_node()
         self._context.try_shutdown()
+        if self._interrupted and any(isinstance(each, Exception) for each in error):
+            raise KeyboardInterrupt
+
+    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
+        self._interrupted = True
+        if self._before is not None:
+            self._before(number, frame)

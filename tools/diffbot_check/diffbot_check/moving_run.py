@@ -144,6 +144,7 @@ class MovingGraph:
                 self._test.result.ended = str(error)
             finally:
                 self._stop()
+            self._end_by_signal()
 
     def _meet(self) -> None:
         """Wait until states arrive, and the driver listens to both publishers."""
@@ -158,6 +159,7 @@ class MovingGraph:
                 there = Instead(self._hidden.node, EndpointRole.PUBLISHES, states, kind).text()
                 raise ValueError(f"no state on {states} within {MEETING:g} s{there}")
             self._hidden.executor.spin_once(timeout_sec=0.05)
+            self._end_by_signal()
         if rivals := self._rivals():
             raise ValueError(rivals)
 
@@ -189,9 +191,12 @@ class MovingGraph:
         self._new.clear()
         self._test.now = time.monotonic()
 
-    def _look(self) -> None:
+    def _end_by_signal(self) -> None:
         if self._signals:
             raise KeyboardInterrupt
+
+    def _look(self) -> None:
+        self._end_by_signal()
         if self._pressed:
             raise SurpriseError(self._pressed)
         if rivals := self._rivals():
@@ -223,17 +228,12 @@ class MovingGraph:
 
 @contextlib.contextmanager
 def _ending_signals() -> Iterator[list[int]]:
-    """Turn signals that end or stop the process into KeyboardInterrupt; yield those that came.
+    """Yield the signals that came and would end or stop the process; they only get noted.
 
-    Python drops an exception that is raised while it frees an object: so each is noted, too.
+    A handler that raises may do so within rclpy, whose C++ makes another error of it.
     """
     came: list[int] = []
-
-    def interrupt(number: int, frame: object) -> None:
-        came.append(number)
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in ENDING}
+    before = {number: signal.signal(number, lambda n, _: came.append(n)) for number in ENDING}
     try:
         yield came
     finally:
