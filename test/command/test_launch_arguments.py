@@ -108,6 +108,7 @@ def test_each_argument_takes_its_default_and_refuses_by_its_name_what_cannot_be(
         ("pose", "goal:=none", "'none', not three numbers"),
         ("pose", "goal:=1,0,90", "heading is beyond 2 pi rad: 90 degrees would be 90*pi/180"),
         ("linearizing", "times:=[0, x]", "'[0, x]', not a list of numbers such as [1.0, 2.5]"),
+        ("linearizing", "times:=[0, 1", "'[0, 1', not a list of numbers such as [1.0, 2.5]"),
         (
             "ident",
             "duration:=-5",

@@ -313,14 +313,20 @@ def _not_negative(form: Form, text: str) -> str | None:
 
 
 def _row(count: int, text: str) -> str | None:
-    words = text.strip().removeprefix("[").removesuffix("]").split(",")
+    words = _within_brackets(text).split(",")
     if len(words) == count and all(map(_is_finite, words)):
         return None
     return f"not {count} numbers with commas between them"
 
 
+def _within_brackets(text: str) -> str:
+    """Return the text without its pair of brackets; a single bracket stays."""
+    text = text.strip()
+    return text[1:-1].strip() if text[:1] == "[" and text[-1:] == "]" else text
+
+
 def _numbers(text: str) -> str | None:
-    words = text.strip().removeprefix("[").removesuffix("]").strip()
+    words = _within_brackets(text)
     if not words or all(map(_is_finite, words.split(","))):
         return None
     return "not a list of numbers such as [1.0, 2.5]"
