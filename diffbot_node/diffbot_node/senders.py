@@ -109,3 +109,10 @@ class Foreigners:
             return False
         self._own |= self._origins()
         return bool(self._own) and origin not in self._own
+
+    def none_beside(self, origin: object) -> bool:
+        """Whether messages come from this process alone, and from one publisher in it.
+
+        Such messages are one source's, whatever they tell.
+        """
+        return len(self._own) == 1 and origin in self._own

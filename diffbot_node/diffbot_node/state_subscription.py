@@ -85,10 +85,13 @@ class StateSubscription:
     ) -> Finding | None:
         """Process a message; see SourceWatch.update.
 
-        In one process with a simulator, any message from another process is a second source.
+        In one process with a simulator, any message from another process is a second source. The
+        simulator itself is one, however wildly its robot moves.
         """
         if self._foreigners.include(came_from):
             return Finding("another process sends them, too", True)
+        if self._foreigners.none_beside(came_from):
+            return None
         return self._watch.update(stamp, wheel_angles, now, came_from)
 
     def doubt(self, now: float) -> Verdict:

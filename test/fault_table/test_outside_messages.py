@@ -105,3 +105,15 @@ def test_a_state_from_outside_ends_the_run(together, monkeypatch):
     assert controller.exit_code == 1 and time.monotonic() - begin < 1.0
     assert "another process sends them, too" in controller.last_words
     assert "/outside" in controller.last_words
+
+
+def test_the_robot_of_this_process_is_one_source_however_its_wheels_jump(together):
+    """A law that loses its robot makes it spin and slip: no second source is to be blamed."""
+    nodes = together("-p", "backstep_controller:use_sim_time:=true")
+    controller, _ = nodes.add(BackstepNode()), nodes.add(SimulatorNode())
+    nodes.spin(lambda: controller.output.guard.began)
+    (origin,) = controller.room.origins("/joint_states")
+    for k in range(100):
+        angles = 0.5 * (k % 2), -0.5 * (k % 2)
+        finding = controller.states.take(100.0 + 0.01 * k, angles, time.monotonic(), origin)
+        assert finding is None
