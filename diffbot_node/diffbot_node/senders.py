@@ -111,8 +111,5 @@ class Foreigners:
         return bool(self._own) and origin not in self._own
 
     def none_beside(self, origin: object) -> bool:
-        """Whether messages come from this process alone, and from one publisher in it.
-
-        Such messages are one source's, whatever they tell.
-        """
+        """Whether this origin is, as of the last `include`, this process's only publisher."""
         return len(self._own) == 1 and origin in self._own

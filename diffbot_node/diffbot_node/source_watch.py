@@ -190,7 +190,12 @@ class SourceWatch:
         return self._sender is not None
 
     def update(
-        self, stamp: float, values: Values | None, now: float, came_from: Origin = None
+        self,
+        stamp: float,
+        values: Values | None,
+        now: float,
+        came_from: Origin = None,
+        by_content: bool = True,
     ) -> Finding | None:
         """Process a message about the robot; return a new sign of a second source, or None.
 
@@ -198,9 +203,12 @@ class SourceWatch:
             values: Wheel angles, rad, or () if only stamps (s) are judged; None: the message is
                 broken.
             now: Time of arrival by any monotonic clock, s.
+            by_content: Whether stamp and values are looked at; else, only the sender.
         """
         sender = self._senders.identify(came_from)
-        finding = self._by_sender(now, sender) or self._by_content(stamp, values, now, sender)
+        finding = self._by_sender(now, sender)
+        if finding is None and by_content:
+            finding = self._by_content(stamp, values, now, sender)
         if finding is None and self._replaced is not None and now - self._replaced > SETTLING:
             self._replaced = None
             finding = Finding("another publisher sends them now", False, replaced=True)

@@ -86,13 +86,12 @@ class StateSubscription:
         """Process a message; see SourceWatch.update.
 
         In one process with a simulator, any message from another process is a second source. The
-        simulator itself is one, however wildly its robot moves.
+        simulator itself is one, however wildly its robot moves: its content tells nothing.
         """
         if self._foreigners.include(came_from):
             return Finding("another process sends them, too", True)
-        if self._foreigners.none_beside(came_from):
-            return None
-        return self._watch.update(stamp, wheel_angles, now, came_from)
+        by_content = not self._foreigners.none_beside(came_from)
+        return self._watch.update(stamp, wheel_angles, now, came_from, by_content)
 
     def doubt(self, now: float) -> Verdict:
         """Whether the newest states may come from two sources; `now` is wall time, s."""

@@ -117,3 +117,4 @@ def test_the_robot_of_this_process_is_one_source_however_its_wheels_jump(togethe
         angles = 0.5 * (k % 2), -0.5 * (k % 2)
         finding = controller.states.take(100.0 + 0.01 * k, angles, time.monotonic(), origin)
         assert finding is None
+    assert controller.states.knows_senders
