@@ -37,10 +37,6 @@ class HiddenNode:
         self._before: Callable[[int, FrameType | None], object] | None = None
 
     def __enter__(self) -> HiddenNode:
-        handler = signal.getsignal(signal.SIGINT)
-        if callable(handler) and threading.current_thread() is threading.main_thread():
-            self._before = handler
-            signal.signal(signal.SIGINT, self._on_interrupt)
         self._context = Context()
         # rclpy's own signal handlers would swallow Ctrl-C.
         options = SignalHandlerOptions.NO
@@ -54,6 +50,11 @@ class HiddenNode:
         )
         self.executor = SingleThreadedExecutor(context=self._context)
         self.executor.add_node(self.node)
+        # Last: without an end of this context nobody would put the handler back.
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler) and threading.current_thread() is threading.main_thread():
+            self._before = handler
+            signal.signal(signal.SIGINT, self._on_interrupt)
         return self
 
     def __exit__(self, *error: object) -> None:
