@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
+from diffbot_description.number_text import list_items, number
+
 Value = bool | int | float | str | tuple[float, ...]
 V = TypeVar("V", bound=Value)
 
@@ -62,9 +64,8 @@ class Parameter:
     def _numbers(self, value: Any) -> Sequence[Any]:
         """Return the items of a list; ROS passes an empty list as None."""
         if isinstance(value, str):
-            words = value.strip().removeprefix("[").removesuffix("]").strip()
             try:
-                return [float(word) for word in words.split(",")] if words else []
+                return [float(word) for word in list_items(value)]
             except ValueError:
                 value = value.strip()
         elif value is None or isinstance(value, Sequence):
@@ -133,7 +134,6 @@ class RobotParameters:
 
 
 UNITS = {"x": "m", "y": "m", "theta": "rad"}
-PI = re.compile(r"([-+]?)(?:([\d.]+)\*)?pi(?:/([\d.]+))?")  # such as -pi/2 and 2*pi
 
 
 def pose_from_text(name: str, text: str) -> tuple[float, float, float]:
@@ -151,20 +151,9 @@ def pose_from_text(name: str, text: str) -> tuple[float, float, float]:
     if len(words) != len(UNITS):
         raise ValueError(f"{name} = {text!r}: must be 3 numbers; {example}")
     for word, (part, unit) in zip(words, UNITS.items(), strict=True):
-        if not math.isfinite(_number(word)):
+        if not math.isfinite(number(word)):
             raise ValueError(
                 f"{name} = {text!r}: {part} = {word!r} must be a finite number in {unit}; {example}"
             )
-    x, y, theta = map(_number, words)
+    x, y, theta = map(number, words)
     return x, y, theta
-
-
-def _number(word: str) -> float:
-    """Return the number that a word represents; NaN if it represents none."""
-    try:
-        if match := PI.fullmatch(word):
-            sign, factor, divisor = match.groups()
-            return float(f"{sign}{factor or 1}") * math.pi / float(divisor or 1)
-        return float(word)
-    except (ValueError, ZeroDivisionError):
-        return math.nan

@@ -56,7 +56,7 @@ def test_bad_numbers_of_lists_are_refused_by_index(index, bad):
         GAMMAS.check(numbers)
 
 
-@pytest.mark.parametrize("bad", [1.0, 5, True, "fast", "[1, b]", "[1,]", "[[1.0]]"])
+@pytest.mark.parametrize("bad", [1.0, 5, True, "fast", "[1, b]", "[1,]", "[[1.0]]", "[1.0, 2.5"])
 def test_what_is_no_list_is_refused(bad):
     with pytest.raises(ValueError, match=r"'gammas' = .*must be a list of numbers, such as \["):
         GAMMAS.check(bad)

@@ -106,6 +106,7 @@ def test_each_argument_takes_its_default_and_refuses_by_its_name_what_cannot_be(
         ("siwek", "sigma:=1,2,3", "'1,2,3', not 4 numbers with commas between them"),
         ("pose", "start:=0,2", "'0,2', not three numbers such as 1.0,-0.5,pi/2"),
         ("pose", "goal:=none", "'none', not three numbers"),
+        ("pose", "goal:=1,0,pi/0", "'1,0,pi/0', not three numbers"),
         ("pose", "goal:=1,0,90", "heading is beyond 2 pi rad: 90 degrees would be 90*pi/180"),
         ("linearizing", "times:=[0, x]", "'[0, x]', not a list of numbers such as [1.0, 2.5]"),
         ("linearizing", "times:=[0, 1", "'[0, 1', not a list of numbers such as [1.0, 2.5]"),

@@ -29,6 +29,7 @@ from diffbot_bringup.xml_launch.substitutions import (
 from diffbot_bringup.xml_launch.substitutions import parse as parse_template
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.named_paths import expanded
+from diffbot_description.number_text import list_items, number
 
 
 @dataclass(frozen=True)
@@ -258,7 +259,6 @@ Form = Callable[[str], "str | None"]
 # Numbers as YAML reads them: 1e-3 is text, and 010 is an octal number.
 _WHOLE = re.compile(r"[-+]?(?:0|[1-9]\d*)")
 _DECIMAL = re.compile(r"(?:[-+]?\d+\.\d*|\.\d+)(?:[eE][-+]\d+)?")
-_PI = re.compile(r"[-+]?(?:[\d.]+\*)?pi(?:/[\d.]+)?")
 _LARGEST = 2**63 - 1  # of a ROS parameter
 _TOPIC = re.compile(r"~?/?[A-Za-z_]\w*(?:/[A-Za-z_]\w*)*", re.ASCII)
 _SHARE = re.compile(r"[-+]?[\d.]+%")
@@ -313,28 +313,21 @@ def _not_negative(form: Form, text: str) -> str | None:
 
 
 def _row(count: int, text: str) -> str | None:
-    words = _within_brackets(text).split(",")
+    words = list_items(text)
     if len(words) == count and all(map(_is_finite, words)):
         return None
     return f"not {count} numbers with commas between them"
 
 
-def _within_brackets(text: str) -> str:
-    """Return the text without its pair of brackets; a single bracket stays."""
-    text = text.strip()
-    return text[1:-1].strip() if text[:1] == "[" and text[-1:] == "]" else text
-
-
 def _numbers(text: str) -> str | None:
-    words = _within_brackets(text)
-    if not words or all(map(_is_finite, words.split(","))):
+    if all(map(_is_finite, list_items(text))):
         return None
     return "not a list of numbers such as [1.0, 2.5]"
 
 
 def _pose(text: str) -> str | None:
     words = re.split(r"\s*,\s*|\s+", text.strip())
-    if len(words) != 3 or not all(_is_finite(word) or _PI.fullmatch(word) for word in words):
+    if len(words) != 3 or not all(math.isfinite(number(word)) for word in words):
         return "not three numbers such as 1.0,-0.5,pi/2"
     if _is_finite(words[2]) and abs(float(words[2])) > math.tau:
         return f"whose heading is beyond 2 pi rad: {words[2]} degrees would be {words[2]}*pi/180"
