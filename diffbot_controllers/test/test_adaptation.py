@@ -91,7 +91,7 @@ def test_whatever_is_offered_the_parameters_in_use_stay_finite_slow_and_in_the_b
                 assert math.isfinite(item.values[i]) and math.isfinite(item.variances[i])
                 assert (after[i] > before[i]) == (item.values[i] > before[i])
                 assert item.estimated and item.verified is not False
-                assert item.verified or not verified
+                assert item.verified or verified == NEVER
                 assert item.coverage[i] >= coverage
         assert adaptation.refused + adaptation.accepted == k + 1
 
