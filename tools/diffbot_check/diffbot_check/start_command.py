@@ -120,7 +120,7 @@ class TerminalGuide:
 
     def __init__(self, guide: StartGuide, rehearsal: Rehearsal | None, yes: bool) -> None:
         self._guide, self._rehearsal, self._yes = guide, rehearsal, yes
-        self._console = Console(highlight=False)
+        self._console = Console(highlight=False, markup=False)
 
     def lead(self) -> int:
         """Lead through the steps that are left; return the exit status."""
@@ -181,7 +181,7 @@ class TerminalGuide:
         if self._yes:
             return self._by_itself(step, refused)
         begin = f"{question}; " if question else "" if refused else "Enter run, "
-        self._console.print(f"{begin}{choices}: ", end="", markup=False)
+        self._console.print(f"{begin}{choices}: ", end="")
         line = sys.stdin.readline()
         return line.strip() if line else None
 

@@ -133,6 +133,15 @@ def test_the_terminal_leads_repeats_skips_and_goes_back(monkeypatch, tmp_path, c
     assert left == 0 and "All steps are done" in capsys.readouterr().out
 
 
+def test_a_folder_may_have_any_name(monkeypatch, tmp_path, capsys):
+    """Neither markup of Rich nor escape sequences in it act."""
+    folder = tmp_path / "a[" / "b]\x1b[2J"
+    folder.mkdir(parents=True)
+    left, _ = led(monkeypatch, folder, ["q"])
+    said = capsys.readouterr().out
+    assert left == 1 and r"a[/b]\x1b[2J" in said and "\x1b" not in said
+
+
 def test_rehearsal_options_need_a_rehearsal(capsys):
     with pytest.raises(SystemExit):
         start_command.main(["--fault", "swapped"], "start", lambda name: None)
