@@ -218,12 +218,17 @@ class TerminalGuide:
         self._console.file.flush()
         command = [sys.executable, "-m", "diffbot_bringup.cli", *words]
         process = subprocess.Popen(command, env=dict(os.environ))
-        while True:
+        interrupted = False
+        while process.poll() is None:
             try:
-                return process.wait()
+                process.wait()
             except KeyboardInterrupt:
-                continue  # the command got it, too, and ends by itself
+                interrupted = True  # the command got it, too, and ends by itself
             except EndedError:
                 process.send_signal(signal.SIGINT)
+                process.send_signal(signal.SIGCONT)  # it may be stopped
                 process.wait()
                 raise
+        if interrupted and self._yes:  # nobody is asked whether to go on
+            raise KeyboardInterrupt
+        return process.returncode
