@@ -314,7 +314,7 @@ def _not_negative(form: Form, text: str) -> str | None:
 
 
 def _too_small(name: str, values: Mapping[str, str]) -> str | None:
-    """What is wrong with the square of `launch calibrate`, of which that of the motion is a part."""
+    """What is wrong with the square of `launch calibrate`, within which its motion stays."""
     if name != "arena" or values.get("motion") != "calibration" or float(values[name]) > 1.0:
         return None
     return "not above 1.0 as motion:=calibration needs; clear a larger floor"

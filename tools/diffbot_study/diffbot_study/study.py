@@ -246,7 +246,8 @@ def _report_results(
     write_json(output / SUMMARY, summary)
     charts = study_charts(summary)
     draw_study(charts, study.description or study.name, output / "study.png")
-    console.print(f"table: {printable(output / 'rows')}; summary.json and study.png beside it", soft_wrap=True)
+    rows_folder = printable(output / "rows")
+    console.print(f"table: {rows_folder}; summary.json and study.png beside it", soft_wrap=True)
     from diffbot_study.study_page import write_study_page  # slow to import
 
     announce_page(lambda: write_study_page(summary, charts, output, words), console)
