@@ -337,7 +337,7 @@ def test_what_cannot_be_described_is_refused_with_what_to_write(parts, options, 
 
 
 NUMBER = re.compile(r"(?<=[\" ])-?\d[\d.e+-]*(?=[\" ])")
-ODD = ("0", "0.0", "-0.02", "1e-9", "-1e-9", "1e9", "1e-300", "1e300", "nan", "inf")
+ODD = ("0", "0.0", "-0.02", repr(-RADIUS), "1e-9", "-1e-9", "1e9", "1e-300", "1e300", "nan", "inf")
 
 
 @given(st.dictionaries(st.integers(0, 80), st.sampled_from(ODD), max_size=3), st.booleans())
