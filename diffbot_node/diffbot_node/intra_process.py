@@ -266,11 +266,11 @@ class Node(rclpy.node.Node):
 
     # rclpy's constructor creates publishers before a subclass could set these.
     _local_parts: dict[int, Any] = {}
-    _log: PrintableLogger | None = None
+    _log: Any = None
 
-    def get_logger(self) -> PrintableLogger:
+    def get_logger(self) -> Any:
         if self._log is None:
-            self._log = PrintableLogger(super().get_logger().name)
+            self._log = PrintableLogger.of(super().get_logger())
         return self._log
 
     def close(self) -> None:
