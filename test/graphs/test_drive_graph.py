@@ -34,6 +34,7 @@ def assert_left_behind(results):
         assert movie.convert("RGB").tobytes() != first
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_parking_settles_by_odometry_and_in_truth(tmp_path, domain):
     """With `launch pose`; test_task_launches.py parks by backstepping."""
@@ -74,6 +75,7 @@ def test_the_published_law_uses_its_torque_limit_and_comes_near(tmp_path, domain
     assert processes_of(domain) == []
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_velocity_steps_settle_as_designed(tmp_path, domain):
     counts = {"encoder_counts": 0}

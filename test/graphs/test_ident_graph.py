@@ -57,6 +57,7 @@ def test_a_run_leaves_its_results_and_its_pictures(identification, domain):
     assert {path.stem for path in results.glob("*.png")} == PICTURES
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_a_run_repeats_to_the_last_digit_also_without_pictures(identification, tmp_path, domain):
     """On MuJoCo, with noise. test_freeze.py has other runs, and test_simulate_graph.py drives."""

@@ -59,6 +59,7 @@ def test_a_run_identifies_the_robot_and_leaves_its_files(tmp_path, domain):
     assert processes_of(domain) == []
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_a_robot_that_does_not_move_ends_the_run_with_a_sentence(tmp_path, domain):
     own = config(tmp_path, velocity_simulator={"dead_band": [9.0, 9.0]})
@@ -69,6 +70,7 @@ def test_a_robot_that_does_not_move_ends_the_run_with_a_sentence(tmp_path, domai
     assert processes_of(domain) == []
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
 @pytest.mark.parametrize(
     ("words", "says"),
@@ -145,6 +147,7 @@ def test_a_robot_is_identified_by_its_transforms_alone(tmp_path, domain):
     assert processes_of(domain) == []
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_a_driver_without_twist_that_does_not_stop_is_stopped_recorded_and_told(tmp_path, domain):
     """Its poses replace the twist, and the run begins again; its joint states are best effort.
@@ -187,6 +190,7 @@ def test_a_driver_without_twist_that_does_not_stop_is_stopped_recorded_and_told(
     assert processes_of(domain) == []
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
 @pytest.mark.parametrize(
     ("driver", "says"),
