@@ -123,16 +123,19 @@ def gazebo() -> object:
 class _Kind(IntEnum):
     """Kinds of tests, in the order in which they run."""
 
-    REAL_TIME = 0  # graph that needs the machine for itself
-    FULL_SPEED = 1  # other graphs, and Gazebo, which waits for each step
+    REAL_TIME = (
+        0  # graph that needs the machine for itself, or Gazebo, which burns time as it waits
+    )
+    FULL_SPEED = 1  # other graphs
     ALONE = 2
 
 
 def _kind(item: pytest.Item) -> _Kind:
     requested = {"domain", "gazebo"} & set(getattr(item, "fixturenames", ()))
-    if "domain" in requested and item.get_closest_marker("full_speed") is None:
-        return _Kind.REAL_TIME
-    return _Kind.FULL_SPEED if requested else _Kind.ALONE
+    if not requested:
+        return _Kind.ALONE
+    full_speed = item.get_closest_marker("full_speed") is not None and "gazebo" not in requested
+    return _Kind.FULL_SPEED if full_speed else _Kind.REAL_TIME
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
@@ -140,15 +143,15 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Let graphs in real time run one at a time in this checkout; others give way to them."""
     item.stash[_begun] = _work()
     kind = _kind(item)
-    if kind is _Kind.REAL_TIME:
+    if kind is _Kind.REAL_TIME and "domain" in getattr(item, "fixturenames", ()):
         with open(_ROOT / "conftest.py") as checkout:
             fcntl.flock(
                 checkout, fcntl.LOCK_EX
             )  # released by the kernel at any end of this process
             yield
         return
-    beside_others = "PYTEST_XDIST_WORKER" in os.environ or kind is _Kind.FULL_SPEED
-    if beside_others and os.nice(0) < _BESIDE:
+    alone = kind is _Kind.ALONE and "PYTEST_XDIST_WORKER" not in os.environ
+    if kind is not _Kind.REAL_TIME and not alone and os.nice(0) < _BESIDE:
         os.nice(_BESIDE - os.nice(0))
     yield
 

@@ -53,6 +53,7 @@ def test_a_robot_that_publishes_odometry_alone_is_calibrated_and_recorded(domain
         results,
         *("sim:=velocity", "duration:=40", "record:=mcap"),
         config(tmp_path, velocity_simulator=simulator),
+        pictures=True,
     )
     assert status == 0, output
     result = summary(results)["calibration"]
