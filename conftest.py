@@ -28,6 +28,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from enum import IntEnum
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -90,19 +91,19 @@ def _work() -> float:
     return sum(os.times()[:4])
 
 
-def _computes(item: pytest.Item) -> bool:
-    """Whether a test is numeric: its file uses NumPy or math, but no nodes and no processes."""
-    names = vars(getattr(item, "module", None) or object)
+@cache
+def _computes(module: object) -> bool:
+    """Whether a file's tests are numeric: it uses NumPy or math, but no nodes and no processes."""
+    names = vars(module)
     if {"rclpy", "subprocess"} & names.keys():
         return False
     homes = {
         getattr(value, "__module__", None) or getattr(value, "__name__", "")
         for value in names.values()
     }
-    modules = [sys.modules.get(home) for home in homes if isinstance(home, str)]
+    others = [sys.modules.get(home) for home in homes if isinstance(home, str)]
     return any(
-        module is not None and ("np" in vars(module) or "math" in vars(module))
-        for module in modules
+        other is not None and ("np" in vars(other) or "math" in vars(other)) for other in others
     )
 
 
@@ -123,9 +124,7 @@ def gazebo() -> object:
 class _Kind(IntEnum):
     """Kinds of tests, in the order in which they run."""
 
-    REAL_TIME = (
-        0  # graph that needs the machine for itself, or Gazebo, which burns time as it waits
-    )
+    REAL_TIME = 0  # graph that needs the machine for itself, or Gazebo, which burns time waiting
     FULL_SPEED = 1  # other graphs
     ALONE = 2
 
@@ -145,9 +144,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     kind = _kind(item)
     if kind is _Kind.REAL_TIME and "domain" in getattr(item, "fixturenames", ()):
         with open(_ROOT / "conftest.py") as checkout:
-            fcntl.flock(
-                checkout, fcntl.LOCK_EX
-            )  # released by the kernel at any end of this process
+            fcntl.flock(checkout, fcntl.LOCK_EX)  # which any end of this process releases
             yield
         return
     alone = kind is _Kind.ALONE and "PYTEST_XDIST_WORKER" not in os.environ
@@ -197,7 +194,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kind = _kind(item)
         if kind is _Kind.REAL_TIME:
             item.add_marker(pytest.mark.xdist_group("graph"))
-        elif kind is _Kind.ALONE and _computes(item):
+        elif kind is _Kind.ALONE and _computes(getattr(item, "module", None) or object):
             item.add_marker(pytest.mark.numeric)
         for name in {"domain", "gazebo"} & set(getattr(item, "fixturenames", ())):
             item.add_marker({"domain": "graph"}.get(name, name))
