@@ -42,7 +42,6 @@ def test_radii_and_track_of_another_robot_are_found(domain, tmp_path):
     )
 
 
-@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_a_robot_that_publishes_odometry_alone_is_calibrated_and_recorded(domain, tmp_path):
     """The simulated driver's odometry is right: the scales are 1, and the run ends by itself."""

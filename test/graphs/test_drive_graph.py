@@ -17,7 +17,6 @@ from diffbot_description import load_robot  # noqa: E402
 KEYS = {"settling_time", "rms_position", "rms_heading", "max_position", "max_heading"}
 
 
-@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_parking_settles_by_odometry_and_in_truth(tmp_path, domain):
     """With `launch pose`; test_task_launches.py parks by backstepping."""
@@ -57,7 +56,6 @@ def test_the_published_law_uses_its_torque_limit_and_comes_near(tmp_path, domain
     assert processes_of(domain) == []
 
 
-@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_velocity_steps_settle_as_designed(tmp_path, domain):
     counts = {"encoder_counts": 0}

@@ -85,7 +85,6 @@ def make(monkeypatch, domain):
         one.close()
 
 
-@pytest.mark.one_distribution
 def test_identifies_within_one_percent(make):
     graph = make(
         "duration:=5.0",

@@ -58,7 +58,6 @@ def test_a_run_leaves_its_results_and_its_pictures(identification, domain):
     assert {path.stem for path in results.glob("*.png")} == PICTURES
 
 
-@pytest.mark.one_distribution
 @pytest.mark.full_speed
 @pytest.mark.xdist_group("identification")
 def test_a_run_repeats_to_the_last_digit_also_without_pictures(identification, tmp_path, domain):

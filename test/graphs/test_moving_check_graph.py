@@ -90,7 +90,6 @@ def test_a_second_commander_ends_it(domain):
         assert process.returncode == 1 and robot.received[-1] == (0.0, 0.0)
 
 
-@pytest.mark.one_distribution
 @pytest.mark.full_speed
 @pytest.mark.parametrize("kind", [EFFORT, VELOCITY])
 def test_a_sound_robot_is_measured_and_its_file_written(domain, tmp_path, kind):

@@ -70,7 +70,6 @@ def undisturbed(tmp_path_factory, own_domain):
     return summary(folder)
 
 
-@pytest.mark.one_distribution
 def test_a_run_that_is_stalled_at_the_start_and_in_the_middle_is_the_same(
     undisturbed, domain, tmp_path
 ):

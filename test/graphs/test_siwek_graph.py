@@ -22,7 +22,6 @@ def short(folder, **bands):
     return "trajectory:=line", FAST, *([config(folder, **nodes)] if nodes else [])
 
 
-@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_a_short_run_follows_its_line_and_leaves_its_report(tmp_path, domain):
     recorder = CommandRecorder(velocity=True)

@@ -20,7 +20,6 @@ from diffbot_node.launch_supervision import VARIABLE
 LAUNCH_FILES = Path(__file__).resolve().parents[2] / "diffbot_bringup" / "launch"
 
 
-@pytest.mark.one_distribution
 @pytest.mark.parametrize(
     ("name", "argument", "value", "node", "status", "why"),
     [

@@ -60,7 +60,6 @@ def test_a_run_identifies_the_robot_and_leaves_its_files(tmp_path, domain):
     assert processes_of(domain) == []
 
 
-@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_a_robot_that_does_not_move_ends_the_run_with_a_sentence(tmp_path, domain):
     own = config(tmp_path, velocity_simulator={"dead_band": [9.0, 9.0]})
@@ -71,7 +70,6 @@ def test_a_robot_that_does_not_move_ends_the_run_with_a_sentence(tmp_path, domai
     assert processes_of(domain) == []
 
 
-@pytest.mark.one_distribution
 @pytest.mark.full_speed
 @pytest.mark.parametrize(
     ("words", "says"),
@@ -149,7 +147,6 @@ def test_a_robot_is_identified_by_its_transforms_alone(tmp_path, domain):
     assert processes_of(domain) == []
 
 
-@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_a_driver_without_twist_that_does_not_stop_is_stopped_recorded_and_told(tmp_path, domain):
     """Its poses replace the twist, and the run begins again; its joint states are best effort.
@@ -192,7 +189,6 @@ def test_a_driver_without_twist_that_does_not_stop_is_stopped_recorded_and_told(
     assert processes_of(domain) == []
 
 
-@pytest.mark.one_distribution
 @pytest.mark.full_speed
 @pytest.mark.parametrize(
     ("driver", "says"),
