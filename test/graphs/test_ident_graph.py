@@ -39,6 +39,7 @@ def parameters(results):
 
 
 @pytest.mark.full_speed
+@pytest.mark.xdist_group("identification")
 def test_a_run_leaves_its_results_and_its_pictures(identification, domain):
     _, results, output = identification
     for name in ("K5", "K6", "K7", "K8", "equivalent mass"):
@@ -58,6 +59,7 @@ def test_a_run_leaves_its_results_and_its_pictures(identification, domain):
 
 
 @pytest.mark.full_speed
+@pytest.mark.xdist_group("identification")
 def test_a_run_repeats_to_the_last_digit_also_without_pictures(identification, tmp_path, domain):
     """On MuJoCo, with noise. test_freeze.py has other runs, and test_simulate_graph.py drives."""
     arguments, results, _ = identification
@@ -71,6 +73,7 @@ def test_a_run_repeats_to_the_last_digit_also_without_pictures(identification, t
 
 
 @pytest.mark.full_speed
+@pytest.mark.xdist_group("identification")
 def test_the_identified_parameters_are_a_ros_parameter_file(identification, domain):
     _, results, _ = identification
     context = Context()
