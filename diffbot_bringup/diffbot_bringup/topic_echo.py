@@ -11,9 +11,12 @@ from typing import Any
 
 import numpy as np
 import yaml
+from rclpy.exceptions import InvalidTopicNameException
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.validate_full_topic_name import validate_full_topic_name
 
 from diffbot_bringup.usage import UsageError
+from diffbot_description.terminal_text import visible_lines
 from diffbot_node.hidden_node import HiddenNode
 from diffbot_node.message_types import message_class
 
@@ -24,8 +27,17 @@ class Topic:
     """A subscription by name; use as a context manager."""
 
     def __init__(self, name: str, type_name: str | None = None) -> None:
-        """`name` is relative to the root; without a type it is that of the graph, or UsageError."""
+        """`name` is relative to the root; without a type it is that of the graph.
+
+        UsageError: No topic can have this name, or there is no such type.
+        """
         self.name = "/" + name.strip("/")
+        try:
+            validate_full_topic_name(self.name)
+        except InvalidTopicNameException:
+            raise UsageError(
+                f"no topic can have the name {self.name}: give letters, digits, _ and /"
+            ) from None
         self._class = None if type_name is None else _message_class(type_name)
         self._received: deque[Any] = deque()
 
@@ -106,7 +118,7 @@ def to_yaml(message: Any) -> str:
         default_flow_style=False,
         sort_keys=False,
     )
-    return text
+    return visible_lines(text)
 
 
 def _tree(value: Any) -> Any:

@@ -62,6 +62,27 @@ def dated_folder(kind: str, root: Path = Path("results")) -> Path:
     raise AssertionError("count ends")
 
 
+def output_folder(given: Path | None, kind: str) -> Path:
+    """Return the folder of a command's results, writable; without a given one a new dated one.
+
+    ValueError: Nothing can be written there, or it belongs to a run, whose results would be lost.
+    """
+    try:
+        folder = dated_folder(kind) if given is None else expanded(given)
+        make_writable(folder)
+    except OSError as error:
+        raise ValueError(
+            f"{given or 'results'}: results cannot be written there ({error.strerror}); "
+            "choose another folder with --output DIR"
+        ) from None
+    if (folder / CLAIM).exists():
+        raise ValueError(
+            f"{given}: holds the results of a run, which would be replaced; "
+            "choose another folder with --output DIR"
+        )
+    return folder
+
+
 def write_atomically(path: Path, content: str | Callable[[Path], Any]) -> Path:
     """Write a file under a temporary name and rename it when it is complete; return the path.
 

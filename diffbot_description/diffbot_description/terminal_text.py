@@ -19,9 +19,7 @@ def printable(text: object) -> str:
     whole = str(text)
     if len(whole) > LONGEST:
         whole = f"{whole[: LONGEST // 2]} … {whole[len(whole) - LONGEST // 2 :]}"
-    if whole.isascii() and whole.isprintable():
-        return whole
-    return "".join(_shown(character) for character in whole)
+    return _visible(whole)
 
 
 def printable_lines(text: object) -> str:
@@ -29,9 +27,20 @@ def printable_lines(text: object) -> str:
     return "\n".join(map(printable, str(text).split("\n")))
 
 
+def visible_lines(text: object) -> str:
+    """Return a text of several lines like `printable_lines`, but whole."""
+    return "\n".join(map(_visible, str(text).split("\n")))
+
+
 def complain(program: str, error: object) -> None:
     """Print an error to standard error in one line."""
     print(f"{program}: {printable(error)}", file=sys.stderr)
+
+
+def _visible(line: str) -> str:
+    if line.isascii() and line.isprintable():
+        return line
+    return "".join(map(_shown, line))
 
 
 def _shown(character: str) -> str:

@@ -264,13 +264,17 @@ class _Supply:
             return True
         for prefix in self.prefixes:
             shares = re.escape(f"{prefix}/share/")
-            if missing := re.search(shares + r"([\w.-]+)/([^'\"\s]+)", fault):
-                return self._mend_file(prefix / "share" / missing[1], Path(missing[2]))
+            if missing := re.search(shares + r"([\w-]+)/([^'\"\s]+)", fault):
+                try:
+                    return self._mend_file(prefix / "share" / missing[1], Path(missing[2]))
+                except (OSError, ValueError):  # a path that no file can have
+                    return False
         return False
 
     def _mend_file(self, folder: Path, rest: Path) -> bool:
         target = folder / rest
-        if target.exists() or ".." in rest.parts:
+        # A fault's text is the file's: "//" makes an absolute path of it.
+        if rest.is_absolute() or ".." in rest.parts or target.exists():
             return False
         if folder.name in self._packages.missing:
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import IO, Any
 
 # Syntax of expressions; lambda and generators have frames, which lead everywhere.
 _ALLOWED = (
@@ -67,6 +67,13 @@ def _kind(value: object) -> type:
     return type(value)
 
 
+def _open_regular(path: str) -> IO[str]:
+    """Stands for `open`: what has no end or no writer is not opened."""
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise ValueError(f"{path} is a device or a pipe, and is not opened")
+    return open(path)
+
+
 def _prepare(longest: int) -> Any:
     import xacro
     from xacro import substitution_args
@@ -80,6 +87,7 @@ def _prepare(longest: int) -> Any:
 
     for module in (xacro, substitution_args):
         module.eval = checked_eval
+    xacro.open = _open_regular
     if hasattr(xacro, "safe_eval"):
         xacro.safe_eval = checked_eval
     python = getattr(xacro, "_global_symbols", {}).get("python", {})

@@ -113,6 +113,33 @@ def test_a_urdf_is_never_evaluated(tmp_path):
     assert not made.exists()
 
 
+@pytest.mark.parametrize(
+    "place",
+    [
+        '<xacro:include filename="$(find no_such)/{0}"/>',
+        '<xacro:include filename="$(find no_such)/../../../..{0}"/>',
+        "<link name=\"${{xacro.load_yaml('$(find no_such)/{0}')}}\"/>",
+        "<link name=\"${{xacro.fatal('$(find no_such)/{0}')}}\"/>",
+        "<link name=\"${{xacro.fatal('$(find no_such)/a\\0b')}}\"/>",
+        "<link name=\"${{xacro.fatal('$(find no_such)/' + 'a' * 1500)}}\"/>",
+    ],
+)
+def test_a_missing_file_is_never_replaced_outside_the_temporary_folder(place, tmp_path):
+    made = tmp_path / "made"
+    said = refused(xacro(tmp_path, place.format(made)))
+    assert "without the packages no_such" in said and not made.exists()
+
+
+@pytest.mark.parametrize(
+    "place", ['<xacro:include filename="{}"/>', "<link name=\"${{xacro.load_yaml('{}')}}\"/>"]
+)
+def test_a_pipe_or_device_is_not_opened(place, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, "/dev/zero"):
+        assert "is not opened" in refused(xacro(tmp_path, place.format(path)))
+
+
 def test_every_door_leads_through_the_process(tmp_path):
     """A robot by its xacro, and one whose shapes are in a xacro."""
     made = tmp_path / "made"

@@ -23,6 +23,7 @@ from rclpy.qos import DurabilityPolicy, QoSCompatibility, QoSProfile, qos_check_
 from rclpy.serialization import deserialize_message, serialize_message
 from rclpy.subscription import Subscription
 
+from diffbot_node.printable_log import PrintableLogger
 from diffbot_node.senders import WITH_METADATA, Foreigners, message_and_metadata
 
 # Sent messages of a topic that are remembered to recognise their copies: half a second of them.
@@ -265,6 +266,12 @@ class Node(rclpy.node.Node):
 
     # rclpy's constructor creates publishers before a subclass could set these.
     _local_parts: dict[int, Any] = {}
+    _log: Any = None
+
+    def get_logger(self) -> Any:
+        if self._log is None:
+            self._log = PrintableLogger.of(super().get_logger())
+        return self._log
 
     def close(self) -> None:
         """Called once, with the context still valid, on every way out."""

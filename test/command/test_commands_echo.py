@@ -63,6 +63,10 @@ effort:
     )
 
 
+def test_marks_of_the_writing_direction_are_shown() -> None:
+    assert to_yaml(String(data="a\u202eb")) == "data: a\\u202eb\n"
+
+
 def test_bytes_and_nested_messages() -> None:
     status = DiagnosticStatus(level=b"\x01", name="n", values=[KeyValue(key="k", value="v")])
     assert shown(DiagnosticArray(status=[status])).endswith(
@@ -135,6 +139,7 @@ def test_timeout_lists_the_topics_that_exist(latched: str) -> None:
     ("arguments", "message"),
     [
         (["/a", "nope/Nope"], "message type 'nope/Nope' not found"),
+        (["/a b\x1b[2J"], r"no topic can have the name /a b\x1b[2J"),
         (["/a", "String"], "'String' is not a message type"),
         (["/a", "--timeout", "-1"], "-1 s is not a positive time"),
         ([], "TOPIC"),

@@ -4,6 +4,8 @@
 The run is that of excited_runs.usual_run: twil, 30 s, seed 3.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 from identify_command import identify, torque_rows, write_table
@@ -152,3 +154,13 @@ def test_without_a_header_numbers_are_needed(rows, tmp_path, capsys, columns, sa
     status, _ = identify(tmp_path, path, *ROBOT, *columns)
     assert status == 2
     assert said in capsys.readouterr().err
+
+
+def test_rows_of_one_time_are_refused_without_a_warning_of_a_library(rows, tmp_path, capsys):
+    rows = rows[:50].copy()
+    rows[:, 0] = 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        status, _ = identify(tmp_path, write_table(tmp_path / "log.csv", rows), *ROBOT)
+    assert status == 2
+    assert capsys.readouterr().err.count("\n") == 1

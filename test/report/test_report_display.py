@@ -16,7 +16,7 @@ from rich.console import Console
 
 from diffbot_description import RobotModel
 from diffbot_ident.verification import VerificationState
-from diffbot_report.display import LiveDisplay, PlainDisplay, RunProgress, make_display
+from diffbot_report.display import LiveDisplay, PlainDisplay, RunProgress, make_display, say
 from diffbot_report.ident_results import answer, confidence_notes, parameter_table, state_notes
 from diffbot_report.quantity import (
     friction_quantities,
@@ -126,6 +126,12 @@ def test_nothing_is_cut_off_on_80_columns(truth):
 
 def test_nothing_is_cut_off_in_a_pipe():
     assert "…" not in table_text(example_estimate(20.0), TRUE, width=110)
+
+
+def test_a_path_cannot_act_on_the_terminal():
+    console = Console(file=io.StringIO(), width=20)
+    say(console, f"results/[b]\x1b[2J/{'x' * 2000}\nnext")
+    assert console.file.getvalue() == rf"results/[b]\x1b[2J/{'x' * 2000}" + "\nnext\n"
 
 
 def test_table_of_nothing():

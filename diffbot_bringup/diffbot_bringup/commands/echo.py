@@ -10,6 +10,7 @@ import time
 
 from diffbot_bringup import domains
 from diffbot_description.command_parser import CommandParser
+from diffbot_description.terminal_text import printable
 
 _EPILOG = """\
 The output is that of `ros2 topic echo`. TYPE and quality of service are those of the publisher.
@@ -67,7 +68,7 @@ def _echo(options: argparse.Namespace) -> int:
 
 
 def _nothing(options: argparse.Namespace, problem: str, names: list[str]) -> int:
-    listed = "".join(f"\n  {name}" for name in names)
+    listed = "".join(f"\n  {printable(name)}" for name in names)
     print(
         f"diffbot echo: {problem} within {options.timeout:g} s; topics that exist:{listed}",
         file=sys.stderr,

@@ -20,6 +20,7 @@ from tf2_msgs.msg import TFMessage
 from diffbot_calibration.collected_readings import Collected
 from diffbot_description import load_robot
 from diffbot_description.files import SUMMARY, write_json
+from diffbot_description.terminal_text import printable
 from diffbot_msgs.msg import IdentStatus
 from diffbot_node import Node, RobotParameters, declare, parameter, results_folder, seconds
 from diffbot_node.launch_supervision import reported_failures
@@ -301,9 +302,9 @@ class CalibrateNode(Node):
         if written.refusal is not None:
             self.get_logger().warning(written.refusal)
         for path in written.paths:
-            print(path, flush=True)
+            print(printable(path), flush=True)
         self._page(calibration)
-        print(f"Next: {next_step(calibration, written.paths)}", flush=True)
+        print(f"Next: {printable(next_step(calibration, written.paths))}", flush=True)
         return 0 if calibration.usable else 1
 
     def _fail(self, reason: str) -> int:
@@ -323,7 +324,7 @@ class CalibrateNode(Node):
         from diffbot_calibration.calibration_page import write_calibration_page  # slow to import
 
         try:
-            print(write_calibration_page(calibration, self._folder), flush=True)
+            print(printable(write_calibration_page(calibration, self._folder)), flush=True)
         except (OSError, ModuleNotFoundError) as error:
             self.get_logger().warning(f"page not written: {error}")
 

@@ -27,8 +27,7 @@ from diffbot_calibration.results import next_step, write_results
 from diffbot_calibration.umbmark import Squares, calibrate_umbmark, read_squares
 from diffbot_description import Robot, load_robot
 from diffbot_description.command_parser import CommandParser
-from diffbot_description.files import dated_folder
-from diffbot_description.named_paths import expanded
+from diffbot_description.files import output_folder
 from diffbot_description.spoken_commands import spoken
 from diffbot_description.terminal_text import complain, printable
 from diffbot_recordings.options import check_wheels
@@ -159,8 +158,7 @@ def _run(result: argparse.Namespace, console: Console, words: Sequence[str]) -> 
         calibration, _ = calibrate_umbmark(squares, geometry, subject)
     else:
         calibration = _recorded(result, robot, geometry, console)
-    folder = dated_folder("calibrate") if result.output is None else expanded(result.output)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = output_folder(result.output, "calibrate")
     about = {
         "name": "calibrate",
         "robot": result.robot,

@@ -119,7 +119,7 @@ def main(argv: Sequence[str], program: str, join: Callable[[], None] = lambda: N
 def _apply(options: argparse.Namespace, path: Path, file: ParameterFile) -> int:
     from diffbot_check.parameter_graph import ParameterGraph  # needs ROS
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
     with ParameterGraph() as graph:
         plan = _plan(graph, file, options.node)
         _show(console, plan, file)
@@ -132,7 +132,7 @@ def _apply(options: argparse.Namespace, path: Path, file: ParameterFile) -> int:
             console.print("Nothing was set.")
             return LEFT
         if verdict := _watched(options):
-            console.print(f"Nothing was set: {verdict.reason}.", markup=False)
+            console.print(f"Nothing was set: {verdict.reason}.")
             return LEFT
         _set(console, graph, plan, path)
     return LEFT if refused else APPLIED
@@ -198,7 +198,7 @@ def _no_single(section: str, name: str, matches: Sequence[str], nodes: Sequence[
 
 def _show(console: Console, plan: Sequence[NodeChanges], file: ParameterFile) -> None:
     def say(text: str, style: str | None = None) -> None:
-        console.print(printable(text), style=style, markup=False)
+        console.print(printable(text), style=style)
 
     for of_node in plan:
         say(of_node.node, "bold")
@@ -242,7 +242,7 @@ def _agreed(
 
 
 def _answer(console: Console, question: str) -> str:
-    console.print(question, end="", markup=False)
+    console.print(printable(question), end="")
     return sys.stdin.readline().strip()
 
 
@@ -283,11 +283,11 @@ def _set(console: Console, graph: ParameterGraph, plan: Sequence[NodeChanges], p
         raise RefusedError(f"{str(error) or 'interrupted'}; {said}; old values: {before}") from None
     for of_node in plan:
         count = len(of_node.wanted)
-        console.print(f"{of_node.node}: {count} set, and read back.", markup=False)
+        console.print(f"{of_node.node}: {count} set, and read back.")
         if note := holds_when(of_node.node, [e.name for e in of_node.wanted], of_node.running):
-            console.print(note, markup=False)
+            console.print(note)
     back = spoken("apply", "--back", str(before))
-    console.print(f"The way back: {back}", markup=False)
+    console.print(f"The way back: {printable(back)}")
     console.print(
         "A node that is started again has the values of its own parameter file (controller YAML): "
         "to keep the new ones, write them there."

@@ -135,9 +135,9 @@ def _check(options: argparse.Namespace, join: Callable[[], None]) -> int:
     if options.json:
         print(json.dumps(plain(subject, report), indent=2))
     else:
-        console = Console(highlight=False)
+        console = Console(highlight=False, markup=False)
         if not console.is_terminal:
-            console = Console(width=max(WIDTH, console.width), highlight=False)
+            console = Console(width=max(WIDTH, console.width), highlight=False, markup=False)
         show(console, subject, report, options.everything or not console.is_terminal)
     return READY if report.is_ready else LACKING
 
@@ -162,7 +162,7 @@ def _looked(
         return replace(subject, seen=seen)
 
     pushes = {}
-    status = Console(stderr=True, highlight=False)
+    status = Console(stderr=True, highlight=False, markup=False)
     with (
         GraphWatch(subject.topics, options.namespace) as graph,
         status.status("looking at the graph; nothing is published ...") as line,

@@ -23,6 +23,7 @@ from diffbot_check.moving_test import MovingTest
 from diffbot_check.observation import CheckedRobot
 from diffbot_description.command_kind import CommandKind
 from diffbot_description.files import write_json
+from diffbot_description.terminal_text import printable
 
 READY, LACKING, REFUSED = 0, 1, 1
 ANSWER = "yes"
@@ -42,10 +43,10 @@ def check_moving(
 
     `pushed`: a person has pushed it, and no encoder is wrong. ValueError: it cannot begin.
     """
-    errors = Console(stderr=True, highlight=False)
-    console = Console(highlight=False)
+    errors = Console(stderr=True, highlight=False, markup=False)
+    console = Console(highlight=False, markup=False)
     if not console.is_terminal:
-        console = Console(width=max(WIDTH, console.width), highlight=False)
+        console = Console(width=max(WIDTH, console.width), highlight=False, markup=False)
     broken = {each.part for each in report.findings if each.severity is Severity.FAULT}
     lacks = [part for part in NEEDED[report.kind] if part in broken]
     if lacks:
@@ -82,7 +83,7 @@ def check_moving(
     if options.write:
         written = write(subject, test, judgement)
         said = "written: {}; before: {}".format(*written) if written else "nothing to write"
-        errors.print(said, soft_wrap=True)
+        errors.print(printable(said), soft_wrap=True)
     return READY if is_sound(judgement) else LACKING
 
 

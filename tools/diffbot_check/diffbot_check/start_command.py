@@ -122,7 +122,7 @@ class TerminalGuide:
 
     def __init__(self, guide: StartGuide, rehearsal: Rehearsal | None, yes: bool) -> None:
         self._guide, self._rehearsal, self._yes = guide, rehearsal, yes
-        self._console = Console(highlight=False)
+        self._console = Console(highlight=False, markup=False)
 
     def lead(self) -> int:
         """Lead through the steps that are left; return the exit status."""
@@ -183,7 +183,7 @@ class TerminalGuide:
         if self._yes:
             return self._by_itself(step, refused)
         begin = f"{question}; " if question else "" if refused else "Enter run, "
-        self._console.print(f"{begin}{choices}: ", end="", markup=False)
+        self._console.print(f"{begin}{choices}: ", end="")
         line = sys.stdin.readline()
         return line.strip() if line else None
 
@@ -220,12 +220,17 @@ class TerminalGuide:
         self._console.file.flush()
         command = [sys.executable, "-m", "diffbot_bringup.cli", *words]
         process = subprocess.Popen(command, env=dict(os.environ))
-        while True:
+        interrupted = False
+        while process.poll() is None:
             try:
-                return process.wait()
+                process.wait()
             except KeyboardInterrupt:
-                continue  # the command got it, too, and ends by itself
+                interrupted = True  # the command got it, too, and ends by itself
             except EndedError:
                 process.send_signal(signal.SIGINT)
+                process.send_signal(signal.SIGCONT)  # it may be stopped
                 process.wait()
                 raise
+        if interrupted and self._yes:  # nobody is asked whether to go on
+            raise KeyboardInterrupt
+        return process.returncode

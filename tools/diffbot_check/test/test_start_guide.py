@@ -133,6 +133,41 @@ def test_the_terminal_leads_repeats_skips_and_goes_back(monkeypatch, tmp_path, c
     assert left == 0 and "All steps are done" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("yes", [False, True])
+def test_ctrl_c_ends_a_rehearsal_without_questions(monkeypatch, tmp_path, yes):
+    """With questions it ends the step only, and the guide asks what next."""
+
+    class Interrupted:
+        returncode = None
+
+        def __init__(self, *arguments, **named):
+            pass
+
+        def poll(self):
+            return self.returncode
+
+        def wait(self):
+            self.returncode = 130
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(start_command.subprocess, "Popen", Interrupted)
+    guide = start_command.TerminalGuide(StartGuide(tmp_path), None, yes)
+    if yes:
+        with pytest.raises(KeyboardInterrupt):
+            guide._run(["check"])
+    else:
+        assert guide._run(["check"]) == 130
+
+
+def test_a_folder_may_have_any_name(monkeypatch, tmp_path, capsys):
+    """Neither markup of Rich nor escape sequences in it act."""
+    folder = tmp_path / "a[" / "b]\x1b[2J"
+    folder.mkdir(parents=True)
+    left, _ = led(monkeypatch, folder, ["q"])
+    said = capsys.readouterr().out
+    assert left == 1 and r"a[/b]\x1b[2J" in said and "\x1b" not in said
+
+
 def test_rehearsal_options_need_a_rehearsal(capsys):
     with pytest.raises(SystemExit):
         start_command.main(["--fault", "swapped"], "start", lambda name: None)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from diffbot_description.files import dated_folder, make_writable
+from diffbot_description.files import output_folder
 from diffbot_description.named_paths import expanded
 from diffbot_description.terminal_text import complain
 from diffbot_recordings.options import Options, parse, robot_of
 from diffbot_recordings.recording_analysis import SegmentReader, analyse_recording
-from diffbot_recordings.samples import RecordingError, check_files
+from diffbot_recordings.samples import check_files
 from diffbot_recordings.verdict import show
 from diffbot_report.progress import Progress
 
@@ -74,15 +74,7 @@ class _Identify:
         """Make the folder of the results, writable; return it, and whether it is new."""
         directory = self._options.output
         made = directory is None or not expanded(directory).exists()
-        try:
-            directory = dated_folder("identify") if directory is None else expanded(directory)
-            make_writable(directory)
-        except OSError as error:
-            raise RecordingError(
-                f"{directory or 'results'}: results cannot be written there ({error.strerror}); "
-                "choose another folder with --output DIR"
-            ) from None
-        return directory, made
+        return output_folder(directory, "identify"), made
 
     def _save_and_show(self, directory: Path, findings: Findings) -> None:
         """Show and save: Ctrl-C never leaves an incomplete file, and skips only the pictures."""

@@ -206,7 +206,8 @@ class CsvSource:
         steps = np.diff(times)
         back = int(np.count_nonzero(steps < 0.0))
         disorder = back > max(SHUFFLED * len(steps), FEW)
-        usual = float(np.median(np.diff(np.unique(times)))) if len(steps) > 2 else 0.0
+        different = np.diff(np.unique(times))
+        usual = float(np.median(different)) if len(steps) > 2 and len(different) else 0.0
         known = self.columns[TIME].factor is not None or self._clock == DATES
         if not known and usual >= LONGEST_STEP and not disorder:
             factor = next((f for f in (1e-3, 1e-6, 1e-9) if usual * f < LONGEST_STEP), 1e-3)

@@ -16,6 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from diffbot_description.terminal_text import visible_lines
 from diffbot_report import page
 from diffbot_report.progress import duration_text
 from diffbot_report.quantity import MEANING, MISSING
@@ -145,8 +146,8 @@ def new_table(title: str) -> Table:
 
 
 def say(console: Console, text: str) -> None:
-    """Print a line unchanged, whatever its length."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    """Print a text whole, whatever its length."""
+    console.print(visible_lines(text), markup=False, highlight=False, soft_wrap=True)
 
 
 # Columns of text; all others are numbers.

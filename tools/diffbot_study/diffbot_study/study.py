@@ -74,7 +74,7 @@ def status_of(work: Callable[[], int], program: str) -> int:
 def announce_page(write: Callable[[], Path], console: Console) -> None:
     """Write a page and print its path, or which package is missing."""
     try:
-        console.print(f"page: {write()}", soft_wrap=True)
+        console.print(f"page: {printable(write())}", soft_wrap=True)
     except ModuleNotFoundError as error:
         console.print(f"no page: {error}; install {error.name}", soft_wrap=True)
 
@@ -207,7 +207,7 @@ def store_results(
         )
     except ClusterLostError as error:
         lost += 1
-        console.print(str(error))
+        console.print(printable(error), soft_wrap=True)
     return INTERRUPTED if interrupted else SOME_FAILED if lost else 0
 
 
@@ -223,10 +223,10 @@ def _report_results(
     _print(study, result, console)
     said = answer(study, result)
     if said:
-        console.print(said, soft_wrap=True)
+        console.print(printable(said), soft_wrap=True)
     reasons = _reasons(rows)
     for reason, count in reasons.items():
-        console.print(f"{count} runs without a result: {reason}", soft_wrap=True)
+        console.print(f"{count} runs without a result: {printable(reason)}", soft_wrap=True)
     summary = {
         "name": study.name,
         "file": str(options.file),
@@ -246,7 +246,8 @@ def _report_results(
     write_json(output / SUMMARY, summary)
     charts = study_charts(summary)
     draw_study(charts, study.description or study.name, output / "study.png")
-    console.print(f"table: {output / 'rows'}; summary.json and study.png beside it", soft_wrap=True)
+    rows_folder = printable(output / "rows")
+    console.print(f"table: {rows_folder}; summary.json and study.png beside it", soft_wrap=True)
     from diffbot_study.study_page import write_study_page  # slow to import
 
     announce_page(lambda: write_study_page(summary, charts, output, words), console)
