@@ -346,7 +346,7 @@ def test_whatever_a_number_is_the_robot_is_described_or_refused(odd, shapeless):
     if shapeless:
         parts[0] = re.sub("<collision>.*?</collision>", "", parts[0])
     count = itertools.count()
-    text = NUMBER.sub(lambda found: odd.get(next(count), found[0]), robot(*parts))
+    text = NUMBER.sub(lambda number: odd.get(next(count), number[0]), robot(*parts))
     try:
         described(text)
     except ValueError as error:

@@ -8,8 +8,8 @@ from typing import Any
 
 from rclpy.impl import rcutils_logger
 
-# Filters such as `once` belong to the line that logs, which is sought outside these files.
-rcutils_logger._internal_callers.append(os.path.realpath(__file__))
+# Filters such as `once` belong to the line that logs, which rclpy seeks outside these files.
+getattr(rcutils_logger, "_internal_callers", []).append(os.path.realpath(__file__))
 
 
 class PrintableLogger(rcutils_logger.RcutilsLogger):  # type: ignore[misc,unused-ignore]
