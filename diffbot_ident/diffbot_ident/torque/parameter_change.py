@@ -39,7 +39,7 @@ SIGNIFICANT_CHANGE, LEAST_CHANGE, SIGNIFICANT_AFTER_WARM_UP = 30.0, 0.05, 45.0
 DRIVEN = 0.1
 # Deviations beyond which a drift is taken into account, and named (by chance in one of 1000 runs);
 # least drift of [torques, friction] over the run that matters, and that is named, as a share.
-LIKELY_DRIFT, SIGNIFICANT_DRIFT, LEAST_DRIFT = 3.0, 4.0, (0.005, 0.05)
+LIKELY_DRIFT, SIGNIFICANT_DRIFT, LEAST_DRIFT = 3.0, 3.5, (0.005, 0.05)
 LEAST_NAMED = (0.0125, 0.05)
 # Largest drift of the torques: what changes more is another robot.
 MOST_DRIFT = 0.15
