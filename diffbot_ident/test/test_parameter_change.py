@@ -11,7 +11,13 @@ from arc_odometry import JointSample
 from diffbot_ident.estimate import EstimateState
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.learning import MotionScale
-from diffbot_ident.torque.parameter_change import SIGNIFICANT_CHANGE, ChangeWatch, _split
+from diffbot_ident.torque.parameter_change import (
+    SIGNIFICANT_CHANGE,
+    ChangeWatch,
+    _split,
+    _trends,
+    _UnitFits,
+)
 
 COUNT = 2.0 * np.pi / 4096  # of the encoders, rad
 PERIOD = 0.01  # s
@@ -159,3 +165,29 @@ def test_parts_of_a_run_that_disagree_widen_the_intervals(monkeypatch):
         sizes.append(np.sqrt(np.mean(np.square(errors))))
         monkeypatch.setattr(ChangeWatch, "widened", lambda _, axes, *__: axes)
     assert sizes[0] < 2.0 < 2.5 < sizes[1]
+
+
+def test_a_drift_by_mere_noise_is_as_large_as_its_deviation():
+    """Of 20 units, the first of which lasts five times as long: chi squared of three drifts is 3.
+
+    400 draws tell its mean to 0.12: 3.3, as the scatter is estimated, too. By a covariance of the
+    units' own scores it was 7.3.
+    """
+    generator = np.random.default_rng(51)
+    ends = np.concatenate(([0.0], np.arange(5.0, 25.0))) / 24.0
+    time, rows = 0.5 * (ends[1:] + ends[:-1]) - 0.5, (40 * np.diff(24.0 * ends)).astype(int)
+    theta = generator.uniform(0.5, 1.5, (2, 6))
+    sizes = []
+    for _ in range(400):
+        units = np.empty((2, 20, 7, 7))
+        for axis, unit in np.ndindex(2, 20):
+            x = generator.standard_normal((rows[unit], 6))
+            z = np.column_stack((x, x @ theta[axis] + generator.standard_normal(len(x))))
+            units[axis, unit] = z.T @ z
+        total = units.sum(axis=1)
+        fitted = np.linalg.solve(total[:, :-1, :-1], total[:, :-1, -1:])[..., 0]
+        values, information = _trends(_UnitFits(units, fitted), time)
+        together = information.sum(axis=0)
+        weighted = np.einsum("aij,aj->i", information, values)
+        sizes.append(float(weighted @ np.linalg.solve(together, weighted)))
+    assert np.mean(sizes) == pytest.approx(3.2, abs=0.4)

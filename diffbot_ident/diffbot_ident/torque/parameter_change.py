@@ -39,16 +39,18 @@ SIGNIFICANT_CHANGE, LEAST_CHANGE, SIGNIFICANT_AFTER_WARM_UP = 30.0, 0.05, 45.0
 DRIVEN = 0.1
 # Deviations beyond which a drift is taken into account, and named (by chance in one of 1000 runs);
 # least drift of [torques, friction] over the run that matters, and that is named, as a share.
-LIKELY_DRIFT, SIGNIFICANT_DRIFT, LEAST_DRIFT = 3.0, 4.0, (0.005, 0.05)
+LIKELY_DRIFT, SIGNIFICANT_DRIFT, LEAST_DRIFT = 3.0, 3.5, (0.005, 0.05)
 LEAST_NAMED = (0.0125, 0.05)
 # Largest drift of the torques: what changes more is another robot.
 MOST_DRIFT = 0.15
 # Largest drift of friction, which else would be negative at one end.
 MOST_FRICTION_DRIFT = 2.0
+# Least share of a drifting value's mean that counts as left at the end.
+LEAST_LEFT = 0.02
 # Deviation of a value at the end over its drift: a line misses an exponential's end by that.
 CURVED = 0.2
-# Parameters of the scores of the units.
-UNIT_PARAMETERS = 6
+# Parameters of the scores of the units: of an axis, and with its three drifts.
+SCORE_PARAMETERS, UNIT_PARAMETERS = 6, 9
 # Deviations from which on viscous and Coulomb friction drift differently.
 UNLIKE = 5.0
 
@@ -297,7 +299,7 @@ def _trends(fits: _UnitFits, time: Array) -> tuple[Array, Array]:
 
     `time` of the n units is (n,); shapes (2, 3) and (2, 3, 3).
     """
-    theta, count = fits.theta, len(time)
+    theta = fits.theta
     x, y = fits.units[:, :, :-1, :-1], fits.units[:, :, :-1, -1]
     forces = np.zeros((*theta.shape, 3))
     forces[:, 1, 0], forces[:, 2:4, 1], forces[:, 4:6, 2] = (
@@ -306,19 +308,24 @@ def _trends(fits: _UnitFits, time: Array) -> tuple[Array, Array]:
         theta[:, 4:6],
     )
     drifting = time[:, None, None] * (x @ forces[:, None])
-    summed = drifting.sum(axis=1)
-    away = _solve(x.sum(axis=1), summed)
-
-    def scores(error: Array) -> Array:
-        return time[:, None] * (error @ forces) - error @ away
-
-    along = forces.swapaxes(1, 2)[:, None] @ drifting
-    left = (time @ along.reshape(2, count, -1)).reshape(2, 3, 3) - summed.swapaxes(1, 2) @ away
-    error = y - (x @ theta[:, None, :, None])[..., 0]
-    value = _solve(left, scores(error).sum(axis=1)[:, :, None])
-    own = scores(error - ((drifting - x @ away[:, None]) @ value[:, None])[..., 0])
-    spread = own.swapaxes(1, 2) @ own * count / (count - UNIT_PARAMETERS)
-    return value[..., 0], left @ _solve(spread, left)
+    away = _solve(x.sum(axis=1), drifting.sum(axis=1))
+    # Regressors of the drifts, without what the parameters explain.
+    beside = time[:, None, None] * forces[:, None] - away[:, None]
+    each = beside.swapaxes(2, 3) @ x @ beside
+    left = each.sum(axis=1)
+    error = (y - (x @ theta[:, None, :, None])[..., 0])[..., None]
+    value = _solve(left, (beside.swapaxes(2, 3) @ error).sum(axis=1))
+    own = beside.swapaxes(2, 3) @ error - each @ value[:, None]
+    # Few units tell one scatter of each axis well, and a covariance of three drifts badly.
+    scatter = (own * _solve(each, own)).sum(axis=(1, 2, 3))
+    numbers = (each.diagonal(0, 2, 3) > 0.0).sum(axis=(1, 2)) - UNIT_PARAMETERS
+    scatter = np.maximum(scatter / np.maximum(numbers, 1), np.finfo(float).tiny)[:, None]
+    # That of a drift may be larger, as of friction that does not fall along a line.
+    power = left.diagonal(0, 1, 2)
+    of_each = np.square(own[..., 0]).sum(axis=1) * len(time) / (len(time) - SCORE_PARAMETERS)
+    of_each = np.divide(of_each, power, out=np.zeros_like(power), where=power > 0.0)
+    std = np.sqrt(np.maximum(scatter, of_each))
+    return value[..., 0], left / (std[:, :, None] * std[:, None])
 
 
 # Drifts of [torques, viscous, Coulomb friction] by those of [torques, friction]: both, or one.
@@ -348,9 +355,10 @@ def _likely_drifts(
     across = _ONE_FRICTION.swapaxes(1, 2)
     covariances = pseudo_inverse(across @ information @ _ONE_FRICTION)
     commons = covariances @ (across @ weighted)[:, :, None]
-    gains = ((across @ weighted)[:, None] @ commons)[:, 0, 0].tolist()
-    best = int(np.argmax(gains))
-    gain, alike, common = gains[best], _ONE_FRICTION[best], commons[best, :, 0]
+    gains = ((across @ weighted)[:, None] @ commons)[:, 0, 0]
+    # What would be negative at one end explains nothing.
+    best = int(np.argmax(np.where(np.abs(commons[:, 1, 0]) <= MOST_FRICTION_DRIFT, gains, 0.0)))
+    gain, alike, common = float(gains[best]), _ONE_FRICTION[best], commons[best, :, 0]
     std = _deviations(covariances[best])
     likely = _is_likely(common, std)
     if not likely[0]:
@@ -358,7 +366,8 @@ def _likely_drifts(
         frictions, tiny = _ONE_FRICTION[:, :, 1], np.finfo(float).tiny
         known = np.maximum((frictions @ information * frictions).sum(axis=1), tiny)
         along = frictions @ weighted
-        one = int(np.argmax(along**2 / known))
+        possible = np.abs(along) <= MOST_FRICTION_DRIFT * known
+        one = int(np.argmax(np.where(possible, along**2 / known, 0.0)))
         if along[one] ** 2 / known[one] > weighted[0] ** 2 / max(information[0, 0], tiny):
             alike, common = _ONE_FRICTION[one], np.array([0.0, along[one] / known[one]])
             std = np.array([std[0], known[one] ** -0.5])
@@ -379,6 +388,8 @@ def _likely_drifts(
         unlike, own_std, np.minimum(own_std, np.maximum(np.abs(shares), alike @ std))
     )
     deviations = np.where(shares != 0.0, np.hypot(0.5 * own_std, CURVED * shares), 0.0)
+    # Relative to the value at the end, of which a drift that ends at 0 leaves nothing.
+    deviations /= np.maximum(1.0 + 0.5 * shares, LEAST_LEFT)
     (a, b, c), (d, e, f) = shares.tolist(), deviations.tolist()
     return (a, b, c), (d, e, f), (of_torques, of_friction)
 
