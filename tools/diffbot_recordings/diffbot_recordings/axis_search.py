@@ -18,17 +18,13 @@ from diffbot_ident.velocity.bounded_search import BoundedSearch
 from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.driver_model import DriverModel, DriverParameter
 from diffbot_recordings.first_order import Array, FirstOrderFit, OutputError, fit_at
-from diffbot_recordings.smoothed_response import Smoothing
+from diffbot_recordings.smoothed_response import LAG_SQUARE, Smoothing
 
-# Step of the derivative by the dead time, in samples.
-DEAD_TIME_STEP = 0.2
 # Longest time over which a reading is a mean: in readings, and s.
 WIDEST, LONGEST_WINDOW = 16.0, 0.5
-# Square of a window over that of the time constant of a low-pass that smooths as much.
-LAG_SQUARE = 12.0
 # Share of the difference between a mean and a low-pass that is added to a low-pass's deviations.
 SHAPE_FRACTION = 0.4
-# Step of the derivative by the square of that time, in readings^2.
+# Least square of that time at which a derivative by it is taken, in readings^2.
 WINDOW_STEP = 0.25
 WINDOW = "time over which a reading is smoothed"
 # Relative tolerances of the fit for each dead time of the scan; the best one is refined later.
@@ -84,7 +80,6 @@ class AxisSearch:
     ) -> None:
         self._segments, self._driver, self._free = segments, driver, tuple(free)
         self._parameters = [each.parameter for each in free]
-        self._steps = (DEAD_TIME_STEP, WINDOW_STEP, *(each.step for each in free))
         self._period = segments[0].period
         self._reading = reading_spacing(segments)
         widest = min(WIDEST, LONGEST_WINDOW / self._reading)
@@ -120,30 +115,33 @@ class AxisSearch:
 
     def scan(
         self, lates: Sequence[int], more: tuple[float, ...] = ()
-    ) -> tuple[Array, Array, float]:
-        """Return the errors at dead times of whole samples; the best theta and dead time."""
-        errors = np.empty(len(lates))
-        theta: Array | None = None
-        best = (math.inf, np.zeros(2), 0.0)
-        for i, late in enumerate(lates):
-            problem = self._problem(late, 0.0, *more)
-            if theta is None:
-                theta = problem.first_guess()
-            # The plain interface of the same MINPACK routine is faster; this runs for every sample.
-            theta = leastsq(
-                problem.residuals,
-                theta,
-                Dfun=problem.jacobian,
-                ftol=TOLERANCE,
-                xtol=TOLERANCE,
-                maxfev=50,
-                full_output=True,
-            )[0]
-            residuals = problem.residuals(theta)
-            errors[i] = math.sqrt(float(residuals @ residuals) / len(residuals))
-            if errors[i] < best[0]:
-                best = (float(errors[i]), theta, float(late))
-        return errors, best[1], best[2]
+    ) -> tuple[float, Array, float]:
+        """Return the least error at dead times of whole samples, its theta and dead time."""
+        log_taus, squares = self._problem(lates[0], 0.0, *more).guesses(lates)
+        best = int(np.argmin(squares))
+        problem = self._problem(lates[best], 0.0, *more)
+        # The plain interface of the same MINPACK routine is faster.
+        theta = leastsq(
+            problem.residuals,
+            problem.with_gain(float(log_taus[best]))[1],
+            Dfun=problem.jacobian,
+            ftol=TOLERANCE,
+            xtol=TOLERANCE,
+            maxfev=50,
+            full_output=True,
+        )[0]
+        residuals = problem.residuals(theta)
+        error = math.sqrt(float(residuals @ residuals) / len(residuals))
+        return error, theta, float(lates[best])
+
+    def errors(self, lates: Sequence[int]) -> Array:
+        """Return the least errors at dead times of whole samples."""
+        problems = [self._problem(late, 0.0) for late in lates]
+        log_taus, _ = problems[0].guesses(lates)
+        pairs = zip(problems, log_taus.tolist(), strict=True)
+        squares = [problem.with_gain(log_tau)[0] for problem, log_tau in pairs]
+        errors: Array = np.sqrt(np.array(squares) / len(problems[0].measured))
+        return errors
 
     def solve(
         self,
@@ -239,17 +237,25 @@ class AxisSearch:
 
     def _jacobian(self, x: Array) -> Array:
         x = self._within(x)
-        columns = [self._problem(*x[2:]).jacobian(x[:2])]
-        for i, step in zip(range(2, len(x)), self._steps, strict=False):
-            low, high = np.array(x), np.array(x)
-            low[i] -= step
-            high[i] += step
-            low, high = self._within(low), self._within(high)
-            width = high[i] - low[i]
-            if width > 0.0:
-                columns.append((self._residuals(high) - self._residuals(low)) / width)
-            else:
-                columns.append(np.zeros_like(columns[0][:, 0]))
+        theta, late, square, more = x[:2], x[2], x[3], x[4:]
+        problem = self._problem(late, square, *more)
+        # Without a window there is no derivative by its width.
+        wider = problem if square >= WINDOW_STEP else self._problem(late, WINDOW_STEP, *more)
+        columns = [
+            *problem.jacobian(theta).T,
+            self._period * problem.by_dead_time(theta),
+            self._reading**2 * wider.by_square(theta),
+        ]
+        for i, free in enumerate(self._free):
+            ends = np.clip(more[i] + np.array((-free.step, free.step)), free.low, free.high)
+            low, high = (
+                [driver.acting(segment) for segment in self._segments]
+                for driver in (
+                    self._driver.with_values(self._parameters, [*more[:i], end, *more[i + 1 :]])
+                    for end in ends
+                )
+            )
+            columns.append(problem.by_commands(theta, low, high) / max(np.ptp(ends), 1e-300))
         return np.column_stack(columns)
 
 

@@ -103,7 +103,7 @@ def find_ramp(
     lates = sorted({round(fraction * late) for fraction in DEAD_TIMES})
     driver = replace(base.driver, exponent=1.0, ramp=Ramp(1.0, 1.0, before_band=before_band))
     limits, tried = _tried(segments, base, lates, driver, free)
-    squares = np.array([float(errors.min()) ** 2 for errors, _, _ in tried])
+    squares = np.array([error**2 for error, _, _ in tried])
     best = int(np.argmin(squares))
     if not math.isfinite(squares[best]):
         return RampSearch(None, 0.0)
@@ -125,7 +125,7 @@ def _tried(
     lates: Sequence[int],
     driver: DriverModel,
     free: Sequence[Free],
-) -> tuple[list[float], list[tuple[Array, Array, float]]]:
+) -> tuple[list[float], list[tuple[float, Array, float]]]:
     """Return values of the last free parameter, and what a scan with each of them finds."""
     search = AxisSearch(segments, base.longest, driver, free)
     limits = np.linspace(free[-1].low, free[-1].high, LIMITS).tolist()
@@ -135,16 +135,16 @@ def _tried(
 
 def _scanned(
     search: AxisSearch, lates: Sequence[int], more: tuple[float, ...]
-) -> tuple[Array, Array, float]:
-    """Return what a scan finds; infinite errors if no command gets through the ramp and band."""
+) -> tuple[float, Array, float]:
+    """Return what a scan finds; an infinite error if no command gets through the ramp and band."""
     try:
         return search.scan(lates, more)
     except ValueError:
-        return np.full(len(lates), math.inf), np.array((0.0, 1.0)), 0.0
+        return math.inf, np.array((0.0, 1.0)), 0.0
 
 
 def _started(
-    segments: Sequence[AxisSegment], base: DeadTimeFit, scanned: tuple[Array, Array, float]
+    segments: Sequence[AxisSegment], base: DeadTimeFit, scanned: tuple[float, Array, float]
 ) -> DeadTimeFit:
     _, theta, at = scanned
     model = FirstOrder(math.exp(theta[0]) / theta[1], 1.0 / theta[1])
@@ -165,8 +165,8 @@ def _only_of_other(
     fast = largest_command(segments) / (FASTEST_OWN * segments[0].period)
     driver = replace(base.driver, ramp=Ramp(fast, fast, 1.0, RampCoupling.SCALED, before_band))
     limits, tried = _tried(segments, base, lates, driver, free)
-    best = min(range(LIMITS), key=lambda k: float(tried[k][0].min()))
-    if not math.isfinite(float(tried[best][0].min())):
+    best = min(range(LIMITS), key=lambda k: tried[k][0])
+    if not math.isfinite(tried[best][0]):
         return None
     begin = driver.with_values([DriverParameter.OTHER], [limits[best]])
     result = _fitted(segments, _started(segments, base, tried[best]), begin, free)
@@ -275,9 +275,7 @@ def _from_starts(
     late = round(ramped.dead_time / segments[0].period)
     drivers = [replace(ramped.driver, ramp=ramp) for ramp in starts]
     search = AxisSearch(segments, ramped.longest, drivers[0], free)
-    errors = [
-        float(_scanned(search, (late,), each.values(parameters))[0].min()) for each in drivers
-    ]
+    errors = [_scanned(search, (late,), each.values(parameters))[0] for each in drivers]
     return _fitted(segments, ramped, drivers[int(np.argmin(errors))], free)
 
 
