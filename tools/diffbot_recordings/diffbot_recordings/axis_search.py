@@ -28,9 +28,9 @@ SHAPE_FRACTION = 0.4
 WINDOW_STEP = 0.25
 WINDOW = "time over which a reading is smoothed"
 # Relative tolerances of the fit for each dead time of the scan; the best one is refined later.
-TOLERANCE = 1e-4
-# Relative tolerances with a ramp: a few hundredths of a standard deviation.
-RAMP_TOLERANCE = 1e-6
+SCAN_TOLERANCE = 1e-4
+# Relative tolerances of the refinement: a few hundredths of a standard deviation.
+TOLERANCE = 1e-6
 
 
 PLAIN = DriverModel()
@@ -90,6 +90,7 @@ class AxisSearch:
         )
         self.lead = lead
         self._low_pass = False
+        self._end = np.zeros(0)
         self._last: tuple[tuple[object, ...], OutputError] | None = None
         self._kept: tuple[tuple[float, ...], Sequence[AxisSegment]] | None = None
 
@@ -114,25 +115,31 @@ class AxisSearch:
         return self._kept[1]
 
     def scan(
-        self, lates: Sequence[int], more: tuple[float, ...] = ()
+        self, lates: Sequence[int], more: tuple[float, ...] = (), start: Array | None = None
     ) -> tuple[float, Array, float]:
-        """Return the least error at dead times of whole samples, its theta and dead time."""
-        log_taus, squares = self._problem(lates[0], 0.0, *more).guesses(lates)
-        best = int(np.argmin(squares))
-        problem = self._problem(lates[best], 0.0, *more)
+        """Return the least error at dead times of whole samples, its theta and dead time.
+
+        With `start`, theta to begin from, there is only one dead time.
+        """
+        late, problem = lates[0], self._problem(lates[0], 0.0, *more)
+        if start is None:
+            log_taus, squares = problem.guesses(lates)
+            best = int(np.argmin(squares))
+            late, problem = lates[best], self._problem(lates[best], 0.0, *more)
+            start = problem.with_gain(float(log_taus[best]))[1]
         # The plain interface of the same MINPACK routine is faster.
         theta = leastsq(
             problem.residuals,
-            problem.with_gain(float(log_taus[best]))[1],
+            start,
             Dfun=problem.jacobian,
-            ftol=TOLERANCE,
-            xtol=TOLERANCE,
+            ftol=SCAN_TOLERANCE,
+            xtol=SCAN_TOLERANCE,
             maxfev=50,
             full_output=True,
         )[0]
         residuals = problem.residuals(theta)
         error = math.sqrt(float(residuals @ residuals) / len(residuals))
-        return error, theta, float(lates[best])
+        return error, theta, float(late)
 
     def errors(self, lates: Sequence[int]) -> Array:
         """Return the least errors at dead times of whole samples."""
@@ -163,14 +170,12 @@ class AxisSearch:
         if like is not None or window.smoothing.window <= self._reading:
             return window
         self._low_pass = True
-        low_pass = self._solve(np.array([*theta, late, 1.0, *more]))
+        low_pass = self._solve(self._end)
         if window.fit.residual_std <= low_pass.fit.residual_std:
             return window
         return _widened(low_pass, window)
 
     def _solve(self, start: Array) -> AxisSolution:
-        tolerance = RAMP_TOLERANCE if self._driver.ramp is not None else None
-        options = {} if tolerance is None else {"ftol": tolerance, "xtol": tolerance}
         x = least_squares(
             self._residuals,
             start,
@@ -178,9 +183,10 @@ class AxisSearch:
             method="lm",
             x_scale="jac",
             max_nfev=60,
-            **options,
+            ftol=TOLERANCE,
+            xtol=TOLERANCE,
         ).x
-        x = self._within(x)
+        x = self._end = self._within(x)
         others = self._jacobian(x)[:, 2:]
         fit, stds = fit_at(self._problem(*x[2:]), x[:2], others)
         if not stds[1] < self._bounds[1][1]:
@@ -246,16 +252,14 @@ class AxisSearch:
             self._period * problem.by_dead_time(theta),
             self._reading**2 * wider.by_square(theta),
         ]
+        now = self._changed_by(tuple(more))
         for i, free in enumerate(self._free):
-            ends = np.clip(more[i] + np.array((-free.step, free.step)), free.low, free.high)
-            low, high = (
-                [driver.acting(segment) for segment in self._segments]
-                for driver in (
-                    self._driver.with_values(self._parameters, [*more[:i], end, *more[i + 1 :]])
-                    for end in ends
-                )
-            )
-            columns.append(problem.by_commands(theta, low, high) / max(np.ptp(ends), 1e-300))
+            step = free.step if more[i] + free.step <= free.high else -free.step
+            others = np.array(more)
+            others[i] += step
+            driver = self._driver.with_values(self._parameters, others)
+            then = [driver.acting(segment) for segment in self._segments]
+            columns.append(problem.by_commands(theta, now, then) / step)
         return np.column_stack(columns)
 
 

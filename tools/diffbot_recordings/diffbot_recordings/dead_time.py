@@ -307,7 +307,7 @@ def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: in
     for _ in range(ROUNDS):
         for index in np.unique(np.linspace(low, high, THRESHOLDS).astype(int)).tolist():
             if index not in tried:
-                error, theta, _ = search.scan((late,), (float(widths[index]),))
+                error, theta, _ = search.scan((late,), (float(widths[index]),), plain.theta)
                 tried[index] = error**2, theta
         best = min(tried, key=lambda index: tried[index][0])
         samples = sum(int(np.count_nonzero(s.counts)) for s in segments)
