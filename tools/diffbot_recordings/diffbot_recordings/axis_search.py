@@ -233,6 +233,8 @@ class AxisSearch:
 
     def _within(self, x: Array) -> Array:
         x = np.array(x)
+        # A search that steps below 0 comes back, and does not stay there.
+        x[3] = abs(x[3])
         for i, (low, high) in zip(range(2, len(x)), self._bounds, strict=False):
             x[i] = min(max(x[i], low), high)
         return x
@@ -242,7 +244,7 @@ class AxisSearch:
         return self._problem(*x[2:]).residuals(x[:2])
 
     def _jacobian(self, x: Array) -> Array:
-        x = self._within(x)
+        side, x = math.copysign(1.0, x[3]), self._within(x)
         theta, late, square, more = x[:2], x[2], x[3], x[4:]
         problem = self._problem(late, square, *more)
         # Without a window there is no derivative by its width.
@@ -250,7 +252,7 @@ class AxisSearch:
         columns = [
             *problem.jacobian(theta).T,
             self._period * problem.by_dead_time(theta),
-            self._reading**2 * wider.by_square(theta),
+            side * self._reading**2 * wider.by_square(theta),
         ]
         now = self._changed_by(tuple(more))
         for i, free in enumerate(self._free):

@@ -40,9 +40,9 @@ LARGEST_RELATIVE_STD = 0.5
 # Share of the period below which a time constant cannot be distinguished from noise.
 FAST = 1.0 / 3.0
 # Number of initial time constants if no start is given: from half a period to the longest segment.
-GRID = 16
+GRID = 12
 # Readings that are enough for a first guess.
-FEW = 400
+FEW = 250
 # Minimum number of samples of a segment, in addition to those of the dead time.
 LEAST_SAMPLES = 3
 # Limits of a time constant: a share of the period, and a multiple of the duration of all samples.

@@ -93,7 +93,7 @@ class PaddedCommands:
     def pieces(self, late: int, offset: int, width: int) -> Array:
         """Return the commands of `width` samples each from reading `offset` on, (m, width)."""
         moved = self._moved(self._values, late)[offset * self._every :]
-        return moved[: len(moved) // width * width].reshape(-1, width)
+        return np.pad(moved, (0, width - len(moved) % width)).reshape(-1, width)
 
     def late(self, late: float) -> tuple[Array, Array, float]:
         """Return newer and older commands at a delay in samples, and their fraction.
