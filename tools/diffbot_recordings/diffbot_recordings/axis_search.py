@@ -259,7 +259,7 @@ class AxisSearch:
             step = free.step if more[i] + free.step <= free.high else -free.step
             others = np.array(more)
             others[i] += step
-            driver = self._driver.with_values(self._parameters, others)
+            driver = self._driver.with_values(self._parameters, others.tolist())
             then = [driver.acting(segment) for segment in self._segments]
             columns.append(problem.by_commands(theta, now, then) / step)
         return np.column_stack(columns)
