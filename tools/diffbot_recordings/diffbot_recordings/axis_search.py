@@ -7,6 +7,7 @@ docs/theory/velocity_robots.md#dead-time-exponent-dead-band.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -20,17 +21,19 @@ from diffbot_recordings.driver_model import DriverModel, DriverParameter
 from diffbot_recordings.first_order import Array, FirstOrderFit, OutputError, fit_at
 from diffbot_recordings.smoothed_response import LAG_SQUARE, Smoothing
 
+# Step of the derivative by the dead time, in samples.
+DEAD_TIME_STEP = 0.2
 # Longest time over which a reading is a mean: in readings, and s.
 WIDEST, LONGEST_WINDOW = 16.0, 0.5
 # Share of the difference between a mean and a low-pass that is added to a low-pass's deviations.
 SHAPE_FRACTION = 0.4
-# Least square of that time at which a derivative by it is taken, in readings^2.
+# Step of the derivative by the square of that time, in readings^2, and its least value with one.
 WINDOW_STEP = 0.25
 WINDOW = "time over which a reading is smoothed"
 # Relative tolerances of the fit for each dead time of the scan; the best one is refined later.
 SCAN_TOLERANCE = 1e-4
-# Relative tolerances of the refinement: a few hundredths of a standard deviation.
-TOLERANCE = 1e-6
+# Relative tolerances of the refinement: a hundredth of a standard deviation.
+TOLERANCE = 1e-7
 
 
 PLAIN = DriverModel()
@@ -187,7 +190,7 @@ class AxisSearch:
             xtol=TOLERANCE,
         ).x
         x = self._end = self._within(x)
-        others = self._jacobian(x)[:, 2:]
+        others = np.column_stack((*self._differences(x), self._jacobian(x)[:, 4:]))
         fit, stds = fit_at(self._problem(*x[2:]), x[:2], others)
         if not stds[1] < self._bounds[1][1]:
             # Samples that all miss the time in which a window shifts over a step cannot tell it
@@ -242,6 +245,19 @@ class AxisSearch:
     def _residuals(self, x: Array) -> Array:
         x = self._within(x)
         return self._problem(*x[2:]).residuals(x[:2])
+
+    def _differences(self, x: Array) -> list[Array]:
+        """Return derivatives by dead time and square over steps, (n,) each, for their deviations.
+
+        At a point, the derivative jumps where a change of a command begins to act at a sample.
+        """
+        columns = []
+        for i, step in ((2, DEAD_TIME_STEP), (3, WINDOW_STEP)):
+            ends = np.stack((x, x))
+            ends[:, i] = np.clip((x[i] - step, x[i] + step), *self._bounds[i - 2])
+            low, high = map(self._residuals, ends)
+            columns.append((high - low) / max(float(np.ptp(ends[:, i])), sys.float_info.min))
+        return columns
 
     def _jacobian(self, x: Array) -> Array:
         side, x = math.copysign(1.0, x[3]), self._within(x)
