@@ -362,12 +362,12 @@ class OutputError:
         first, own = np.flatnonzero(begins), np.cumsum(begins > 0) - 1
         since = self._since[chosen] - self._since[chosen][first][own]
         width = thin * self._every
-        held = np.stack([self._padded.pieces(late, offset, width) for late in lates])
+        commands = np.stack([self._padded.pieces(late, offset, width) for late in lates])
         log_taus = np.linspace(math.log(0.5 * self.period), math.log(self._longest), GRID)
         tried = np.empty((GRID, len(lates)))
         for i, x in enumerate((self.period / np.exp(log_taus)).tolist()):
             weights = -math.expm1(-x) * np.exp(-x * np.arange(width - 1.0, -1.0, -1.0))
-            drive = held @ weights
+            drive = commands @ weights
             response = lfilter((0.0, 1.0), (1.0, -math.exp(-x * width)), drive)[:, at]
             decay = np.exp(-x * since)
             power = np.add.reduceat(decay * decay, first)

@@ -178,8 +178,8 @@ def _trend(
     count = len(track.times)
     # Splits between recordings of the same time would only reflect the order of their names.
     splits = [k for k in range(SIDE, count - SIDE + 1) if track.times[k] > track.times[k - 1]]
-    blocks = [splits[k : k + TOGETHER] for k in range(0, len(splits), TOGETHER)]
-    steps = list(map(sums.steps, blocks))
+    batches = [splits[k : k + TOGETHER] for k in range(0, len(splits), TOGETHER)]
+    steps = list(map(sums.steps, batches))
     drift = sums.drift()
     sizes = np.array([np.abs(drift.t), *(np.abs(t) for step in steps for t in step.t)])
     # Per quantity the tests are the splits and the slope; each kind gets half of p.
@@ -197,8 +197,8 @@ def _trend(
         change, std = span * drift.change, span * drift.std
         between = (float(track.times[0]), float(track.times[-1]))
     else:
-        block, row = divmod(int(test) - 1, TOGETHER)
-        change, std = steps[block].change[row], steps[block].std[row]
+        batch, row = divmod(int(test) - 1, TOGETHER)
+        change, std = steps[batch].change[row], steps[batch].std[row]
         between = _place(sums, splits, int(test) - 1, int(best), track.times)
     return Trend(
         name=name,
