@@ -8,11 +8,11 @@ so that the best of three tries counts. Code that is too slow misses all three.
 
 Tests that compute, and need neither a graph nor Gazebo, get the marker `numeric`.
 
-Tests of whole graphs, which request `domain` or `gazebo`, run one after the other in one process
-when tests run in several processes: others would slow their nodes down, and so go on with less
-priority. The tests of each other file also stay in one process, so that their fixtures are created
-once. ``colcon test`` tests
-packages in parallel; only one test of a whole graph at a time runs in a checkout.
+Tests of whole graphs request `domain` or `gazebo` and come first. Those in real time run one after
+the other in one process: others would slow their nodes down, and so go on with less priority, also
+graphs that run at full speed (`full_speed`), whose results do not depend on how long they take. The
+tests of each file stay in one process, so that their fixtures are created once. ``colcon test``
+tests packages in parallel; only one graph in real time runs in a checkout.
 
 This file also applies to a single package: pytest finds it next to pyproject.toml, in the folder
 above the package.
@@ -25,7 +25,10 @@ import gc
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from enum import IntEnum
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -88,19 +91,19 @@ def _work() -> float:
     return sum(os.times()[:4])
 
 
-def _computes(item: pytest.Item) -> bool:
-    """Whether a test is numeric: its file uses NumPy or math, but no nodes and no processes."""
-    names = vars(getattr(item, "module", None) or object)
+@cache
+def _computes(module: object) -> bool:
+    """Whether a file's tests are numeric: it uses NumPy or math, but no nodes and no processes."""
+    names = vars(module)
     if {"rclpy", "subprocess"} & names.keys():
         return False
     homes = {
         getattr(value, "__module__", None) or getattr(value, "__name__", "")
         for value in names.values()
     }
-    modules = [sys.modules.get(home) for home in homes if isinstance(home, str)]
+    others = [sys.modules.get(home) for home in homes if isinstance(home, str)]
     return any(
-        module is not None and ("np" in vars(module) or "math" in vars(module))
-        for module in modules
+        other is not None and ("np" in vars(other) or "math" in vars(other)) for other in others
     )
 
 
@@ -118,32 +121,36 @@ def gazebo() -> object:
     return find_installation()
 
 
-def _runs_a_graph(item: pytest.Item) -> bool:
-    return bool({"domain", "gazebo"} & set(getattr(item, "fixturenames", ())))
+class _Kind(IntEnum):
+    """Kinds of tests, in the order in which they run."""
+
+    REAL_TIME = 0  # graph that needs the machine for itself, or Gazebo, which burns time waiting
+    FULL_SPEED = 1  # other graphs
+    ALONE = 2
+
+
+def _kind(item: pytest.Item) -> _Kind:
+    requested = {"domain", "gazebo"} & set(getattr(item, "fixturenames", ()))
+    if not requested:
+        return _Kind.ALONE
+    full_speed = item.get_closest_marker("full_speed") is not None and "gazebo" not in requested
+    return _Kind.FULL_SPEED if full_speed else _Kind.REAL_TIME
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Make a test of a whole graph wait until no other process of this checkout runs one.
-
-    Those that run at full speed, whose results do not depend on how long it takes, run beside each
-    other. Gazebo by itself waits for each step, and its servers would only burn time meanwhile.
-    """
+    """Let graphs in real time run one at a time in this checkout; others give way to them."""
     item.stash[_begun] = _work()
-    # Graphs come first in the process that runs them, so that none is left behind here.
-    if "PYTEST_XDIST_WORKER" in os.environ and not _runs_a_graph(item) and not os.nice(0):
-        os.nice(_BESIDE)
-    if "domain" not in getattr(item, "fixturenames", ()):
-        yield
+    kind = _kind(item)
+    if kind is _Kind.REAL_TIME and "domain" in getattr(item, "fixturenames", ()):
+        with open(_ROOT / "conftest.py") as checkout:
+            fcntl.flock(checkout, fcntl.LOCK_EX)  # which any end of this process releases
+            yield
         return
-    shared = item.get_closest_marker("full_speed") is not None
-    with open(_ROOT / "pyproject.toml") as gate, open(_ROOT / "conftest.py") as checkout:
-        # Who waits keeps the gate shut for those that come later. The kernel releases a lock at any
-        # end of this process.
-        fcntl.flock(gate, fcntl.LOCK_EX)
-        fcntl.flock(checkout, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
-        fcntl.flock(gate, fcntl.LOCK_UN)
-        yield
+    alone = kind is _Kind.ALONE and "PYTEST_XDIST_WORKER" not in os.environ
+    if kind is not _Kind.REAL_TIME and not alone and os.nice(0) < _BESIDE:
+        os.nice(_BESIDE - os.nice(0))
+    yield
 
 
 @pytest.hookimpl(trylast=True)
@@ -179,14 +186,18 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)  # before xdist evaluates the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Group the tests of graphs; skip those that need Gazebo if it is not installed."""
+    """Group and order the tests; skip those that need Gazebo if it is not installed."""
+    counts = Counter(item.path for item in items)
+    # Files of few tests, which are short, fill the end of a run.
+    items.sort(key=lambda item: (_kind(item), -counts[item.path]))
     for item in items:
-        if _runs_a_graph(item):
+        kind = _kind(item)
+        if kind is _Kind.REAL_TIME:
             item.add_marker(pytest.mark.xdist_group("graph"))
-            for name in {"domain", "gazebo"} & set(item.fixturenames):
-                item.add_marker({"domain": "graph"}.get(name, name))
-        elif _computes(item):
+        elif kind is _Kind.ALONE and _computes(getattr(item, "module", None) or object):
             item.add_marker(pytest.mark.numeric)
+        for name in {"domain", "gazebo"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker({"domain": "graph"}.get(name, name))
         if item.get_closest_marker("wall_time"):
             item.add_marker(pytest.mark.flaky(reruns=2))
     if find_installation() is not None:
@@ -199,9 +210,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Treat each file without a group as one with ``--dist loadgroup``: it shares its fixtures."""
+    """Treat each file without a group as one with ``--dist loadgroup``: it shares its fixtures.
+
+    They are distributed in the order in which they were collected.
+    """
     if config.getvalue("dist") != "loadgroup":
         return None
+    config.option.loadscopereorder = False
     from xdist.scheduler import LoadGroupScheduling
 
     class ByFile(LoadGroupScheduling):

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from diffbot_bringup.node_parameters import PARAMETERS, table_of
 from diffbot_node.parameter_fields import Parameter
 
 PAGE = Path(__file__).with_suffix(".md")
-NODES = {executable: table_of(executable) for executable in PARAMETERS}
 INTRODUCTION = """\
 # Parameters of the nodes
 
@@ -24,6 +24,12 @@ the start, unless the meaning says otherwise, and a value outside its limits, or
 refused with a sentence that names it. A node also has the parameters of the tables that its section
 names; where a name is in both, the node's own row counts.
 """
+
+
+@cache
+def nodes() -> dict[str, type[Any]]:
+    """The table of each executable."""
+    return {executable: table_of(executable) for executable in PARAMETERS}
 
 
 def bases(kind: type[Any]) -> list[type[Any]]:
@@ -86,8 +92,8 @@ def section(title: str, kind: type[Any]) -> str:
 
 def page() -> str:
     """The whole page."""
-    shared = dict.fromkeys(base for kind in NODES.values() for base in bases(kind) if rows(base))
-    parts = [INTRODUCTION, *(section(f"`{name}`", kind) for name, kind in NODES.items())]
+    shared = dict.fromkeys(base for kind in nodes().values() for base in bases(kind) if rows(base))
+    parts = [INTRODUCTION, *(section(f"`{name}`", kind) for name, kind in nodes().items())]
     for base in shared:
         title = name_of(base)
         parts.append(section(title[0].upper() + title[1:], base))

@@ -51,7 +51,6 @@ class Driver(Node):
             self._sensor = self.create_publisher(JointState, "joint_states", best_effort)
         taken = TwistStamped if options.stamped else Twist
         self.create_subscription(taken, "cmd_vel", self._take, 10)
-        self.create_timer(0.01, self._move)
         self.create_timer(1.0 / options.rate, self._publish)
         if options.description:
             text = Path(options.description).read_text(encoding="utf-8")
@@ -62,11 +61,13 @@ class Driver(Node):
             self._description.publish(String(data=text))
 
     def _take(self, message: Twist | TwistStamped) -> None:
+        self._move()
         twist = message.twist if self.options.stamped else message
         self._heard = time.monotonic()
         self._commands.append((self._heard + DEAD_TIME, (twist.linear.x, twist.angular.z)))
 
     def _move(self) -> None:
+        """Advance to now; called before anything that it does not foresee."""
         now = time.monotonic()
         while self._time < now:
             self._time += STEP
@@ -86,6 +87,7 @@ class Driver(Node):
                 self._angles[side] += (v + sign * omega * TRACK / 2) * STEP / RADIUS
 
     def _publish(self) -> None:
+        self._move()
         options, now = self.options, self.get_clock().now().nanoseconds * 1e-9
         stamp = to_stamp(0.0 if options.no_stamps else max(now + options.clock, 0.0))
         if self._sensor is not None:

@@ -329,7 +329,7 @@ def seldom(name: str, step: float, last: float, limit: float) -> str:
     )
     needed = math.ceil(100.0 * PATIENT * step - 1e-6) / 100.0
     if name == "joint state" or needed > 1.0:
-        least = 1.0 / LONGEST_STEP if name == "joint state" else PATIENT
+        least = max(1.0 / LONGEST_STEP if name == "joint state" else PATIENT, 1.0 / limit)
         return f"{result}; check the driver, which must publish it {least:.3g} times a second"
     return (
         f"{result}; check the driver; if it always is that slow, set input_timeout to {needed:g} s "

@@ -390,11 +390,12 @@ def _body(
 ) -> dict[str, Any]:
     hull = _hull(links, shapes, geometry, findings)
     size = np.array([hull["front"] - hull["rear"], hull["width"], hull["top"] - hull["bottom"]])
-    density = body.mass / float(np.prod(size))
-    if density > DENSEST:
+    volume = float(np.prod(size))
+    if body.mass > DENSEST * volume:
+        much = f" ({body.mass / volume:.3g} kg/m^3)" if volume > 1e-9 else ""
         raise ValueError(
             f"the body's mass = {body.mass:.4g} kg in a hull of {size[0]:.3g} x {size[1]:.3g} x "
-            f"{size[2]:.3g} m is heavier than solid metal ({density:.3g} kg/m^3). Correct the "
+            f"{size[2]:.3g} m is heavier than solid metal{much}. Correct the "
             "masses (kg, not g) or the shapes (m, not mm), or give --mass KILOGRAMS."
         )
     x, z = _center_of_mass(body, hull, geometry, findings)
@@ -436,7 +437,11 @@ def _center_of_mass(
             "track on K5 to K8 is neglected",
         )
     if findings.sources["body.shape"] == ASSUMED:
-        return x, z
+        if z > 0.0:
+            return x, z
+        what = "not above the ground, where the lowest point of the wheels is"
+        say("body.center_of_mass.z", f"{z:.4g} m, {what}", f"{geometry.radius:.4g} m, the axle's")
+        return x, geometry.radius
     for name, value, low, high in (
         ("x", x, hull["rear"], hull["front"]),
         ("z", z, hull["bottom"], hull["top"]),

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Descriptions of URDFs: wheels, body, casters and limits, and what is implausible in them."""
 
+import itertools
 import math
+import re
 from dataclasses import asdict
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from foreign_urdfs import (
     HALF_PI,
     HALF_TRACK,
     RADIUS,
+    SIZE,
     WHEEL,
     base,
     box,
@@ -317,6 +320,11 @@ def test_two_of_four_wheels_can_be_named():
             "found 2 on the left and 1 on the right",
         ),
         ([base(mass=6000.0), LEFT, RIGHT], {}, "heavier than solid metal"),
+        (
+            [base().replace(box(*SIZE), box(0.0, *SIZE[1:])), LEFT, RIGHT],
+            {},
+            "m is heavier than solid metal. Correct the masses",
+        ),
         ([base(y=1e308), LEFT, RIGHT], {}, "far too large to compute with"),
         ([link("base_link"), LEFT, RIGHT], {}, "no link of the body has a mass"),
     ],
@@ -326,6 +334,23 @@ def test_what_cannot_be_described_is_refused_with_what_to_write(parts, options, 
         described(robot(*parts), **options)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+NUMBER = re.compile(r"(?<=[\" ])-?\d[\d.e+-]*(?=[\" ])")
+ODD = ("0", "0.0", "-0.02", repr(-RADIUS), "1e-9", "-1e-9", "1e9", "1e-300", "1e300", "nan", "inf")
+
+
+@given(st.dictionaries(st.integers(0, 80), st.sampled_from(ODD), max_size=3), st.booleans())
+def test_whatever_a_number_is_the_robot_is_described_or_refused(odd, shapeless):
+    parts = [base(), LEFT, RIGHT]
+    if shapeless:
+        parts[0] = re.sub("<collision>.*?</collision>", "", parts[0])
+    count = itertools.count()
+    text = NUMBER.sub(lambda found: odd.get(next(count), found[0]), robot(*parts))
+    try:
+        described(text)
+    except ValueError as error:
+        assert not re.search(r"\b(nan|inf)\b", str(error)) or {"nan", "inf"} & {*odd.values()}
 
 
 def test_a_root_that_looks_to_the_side_is_named():
@@ -432,6 +457,17 @@ class TestImplausible:
         result = described(text)
         assert "body.center_of_mass.x: 50 m, but the body's shapes are from" in said(result)
         assert result.content["body"]["center_of_mass"]["x"] < 0.23
+
+    @pytest.mark.parametrize("height", [0.0, -0.02])
+    def test_centre_of_mass_on_the_ground_of_a_body_without_a_shape(self, height):
+        """As of a base_footprint with the mass and no origin."""
+        text = base().replace(
+            f'xyz="{COM_X!r} 0 0.03"', f'xyz="{COM_X!r} 0 {height - RADIUS!r}"', 1
+        )
+        text = re.sub("<collision>.*?</collision>", "", text)
+        result = described(robot(text, LEFT, RIGHT))
+        assert f"body.center_of_mass.z: {height:g} m, not above the ground" in said(result)
+        assert result.content["body"]["center_of_mass"]["z"] == pytest.approx(RADIUS)
 
     def test_centre_of_mass_beside_the_middle_is_named(self):
         for y, side in ((0.03, "left"), (-0.03, "right")):

@@ -14,6 +14,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from diffbot_description.standard_streams import keep_streams
 from diffbot_description.terminal_text import complain, refusal_of_machine
 from diffbot_node.launch_supervision import PEERS, join_launch
 from diffbot_node.same_names import same_names
@@ -64,6 +65,7 @@ class Executable:
 def _run(start: Callable[[], int]) -> int:
     """Call a function that runs the process; return the exit status."""
     end_on_interrupt()
+    keep_streams()
     join_launch()
     status = 1
     try:

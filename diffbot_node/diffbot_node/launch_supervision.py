@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from diffbot_description.standard_streams import have_lost_reader
 from diffbot_node.run_folder import launch_name
 
 if TYPE_CHECKING:
@@ -179,8 +180,13 @@ class Starter:
         self._woken = 0.0
 
     def launch_has_gone(self) -> bool:
-        """Whether `./diffbot launch` has started this process and has ended."""
-        return VARIABLE in os.environ and os.getppid() != self._pid
+        """Whether this process's launch has ended.
+
+        Of other starters a shell may end and leave the process; one whose output it took has gone.
+        """
+        if os.getppid() == self._pid:
+            return False
+        return VARIABLE in os.environ or bool(launch_name()) or have_lost_reader()
 
     def wake_launch(self) -> None:
         """Let a stopped `./diffbot launch` continue with SIGTSTP, by which it ends the run."""

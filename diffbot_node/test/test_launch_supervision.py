@@ -12,6 +12,7 @@ pytest.importorskip("rclpy")
 
 from diffbot_node import launch_supervision
 from diffbot_node.launch_supervision import VARIABLE, last_words, reported_failures, tell_why
+from diffbot_node.run_folder import LAUNCH
 
 
 @pytest.fixture(autouse=True)
@@ -67,11 +68,15 @@ for _ in range(600):
 
 
 @pytest.mark.parametrize(
-    ("question", "number"),
-    [("is_stopped", signal.SIGSTOP), ("launch_has_gone", signal.SIGKILL)],
+    ("question", "number", "launch"),
+    [
+        ("is_stopped", signal.SIGSTOP, VARIABLE),
+        ("launch_has_gone", signal.SIGKILL, VARIABLE),
+        ("launch_has_gone", signal.SIGKILL, LAUNCH),  # that of `ros2 launch`
+    ],
 )
-def test_a_process_notices_that_its_starter_is_stopped_or_gone(question, number):
-    environment = {**os.environ, VARIABLE: "/nowhere"}
+def test_a_process_notices_that_its_starter_is_stopped_or_gone(question, number, launch):
+    environment = {**os.environ, launch: "/nowhere"}
     code = CHILD.format(question=question)
     with subprocess.Popen(
         [sys.executable, "-c", PARENT, code], stdout=subprocess.PIPE, text=True, env=environment
@@ -82,6 +87,15 @@ def test_a_process_notices_that_its_starter_is_stopped_or_gone(question, number)
             assert parent.stdout.readline() == "yes\n"
         finally:
             parent.kill()
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_without_a_launch_the_starter_may_go_unless_it_took_the_output(monkeypatch, lost):
+    for name in (VARIABLE, LAUNCH):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(launch_supervision, "have_lost_reader", lambda: lost)
+    assert launch_supervision.Starter(os.getpid()).launch_has_gone() is lost
+    assert launch_supervision.Starter(os.getppid()).launch_has_gone() is False
 
 
 def test_a_stopped_launch_is_woken_to_end_its_run():

@@ -37,12 +37,12 @@ BY_PLACE = {
 
 
 @cache
-def words_of(name: str) -> set[str]:
-    """Parts of a name, in lower case, in singular and plural as they are."""
+def retired_words(name: str) -> list[str]:
+    """Retired words among the parts of a name, in singular and plural as they are."""
     if name in OF_OTHERS or FIELDS.search(name):
-        return set()
+        return []
     parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)
-    return {part.lower() for part in parts}
+    return sorted({part.lower() for part in parts} & RETIRED)
 
 
 def names(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -67,7 +67,7 @@ def retired(file: str, text: str) -> list[str]:
     return [
         f"{file}:{line}: {name}"
         for line, name in hits
-        for word in sorted(words_of(name) & RETIRED)
+        for word in retired_words(name)
         if not (word in BY_PLACE and BY_PLACE[word].search(file))
     ]
 

@@ -113,15 +113,12 @@ def test_a_message_field_of_the_wrong_type_is_an_error():
 
 def test_a_test_of_a_graph_has_the_checkout_to_itself(domain):
     with open(ROOT / "conftest.py") as checkout, pytest.raises(BlockingIOError):
-        fcntl.flock(checkout, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(checkout, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @pytest.mark.full_speed
-def test_one_at_full_speed_lets_only_others_of_its_kind_in(domain):
-    with open(ROOT / "conftest.py") as checkout, open(ROOT / "conftest.py") as other:
-        fcntl.flock(checkout, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        with pytest.raises(BlockingIOError):
-            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+def test_one_at_full_speed_gives_way_to_it(domain):
+    assert os.nice(0) >= 3
 
 
 @pytest.mark.parametrize(
@@ -184,12 +181,12 @@ def test_examples_have_no_deadline():
     assert hypothesis.settings().deadline is None
 
 
-def test_a_file_stays_in_one_process_and_all_graphs_in_one(request):
+def test_a_file_stays_in_one_process_and_graphs_in_real_time_in_one(request):
     plugins = request.config.pluginmanager
     if not plugins.hasplugin("xdist"):
         pytest.skip("pytest-xdist is not installed")
     options = {"dist": "loadgroup", "tx": ["popen"] * 3}
-    config = SimpleNamespace(getvalue=options.get)
+    config = SimpleNamespace(getvalue=options.get, option=SimpleNamespace())
     make = plugins.get_plugin(str(ROOT / "conftest.py")).pytest_xdist_make_scheduler
     scope = make(config, Mock())._split_scope
     assert scope("a/test_a.py::test_a[b::c]") == scope("a/test_a.py::Sub::test_b") == "a/test_a.py"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from diffbot_bringup.node_parameters import PARAMETERS
 from diffbot_bringup.workspace.packages import find_packages
 
 pytest.importorskip("rclpy")
@@ -38,12 +39,12 @@ def test_the_page_is_up_to_date():
 def test_the_page_has_every_table():
     named = r"^class (\w+)(?:\([\w, ]*\))?:\n(?: {4}.*\n|\n)*? {4}\w+: [\w\[\], .]+ = parameter\("
     there = {name for path in SOURCES for name in re.findall(named, path.read_text(), re.MULTILINE)}
-    shown = {table.__name__ for kind in MADE["NODES"].values() for table in kind.__mro__}
+    shown = {table.__name__ for kind in MADE["nodes"]().values() for table in kind.__mro__}
     assert len(there) > 25
     assert there - NOT_OF_NODES <= shown
 
 
-@pytest.mark.parametrize("node", MADE["NODES"])
+@pytest.mark.parametrize("node", PARAMETERS)
 def test_defaults_have_the_type_that_type_checkers_know(node):
-    for each in fields(MADE["NODES"][node]):
+    for each in fields(MADE["nodes"]()[node]):
         assert each.type.partition("[")[0] == type(each.default).__name__, each.name

@@ -246,14 +246,15 @@ def second_run(engine: str) -> Outcome:
     """Two equal runs in one domain: each is refused, or drives as if it were alone."""
     with running(engine, composed()) as run:
         probe, record = run.probe, run.probe.record
+        alone = dict(zip(record.stamps, record.efforts, strict=False))
         second = run.graph.start(SECOND)
         probe.until(lambda: probe.commanders(WHEELS) > 1, MEETING)
         run.fault = time.time()
-        first = dict(zip(record.stamps, record.efforts, strict=False))
         run.expect(run.process.wait(REFUSED_WITHIN), "the first one drives on")
         run.expect(run.process.status == 1, f"status {run.process.status}, not 1")
         run.details.append(f"the first one ended after {1e3 * (time.time() - run.fault):.0f} ms")
         probe.hears_for(IN_TRANSIT)
+        gone = time.time()
         said = run.process.said()
         run.expect("ROS_DOMAIN_ID" in said or "two sources" in said, f"it says {said[-300:]}")
         refused, since = second.wait(REFUSED_WITHIN), time.time()
@@ -265,13 +266,11 @@ def second_run(engine: str) -> Outcome:
             run.expect(not later, f"{len(later)} messages after the end of both")
         else:
             reported = zip(record.reported, record.stamps, record.efforts, strict=False)
-            unlike = [
-                stamp
-                for at, stamp, effort in reported
-                if at > since and stamp in first and first[stamp] != effort
-            ]
+            both = {stamp: effort for at, stamp, effort in reported if at > gone and stamp in alone}
+            unlike = [stamp for stamp, effort in both.items() if effort != alone[stamp]]
+            run.expect(both, "nothing that the second one drives can be compared")
             run.expect(not unlike, f"the second one drives otherwise than alone: {unlike[:3]}")
-            run.details.append("the second one drives on as if alone")
+            run.details.append(f"the second one drives on as if alone ({len(both)} states)")
         return Outcome(0.0, largest(record.torques), run.graph.limit, tuple(run.problems),
                        "; ".join(run.details))  # fmt: skip
 

@@ -43,6 +43,7 @@ class Subject:
         bounds: Largest reference error during a fault that it tolerates, and after it: m for
             poses, m/s for velocities.
         takes_velocity: Whether its robot accepts velocity commands.
+        rests: Longest time for which it commands zero between two motions, s.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Subject:
     parameters: dict[str, Any] = field(default_factory=dict)
     bounds: tuple[float, float] = (math.inf, math.inf)
     takes_velocity: bool = False
+    rests: float = 0.0
 
 
 def _ident() -> type[Node]:
@@ -135,6 +137,7 @@ VELOCITY_IDENT = Subject(
         "seed": 4,  # it drives when the faults come
     },
     takes_velocity=True,
+    rests=1.0,
 )
 VELOCITY_DRIVERS = (TRACKING, VELOCITY_IDENT)
 """Those that command velocity."""
@@ -256,10 +259,13 @@ class Scene:
             detail: Additional text for the row.
             resting: Whether friction may hold the robot now, without torque.
         """
-        history, result = self.robot.history, list(self.misbehaviour())
+        history, patience = self.robot.history, self.bus.time + self.subject.rests
+        while not (driven := history.moved(self.bus.time - 0.1)) and self.bus.time < patience:
+            self.advance(self.bus.time + PERIOD)
+        result = list(self.misbehaviour())
         if self.member.status is not None:
             result.append(f"the node ended with status {self.member.status}: {self.last_words()}")
-        elif not resting and not history.moved(self.bus.time - 0.1):
+        elif not resting and not driven:
             result.append(f"it does not drive any more: {self.last_words()}")
         error = self.error()
         if not error <= self.subject.bounds[1]:

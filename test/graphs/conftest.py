@@ -38,7 +38,7 @@ def own_domain():
 def identification(tmp_path_factory, own_domain):
     """(arguments, results, output) of a completed `launch ident` with pictures.
 
-    Who looks at it also requests `domain`, and so stays in the one process that runs graphs.
+    Who looks at it is in the group `identification`, and so in one process.
     """
     results = tmp_path_factory.mktemp("identification")
     noise = config(tmp_path_factory.mktemp("noise"), simulator={"torque_noise": 0.01})

@@ -3,6 +3,8 @@
 
 import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,12 +12,23 @@ import yaml
 
 rclpy = pytest.importorskip("rclpy")
 
-from launched import CommandRecorder, config, processes_of, run, start, summary  # noqa: E402
+from launched import (  # noqa: E402
+    PATIENCE,
+    CommandRecorder,
+    config,
+    processes_of,
+    run,
+    start,
+    summary,
+)
 from rclpy.context import Context  # noqa: E402
 
 from diffbot_description import closed_form, load_robot  # noqa: E402
 from diffbot_ident.ident_node import IdentNode  # noqa: E402
 from diffbot_ident.interpretation.fleet_prior import FleetPrior, write_prior  # noqa: E402
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+from marked_runs import node_commands  # noqa: E402
 
 PICTURES = {"parameters", "covariance", "excitation", "trust", "verification"}
 
@@ -26,6 +39,7 @@ def parameters(results):
 
 
 @pytest.mark.full_speed
+@pytest.mark.xdist_group("identification")
 def test_a_run_leaves_its_results_and_its_pictures(identification, domain):
     _, results, output = identification
     for name in ("K5", "K6", "K7", "K8", "equivalent mass"):
@@ -45,6 +59,7 @@ def test_a_run_leaves_its_results_and_its_pictures(identification, domain):
 
 
 @pytest.mark.full_speed
+@pytest.mark.xdist_group("identification")
 def test_a_run_repeats_to_the_last_digit_also_without_pictures(identification, tmp_path, domain):
     """On MuJoCo, with noise. test_freeze.py has other runs, and test_simulate_graph.py drives."""
     arguments, results, _ = identification
@@ -58,6 +73,7 @@ def test_a_run_repeats_to_the_last_digit_also_without_pictures(identification, t
 
 
 @pytest.mark.full_speed
+@pytest.mark.xdist_group("identification")
 def test_the_identified_parameters_are_a_ros_parameter_file(identification, domain):
     _, results, _ = identification
     context = Context()
@@ -102,6 +118,39 @@ def test_an_interrupted_run_ends_with_zero_torque_and_keeps_every_picture_of_wha
     late = {*re.findall(r"(\w+)\.png", (re.findall("no time left for (.*)", output) or [""])[0])}
     assert drawn | late == PICTURES - {"verification"} and len(drawn) >= 2, output
     assert processes_of(domain) == []
+
+
+@pytest.mark.full_speed
+def test_a_run_outlives_the_reader_of_its_output(tmp_path, domain):
+    """As with `| head -1`, or with a log on a full disk."""
+    words = ("sim:=ideal", "duration:=2.0", "until:=none", "verification:=0")
+    process = start("ident", tmp_path, *words)
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(PATIENCE) == 0
+    said = summary(tmp_path)
+    assert (said["outcome"], said["missing"]) == ("completed", [])
+    assert processes_of(domain) == []
+
+
+def test_a_run_whose_launch_is_killed_stops_and_keeps_its_results(tmp_path, domain):
+    """As after kill -9 of `ros2 launch`, whose processes lose the reader of their output, too."""
+    words = ["ident", f"results:={tmp_path / 'results'}", "report:=html", "sim:=ideal"]
+    words += ["speed:=1", "duration:=600.0", "until:=none"]
+    starter = "import subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.PIPE)"
+    ((command, environment),) = node_commands(words, tmp_path)
+    recorder = CommandRecorder()
+    try:
+        launch = subprocess.Popen([sys.executable, "-c", starter, *command], env=environment)
+        assert recorder.spin(lambda: any(map(any, recorder.commands[150:])))
+        launch.kill()
+        assert recorder.spin(lambda: not processes_of(domain)), "it goes on without its launch"
+    finally:
+        recorder.close()
+    assert launch.wait() == -signal.SIGKILL
+    assert recorder.commands[-1] == (0.0, 0.0)
+    said = summary(tmp_path / "results")
+    assert (said["outcome"], said["missing"]) == ("stopped", [])
 
 
 @pytest.mark.full_speed

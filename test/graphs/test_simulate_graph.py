@@ -36,7 +36,7 @@ def numbers(value, path=()):
         ("ident", ("sim:=ideal", "seed:=1", "duration:=5")),
         ("ident", ("sim:=mujoco", "robot:=agv", "seed:=4", "arena:=4x4", "duration:=6")),
         ("drive", ("sim:=ideal", "seed:=2", "duration:=12", "start:=-0.1,0.1,0.5")),
-        ("ident", ("sim:=velocity", "seed:=5", "duration:=15")),
+        ("ident", ("sim:=velocity", "seed:=5", "duration:=8")),
         ("drive", ("sim:=velocity", "seed:=6", "laps:=1", "duration:=12")),
     ],
     ids=["ideal", "mujoco", "drive", "velocity", "velocity drive"],

@@ -29,6 +29,7 @@ def test_a_short_run_follows_its_line_and_leaves_its_report(tmp_path, domain):
         words = ("adaptive:=true", "seed:=3", *short(tmp_path))
         process = start("siwek", tmp_path, *words, pictures=True)
         assert recorder.spin(lambda: process.poll() is not None), "the launch did not end"
+        recorder.spin(lambda: False, timeout=0.5)
         output = process.stdout.read()
     finally:
         recorder.close()

@@ -31,7 +31,8 @@ def test_a_run_identifies_the_robot_and_leaves_its_files(tmp_path, domain):
     try:
         words = ("sim:=velocity", "duration:=20.0", "seed:=4", "arena:=2.4x2.0")
         process = start("ident", tmp_path, *words, pictures=True)
-        assert recorder.spin(lambda: process.poll() is not None, 120.0), "the launch did not end"
+        assert recorder.spin(lambda: process.poll() is not None), "the launch did not end"
+        recorder.spin(lambda: False, timeout=0.5)
         output = process.stdout.read()
     finally:
         recorder.close()
@@ -90,7 +91,8 @@ def test_an_interrupted_run_ends_with_zero_and_keeps_its_data(tmp_path, domain):
         process = start("ident", tmp_path, *words)
         assert recorder.spin(lambda: any(any(c) for c in recorder.commands), 60.0)
         process.send_signal(signal.SIGINT)
-        assert recorder.spin(lambda: process.poll() is not None, 30.0)
+        assert recorder.spin(lambda: process.poll() is not None)
+        recorder.spin(lambda: False, timeout=0.5)
     finally:
         recorder.close()
     assert recorder.commands[-1] == (0.0, 0.0)

@@ -209,22 +209,24 @@ def one_status():
 @pytest.mark.parametrize(
     "recording",
     [
-        example_recording,
         partial(example_recording, unknown=(0, 1, 2, 3), truth=False),
         partial(example_recording, duration=0.0),
         one_status,
         IdentRecording,
     ],
-    ids=["usual", "nothing fixed", "one sample", "one status", "empty"],
+    ids=["nothing fixed", "one sample", "one status", "empty"],
 )
-def test_png_files(tmp_path, recording):
+def test_little_is_drawn_too(tmp_path, recording):
     for kind in ("parameters", "covariance", "excitation"):
-        path = save_figure(draw(recording(), kind), tmp_path / f"{kind}.png")
-        data = path.read_bytes()
-        assert data.startswith(PNG)
-        assert 5_000 < len(data) < 400_000
-        width, height = np.frombuffer(data[16:24], dtype=">u4")
-        assert 900 <= width <= 1100 and 600 <= height <= 900
+        check_png(save_figure(draw(recording(), kind), tmp_path / f"{kind}.png"))
+
+
+def check_png(path):
+    data = path.read_bytes()
+    assert data.startswith(PNG)
+    assert 5_000 < len(data) < 400_000
+    width, height = np.frombuffer(data[16:24], dtype=">u4")
+    assert 900 <= width <= 1100 and 600 <= height <= 900
 
 
 def drawn(recording, folder, deadline):
@@ -233,16 +235,6 @@ def drawn(recording, folder, deadline):
     parameters = parameter_quantities(recording.estimate)
     pictures = partial(ident_pictures, recording, parameters, "twil")
     return drawing, list(drawing.draw(pictures, folder, deadline))
-
-
-def test_background_drawing(tmp_path):
-    recording = example_recording(duration=5.0, verification=VERIFICATION)
-    drawing, paths = drawn(recording, tmp_path, time.monotonic() + 30.0)
-    assert [path.stem for path in paths] == [
-        "parameters", "covariance", "excitation", "trust", "verification", "arena",
-    ]  # fmt: skip
-    assert drawing.problem is None
-    assert paths[0].stat().st_size > 20_000
 
 
 def test_after_ctrl_c_there_is_time_for_every_picture(tmp_path, monkeypatch):
@@ -256,8 +248,14 @@ def test_after_ctrl_c_there_is_time_for_every_picture(tmp_path, monkeypatch):
     recording = example_recording(duration=60.0, verification=VERIFICATION)
     pictures = partial(ident_pictures, recording, parameter_quantities(recording.estimate), "twil")
     deadline = time.process_time() + hurried
-    assert len([*drawing.draw(pictures, tmp_path, deadline)]) == 6
+    paths = [*drawing.draw(pictures, tmp_path, deadline)]
     assert drawing.problem is None
+    assert [path.stem for path in paths] == [
+        "parameters", "covariance", "excitation", "trust", "verification", "arena",
+    ]  # fmt: skip
+    for path in paths[:3]:
+        check_png(path)
+    assert paths[0].stat().st_size > 20_000
 
 
 @pytest.mark.parametrize(

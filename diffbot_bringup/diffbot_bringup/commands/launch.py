@@ -27,6 +27,7 @@ from diffbot_bringup.xml_launch.processes import ProcessDescription, Supervisor,
 from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_bringup.xml_launch.substitutions import installed_share
 from diffbot_description.named_paths import expanded
+from diffbot_description.standard_streams import keep_streams
 from diffbot_node.run_folder import SUMMARY, FolderTaken, claim, launch_name
 from diffbot_node.same_names import same_names
 
@@ -56,6 +57,8 @@ def _launch(request: Request) -> int:
     if request.show_args:
         print(describe(request.arguments.declared) + describe_settings(request.settings))
         return 0
+    if not request.dry_run:
+        keep_streams()
     name = request.path.name.removesuffix(SUFFIX)
     check_file(request.given.get(ARGUMENT, NO_FILE), request.settings)
     with contextlib.ExitStack() as stack:

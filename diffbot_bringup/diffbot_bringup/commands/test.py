@@ -103,7 +103,7 @@ def _pytest(
 def worker_arguments(pytest_arguments: list[str]) -> list[str]:
     """Return arguments that let pytest-xdist run the tests in three processes, or none.
 
-    Whole graphs of nodes stay together in one (conftest.py), which waits for half of the time and
+    Graphs in real time stay together in one (conftest.py), which waits for half of the time and
     goes before the other two. A debugger, or a number of processes given by the user, takes
     precedence.
     """

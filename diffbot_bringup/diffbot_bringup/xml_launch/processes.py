@@ -172,9 +172,8 @@ class Tee:
         if not lines:
             return
         text = "".join(f"{self._prefix}{line.decode(errors='replace')}\n" for line in lines)
-        with contextlib.suppress(BrokenPipeError):  # the reader of our output is gone
-            self._screen.write(text)
-            self._screen.flush()
+        self._screen.write(text)
+        self._screen.flush()
 
     def close(self) -> None:
         """Copy the remaining output, including an unfinished line, and close."""

@@ -10,6 +10,7 @@ from nav_msgs.msg import Odometry
 
 from arc_odometry.odometry_checks import SETTLING
 from diffbot_node import to_stamp
+from diffbot_node.source_watch import RECENT
 from diffbot_sim.faults.fault import Fault
 from faults.robots import PERIOD
 from faults.row import Outcome, Promise
@@ -44,6 +45,7 @@ def _two_nodes(apart: float):
             outcome = scene.zero(since, since + 1.0, "two sources tell", "/odom")
             other.destroy()
             scene.robot.driver = alone
+            scene.advance(scene.bus.time + RECENT)  # sooner, it would be two sources again
             enable(scene, True)
             return _goes_on(scene, outcome, since)
 

@@ -7,13 +7,13 @@ import math
 
 import numpy as np
 from scipy.optimize import least_squares
-from scipy.signal import lfilter
 
 from diffbot_bench.independent_plant import Array
 from diffbot_bench.regressions import STEP, axes_of, ols_friction
 from diffbot_bench.suite_estimators import Entry
 from diffbot_bench.tasks import NAMES_K, Record
 from diffbot_ident.estimate import NORMAL_95
+from diffbot_recordings.all_pole_filter import after_one_sample
 
 # Step of the simulation, s, and its largest speed, m/s and rad/s.
 FINE, FASTEST = 0.01, 1e3
@@ -127,4 +127,4 @@ def first_order(record: Record) -> dict[str, Entry]:
 def _lagged(target: Array, lag: float) -> Array:
     """Return the answer of a first-order lag, s, to a target every STEP."""
     decay = np.exp(-STEP / lag)
-    return np.asarray(lfilter([0.0, 1.0 - decay], [1.0, -decay], target))
+    return after_one_sample(decay, (1.0 - decay) * target)

@@ -20,6 +20,7 @@ from diffbot_description.command_kind import CommandKind
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.files import closest, write_json
 from diffbot_description.named_paths import expanded
+from diffbot_description.standard_streams import keep_streams
 from diffbot_description.terminal_text import complain
 from diffbot_recordings.samples import RecordingError
 
@@ -82,6 +83,8 @@ def main(argv: Sequence[str], program: str, join: Callable[[], None] = lambda: N
         parser.error("--yes and --write need --moving")
     if options.moving and not options.robot:
         parser.error("--moving needs the robot's limits: robot:=FILE")
+    if options.moving:
+        keep_streams()
     try:
         return _check(options, join)
     except KeyboardInterrupt:

@@ -20,6 +20,7 @@ from diffbot_description.command_parser import CommandParser
 from diffbot_description.files import make_writable
 from diffbot_description.named_paths import expanded
 from diffbot_description.spoken_commands import spoken
+from diffbot_description.standard_streams import keep_streams
 from diffbot_description.terminal_text import complain, printable
 
 USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
@@ -70,6 +71,7 @@ def main(
     if not options.rehearse and (options.robot or options.yes or options.fault != "none"):
         parser.error("--robot, --fault and --yes need --rehearse")
     folder = expanded(options.folder)
+    keep_streams()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
     try:

@@ -19,10 +19,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
-from scipy.signal import lfilter
 
 from arc_odometry.number_range import Array as Array
 from diffbot_ident.velocity.bounded_search import BoundedSearch
+from diffbot_recordings.all_pole_filter import all_pole
 from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.smoothed_response import (
     UNSMOOTHED,
@@ -499,7 +499,7 @@ def correlated_covariance(jacobian: Array, residuals: Array, lengths: Sequence[i
     autocovariance = _autocovariance(residuals, lengths)
     coefficients, variance = _autoregression(autocovariance, len(residuals))
     coloured = np.concatenate(
-        [lfilter((1.0,), coefficients, part[::-1], axis=0) for part in _parts(scaled, lengths)]
+        [all_pole(coefficients, part[::-1]) for part in _parts(scaled, lengths)]
     )
     p = np.linalg.inv(information)
     result = variance * (p @ (coloured.T @ coloured) @ p)
@@ -543,7 +543,7 @@ def _autoregression(autocovariance: Array, samples: int) -> tuple[Array, float]:
 
 def _small_sample(coefficients: Array, samples: int, parameters: int) -> float:
     """First term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu)."""
-    impulse = lfilter((1.0,), coefficients, np.eye(1, min(samples, 2000))[0])
+    impulse = all_pole(coefficients, np.eye(1, min(samples, 2000))[0])
     # Number of samples equivalent to one independent sample.
     slow = max(float(np.sum(impulse)) ** 2 / float(impulse @ impulse), 1.0)
     independent = max(samples / slow - parameters, 1.0)

@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 
 from diffbot_description.dead_band import DeadBandKind
+from diffbot_recordings.all_pole_filter import after_one_sample
 from diffbot_recordings.axis_segment import AxisSegment, Prediction
 from diffbot_recordings.dead_time import DeadTimeFit, fit_dead_band, fit_dead_time, refitted
 from diffbot_recordings.first_order import FirstOrderFit, fit_first_order
@@ -243,8 +243,7 @@ def _responses(segment: AxisSegment, fit: DeadTimeFit) -> dict[str, Array]:
     a = math.exp(-period / tau)
 
     def response(drive: Array) -> Array:
-        filtered: Array = lfilter((0.0, 1.0 - a), (1.0, -a), drive)
-        return filtered
+        return after_one_sample(a, (1.0 - a) * drive)
 
     size = max(float(np.abs(u).max()), 1e-300)
     speed = max(float(np.abs(v).max()), 1e-300)

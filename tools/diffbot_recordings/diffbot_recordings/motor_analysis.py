@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.integrate import cumulative_trapezoid
-from scipy.signal import lfilter
 
+from diffbot_recordings.all_pole_filter import all_pole
 from diffbot_recordings.first_order import correlated_covariance
 from diffbot_recordings.samples import SIDES, Array
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
@@ -192,7 +192,7 @@ def _instruments(voltage: Array, period: float) -> Array:
     for tau in FILTERS:
         a = math.exp(-period / tau)
         for signal in (voltage, np.sign(voltage)):
-            columns.append(lfilter((1.0 - a,), (1.0, -a), signal))
+            columns.append(all_pole((1.0, -a), (1.0 - a) * signal))
     # The sign of the speed follows that of the filtered voltage.
     columns += [np.sign(columns[k]) for k in (4, 6, 8)]
     return np.column_stack(columns)

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.signal import lfilter
 
 from arc_odometry.number_range import Array
+from diffbot_recordings.all_pole_filter import after_one_sample
 
 # Shorter windows and lags are none, in periods: they would only lose digits.
 LEAST_WINDOW = 1e-3
@@ -269,5 +269,4 @@ class _AtInstants:
         return self._filtered(slope + x * len(self._later) * self._decay * self.values)
 
     def _filtered(self, values: Array) -> Array:
-        filtered: Array = lfilter((0.0, 1.0), (1.0, -self._decay), values)
-        return filtered
+        return after_one_sample(self._decay, values)

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.signal import lfilter
 
 from diffbot_ident.velocity.bounded_search import BoundedSearch
+from diffbot_recordings.all_pole_filter import after_one_sample
 from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.first_order import Array, correlated_covariance
 from diffbot_recordings.verdict import Value
@@ -147,9 +147,7 @@ class _CountedSegment:
 
 def _response(drive: Array, period: float, tau: float) -> Array:
     """Return the response of unit gain from rest to held inputs, in the shape of drive."""
-    b, a = (0.0, -math.expm1(-period / tau)), (1.0, -math.exp(-period / tau))
-    result: Array = lfilter(b, a, drive, axis=0)
-    return result
+    return after_one_sample(math.exp(-period / tau), -math.expm1(-period / tau) * drive)
 
 
 class _Fit:

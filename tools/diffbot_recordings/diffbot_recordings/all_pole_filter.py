@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Linear filters without zeros, through BLAS: importing scipy.signal takes most of a second."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.linalg.lapack import dtbtrs
+
+from arc_odometry.number_range import Array
+
+
+def all_pole(coefficients: Sequence[float] | Array, values: Array) -> Array:
+    """Return y[n] = values[n] - a1 y[n-1] - a2 y[n-2] - ..., from rest, along the first axis.
+
+    Args:
+        coefficients: [1, a1, a2, ...].
+        values: Shape (n,) or (n, m).
+    """
+    if not len(values):
+        return np.array(values, dtype=float)
+    band = np.empty((len(coefficients), len(values)), order="F")
+    band[:] = np.asarray(coefficients, dtype=float)[:, np.newaxis]
+    filtered: Array = dtbtrs(band, values, uplo="L", diag="U")[0]
+    return filtered.reshape(values.shape)
+
+
+def after_one_sample(decay: float, values: Array) -> Array:
+    """Return y[0] = 0, y[n+1] = decay y[n] + values[n] along the first axis, in values' shape."""
+    delayed = np.zeros_like(values, dtype=float)
+    delayed[1:] = values[:-1]
+    return all_pole((1.0, -decay), delayed)
