@@ -22,7 +22,7 @@ from scipy.optimize import least_squares
 
 from arc_odometry.number_range import Array as Array
 from diffbot_ident.velocity.bounded_search import BoundedSearch
-from diffbot_recordings.all_pole_filter import all_pole
+from diffbot_recordings.all_pole_filter import after_one_sample, all_pole
 from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.smoothed_response import (
     UNSMOOTHED,
@@ -367,8 +367,8 @@ class OutputError:
         tried = np.empty((GRID, len(lates)))
         for i, x in enumerate((self.period / np.exp(log_taus)).tolist()):
             weights = -math.expm1(-x) * np.exp(-x * np.arange(width - 1.0, -1.0, -1.0))
-            drive = commands @ weights
-            response = lfilter((0.0, 1.0), (1.0, -math.exp(-x * width)), drive)[:, at]
+            drive = (commands @ weights).T
+            response = after_one_sample(math.exp(-x * width), drive)[at].T
             decay = np.exp(-x * since)
             power = np.add.reduceat(decay * decay, first)
             response -= (np.add.reduceat(response * decay, first, axis=1) / power)[:, own] * decay
