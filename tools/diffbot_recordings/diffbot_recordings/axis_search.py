@@ -7,6 +7,7 @@ docs/theory/velocity_robots.md#dead-time-exponent-dead-band.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -18,23 +19,21 @@ from diffbot_ident.velocity.bounded_search import BoundedSearch
 from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.driver_model import DriverModel, DriverParameter
 from diffbot_recordings.first_order import Array, FirstOrderFit, OutputError, fit_at
-from diffbot_recordings.smoothed_response import Smoothing
+from diffbot_recordings.smoothed_response import LAG_SQUARE, Smoothing
 
 # Step of the derivative by the dead time, in samples.
 DEAD_TIME_STEP = 0.2
 # Longest time over which a reading is a mean: in readings, and s.
 WIDEST, LONGEST_WINDOW = 16.0, 0.5
-# Square of a window over that of the time constant of a low-pass that smooths as much.
-LAG_SQUARE = 12.0
 # Share of the difference between a mean and a low-pass that is added to a low-pass's deviations.
 SHAPE_FRACTION = 0.4
-# Step of the derivative by the square of that time, in readings^2.
+# Step of the derivative by the square of that time, in readings^2, and its least value with one.
 WINDOW_STEP = 0.25
 WINDOW = "time over which a reading is smoothed"
 # Relative tolerances of the fit for each dead time of the scan; the best one is refined later.
-TOLERANCE = 1e-4
-# Relative tolerances with a ramp: a few hundredths of a standard deviation.
-RAMP_TOLERANCE = 1e-6
+SCAN_TOLERANCE = 1e-4
+# Relative tolerances of the refinement: a hundredth of a standard deviation.
+TOLERANCE = 1e-7
 
 
 PLAIN = DriverModel()
@@ -84,7 +83,6 @@ class AxisSearch:
     ) -> None:
         self._segments, self._driver, self._free = segments, driver, tuple(free)
         self._parameters = [each.parameter for each in free]
-        self._steps = (DEAD_TIME_STEP, WINDOW_STEP, *(each.step for each in free))
         self._period = segments[0].period
         self._reading = reading_spacing(segments)
         widest = min(WIDEST, LONGEST_WINDOW / self._reading)
@@ -95,6 +93,7 @@ class AxisSearch:
         )
         self.lead = lead
         self._low_pass = False
+        self._end = np.zeros(0)
         self._last: tuple[tuple[object, ...], OutputError] | None = None
         self._kept: tuple[tuple[float, ...], Sequence[AxisSegment]] | None = None
 
@@ -119,31 +118,40 @@ class AxisSearch:
         return self._kept[1]
 
     def scan(
-        self, lates: Sequence[int], more: tuple[float, ...] = ()
-    ) -> tuple[Array, Array, float]:
-        """Return the errors at dead times of whole samples; the best theta and dead time."""
-        errors = np.empty(len(lates))
-        theta: Array | None = None
-        best = (math.inf, np.zeros(2), 0.0)
-        for i, late in enumerate(lates):
-            problem = self._problem(late, 0.0, *more)
-            if theta is None:
-                theta = problem.first_guess()
-            # The plain interface of the same MINPACK routine is faster; this runs for every sample.
-            theta = leastsq(
-                problem.residuals,
-                theta,
-                Dfun=problem.jacobian,
-                ftol=TOLERANCE,
-                xtol=TOLERANCE,
-                maxfev=50,
-                full_output=True,
-            )[0]
-            residuals = problem.residuals(theta)
-            errors[i] = math.sqrt(float(residuals @ residuals) / len(residuals))
-            if errors[i] < best[0]:
-                best = (float(errors[i]), theta, float(late))
-        return errors, best[1], best[2]
+        self, lates: Sequence[int], more: tuple[float, ...] = (), start: Array | None = None
+    ) -> tuple[float, Array, float]:
+        """Return the least error at dead times of whole samples, its theta and dead time.
+
+        With `start`, theta to begin from, there is only one dead time.
+        """
+        late, problem = lates[0], self._problem(lates[0], 0.0, *more)
+        if start is None:
+            log_taus, squares = problem.guesses(lates)
+            best = int(np.argmin(squares))
+            late, problem = lates[best], self._problem(lates[best], 0.0, *more)
+            start = problem.with_gain(float(log_taus[best]))[1]
+        # The plain interface of the same MINPACK routine is faster.
+        theta = leastsq(
+            problem.residuals,
+            start,
+            Dfun=problem.jacobian,
+            ftol=SCAN_TOLERANCE,
+            xtol=SCAN_TOLERANCE,
+            maxfev=50,
+            full_output=True,
+        )[0]
+        residuals = problem.residuals(theta)
+        error = math.sqrt(float(residuals @ residuals) / len(residuals))
+        return error, theta, float(late)
+
+    def errors(self, lates: Sequence[int]) -> Array:
+        """Return the least errors at dead times of whole samples."""
+        problems = [self._problem(late, 0.0) for late in lates]
+        log_taus, _ = problems[0].guesses(lates)
+        pairs = zip(problems, log_taus.tolist(), strict=True)
+        squares = [problem.with_gain(log_tau)[0] for problem, log_tau in pairs]
+        errors: Array = np.sqrt(np.array(squares) / len(problems[0].measured))
+        return errors
 
     def solve(
         self,
@@ -165,14 +173,12 @@ class AxisSearch:
         if like is not None or window.smoothing.window <= self._reading:
             return window
         self._low_pass = True
-        low_pass = self._solve(np.array([*theta, late, 1.0, *more]))
+        low_pass = self._solve(self._end)
         if window.fit.residual_std <= low_pass.fit.residual_std:
             return window
         return _widened(low_pass, window)
 
     def _solve(self, start: Array) -> AxisSolution:
-        tolerance = RAMP_TOLERANCE if self._driver.ramp is not None else None
-        options = {} if tolerance is None else {"ftol": tolerance, "xtol": tolerance}
         x = least_squares(
             self._residuals,
             start,
@@ -180,10 +186,11 @@ class AxisSearch:
             method="lm",
             x_scale="jac",
             max_nfev=60,
-            **options,
+            ftol=TOLERANCE,
+            xtol=TOLERANCE,
         ).x
-        x = self._within(x)
-        others = self._jacobian(x)[:, 2:]
+        x = self._end = self._within(x)
+        others = np.column_stack((*self._differences(x), self._jacobian(x)[:, 4:]))
         fit, stds = fit_at(self._problem(*x[2:]), x[:2], others)
         if not stds[1] < self._bounds[1][1]:
             # Samples that all miss the time in which a window shifts over a step cannot tell it
@@ -229,6 +236,8 @@ class AxisSearch:
 
     def _within(self, x: Array) -> Array:
         x = np.array(x)
+        # A search that steps below 0 comes back, and does not stay there.
+        x[3] = abs(x[3])
         for i, (low, high) in zip(range(2, len(x)), self._bounds, strict=False):
             x[i] = min(max(x[i], low), high)
         return x
@@ -237,19 +246,38 @@ class AxisSearch:
         x = self._within(x)
         return self._problem(*x[2:]).residuals(x[:2])
 
+    def _differences(self, x: Array) -> list[Array]:
+        """Return derivatives by dead time and square over steps, (n,) each, for their deviations.
+
+        At a point, the derivative jumps where a change of a command begins to act at a sample.
+        """
+        columns = []
+        for i, step in ((2, DEAD_TIME_STEP), (3, WINDOW_STEP)):
+            ends = np.stack((x, x))
+            ends[:, i] = np.clip((x[i] - step, x[i] + step), *self._bounds[i - 2])
+            low, high = map(self._residuals, ends)
+            columns.append((high - low) / max(float(np.ptp(ends[:, i])), sys.float_info.min))
+        return columns
+
     def _jacobian(self, x: Array) -> Array:
-        x = self._within(x)
-        columns = [self._problem(*x[2:]).jacobian(x[:2])]
-        for i, step in zip(range(2, len(x)), self._steps, strict=False):
-            low, high = np.array(x), np.array(x)
-            low[i] -= step
-            high[i] += step
-            low, high = self._within(low), self._within(high)
-            width = high[i] - low[i]
-            if width > 0.0:
-                columns.append((self._residuals(high) - self._residuals(low)) / width)
-            else:
-                columns.append(np.zeros_like(columns[0][:, 0]))
+        side, x = math.copysign(1.0, x[3]), self._within(x)
+        theta, late, square, more = x[:2], x[2], x[3], x[4:]
+        problem = self._problem(late, square, *more)
+        # Without a window there is no derivative by its width.
+        wider = problem if square >= WINDOW_STEP else self._problem(late, WINDOW_STEP, *more)
+        columns = [
+            *problem.jacobian(theta).T,
+            self._period * problem.by_dead_time(theta),
+            side * self._reading**2 * wider.by_square(theta),
+        ]
+        now = self._changed_by(tuple(more))
+        for i, free in enumerate(self._free):
+            step = free.step if more[i] + free.step <= free.high else -free.step
+            others = np.array(more)
+            others[i] += step
+            driver = self._driver.with_values(self._parameters, others.tolist())
+            then = [driver.acting(segment) for segment in self._segments]
+            columns.append(problem.by_commands(theta, now, then) / step)
         return np.column_stack(columns)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -59,6 +59,8 @@ LIMIT_STEP = 0.02
 # Limits tried with each dead band, as shares of that without one.
 LIMIT_FRACTIONS = (0.6, 1.0, 1.7)
 
+# Dead times that a plot shows, about.
+SHOWN = 50
 
 # The searches of a fit before those of its driver's parameters.
 DRIVER_SEARCHES = 3
@@ -72,31 +74,32 @@ class DeadTimeFit:
         fit: Model and intervals, which include the uncertainty of dead time and exponent.
         dead_time_std: Standard deviation of the dead time, s; infinite: not identifiable.
         exponent_std: Standard deviation of the exponent; 0 if it was not estimated.
-        scanned: Dead times tried, shape (m,), s.
-        errors: Root mean square of the residuals at each of them, shape (m,).
         searches: How the searches ended: of the dead time, and of others whose end is no result.
-        scan_best: Best theta = [log tau, gain] of the scan, (2,), and its dead time in samples.
+        scan_best: Least error of the scan, theta = [log tau, gain] there, (2,), and the dead time
+            in samples.
         driver: What the driver makes of commands. An offset may have any sign.
         free: Its parameters that were fitted.
         dead_band_std: Standard deviation of b; 0 if not estimated; infinite: not identifiable.
         smoothing: How the velocity is smoothed; its delay is part of the dead time.
         smoothing_range: 95 % interval of the smoothing's width, s.
         ramp_std: Relative standard deviations of the ramp's limits [speeding, braking].
+        scanned: Dead times of `scan_dead_times`, shape (m,), s.
+        errors: Root mean square of the residuals at each of them, shape (m,).
     """
 
     fit: FirstOrderFit
     dead_time_std: float
     exponent_std: float
-    scanned: Array
-    errors: Array
     searches: tuple[BoundedSearch, ...]
-    scan_best: tuple[Array, float]
+    scan_best: tuple[float, Array, float]
     driver: DriverModel = PLAIN
     free: tuple[Free, ...] = ()
     dead_band_std: float = 0.0
     smoothing: Smoothing = UNSMOOTHED
     smoothing_range: tuple[float, float] = (0.0, math.inf)
     ramp_std: tuple[float, float] = (0.0, 0.0)
+    scanned: Array = field(default_factory=lambda: np.empty(0))
+    errors: Array = field(default_factory=lambda: np.empty(0))
 
     @property
     def exponent(self) -> float:
@@ -204,19 +207,19 @@ def _fit_within(
     every *= segments[0].every
     if plain is None:
         alone = AxisSearch(segments, samples * period)
-        errors, theta, late = alone.scan(range(0, samples + 1, every))
+        error, theta, late = alone.scan(range(0, samples + 1, every))
     else:
-        errors, (theta, late) = plain.errors, plain.scan_best
-    scan_best = theta, late
+        error, theta, late = plain.scan_best
+    scan_best = error, theta, late
+    last = late + every > samples
     exponent = 1.0
     if with_exponent:
-        tried = {1.0: (errors, theta, late)}
+        tried = {1.0: scan_best}
         for p in EXPONENTS:
             tried[p] = search.scan((0, int(late) // 2, int(late)), (p,))
-        exponent = min(tried, key=lambda p: float(tried[p][0].min()))
+        exponent = min(tried, key=lambda p: tried[p][0])
         _, theta, late = tried[exponent]
     result = search.solve(theta, late, (exponent,) if with_exponent else ())
-    scanned = np.float64(period) * np.arange(0, samples + 1, every)
     return DeadTimeFit(
         fit=result.fit,
         dead_time_std=result.dead_time_std,
@@ -225,9 +228,7 @@ def _fit_within(
         exponent_std=result.more_std[0] if with_exponent else 0.0,
         smoothing=result.smoothing,
         smoothing_range=result.smoothing_range,
-        scanned=scanned,
-        errors=errors,
-        searches=_searches(result, search.lead, int(np.argmin(errors)) + 1 == len(errors)),
+        searches=_searches(result, search.lead, last),
         scan_best=scan_best,
     )
 
@@ -272,7 +273,7 @@ def fit_dead_band(
         for fraction in BANDS
         for more in starts
     }
-    best = min(tried, key=lambda more: float(tried[more][0].min()))
+    best = min(tried, key=lambda more: tried[more][0])
     _, theta, at = tried[best]
     return solved(plain, search.solve(theta, at, best), free)
 
@@ -306,8 +307,8 @@ def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: in
     for _ in range(ROUNDS):
         for index in np.unique(np.linspace(low, high, THRESHOLDS).astype(int)).tolist():
             if index not in tried:
-                errors, theta, _ = search.scan((late,), (float(widths[index]),))
-                tried[index] = float(errors[0]) ** 2, theta
+                error, theta, _ = search.scan((late,), (float(widths[index]),), plain.theta)
+                tried[index] = error**2, theta
         best = min(tried, key=lambda index: tried[index][0])
         samples = sum(int(np.count_nonzero(s.counts)) for s in segments)
         limit = tried[best][0] * (1.0 + POSSIBLE_EXCESS / samples)
@@ -403,10 +404,9 @@ def largest_command(segments: Sequence[AxisSegment]) -> float:
 
 def scan_dead_times(segments: Sequence[AxisSegment], dead_time_fit: DeadTimeFit) -> DeadTimeFit:
     """Return the fit with the errors of all dead times with its driver, for plots."""
-    if dead_time_fit.driver == PLAIN:
-        return dead_time_fit
     search = AxisSearch(segments, dead_time_fit.longest, dead_time_fit.driver)
     every, period = segments[0].every, segments[0].period
-    lates = range(0, round(dead_time_fit.longest / period) + 1, every)
+    samples = round(dead_time_fit.longest / period)
+    lates = range(0, samples + 1, every * max(samples // (every * SHOWN), 1))
     times = np.float64(period) * np.array(lates)
-    return replace(dead_time_fit, errors=search.scan(lates)[0], scanned=times)
+    return replace(dead_time_fit, errors=search.errors(lates), scanned=times)

@@ -270,7 +270,7 @@ def _means(at: Array, begin: Array, end: Array, period: float, count: int) -> Ar
     slope = (end - begin) / np.where(lasts > 0.0, lasts, 1.0)
     passed = np.concatenate(([0.0], np.cumsum(0.5 * lasts * (begin + end))))
     knots = np.float64(period) * np.arange(count + 1)
-    piece = np.minimum(np.searchsorted(at, knots, side="right") - 1, len(lasts) - 1)
+    piece = np.repeat(np.arange(len(lasts)), np.diff(np.searchsorted(knots, at)))
     since = knots - at[piece]
     until = passed[piece] + since * (begin[piece] + 0.5 * since * slope[piece])
     means: Array = np.diff(until) / period

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
@@ -21,7 +22,7 @@ from scipy.optimize import least_squares
 
 from arc_odometry.number_range import Array as Array
 from diffbot_ident.velocity.bounded_search import BoundedSearch
-from diffbot_recordings.all_pole_filter import all_pole
+from diffbot_recordings.all_pole_filter import after_one_sample, all_pole
 from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.smoothed_response import (
     UNSMOOTHED,
@@ -40,6 +41,8 @@ LARGEST_RELATIVE_STD = 0.5
 FAST = 1.0 / 3.0
 # Number of initial time constants if no start is given: from half a period to the longest segment.
 GRID = 12
+# Readings that are enough for a first guess.
+FEW = 250
 # Minimum number of samples of a segment, in addition to those of the dead time.
 LEAST_SAMPLES = 3
 # Limits of a time constant: a share of the period, and a multiple of the duration of all samples.
@@ -294,17 +297,21 @@ class OutputError:
                 f"with a lead of {self._lead:g} s; record for longer"
             )
         self._changes = [np.flatnonzero(np.diff(command)) for command in self._commands]
-        self._padded: PaddedCommands | None = None
+        self._pad(reach_of(self._lead, UNSMOOTHED, self.period))
+
+    def _pad(self, reach: int) -> None:
+        self._padded = PaddedCommands(self._commands, reach, self._every)
+        rows = zip(self._padded.rows, self._used, strict=True)
+        self._rows = np.concatenate([row[used] for row, used in rows])
 
     def _set_drive(self, dead_time: float, smoothing: Smoothing) -> None:
         if not self._lead * (1.0 + ROUNDING) >= _checked(dead_time):
             raise ValueError(f"lead = {self._lead} s: must be >= dead_time = {dead_time} s")
         dead_time = self.dead_time = min(dead_time, self._lead)
+        self._smoothing = smoothing
         reach = reach_of(self._lead, smoothing, self.period)
-        if self._padded is None or self._padded.reach < reach:
-            self._padded = PaddedCommands(self._commands, reach, self._every)
-            rows = zip(self._padded.rows, self._used, strict=True)
-            self._rows = np.concatenate([row[used] for row, used in rows])
+        if self._padded.reach < reach:
+            self._pad(reach)
         self._drive = Drive.of(self._padded, self.period, dead_time, smoothing)
         late = round((dead_time - smoothing.delay) / self.period)
         if not any(map(self._acts, self._commands, self._changes, repeat(late))):
@@ -326,19 +333,55 @@ class OutputError:
         if not (math.isfinite(inertia) and math.isfinite(drag) and inertia * drag > 0.0):
             raise ValueError(f"start = {start}: inertia and drag must be finite and of one sign")
         tau = min(max(inertia / drag, self.period), self._longest)
-        return self._with_gain(tau)[1]
+        return self.with_gain(math.log(tau))[1]
 
     def first_guess(self) -> Array:
-        """Return the best theta of a grid of time constants, each with its best gain."""
-        taus = np.geomspace(0.5 * self.period, self._longest, GRID)
-        return min((self._with_gain(float(tau)) for tau in taus), key=lambda entry: entry[0])[1]
+        """Return the best theta of a grid of time constants, with its best gain."""
+        log_taus, _ = self.guesses([round(self.dead_time / self.period)])
+        return self.with_gain(float(log_taus[0]))[1]
 
-    def _with_gain(self, tau: float) -> tuple[float, Array]:
-        theta = np.array([math.log(tau), 0.0])
+    def with_gain(self, log_tau: float) -> tuple[float, Array]:
+        """Return the sum of squares with the best gain for a time constant, and that theta."""
+        theta = np.array([log_tau, 0.0])
         without, response = self.residuals(theta), -self._by_gain()
         power = float(response @ response)
         theta[1] = float(response @ without) / power if power > 0.0 else 0.0
         return float(np.sum((without - theta[1] * response) ** 2)), theta
+
+    def guesses(self, lates: Sequence[int]) -> tuple[Array, Array]:
+        """Return the best log tau and its sum of squares at m dead times, (m,) each.
+
+        Both are of unsmoothed responses at about FEW readings, by a grid and a parabola through its
+        best point. Dead times are whole samples.
+        """
+        thin = max(len(self._rows) // FEW, 1)
+        offset = int(np.argmax(np.bincount(self._rows % thin)))
+        chosen = np.flatnonzero(self._rows % thin == offset)
+        at, measured = self._rows[chosen] // thin, self.measured[chosen]
+        begins = np.diff(np.repeat(np.arange(len(self.lengths)), self.lengths)[chosen], prepend=-1)
+        first, own = np.flatnonzero(begins), np.cumsum(begins > 0) - 1
+        since = self._since[chosen] - self._since[chosen][first][own]
+        width = thin * self._every
+        commands = np.stack([self._padded.pieces(late, offset, width) for late in lates])
+        log_taus = np.linspace(math.log(0.5 * self.period), math.log(self._longest), GRID)
+        tried = np.empty((GRID, len(lates)))
+        for i, x in enumerate((self.period / np.exp(log_taus)).tolist()):
+            weights = -math.expm1(-x) * np.exp(-x * np.arange(width - 1.0, -1.0, -1.0))
+            drive = (commands @ weights).T
+            response = after_one_sample(math.exp(-x * width), drive)[at].T
+            decay = np.exp(-x * since)
+            power = np.add.reduceat(decay * decay, first)
+            response -= (np.add.reduceat(response * decay, first, axis=1) / power)[:, own] * decay
+            rest = measured - (np.add.reduceat(measured * decay, first) / power)[own] * decay
+            powers = np.maximum(np.sum(response**2, axis=1), sys.float_info.min)
+            tried[i] = rest @ rest - (response @ rest) ** 2 / powers
+        best = np.clip(np.argmin(tried, axis=0), 1, GRID - 2)
+        low, middle, high = (tried[best + k, np.arange(len(lates))] for k in (-1, 0, 1))
+        bend = low - 2.0 * middle + high
+        shift = 0.5 * (low - high) / np.where(bend > 0.0, bend, math.inf)
+        shift = np.clip(shift, -1.0, 1.0)
+        squares = middle - 0.25 * (low - high) * shift
+        return log_taus[best] + shift * (log_taus[1] - log_taus[0]), squares
 
     def time_constant(self, theta: Array) -> float:
         """Return the time constant of theta, limited to what the samples can determine, s."""
@@ -363,6 +406,33 @@ class OutputError:
         if self._jacobian is None:
             self._jacobian = np.stack((self._by_log_tau(theta), self._by_gain()), axis=1)
         return self._jacobian
+
+    def by_dead_time(self, theta: Array) -> Array:
+        """Return the derivative of the residuals by the dead time, 1/s, shape (n,)."""
+        self._evaluate(theta)
+        return self._by_response(theta, -self._forced.by_time()[self._rows])
+
+    def by_square(self, theta: Array) -> Array:
+        """Return the derivative by the square of the smoothing's width, 1/s^2, shape (n,)."""
+        self._evaluate(theta)
+        return self._by_response(theta, self._forced.by_square()[self._rows])
+
+    def by_commands(
+        self, theta: Array, low: Sequence[AxisSegment], high: Sequence[AxisSegment]
+    ) -> Array:
+        """Return the change of the residuals from some commands to others, shape (n,)."""
+        self._evaluate(theta)
+        pairs = zip(self._chosen(low), self._chosen(high), strict=True)
+        change = [other.command - one.command for one, other in pairs]
+        padded = PaddedCommands(change, self._padded.reach, self._every)
+        drive = Drive.of(padded, self.period, self.dead_time, self._smoothing)
+        response = ForcedResponse(self.time_constant(theta), drive, self.period).values
+        return self._by_response(theta, response[self._rows])
+
+    def _by_response(self, theta: Array, response: Array) -> Array:
+        free = self._sums(self._decay * response) / self._power
+        change: Array = theta[1] * (self._each(free) * self._decay - response)
+        return change
 
     def _evaluate(self, theta: Array) -> None:
         if theta.tolist() == self._theta:
@@ -389,9 +459,7 @@ class OutputError:
         return by_tau
 
     def _by_gain(self) -> Array:
-        shares = self._sums(self._decay * self._response) / self._power
-        by_gain: Array = self._each(shares) * self._decay - self._response
-        return by_gain
+        return self._by_response(np.ones(2), self._response)
 
     def _sums(self, values: Array) -> Array:
         return np.add.reduceat(values, self._first)

@@ -102,49 +102,62 @@ def find_ramp(
     late = latest / segments[0].period
     lates = sorted({round(fraction * late) for fraction in DEAD_TIMES})
     driver = replace(base.driver, exponent=1.0, ramp=Ramp(1.0, 1.0, before_band=before_band))
-    limits, tried = _tried(segments, base, lates, driver, free)
-    squares = np.array([float(errors.min()) ** 2 for errors, _, _ in tried])
-    best = int(np.argmin(squares))
-    if not math.isfinite(squares[best]):
-        return RampSearch(None, 0.0)
-    begin = driver.with_values([DriverParameter.LIMIT], [limits[best]])
-    result = _fitted(segments, _started(segments, base, tried[best]), begin, free)
-    if result is not None and known(result) and better(result, base, segments):
+    squares, result = _with_limit(segments, base, lates, driver, free)
+    if result is not None:
         return RampSearch(result, 0.0)
+    if not np.isfinite(squares).any():
+        return RampSearch(None, 0.0)
     coupled = _only_of_other(segments, base, lates, before_band)
     if coupled is not None:
         return RampSearch(coupled, 0.0)
     worse = squares > base.fit.residual_std**2 * (1.0 + GAINED / _samples(segments))
     seen = int(np.argmin(worse)) if not worse.all() else LIMITS
-    return RampSearch(None, math.exp(limits[seen - 1]) if seen > 0 else 0.0)
+    return RampSearch(None, math.exp(_limits(free)[seen - 1]) if seen > 0 else 0.0)
 
 
-def _tried(
+def _limits(free: Sequence[Free]) -> list[float]:
+    """Return values to try of the last free parameter."""
+    limits: list[float] = np.linspace(free[-1].low, free[-1].high, LIMITS).tolist()
+    return limits
+
+
+def _with_limit(
     segments: Sequence[AxisSegment],
     base: DeadTimeFit,
     lates: Sequence[int],
     driver: DriverModel,
     free: Sequence[Free],
-) -> tuple[list[float], list[tuple[Array, Array, float]]]:
-    """Return values of the last free parameter, and what a scan with each of them finds."""
+) -> tuple[Array, DeadTimeFit | None]:
+    """Return mean squares for values of the last free parameter; a fit that is beyond doubt."""
     search = AxisSearch(segments, base.longest, driver, free)
-    limits = np.linspace(free[-1].low, free[-1].high, LIMITS).tolist()
     band = base.driver.values([each.parameter for each in free[:-1]])
-    return limits, [_scanned(search, lates, (*band, limit)) for limit in limits]
+    tried = [_scanned(search, lates, (*band, limit)) for limit in _limits(free)]
+    squares = np.array([error**2 for error, _, _ in tried])
+    best = int(np.argmin(squares))
+    # The fastest limit limits nothing: where it is the best, there is none.
+    if best == LIMITS - 1 or not math.isfinite(squares[best]):
+        return squares, None
+    begin = driver.with_values([free[-1].parameter], [_limits(free)[best]])
+    result = _fitted(segments, _started(segments, base, tried[best]), begin, free)
+    good = result is not None and known(result) and better(result, base, segments)
+    return squares, result if good else None
 
 
 def _scanned(
-    search: AxisSearch, lates: Sequence[int], more: tuple[float, ...]
-) -> tuple[Array, Array, float]:
-    """Return what a scan finds; infinite errors if no command gets through the ramp and band."""
+    search: AxisSearch,
+    lates: Sequence[int],
+    more: tuple[float, ...],
+    start: Array | None = None,
+) -> tuple[float, Array, float]:
+    """Return what a scan finds; an infinite error if no command gets through the ramp and band."""
     try:
-        return search.scan(lates, more)
+        return search.scan(lates, more, start)
     except ValueError:
-        return np.full(len(lates), math.inf), np.array((0.0, 1.0)), 0.0
+        return math.inf, np.array((0.0, 1.0)), 0.0
 
 
 def _started(
-    segments: Sequence[AxisSegment], base: DeadTimeFit, scanned: tuple[Array, Array, float]
+    segments: Sequence[AxisSegment], base: DeadTimeFit, scanned: tuple[float, Array, float]
 ) -> DeadTimeFit:
     _, theta, at = scanned
     model = FirstOrder(math.exp(theta[0]) / theta[1], 1.0 / theta[1])
@@ -164,19 +177,13 @@ def _only_of_other(
     free = [*_of_band(base), limit_free(segments, DriverParameter.OTHER, beside)]
     fast = largest_command(segments) / (FASTEST_OWN * segments[0].period)
     driver = replace(base.driver, ramp=Ramp(fast, fast, 1.0, RampCoupling.SCALED, before_band))
-    limits, tried = _tried(segments, base, lates, driver, free)
-    best = min(range(LIMITS), key=lambda k: float(tried[k][0].min()))
-    if not math.isfinite(float(tried[best][0].min())):
-        return None
-    begin = driver.with_values([DriverParameter.OTHER], [limits[best]])
-    result = _fitted(segments, _started(segments, base, tried[best]), begin, free)
-    if result is None or not (known(result) and better(result, base, segments)):
+    _, result = _with_limit(segments, base, lates, driver, free)
+    if result is None or result.driver.ramp is None:
         return None
     limit = limit_free(segments, DriverParameter.LIMIT, largest_command(segments))
-    ramp = replace(begin, ramp=result.driver.ramp).ramp or Ramp(fast, fast)
     starts = [
-        replace(ramp, speeding=each, braking=each)
-        for each in np.exp(np.linspace(limit.low, limit.high, LIMITS)[3:]).tolist()
+        replace(result.driver.ramp, speeding=each, braking=each)
+        for each in np.exp(_limits([limit])[3:]).tolist()
     ]
     both = _from_starts(segments, result, starts, [*free, limit])
     return _best(segments, result, [both], APART)
@@ -276,7 +283,7 @@ def _from_starts(
     drivers = [replace(ramped.driver, ramp=ramp) for ramp in starts]
     search = AxisSearch(segments, ramped.longest, drivers[0], free)
     errors = [
-        float(_scanned(search, (late,), each.values(parameters))[0].min()) for each in drivers
+        _scanned(search, (late,), each.values(parameters), ramped.theta)[0] for each in drivers
     ]
     return _fitted(segments, ramped, drivers[int(np.argmin(errors))], free)
 

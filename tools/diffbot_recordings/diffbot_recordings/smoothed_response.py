@@ -25,6 +25,8 @@ from diffbot_recordings.all_pole_filter import after_one_sample
 LEAST_WINDOW = 1e-3
 # Longest lag of a low-pass, as a share of the time constant.
 LARGEST_LAG = 0.95
+# Square of a window over that of the time constant of a low-pass that smooths as much.
+LAG_SQUARE = 12.0
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Smoothing:
     @property
     def width(self) -> float:
         """Window of a mean that smooths as much, s."""
-        return math.sqrt(self.window**2 + 12.0 * self.lag**2)
+        return math.sqrt(self.window**2 + LAG_SQUARE * self.lag**2)
 
 
 UNSMOOTHED = Smoothing()
@@ -87,6 +89,11 @@ class PaddedCommands:
     def _passed(self) -> Array:
         """Integral of the commands up to each of them, in samples, (n,)."""
         return np.concatenate(([0.0], np.cumsum(self._values)))
+
+    def pieces(self, late: int, offset: int, width: int) -> Array:
+        """Return the commands of `width` samples each from reading `offset` on, (m, width)."""
+        moved = self._moved(self._values, late)[offset * self._every :]
+        return np.pad(moved, (0, width - len(moved) % width)).reshape(-1, width)
 
     def late(self, late: float) -> tuple[Array, Array, float]:
         """Return newer and older commands at a delay in samples, and their fraction.
@@ -170,14 +177,35 @@ class ForcedResponse:
         self._filtered = self._lag >= LEAST_WINDOW * period
         self.values = self._over.values
         if self._filtered:
-            lagging = self._lag * _OverWindow(self._lag, drive, period).values
-            self.values = (tau * self.values - lagging) / (tau - self._lag)
+            self._lagging = _OverWindow(self._lag, drive, period)
+            difference = tau * self.values - self._lag * self._lagging.values
+            self.values = difference / (tau - self._lag)
 
     def slope(self) -> Array:
         slope, tau = self._over.slope(), self._tau
         if not self._filtered:
             return slope
         return tau * (self._over.values + slope - self.values) / (tau - self._lag)
+
+    def by_time(self) -> Array:
+        """Return the derivative by time, 1/s; by the dead time it is the opposite."""
+        if not self._filtered:
+            return self._over.by_time()
+        change: Array = (self._over.values - self.values) / self._lag
+        return change
+
+    def by_square(self) -> Array:
+        """Return the derivative by the square of the smoothing's width, 1/s^2.
+
+        There must be a window. The dead time stays: a wider smoothing begins earlier.
+        """
+        if not self._filtered:
+            return self._over.by_square()
+        by_lag = self.by_time()
+        if self._lag < LARGEST_LAG * self._tau:
+            lagging = self._lagging.values + self._lagging.slope()
+            by_lag = by_lag + (self.values - lagging) / (self._tau - self._lag)
+        return by_lag / (2.0 * LAG_SQUARE * self._lag)
 
 
 class _OverWindow:
@@ -190,6 +218,18 @@ class _OverWindow:
             self._change = self._ratio * (self._end.values - self._begin.values)
             self.values = drive.mean - self._change
         self._is_mean = drive.before is not None
+        self._width = period * drive.window
+
+    def by_time(self) -> Array:
+        if not self._is_mean:
+            return self._end.by_time()
+        change: Array = (self._end.values - self._begin.values) / self._width
+        return change
+
+    def by_square(self) -> Array:
+        ends = 0.5 * (self._end.values + self._begin.values)
+        change: Array = (ends - self.values) / (2.0 * self._width**2)
+        return change
 
     def slope(self) -> Array:
         slope = self._end.slope()
@@ -201,7 +241,7 @@ class _OverWindow:
 class _AtInstants:
     def __init__(self, tau: float, drive: Drive, period: float) -> None:
         f = drive.fraction
-        self._drive, self._x = drive, period / tau
+        self._drive, self._x, self._tau = drive, period / tau, tau
         every = drive.newer.shape[1]
         self._a = math.exp(-self._x)
         self._part = math.exp(-self._x * (1.0 - f))
@@ -212,6 +252,11 @@ class _AtInstants:
         self.values = self._filtered(
             drive.newer @ (newer * self._remains) + drive.older @ (older * self._remains)
         )
+
+    def by_time(self) -> Array:
+        newest = self._drive.newer[:, -1]
+        change: Array = (np.append(newest[:1], newest[:-1]) - self.values) / self._tau
+        return change
 
     def slope(self) -> Array:
         drive, x, a, part = self._drive, self._x, self._a, self._part

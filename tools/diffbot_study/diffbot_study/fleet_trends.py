@@ -28,6 +28,8 @@ MAD = 1.4826
 LEAST_STD = 1e-9
 # Increase of minus twice a log likelihood that bounds the place of a step, with 95 %.
 CHI2_95 = 3.84
+# Steps that are tested at once.
+TOGETHER = 32
 DAY = 86400.0
 STEP, DRIFT = "step", "drift"
 
@@ -127,10 +129,13 @@ class _Sums:
         nothing = np.zeros((3, 1, y.shape[1]))
         self._own = np.concatenate((np.stack((w, w * y, w * y * y)), nothing), axis=1)
 
-    def step(self, split: int) -> _Tested:
-        first = np.arange(self._count + 1)[:, None] < split
-        before = self._own[:, :split].sum(axis=1)[:, None] - np.where(first, self._own, 0.0)
-        after = self._own[:, split:].sum(axis=1)[:, None] - np.where(first, 0.0, self._own)
+    def steps(self, splits: Sequence[int]) -> _Tested:
+        """Return the tests of steps before these recordings, (splits, quantities) each."""
+        at = np.asarray(splits, dtype=int)
+        own, first = self._own[:, None], (np.arange(self._count + 1) < at[:, None])[..., None]
+        early = np.cumsum(self._own, axis=1)[:, at - 1, None]
+        late = np.cumsum(self._own[:, ::-1], axis=1)[:, self._count - at, None]
+        before, after = early - np.where(first, own, 0.0), late - np.where(first, 0.0, own)
         (wb, yb, qb), (wa, ya, qa) = before, after
         change = ya / wa - yb / wb
         left = np.maximum(qb - yb**2 / wb, 0.0) + np.maximum(qa - ya**2 / wa, 0.0)
@@ -148,16 +153,17 @@ class _Sums:
         return self._tested(slope, 1.0 / spread, left)
 
     def _tested(self, change: Array, variance: Array, left: Array) -> _Tested:
-        """Return the moderated t of changes (n + 1, quantities), given the residual sums `left`."""
-        freedom = np.full(len(change), self._prior + self._count - 3.0)
+        """Return the moderated t of changes (..., n + 1, quantities), of residual sums `left`."""
+        freedom = np.full(self._count + 1, self._prior + self._count - 3.0)
         freedom[-1] += 1.0
         scale = (self._prior + left) / freedom[:, None]
         std = np.sqrt(variance * np.maximum(scale, np.finfo(float).tiny))
         t = change / std
-        lowest = np.sign(t[-1]) * np.abs(t).min(axis=0)
+        signs = np.sign(t)
+        lowest = signs[..., -1, :] * np.abs(t).min(axis=-2)
         # A change whose sign depends on one recording is not significant.
-        lowest[(np.sign(t) != np.sign(t[-1])).any(axis=0)] = 0.0
-        return _Tested(lowest, change[-1], std[-1])
+        lowest[(signs != signs[..., -1:, :]).any(axis=-2)] = 0.0
+        return _Tested(lowest, change[..., -1, :], std[..., -1, :])
 
     def misfit(self, split: int, quantity: int) -> float:
         own = self._own[:, :-1, quantity]
@@ -172,9 +178,10 @@ def _trend(
     count = len(track.times)
     # Splits between recordings of the same time would only reflect the order of their names.
     splits = [k for k in range(SIDE, count - SIDE + 1) if track.times[k] > track.times[k - 1]]
-    steps = [sums.step(split) for split in splits]
+    batches = [splits[k : k + TOGETHER] for k in range(0, len(splits), TOGETHER)]
+    steps = list(map(sums.steps, batches))
     drift = sums.drift()
-    sizes = np.array([np.abs(drift.t), *(np.abs(step.t) for step in steps)])
+    sizes = np.array([np.abs(drift.t), *(np.abs(t) for step in steps for t in step.t)])
     # Per quantity the tests are the splits and the slope; each kind gets half of p.
     shares = np.array([2.0, *[2.0 * len(splits)] * len(splits)])
     p = 2.0 * stdtr(sums.freedom, -sizes) * shares[:, None]
@@ -190,8 +197,8 @@ def _trend(
         change, std = span * drift.change, span * drift.std
         between = (float(track.times[0]), float(track.times[-1]))
     else:
-        result = steps[test - 1]
-        change, std = result.change, result.std
+        batch, row = divmod(int(test) - 1, TOGETHER)
+        change, std = steps[batch].change[row], steps[batch].std[row]
         between = _place(sums, splits, int(test) - 1, int(best), track.times)
     return Trend(
         name=name,
