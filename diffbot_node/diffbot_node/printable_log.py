@@ -20,7 +20,9 @@ class PrintableLogger(rcutils_logger.RcutilsLogger):  # type: ignore[misc,unused
         """Return the same log, with escapes; one that is not of rclpy as it is."""
         return cls(log.name) if isinstance(log, rcutils_logger.RcutilsLogger) else log
 
-    def log(self, message: Any, severity: Any, **filters: Any) -> Any:
+    def log(  # type: ignore[override,unused-ignore]
+        self, message: Any, severity: Any, **filters: Any
+    ) -> Any:
         from diffbot_description.terminal_text import visible_lines  # it loads NumPy
 
         return super().log(visible_lines(message), severity, **filters)
