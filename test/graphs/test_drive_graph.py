@@ -10,11 +10,28 @@ import yaml
 rclpy = pytest.importorskip("rclpy")
 
 from launched import CommandRecorder, config, processes_of, run, start, summary  # noqa: E402
+from PIL import Image  # noqa: E402
 
 from diffbot_controllers.nodes.linearizing_node import LinearizingNode  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
 
+# Of one run: test_drive_report_pictures.py has those of each kind.
+PICTURES = {"path", "pose", "torques", "velocities", "velocity_errors"}
 KEYS = {"settling_time", "rms_position", "rms_heading", "max_position", "max_heading"}
+
+
+def assert_left_behind(results):
+    """Pictures that show something, and an animation that moves."""
+    entries = {path.stem for path in results.glob("*.png")}
+    assert entries >= PICTURES
+    for path in results.glob("*.png"):
+        with Image.open(path) as image:
+            assert len(set(image.convert("L").resize((64, 64)).tobytes())) > 5, path
+    with Image.open(results / "drive.gif") as movie:
+        assert movie.n_frames > 10
+        first = movie.convert("RGB").tobytes()
+        movie.seek(movie.n_frames // 2)
+        assert movie.convert("RGB").tobytes() != first
 
 
 @pytest.mark.full_speed
@@ -44,7 +61,7 @@ def test_parking_settles_by_odometry_and_in_truth(tmp_path, domain):
 def test_the_published_law_uses_its_torque_limit_and_comes_near(tmp_path, domain):
     """No more: near its goal it is chaotic. test_drive_accuracy.py has an ensemble."""
     words = ("seed:=1", "sim:=ideal", "trajectory:=none", "law:=published", "torque_limit:=5.0")
-    status, output = run("backstepping", tmp_path, *words)
+    status, output = run("backstepping", tmp_path, *words, pictures=True)
     assert status == 0, output
     said = summary(tmp_path)
     assert (said["outcome"], said["reason"]) == ("completed", "")
@@ -53,6 +70,7 @@ def test_the_published_law_uses_its_torque_limit_and_comes_near(tmp_path, domain
     for kind in ("true", "odometry"):
         assert set(said["tracking"][kind]) >= KEYS
         assert said["tracking"][kind]["max_position"] < 0.05
+    assert_left_behind(tmp_path)
     assert processes_of(domain) == []
 
 
