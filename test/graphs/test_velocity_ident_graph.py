@@ -147,7 +147,6 @@ def test_a_robot_is_identified_by_its_transforms_alone(tmp_path, domain):
     assert processes_of(domain) == []
 
 
-@pytest.mark.full_speed
 def test_a_driver_without_twist_that_does_not_stop_is_stopped_recorded_and_told(tmp_path, domain):
     """Its poses replace the twist, and the run begins again; its joint states are best effort.
 
@@ -189,7 +188,6 @@ def test_a_driver_without_twist_that_does_not_stop_is_stopped_recorded_and_told(
     assert processes_of(domain) == []
 
 
-@pytest.mark.full_speed
 @pytest.mark.parametrize(
     ("driver", "says"),
     [
@@ -204,7 +202,6 @@ def test_what_cannot_be_used_is_refused_before_anything_moves(driver, says, tmp_
     assert processes_of(domain) == []
 
 
-@pytest.mark.full_speed
 def test_without_a_file_one_is_made_from_the_robots_description_and_nothing_moves(tmp_path, domain):
     text = tmp_path / "robot.urdf"
     text.write_text(urdf(load_robot("turtlebot2")))
