@@ -147,8 +147,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
             fcntl.flock(checkout, fcntl.LOCK_EX)  # which any end of this process releases
             yield
         return
-    alone = kind is _Kind.ALONE and "PYTEST_XDIST_WORKER" not in os.environ
-    if kind is not _Kind.REAL_TIME and not alone and os.nice(0) < _BESIDE:
+    beside = kind is _Kind.FULL_SPEED or (
+        kind is _Kind.ALONE and "PYTEST_XDIST_WORKER" in os.environ
+    )
+    if beside and os.nice(0) < _BESIDE:
         os.nice(_BESIDE - os.nice(0))
     yield
 
