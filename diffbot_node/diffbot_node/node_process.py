@@ -24,6 +24,7 @@ from rclpy.logging import get_logger
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
+from diffbot_description.terminal_text import printable
 from diffbot_node.intra_process import IntraProcess, Node
 from diffbot_node.launch_supervision import (
     FAILED_HERE,
@@ -317,8 +318,6 @@ class _Process:
 
 
 def _refuse(why: str) -> None:
-    from diffbot_description.terminal_text import printable  # it loads NumPy
-
     get_logger("diffbot").fatal(printable(why))
     tell_why(why)
 

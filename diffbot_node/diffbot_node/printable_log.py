@@ -8,6 +8,8 @@ from typing import Any
 
 from rclpy.impl import rcutils_logger
 
+from diffbot_description.terminal_text import visible_lines
+
 # Filters such as `once` belong to the line that logs, which rclpy seeks outside these files.
 getattr(rcutils_logger, "_internal_callers", []).append(os.path.realpath(__file__))
 
@@ -23,6 +25,4 @@ class PrintableLogger(rcutils_logger.RcutilsLogger):  # type: ignore[misc,unused
     def log(  # type: ignore[override,unused-ignore]
         self, message: Any, severity: Any, **filters: Any
     ) -> Any:
-        from diffbot_description.terminal_text import visible_lines  # it loads NumPy
-
         return super().log(visible_lines(message), severity, **filters)
